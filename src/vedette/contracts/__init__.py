@@ -1,0 +1,1 @@
+"""Frozen values and Protocols handed between stages.  Imports nothing of ours."""

@@ -1,0 +1,23 @@
+"""What we raise: broken config, broken storage, broken input, broken code.  Weather is an Outcome."""
+
+from __future__ import annotations
+
+
+class VedetteError(Exception):
+    """Root of everything we raise on purpose.  The message says what to do."""
+
+
+class ConfigError(VedetteError):
+    """The configuration cannot be used as it is."""
+
+
+class InputError(VedetteError):
+    """What the user typed or handed over cannot be used as it is."""
+
+
+class RefusedError(VedetteError):
+    """The request is understood and refused (blocked host, store in use)."""
+
+
+class StoreError(VedetteError):
+    """State on disk is missing, of another version, or damaged."""

@@ -1,0 +1,107 @@
+"""One request and what came back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from vedette.contracts.words import ContentClass, Outcome
+
+MIB = 1024 * 1024
+Headers = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchSettings:
+    """How to ask.  Global, and per source where a source overrides a field."""
+
+    connect_timeout: timedelta = timedelta(seconds=10)
+    read_timeout: timedelta = timedelta(seconds=20)
+    total_timeout: timedelta = timedelta(seconds=30)  # 001 section 11.2
+    wire_limit: int = 10 * MIB
+    body_limit: int = 10 * MIB
+    ratio_limit: int = 200  # decoded / wire, once over 1 MiB
+    encoding_layers: int = 2
+    redirects: int = 10
+    allow_networks: tuple[str, ...] = ()
+    allow_ports: tuple[int, ...] = (80, 443, 8080, 8443)
+    nameservers: tuple[str, ...] = ()  # "127.0.0.1:5353"; empty: the system's
+    ca_file: str | None = None
+    user_agent: str = "Vedette/0.1 (+https://vedette.example/bot; contact: set fetch.user_agent)"
+    robots_agent: str = "vedette"
+    accept_language: str = "hr,en;q=0.9"
+    headers: Headers = ()
+    proxy: str | None = None
+    respect_robots: bool = True
+    keep_alive: timedelta = timedelta(seconds=5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchRequest:
+    """Ask for one URL, one hop.  Redirects come back as values; the engine takes a new permit per hop."""
+
+    url: str
+    settings: FetchSettings
+    etag: str | None = None
+    last_modified: str | None = None
+    accept: str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+    body_limit: int | None = None  # robots.txt has its own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """What the far end answered to one hop, or how it failed to."""
+
+    url: str
+    outcome: Outcome
+    at: datetime
+    took: timedelta
+    status: int | None = None
+    phrase: str = ""
+    headers: Headers = ()  # as sent, order and case kept
+    wire: bytes = b""  # body as it came, before content decoding
+    body: bytes = b""  # decoded
+    address: str = ""  # the peer that answered
+    redirect_to: str | None = None  # absolute, canonical scheme checked
+    retry_after: timedelta | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    content_type: str = ""
+    detail: str = ""  # for people: what exactly went wrong
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RobotsRules:
+    """What one origin's robots.txt said, as kept in the store."""
+
+    origin: str
+    fetched_at: datetime
+    expires_at: datetime
+    status: int | None
+    outcome: Outcome
+    text: str  # at most 500 KiB; empty with allow_all/deny_all
+    verdict: str  # rules | allow_all | deny_all
+    crawl_delay: float | None = None
+    sitemaps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """What a body says, as text and structure.  Deterministic in the bytes and the declared type."""
+
+    content_class: ContentClass
+    text: str = ""  # the compared text, white space folded, one space between blocks
+    title: str = ""
+    hrefs: tuple[str, ...] = ()  # raw, in order, not resolved (resolving is memoised per host)
+    base: str = ""  # what raw hrefs resolve against
+    canonical: str | None = None  # rel=canonical, absolute, same host only
+    published_at: datetime | None = None
+    modified_at: datetime | None = None
+    language: str = ""
+    charset: str = ""
+    metadata: Mapping[str, str] | None = None  # description, robots, generator, og:* ...
+    is_noindex: bool = False
+    is_nofollow: bool = False
+    problem: str = ""  # non-empty: parse_failed, and why
+    feeds: tuple[str, ...] = ()  # rel=alternate feeds, absolute

@@ -1,0 +1,53 @@
+"""The queue in front of one host, browser, Tor circuit or provider key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from vedette.contracts.words import Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanePolicy:
+    """What the far end may see from us at most."""
+
+    gap_min: timedelta = timedelta(seconds=2)  # 001 section 9.1
+    gap_max: timedelta = timedelta(seconds=5)
+    per_minute: float = 20.0  # 0: no bucket
+    burst: int = 1
+    at_once: int = 1  # DESIGN section 3
+    trips_after: int = 5  # failures in a row
+    trip_share: float = 0.0  # or this share of failures in the window; 0: off
+    trip_window: int = 20  # calls the share is taken over
+    closed_for: timedelta = timedelta(hours=1)
+    max_retry_after: timedelta = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneState:
+    """What has happened in the lane, as far as the next start depends on it.  Survives restarts."""
+
+    under_way: int = 0  # not persisted: a restart has none
+    next_start_at: datetime | None = None  # gap
+    bucket_at: datetime | None = None  # GCRA: when the bucket is empty again
+    failures: int = 0  # in a row
+    recent: int = 0  # bit field of the last calls, 1 = failure
+    recent_count: int = 0
+    closed_until: datetime | None = None  # breaker
+    held_until: datetime | None = None  # Retry-After
+    blocked_by: str = ""  # the operator's word; until `lanes reset`
+    crawl_delay: timedelta | None = None  # robots.txt
+
+
+@dataclass(frozen=True, slots=True)
+class Go:
+    """The call may start now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Not before `until`; None means until another call in the lane ends, or the operator acts."""
+
+    until: datetime | None
+    reason: Reason

@@ -1,0 +1,100 @@
+"""What the user asked us to watch, and what a lister saw there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from vedette.contracts.words import Reason, Risk, SourceId
+
+
+class ListerKind(StrEnum):
+    PAGE = "page"  # watch this URL itself
+    FEED = "feed"
+    SITEMAP = "sitemap"
+    HTML_LIST = "html_list"
+    PAGINATION = "pagination"
+    CRAWL = "crawl"
+    AUTO = "auto"  # look once, then become one of the others
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListSelectors:
+    """CSS selectors of one site's list page (001 B.3)."""
+
+    item: str = "article, .news-item, .vijest, .views-row, li"
+    link: str = "a"
+    title: str = "h1, h2, h3, h4, .title"
+    date: str = "time, .date, .datum"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListerOptions:
+    """All the metadata options of 001 section 3.4 and 11.2, plus the trap budgets."""
+
+    url_pattern: str | None = None
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    start_date: datetime | None = None
+    end_date: datetime | None = None
+    sitemap_types: tuple[int, ...] = ()
+    max_depth: int = 4
+    max_urls: int = 2000
+    max_pages: int = 20
+    max_sitemap_depth: int = 5
+    pagination_pattern: str | None = None
+    selectors: ListSelectors | None = None
+    requires_headless: bool = False
+    follow_hosts: tuple[str, ...] = ()  # crawl: other hosts that belong to this source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One configured place to watch."""
+
+    id: SourceId
+    name: str
+    url: str
+    lister: ListerKind = ListerKind.PAGE
+    options: ListerOptions = field(default_factory=ListerOptions)
+    risk: Risk | None = None  # None: the classifier decides per URL
+    tier: Risk = Risk.MEDIUM  # order of runs
+    is_active: bool = True
+    scrape_frequency: timedelta | None = None  # ceiling of the listing's interval
+    retention: str = "standard"
+    fetch: tuple[tuple[str, object], ...] = ()  # overrides of FetchSettings, by field name
+    origin: str = "cli"  # cli | config | import
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """A lister saw this URL.  The URL is canonical."""
+
+    url: str
+    title: str = ""
+    published_at: datetime | None = None
+    modified_at: datetime | None = None  # sitemap lastmod, Atom updated: a signal, never trusted
+    is_document: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Follow:
+    """Another listing to read for the same source (child sitemap, next page)."""
+
+    url: str
+    lister: ListerKind
+    depth: int
+    modified_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """What one listing document said."""
+
+    sightings: tuple[Sighting, ...] = ()
+    follow: tuple[Follow, ...] = ()
+    refused: tuple[tuple[str, Reason], ...] = ()  # url, why it is not a sighting
+    problem: str = ""  # the document could not be read as such a listing
+    became: ListerKind | None = None  # auto: what it turned out to be
+    became_url: str | None = None  # auto: where the better listing is

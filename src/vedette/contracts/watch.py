@@ -1,0 +1,163 @@
+"""A target we keep an eye on, the order to look at it now, and what the look settled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from vedette.contracts.changing import Change, ChangeState, Mask
+from vedette.contracts.evidence import ArchiveEntry
+from vedette.contracts.fetching import RobotsRules
+from vedette.contracts.source import ListerKind
+from vedette.contracts.words import (
+    ChangeId,
+    ContentClass,
+    EvidenceId,
+    LaneKey,
+    NodeRole,
+    NodeType,
+    Outcome,
+    Reason,
+    Risk,
+    RunId,
+    SourceId,
+    VisitId,
+    WatchId,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """The last state of a target with content: what the next look is compared with."""
+
+    visit: VisitId
+    evidence: EvidenceId
+    at: datetime
+    body_key: int  # xxh3 of the decoded bytes
+    text_key: int = 0  # xxh3 of the compared text
+    masked_key: int = 0  # xxh3 of the text, normalised and masked
+    simhash: int = 0
+    text_chars: int = 0
+    content_class: ContentClass = ContentClass.HTML
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """One target with its topology, velocity, risk and schedule."""
+
+    id: WatchId
+    url: str
+    lane: LaneKey
+    source: SourceId
+    lister: ListerKind | None = None  # not None: its body lists other targets
+    depth: int = 0
+    parent: WatchId | None = None
+    title: str = ""
+    node_type: NodeType = NodeType.LEAF
+    node_role: NodeRole | None = None
+    risk: Risk = Risk.MEDIUM
+    velocity: float = 0.5
+    scan_count: int = 0
+    last_changed_at: datetime | None = None
+    due_at: datetime | None = None  # None: not scheduled (paused, merged)
+    created_at: datetime | None = None
+    last_visit_at: datetime | None = None
+    last_outcome: Outcome | None = None
+    attempt: int = 0  # failed looks since the last good one
+    etag: str | None = None
+    last_modified: str | None = None
+    seen: Seen | None = None
+    mask: Mask = ()
+    pending: ChangeId | None = None  # an observed change waits for its second look
+    merged_into: WatchId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A leased order to look at a watch now."""
+
+    watch: Watch
+    lanes: tuple[LaneKey, ...]
+    run: RunId
+    value: float  # what it was chosen by
+    leased_until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """What happened on one look.  Always appended."""
+
+    id: VisitId
+    watch: WatchId
+    run: RunId
+    at: datetime
+    took: timedelta
+    outcome: Outcome
+    url: str  # that answered last, after redirects
+    status: int | None = None
+    changed: bool = False
+    digest: bytes | None = None
+    evidence: EvidenceId | None = None
+    text_chars: int | None = None
+    wire_bytes: int = 0
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """One decision of the ledger: what, from what, why."""
+
+    action: str  # fetch | schedule | change | retry | park | refuse | skip | breaker | admit ...
+    reasons: tuple[Reason, ...] = ()
+    inputs: dict[str, object] = field(default_factory=dict)
+    output: object = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parked:
+    """A job that used up its attempts (001 8.5)."""
+
+    watch: WatchId
+    url: str
+    outcome: Outcome
+    detail: str
+    attempts: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A URL we know of and do not watch.  Upserted: last reason and a count."""
+
+    url: str
+    id: WatchId
+    source: SourceId
+    reason: Reason
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeMove:
+    """An observed change goes on in its life."""
+
+    id: ChangeId
+    state: ChangeState
+    at: datetime
+    reasons: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settlement:
+    """Everything one look settled.  Written in one transaction, or not at all."""
+
+    job: Job
+    visit: Visit
+    watch: Watch  # as it is from now on
+    entry: ArchiveEntry
+    decisions: tuple[Decision, ...]
+    change: Change | None = None
+    moves: tuple[ChangeMove, ...] = ()
+    found: tuple[Watch, ...] = ()  # new watches
+    refused: tuple[Refused, ...] = ()
+    parked: Parked | None = None
+    robots: RobotsRules | None = None

@@ -1,0 +1,108 @@
+"""The closed sets of the glossary: risk, node, role, content class, outcome, reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import NewType
+
+WatchId = NewType("WatchId", int)  # xxh3 of the canonical URL, 63 bits (ADR-0002)
+VisitId = NewType("VisitId", int)
+EvidenceId = NewType("EvidenceId", int)
+ChangeId = NewType("ChangeId", int)
+SourceId = NewType("SourceId", str)  # the slug
+RunId = NewType("RunId", str)
+LaneKey = NewType("LaneKey", str)  # "host:hgk.hr", "engine:browser", "all"
+
+
+class Risk(IntEnum):
+    """How much a late sighting of a change would cost.  Higher is worse."""
+
+    LOW = 0
+    MEDIUM = 1
+    HIGH = 2
+    CRITICAL = 3
+
+    @classmethod
+    def parse(cls, word: str) -> Risk:
+        """Accepts any case, and NORMAL for MEDIUM (001)."""
+        name = word.strip().upper()
+        if name == "NORMAL":
+            return cls.MEDIUM
+        if name not in cls.__members__:
+            raise ValueError(f"unknown risk {word!r}; use one of {', '.join(cls.__members__)}")
+        return cls[name]
+
+
+class NodeType(StrEnum):
+    HUB = "HUB"
+    LEAF = "LEAF"
+    ASSET = "ASSET"
+
+
+class NodeRole(StrEnum):
+    ARCHIVE = "ARCHIVE"
+    INDEX = "INDEX"
+    NEWS_FEED = "NEWS_FEED"
+    REGULATION = "REGULATION"
+    FORM = "FORM"
+    GUIDANCE = "GUIDANCE"
+
+
+class ContentClass(StrEnum):
+    HTML = "HTML"
+    PDF_TEXT = "PDF_TEXT"
+    PDF_SCANNED = "PDF_SCANNED"
+    DOC = "DOC"
+    DOCX = "DOCX"
+    XLS = "XLS"
+    XLSX = "XLSX"
+    JSON = "JSON"
+    JSON_LD = "JSON_LD"
+    XML = "XML"
+    TEXT = "TEXT"
+    OTHER = "OTHER"
+
+
+class Outcome(StrEnum):
+    """How a look ended.  `core/outcomes.py` says what each means."""
+
+    OK = "ok"
+    NOT_MODIFIED = "not_modified"
+    EMPTY = "empty"
+    GONE = "gone"
+    CLIENT_ERROR = "client_error"
+    SERVER_ERROR = "server_error"
+    THROTTLED = "throttled"
+    TIMEOUT = "timeout"
+    CONNECT_ERROR = "connect_error"
+    DNS_ERROR = "dns_error"
+    TLS_ERROR = "tls_error"
+    PROTOCOL_ERROR = "protocol_error"
+    DECODE_ERROR = "decode_error"
+    TOO_LARGE = "too_large"
+    TRUNCATED = "truncated"
+    REDIRECT_ERROR = "redirect_error"
+    ADDRESS_REFUSED = "address_refused"
+    SCHEME_REFUSED = "scheme_refused"
+    ROBOTS_REFUSED = "robots_refused"
+    TYPE_REFUSED = "type_refused"
+    PARSE_FAILED = "parse_failed"
+    BLOCKED_PAGE = "blocked_page"
+    LOGIN_WALL = "login_wall"
+    SOFT_404 = "soft_404"
+    SCREENED = "screened"
+    BUDGET_SPENT = "budget_spent"
+    LANE_CLOSED = "lane_closed"
+    SHED = "shed"
+    CANCELLED = "cancelled"
+    BUG = "bug"  # our code failed on it; the job is parked, the fault is ours
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One line of an explanation.  Points of the reasons of a number add up to the number."""
+
+    code: str
+    points: float = 0.0
+    note: str = ""

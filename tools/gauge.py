@@ -1,0 +1,93 @@
+"""The size gauge and the homes of clock, chance and environment.  Prints what breaks a rule; exits 1 then."""
+
+from __future__ import annotations
+
+import ast
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FUNCTION_P95, FUNCTION_HARD, FILE_HARD = 35, 60, 500
+CLOCK_HOMES = {"telemetry/clock.py"}
+ENV_HOMES = {"config.py"}
+IMPURE_CALLS = {
+    "datetime.now", "datetime.utcnow", "datetime.today", "date.today", "time.time", "time.monotonic",
+    "time.time_ns", "time.perf_counter", "random.random", "random.randint", "random.choice", "random.uniform",
+    "random.Random", "uuid.uuid4", "secrets.token_hex",
+}  # fmt: skip
+ENV_CALLS = {"os.environ", "os.getenv"}
+FORBIDDEN_NAMES = {"utils", "helpers", "common", "base", "manager"}
+
+
+def main() -> int:
+    problems: list[str] = []
+    lengths: list[int] = []
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        problems += _check(path, lengths)
+    lengths.sort()
+    p95 = lengths[int(len(lengths) * 0.95)] if lengths else 0
+    if p95 > FUNCTION_P95:
+        problems.append(f"functions: p95 is {p95} lines, the limit is {FUNCTION_P95}")
+    problems += _cycles()
+    print("\n".join(problems) or f"gauge: {len(lengths)} functions, p95 {p95} lines, longest {lengths[-1]}")
+    return 1 if problems else 0
+
+
+def _check(path: pathlib.Path, lengths: list[int]) -> list[str]:
+    source = path.read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    place = path.relative_to(ROOT)
+    inside = str(path.relative_to(ROOT / "src" / "vedette"))
+    problems = []
+    if path.stem in FORBIDDEN_NAMES:
+        problems.append(f"{place}: name the idea, not {path.stem!r}")
+    if source.count("\n") > FILE_HARD:
+        problems.append(f"{place}: {source.count(chr(10))} lines, the limit is {FILE_HARD}")
+    is_living = inside.startswith("livingweb/")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            lengths.append(length)
+            if length > FUNCTION_HARD:
+                problems.append(
+                    f"{place}:{node.lineno} {node.name}: {length} lines, the limit is {FUNCTION_HARD}"
+                )
+        elif isinstance(node, ast.Attribute) and not is_living:
+            name = ast.unparse(node)
+            if name in IMPURE_CALLS and inside not in CLOCK_HOMES:
+                problems.append(f"{place}:{node.lineno} {name}: time and chance come from telemetry/clock.py")
+            if name in ENV_CALLS and inside not in ENV_HOMES:
+                problems.append(f"{place}:{node.lineno} {name}: the environment is read in config.py")
+    return problems
+
+
+def _cycles() -> list[str]:
+    """Import cycles between modules, found on the static import graph."""
+    import grimp
+
+    graph = grimp.build_graph("vedette", cache_dir=None)
+    return [f"import cycle: {' -> '.join(loop)}" for loop in _loops(graph)]
+
+
+def _loops(graph: object) -> list[list[str]]:
+    modules = sorted(graph.modules)  # type: ignore[attr-defined]
+    state: dict[str, int] = {}
+    loops: list[list[str]] = []
+
+    def visit(module: str, trail: list[str]) -> None:
+        state[module] = 1
+        for after in sorted(graph.find_modules_directly_imported_by(module)):  # type: ignore[attr-defined]
+            if state.get(after) == 1:
+                loops.append([*trail[trail.index(after) :], after] if after in trail else [module, after])
+            elif after not in state:
+                visit(after, [*trail, after])
+        state[module] = 2
+
+    for module in modules:
+        if module not in state:
+            visit(module, [module])
+    return loops
+
+
+if __name__ == "__main__":
+    sys.exit(main())
