@@ -1,0 +1,1 @@
+"""Every decision, pure: no clock, chance, disk, network, logging."""

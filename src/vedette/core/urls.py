@@ -1,0 +1,143 @@
+"""One URL parser everywhere (WHATWG), one rule for what is the same target.
+
+`canonical` is what we fetch: the site's own spelling without fragment, trackers, session ids and credentials.
+`fold` is what we remember it by: spellings that sites use for one page (slash, index page, query order,
+scheme, escapes) fold into one.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import unquote
+
+import ada_url
+import re2
+import xxhash
+
+from vedette.contracts.words import LaneKey, WatchId
+
+TRACKERS = frozenset(
+    "fbclid gclid gclsrc dclid wbraid gbraid msclkid yclid twclid ttclid li_fat_id igshid mc_cid mc_eid "
+    "_ga _gl _hsenc _hsmi mkt_tok oly_anon_id oly_enc_id vero_id wickedid s_cid spm".split()
+)
+SESSION_NAMES = frozenset(
+    "phpsessid jsessionid sessionid session_id sessid cfid cftoken zenid oscsid".split()
+)
+SHORT_SESSION_NAMES = frozenset(("sid", "s", "session"))  # only with a value that looks like one
+_SESSION_VALUE = re2.compile(r"^[0-9a-fA-F-]{16,}$|^[0-9A-Za-z_-]{24,}$")
+_PATH_SESSION = re2.compile(r"(?i);(?:jsessionid|phpsessid|sid)=[^/?#;]*")
+_INDEX_PAGE = re2.compile(r"(?i)/(?:index|default)\.(?:html?|php\d?|aspx?|jsp|cgi|shtml)$")
+_ESCAPE = re2.compile(r"%[0-9a-fA-F]{2}")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+MAX_URL = 4096
+
+
+def canonical(url: str, base: str | None = None) -> str | None:
+    """The URL that we would ask for, or None when there is nothing to ask (mailto:, broken, too long)."""
+    if len(url) > MAX_URL * 4:
+        return None
+    try:
+        whole: str = ada_url.join_url(base, url) if base else ada_url.normalize_url(url.strip())
+    except (ValueError, UnicodeError):
+        return None
+    if not whole.startswith(("http://", "https://")):
+        return None
+    whole = whole.partition("#")[0]
+    if ";" in whole:
+        whole = _PATH_SESSION.sub("", whole)
+    if "?" in whole:
+        whole = _without_noise(whole)
+    if "@" in whole:
+        whole = _without_credentials(whole)
+    return whole if len(whole) <= MAX_URL else None
+
+
+def fold(url: str) -> str:
+    """The identity of a canonical URL: variants of one page give one string."""
+    rest = url[url.index("//") :]
+    path, mark, query = rest.partition("?")
+    if "%" in path:
+        path = _tidy_escapes(path)
+    path = _INDEX_PAGE.sub("/", path) if "." in path else path
+    path = path.rstrip("/")
+    if not mark or not query:
+        return path
+    if "%" in query:
+        query = _tidy_escapes(query)
+    return path + "?" + "&".join(sorted(part for part in query.split("&") if part))
+
+
+def watch_id(url: str) -> WatchId:
+    """63 bits of xxh3 over the folded URL: the same on every machine, known without asking the store."""
+    return WatchId(xxhash.xxh3_64_intdigest(fold(url).encode()) >> 1)
+
+
+def origin_of(url: str) -> str:
+    """scheme://host[:port] of a canonical URL."""
+    return url[: _path_start(url)]
+
+
+def host_of(url: str) -> str:
+    """The host of a canonical URL, ASCII, without port; IPv6 without brackets."""
+    authority = url[url.index("//") + 2 : _path_start(url)]
+    if authority.startswith("["):
+        return authority[1 : authority.index("]")]
+    return authority.partition(":")[0]
+
+
+def port_of(url: str) -> int:
+    """The port a request to this canonical URL goes to."""
+    authority = url[url.index("//") + 2 : _path_start(url)]
+    tail = authority.rpartition("]")[2] if authority.startswith("[") else authority
+    port = tail.partition(":")[2]
+    return int(port) if port else (443 if url.startswith("https") else 80)
+
+
+def lane_of(url: str) -> LaneKey:
+    """By host, not by registrable domain: all ministries share gov.hr (DESIGN section 3)."""
+    return LaneKey("host:" + host_of(url))
+
+
+def shown(url: str) -> str:
+    """For people: the decoded path, and both spellings of a host that mixes scripts."""
+    host = host_of(url)
+    readable = unquote(url)
+    if "xn--" not in host:
+        return readable
+    return readable.replace(host, f"{ada_url.idna_to_unicode(host)} ({host})", 1)
+
+
+def _path_start(url: str) -> int:
+    start = url.index("//") + 2
+    slash = url.find("/", start)
+    return slash if slash >= 0 else len(url)
+
+
+def _without_noise(url: str) -> str:
+    path, _, query = url.partition("?")
+    kept = [part for part in query.split("&") if part and not _is_noise(part)]
+    return f"{path}?{'&'.join(kept)}" if kept else path
+
+
+def _is_noise(part: str) -> bool:
+    name, _, value = part.partition("=")
+    name = name.lower()
+    if name.startswith(("utm_", "aspsessionid")) or name in TRACKERS or name in SESSION_NAMES:
+        return True
+    return name in SHORT_SESSION_NAMES and _SESSION_VALUE.match(value) is not None
+
+
+def _without_credentials(url: str) -> str:
+    start = url.index("//") + 2
+    end = _path_start(url)
+    return url[:start] + url[start:end].rpartition("@")[2] + url[end:]
+
+
+def _tidy_escapes(text: str) -> str:
+    """%7E is ~ and %2f is %2F: equal by RFC 3986 section 6.2.2."""
+
+    def tidy(match: object) -> str:
+        code = match.group(0)  # type: ignore[attr-defined]
+        char = chr(int(code[1:], 16))
+        return char if char in _UNRESERVED else code.upper()
+
+    return str(_ESCAPE.sub(tidy, text))
