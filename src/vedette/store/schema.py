@@ -28,6 +28,9 @@ metadata = MetaData(
     }
 )
 
+# SQLite makes a rowid of INTEGER PRIMARY KEY only; BIGINT would cost a second index.
+Id = BigInteger().with_variant(Integer, "sqlite")
+
 sources = Table(
     "sources",
     metadata,
@@ -54,7 +57,7 @@ sources = Table(
 watches = Table(
     "watches",
     metadata,
-    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("id", Id, primary_key=True, autoincrement=False),
     Column("url", Text, nullable=False),
     Column("lane_id", BigInteger, nullable=False),
     Column("source_id", String, nullable=False, index=True),
@@ -97,7 +100,7 @@ watches = Table(
 leases = Table(
     "leases",
     metadata,
-    Column("watch_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("watch_id", Id, primary_key=True, autoincrement=False),
     Column("worker", String, nullable=False),
     Column("taken_at", BigInteger, nullable=False),
     Column("until_at", BigInteger, nullable=False),
@@ -106,7 +109,7 @@ leases = Table(
 lanes = Table(
     "lanes",
     metadata,
-    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("id", Id, primary_key=True, autoincrement=False),
     Column("key", String, nullable=False, unique=True),
     Column("next_start_at", BigInteger),
     Column("bucket_at", BigInteger),
@@ -122,7 +125,7 @@ lanes = Table(
 visits = Table(
     "visits",
     metadata,
-    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("id", Id, primary_key=True, autoincrement=False),
     Column("watch_id", BigInteger, nullable=False),
     Column("run_id", String, nullable=False),
     Column("at", BigInteger, nullable=False),
@@ -150,7 +153,7 @@ visits = Table(
 evidence = Table(
     "evidence",
     metadata,
-    Column("id", BigInteger, primary_key=True, autoincrement=False),  # the first visit that showed it
+    Column("id", Id, primary_key=True, autoincrement=False),  # the first visit that showed it
     Column("watch_id", BigInteger, nullable=False),
     Column("digest", LargeBinary, nullable=False, index=True),
     Column("url", Text, nullable=False),
@@ -167,7 +170,7 @@ evidence = Table(
 changes = Table(
     "changes",
     metadata,
-    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("id", Id, primary_key=True, autoincrement=False),
     Column("watch_id", BigInteger, nullable=False, index=True),
     Column("kind", String, nullable=False),
     Column("state", String, nullable=False),
@@ -189,7 +192,7 @@ changes = Table(
 ledger = Table(
     "ledger",
     metadata,
-    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("id", Id, primary_key=True, autoincrement=False),
     Column("at", BigInteger, nullable=False),
     Column("watch_id", BigInteger),
     Column("visit_id", BigInteger),
@@ -202,7 +205,7 @@ ledger = Table(
 refusals = Table(
     "refusals",
     metadata,
-    Column("id", BigInteger, primary_key=True, autoincrement=False),  # the watch id it would have had
+    Column("id", Id, primary_key=True, autoincrement=False),  # the watch id it would have had
     Column("url", Text, nullable=False),
     Column("source_id", String, nullable=False),
     Column("reason", String, nullable=False),
@@ -215,7 +218,7 @@ refusals = Table(
 parked = Table(
     "parked",
     metadata,
-    Column("watch_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("watch_id", Id, primary_key=True, autoincrement=False),
     Column("url", Text, nullable=False),
     Column("outcome", String, nullable=False),
     Column("detail", Text, nullable=False, server_default=""),
@@ -259,4 +262,14 @@ runs = Table(
     Column("config_digest", String, nullable=False),
     Column("ended_by", String),  # idle | limit | stopped | killed
     Column("tally", Text, nullable=False, server_default="{}"),
+)
+
+orders = Table(  # words of the operator to an engine that is running in another process
+    "orders",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("at", BigInteger, nullable=False),
+    Column("action", String, nullable=False),  # lane | due | source
+    Column("subject", Text, nullable=False),
+    sqlite_autoincrement=True,
 )
