@@ -16,9 +16,10 @@ from typing import Protocol
 
 from vedette.contracts.lane import Wait
 from vedette.contracts.ports import Clock
-from vedette.contracts.watch import Ask, Group, Job, Settlement
+from vedette.contracts.watch import Ask, Group, Job, Release, Settlement
 from vedette.contracts.words import LaneKey
 from vedette.core.limits import RunLimits, Tally, spent
+from vedette.core.outcomes import MEANING
 from vedette.engine.settler import Claimed, Settler
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
@@ -39,7 +40,7 @@ class Mode(StrEnum):
 class Serve(Protocol):
     """Looks at a target and says what it settled."""
 
-    async def __call__(self, job: Job) -> Settlement | None: ...
+    async def __call__(self, job: Job) -> Settlement | Release: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +59,8 @@ class Parts:
     clock: Clock
     frontier: Frontier
     keeper: LaneKeeper
-    settler: Settler
-    serve: Serve
+    settler: Settler = field(init=False)
+    serve: Serve = field(init=False)
     on_committed: Callable[[Group], None] = lambda group: None
     take_orders: Callable[[], None] = lambda: None
 
@@ -129,8 +130,14 @@ class Engine:
             for found in settled.found:
                 if found.due_at is not None:
                     frontier.note_due(found.lane, found.due_at)
+            for signal in settled.signals:
+                frontier.note_due(signal.lane, signal.due_at)
             self._touched.add(settled.watch.lane)
-        self.tally = self.tally.plus(group)
+        for job in group.released:
+            self._unsettled -= 1
+            frontier.note_due(job.watch.lane, job.watch.due_at or self.parts.clock.now())
+            self._touched.add(job.watch.lane)
+        self.tally = counted(self.tally, group)
         self.parts.on_committed(group)
         self._wake.set()
 
@@ -154,7 +161,7 @@ class Engine:
         if self._asks and not self._is_claiming:
             self._is_claiming = True
             asks, self._asks = self._asks, []
-            self.parts.settler.claim(asks, now=self._horizon(now))
+            self.parts.settler.claim(asks, due_by=self._horizon(now))
 
     def _consider(self, lane: LaneKey, now: datetime) -> None:
         """What can happen in this lane now: a waiter goes on, a job starts, work is leased, or a wake-up is set."""
@@ -201,11 +208,11 @@ class Engine:
             self._consider(lane, now)
 
     async def _look(self, job: Job) -> None:
-        settlement = await self.parts.serve(job)
-        if settlement is None:
-            self._unsettled -= 1
+        result = await self.parts.serve(job)
+        if isinstance(result, Release):
+            self.parts.settler.aside(result)
         else:
-            self.parts.settler.settle(settlement)
+            self.parts.settler.settle(result)
         self.touch(job.watch.lane)
 
     def _wait_for(self, lane: LaneKey, until: datetime | None) -> None:
@@ -275,3 +282,14 @@ class Engine:
         while self.parts.settler.is_alive():
             await asyncio.sleep(0.01)
         await asyncio.sleep(0)  # acknowledgements that the settler posted
+
+
+def counted(tally: Tally, group: Group) -> Tally:
+    """The tally with this group in it."""
+    visits = [placed.settlement.visit for placed in group.placed]
+    return Tally(
+        visits=tally.visits + len(visits),
+        sightings=tally.sightings + sum(len(placed.settlement.found) for placed in group.placed),
+        wire_bytes=tally.wire_bytes + sum(visit.wire_bytes for visit in visits),
+        errors=tally.errors + sum(MEANING[visit.outcome].counts_against_lane for visit in visits),
+    )

@@ -24,6 +24,7 @@ from vedette.contracts.watch import (
     LedgerNote,
     Payload,
     Placed,
+    Release,
     Settlement,
     SourceState,
     Watch,
@@ -42,7 +43,7 @@ Claimed = list[tuple[LaneKey, list[Watch], datetime | None]]
 class WriteSide(Protocol):
     """What the settler needs of the store."""
 
-    def claim(self, asks: Sequence[Ask], *, now: datetime) -> dict[LaneKey, Heads]: ...
+    def claim(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> dict[LaneKey, Heads]: ...
     def take(self, ids: Sequence[WatchId], *, now: datetime, until: datetime) -> list[Watch]: ...
     def next_due(self, lane: LaneKey, *, after: datetime) -> datetime | None: ...
     def payloads(self, digests: Sequence[bytes]) -> dict[bytes, list[Payload]]: ...
@@ -65,6 +66,7 @@ class ArchiveSide(Protocol):
 @dataclass(frozen=True, slots=True)
 class _Claim:
     asks: tuple[Ask, ...]
+    due_by: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class _Barrier:
     done: threading.Event
 
 
-Aside = RobotsRules | SourceState | LedgerNote
+Aside = RobotsRules | SourceState | LedgerNote | Release
 _Order = Settlement | _Claim | _Barrier | Aside | None
 
 
@@ -104,8 +106,9 @@ class Settler(threading.Thread):
     def settle(self, settlement: Settlement) -> None:
         self._orders.put(settlement)
 
-    def claim(self, asks: Sequence[Ask]) -> None:
-        self._orders.put(_Claim(tuple(asks)))
+    def claim(self, asks: Sequence[Ask], *, due_by: datetime) -> None:
+        """Lease the best watches of these lanes that are due by then."""
+        self._orders.put(_Claim(tuple(asks), due_by))
 
     def aside(self, value: Aside) -> None:
         """Goes along with the next group."""
@@ -177,14 +180,14 @@ class Settler(threading.Thread):
 
     def _answer(self, claim: _Claim) -> None:
         now = self._clock.now()
-        heads = self._store.claim(claim.asks, now=now)
+        heads = self._store.claim(claim.asks, now=now, due_by=claim.due_by)
         chosen = {ask.lane: best(heads[ask.lane], ask.most, now) for ask in claim.asks}
         ids = [i for picks in chosen.values() for i in picks]
         watches = {w.id: w for w in self._store.take(ids, now=now, until=now + LEASE)} if ids else {}
         claimed: Claimed = []
         for ask in claim.asks:
             picks = chosen[ask.lane]
-            more = now if len(picks) == ask.most else self._store.next_due(ask.lane, after=now)
+            more = now if len(picks) == ask.most else self._store.next_due(ask.lane, after=claim.due_by)
             claimed.append((ask.lane, [watches[i] for i in picks if i in watches], more))
         self._calls.claimed(claimed)
 
@@ -200,6 +203,7 @@ class Settler(threading.Thread):
                 sources=tuple(a for a in asides if isinstance(a, SourceState)),
                 robots=tuple(a for a in asides if isinstance(a, RobotsRules)),
                 notes=tuple(a for a in asides if isinstance(a, LedgerNote)),
+                released=tuple(a.job for a in asides if isinstance(a, Release)),
             )
             self._store.settle(group)
         except BaseException:
