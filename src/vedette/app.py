@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
-from datetime import timedelta
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
 
 from vedette.config import Loaded
 from vedette.contracts.ports import Clock, Fetcher
-from vedette.contracts.words import Risk, RunId
+from vedette.contracts.watch import Decision, Group, LedgerNote
+from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
 from vedette.core.limits import RunLimits
 from vedette.core.schedule.due import due_params
-from vedette.engine.assess import AssessOptions, Assessor
+from vedette.engine.assess import Assessor, AssessOptions
 from vedette.engine.compare import Comparer
 from vedette.engine.finding import Finder
 from vedette.engine.ids import Ids
 from vedette.engine.look import Looker
 from vedette.engine.loop import Ended, Engine, Mode, Parts
 from vedette.engine.robots import RobotsShelf
+from vedette.engine.settler import Settler, SettlerCalls
 from vedette.engine.sources import SourceBook
 from vedette.engine.workers import Workers
-from vedette.evidence.archive import Archive
+from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.fetch.http import HttpFetcher
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
@@ -34,9 +38,9 @@ from vedette.store import statements
 from vedette.store.migrate import ARCHIVE, prepare
 from vedette.store.operator import save_source
 from vedette.store.rows import dump_json, to_ms
-from vedette.store.sqlite import Reader, StoreLock, Writer
+from vedette.store.sqlite import Pick, Reader, StoreLock, Writer, connect
 from vedette.telemetry.clock import SystemClock
-from vedette.telemetry.events import Event
+from vedette.telemetry.events import Event, events_of
 
 OnEvent = Callable[[Event], None]
 
@@ -116,25 +120,25 @@ def _open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[_Opened]:
         was_killed = writer.return_leases() > 0 or writer.end_open_runs() > 0
         for source in sources_of(loaded.config):
             save_source(writer.connection, source, now=clock.now())
-        archive = Archive(loaded.data / ARCHIVE, segment_limit=loaded.config.evidence.segment_limit)
-        archive.recover(writer.segments())
+        limit = loaded.config.evidence.segment_limit
+        archive = Archive(loaded.data / ARCHIVE, ArchiveSettings(segment_limit=limit))
+        archive.recover(writer.segments(), now=clock.now())
         yield _Opened(writer, Reader(path), archive, was_killed, path)
     finally:
         lock.release()
 
 
-@dataclass(slots=True)
 class _Station:
     """Everything of one run, wired."""
 
-    loaded: Loaded
-    request: RunRequest
-    clock: Clock
-    opened: _Opened
-    on_event: OnEvent
-    engine: Engine = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self, loaded: Loaded, request: RunRequest, *, clock: Clock, opened: _Opened, on_event: OnEvent
+    ) -> None:
+        self.loaded = loaded
+        self.request = request
+        self.clock = clock
+        self.opened = opened
+        self.on_event = on_event
         self.ids = Ids()
         now = self.clock.now()
         self.run_id = RunId(f"run-{now:%Y%m%dT%H%M%S}-{os.getpid()}")

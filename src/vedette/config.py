@@ -46,7 +46,7 @@ def parse_size(value: object) -> int:
     if not match or isinstance(value, bool):
         raise ValueError(f"{value!r} is not a size; write for example 512k, 10 MiB, 1g")
     power = {"": 0, "k": 1, "m": 2, "g": 3}[(match[2] or "")[:1].lower()]
-    return int(match[1]) * 1024**power
+    return int(match[1]) * int(1024**power)
 
 
 def parse_risk(value: object) -> Risk:

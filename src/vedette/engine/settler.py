@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -43,7 +43,7 @@ Claimed = list[tuple[LaneKey, list[Watch], datetime | None]]
 class WriteSide(Protocol):
     """What the settler needs of the store."""
 
-    def claim(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> dict[LaneKey, Heads]: ...
+    def claim(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> Mapping[LaneKey, Heads]: ...
     def take(self, ids: Sequence[WatchId], *, now: datetime, until: datetime) -> list[Watch]: ...
     def next_due(self, lane: LaneKey, *, after: datetime) -> datetime | None: ...
     def payloads(self, digests: Sequence[bytes]) -> dict[bytes, list[Payload]]: ...
@@ -59,8 +59,9 @@ class ArchiveSide(Protocol):
 
     def append(self, entry: ArchiveEntry) -> Written: ...
     def sync(self) -> tuple[Segment, ...]: ...
+    def committed(self, now: datetime) -> None: ...
     def rollback(self) -> None: ...
-    def close(self) -> None: ...
+    def close(self, now: datetime) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ class Settler(threading.Thread):
         except BaseException as error:  # noqa: BLE001  the engine must hear of it, whatever it is
             self._calls.failed(error)
         finally:
-            self._archive.close()
+            self._archive.close(self._clock.now())
             self._store.close()
 
     def _turn(self) -> bool:
@@ -209,6 +210,7 @@ class Settler(threading.Thread):
         except BaseException:
             self._archive.rollback()
             raise
+        self._archive.committed(self._clock.now())
         self._calls.committed(group)
         self._groups += 1
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import fcntl
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -116,7 +116,7 @@ class Writer:
         """For one-time work before the run starts."""
         return self._db
 
-    def claim(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> dict[LaneKey, Heads]:
+    def claim(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> Mapping[LaneKey, Heads]:
         """The heads of every risk class of the asked lanes; the caller picks, then calls `take`."""
         at, by = to_ms(now), to_ms(due_by)
         found: dict[LaneKey, Heads] = {}
