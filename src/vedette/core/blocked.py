@@ -10,8 +10,8 @@ BLOCKED_WORDS = ("heartbeat", "test", "synthetic", "debug")  # 001 section 9.3
 def blocked_by(host: str, words: Iterable[str] = BLOCKED_WORDS) -> str | None:
     """The word that blocks the host, or None.
 
-    A word blocks the labels and hyphen-separated words that equal it; a word with a dot in it (`ads.example.com`)
-    blocks that host and everything below it.
+    A word blocks the labels and hyphen-separated words that equal it; a word with a dot in it
+    (`ads.example.com`) blocks that host and everything below it.
     """
     name = host.lower().rstrip(".")
     labels = name.split(".")

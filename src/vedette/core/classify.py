@@ -61,7 +61,7 @@ def inherit_risk(classification: Classification, parent_risk: Risk | None) -> Cl
 
 
 def becomes_hub(node_type: NodeType, link_count: int, text_chars: int) -> bool:
-    """Does a fetched LEAF turn out to be a listing?  At least 30 links, under 60 characters of text for each."""
+    """Is a fetched LEAF a listing?  Yes with at least 30 links and under 60 characters of text for each."""
     return (
         node_type is NodeType.LEAF
         and link_count >= HUB_LINKS
@@ -103,6 +103,8 @@ def _compiled(
     for name, row in named:
         matches.Add(f"(?i){plain(row.pattern)}")
         kind = NodeType.HUB if row.is_hub else NodeType.LEAF
-        answers.append(Classification(kind, row.role, row.risk, Reason(f"role_{row.role.lower()}", note=name)))
+        answers.append(
+            Classification(kind, row.role, row.risk, Reason(f"role_{row.role.lower()}", note=name))
+        )
     matches.Compile()
     return matches, tuple(answers)

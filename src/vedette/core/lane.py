@@ -4,10 +4,10 @@ Everything that can open, slow or close a lane is decided here:
 - gap: from start to start, between `gap_min` and `gap_max` by jitter, never less than the Crawl-delay;
 - bucket: `per_minute` with `burst`, as GCRA; the stricter of gap and bucket wins;
 - width: `at_once` calls under way;
-- breaker: closes after `trips_after` failures in a row, or when `trip_share` of the last `trip_window` calls failed.
-  When its time is over it is half-open: one probe at a time, until one succeeds.  Each failed probe closes it again,
-  for twice as long per failure beyond `trips_after`, up to a day.  A call that started before the lane closed and
-  fails while it is closed changes nothing; one that succeeds does not open it early;
+- breaker: closes after `trips_after` failures in a row, or when `trip_share` of the last `trip_window` calls
+  failed.  When its time is over it is half-open: one probe at a time, until one succeeds.  Each failed probe
+  closes it again, for twice as long per failure beyond `trips_after`, up to a day.  A call that started before
+  the lane closed, and ends while it is closed, neither opens it early nor closes it for longer;
 - Retry-After holds the lane, and a later answer never shortens an earlier hold;
 - the operator's block stands until `reset`.
 
@@ -33,14 +33,16 @@ _CLOSED, _HELD, _GAP, _BUCKET = "lane_closed", "lane_held", "lane_gap", "lane_bu
 
 
 def ask(policy: LanePolicy, state: LaneState, now: datetime) -> Go | Wait:
-    """Go, or how long to wait at least.  Of several waits the longest is given, so nobody is woken in vain."""
+    """Go, or how long to wait at least.  The longest of several waits is given: nobody is woken in vain."""
     if state.blocked_by:
         return Wait(None, Reason(_BLOCKED, note=state.blocked_by))
     if state.under_way:
         if state.closed_until is not None:
             return Wait(None, Reason(_PROBE, state.under_way, "calls under way end first"))
         if state.under_way >= policy.at_once:
-            return Wait(None, Reason(_FULL, state.under_way, f"{state.under_way} of {policy.at_once} under way"))
+            return Wait(
+                None, Reason(_FULL, state.under_way, f"{state.under_way} of {policy.at_once} under way")
+            )
     code, until = "", now
     if state.closed_until is not None and state.closed_until > until:
         code, until = _CLOSED, state.closed_until
@@ -86,7 +88,7 @@ def finished(
     now: datetime,
     retry_after: timedelta | None = None,
 ) -> LaneState:
-    """The lane once a call has ended.  `ok` None: the end says nothing about the far end (cancelled, refused)."""
+    """The lane once a call has ended.  `ok` None: the end says nothing about the far end (cancelled)."""
     failures, recent, recent_count, closed_until = _breaker(policy, state, ok, now)
     held_until = state.held_until
     if retry_after is not None and retry_after > _NOTHING:
@@ -112,7 +114,7 @@ def block(state: LaneState, word: str) -> LaneState:
 
 
 def reset(state: LaneState) -> LaneState:
-    """Breaker, hold and block are lifted by hand.  Gap, bucket and Crawl-delay stay: politeness is not reset."""
+    """Breaker, hold and block are lifted by hand.  Gap, bucket and Crawl-delay stay: politeness is kept."""
     return LaneState(
         under_way=state.under_way,
         next_start_at=state.next_start_at,
@@ -124,7 +126,8 @@ def reset(state: LaneState) -> LaneState:
 def with_crawl_delay(state: LaneState, seconds: float | None, now: datetime | None = None) -> LaneState:
     """The lane under a robots.txt Crawl-delay.  None, zero, negative and NaN mean there is none.
 
-    With `now` a delay that was not known before is waited out once from `now`: the request that brought it counts.
+    With `now`, a delay that was not known before is waited out once from `now`: the request that brought it
+    counts too.
     """
     delay = None
     if seconds is not None and seconds > 0:
@@ -211,4 +214,4 @@ def _trips(policy: LanePolicy, failures: int, recent: int, count: int) -> bool:
 def _closed_for(policy: LanePolicy, failures: int) -> timedelta:
     """Doubles with every failure beyond the first closing; a policy that asks for more than a day gets it."""
     beyond = max(0, min(failures - policy.trips_after, 16)) if policy.trips_after > 0 else 0
-    return max(policy.closed_for, min(policy.closed_for * 2**beyond, MAX_CLOSED))
+    return max(policy.closed_for, min(policy.closed_for * (1 << beyond), MAX_CLOSED))

@@ -35,7 +35,9 @@ class Tally:
 def spent(limits: RunLimits, tally: Tally, now: datetime) -> Reason | None:
     """Why this run starts no further look, or None while it may."""
     if limits.deadline is not None and now >= limits.deadline:
-        return Reason("deadline", (now - limits.deadline).total_seconds(), f"hard stop {limits.deadline:%H:%M:%S}")
+        return Reason(
+            "deadline", (now - limits.deadline).total_seconds(), f"hard stop {limits.deadline:%H:%M:%S}"
+        )
     for code, done, most in (
         ("max_visits", tally.visits, limits.max_visits),
         ("max_wire_bytes", tally.wire_bytes, limits.max_wire_bytes),
@@ -47,7 +49,7 @@ def spent(limits: RunLimits, tally: Tally, now: datetime) -> Reason | None:
 
 
 def shed(limits: RunLimits, risk: Risk, now: datetime) -> Reason | None:
-    """Why a target of this risk is dropped after the soft deadline, or None.  The soft cut drops tiers only."""
+    """Why a target of this risk is dropped after the soft deadline, or None.  The cut drops whole tiers."""
     if limits.soft_deadline is None or now < limits.soft_deadline or risk >= limits.soft_keeps:
         return None
     return Reason("soft_deadline", note=f"{risk.name} is below {limits.soft_keeps.name}")

@@ -1,8 +1,8 @@
 """What a URL's words say about a page, as tables: one order of rules, one pack of words per language.
 
-The words are those of spec 000 section 2.  A word ends where its letters end, so `/akti` is not in `/aktivnosti`;
-words that the document needs as prefixes (aktual, zakon, public-consult) stay prefixes.  Packs are written
-without diacritics, because the classifier folds them on both sides: `sluzbeni` also finds `službeni`.
+The words are those of spec 000 section 2.  A word ends where its letters end, so `/akti` is not in
+`/aktivnosti`; words that the document needs as prefixes (aktual, zakon, public-consult) stay prefixes.  Packs
+are written without diacritics; the classifier folds them on both sides, so `sluzbeni` also finds `službeni`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ class RolePattern:
         try:
             re2.compile(plain(self.pattern))
         except (re2.error, UnicodeError) as problem:
-            raise InputError(f"role pattern {self.pattern!r} is not a valid RE2 expression: {problem}") from None
+            raise InputError(
+                f"role pattern {self.pattern!r} is not a valid RE2 expression: {problem}"
+            ) from None
 
 
 @dataclass(frozen=True, slots=True)

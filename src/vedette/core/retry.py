@@ -67,5 +67,5 @@ def next_attempt(
 
 def delay(attempt: int, *, jitter: float, params: RetryParams = DEFAULT) -> timedelta:
     """jitter * min(longest, shortest * 2**attempt), attempt from 0."""
-    doubled = params.shortest * 2 ** max(0, min(attempt, _MAX_DOUBLINGS))
+    doubled = params.shortest * (1 << max(0, min(attempt, _MAX_DOUBLINGS)))
     return jitter * min(params.longest, doubled)

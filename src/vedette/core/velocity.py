@@ -1,7 +1,7 @@
 """How often does a target change, per look?  EWMA of spec 000 section 3, parameters of 001 section 11.4.
 
-The formula rules, not the document's table: two of its cells are wrong (DESIGN section 3).  It measures change per
-*look*, so it settles slowly: 0.5 falls to 0.1 after 16 stable looks, not 5.
+The formula rules, not the document's table: two of its cells are wrong (DESIGN section 3).  It measures
+change per *look*, so it settles slowly: 0.5 falls to 0.1 after 16 stable looks, not 5.
 When a target last changed is kept by the caller, who keeps the old time when nothing changed.
 """
 
