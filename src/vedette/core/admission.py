@@ -1,7 +1,7 @@
 """May this sighting become a watch?  Filters, limits, and the budgets that end a trap.
 
-A listing that its owner wrote down (feed, sitemap, list) is believed up to `max_urls`.  A crawl follows whatever
-a page links to, so it also has a budget for each way in which a site makes up addresses without end:
+A listing that its owner wrote down (feed, sitemap, list) is believed up to `max_urls`.  A crawl follows what
+pages link to, so it also has a budget for each way in which a site makes up addresses without end:
 
 | budget | counts | default |
 |---|---|---|
@@ -50,6 +50,9 @@ class TrapBudgets:
     facets: int = 300
     shape: int = 10_000
     content_repeat: int = 20
+
+
+DEFAULT_TRAPS = TrapBudgets()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +114,7 @@ def rules_of(
     options: ListerOptions,
     *,
     blocked_words: tuple[str, ...] = (),
-    traps: TrapBudgets = TrapBudgets(),
+    traps: TrapBudgets = DEFAULT_TRAPS,
 ) -> AdmissionRules:
     """The rules a configured source has.  Raises ConfigError where a pattern cannot be used."""
     is_crawl = kind is ListerKind.CRAWL
@@ -126,7 +129,7 @@ def rules_of(
 
 
 def observe_content(
-    tally: SourceTally, shape: str, text_key: int, budgets: TrapBudgets = TrapBudgets()
+    tally: SourceTally, shape: str, text_key: int, budgets: TrapBudgets = DEFAULT_TRAPS
 ) -> Reason | None:
     """A page of this shape was looked at for the first time.  The reason, when that closes the shape.
 

@@ -14,8 +14,8 @@ from urllib.parse import unquote_plus
 DOCUMENTS = frozenset("pdf doc docx xls xlsx ppt pptx odt ods odp rtf csv zip".split())
 # What a page is made of.  Never a target of its own.
 PARTS = frozenset(
-    "css js mjs map png jpg jpeg gif svg webp avif ico bmp tif tiff woff woff2 ttf otf eot mp3 mp4 m4a m4v ogg "
-    "oga ogv wav webm avi mov mpg mpeg wmv flv swf exe dmg apk iso msi".split()
+    "css js mjs map png jpg jpeg gif svg webp avif ico bmp tif tiff woff woff2 ttf otf eot mp3 mp4 m4a m4v "
+    "ogg oga ogv wav webm avi mov mpg mpeg wmv flv swf exe dmg apk iso msi".split()
 )
 
 SESSION_WORDS = frozenset(
@@ -88,12 +88,13 @@ def shape_of(url: str) -> Shape:
 
 
 def extension_of(url: str) -> str:
-    """Of the path, lower case, without the dot; "" where there is none.  `/a.pdf?x=1` is pdf."""
-    path = url.partition("?")[0].partition("#")[0]
-    dot = path.rfind(".")
-    if dot < 0 or len(path) - dot > 6 or path.count("/", 0, dot) < 3:
+    """Of a canonical URL's path, lower case, without the dot; or "".  `/a.pdf?x=1` is pdf."""
+    cut = url.find("?")
+    end = cut if cut >= 0 else len(url)
+    dot = url.rfind(".", end - 6, end)
+    if dot < 0 or url.find("/", 8, dot) < 0:
         return ""
-    extension = path[dot + 1 :]
+    extension = url[dot + 1 : end]
     return extension.lower() if extension.isalnum() else ""
 
 

@@ -113,7 +113,7 @@ class SourceTally:
 
 
 def _estimate(sketch: int) -> float:
-    """Linear counting (Whang 1990): how many values set these bits.  Of a full sketch, more than it can tell."""
+    """Linear counting (Whang 1990): how many values set these bits.  A full one cannot tell."""
     zeros = _BITS - sketch.bit_count()
     return -_BITS * log(zeros / _BITS) if zeros else inf
 
