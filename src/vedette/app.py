@@ -19,7 +19,7 @@ from vedette.contracts.watch import Decision, Group, LedgerNote
 from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
 from vedette.core.limits import RunLimits
 from vedette.core.schedule.due import due_params
-from vedette.engine.assess import Assessor, AssessOptions
+from vedette.engine.assess import AssessOptions, Assessor
 from vedette.engine.compare import Comparer
 from vedette.engine.finding import Finder
 from vedette.engine.ids import Ids
@@ -189,8 +189,8 @@ class _Station:
             on_closed=lambda key, reason: settler.aside(self._note("breaker", key, reason)),
         )
         self.engine.parts.serve = self._assessor(looker).serve
-        for lane, due_at in self.opened.reader.lanes_due():
-            self.frontier.note_due(lane, due_at)
+        for lane, risk, due_at in self.opened.reader.lanes_due():
+            self.frontier.note_due(lane, due_at, risk)
         self.opened.writer.start_run(
             self.run_id, now=self.clock.now(), policy=self.policy, digest=self.loaded.digest
         )
@@ -263,7 +263,7 @@ class _Station:
                 state = self.opened.reader.lane(lane)
                 if state is not None:
                     self.keeper.replace(lane, state)
-            self.frontier.note_due(lane, self.clock.now())
+            self.frontier.note_due(lane, self.clock.now(), Risk.MEDIUM)
             self.engine.touch(lane)
 
     def _end_run(self, ended: Ended) -> None:

@@ -144,7 +144,7 @@ class SourceConfig(Section):
     end_date: Day = Field(default=None, alias="endDate")
     types: tuple[int, ...] = ()
     max_depth: int = Field(default=4, ge=0, le=100, alias="maxDepth")
-    max_urls: int = Field(default=2000, ge=1, alias="maxUrls")
+    max_urls: int | None = Field(default=None, ge=1, alias="maxUrls")
     max_pages: int = Field(default=20, ge=1, alias="maxPages")
     max_sitemap_depth: int = Field(default=5, ge=0, le=20, alias="maxSitemapDepth")
     pagination_pattern: str | None = Field(default=None, alias="paginationPattern")
@@ -186,9 +186,12 @@ class EvidenceConfig(Section):
 
 
 class ScreenRowConfig(Section):
+    """What is never kept: a pattern (RE2) in text or URL, or the sha256 of a body."""
+
     category: str
-    pattern: str | None = None
-    digest: str | None = None
+    name: str = ""
+    pattern: str = ""
+    digest: str = ""
 
 
 class RunConfig(Section):

@@ -99,12 +99,13 @@ def classifier(config: Config) -> Callable[[str], Classification]:
         RolePattern(pattern=p.pattern, role=p.role, risk=p.risk, is_hub=p.is_hub)
         for p in config.classify.patterns
     )
-    return lambda url: classify_url(url, packs=packs, extra=extra)
+    return lambda url: classify_url(url, packs=packs, rows=extra)
 
 
 def screens(config: Config) -> ScreenTable:
     return screen_table(
-        ScreenRow(category=row.category, pattern=row.pattern, digest=row.digest) for row in config.screen
+        ScreenRow(name=row.name or f"row {n}", category=row.category, pattern=row.pattern, digest=row.digest)
+        for n, row in enumerate(config.screen, start=1)
     )
 
 

@@ -123,6 +123,17 @@ def reset(state: LaneState) -> LaneState:
     )
 
 
+def adopt(ours: LaneState, theirs: LaneState) -> LaneState:
+    """The operator's word from another process: it wins, but calls under way here stay counted."""
+    return replace(theirs, under_way=ours.under_way)
+
+
+def started_unseen(policy: LanePolicy, state: LaneState, at: datetime) -> LaneState:
+    """A killed process may have started a call just before `at` that no store knows: wait as if it had."""
+    seen = started(policy, state, at, 1.0)
+    return replace(seen, under_way=0)
+
+
 def with_crawl_delay(state: LaneState, seconds: float | None, now: datetime | None = None) -> LaneState:
     """The lane under a robots.txt Crawl-delay.  None, zero, negative and NaN mean there is none.
 

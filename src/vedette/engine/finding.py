@@ -91,7 +91,7 @@ class Finder:
             return findings
         reader = self._links.get(desk.source.id)
         if reader is None:
-            reader = self._links[desk.source.id] = LinkReader(desk.source.url, options)
+            reader = self._links[desk.source.id] = LinkReader(desk.source.url, options.follow_hosts)
         pairs = reader.links(fetched.url, extraction.base or fetched.url, extraction.hrefs)
         known = self._known
         fresh = [pair for pair in pairs if pair[0] not in known]

@@ -70,7 +70,8 @@ class _Walk:
 
     async def go(self) -> Reached:
         watch = self._job.watch
-        url, hops, is_permanent = watch.url, (), True
+        url, is_permanent = watch.url, True
+        hops: tuple[str, ...] = ()
         while True:
             refused = await self._robots_refuse(url)
             if refused is not None:

@@ -29,15 +29,15 @@ from vedette.contracts.watch import (
     SourceState,
     Watch,
 )
-from vedette.contracts.words import EvidenceId, LaneKey, RunId, WatchId
-from vedette.frontier.queue import LEASE, Heads, best
+from vedette.contracts.words import EvidenceId, LaneKey, Risk, RunId, WatchId
+from vedette.frontier.queue import LEASE, Dues, Heads, best
 
 GROUP = 200  # rows; DESIGN section 7
 PATIENCE_S = 0.05  # how long the first settlement of a group waits for company
 HEARTBEAT = timedelta(seconds=30)
 CHECKPOINT_EVERY = 40  # groups
 
-Claimed = list[tuple[LaneKey, list[Watch], datetime | None]]
+Claimed = list[tuple[LaneKey, list[Watch], Dues]]
 
 
 class WriteSide(Protocol):
@@ -45,7 +45,7 @@ class WriteSide(Protocol):
 
     def claim(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> Mapping[LaneKey, Heads]: ...
     def take(self, ids: Sequence[WatchId], *, now: datetime, until: datetime) -> list[Watch]: ...
-    def next_due(self, lane: LaneKey, *, after: datetime) -> datetime | None: ...
+    def next_due(self, lane: LaneKey, risk: Risk, *, after: datetime) -> datetime | None: ...
     def payloads(self, digests: Sequence[bytes]) -> dict[bytes, list[Payload]]: ...
     def settle(self, group: Group) -> None: ...
     def commit(self) -> None: ...
@@ -126,7 +126,7 @@ class Settler(threading.Thread):
 
     def run(self) -> None:
         try:
-            while self._turn():
+            while self.turn():
                 pass
             self._store.checkpoint()
         except (VedetteError, OSError) as error:
@@ -137,7 +137,7 @@ class Settler(threading.Thread):
             self._archive.close(self._clock.now())
             self._store.close()
 
-    def _turn(self) -> bool:
+    def turn(self) -> bool:
         """One round: gather orders, answer claims at once, write the group.  False: stop."""
         settlements: list[Settlement] = []
         barriers: list[_Barrier] = []
@@ -188,9 +188,23 @@ class Settler(threading.Thread):
         claimed: Claimed = []
         for ask in claim.asks:
             picks = chosen[ask.lane]
-            more = now if len(picks) == ask.most else self._store.next_due(ask.lane, after=claim.due_by)
-            claimed.append((ask.lane, [watches[i] for i in picks if i in watches], more))
+            dues = self._dues_after(ask, heads[ask.lane], set(picks), claim.due_by)
+            claimed.append((ask.lane, [watches[i] for i in picks if i in watches], dues))
         self._calls.claimed(claimed)
+
+    def _dues_after(self, ask: Ask, heads: Heads, taken: set[WatchId], due_by: datetime) -> Dues:
+        """When each class of the lane is due again.  A class that filled the claim has more that is due now."""
+        dues: list[datetime | None] = []
+        for risk in Risk:
+            mine = [head for head in heads if head[1] is risk]
+            left = [head for head in mine if head[0] not in taken]
+            if left:
+                dues.append(left[0][2])
+            elif len(mine) == ask.most:
+                dues.append(mine[-1][2])
+            else:
+                dues.append(self._store.next_due(ask.lane, risk, after=due_by))
+        return dues
 
     def _write(self, settlements: list[Settlement]) -> None:
         asides, self._asides = self._asides, []

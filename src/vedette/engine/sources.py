@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -53,7 +54,7 @@ class SourceDesk:
             last_error=self.last_error,
             last_success_at=self.last_success_at,
             closed_until=self.closed_until,
-            tally=self.tally.dump(),
+            tally=json.dumps(self.tally.to_json(), separators=(",", ":")),
         )
 
 
@@ -101,8 +102,8 @@ class SourceBook:
         return SourceDesk(
             source=known,
             settings=self.settings_of(known),
-            rules=rules_of(known.lister, known.options, self.blocked_words),
-            tally=SourceTally.load(state.tally),
+            rules=rules_of(known.lister, known.options, blocked_words=self.blocked_words),
+            tally=SourceTally.from_json(json.loads(state.tally)),
             failures=state.failures,
             last_error=state.last_error,
             closed_until=state.closed_until,

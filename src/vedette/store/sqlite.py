@@ -24,7 +24,7 @@ from vedette.contracts.words import EvidenceId, LaneKey, Outcome, Risk, RunId, S
 from vedette.core.urls import lane_of
 from vedette.store import statements as sql
 from vedette.store.group import GroupRows, rows_of
-from vedette.store.rows import from_ms, lane_id, read_lane, read_source, read_watch, to_ms
+from vedette.store.rows import from_ms, lane_id, opt_at, read_lane, read_source, read_watch, to_ms
 
 _T = TypeVar("_T")
 BUSY_MS = 15_000
@@ -136,12 +136,10 @@ class Writer:
             watches += map(read_watch, self._db.execute(query, chunk))
         return watches
 
-    def next_due(self, lane: LaneKey, *, after: datetime) -> datetime | None:
-        """When the lane's next watch becomes due after this moment."""
-        number, at = lane_id(lane), to_ms(after)
-        dues = [self._db.execute(sql.LANE_NEXT_DUE, (number, risk, at)).fetchone()[0] for risk in range(4)]
-        known = [due for due in dues if due is not None]
-        return from_ms(min(known)) if known else None
+    def next_due(self, lane: LaneKey, risk: Risk, *, after: datetime) -> datetime | None:
+        """When the lane's next watch of this class becomes due after that moment."""
+        row = self._db.execute(sql.LANE_NEXT_DUE, (lane_id(lane), int(risk), to_ms(after))).fetchone()
+        return opt_at(row[0])
 
     def payloads(self, digests: Sequence[bytes]) -> dict[bytes, list[Payload]]:
         """Where the archive already has these payloads."""
@@ -262,12 +260,12 @@ class Reader:
         ).fetchone()
         return None if row is None else tuple(row)
 
-    def lanes_due(self) -> Iterable[tuple[LaneKey, datetime]]:
-        """Every lane with scheduled work and when its first is due."""
+    def lanes_due(self) -> Iterable[tuple[LaneKey, Risk, datetime]]:
+        """Every lane and class with scheduled work, and when its first is due."""
         for url, *dues in self._db.execute(sql.LANES_DUE):
-            known = [due for due in dues if due is not None]
-            if known:
-                yield lane_of(url), from_ms(min(known))
+            for risk, due in zip(Risk, dues, strict=True):
+                if due is not None:
+                    yield lane_of(url), risk, from_ms(due)
 
     def source(self, source: SourceId) -> tuple[Source, SourceState] | None:
         names = ", ".join(sql.SOURCE_COLUMNS)

@@ -58,12 +58,9 @@ def _of_visit(placed: Placed) -> Iterator[Event]:
     if settled.found:
         yield Event(name="found", at=visit.at, fields={"url": watch.url, "count": len(settled.found)})
     if settled.parked is not None:
-        fields = {
-            "url": watch.url,
-            "outcome": settled.parked.outcome.value,
-            "attempts": settled.parked.attempts,
-        }
-        yield Event(name="parked", at=visit.at, fields=fields)
+        words: dict[str, object] = {"url": watch.url, "outcome": settled.parked.outcome.value}
+        words["attempts"] = settled.parked.attempts
+        yield Event(name="parked", at=visit.at, fields=words)
     for report in settled.reports:
         yield Event(
             name="changed",
