@@ -37,7 +37,7 @@ WATCH_COLUMNS = (
     "id url lane_id source_id lister depth parent_id title node_type node_role risk velocity scan_count "
     "last_changed_at due_at interval_s created_at published_at modified_at last_visit_at last_outcome "
     "attempt etag last_modified seen_visit seen_evidence seen_at seen_digest text_key masked_key simhash text_chars "
-    "content_class mask pending_change merged_into"
+    "content_class mask pending_change merged_into is_gone"
 ).split()
 
 
@@ -109,6 +109,7 @@ def watch_row(watch: Watch) -> tuple[Any, ...]:
         _dump_mask(watch.mask),
         watch.pending,
         watch.merged_into,
+        watch.is_gone,
     )
 
 
@@ -144,6 +145,7 @@ def read_watch(row: Sequence[Any]) -> Watch:
         mask=_read_mask(row[33]),
         pending=None if row[34] is None else ChangeId(row[34]),
         merged_into=None if row[35] is None else WatchId(row[35]),
+        is_gone=bool(row[36]),
     )
 
 
@@ -271,11 +273,9 @@ def _read_seen(row: Sequence[Any]) -> Seen:
     )
 
 
-def _dump_mask(mask: Mask) -> str | None:
-    if not mask:
-        return None
-    return dump_json([[r.path, r.before, r.after, r.kind, r.seen] for r in mask])
+def _dump_mask(mask: Mask | None) -> str | None:
+    return None if mask is None else dump_json([[r.path, r.before, r.after, r.kind, r.seen] for r in mask])
 
 
-def _read_mask(text: str | None) -> Mask:
-    return tuple(MaskRegion(*fields) for fields in json.loads(text)) if text else ()
+def _read_mask(text: str | None) -> Mask | None:
+    return None if text is None else tuple(MaskRegion(*fields) for fields in json.loads(text))
