@@ -17,6 +17,7 @@ from vedette.core import ledger
 from vedette.core.classify import classify_url, inherit_risk
 from vedette.core.retry import Failure, next_attempt
 from vedette.core.schedule.due import DUE_RULES, Facts, decide, due_params
+from vedette.core.schedule.fixed import FixedRule
 
 NOW = datetime(2026, 11, 15, 12, 0, 0, 123, tzinfo=UTC)
 JITTERS = st.floats(0, 1, exclude_max=True)
@@ -32,8 +33,8 @@ def read_back(decision: Decision) -> Decision:
 
 
 @given(
-    st.sampled_from(sorted(DUE_RULES)), st.floats(0, 1), st.sampled_from(Risk), st.sampled_from([True, False, None]),
-    JITTERS, st.none() | st.integers(0, 10**6), st.booleans(),
+    st.sampled_from(sorted(DUE_RULES)), st.floats(0, 1), st.sampled_from(Risk),
+    st.sampled_from([True, False, None]), JITTERS, st.none() | st.integers(0, 10**6), st.booleans(),
 )  # fmt: skip
 def test_a_schedule_decision_survives_json_and_recomputes(
     policy: str,
@@ -75,6 +76,14 @@ def test_a_rule_that_changed_since_is_seen() -> None:
     row = ledger.schedule_decision(facts, decide(facts))
     wrong = replace(row, output={**row.output, "velocity": 0.66})  # type: ignore[dict-item]
     assert "0.66" in (ledger.difference(wrong) or "")
+
+
+def test_a_configured_rule_is_recomputed_with_its_configuration() -> None:
+    facts = Facts(velocity=0.5, scan_count=4, risk=Risk.LOW, changed=True, now=NOW, jitter=0.5)
+    hourly = due_params("fixed", FixedRule(every_hours=1.0))
+    row = ledger.schedule_decision(facts, decide(facts, hourly), "fixed")
+    assert ledger.difference(row, ledger.InForce(due=hourly)) is None
+    assert ledger.difference(row) is not None
 
 
 def test_what_cannot_be_recomputed_says_so() -> None:

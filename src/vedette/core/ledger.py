@@ -27,7 +27,7 @@ Inputs = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InForce:
-    """The parameters that decisions are recomputed with.  A row names its config digest; this is that config."""
+    """The parameters that decisions are recomputed with: those of the configuration that a row names."""
 
     due: DueParams | None = None  # None: the default parameters of the policy that the row names
     retry: RetryParams = RetryParams()
@@ -117,7 +117,8 @@ def _retry(given: Inputs, in_force: InForce) -> object:
     failure = Failure(
         Outcome(given["outcome"]), given["attempt"], None if after is None else timedelta(seconds=after)
     )
-    return _verdict(next_attempt(failure, now=datetime.fromisoformat(given["now"]), jitter=given["jitter"]))
+    now = datetime.fromisoformat(given["now"])
+    return _verdict(next_attempt(failure, now=now, jitter=given["jitter"], params=in_force.retry))
 
 
 def _admit(given: Inputs, in_force: InForce) -> object:
