@@ -220,7 +220,7 @@ def _list_number(host: Host, target: str) -> int | None:
     if not tail.isdecimal() or len(tail) > 6:
         return None
     number = int(tail) + (kind == "pager")
-    return number if _list_path(host, number) == target else None
+    return number if number == 1 or (number > 1 and _list_path(host, number) == target) else None
 
 
 def _list_path(host: Host, number: int) -> str:
