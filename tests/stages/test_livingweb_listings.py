@@ -183,3 +183,16 @@ async def test_a_page_of_a_list_beyond_the_last_is_missing() -> None:
         assert await reader.get(url + "?page=3")
         for tail in ("?page=4", "?page=0", "?page=x", "/2", "?page=99999999999999"):
             assert not await reader.get(url + tail)
+
+
+@pytest.mark.parametrize("listing", ["rss", "sitemap", "sitemap_gzip", "html_list", "pager"])
+async def test_one_page_in_and_one_out_is_a_listing_that_changed(listing: str) -> None:
+    clock = [T0]
+    spec = HostSpec(
+        listing=listing, pages=6, born_later=1, births=At((T0 + 5,)), departures=((2, T0 + 5),), validators="etag"
+    )
+    async with LivingWeb(World([spec], seed=4), now=lambda: clock[0]) as web, aiohttp.ClientSession() as client:
+        url, bodies = str(web.sources(by="address")[0]["url"]), []
+        for clock[0] in (T0, T0 + 5):
+            bodies.append(await Reader(client).get(url))
+        assert bodies[0] != bodies[1]

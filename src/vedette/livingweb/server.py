@@ -109,8 +109,9 @@ class Site:
             reply = self._page(ask, page)
         else:
             reply = self._robots(ask) if target == "/robots.txt" else self._other(ask, target)
-        is_struck = self.host.spec.faults and target is ask.target
-        return self._struck(ask, reply, index) if is_struck else reply
+        if not self.host.spec.faults or ask.target.startswith(HOPS):
+            return reply
+        return self._struck(ask, reply, index)
 
     def _where_asked(self, ask: Ask) -> str:
         return self._where["address" if ask.headers.get(b"host", b"")[:1].isdigit() else "name"]
