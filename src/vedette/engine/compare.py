@@ -105,7 +105,9 @@ class Comparer:
     def judge_same(self, watch: Watch, seen: Seen, now: datetime) -> Judged:
         """The same bytes as before, while a change waits for its second look: it went away."""
         if watch.pending is None:
-            return Judged(changed=False, seen=seen, mask=watch.mask, reasons=(Reason("same_bytes", note=Layer.BYTES),))
+            return Judged(
+                changed=False, seen=seen, mask=watch.mask, reasons=(Reason("same_bytes", note=Layer.BYTES),)
+            )
         reasons = (Reason("went_away", note="the second look shows the state from before"),)
         move = ChangeMove(id=watch.pending, state=ChangeState.REJECTED, at=now, reasons=reasons)
         return Judged(changed=False, seen=seen, mask=watch.mask or (), moves=(move,), reasons=reasons)
@@ -121,9 +123,17 @@ class Comparer:
             reasons = (Reason("gone_twice", note="two looks say so"),)
             move = ChangeMove(id=pending.id, state=ChangeState.REPORTED, at=at, reasons=reasons)
             return Judged(
-                changed=True, seen=seen, mask=watch.mask, is_gone=True, moves=(move,), reports=(pending,), reasons=reasons
+                changed=True,
+                seen=seen,
+                mask=watch.mask,
+                is_gone=True,
+                moves=(move,),
+                reports=(pending,),
+                reasons=reasons,
             )
-        comparison = Comparison(has_changed=True, layer=Layer.CONTENT, similarity=0.0, summary="the page is gone")
+        comparison = Comparison(
+            has_changed=True, layer=Layer.CONTENT, similarity=0.0, summary="the page is gone"
+        )
         change = _change(change_id, ChangeKind.REMOVED, watch, seen, visit, at, comparison)
         moves = (_superseded(pending, at),) if pending is not None else ()
         return Judged(
@@ -150,7 +160,13 @@ class Comparer:
         if not comparison.has_changed:
             return _plain(new, False, *comparison.reasons, Reason("no_change", note=comparison.layer))
         change = _change(
-            ChangeId(new.seen.visit), ChangeKind.CHANGED, watch, before, new.seen.visit, new.seen.at, comparison
+            ChangeId(new.seen.visit),
+            ChangeKind.CHANGED,
+            watch,
+            before,
+            new.seen.visit,
+            new.seen.at,
+            comparison,
         )
         why = _second_look_reason(watch)
         if why is None:
@@ -181,10 +197,16 @@ class Comparer:
         if not new.has_text:
             return self._second_bytes(new, observed)
         middle = self._blocks_of(observed.after_evidence)
-        mask = learn(middle, new.blocks(), new.watch.mask or ()) if middle is not None else new.watch.mask or ()
+        mask = (
+            learn(middle, new.blocks(), new.watch.mask or ()) if middle is not None else new.watch.mask or ()
+        )
         comparison = self._compared(before, new, mask)
         new = _keyed(new, masked_key(new.blocks(), mask))
-        noise = Reason("noise_learned", len(mask), f"{len(mask)} regions are masked") if mask else Reason("no_noise")
+        noise = (
+            Reason("noise_learned", len(mask), f"{len(mask)} regions are masked")
+            if mask
+            else Reason("no_noise")
+        )
         state = ChangeState.REPORTED if comparison.has_changed else ChangeState.REJECTED
         reasons = (*comparison.reasons, noise)
         return Judged(
@@ -217,7 +239,9 @@ class Comparer:
     def _restored(self, new: _New, before: Seen) -> Judged:
         comparison = Comparison(has_changed=True, layer=Layer.CONTENT, summary="the page is back")
         seen = new.seen
-        change = _change(ChangeId(seen.visit), ChangeKind.RESTORED, new.watch, before, seen.visit, seen.at, comparison)
+        change = _change(
+            ChangeId(seen.visit), ChangeKind.RESTORED, new.watch, before, seen.visit, seen.at, comparison
+        )
         return Judged(
             changed=True,
             seen=seen,

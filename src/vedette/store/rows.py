@@ -10,7 +10,16 @@ from typing import Any
 
 import xxhash
 
-from vedette.contracts.changing import Mask, MaskRegion
+from vedette.contracts.changing import (
+    Change,
+    ChangeKind,
+    ChangeState,
+    Comparison,
+    DiffOp,
+    Layer,
+    Mask,
+    MaskRegion,
+)
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors, Source
 from vedette.contracts.watch import Seen, SourceState, Watch
@@ -22,6 +31,7 @@ from vedette.contracts.words import (
     NodeRole,
     NodeType,
     Outcome,
+    Reason,
     Risk,
     SourceId,
     VisitId,
@@ -230,6 +240,33 @@ def read_source(row: Sequence[Any]) -> tuple[Source, SourceState]:
         tally=row[17],
     )
     return source, state
+
+
+def read_change(row: Sequence[Any]) -> Change:
+    """From the order of statements.CHANGE_COLUMNS."""
+    comparison = Comparison(
+        has_changed=True,
+        layer=Layer(row[10]),
+        similarity=row[11],
+        summary=row[12],
+        diff=tuple(
+            DiffOp(op, tuple(before), tuple(after), tuple((a, b) for a, b in words))
+            for op, before, after, words in json.loads(row[13])
+        ),
+        reasons=tuple(Reason(*fields) for fields in json.loads(row[14])),
+    )
+    return Change(
+        id=ChangeId(row[0]),
+        watch=WatchId(row[1]),
+        kind=ChangeKind(row[2]),
+        state=ChangeState(row[3]),
+        before_visit=VisitId(row[4]),
+        after_visit=VisitId(row[5]),
+        before_evidence=None if row[6] is None else EvidenceId(row[6]),
+        after_evidence=None if row[7] is None else EvidenceId(row[7]),
+        observed_at=from_ms(row[8]),
+        comparison=comparison,
+    )
 
 
 def dump_json(value: object) -> str:
