@@ -46,7 +46,7 @@ def parse_size(value: object) -> int:
     if not match or isinstance(value, bool):
         raise ValueError(f"{value!r} is not a size; write for example 512k, 10 MiB, 1g")
     power = {"": 0, "k": 1, "m": 2, "g": 3}[(match[2] or "")[:1].lower()]
-    return int(match[1]) * 1024**power
+    return int(match[1]) * int(1024**power)
 
 
 def parse_risk(value: object) -> Risk:
@@ -144,7 +144,7 @@ class SourceConfig(Section):
     end_date: Day = Field(default=None, alias="endDate")
     types: tuple[int, ...] = ()
     max_depth: int = Field(default=4, ge=0, le=100, alias="maxDepth")
-    max_urls: int = Field(default=2000, ge=1, alias="maxUrls")
+    max_urls: int | None = Field(default=None, ge=1, alias="maxUrls")
     max_pages: int = Field(default=20, ge=1, alias="maxPages")
     max_sitemap_depth: int = Field(default=5, ge=0, le=20, alias="maxSitemapDepth")
     pagination_pattern: str | None = Field(default=None, alias="paginationPattern")
@@ -186,9 +186,12 @@ class EvidenceConfig(Section):
 
 
 class ScreenRowConfig(Section):
+    """What is never kept: a pattern (RE2) in text or URL, or the sha256 of a body."""
+
     category: str
-    pattern: str | None = None
-    digest: str | None = None
+    name: str = ""
+    pattern: str = ""
+    digest: str = ""
 
 
 class RunConfig(Section):

@@ -40,13 +40,16 @@ class ListerOptions:
     end_date: datetime | None = None
     sitemap_types: tuple[int, ...] = ()
     max_depth: int = 4
-    max_urls: int = 2000
+    max_urls: int | None = (
+        None  # None: the lister's own (crawl 2000, 001 11.2; others one full sitemap, 50,000)
+    )
     max_pages: int = 20
     max_sitemap_depth: int = 5
     pagination_pattern: str | None = None
     selectors: ListSelectors | None = None
     requires_headless: bool = False
     follow_hosts: tuple[str, ...] = ()  # crawl: other hosts that belong to this source
+    honour_nofollow: bool = True  # crawl: rel=nofollow and meta robots nofollow are not followed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,3 +101,4 @@ class Listing:
     problem: str = ""  # the document could not be read as such a listing
     became: ListerKind | None = None  # auto: what it turned out to be
     became_url: str | None = None  # auto: where the better listing is
+    notes: tuple[Reason, ...] = ()  # what the user should know of how it was read

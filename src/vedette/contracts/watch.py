@@ -34,7 +34,7 @@ class Seen:
     visit: VisitId
     evidence: EvidenceId
     at: datetime
-    body_key: int  # xxh3 of the decoded bytes
+    digest: bytes  # sha256 of the decoded bytes
     text_key: int = 0  # xxh3 of the compared text
     masked_key: int = 0  # xxh3 of the text, normalised and masked
     simhash: int = 0
@@ -141,6 +141,16 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """A listing says that a watch changed since we read the listing last.  A hint to look, never a change."""
+
+    watch: WatchId
+    lane: LaneKey
+    modified_at: datetime
+    due_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeMove:
     """An observed change goes on in its life."""
 
@@ -161,9 +171,12 @@ class Settlement:
     decisions: tuple[Decision, ...]
     change: Change | None = None
     moves: tuple[ChangeMove, ...] = ()
+    reports: tuple[Change, ...] = ()  # changes that this look confirmed: the world hears of them
     found: tuple[Watch, ...] = ()  # new watches
+    signals: tuple[Signal, ...] = ()
     refused: tuple[Refused, ...] = ()
     parked: Parked | None = None
+    content_class: ContentClass = ContentClass.OTHER
     content_type: str = ""
     body_bytes: int = 0
 
@@ -226,6 +239,14 @@ class Group:
     sources: tuple[SourceState, ...] = ()
     robots: tuple[RobotsRules, ...] = ()
     notes: tuple[LedgerNote, ...] = ()
+    released: tuple[Job, ...] = ()  # leases given back without a look
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """This job was not looked at (its lane closed, the run ends): the lease goes back, nothing else moves."""
+
+    job: Job
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ scheme, escapes) fold into one.
 
 from __future__ import annotations
 
-from urllib.parse import unquote
+from typing import Any
 
 import ada_url
 import re2
@@ -27,6 +27,7 @@ _SESSION_VALUE = re2.compile(r"^[0-9a-fA-F-]{16,}$|^[0-9A-Za-z_-]{24,}$")
 _PATH_SESSION = re2.compile(r"(?i);(?:jsessionid|phpsessid|sid)=[^/?#;]*")
 _INDEX_PAGE = re2.compile(r"(?i)/(?:index|default)\.(?:html?|php\d?|aspx?|jsp|cgi|shtml)$")
 _ESCAPE = re2.compile(r"%[0-9a-fA-F]{2}")
+_ENCODED_LETTERS = re2.compile(r"(?:%[89a-fA-F][0-9a-fA-F])+")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 MAX_URL = 4096
 
@@ -48,6 +49,8 @@ def canonical(url: str, base: str | None = None) -> str | None:
         whole = _without_noise(whole)
     if "@" in whole:
         whole = _without_credentials(whole)
+    if "./" in whole or ".:" in whole:
+        whole = _without_last_dot(whole)
     return whole if len(whole) <= MAX_URL else None
 
 
@@ -98,9 +101,13 @@ def lane_of(url: str) -> LaneKey:
 
 
 def shown(url: str) -> str:
-    """For people: the decoded path, and both spellings of a host that mixes scripts."""
+    """For people: letters decoded, and both spellings of a host that mixes scripts.
+
+    Escapes of ASCII (%2F, %1B) and of what cannot be seen (right-to-left marks) stay, so that the path is still the
+    same when pasted and nothing moves a cursor.
+    """
     host = host_of(url)
-    readable = unquote(url)
+    readable = str(_ENCODED_LETTERS.sub(_letters, url)) if "%" in url else url
     if "xn--" not in host:
         return readable
     return readable.replace(host, f"{ada_url.idna_to_unicode(host)} ({host})", 1)
@@ -132,11 +139,28 @@ def _without_credentials(url: str) -> str:
     return url[:start] + url[start:end].rpartition("@")[2] + url[end:]
 
 
+def _without_last_dot(url: str) -> str:
+    """example.com. is example.com: the same server must not get a second lane."""
+    start = url.index("//") + 2
+    end = _path_start(url)
+    host, colon, port = url[start:end].partition(":")
+    return url if not host.endswith(".") else f"{url[:start]}{host.rstrip('.')}{colon}{port}{url[end:]}"
+
+
+def _letters(match: Any) -> str:
+    code: str = match.group(0)
+    try:
+        text = bytes.fromhex(code.replace("%", "")).decode()
+    except UnicodeDecodeError:
+        return code
+    return text if text.isprintable() else code
+
+
 def _tidy_escapes(text: str) -> str:
     """%7E is ~ and %2f is %2F: equal by RFC 3986 section 6.2.2."""
 
-    def tidy(match: object) -> str:
-        code = match.group(0)  # type: ignore[attr-defined]
+    def tidy(match: Any) -> str:
+        code: str = match.group(0)
         char = chr(int(code[1:], 16))
         return char if char in _UNRESERVED else code.upper()
 

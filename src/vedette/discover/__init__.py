@@ -1,0 +1,41 @@
+"""Find targets: one lister per kind of listing, each a function of a fetched document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from vedette.contracts.errors import ConfigError
+from vedette.contracts.source import ListerKind, Listing, Sighting
+from vedette.discover.auto import make_auto
+from vedette.discover.crawl import read_crawl
+from vedette.discover.document import Document
+from vedette.discover.feed import read_feed
+from vedette.discover.html_list import read_html_list
+from vedette.discover.page import read_page
+from vedette.discover.pagination import read_pagination
+from vedette.discover.sitemap import read_sitemap
+
+__all__ = ["LISTERS", "Document", "lister_of_found", "read_listing"]
+
+_PLAIN: dict[ListerKind, Callable[[Document], Listing]] = {
+    ListerKind.PAGE: read_page,
+    ListerKind.FEED: read_feed,
+    ListerKind.SITEMAP: read_sitemap,
+    ListerKind.HTML_LIST: read_html_list,
+    ListerKind.PAGINATION: read_pagination,
+    ListerKind.CRAWL: read_crawl,
+}
+LISTERS: Mapping[ListerKind, Callable[[Document], Listing]] = {**_PLAIN, ListerKind.AUTO: make_auto(_PLAIN)}
+
+
+def read_listing(kind: ListerKind, document: Document) -> Listing:
+    """What the document lists.  Never raises for what it says: `problem` tells the user what is wrong."""
+    try:
+        return LISTERS[kind](document)
+    except ConfigError as error:
+        return Listing(problem=str(error))
+
+
+def lister_of_found(kind: ListerKind, sighting: Sighting) -> ListerKind | None:
+    """What a sighting lists itself: pages of a crawl are crawled on, everything else is a leaf."""
+    return ListerKind.CRAWL if kind is ListerKind.CRAWL and not sighting.is_document else None

@@ -70,7 +70,8 @@ class _Walk:
 
     async def go(self) -> Reached:
         watch = self._job.watch
-        url, hops, is_permanent = watch.url, (), True
+        url, is_permanent = watch.url, True
+        hops: tuple[str, ...] = ()
         while True:
             refused = await self._robots_refuse(url)
             if refused is not None:
@@ -118,8 +119,7 @@ class _Walk:
             self._held = lanes
         fetched = await of.fetcher.fetch(request)
         self._held = None
-        meaning = MEANING[fetched.outcome]
-        ok = None if meaning.is_refusal else not meaning.counts_against_lane
+        ok = MEANING[fetched.outcome].lane_verdict
         for key, reason in of.keeper.finish(lanes, ok=ok, now=now(), retry_after=fetched.retry_after):
             of.on_closed(key, reason)
         return fetched
@@ -139,8 +139,7 @@ class _Walk:
                 return replace(
                     fetched, url=url, detail=f"robots.txt: {fetched.detail or fetched.outcome.value}"
                 )
-        delay = timedelta(seconds=rules.crawl_delay) if rules.crawl_delay else None
-        of.keeper.crawl_delay(lane_of(url), delay)
+        of.keeper.crawl_delay(lane_of(url), rules.crawl_delay)
         reason = of.robots.refuses(rules, url, agent)
         if reason is None:
             return None

@@ -16,9 +16,10 @@ from typing import Protocol
 
 from vedette.contracts.lane import Wait
 from vedette.contracts.ports import Clock
-from vedette.contracts.watch import Ask, Group, Job, Settlement
-from vedette.contracts.words import LaneKey
+from vedette.contracts.watch import Group, Job, Release, Settlement
+from vedette.contracts.words import LaneKey, Risk
 from vedette.core.limits import RunLimits, Tally, spent
+from vedette.core.outcomes import MEANING
 from vedette.engine.settler import Claimed, Settler
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
@@ -39,7 +40,7 @@ class Mode(StrEnum):
 class Serve(Protocol):
     """Looks at a target and says what it settled."""
 
-    async def __call__(self, job: Job) -> Settlement | None: ...
+    async def __call__(self, job: Job) -> Settlement | Release: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +59,8 @@ class Parts:
     clock: Clock
     frontier: Frontier
     keeper: LaneKeeper
-    settler: Settler
-    serve: Serve
+    settler: Settler = field(init=False)
+    serve: Serve = field(init=False)
     on_committed: Callable[[Group], None] = lambda group: None
     take_orders: Callable[[], None] = lambda: None
 
@@ -77,7 +78,6 @@ class Engine:
     _timers: list[tuple[datetime, int, LaneKey]] = field(default_factory=list)
     _wake_at: dict[LaneKey, datetime] = field(default_factory=dict)
     _touched: set[LaneKey] = field(default_factory=set)
-    _asks: list[Ask] = field(default_factory=list)
     _is_claiming: bool = False
     _looks: set[asyncio.Task[None]] = field(default_factory=set)
     _unsettled: int = 0
@@ -114,8 +114,8 @@ class Engine:
     def on_claimed(self, claimed: Claimed) -> None:
         now = self.parts.clock.now()
         self._is_claiming = False
-        for lane, watches, next_due in claimed:
-            self.parts.frontier.offer(lane, watches, now=now, next_due=next_due)
+        for lane, watches, dues in claimed:
+            self.parts.frontier.offer(lane, watches, now=now, dues=dues)
             self._touched.add(lane)
         self._wake.set()
 
@@ -124,13 +124,17 @@ class Engine:
         for placed in group.placed:
             settled = placed.settlement
             self._unsettled -= 1
-            if settled.watch.due_at is not None:
-                frontier.note_due(settled.watch.lane, settled.watch.due_at)
-            for found in settled.found:
-                if found.due_at is not None:
-                    frontier.note_due(found.lane, found.due_at)
+            for watch in (settled.watch, *settled.found):
+                if watch.due_at is not None:
+                    frontier.note_due(watch.lane, watch.due_at, watch.risk)
+            for signal in settled.signals:
+                frontier.note_due(signal.lane, signal.due_at, Risk.MEDIUM)
             self._touched.add(settled.watch.lane)
-        self.tally = self.tally.plus(group)
+        for job in group.released:
+            self._unsettled -= 1
+            frontier.note_due(job.watch.lane, job.watch.due_at or self.parts.clock.now(), job.watch.risk)
+            self._touched.add(job.watch.lane)
+        self.tally = counted(self.tally, group)
         self.parts.on_committed(group)
         self._wake.set()
 
@@ -151,10 +155,11 @@ class Engine:
         for lane in touched:
             self._consider(lane, now)
         self._dispatch(now)
-        if self._asks and not self._is_claiming:
-            self._is_claiming = True
-            asks, self._asks = self._asks, []
-            self.parts.settler.claim(asks, now=self._horizon(now))
+        if self.parts.frontier.has_line() and not self._is_claiming:
+            asks = self.parts.frontier.asks(self.parts.keeper.gap)
+            if asks:
+                self._is_claiming = True
+                self.parts.settler.claim(asks, due_by=self._horizon(now))
 
     def _consider(self, lane: LaneKey, now: datetime) -> None:
         """What can happen in this lane now: a waiter goes on, a job starts, work is leased, or a wake-up is set."""
@@ -172,9 +177,7 @@ class Engine:
                 answer.until is not None and answer.until <= now + SOON
             )
             if is_open and self._may_start():
-                ask = frontier.wants(lane, self._horizon(now), keeper.gap(lane))
-                if ask is not None:
-                    self._asks.append(ask)
+                frontier.line_up(lane, self._horizon(now))
         elif not isinstance(answer, Wait) and lane not in self._is_ready:
             self._is_ready.add(lane)
             self._sequence += 1
@@ -201,11 +204,11 @@ class Engine:
             self._consider(lane, now)
 
     async def _look(self, job: Job) -> None:
-        settlement = await self.parts.serve(job)
-        if settlement is None:
-            self._unsettled -= 1
+        result = await self.parts.serve(job)
+        if isinstance(result, Release):
+            self.parts.settler.aside(result)
         else:
-            self.parts.settler.settle(settlement)
+            self.parts.settler.settle(result)
         self.touch(job.watch.lane)
 
     def _wait_for(self, lane: LaneKey, until: datetime | None) -> None:
@@ -248,7 +251,7 @@ class Engine:
             self.stop("limit")
         if self._stop_reason:
             return True
-        if self._looks or self._unsettled or self._is_claiming or self._asks or self._touched:
+        if self._looks or self._unsettled or self._is_claiming or self._touched:
             return False
         if self.mode is Mode.FOREVER or self.parts.frontier.leased or self._has_work(now):
             return False
@@ -275,3 +278,14 @@ class Engine:
         while self.parts.settler.is_alive():
             await asyncio.sleep(0.01)
         await asyncio.sleep(0)  # acknowledgements that the settler posted
+
+
+def counted(tally: Tally, group: Group) -> Tally:
+    """The tally with this group in it."""
+    visits = [placed.settlement.visit for placed in group.placed]
+    return Tally(
+        visits=tally.visits + len(visits),
+        sightings=tally.sightings + sum(len(placed.settlement.found) for placed in group.placed),
+        wire_bytes=tally.wire_bytes + sum(visit.wire_bytes for visit in visits),
+        errors=tally.errors + sum(MEANING[visit.outcome].counts_against_lane for visit in visits),
+    )

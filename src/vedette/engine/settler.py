@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -24,27 +24,28 @@ from vedette.contracts.watch import (
     LedgerNote,
     Payload,
     Placed,
+    Release,
     Settlement,
     SourceState,
     Watch,
 )
-from vedette.contracts.words import EvidenceId, LaneKey, RunId, WatchId
-from vedette.frontier.queue import LEASE, Heads, best
+from vedette.contracts.words import EvidenceId, LaneKey, Risk, RunId, WatchId
+from vedette.frontier.queue import LEASE, Dues, Heads, best
 
 GROUP = 200  # rows; DESIGN section 7
 PATIENCE_S = 0.05  # how long the first settlement of a group waits for company
 HEARTBEAT = timedelta(seconds=30)
 CHECKPOINT_EVERY = 40  # groups
 
-Claimed = list[tuple[LaneKey, list[Watch], datetime | None]]
+Claimed = list[tuple[LaneKey, list[Watch], Dues]]
 
 
 class WriteSide(Protocol):
     """What the settler needs of the store."""
 
-    def claim(self, asks: Sequence[Ask], *, now: datetime) -> dict[LaneKey, Heads]: ...
+    def claim(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> Mapping[LaneKey, Heads]: ...
     def take(self, ids: Sequence[WatchId], *, now: datetime, until: datetime) -> list[Watch]: ...
-    def next_due(self, lane: LaneKey, *, after: datetime) -> datetime | None: ...
+    def next_due(self, lane: LaneKey, risk: Risk, *, after: datetime) -> datetime | None: ...
     def payloads(self, digests: Sequence[bytes]) -> dict[bytes, list[Payload]]: ...
     def settle(self, group: Group) -> None: ...
     def commit(self) -> None: ...
@@ -58,13 +59,15 @@ class ArchiveSide(Protocol):
 
     def append(self, entry: ArchiveEntry) -> Written: ...
     def sync(self) -> tuple[Segment, ...]: ...
+    def committed(self, now: datetime) -> None: ...
     def rollback(self) -> None: ...
-    def close(self) -> None: ...
+    def close(self, now: datetime) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
     asks: tuple[Ask, ...]
+    due_by: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ class _Barrier:
     done: threading.Event
 
 
-Aside = RobotsRules | SourceState | LedgerNote
+Aside = RobotsRules | SourceState | LedgerNote | Release
 _Order = Settlement | _Claim | _Barrier | Aside | None
 
 
@@ -104,8 +107,9 @@ class Settler(threading.Thread):
     def settle(self, settlement: Settlement) -> None:
         self._orders.put(settlement)
 
-    def claim(self, asks: Sequence[Ask]) -> None:
-        self._orders.put(_Claim(tuple(asks)))
+    def claim(self, asks: Sequence[Ask], *, due_by: datetime) -> None:
+        """Lease the best watches of these lanes that are due by then."""
+        self._orders.put(_Claim(tuple(asks), due_by))
 
     def aside(self, value: Aside) -> None:
         """Goes along with the next group."""
@@ -122,7 +126,7 @@ class Settler(threading.Thread):
 
     def run(self) -> None:
         try:
-            while self._turn():
+            while self.turn():
                 pass
             self._store.checkpoint()
         except (VedetteError, OSError) as error:
@@ -130,10 +134,10 @@ class Settler(threading.Thread):
         except BaseException as error:  # noqa: BLE001  the engine must hear of it, whatever it is
             self._calls.failed(error)
         finally:
-            self._archive.close()
+            self._archive.close(self._clock.now())
             self._store.close()
 
-    def _turn(self) -> bool:
+    def turn(self) -> bool:
         """One round: gather orders, answer claims at once, write the group.  False: stop."""
         settlements: list[Settlement] = []
         barriers: list[_Barrier] = []
@@ -177,16 +181,30 @@ class Settler(threading.Thread):
 
     def _answer(self, claim: _Claim) -> None:
         now = self._clock.now()
-        heads = self._store.claim(claim.asks, now=now)
+        heads = self._store.claim(claim.asks, now=now, due_by=claim.due_by)
         chosen = {ask.lane: best(heads[ask.lane], ask.most, now) for ask in claim.asks}
         ids = [i for picks in chosen.values() for i in picks]
         watches = {w.id: w for w in self._store.take(ids, now=now, until=now + LEASE)} if ids else {}
         claimed: Claimed = []
         for ask in claim.asks:
             picks = chosen[ask.lane]
-            more = now if len(picks) == ask.most else self._store.next_due(ask.lane, after=now)
-            claimed.append((ask.lane, [watches[i] for i in picks if i in watches], more))
+            dues = self._dues_after(ask, heads[ask.lane], set(picks), claim.due_by)
+            claimed.append((ask.lane, [watches[i] for i in picks if i in watches], dues))
         self._calls.claimed(claimed)
+
+    def _dues_after(self, ask: Ask, heads: Heads, taken: set[WatchId], due_by: datetime) -> Dues:
+        """When each class of the lane is due again.  A class that filled the claim has more that is due now."""
+        dues: list[datetime | None] = []
+        for risk in Risk:
+            mine = [head for head in heads if head[1] is risk]
+            left = [head for head in mine if head[0] not in taken]
+            if left:
+                dues.append(left[0][2])
+            elif len(mine) == ask.most:
+                dues.append(mine[-1][2])
+            else:
+                dues.append(self._store.next_due(ask.lane, risk, after=due_by))
+        return dues
 
     def _write(self, settlements: list[Settlement]) -> None:
         asides, self._asides = self._asides, []
@@ -200,11 +218,13 @@ class Settler(threading.Thread):
                 sources=tuple(a for a in asides if isinstance(a, SourceState)),
                 robots=tuple(a for a in asides if isinstance(a, RobotsRules)),
                 notes=tuple(a for a in asides if isinstance(a, LedgerNote)),
+                released=tuple(a.job for a in asides if isinstance(a, Release)),
             )
             self._store.settle(group)
         except BaseException:
             self._archive.rollback()
             raise
+        self._archive.committed(self._clock.now())
         self._calls.committed(group)
         self._groups += 1
 

@@ -52,8 +52,15 @@ class LaneKeeper:
     """Answers for every lane whether a request may start now, and remembers what happened in it."""
 
     def __init__(
-        self, policies: LanePolicies, *, load: Callable[[LaneKey], LaneState | None], clock: Clock
+        self,
+        policies: LanePolicies,
+        *,
+        load: Callable[[LaneKey], LaneState | None],
+        clock: Clock,
+        not_before: datetime | None = None,
     ) -> None:
+        """`not_before`: the last run was killed, so a start of its last moments may be in no store."""
+        self._not_before = not_before
         self._policies = policies
         self._load = load
         self._clock = clock
@@ -138,11 +145,12 @@ class LaneKeeper:
         lane = self._lanes.get(key)
         return lane is not None and bool(lane.waiters)
 
-    def crawl_delay(self, key: LaneKey, delay: timedelta | None) -> None:
+    def crawl_delay(self, key: LaneKey, seconds: float | None) -> None:
         """robots.txt asked for this gap."""
         lane = self._lane(key)
-        if lane.state.crawl_delay != delay:
-            self._move(lane, rule.with_crawl_delay(lane.state, delay))
+        known = lane.state.crawl_delay
+        if seconds != (known.total_seconds() if known else None):
+            self._move(lane, rule.with_crawl_delay(lane.state, seconds, self._clock.now()))
 
     def gap(self, key: LaneKey) -> timedelta:
         """The least time between two starts in this lane."""
@@ -173,8 +181,10 @@ class LaneKeeper:
     def _lane(self, key: LaneKey) -> _Lane:
         lane = self._lanes.get(key)
         if lane is None:
-            state = self._load(key) or LaneState()
-            lane = self._lanes[key] = _Lane(key, self._policies.of(key), state)
+            state, policy = self._load(key) or LaneState(), self._policies.of(key)
+            if self._not_before is not None and key != ALL:
+                state = rule.started_unseen(policy, state, self._not_before)
+            lane = self._lanes[key] = _Lane(key, policy, state)
         return lane
 
     def _move(self, lane: _Lane, state: LaneState) -> None:

@@ -37,6 +37,7 @@ class GroupRows:
     evidence: list[Row] = field(default_factory=list)
     moved: list[Row] = field(default_factory=list)
     found: list[Row] = field(default_factory=list)
+    signals: list[Row] = field(default_factory=list)
     changes: list[Row] = field(default_factory=list)
     moves: list[Row] = field(default_factory=list)
     ledger: list[Row] = field(default_factory=list)
@@ -55,6 +56,7 @@ class GroupRows:
         yield sql.NEW_VISIT, self.visits
         yield sql.NEW_EVIDENCE, self.evidence
         yield sql.MOVE_WATCH, self.moved
+        yield sql.SIGNAL, self.signals
         yield sql.NEW_CHANGE, self.changes
         yield sql.MOVE_CHANGE, self.moves
         yield sql.NEW_LEDGER, self.ledger
@@ -76,6 +78,7 @@ def rows_of(group: Group) -> GroupRows:
     rows.sources = [_source_row(state) for state in group.sources]
     rows.robots = [_robots_row(rules) for rules in group.robots]
     rows.ledger += [_note_row(note, group.run) for note in group.notes]
+    rows.ended += [(job.watch.id,) for job in group.released]
     rows.segments = [(s.name, s.retention, s.day, s.size, s.count, s.head, s.state) for s in group.segments]
     return rows
 
@@ -97,6 +100,9 @@ def _add_settlement(rows: GroupRows, placed: Placed) -> None:
         row[_SEEN_EVIDENCE] = placed.evidence
     rows.moved.append((*[row[i] for i in _MOVING], watch.id))
     rows.found += [watch_row(found) for found in settled.found]
+    rows.signals += [
+        (to_ms(s.modified_at), to_ms(s.due_at), s.watch, to_ms(s.modified_at)) for s in settled.signals
+    ]
     if settled.change is not None:
         rows.changes.append(_change_row(settled.change, placed.evidence))
     rows.moves += [_move_row(move) for move in settled.moves]
@@ -139,14 +145,13 @@ def _visit_row(placed: Placed) -> Row:
 
 
 def _evidence_row(settled: Settlement, payload: Payload) -> Row:
-    seen = settled.watch.seen
     return (
         payload.evidence,
         settled.watch.id,
         settled.visit.digest,
         settled.visit.url,
         to_ms(settled.visit.at),
-        seen.content_class.value if seen else "OTHER",
+        settled.content_class.value,
         settled.content_type,
         settled.body_bytes,
         payload.segment,

@@ -12,8 +12,8 @@ import xxhash
 
 from vedette.contracts.changing import Mask, MaskRegion
 from vedette.contracts.lane import LaneState
-from vedette.contracts.source import ListerKind
-from vedette.contracts.watch import Seen, Watch
+from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors, Source
+from vedette.contracts.watch import Seen, SourceState, Watch
 from vedette.contracts.words import (
     ChangeId,
     ContentClass,
@@ -31,11 +31,12 @@ from vedette.core.urls import lane_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
+_PLAIN_OPTIONS = ListerOptions()
 
 WATCH_COLUMNS = (
     "id url lane_id source_id lister depth parent_id title node_type node_role risk velocity scan_count "
     "last_changed_at due_at interval_s created_at published_at modified_at last_visit_at last_outcome "
-    "attempt etag last_modified seen_visit seen_evidence seen_at body_key text_key masked_key simhash text_chars "
+    "attempt etag last_modified seen_visit seen_evidence seen_at seen_digest text_key masked_key simhash text_chars "
     "content_class mask pending_change merged_into"
 ).split()
 
@@ -71,7 +72,7 @@ def watch_row(watch: Watch) -> tuple[Any, ...]:
             seen.visit,
             seen.evidence,
             to_ms(seen.at),
-            seen.body_key,
+            seen.digest,
             seen.text_key,
             seen.masked_key,
             seen.simhash,
@@ -177,6 +178,58 @@ def read_lane(row: Sequence[Any]) -> tuple[LaneKey, LaneState]:
     return LaneKey(row[1]), state
 
 
+def source_row(source: Source, *, now: datetime) -> tuple[Any, ...]:
+    """In the order of statements.SOURCE_COLUMNS; the state columns as a new source has them."""
+    frequency = source.scrape_frequency
+    return (
+        source.id,
+        source.name,
+        source.url,
+        source.lister.value,
+        dump_json({k: v for k, v in asdict(source.options).items() if v != getattr(_PLAIN_OPTIONS, k)}),
+        None if source.risk is None else int(source.risk),
+        int(source.tier),
+        source.is_active,
+        None if frequency is None else int(frequency.total_seconds()),
+        source.retention,
+        dump_json(dict(source.fetch)),
+        source.origin,
+        to_ms(now),
+        0,
+        None,
+        None,
+        None,
+        "{}",
+    )
+
+
+def read_source(row: Sequence[Any]) -> tuple[Source, SourceState]:
+    """From the order of statements.SOURCE_COLUMNS."""
+    source = Source(
+        id=SourceId(row[0]),
+        name=row[1],
+        url=row[2],
+        lister=ListerKind(row[3]),
+        options=_read_options(json.loads(row[4])),
+        risk=None if row[5] is None else Risk(row[5]),
+        tier=Risk(row[6]),
+        is_active=bool(row[7]),
+        scrape_frequency=None if row[8] is None else timedelta(seconds=row[8]),
+        retention=row[9],
+        fetch=tuple((name, _hashable(value)) for name, value in json.loads(row[10]).items()),
+        origin=row[11],
+    )
+    state = SourceState(
+        source=source.id,
+        failures=row[13],
+        last_error=row[14] or "",
+        last_success_at=opt_at(row[15]),
+        closed_until=opt_at(row[16]),
+        tally=row[17],
+    )
+    return source, state
+
+
 def dump_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
 
@@ -191,12 +244,25 @@ def _plain(value: object) -> object:
     return asdict(value)  # type: ignore[call-overload]
 
 
+def _read_options(raw: dict[str, Any]) -> ListerOptions:
+    for name in ("start_date", "end_date"):
+        if raw.get(name):
+            raw[name] = datetime.fromisoformat(raw[name])
+    if raw.get("selectors"):
+        raw["selectors"] = ListSelectors(**raw["selectors"])
+    return ListerOptions(**{name: _hashable(value) for name, value in raw.items()})
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(_hashable(item) for item in value) if isinstance(value, list) else value
+
+
 def _read_seen(row: Sequence[Any]) -> Seen:
     return Seen(
         visit=VisitId(row[0]),
         evidence=EvidenceId(row[1]),
         at=from_ms(row[2]),
-        body_key=row[3],
+        digest=row[3],
         text_key=row[4],
         masked_key=row[5],
         simhash=row[6],

@@ -84,7 +84,7 @@ watches = Table(
     Column("seen_visit", BigInteger),
     Column("seen_evidence", BigInteger),
     Column("seen_at", BigInteger),
-    Column("body_key", BigInteger),
+    Column("seen_digest", LargeBinary),
     Column("text_key", BigInteger),
     Column("masked_key", BigInteger),
     Column("simhash", BigInteger),

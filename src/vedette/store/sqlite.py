@@ -8,7 +8,8 @@ from __future__ import annotations
 import fcntl
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -17,12 +18,13 @@ from vedette.contracts.errors import RefusedError, StoreError
 from vedette.contracts.evidence import Segment
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.lane import LaneState
-from vedette.contracts.watch import Ask, Group, Payload, Watch
-from vedette.contracts.words import EvidenceId, LaneKey, Outcome, Risk, WatchId
+from vedette.contracts.source import Source
+from vedette.contracts.watch import Ask, Group, Payload, SourceState, Watch
+from vedette.contracts.words import EvidenceId, LaneKey, Outcome, Risk, RunId, SourceId, WatchId
 from vedette.core.urls import lane_of
 from vedette.store import statements as sql
 from vedette.store.group import GroupRows, rows_of
-from vedette.store.rows import from_ms, lane_id, read_lane, read_watch, to_ms
+from vedette.store.rows import from_ms, lane_id, opt_at, read_lane, read_source, read_watch, to_ms
 
 _T = TypeVar("_T")
 BUSY_MS = 15_000
@@ -81,20 +83,45 @@ class StoreLock:
             self._file = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pick:
+    """Which watches a run takes.  All, unless it says otherwise."""
+
+    tier: Risk | None = None
+    fetch_only: bool = False  # pages, no listings
+    discover_only: bool = False  # listings only
+
+    def clause(self) -> str:
+        parts = []
+        if self.tier is not None:
+            parts.append(f"w.source_id IN (SELECT id FROM sources WHERE tier = {int(self.tier)})")
+        if self.fetch_only:
+            parts.append("(w.lister IS NULL OR w.lister IN ('page', 'crawl'))")
+        if self.discover_only:
+            parts.append("w.lister IS NOT NULL AND w.lister <> 'page'")
+        return " AND ".join(parts)
+
+
 class Writer:
     """The write side.  Owned by one thread; every method leaves the store whole."""
 
-    def __init__(self, path: Path, *, worker: str) -> None:
+    def __init__(self, path: Path, *, worker: str, pick: Pick | None = None) -> None:
         self._db = connect(path)
         self._path = path
         self._worker = worker
+        self._heads = sql.lane_heads((pick or Pick()).clause())
 
-    def claim(self, asks: Sequence[Ask], *, now: datetime) -> dict[LaneKey, Heads]:
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """For one-time work before the run starts."""
+        return self._db
+
+    def claim(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> Mapping[LaneKey, Heads]:
         """The heads of every risk class of the asked lanes; the caller picks, then calls `take`."""
-        at = to_ms(now)
+        at, by = to_ms(now), to_ms(due_by)
         found: dict[LaneKey, Heads] = {}
         for ask in asks:
-            rows = self._db.execute(sql.LANE_HEADS, (lane_id(ask.lane), at, ask.most)).fetchall()
+            rows = self._db.execute(self._heads, (lane_id(ask.lane), by, ask.most, at)).fetchall()
             found[ask.lane] = [(WatchId(i), Risk(r), from_ms(d), s) for i, r, d, s in rows]
         return found
 
@@ -109,12 +136,10 @@ class Writer:
             watches += map(read_watch, self._db.execute(query, chunk))
         return watches
 
-    def next_due(self, lane: LaneKey, *, after: datetime) -> datetime | None:
-        """When the lane's next watch becomes due after this moment."""
-        number, at = lane_id(lane), to_ms(after)
-        dues = [self._db.execute(sql.LANE_NEXT_DUE, (number, risk, at)).fetchone()[0] for risk in range(4)]
-        known = [due for due in dues if due is not None]
-        return from_ms(min(known)) if known else None
+    def next_due(self, lane: LaneKey, risk: Risk, *, after: datetime) -> datetime | None:
+        """When the lane's next watch of this class becomes due after that moment."""
+        row = self._db.execute(sql.LANE_NEXT_DUE, (lane_id(lane), int(risk), to_ms(after))).fetchone()
+        return opt_at(row[0])
 
     def payloads(self, digests: Sequence[bytes]) -> dict[bytes, list[Payload]]:
         """Where the archive already has these payloads."""
@@ -156,14 +181,16 @@ class Writer:
 
     def return_leases(self) -> int:
         """Leases of processes that are gone: the store lock proves that there is no other."""
-        count = self._db.execute("DELETE FROM leases").rowcount
-        self._db.execute("UPDATE runs SET ended_by = 'killed', ended_at = started_at WHERE ended_by IS NULL")
-        return count
+        return self._db.execute("DELETE FROM leases").rowcount
 
-    def execute(self, statement: str, values: Sequence[Any] = ()) -> int:
-        """One statement by itself, committed: operator's words, run rows."""
-        self.commit()
-        return self._db.execute(statement, values).rowcount
+    def end_open_runs(self) -> int:
+        """Runs that never said how they ended were killed."""
+        return self._db.execute(
+            "UPDATE runs SET ended_by = 'killed', ended_at = started_at WHERE ended_by IS NULL"
+        ).rowcount
+
+    def start_run(self, run: RunId, *, now: datetime, policy: str, digest: str) -> None:
+        self._db.execute(sql.NEW_RUN, (run, to_ms(now), policy, digest))
 
     def segments(self) -> list[Segment]:
         names = ", ".join(sql.SEGMENT_COLUMNS)
@@ -233,16 +260,26 @@ class Reader:
         ).fetchone()
         return None if row is None else tuple(row)
 
-    def lanes_due(self) -> Iterable[tuple[LaneKey, datetime]]:
-        """Every lane with scheduled work and when its first is due."""
+    def lanes_due(self) -> Iterable[tuple[LaneKey, Risk, datetime]]:
+        """Every lane and class with scheduled work, and when its first is due."""
         for url, *dues in self._db.execute(sql.LANES_DUE):
-            known = [due for due in dues if due is not None]
-            if known:
-                yield lane_of(url), from_ms(min(known))
+            for risk, due in zip(Risk, dues, strict=True):
+                if due is not None:
+                    yield lane_of(url), risk, from_ms(due)
 
-    def data_version(self) -> int:
-        """Moves when another connection has committed."""
-        return int(self._db.execute("PRAGMA data_version").fetchone()[0])
+    def source(self, source: SourceId) -> tuple[Source, SourceState] | None:
+        names = ", ".join(sql.SOURCE_COLUMNS)
+        row = self._db.execute(f"SELECT {names} FROM sources WHERE id = ?", (source,)).fetchone()
+        return None if row is None else read_source(row)
+
+    def last_order(self) -> int:
+        return int(self._db.execute("SELECT COALESCE(MAX(id), 0) FROM orders").fetchone()[0])
+
+    def orders(self, after: int) -> list[tuple[int, str, str]]:
+        """Words of the operator since then: id, action, subject."""
+        return self._db.execute(
+            "SELECT id, action, subject FROM orders WHERE id > ? ORDER BY id", (after,)
+        ).fetchall()
 
     def close(self) -> None:
         self._db.close()

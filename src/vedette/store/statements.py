@@ -47,6 +47,11 @@ NEW_WATCH = insert("watches", WATCH_COLUMNS, conflict=NOTHING)
 MOVE_WATCH = (
     "UPDATE watches SET " + ", ".join(f'"{name}" = ?' for name in MOVING_WATCH_COLUMNS) + " WHERE id = ?"
 )
+# A signal pulls a look forward; it never pushes one back and never wakes what is not scheduled.
+SIGNAL = (
+    "UPDATE watches SET modified_at = ?, due_at = MIN(due_at, ?) "
+    "WHERE id = ? AND due_at IS NOT NULL AND (seen_at IS NULL OR seen_at < ?)"
+)
 NEW_VISIT = insert("visits", VISIT_COLUMNS, conflict=NOTHING)
 NEW_EVIDENCE = insert("evidence", EVIDENCE_COLUMNS, conflict=NOTHING)
 NEW_CHANGE = insert("changes", CHANGE_COLUMNS, conflict=NOTHING)
@@ -78,11 +83,17 @@ DROP_LEASES_OF_OTHERS = "DELETE FROM leases WHERE worker <> ?"
 _CLASS_HEAD = (
     "SELECT * FROM (SELECT w.id, w.risk, w.due_at, w.interval_s FROM watches w "
     "WHERE w.lane_id = ?1 AND w.risk = {risk} AND w.due_at <= ?2 "
-    "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = w.id AND l.until_at > ?2) "
+    "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = w.id AND l.until_at > ?4) {pick}"
     "ORDER BY w.due_at LIMIT ?3)"
 )
-# The heads of the four risk classes of one lane: index order, no sort, flat in the number of watches.
-LANE_HEADS = " UNION ALL ".join(_CLASS_HEAD.format(risk=risk) for risk in (3, 2, 1, 0))
+
+
+def lane_heads(pick: str = "") -> str:
+    """The heads of the four risk classes of one lane: index order, no sort, flat in the number of watches."""
+    clause = f"AND {pick} " if pick else ""
+    return " UNION ALL ".join(_CLASS_HEAD.format(risk=risk, pick=clause) for risk in (3, 2, 1, 0))
+
+
 LANE_NEXT_DUE = "SELECT MIN(due_at) FROM watches WHERE lane_id = ? AND risk = ? AND due_at > ?"
 # A skip scan: one seek per lane and class, however many watches there are.
 LANES_DUE = (
@@ -100,3 +111,9 @@ KNOWN_IDS = "SELECT id FROM watches WHERE id IN ({marks})"
 PAYLOADS = (
     'SELECT digest, id, watch_id, url, at, segment, "offset", length FROM evidence WHERE digest IN ({marks})'
 )
+SOURCE_COLUMNS = (
+    "id name url lister options risk tier is_active scrape_frequency_s retention fetch origin created_at "
+    "failures last_error last_success_at closed_until tally"
+).split()
+NEW_RUN = insert("runs", "id started_at policy config_digest".split())
+END_RUN = "UPDATE runs SET ended_at = ?, ended_by = ?, tally = ? WHERE id = ?"

@@ -261,7 +261,7 @@ def upgrade() -> None:
         sa.Column("seen_visit", sa.BigInteger(), nullable=True),
         sa.Column("seen_evidence", sa.BigInteger(), nullable=True),
         sa.Column("seen_at", sa.BigInteger(), nullable=True),
-        sa.Column("body_key", sa.BigInteger(), nullable=True),
+        sa.Column("seen_digest", sa.LargeBinary(), nullable=True),
         sa.Column("text_key", sa.BigInteger(), nullable=True),
         sa.Column("masked_key", sa.BigInteger(), nullable=True),
         sa.Column("simhash", sa.BigInteger(), nullable=True),

@@ -1,0 +1,136 @@
+"""The links of a page, for a site that has no listing.
+
+Breadth first: a page at depth d gives pages at depth d + 1; a page at `max_depth` gives only the documents it
+links to.  Every sighting that is no document is itself read as a crawl listing, one deeper.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from vedette.contracts.source import ListerOptions, Listing, Sighting
+from vedette.contracts.words import Reason, WatchId
+from vedette.core.filters import filters_of
+from vedette.core.shape import DOCUMENTS, PARTS, extension_of
+from vedette.core.urls import canonical, host_of, origin_of, watch_id
+from vedette.discover.document import Document
+from vedette.discover.tree import Page, attribute
+
+Link = tuple[WatchId, str]
+MEMO = 16_384  # raw addresses remembered per source: about 6 MB when full
+_UNKNOWN: Link = (WatchId(-1), "")
+_ROOTED = ("/", "http://", "https://")  # what these mean depends on the origin alone
+_NOT_PAGES = ("#", "javascript:", "mailto:", "tel:", "data:")
+# A path that needs no parser: nothing to decode, to resolve or to drop.  A test holds `canonical` against it.
+_PLAIN = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)+/?")
+
+
+class LinkReader:
+    """Raw addresses to targets of one source, fast: most links of a page stand on every page of the site.
+
+    In scope are the source's host, with and without www, and `follow_hosts`.  Keeps a bounded memo.
+    """
+
+    def __init__(self, source_url: str, follow_hosts: Sequence[str] = (), *, memo: int = MEMO) -> None:
+        self._hosts = frozenset(_bare(host.lower()) for host in (host_of(source_url), *follow_hosts))
+        self._limit = memo
+        self._memos: dict[str, dict[str, Link | None]] = {}  # by place: an origin, or a directory of it
+        self._size = 0
+
+    def links(self, page_url: str, base: str, hrefs: Iterable[str]) -> list[Link]:
+        """Targets in scope, canonical, in order, each once.  Styles, scripts, images are no targets."""
+        base = base or page_url
+        if self._size >= self._limit:
+            self._memos, self._size = {}, 0
+        origin = origin_of(base)
+        home = origin if _bare(host_of(base)) in self._hosts else ""
+        rooted = self._memo(origin)
+        here = self._memo(base.partition("?")[0].rpartition("/")[0] + "/")
+        found: dict[WatchId, Link] = {}
+        for href in hrefs:
+            link = rooted.get(href, _UNKNOWN)
+            if link is _UNKNOWN:
+                link = here.get(href, _UNKNOWN)
+                if link is _UNKNOWN:
+                    link = self._resolve(href, base, home)
+                    self._remember(href, link, rooted, here)
+            if link is not None:
+                found[link[0]] = link
+        return list(found.values())
+
+    def _memo(self, place: str) -> dict[str, Link | None]:
+        memo = self._memos.get(place)
+        if memo is None:
+            memo = self._memos[place] = {}
+            self._size += 1
+        return memo
+
+    def _remember(
+        self, href: str, link: Link | None, rooted: dict[str, Link | None], here: dict[str, Link | None]
+    ) -> None:
+        if href.startswith(_ROOTED):
+            rooted[href] = link
+        elif href[:1] in "?#":  # means something else on every page
+            return
+        else:
+            here[href] = link
+        self._size += 1
+
+    def _resolve(self, href: str, base: str, home: str) -> Link | None:
+        """`home`: the origin of the base where that is in scope."""
+        if home and _PLAIN.fullmatch(href):
+            url = home + href
+        elif href.startswith(_NOT_PAGES):
+            return None
+        else:
+            target = canonical(href, base)
+            if target is None or _bare(host_of(target)) not in self._hosts:
+                return None
+            url = target
+        return None if extension_of(url) in PARTS else (watch_id(url), url)
+
+
+def read_crawl(document: Document) -> Listing:
+    """The links of one page.  Where it is extracted anyway, `LinkReader` and `sight` do the same for less."""
+    page = Page(document)
+    options = document.options
+    if options.honour_nofollow and _says_nofollow(page):
+        return Listing(notes=(Reason("nofollow", note="the page asks not to follow its links"),))
+    hrefs = (
+        href
+        for node, href in page.links()
+        if not (options.honour_nofollow and "nofollow" in attribute(node, "rel").lower())
+    )
+    reader = LinkReader(document.url, options.follow_hosts)
+    return sight(reader.links(document.url, page.base, hrefs), options, document.depth)
+
+
+def sight(links: Iterable[Link], options: ListerOptions, depth: int) -> Listing:
+    """Sightings of links that a page at this depth has.  At `max_depth` only documents."""
+    filters = filters_of(options)
+    is_last = depth >= options.max_depth
+    sightings: list[Sighting] = []
+    refused: list[tuple[str, Reason]] = []
+    for _, url in links:
+        is_document = extension_of(url) in DOCUMENTS
+        if is_last and not is_document:
+            continue
+        reason = filters.refuse(url)
+        if reason is None:
+            sightings.append(Sighting(url=url, is_document=is_document))
+        else:
+            refused.append((url, reason))
+    return Listing(sightings=tuple(sightings), refused=tuple(refused))
+
+
+def _says_nofollow(page: Page) -> bool:
+    for node in page.tree.css("meta[name]"):
+        if attribute(node, "name").lower() == "robots":
+            words = attribute(node, "content").lower().replace(",", " ").split()
+            return "nofollow" in words or "none" in words
+    return False
+
+
+def _bare(host: str) -> str:
+    return host.removeprefix("www.")

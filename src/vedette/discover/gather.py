@@ -1,0 +1,125 @@
+"""Turns what a listing links to into sightings: resolved, canonical, filtered, each target once."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from vedette.contracts.source import Follow, Listing, Sighting
+from vedette.contracts.words import Reason, WatchId
+from vedette.core.admission import LISTED_MAX_URLS
+from vedette.core.filters import filters_of
+from vedette.core.shape import DOCUMENTS, PARTS, extension_of
+from vedette.core.urls import canonical, watch_id
+from vedette.discover.document import Document
+
+MAX_REFUSED = 1000  # kept per listing; the rest is counted in a note
+MAX_TITLE = 300
+_TAG = re.compile(r"<[^<>]{0,500}>")
+_SPACE = re.compile(r"[\s\x00-\x1f\x7f]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """One entry of a listing, before it is resolved."""
+
+    href: str
+    title: str = ""
+    published_at: datetime | None = None
+    modified_at: datetime | None = None
+    is_document: bool = False
+    base: str | None = None  # what href resolves against; None: the document
+
+
+class Gathering:
+    """Collects the sightings of one document.  Raises ConfigError where an option cannot be used."""
+
+    def __init__(self, document: Document, *, limit: int = LISTED_MAX_URLS) -> None:
+        self._base = document.url
+        self._filters = filters_of(document.options)
+        wanted = document.options.max_urls
+        self._limit = limit if wanted is None else min(limit, wanted)
+        self._seen: set[WatchId] = set()
+        self._sightings: list[Sighting] = []
+        self._refused: list[tuple[str, Reason]] = []
+        self._notes: list[Reason] = []
+        self._refused_count = 0
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._sightings) >= self._limit
+
+    @property
+    def count(self) -> int:
+        return len(self._sightings)
+
+    @property
+    def has_refused(self) -> bool:
+        return self._refused_count > 0
+
+    def add(self, found: Found) -> bool:
+        """Is it a sighting, or was it one already?"""
+        url = canonical(found.href.strip(), found.base or self._base)
+        return url is not None and self.add_url(url, found)
+
+    def add_url(self, url: str, found: Found) -> bool:
+        """The same for an address that is canonical already."""
+        extension = extension_of(url)
+        if extension in PARTS:
+            return False
+        identity = watch_id(url)
+        if identity in self._seen:
+            return True
+        reason = self._filters.refuse(url, found.published_at)
+        if reason is None and self.is_full:
+            reason = Reason("max_urls", note=f"the listing names more than {self._limit} addresses")
+        if reason is not None:
+            self.refuse(url, reason)
+            return False
+        self._seen.add(identity)
+        self._sightings.append(
+            Sighting(
+                url=url,
+                title=found.title,
+                published_at=found.published_at,
+                modified_at=found.modified_at,
+                is_document=found.is_document or extension in DOCUMENTS,
+            )
+        )
+        return True
+
+    def ignore(self, url: str) -> None:
+        """It is no sighting (a link to the next page): nothing more is said of it."""
+        self._seen.add(watch_id(url))
+
+    def refuse(self, url: str, reason: Reason) -> None:
+        self._refused_count += 1
+        if len(self._refused) < MAX_REFUSED:
+            self._refused.append((url, reason))
+
+    def note(self, code: str, text: str, points: float = 0.0) -> None:
+        self._notes.append(Reason(code, points, text))
+
+    def listing(self, *, problem: str = "", follow: tuple[Follow, ...] = ()) -> Listing:
+        """A problem does not take back what was read before it."""
+        if self._refused_count > MAX_REFUSED:
+            self.note("refused", f"{self._refused_count} entries refused, the first {MAX_REFUSED} are listed")
+        return Listing(
+            sightings=tuple(self._sightings),
+            follow=follow,
+            refused=tuple(self._refused),
+            problem=problem,
+            notes=tuple(self._notes),
+        )
+
+
+def clean_title(text: str) -> str:
+    """One line of plain text, whatever markup and white space the listing put into it."""
+    text = text[: MAX_TITLE * 8]
+    if "&" in text:
+        text = html.unescape(text)
+    if "<" in text:
+        text = _TAG.sub(" ", text)
+    return _SPACE.sub(" ", text).strip()[:MAX_TITLE]

@@ -1,0 +1,169 @@
+"""A page that lists others: by the selectors of its site, or by its largest group of links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from selectolax.lexbor import LexborNode
+
+from vedette.contracts.source import Listing, ListSelectors
+from vedette.core.dates import read_date
+from vedette.core.urls import host_of
+from vedette.discover.document import Document
+from vedette.discover.gather import Found, Gathering, clean_title
+from vedette.discover.tree import Page, attribute, is_navigation, select
+
+# 001 B.3.  A site's row serves its subdomains too.
+SITES: Mapping[str, ListSelectors] = {
+    "hzzo.hr": ListSelectors(
+        item="article, .news-item, .vijest", link="a", title="h2, h3, .title", date=".date, time"
+    ),
+    "porezna-uprava.gov.hr": ListSelectors(
+        item=".views-row, article",
+        link="a",
+        title="h2, h3, .views-field-title, .title",
+        date=".date, time, .datum",
+    ),
+}
+# For every other site, tried in order; the first that finds two targets is taken.
+GENERIC = (
+    ListSelectors(item="article, .news-item, .vijest, .views-row, .post, .card"),
+    ListSelectors(item="main li, #content li, .content li, main tr, #content tr, .content tr"),
+    ListSelectors(item="li, tr, dt"),
+)
+_MIN_LIST = 2
+_MIN_GROUP = 3
+_LEVELS = 3  # ancestors that make a group of links
+
+
+def read_html_list(document: Document) -> Listing:
+    """The entries of the list, then the documents linked anywhere on the page."""
+    page = Page(document)
+    gathering = Gathering(document)
+    return gathering.listing(problem=gather_list(document, page, gathering))
+
+
+def gather_list(document: Document, page: Page, gathering: Gathering) -> str:
+    """Adds what the page lists; returns the problem when it lists nothing."""
+    found, note = find_items(document, page)
+    if note:
+        gathering.note("list_guessed", note)
+    for item in found:
+        gathering.add(item)
+    for node, href in page.document_links():
+        gathering.add(Found(href=href, title=_text(node), base=page.base))
+    if found or gathering.count or gathering.has_refused:
+        return ""
+    if page.tree.css_first("script") and page.text_chars() < 200:
+        return "no list found: the page is made by scripts; set requires_headless"
+    return "no list found: no selector matches and there is no group of links; set selectors for this site"
+
+
+def find_items(document: Document, page: Page) -> tuple[list[Found], str]:
+    """The entries, and a note when they had to be guessed."""
+    wanted = document.options.selectors or site_selectors(host_of(document.url))
+    if wanted is not None:
+        found = _by_selectors(page, wanted, is_generic=False)
+        if found:
+            return found, ""
+    else:
+        for selectors in GENERIC:
+            found = _by_selectors(page, selectors, is_generic=True)
+            if len({item.href for item in found}) >= _MIN_LIST:
+                return found, ""
+    found = _largest_group(page)
+    if not found:
+        return [], ""
+    cause = f"the selector {wanted.item!r} matched nothing" if wanted else "no known list on the page"
+    return found, f"{cause}; the largest group of links was read ({len(found)})"
+
+
+def site_selectors(host: str) -> ListSelectors | None:
+    """The row of this host or of a domain above it."""
+    labels = host.split(".")
+    names = (".".join(labels[at:]) for at in range(len(labels)))
+    return next((SITES[name] for name in names if name in SITES), None)
+
+
+def _by_selectors(page: Page, selectors: ListSelectors, *, is_generic: bool) -> list[Found]:
+    items = []
+    for node in page.select(selectors.item, "selectors.item"):
+        if is_generic and is_navigation(node):
+            continue
+        found = _found(page, node, selectors)
+        if found is not None:
+            items.append(found)
+    return items
+
+
+def _found(page: Page, node: LexborNode, selectors: ListSelectors) -> Found | None:
+    heading = next(iter(select(node, selectors.title, "selectors.title")), None)
+    link = _main_link(node, heading, selectors.link)
+    if link is None:
+        return None
+    title = _text(heading) if heading is not None else ""
+    return Found(
+        href=attribute(link, "href").strip(),
+        title=title or _text(link) or clean_title(attribute(link, "title")),
+        published_at=_date(node, selectors.date),
+        base=page.base,
+    )
+
+
+def _main_link(node: LexborNode, heading: LexborNode | None, selector: str) -> LexborNode | None:
+    """The link in the heading, the link around it, or the first one (a card also links tags and authors)."""
+    links = [link for link in select(node, selector, "selectors.link") if _leads_somewhere(link)]
+    if selector.strip() == "a" and heading is not None:
+        inside = next((link for link in heading.css("a[href]") if _leads_somewhere(link)), None)
+        if inside is not None:
+            return inside
+        above = heading.parent
+        if above is not None and above.tag == "a" and _leads_somewhere(above):
+            return above
+    if not links and node.tag == "a" and _leads_somewhere(node):
+        return node
+    return links[0] if links else None
+
+
+def _leads_somewhere(link: LexborNode) -> bool:
+    href = attribute(link, "href").strip()
+    return bool(href) and not href.startswith(("#", "javascript:", "mailto:", "tel:"))
+
+
+def _date(node: LexborNode, selector: str) -> datetime | None:
+    for found in select(node, selector, "selectors.date")[:3]:
+        at = read_date((attribute(found, "datetime") or found.text(separator=" ", strip=True))[:100])
+        if at is not None:
+            return at
+    return None
+
+
+def _text(node: LexborNode) -> str:
+    return clean_title(node.text(separator=" ", strip=True))
+
+
+def _largest_group(page: Page) -> list[Found]:
+    """Links that stand in the same place of the template; the group with most words in it is the list."""
+    groups: dict[str, dict[str, Found]] = {}
+    for node, href in page.links():
+        if _leads_somewhere(node) and not is_navigation(node):
+            group = groups.setdefault(_place(node), {})
+            group.setdefault(href, Found(href=href, title=_text(node), base=page.base))
+    best = max(groups.values(), key=_words, default={})
+    return list(best.values()) if len(best) >= _MIN_GROUP else []
+
+
+def _words(group: dict[str, Found]) -> int:
+    return sum(min(len(found.title), 80) for found in group.values()) if len(group) >= _MIN_GROUP else 0
+
+
+def _place(node: LexborNode) -> str:
+    place = []
+    above = node.parent
+    for _ in range(_LEVELS):
+        if above is None:
+            break
+        place.append(f"{above.tag}.{attribute(above, 'class')}")
+        above = above.parent
+    return " ".join(place)

@@ -1,0 +1,173 @@
+"""A list that goes on over several pages.
+
+Pages are numbered from 0, the source itself, and `depth` is that number.  Only later pages are followed, and
+only below `max_pages`; where a pager names page 9 of 9, the pages in between are filled in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborNode
+
+from vedette.contracts.source import Follow, ListerKind, Listing
+from vedette.core.filters import Pattern, compile_pattern
+from vedette.core.urls import canonical, fold, host_of, watch_id
+from vedette.discover.document import Document
+from vedette.discover.gather import Gathering
+from vedette.discover.html_list import gather_list
+from vedette.discover.tree import Page, attribute
+
+# 001 B.4, and what the common systems call theirs.
+PAGERS = (
+    ".pager a, .pagination a, .pager__items a, .page-numbers, .nav-links a, .paging a, .stranicenje a, "
+    'nav[aria-label*="agin"] a, ul[class*="paginat"] a, div[class*="paginat"] a'
+)
+_IN_QUERY = re.compile(
+    r"(?i)[?&](?:page|p|pg|paged|pagina|stranica|str|pageno|pagenum|page_num|currentpage)=(\d{1,6})(?=&|$)"
+)
+_IN_PATH = re.compile(r"(?i)/(?:page|stranica|str|pagina)[/-](\d{1,6})(?=[/?.]|$)")
+_NUMBER = re.compile(r"\d{1,6}")
+NEXT_WORDS = frozenset(
+    "next|next page|older|older posts|sljedeća|sljedeca|sljedeće|sljedeći|sljedeća stranica|slijedeća|iduća|"
+    "iduće|dalje|starije|starije objave|starije vijesti".split("|")
+)
+_NEXT_SIGNS = frozenset("›»>→")
+_NOT_LETTERS = re.compile(r"[^\w ]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where an address has the number of its page."""
+
+    before: str
+    after: str
+    number: int
+    listing: str  # what the pages of one listing share: the address without the number and its name
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One link that may lead to another page of this listing."""
+
+    url: str
+    text: str
+    is_next: bool
+    slot: Slot | None
+
+
+def read_pagination(document: Document) -> Listing:
+    """The entries of this page, and the pages after it.  An empty page is the last one."""
+    page = Page(document)
+    gathering = Gathering(document)
+    steps = list(_steps(document, page))
+    for step in steps:
+        gathering.ignore(step.url)
+    problem = gather_list(document, page, gathering)
+    if document.depth > 0 and problem:
+        gathering.note("last_page", f"page {document.depth} lists nothing, the walk ends here")
+        return gathering.listing()
+    return gathering.listing(problem=problem, follow=_follow(document, steps))
+
+
+def has_pager(document: Document, page: Page) -> bool:
+    return bool(_follow(document, list(_steps(document, page))))
+
+
+def slot_of(url: str, pattern: Pattern | None = None) -> Slot | None:
+    """The page's number in this address: `?page=N`, `&p=N`, `/page/N`, or the last number in the pattern."""
+    if pattern is not None:
+        return _slot_by_pattern(url, pattern)
+    match = _IN_QUERY.search(url) or _IN_PATH.search(url)
+    if match is None:
+        return None
+    rest = url[match.end() :]
+    is_first = match.group().startswith("?") and rest.startswith("&")
+    listing = fold(url[: match.start()] + ("?" + rest[1:] if is_first else rest))
+    return Slot(url[: match.start(1)], rest, int(match.group(1)), listing)
+
+
+def _slot_by_pattern(url: str, pattern: Pattern) -> Slot | None:
+    match = pattern.search(url)
+    numbers = list(_NUMBER.finditer(url, match.start(), match.end())) if match else []
+    if not numbers:
+        return None
+    last = numbers[-1]
+    return Slot(url[: last.start()], url[last.end() :], int(last.group()), "")
+
+
+def _steps(document: Document, page: Page) -> Iterator[_Step]:
+    text = document.options.pagination_pattern
+    pattern = compile_pattern("pagination_pattern", text) if text else None
+    own, host = slot_of(document.url, pattern), host_of(document.url)
+    listing = own.listing if own else fold(document.url)
+    in_pager = {node.mem_id for node in page.tree.css(PAGERS)}
+    heads = [(node, attribute(node, "href")) for node in page.tree.css('link[rel~="next"]')]
+    for node, href in [*heads, *page.links()]:
+        url = canonical(href, page.base)
+        if url is None or host_of(url) != host:
+            continue
+        slot = slot_of(url, pattern)
+        words = node.text(strip=True)[:60]
+        is_next = _is_next(node, words, node.mem_id in in_pager)
+        is_ours = slot is not None and (pattern is not None or slot.listing == listing)
+        if is_next or is_ours or (slot is not None and node.mem_id in in_pager):
+            yield _Step(url, words, is_next, slot)
+
+
+def _is_next(node: LexborNode, words: str, is_in_pager: bool) -> bool:
+    if "next" in attribute(node, "rel").lower().split():
+        return True
+    if not is_in_pager:
+        return False
+    if words in _NEXT_SIGNS or "next" in attribute(node, "class").lower().split():
+        return True
+    return _NOT_LETTERS.sub("", words).strip().lower() in NEXT_WORDS
+
+
+def _follow(document: Document, steps: list[_Step]) -> tuple[Follow, ...]:
+    follow: dict[int, Follow] = {}
+    own = watch_id(document.url)
+    for url, depth in (*_numbered(document, steps), *_unnumbered(document, steps)):
+        identity = watch_id(url)
+        if identity != own and depth < document.options.max_pages:
+            follow.setdefault(identity, Follow(url=url, lister=ListerKind.PAGINATION, depth=depth))
+    return tuple(follow.values())
+
+
+def _numbered(document: Document, steps: list[_Step]) -> Iterator[tuple[str, int]]:
+    """Later pages by number, gaps filled in.  What comes before this page was read, or is not wanted."""
+    slots = [step.slot for step in steps if step.slot is not None]
+    if not slots:
+        return
+    (before, after), _ = Counter((slot.before, slot.after) for slot in slots).most_common(1)[0]
+    same = [step for step in steps if step.slot and (step.slot.before, step.slot.after) == (before, after)]
+    linked = {step.slot.number: step.url for step in same if step.slot}
+    current = _own_number(document, same)
+    last = min(max(linked), current + document.options.max_pages)
+    for number in range(current + 1, last + 1):
+        yield linked.get(number) or f"{before}{number}{after}", document.depth + number - current
+
+
+def _own_number(document: Document, same: list[_Step]) -> int:
+    """Of this page: in its address, or told by a link whose text is a number, or one before the first."""
+    first = next(slot for step in same if (slot := step.slot))
+    own = re.compile(re.escape(first.before) + r"(\d{1,6})" + re.escape(first.after) + "$").match(
+        document.url
+    )
+    if own:
+        return int(own.group(1))
+    for step in same:
+        if step.slot and step.text.isascii() and step.text.isdigit() and len(step.text) <= 6:
+            return step.slot.number - int(step.text) + 1
+    return min(step.slot.number for step in same if step.slot) - 1
+
+
+def _unnumbered(document: Document, steps: list[_Step]) -> Iterator[tuple[str, int]]:
+    """A cursor: only the next page is known."""
+    for step in steps:
+        if step.is_next and step.slot is None:
+            yield step.url, document.depth + 1

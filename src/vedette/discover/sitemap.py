@@ -1,0 +1,271 @@
+"""Sitemaps: urlset and sitemapindex as XML, gzip of it, plain text, and (as the protocol allows) a feed.
+
+`lastmod` becomes `modified_at`, a signal that the schedule learns how far to trust.  `priority`, `changefreq`
+are ignored: nobody keeps them true.  Children of an index are listings of their own, read in their own time.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from lxml import etree
+from publicsuffixlist import PublicSuffixList
+
+from vedette.contracts.fetching import MIB
+from vedette.contracts.source import Follow, ListerKind, ListerOptions, Listing
+from vedette.contracts.words import Reason
+from vedette.core.dates import read_date
+from vedette.core.urls import canonical, host_of, watch_id
+from vedette.discover.document import Document
+from vedette.discover.feed import is_feed, read_feed
+from vedette.discover.gather import Found, Gathering, clean_title
+from vedette.discover.markup import Markup, is_html, local_name, open_markup, repaired, stream
+
+MAX_DECODED = 50 * MIB  # the protocol's limit of one file
+MAX_RATIO = 200  # decoded / wire, once over 1 MiB (DESIGN section 8)
+MAX_MEMBERS = 100
+MAX_ENTRIES = 50_000  # the protocol's limit of one file
+# Narodne novine name the child sitemaps sitemap_<type>_<year>_<issue>.xml; types are 1 official,
+# 2 international, 3 announcements (001 section 3.4).  A name of another form has no type and passes.
+_TYPED = re.compile(r"sitemap[_-](\d{1,3})(?:[_-]\d{1,6})+\.xml(?:\.gz)?$")
+_GZIP = b"\x1f\x8b"
+
+
+def read_sitemap(document: Document) -> Listing:
+    """The pages it names, and the sitemaps it refers to."""
+    body, problem = _unpacked(document.body)
+    if not body:
+        return Listing(problem=problem or "the sitemap is empty")
+    unpacked = replace(document, body=body)
+    markup = open_markup(unpacked)
+    if markup.problem:
+        return Listing(problem=markup.problem)
+    if is_feed(markup):
+        return read_feed(unpacked)
+    gathering = Gathering(document, limit=MAX_ENTRIES)
+    if markup.root in ("urlset", "sitemapindex"):
+        listing = _read_xml(document, markup, gathering)
+    elif markup.data.startswith(b"<"):
+        kind = "an HTML page" if is_html(markup) else f"root element is <{markup.root}>"
+        listing = Listing(problem=f"not a sitemap: {kind}")
+    else:
+        listing = _read_text(document, markup.data, gathering)
+    return replace(listing, problem=listing.problem or problem)
+
+
+def is_sitemap(markup: Markup) -> bool:
+    return markup.root in ("urlset", "sitemapindex")
+
+
+class _Entry:
+    """One <url> or <sitemap>."""
+
+    __slots__ = ("is_index", "modified", "published", "title", "url")
+
+    def __init__(self, is_index: bool) -> None:
+        self.is_index = is_index
+        self.url = self.modified = self.published = self.title = ""
+
+
+def _read_xml(document: Document, markup: Markup, gathering: Gathering) -> Listing:
+    entries, problem = _entries(markup.data)
+    follow: dict[int, Follow] = {}
+    site = site_of(host_of(document.url))
+    own = watch_id(document.url)
+    sites: dict[str, bool] = {}
+    for entry in entries:
+        url = canonical(entry.url, document.url)
+        if url is None:
+            continue
+        host = host_of(url)
+        if host not in sites:
+            sites[host] = site_of(host) == site
+        if not sites[host]:
+            gathering.refuse(url, Reason("other_site", note=f"{host} is not part of {site}"))
+        elif not entry.is_index:
+            _add(gathering, url, entry)
+        elif watch_id(url) != own and _is_wanted(document, url, gathering):
+            child = Follow(
+                url=url,
+                lister=ListerKind.SITEMAP,
+                depth=document.depth + 1,
+                modified_at=read_lastmod(entry.modified),
+            )
+            follow.setdefault(watch_id(url), child)
+    if len(entries) > MAX_ENTRIES:
+        gathering.note("sitemap_limit", f"only the first {MAX_ENTRIES} entries of the file are read")
+    return gathering.listing(problem=problem, follow=tuple(follow.values()))
+
+
+def _add(gathering: Gathering, url: str, entry: _Entry) -> None:
+    gathering.add_url(
+        url,
+        Found(
+            href=url,
+            title=clean_title(entry.title) if entry.title else "",
+            published_at=read_lastmod(entry.published),
+            modified_at=read_lastmod(entry.modified),
+        ),
+    )
+
+
+def _is_wanted(document: Document, url: str, gathering: Gathering) -> bool:
+    """May this child be followed?  Says why not in `refused`."""
+    options = document.options
+    if document.depth >= options.max_sitemap_depth:
+        gathering.refuse(
+            url, Reason("sitemap_depth", note=f"deeper than {options.max_sitemap_depth} sitemaps")
+        )
+        return False
+    if not _is_wanted_type(url, options):
+        gathering.refuse(url, Reason("sitemap_type", note=f"sitemap_types is {list(options.sitemap_types)}"))
+        return False
+    return True
+
+
+def _is_wanted_type(url: str, options: ListerOptions) -> bool:
+    typed = _TYPED.search(url.partition("?")[0].lower()) if options.sitemap_types else None
+    return typed is None or int(typed.group(1)) in options.sitemap_types
+
+
+def _entries(data: bytes) -> tuple[list[_Entry], str]:
+    """Strict first.  A document that breaks off or has bare ampersands is read as far as it goes."""
+    entries: list[_Entry] = []
+    try:
+        _read_into(entries, _elements(data, recover=False))
+    except etree.XMLSyntaxError as error:
+        first_problem = str(error).partition(" (")[0]
+    else:
+        return entries, ""
+    mended = repaired(data)
+    try:
+        entries = []
+        _read_into(entries, _elements(mended, recover=False))
+    except etree.XMLSyntaxError:
+        entries = []
+        _read_leniently(entries, mended)
+        return entries, f"the sitemap is broken ({first_problem}); {len(entries)} entries could be read"
+    return entries, ""
+
+
+def _read_leniently(entries: list[_Entry], data: bytes) -> None:
+    try:
+        _read_into(entries, _elements(data, recover=True))
+    except etree.XMLSyntaxError:
+        return  # what was read before is in `entries`
+
+
+def _read_into(entries: list[_Entry], found: Iterator[_Entry]) -> None:
+    for entry in found:
+        entries.append(entry)
+        if len(entries) > MAX_ENTRIES:
+            return
+
+
+def _elements(data: bytes, *, recover: bool) -> Iterator[_Entry]:
+    """Streams, and forgets each element once it is read: memory does not grow with the file."""
+    for _, element in stream(data, ("{*}url", "{*}sitemap"), recover=recover):
+        entry = _Entry(local_name(element) == "sitemap")
+        for child in element:
+            name = local_name(child)
+            if name == "loc":
+                entry.url = entry.url or (child.text or "").strip()
+            elif name == "lastmod":
+                entry.modified = (child.text or "").strip()[:64]
+            elif name == "news":
+                _read_news(child, entry)
+        element.clear(keep_tail=False)
+        parent = element.getparent()
+        if parent is not None:
+            del parent[0 : parent.index(element)]
+        if entry.url:
+            yield entry
+
+
+def _read_news(news: etree._Element, entry: _Entry) -> None:
+    """Google News sitemaps carry the date and the title of an article."""
+    for child in news:
+        name = local_name(child)
+        if name == "publication_date":
+            entry.published = (child.text or "").strip()[:64]
+        elif name == "title":
+            entry.title = (child.text or "")[:1000]
+
+
+def _read_text(document: Document, data: bytes, gathering: Gathering) -> Listing:
+    """One address per line."""
+    site = site_of(host_of(document.url))
+    for line in data.decode("utf-8", "replace").splitlines():
+        href = line.strip()
+        if not href.startswith(("http://", "https://")):
+            continue
+        url = canonical(href)
+        if url is None:
+            continue
+        if site_of(host_of(url)) != site:
+            gathering.refuse(url, Reason("other_site", note=f"not part of {site}"))
+        elif gathering.count < MAX_ENTRIES:
+            gathering.add_url(url, Found(href=url))
+    has_read = gathering.count or gathering.has_refused
+    return gathering.listing(problem="" if has_read else "not a sitemap: no XML, and no line is an address")
+
+
+@lru_cache(maxsize=4096)
+def read_lastmod(text: str) -> datetime | None:
+    """W3C date and time (year, month, day, minutes, seconds, fractions), and whatever else people write."""
+    if not text:
+        return None
+    if len(text) == 4 and text.isdigit():
+        text += "-01-01"
+    elif len(text) == 7 and text[4] == "-":
+        text += "-01"
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return read_date(text)
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+
+
+@lru_cache(maxsize=4096)
+def site_of(host: str) -> str:
+    """The registrable domain, or the host itself where it has none (an address, an unknown name)."""
+    if ":" in host or host.replace(".", "").isdigit():
+        return host
+    return _suffixes().privatesuffix(host) or host
+
+
+@lru_cache(maxsize=1)
+def _suffixes() -> PublicSuffixList:
+    return PublicSuffixList()
+
+
+def _unpacked(body: bytes) -> tuple[bytes, str]:
+    """Gzip by its magic, whatever the name says.  Returns what could be read, and what is wrong with it."""
+    if not body.startswith(_GZIP):
+        return body, "" if len(body) <= MAX_DECODED else f"larger than {MAX_DECODED // MIB} MiB"
+    parts: list[bytes] = []
+    size, rest = 0, body
+    for _ in range(MAX_MEMBERS):
+        stream_of = zlib.decompressobj(wbits=31)
+        try:
+            part = stream_of.decompress(rest, MAX_DECODED - size + 1)
+        except zlib.error:
+            return b"".join(parts), "the gzip data is damaged"
+        parts.append(part)
+        size += len(part)
+        if size > MAX_DECODED or (size > MIB and size > MAX_RATIO * len(body)):
+            return (
+                b"",
+                f"refused: the gzip data unpacks to more than {size // MIB} MiB out of {len(body)} bytes",
+            )
+        if not stream_of.eof:
+            return b"".join(parts), "the gzip data ends early"
+        rest = stream_of.unused_data
+        if not rest.startswith(_GZIP):
+            return b"".join(parts), ""
+    return b"".join(parts), f"more than {MAX_MEMBERS} gzip members"

@@ -1,0 +1,80 @@
+"""An HTML page as the listers see it: its links, what they resolve against, what is navigation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
+
+from vedette.contracts.errors import ConfigError
+from vedette.core.shape import is_document
+from vedette.core.urls import canonical
+from vedette.discover.document import Document, text_of
+
+MAX_NODES = 5000  # a list is never longer; a page made to hurt is
+_MAX_ANCESTORS = 40
+_NAVIGATION_TAGS = frozenset(("nav", "footer", "aside"))
+_NAVIGATION_CLASS = re.compile(
+    r"(?i)(?:^|[\s_-])(?:menu|nav|navbar|navigation|breadcrumbs?|pager|pagination|footer|sidebar|social|cookies?|"
+    r"izbornik|podnozje)(?:$|[\s_-])"
+)
+
+
+class Page:
+    """A parsed page.  `base` is what its links resolve against."""
+
+    def __init__(self, document: Document) -> None:
+        self.url = document.url
+        self.tree = LexborHTMLParser(text_of(document.body, document.content_type))
+        base = self.tree.css_first("base[href]")
+        self.base = canonical(attribute(base, "href"), document.url) or document.url if base else document.url
+
+    def select(self, selector: str, option: str) -> list[LexborNode]:
+        """Raises ConfigError, naming the option, where the selector is not CSS."""
+        return select(self.tree.root, selector, option)
+
+    def links(self) -> Iterator[tuple[LexborNode, str]]:
+        """Every link with an address, in order: the node, and the raw address."""
+        for node in self.tree.css("a[href], area[href]")[:MAX_NODES]:
+            href = attribute(node, "href").strip()
+            if href and not href.startswith("#"):
+                yield node, href
+
+    def document_links(self) -> Iterator[tuple[LexborNode, str]]:
+        """Links to files that people download, anywhere on the page (001 B.3, B.5)."""
+        for node, href in self.links():
+            if "." in href and is_document(canonical(href, self.base) or ""):
+                yield node, href
+
+    def text_chars(self) -> int:
+        body = self.tree.body
+        return len(body.text(separator=" ", strip=True)) if body else 0
+
+
+def select(node: LexborNode | None, selector: str, option: str) -> list[LexborNode]:
+    """Nodes below `node`, at most MAX_NODES."""
+    if node is None:
+        return []
+    try:
+        return node.css(selector)[:MAX_NODES]
+    except (SelectolaxError, ValueError) as error:
+        raise ConfigError(f"{option}: {selector!r} is not a CSS selector ({error})") from None
+
+
+def attribute(node: LexborNode | None, name: str) -> str:
+    return (node.attributes.get(name) or "") if node is not None else ""
+
+
+def is_navigation(node: LexborNode) -> bool:
+    """Does it stand in a menu, a footer or a side bar?"""
+    above: LexborNode | None = node
+    for _ in range(_MAX_ANCESTORS):
+        if above is None or above.tag in ("body", "article", "main"):
+            return False
+        if above.tag in _NAVIGATION_TAGS or (above.tag == "header" and above is not node):
+            return True
+        if _NAVIGATION_CLASS.search(attribute(above, "class")) or attribute(above, "role") == "navigation":
+            return True
+        above = above.parent
+    return False
