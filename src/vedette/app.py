@@ -37,8 +37,8 @@ from vedette.lanes import LaneKeeper
 from vedette.policies import classifier, fetch_settings, lane_policies, screens, sources_of
 from vedette.store import statements
 from vedette.store.migrate import ARCHIVE, prepare
-from vedette.store.operator import save_source
-from vedette.store.rows import dump_json, to_ms
+from vedette.store.operator import first_watch, save_source
+from vedette.store.rows import dump_json, to_ms, watch_row
 from vedette.store.sqlite import Pick, Reader, StoreLock, Writer, connect
 from vedette.telemetry.clock import SystemClock
 from vedette.telemetry.events import Event, events_of
@@ -111,6 +111,16 @@ class _Opened:
             db.close()
 
 
+def _save_sources(loaded: Loaded, writer: Writer, now: datetime) -> None:
+    """The configured sources are in the store, each with its first watch."""
+    writer.connection.execute("BEGIN")
+    for source in sources_of(loaded.config):
+        save_source(writer.connection, source, now=now)
+        if source.is_active:
+            writer.connection.execute(statements.NEW_WATCH, watch_row(first_watch(source, now)))
+    writer.connection.execute("COMMIT")
+
+
 @contextmanager
 def _open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[_Opened]:
     path = prepare(loaded.data)
@@ -119,8 +129,7 @@ def _open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[_Opened]:
     try:
         writer = Writer(path, worker=f"{socket.gethostname()}:{os.getpid()}", pick=pick)
         was_killed = writer.return_leases() > 0 or writer.end_open_runs() > 0
-        for source in sources_of(loaded.config):
-            save_source(writer.connection, source, now=clock.now())
+        _save_sources(loaded, writer, clock.now())
         limit = loaded.config.evidence.segment_limit
         archive = Archive(loaded.data / ARCHIVE, ArchiveSettings(segment_limit=limit))
         archive.recover(writer.segments(), now=clock.now())

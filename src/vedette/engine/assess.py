@@ -13,8 +13,9 @@ from datetime import datetime, timedelta
 from vedette.contracts.fetching import Extraction, Fetched
 from vedette.contracts.ports import Clock
 from vedette.contracts.source import ListerKind
-from vedette.contracts.watch import Job, Parked, Release, Settlement, Watch
+from vedette.contracts.watch import Job, Parked, Release, Seen, Settlement, Watch
 from vedette.contracts.words import (
+    ChangeId,
     ContentClass,
     NodeType,
     Outcome,
@@ -242,9 +243,7 @@ class Assessor:
             is_parked=True,
         )
         due = decide(facts, self.options.due)
-        sheet.decide(
-            "park", (*step.reasons, *due.reasons), inputs={"attempt": attempt}, output=due.due_at.isoformat()
-        )
+        sheet.note(schedule_decision(facts, due, self.options.due.policy))
         parked = Parked(
             watch=watch.id,
             url=watch.url,

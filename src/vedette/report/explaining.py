@@ -78,7 +78,10 @@ def explanation_lines(said: Explanation, now: datetime) -> list[Line]:
     role = f", {watch.node_role.value}" if watch.node_role else ""
     changed = f"last changed {when(watch.last_changed_at, now)}"
     lines = [
-        line(quoted(shown(watch.url), "mark"), *(("  ", quoted(watch.title, "dim", 100)) if watch.title else ())),
+        line(
+            quoted(shown(watch.url), "mark"),
+            *(("  ", quoted(watch.title, "dim", 100)) if watch.title else ()),
+        ),
         _fact("risk", (watch.risk.name, watch.risk.name), f"  {watch.node_type.value}{role}"),
         _fact("source", quoted(said.source.name if said.source else watch.source), _lister(watch)),
         _fact(

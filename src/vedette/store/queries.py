@@ -79,9 +79,7 @@ class Queries:
 
     def sources(self) -> list[views.SourceView]:
         """All of them, highest tier first, with how many watches each has."""
-        counts = dict(
-            self._rows(select(t.watches.c.source_id, func.count()).group_by(t.watches.c.source_id))
-        )
+        counts = dict(self._rows(select(t.watches.c.source_id, func.count()).group_by(t.watches.c.source_id)))
         query = _SOURCE.order_by(t.sources.c.tier.desc(), t.sources.c.id)
         return [_source_view(row, counts.get(row[0], 0)) for row in self._rows(query)]
 
@@ -99,7 +97,9 @@ class Queries:
     def ledger(self, watch: WatchId, *, most: int) -> list[views.LedgerView]:
         """Newest first."""
         ledger = t.ledger
-        query = select(ledger).where(ledger.c.watch_id == watch).order_by(ledger.c.at.desc(), ledger.c.id.desc())
+        query = (
+            select(ledger).where(ledger.c.watch_id == watch).order_by(ledger.c.at.desc(), ledger.c.id.desc())
+        )
         return [views.read_ledger(row._mapping) for row in self._rows(_limited(query, most))]
 
     def changes(self, which: views.ChangeFilter, *, most: int = 0) -> Iterator[views.ChangeView]:

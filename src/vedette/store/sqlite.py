@@ -25,7 +25,16 @@ from vedette.contracts.words import ChangeId, EvidenceId, LaneKey, Outcome, Risk
 from vedette.core.urls import lane_of
 from vedette.store import statements as sql
 from vedette.store.group import GroupRows, rows_of
-from vedette.store.rows import from_ms, lane_id, opt_at, read_change, read_lane, read_source, read_watch, to_ms
+from vedette.store.rows import (
+    from_ms,
+    lane_id,
+    opt_at,
+    read_change,
+    read_lane,
+    read_source,
+    read_watch,
+    to_ms,
+)
 
 _T = TypeVar("_T")
 BUSY_MS = 15_000

@@ -60,7 +60,9 @@ def list_(
 
 def due(
     session: Session,
-    within: Annotated[str | None, typer.Option("--within", help="Also what is due within 30m, 4h, ...")] = None,
+    within: Annotated[
+        str | None, typer.Option("--within", help="Also what is due within 30m, 4h, ...")
+    ] = None,
     source: SourceOption = None,
     risk: RiskOption = None,
     limit: LimitOption = 100,
@@ -98,7 +100,9 @@ def changes(
     risk: Annotated[str | None, typer.Option("--risk", help="This risk and graver.")] = None,
     state: Annotated[
         str | None,
-        typer.Option("--state", help="observed, rejected, confirmed, reported or all.  [default: the last two]"),
+        typer.Option(
+            "--state", help="observed, rejected, confirmed, reported or all.  [default: the last two]"
+        ),
     ] = None,
     source: SourceOption = None,
     url: Annotated[str | None, typer.Option("--url", help="Only of this URL.")] = None,
@@ -138,7 +142,9 @@ def changes(
 
 def diff(
     session: Session,
-    what: Annotated[str, typer.Argument(metavar="URL|CHANGE", help="A URL (its last change), or a change's number.")],
+    what: Annotated[
+        str, typer.Argument(metavar="URL|CHANGE", help="A URL (its last change), or a change's number.")
+    ],
     words: Annotated[bool, typer.Option("--words", help="Words that differ, in their place.")] = False,
     unified: Annotated[bool, typer.Option("--unified", help="Lines, as `diff -u`.  [default]")] = False,
 ) -> None:
@@ -152,7 +158,9 @@ def diff(
         raise InputError("--words and --unified exclude each other")
     with session.queries() as queries:
         view = _change(queries, what)
-        before = next((v for v in queries.visits(view.change.watch, most=0) if v.id == view.change.before_visit), None)
+        before = next(
+            (v for v in queries.visits(view.change.watch, most=0) if v.id == view.change.before_visit), None
+        )
     change = view.change
     if session.given.as_json:
         session.out.document(

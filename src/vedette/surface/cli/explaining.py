@@ -24,7 +24,9 @@ def register(app: typer.Typer) -> None:
 def explain(
     session: Session,
     url: Annotated[str, typer.Argument(metavar="URL", help="In any spelling.")],
-    visits: Annotated[int, typer.Option("--visits", min=0, metavar="N", help="At most so many looks; 0: all.")] = 10,
+    visits: Annotated[
+        int, typer.Option("--visits", min=0, metavar="N", help="At most so many looks; 0: all.")
+    ] = 10,
 ) -> None:
     """The recorded decision about a URL: risk, role, velocity, interval, due time, and the reasons with their points.
 
@@ -41,7 +43,9 @@ def explain(
         session.out.lines(explanation_lines(said, now))
 
 
-def why_not(session: Session, url: Annotated[str, typer.Argument(metavar="URL", help="In any spelling.")]) -> None:
+def why_not(
+    session: Session, url: Annotated[str, typer.Argument(metavar="URL", help="In any spelling.")]
+) -> None:
     """Why a URL was not looked at: robots.txt, a blocked word, a refused sighting, not yet due, a closed lane, unknown.
 
     One sentence first, what to do about it second, everything else that holds it back after that.

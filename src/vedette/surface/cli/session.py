@@ -95,7 +95,9 @@ class Session:
 
         path = self.loaded.data / DATABASE
         if not path.exists():
-            raise StoreError(f"no store in {path.parent}; run `vedette init`, or name another folder with --data")
+            raise StoreError(
+                f"no store in {path.parent}; run `vedette init`, or name another folder with --data"
+            )
         found = version(path)
         if found != HEAD:
             raise StoreError(f"{path} is at version {found or 'none'}, not {HEAD}; run `vedette db upgrade`")

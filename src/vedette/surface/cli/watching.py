@@ -28,7 +28,9 @@ UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="http or https."
 def register(app: typer.Typer) -> None:
     verb(app, "init", example="vedette init\nvedette init --data /srv/vedette")(init)
     verb(app, "add", example=ADD_EXAMPLE)(add)
-    verb(app, "import", example="vedette import urls.txt\nvedette import jobs.yaml --format urlwatch")(import_)
+    verb(app, "import", example="vedette import urls.txt\nvedette import jobs.yaml --format urlwatch")(
+        import_
+    )
     verb(app, "export", example="vedette export --format csv > sources.csv")(export)
 
 
@@ -80,7 +82,9 @@ def add(
     frequency: Annotated[
         str | None, typer.Option("--frequency", help="Ceiling of the listing's interval: 6h, DAILY, ...")
     ] = None,
-    include: Annotated[list[str] | None, typer.Option("--include", help="Only URLs that match (RE2).")] = None,
+    include: Annotated[
+        list[str] | None, typer.Option("--include", help="Only URLs that match (RE2).")
+    ] = None,
     exclude: Annotated[list[str] | None, typer.Option("--exclude", help="No URLs that match (RE2).")] = None,
     max_depth: Annotated[int | None, typer.Option("--max-depth", help="Levels of a crawl.")] = None,
     max_urls: Annotated[int | None, typer.Option("--max-urls", help="At most so many URLs.")] = None,
@@ -116,7 +120,9 @@ def add(
     words = "watching" if is_new else "already watched, options updated:"
     session.out.say(f"{words} {source.url} (source {source.id}, lister {source.lister.value})")
     if "@" in url.partition("//")[2].partition("/")[0]:
-        session.out.note("the user name and password in the URL are not kept; use `fetch.headers` with env:NAME")
+        session.out.note(
+            "the user name and password in the URL are not kept; use `fetch.headers` with env:NAME"
+        )
     if session.given.as_json:
         session.out.document({"source": source.id, "url": source.url, "added": is_new} | shown(source))
 
@@ -129,7 +135,9 @@ def import_(
         typer.Option("--format", help="auto, urls, csv, opml, urlwatch, webchanges, jsonl or yaml."),
     ] = "auto",
     strict: Annotated[bool, typer.Option("--strict", help="Import nothing when any line is bad.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be imported; write nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be imported; write nothing.")
+    ] = False,
 ) -> None:
     """Take sources over from a URL list, CSV, OPML, or the job file of urlwatch or webchanges.
 
@@ -146,7 +154,9 @@ def import_(
         {"line": entry.line, "url": source.url, "source": source.id, "not_carried_over": list(entry.left_out)}
         for entry, source in taken
     ]
-    problems = [{"line": p.line, "text": p.text, "why": p.why} for p in sorted(parsed.problems, key=lambda p: p.line)]
+    problems = [
+        {"line": p.line, "text": p.text, "why": p.why} for p in sorted(parsed.problems, key=lambda p: p.line)
+    ]
     if session.given.as_json:
         counts = {"format": chosen, "taken": len(kept), "new": sum(kept), "bad": len(problems)}
         session.out.document({**counts, "lines": lines, "problems": problems})
@@ -164,7 +174,9 @@ def import_(
 def export(
     session: Session,
     form: Annotated[str, typer.Option("--format", help="csv, jsonl, opml, yaml or urls.")] = "csv",
-    to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="A new file.  [default: stdout]")] = None,
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="FILE", help="A new file.  [default: stdout]")
+    ] = None,
     what: Annotated[str, typer.Option("--what", help="sources, or watches (every known URL).")] = "sources",
 ) -> None:
     """Give the sources in a form that `vedette import` and other tools read."""
@@ -198,7 +210,9 @@ def refuse_blocked(session: Session, url: str) -> None:
         )
 
 
-def keep(session: Session, db: sqlite3.Connection, source: Source, *, asked: bool = True) -> tuple[Source, bool]:
+def keep(
+    session: Session, db: sqlite3.Connection, source: Source, *, asked: bool = True
+) -> tuple[Source, bool]:
     """Save a source and its first watch.  A URL that is known keeps its source; an id that is taken is made unique."""
     from vedette.core.urls import watch_id
     from vedette.store import operator
@@ -269,7 +283,9 @@ def _say_taken(session: Session, chosen: str, count: int, kept: list[bool], *, i
     if is_stopped:
         session.out.say(f"nothing imported: some lines are bad and --strict was given ({count} were good)")
     elif kept:
-        session.out.say(f"{len(kept)} sources taken from {chosen}: {sum(kept)} new, {len(kept) - sum(kept)} known")
+        session.out.say(
+            f"{len(kept)} sources taken from {chosen}: {sum(kept)} new, {len(kept) - sum(kept)} known"
+        )
     else:
         session.out.say(f"{count} sources could be taken from {chosen}; nothing was written")
 
@@ -296,4 +312,3 @@ def _watches_as_sources(session: Session) -> list[Source]:
             )
             for watch in queries.watches(WatchFilter())
         ]
-

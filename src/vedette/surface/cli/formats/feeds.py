@@ -11,7 +11,9 @@ from vedette.surface.cli.formats.entry import Entry, Parsed, page_keys
 def read_opml(data: bytes) -> Parsed:
     """Outlines with `xmlUrl` are feeds, those with `url` pages; folders are walked through."""
     parsed = Parsed()
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True)
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True
+    )
     try:
         top = etree.fromstring(data.strip(), parser)
     except (etree.XMLSyntaxError, ValueError) as error:
