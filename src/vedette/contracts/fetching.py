@@ -106,3 +106,4 @@ class Extraction:
     is_nofollow: bool = False
     problem: str = ""  # non-empty: parse_failed, and why
     feeds: tuple[str, ...] = ()  # rel=alternate feeds, absolute
+    targets: tuple[str, ...] = ()  # documents the compared part links to, canonical; compared with the text
