@@ -207,6 +207,8 @@ class Engine:
             self.parts.settler.aside(result)
         else:
             self.parts.settler.settle(result)
+        if len(self._looks) - self.parts.keeper.waiting <= 1:
+            self.parts.settler.hurry()
         self.touch(job.watch.lane)
 
     def _wait_for(self, lane: LaneKey, until: datetime | None) -> None:
