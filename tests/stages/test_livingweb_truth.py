@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from vedette.livingweb import EPOCH, HostSpec, World, demo_world, fault_world, grid_world, trap_world
 from vedette.livingweb.chance import Chance
 from vedette.livingweb.process import DAY, At, Bursts, Every, History, Never, OfficeHours, Poisson
-from vedette.livingweb.text import EDITS, make_story, slug
+from vedette.livingweb.text import EDITS, Story, make_story, slug
 
 SEEDS = st.integers(0, 10**6)
 _FINGERPRINT = """
@@ -36,6 +36,15 @@ def test_every_edit_shows_in_exactly_one_paragraph(seed: int, version: int, lang
     touched = [place for place, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1]]
     assert len(touched) == 1
     assert story.edit(version + 1) == story.plan[touched[0]]
+
+
+@given(seed=SEEDS, version=st.integers(0, 400))
+def test_an_edited_number_turns_from_even_to_odd_or_back(seed: int, version: int) -> None:
+    story = Story((seed,), "en", ("number",))
+    (before,), (after,) = (story.paragraphs(v) for v in (version, version + 1))
+    (pair,) = [pair for pair in zip(before.split(), after.split(), strict=True) if pair[0] != pair[1]]
+    first, second = (int(word.strip(".").replace(",", "")) for word in pair)
+    assert (first + second) % 2
 
 
 @given(seed=SEEDS)
