@@ -76,6 +76,13 @@ def test_the_order_of_questions_does_not_change_the_answers() -> None:
     assert forward == [back.state(2, 4, t) for t in reversed(moments)][::-1]
 
 
+def test_preparing_a_world_changes_no_answer() -> None:
+    prepared, other = grid_world(3, 5, 9), grid_world(3, 5, 9)
+    prepared.prepare(EPOCH + 30 * DAY)
+    for t in (EPOCH + 10 * DAY, EPOCH + 50 * DAY):
+        assert prepared.state(1, 2, t) == other.state(1, 2, t)
+
+
 def test_the_truth_is_the_same_in_another_process() -> None:
     def fingerprint(hash_seed: str) -> str:
         env = os.environ | {"PYTHONHASHSEED": hash_seed}

@@ -71,8 +71,8 @@ def demo_world(*, seed: int = 7, epoch: float = EPOCH, pages: int = 8, tempo: fl
         )
         for name, title, lang, layout, listing, validators in _DEMO
     ]  # fmt: skip
-    traits = (_DEMO_TRAITS.get(spec.name, lambda plain: plain)(spec) for spec in specs)
-    return World(list(traits), seed=seed, epoch=epoch)
+    specs = [_DEMO_TRAITS[spec.name](spec) if spec.name in _DEMO_TRAITS else spec for spec in specs]
+    return World(specs, seed=seed, epoch=epoch)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
