@@ -27,7 +27,7 @@ async def links(client: aiohttp.ClientSession, url: str) -> list[str]:
 def test_following_links_never_ends(trap: str) -> None:
     start = "http://a.example" + trap_entry(trap)
     queue, seen = deque([start]), {start}
-    for step in range(3000):
+    for step in range(1000):
         assert queue, f"{trap} ended after {len(seen)} addresses"
         url = queue.popleft()
         more = trap_links(trap, url.removeprefix("http://a.example"), Chance("step", step))
