@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 import xxhash
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vedette.contracts.errors import ConfigError
@@ -305,6 +305,7 @@ URL = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(URL, max_size=60), st.integers(0, 30))
 def test_never_more_than_max_urls_and_a_restart_decides_the_same(urls, limit):
     rules = rules_of(
@@ -324,6 +325,7 @@ def test_never_more_than_max_urls_and_a_restart_decides_the_same(urls, limit):
     assert tally.admitted <= limit
 
 
+@settings(deadline=None)
 @given(URL)
 def test_every_address_has_a_shape_and_pages_that_differ_by_a_number_share_it(url):
     assert shape_of(url) == shape_of(url)

@@ -55,7 +55,7 @@ def read_sitemap(document: Document) -> Listing:
         listing = Listing(problem=f"not a sitemap: {kind}")
     else:
         listing = _read_text(document, markup.data, gathering)
-    return replace(listing, problem=listing.problem or problem)
+    return replace(listing, problem=problem or listing.problem)
 
 
 def is_sitemap(markup: Markup) -> bool:
