@@ -40,6 +40,9 @@ class ArchiveEntry:
     phrase: str = ""
     headers: Headers = ()
     payload: bytes = b""  # wire bytes; content coding kept, transfer coding removed
+    payload_digest: bytes | None = (
+        None  # sha256 of the wire bytes, where it is known (saves hashing them again)
+    )
     address: str = ""
     refers_to: tuple[str, datetime] | None = None  # url and time of the record with the payload
 

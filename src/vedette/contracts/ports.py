@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime
 from typing import Protocol
 
@@ -17,6 +18,10 @@ class Clock(Protocol):
 
     def chance(self) -> float:
         """A number in [0, 1)."""
+        ...
+
+    async def pause(self, wake: asyncio.Event, until: datetime | None, *, is_busy: bool) -> None:
+        """Return when `wake` is set or the time has come.  A jumping clock jumps there unless `is_busy`."""
         ...
 
 

@@ -40,7 +40,9 @@ class ListerOptions:
     end_date: datetime | None = None
     sitemap_types: tuple[int, ...] = ()
     max_depth: int = 4
-    max_urls: int | None = None  # None: the lister's own (crawl 2000, 001 11.2; others one full sitemap, 50,000)
+    max_urls: int | None = (
+        None  # None: the lister's own (crawl 2000, 001 11.2; others one full sitemap, 50,000)
+    )
     max_pages: int = 20
     max_sitemap_depth: int = 5
     pagination_pattern: str | None = None

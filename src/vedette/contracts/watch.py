@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from vedette.contracts.changing import Change, ChangeState, Mask
-from vedette.contracts.evidence import ArchiveEntry
+from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
 from vedette.contracts.fetching import RobotsRules
+from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind
 from vedette.contracts.words import (
     ChangeId,
@@ -33,7 +34,7 @@ class Seen:
     visit: VisitId
     evidence: EvidenceId
     at: datetime
-    body_key: int  # xxh3 of the decoded bytes
+    digest: bytes  # sha256 of the decoded bytes
     text_key: int = 0  # xxh3 of the compared text
     masked_key: int = 0  # xxh3 of the text, normalised and masked
     simhash: int = 0
@@ -60,15 +61,19 @@ class Watch:
     scan_count: int = 0
     last_changed_at: datetime | None = None
     due_at: datetime | None = None  # None: not scheduled (paused, merged)
-    created_at: datetime | None = None
+    interval: timedelta = timedelta(0)  # what the last schedule decision gave
+    created_at: datetime
+    published_at: datetime | None = None
+    modified_at: datetime | None = None  # what a listing said: a signal
     last_visit_at: datetime | None = None
     last_outcome: Outcome | None = None
     attempt: int = 0  # failed looks since the last good one
     etag: str | None = None
     last_modified: str | None = None
     seen: Seen | None = None
-    mask: Mask = ()
+    mask: Mask | None = None  # learned noise; None: no second look yet, () : looked twice, nothing noisy
     pending: ChangeId | None = None  # an observed change waits for its second look
+    is_gone: bool = False  # its removal was reported
     merged_into: WatchId | None = None
 
 
@@ -137,6 +142,16 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Signal:
+    """A listing says that a watch changed since we read the listing last.  A hint to look, never a change."""
+
+    watch: WatchId
+    lane: LaneKey
+    modified_at: datetime
+    due_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeMove:
     """An observed change goes on in its life."""
 
@@ -157,7 +172,87 @@ class Settlement:
     decisions: tuple[Decision, ...]
     change: Change | None = None
     moves: tuple[ChangeMove, ...] = ()
+    reports: tuple[Change, ...] = ()  # changes that this look confirmed: the world hears of them
     found: tuple[Watch, ...] = ()  # new watches
+    signals: tuple[Signal, ...] = ()
     refused: tuple[Refused, ...] = ()
     parked: Parked | None = None
-    robots: RobotsRules | None = None
+    content_class: ContentClass = ContentClass.OTHER
+    content_type: str = ""
+    body_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payload:
+    """A payload that the archive already has, and the evidence that names it."""
+
+    evidence: EvidenceId
+    watch: WatchId
+    url: str
+    at: datetime
+    segment: str
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """A settlement whose bytes are in the archive, synced, not yet committed."""
+
+    settlement: Settlement
+    kind: RecordKind  # what was really written: a known payload becomes a revisit
+    written: Written
+    evidence: EvidenceId | None  # what the visit showed; None: no content
+    payload: Payload | None  # not None: a new evidence row, with the place of its payload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerNote:
+    """A decision that belongs to no visit: breaker, operator, run."""
+
+    id: int
+    at: datetime
+    kind: str  # lane | run | operator
+    decision: Decision
+    watch: WatchId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceState:
+    """How a source fares, and how far its trap budgets are used."""
+
+    source: SourceId
+    failures: int = 0
+    last_error: str = ""
+    last_success_at: datetime | None = None
+    closed_until: datetime | None = None
+    tally: str = "{}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """What goes into one transaction."""
+
+    run: RunId
+    placed: tuple[Placed, ...] = ()
+    segments: tuple[Segment, ...] = ()
+    lanes: tuple[tuple[LaneKey, LaneState], ...] = ()
+    sources: tuple[SourceState, ...] = ()
+    robots: tuple[RobotsRules, ...] = ()
+    notes: tuple[LedgerNote, ...] = ()
+    released: tuple[Job, ...] = ()  # leases given back without a look
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """This job was not looked at (its lane closed, the run ends): the lease goes back, nothing else moves."""
+
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Give me the best `most` eligible watches of this lane."""
+
+    lane: LaneKey
+    most: int

@@ -7,7 +7,7 @@ scheme, escapes) fold into one.
 
 from __future__ import annotations
 
-from urllib.parse import unquote
+from typing import Any
 
 import ada_url
 import re2
@@ -27,6 +27,7 @@ _SESSION_VALUE = re2.compile(r"^[0-9a-fA-F-]{16,}$|^[0-9A-Za-z_-]{24,}$")
 _PATH_SESSION = re2.compile(r"(?i);(?:jsessionid|phpsessid|sid)=[^/?#;]*")
 _INDEX_PAGE = re2.compile(r"(?i)/(?:index|default)\.(?:html?|php\d?|aspx?|jsp|cgi|shtml)$")
 _ESCAPE = re2.compile(r"%[0-9a-fA-F]{2}")
+_ENCODED_LETTERS = re2.compile(r"(?:%[89a-fA-F][0-9a-fA-F])+")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 MAX_URL = 4096
 
@@ -37,6 +38,8 @@ def canonical(url: str, base: str | None = None) -> str | None:
         return None
     try:
         whole: str = ada_url.join_url(base, url) if base else ada_url.normalize_url(url.strip())
+        if "./" in whole or ".:" in whole:
+            whole = _without_last_dot(whole)
     except (ValueError, UnicodeError):
         return None
     if not whole.startswith(("http://", "https://")):
@@ -98,9 +101,13 @@ def lane_of(url: str) -> LaneKey:
 
 
 def shown(url: str) -> str:
-    """For people: the decoded path, and both spellings of a host that mixes scripts."""
+    """For people: letters decoded, and both spellings of a host that mixes scripts.
+
+    Escapes of ASCII (%2F, %1B) and of what cannot be seen (right-to-left marks) stay, so the path is still
+    the same when pasted and nothing moves a cursor.
+    """
     host = host_of(url)
-    readable = unquote(url)
+    readable = str(_ENCODED_LETTERS.sub(_letters, url)) if "%" in url else url
     if "xn--" not in host:
         return readable
     return readable.replace(host, f"{ada_url.idna_to_unicode(host)} ({host})", 1)
@@ -132,11 +139,35 @@ def _without_credentials(url: str) -> str:
     return url[:start] + url[start:end].rpartition("@")[2] + url[end:]
 
 
+def _without_last_dot(url: str) -> str:
+    """example.com. is example.com: the same server must not get a second lane.
+
+    Parsed again afterwards: 0x7f.1.. is a name, and 0x7f.1 is the address 127.0.0.1.
+    """
+    parsed = ada_url.URL(url)
+    if not parsed.hostname.endswith("."):
+        return url
+    parsed.hostname = parsed.hostname.rstrip(".")
+    if parsed.hostname.endswith("."):
+        raise ValueError("a host of dots alone")
+    whole: str = parsed.href
+    return whole
+
+
+def _letters(match: Any) -> str:
+    code: str = match.group(0)
+    try:
+        text = bytes.fromhex(code.replace("%", "")).decode()
+    except UnicodeDecodeError:
+        return code
+    return text if text.isprintable() else code
+
+
 def _tidy_escapes(text: str) -> str:
     """%7E is ~ and %2f is %2F: equal by RFC 3986 section 6.2.2."""
 
-    def tidy(match: object) -> str:
-        code = match.group(0)  # type: ignore[attr-defined]
+    def tidy(match: Any) -> str:
+        code: str = match.group(0)
         char = chr(int(code[1:], 16))
         return char if char in _UNRESERVED else code.upper()
 

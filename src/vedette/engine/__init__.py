@@ -1,0 +1,1 @@
+"""Moves values from stage to stage.  Decides nothing that core could decide."""

@@ -1,1 +1,27 @@
 """Pages, feeds, sitemaps, faults and truth: a small web of our own on loopback."""
+
+from vedette.livingweb.clock import WorldClock
+from vedette.livingweb.noise import Noise, made_up
+from vedette.livingweb.presets import GridMix, demo_world, fault_world, grid_world, trap_world
+from vedette.livingweb.robots import Robots
+from vedette.livingweb.web import LivingWeb
+from vedette.livingweb.world import EPOCH, FaultRule, HostSpec, Limits, PageState, World
+
+__all__ = [
+    "EPOCH",
+    "FaultRule",
+    "GridMix",
+    "HostSpec",
+    "Limits",
+    "LivingWeb",
+    "Noise",
+    "PageState",
+    "Robots",
+    "World",
+    "WorldClock",
+    "demo_world",
+    "fault_world",
+    "grid_world",
+    "made_up",
+    "trap_world",
+]

@@ -1,0 +1,331 @@
+"""The only place that builds objects."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from vedette.config import Loaded
+from vedette.contracts.ports import Clock, Fetcher
+from vedette.contracts.watch import Decision, Group, LedgerNote
+from vedette.contracts.words import EvidenceId, LaneKey, Reason, Risk, RunId, SourceId
+from vedette.core.limits import RunLimits
+from vedette.core.schedule.due import due_params
+from vedette.engine.assess import AssessOptions, Assessor
+from vedette.engine.compare import Comparer
+from vedette.engine.finding import Finder
+from vedette.engine.ids import Ids
+from vedette.engine.look import Looker
+from vedette.engine.loop import Ended, Engine, Mode, Parts
+from vedette.engine.recall import read_body
+from vedette.engine.robots import RobotsShelf
+from vedette.engine.settler import Settler, SettlerCalls
+from vedette.engine.sources import SourceBook
+from vedette.engine.workers import Workers
+from vedette.evidence.archive import Archive, ArchiveSettings
+from vedette.fetch.http import HttpFetcher
+from vedette.frontier import Frontier
+from vedette.lanes import LaneKeeper
+from vedette.policies import classifier, fetch_settings, lane_policies, screens, sources_of
+from vedette.store import statements
+from vedette.store.migrate import ARCHIVE, prepare
+from vedette.store.operator import first_watch, save_source
+from vedette.store.rows import dump_json, to_ms, watch_row
+from vedette.store.sqlite import Pick, Reader, StoreLock, Writer, connect
+from vedette.telemetry.clock import SystemClock
+from vedette.telemetry.events import Event, events_of
+
+OnEvent = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What kind of run the operator wants."""
+
+    mode: Mode = Mode.FOREVER
+    tier: Risk | None = None
+    fetch_only: bool = False
+    discover_only: bool = False
+    policy: str | None = None
+    seconds: float | None = None
+    max_visits: int | None = None
+    patience: timedelta | None = None
+
+
+def run_engine(
+    loaded: Loaded, request: RunRequest, *, on_event: OnEvent, clock: Clock | None = None
+) -> Ended:
+    """Watch until told to stop.  Blocking; SIGINT and SIGTERM end it cleanly."""
+    with suppress(ImportError):
+        import uvloop
+
+        uvloop.install()
+    return asyncio.run(run_async(loaded, request, on_event=on_event, clock=clock))
+
+
+async def run_async(
+    loaded: Loaded,
+    request: RunRequest,
+    *,
+    on_event: OnEvent,
+    clock: Clock | None = None,
+    fetcher: Fetcher | None = None,
+) -> Ended:
+    """The same inside a loop that somebody else owns."""
+    clock = clock or SystemClock()
+    pick = Pick(tier=request.tier, fetch_only=request.fetch_only, discover_only=request.discover_only)
+    with _open_store(loaded, pick, clock) as opened:
+        station = _Station(loaded, request, clock=clock, opened=opened, on_event=on_event)
+        try:
+            with _signals(station.engine.stop):
+                return await station.run(fetcher or HttpFetcher(clock))
+        finally:
+            opened.reader.close()
+
+
+@dataclass(slots=True)
+class _Opened:
+    """A store that is ours until we let go of it."""
+
+    writer: Writer
+    reader: Reader
+    archive: Archive
+    was_killed: bool
+    path: Path
+
+    def end_run(self, run: RunId, *, now: datetime, ended_by: str, tally: str) -> None:
+        """After the settler has closed its connection."""
+        db = connect(self.path)
+        try:
+            db.execute(statements.END_RUN, (to_ms(now), ended_by, tally, run))
+            db.execute("DELETE FROM leases")
+        finally:
+            db.close()
+
+
+def _save_sources(loaded: Loaded, writer: Writer, now: datetime) -> None:
+    """The configured sources are in the store, each with its first watch."""
+    writer.connection.execute("BEGIN")
+    for source in sources_of(loaded.config):
+        save_source(writer.connection, source, now=now)
+        if source.is_active:
+            writer.connection.execute(statements.NEW_WATCH, watch_row(first_watch(source, now)))
+    writer.connection.execute("COMMIT")
+
+
+@contextmanager
+def _open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[_Opened]:
+    path = prepare(loaded.data)
+    lock = StoreLock(loaded.data / "lock")
+    lock.take(f"pid {os.getpid()} on {socket.gethostname()}")
+    try:
+        writer = Writer(path, worker=f"{socket.gethostname()}:{os.getpid()}", pick=pick)
+        was_killed = writer.return_leases() > 0 or writer.end_open_runs() > 0
+        _save_sources(loaded, writer, clock.now())
+        limit = loaded.config.evidence.segment_limit
+        archive = Archive(loaded.data / ARCHIVE, ArchiveSettings(segment_limit=limit))
+        archive.recover(writer.segments(), now=clock.now())
+        yield _Opened(writer, Reader(path), archive, was_killed, path)
+    finally:
+        lock.release()
+
+
+class _Station:
+    """Everything of one run, wired."""
+
+    def __init__(
+        self, loaded: Loaded, request: RunRequest, *, clock: Clock, opened: _Opened, on_event: OnEvent
+    ) -> None:
+        self.loaded = loaded
+        self.request = request
+        self.clock = clock
+        self.opened = opened
+        self.on_event = on_event
+        self.ids = Ids()
+        now = self.clock.now()
+        self.run_id = RunId(f"run-{now:%Y%m%dT%H%M%S}-{os.getpid()}")
+        self.policy = self.request.policy or self.loaded.config.schedule.policy
+        self.keeper = LaneKeeper(
+            lane_policies(self.loaded.config),
+            load=self.opened.reader.lane,
+            clock=self.clock,
+            not_before=now if self.opened.was_killed else None,
+        )
+        self.frontier = Frontier(run=self.run_id)
+        self.book = SourceBook(
+            load=self.opened.reader.source,
+            settings_of=lambda source: fetch_settings(self.loaded.config, source),
+            blocked_words=self.loaded.config.discover.blocked_words,
+        )
+        self.finder = Finder(known=self.opened.reader.known, classify=classifier(self.loaded.config))
+        self.workers = Workers()
+        self._order = self.opened.reader.last_order()
+        seconds = self.request.seconds
+        limits = RunLimits(
+            deadline=now + timedelta(seconds=seconds) if seconds is not None else None,
+            max_visits=self.request.max_visits,
+            max_sightings=self.loaded.config.run.max_sightings,
+        )
+        parts = Parts(
+            clock=self.clock,
+            frontier=self.frontier,
+            keeper=self.keeper,
+            on_committed=self._note_group,
+            take_orders=self._take_orders,
+        )
+        self.engine = Engine(parts, mode=self.request.mode, limits=limits)
+        if self.request.patience is not None:
+            self.engine.patience = self.request.patience
+
+    async def run(self, fetcher: Fetcher) -> Ended:
+        loop = asyncio.get_running_loop()
+        settler = self._settler(loop)
+        self.engine.parts.settler = settler
+        robots = RobotsShelf(load=self.opened.reader.robots, save=settler.aside, clock=self.clock)
+        looker = Looker(
+            fetcher=fetcher,
+            keeper=self.keeper,
+            robots=robots,
+            clock=self.clock,
+            settings_of=self.book.settings,
+            on_closed=lambda key, reason: settler.aside(self._note("breaker", key, reason)),
+        )
+        self.engine.parts.serve = self._assessor(looker).serve
+        for lane, risk, due_at in self.opened.reader.lanes_due():
+            self.frontier.note_due(lane, due_at, risk)
+        self.opened.writer.start_run(
+            self.run_id, now=self.clock.now(), policy=self.policy, digest=self.loaded.digest
+        )
+        self.on_event(Event(name="run_started", at=self.clock.now(), fields={"run": self.run_id}))
+        settler.start()
+        try:
+            ended = await self.engine.run()
+        finally:
+            await fetcher.close()
+            self.workers.close()
+        self._end_run(ended)
+        return ended
+
+    def _assessor(self, looker: Looker) -> Assessor:
+        config = self.loaded.config
+        return Assessor(
+            looker=looker,
+            finder=self.finder,
+            comparer=Comparer(
+                recall=self._recall,
+                change_of=self.opened.reader.change,
+                scope=config.extract.scope,
+                confirm_after=config.run.confirm_after,
+            ),
+            book=self.book,
+            ids=self.ids,
+            clock=self.clock,
+            workers=self.workers,
+            screen=screens(config),
+            options=AssessOptions(
+                due=due_params(self.policy),
+                scope=config.extract.scope,
+                worker_above=config.extract.worker_above,
+                fetch_only=self.request.fetch_only,
+                config_digest=self.loaded.digest,
+            ),
+        )
+
+    def _recall(self, evidence: EvidenceId) -> tuple[bytes, str, str] | None:
+        """Body, content type and URL of a kept state."""
+        place = self.opened.reader.located(evidence)
+        if place is None:
+            return None
+        located, content_type, url = place
+        body = read_body(self.loaded.data / ARCHIVE, located)
+        return None if body is None else (body, content_type, url)
+
+    def _settler(self, loop: asyncio.AbstractEventLoop) -> Settler:
+        post = loop.call_soon_threadsafe
+        calls = SettlerCalls(
+            committed=lambda group: self._acknowledge(group, post),
+            claimed=lambda claimed: _post(post, self.engine.on_claimed, claimed),
+            failed=lambda error: _post(post, self.engine.on_failed, error),
+            dirty_lanes=self.keeper.take_dirty,
+        )
+        return Settler(
+            self.opened.writer, self.opened.archive, run=self.run_id, clock=self.clock, calls=calls
+        )
+
+    def _acknowledge(self, group: Group, post: Callable[..., object]) -> None:
+        """In the settler's thread, after the commit: first the world, then our own loop."""
+        for event in events_of(group):
+            self.on_event(event)
+        _post(post, self.engine.on_committed, group)
+
+    def _note_group(self, group: Group) -> None:
+        for state in self.book.unsaved(self.clock.now()):
+            self.engine.parts.settler.aside(state)
+
+    def _note(self, action: str, subject: LaneKey, reason: Reason) -> LedgerNote:
+        now = self.clock.now()
+        decision = Decision(action=action, reasons=(reason,), inputs={"lane": subject})
+        return LedgerNote(id=self.ids.next(now), at=now, kind="lane", decision=decision)
+
+    def _take_orders(self) -> None:
+        """What the operator said from another process since we looked last."""
+        for number, action, subject in self.opened.reader.orders(self._order):
+            self._order = number
+            if action == "source":
+                self.book.forget(SourceId(subject))
+                continue
+            lane = LaneKey(subject)
+            if action == "lane":
+                state = self.opened.reader.lane(lane)
+                if state is not None:
+                    self.keeper.replace(lane, state)
+            self.frontier.note_due(lane, self.clock.now(), Risk.MEDIUM)
+            self.engine.touch(lane)
+
+    def _end_run(self, ended: Ended) -> None:
+        tally = asdict(ended.tally)
+        now = self.clock.now()
+        self.opened.end_run(self.run_id, now=now, ended_by=ended.by, tally=dump_json(tally))
+        fields: dict[str, object] = {"run": self.run_id, "by": ended.by, **tally}
+        if ended.error is not None:
+            fields["error"] = str(ended.error)
+        self.on_event(Event(name="run_ended", at=now, fields=fields))
+
+
+def _post(post: Callable[..., object], call: Callable[..., None], value: object) -> None:
+    """Into the loop's thread; a loop that is gone hears nothing."""
+    with suppress(RuntimeError):
+        post(call, value)
+
+
+@contextmanager
+def _signals(stop: Callable[[str], None]) -> Iterator[None]:
+    """SIGINT and SIGTERM end the run cleanly; a second one ends it at once."""
+    loop = asyncio.get_running_loop()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main:
+        for number in numbers:
+            loop.add_signal_handler(number, _stop_once, stop, loop, numbers)
+    try:
+        yield
+    finally:
+        if is_main:
+            for number in numbers:
+                loop.remove_signal_handler(number)
+
+
+def _stop_once(
+    stop: Callable[[str], None], loop: asyncio.AbstractEventLoop, numbers: tuple[int, ...]
+) -> None:
+    stop("stopped")
+    for number in numbers:
+        loop.remove_signal_handler(number)

@@ -1,0 +1,336 @@
+"""The only reader of files and environment.  What comes out are policy values for `app.py`.
+
+Sections of `vedette.yaml` are named after packages.  An unknown key is an error that names the nearest one.
+Secrets come from the environment (`env:NAME`), are typed `Secret`, and print as `***`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import os
+import re
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from vedette.contracts.errors import ConfigError
+from vedette.contracts.source import ListerKind
+from vedette.contracts.words import NodeRole, Risk
+
+CONFIG_NAME = "vedette.yaml"
+DATA_NAME = "vedette-data"
+_UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_DURATION = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)?\s*$")
+_SIZE = re.compile(r"^\s*(\d+)\s*([kKmMgG]i?[bB]?)?\s*$")
+FREQUENCIES = {"EVERY_RUN": 0, "DAILY": 24, "TWICE_WEEKLY": 84, "WEEKLY": 168, "MONTHLY": 720}  # 001 11.3
+
+
+def parse_duration(value: object) -> timedelta:
+    """`90`, `"2s"`, `"1.5h"`, `"30d"`."""
+    if isinstance(value, timedelta):
+        return value
+    match = _DURATION.match(str(value))
+    if not match or isinstance(value, bool):
+        raise ValueError(f"{value!r} is not a duration; write for example 500ms, 2s, 5m, 4h, 30d")
+    return timedelta(seconds=float(match[1]) * _UNITS[match[2] or "s"])
+
+
+def parse_size(value: object) -> int:
+    """`1048576`, `"10 MiB"`."""
+    match = _SIZE.match(str(value))
+    if not match or isinstance(value, bool):
+        raise ValueError(f"{value!r} is not a size; write for example 512k, 10 MiB, 1g")
+    power = {"": 0, "k": 1, "m": 2, "g": 3}[(match[2] or "")[:1].lower()]
+    return int(match[1]) * int(1024**power)
+
+
+def parse_risk(value: object) -> Risk:
+    return value if isinstance(value, Risk) else Risk.parse(str(value))
+
+
+def parse_frequency(value: object) -> timedelta | None:
+    """A duration, or a word of 001 section 11.3."""
+    if value is None:
+        return None
+    hours = FREQUENCIES.get(str(value).upper())
+    return timedelta(hours=hours) if hours is not None else parse_duration(value)
+
+
+def parse_day(value: object) -> datetime | None:
+    if value is None or isinstance(value, datetime):
+        return value if value is None or value.tzinfo else value.replace(tzinfo=UTC)
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC)
+    try:
+        at = datetime.fromisoformat(str(value))
+    except ValueError:
+        raise ValueError(f"{value!r} is not a date; write YYYY-MM-DD") from None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+Duration = Annotated[timedelta, BeforeValidator(parse_duration), Field(json_schema_extra={"type": "string"})]
+Size = Annotated[int, BeforeValidator(parse_size)]
+RiskWord = Annotated[Risk, BeforeValidator(parse_risk)]
+Frequency = Annotated[timedelta | None, BeforeValidator(parse_frequency)]
+Day = Annotated[datetime | None, BeforeValidator(parse_day)]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, alias_generator=None)
+
+
+class LaneConfig(Section):
+    """What a far end may see from us at most.  Fields that are not set come from `lanes.default`."""
+
+    gap_min: Duration | None = None
+    gap_max: Duration | None = None
+    per_minute: float | None = Field(default=None, ge=0)
+    burst: int | None = Field(default=None, ge=1)
+    at_once: int | None = Field(default=None, ge=1)
+    trips_after: int | None = Field(default=None, ge=1)
+    trip_share: float | None = Field(default=None, ge=0, le=1)
+    closed_for: Duration | None = None
+
+
+class FetchConfig(Section):
+    """How to ask.  Global under `fetch`, per source under `sources[].fetch`."""
+
+    connect_timeout: Duration | None = None
+    read_timeout: Duration | None = None
+    total_timeout: Duration | None = None
+    wire_limit: Size | None = None
+    body_limit: Size | None = None
+    redirects: int | None = Field(default=None, ge=0, le=50)
+    allow_networks: tuple[str, ...] | None = None
+    allow_ports: tuple[int, ...] | None = None
+    nameservers: tuple[str, ...] | None = None
+    ca_file: str | None = None
+    user_agent: str | None = Field(default=None, min_length=3)
+    robots_agent: str | None = None
+    accept_language: str | None = None
+    headers: dict[str, str] | None = None
+    proxy: str | None = None
+    respect_robots: bool | None = None
+
+
+class SelectorsConfig(Section):
+    item: str = "article, .news-item, .vijest, .views-row, li"
+    link: str = "a"
+    title: str = "h1, h2, h3, h4, .title"
+    date: str = "time, .date, .datum"
+
+
+class SourceConfig(Section):
+    """One place to watch.  The words of 001 section 3.4 are accepted as aliases."""
+
+    url: str
+    name: str | None = None
+    id: str | None = None
+    lister: ListerKind = ListerKind.AUTO
+    risk: RiskWord | None = None
+    tier: RiskWord = Risk.MEDIUM
+    active: bool = True
+    scrape_frequency: Frequency = Field(default=None, alias="scrapeFrequency")
+    retention: str = "standard"
+    url_pattern: str | None = Field(default=None, alias="urlPattern")
+    include: tuple[str, ...] = Field(default=(), alias="includePatterns")
+    exclude: tuple[str, ...] = Field(default=(), alias="excludePatterns")
+    start_date: Day = Field(default=None, alias="startDate")
+    end_date: Day = Field(default=None, alias="endDate")
+    types: tuple[int, ...] = ()
+    max_depth: int = Field(default=4, ge=0, le=100, alias="maxDepth")
+    max_urls: int | None = Field(default=None, ge=1, alias="maxUrls")
+    max_pages: int = Field(default=20, ge=1, alias="maxPages")
+    max_sitemap_depth: int = Field(default=5, ge=0, le=20, alias="maxSitemapDepth")
+    pagination_pattern: str | None = Field(default=None, alias="paginationPattern")
+    selectors: SelectorsConfig | None = None
+    requires_headless: bool = Field(default=False, alias="requiresHeadless")
+    follow_hosts: tuple[str, ...] = ()
+    fetch: FetchConfig = FetchConfig()
+
+
+class RolePatternConfig(Section):
+    pattern: str
+    role: NodeRole
+    risk: RiskWord
+    is_hub: bool = False
+
+
+class ClassifyConfig(Section):
+    packs: tuple[str, ...] = ("hr", "en")
+    patterns: tuple[RolePatternConfig, ...] = ()
+
+
+class ScheduleConfig(Section):
+    policy: str = "seed-ewma"
+    interval: Duration = timedelta(hours=4)  # for `fixed`
+
+
+class DiscoverConfig(Section):
+    blocked_words: tuple[str, ...] = ("heartbeat", "test", "synthetic", "debug")  # 001 section 9.3
+
+
+class ExtractConfig(Section):
+    scope: Literal["main", "all"] = "main"
+    worker_above: Size = 256 * 1024  # larger bodies are parsed in a worker process
+
+
+class EvidenceConfig(Section):
+    retention: dict[str, Duration | None] = {"standard": None, "short": timedelta(days=30)}
+    segment_limit: Size = 1024**3
+
+
+class ScreenRowConfig(Section):
+    """What is never kept: a pattern (RE2) in text or URL, or the sha256 of a body."""
+
+    category: str
+    name: str = ""
+    pattern: str = ""
+    digest: str = ""
+
+
+class RunConfig(Section):
+    at_once: int = Field(default=64, ge=1)
+    per_cycle: int = Field(default=500, ge=1)
+    max_sightings: int = Field(default=5000, ge=1)
+    confirm_after: Duration = timedelta(seconds=5)  # the second look at a difference
+
+
+class Config(Section):
+    """All of `vedette.yaml`."""
+
+    data: str | None = None
+    sources: tuple[SourceConfig, ...] = ()
+    lanes: dict[str, LaneConfig] = {}
+    fetch: FetchConfig = FetchConfig()
+    classify: ClassifyConfig = ClassifyConfig()
+    schedule: ScheduleConfig = ScheduleConfig()
+    discover: DiscoverConfig = DiscoverConfig()
+    extract: ExtractConfig = ExtractConfig()
+    evidence: EvidenceConfig = EvidenceConfig()
+    screen: tuple[ScreenRowConfig, ...] = ()
+    run: RunConfig = RunConfig()
+
+
+class Loaded(BaseModel):
+    """A configuration and where it came from."""
+
+    config: Config
+    path: Path | None
+    data: Path
+    digest: str
+
+
+def load(path: Path | None = None, data: Path | None = None) -> Loaded:
+    """Read the named file, else `$VEDETTE_CONFIG`, else ./vedette.yaml, else defaults."""
+    chosen = (
+        path or _env_path("VEDETTE_CONFIG") or (Path(CONFIG_NAME) if Path(CONFIG_NAME).exists() else None)
+    )
+    config = read(chosen) if chosen else Config()
+    root = chosen.parent if chosen else Path()
+    place = data or _env_path("VEDETTE_DATA") or (root / config.data if config.data else root / DATA_NAME)
+    text = json.dumps(config.model_dump(mode="json", exclude={"sources"}), sort_keys=True)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return Loaded(config=config, path=chosen, data=place, digest=digest)
+
+
+def read(path: Path) -> Config:
+    """Parse and check one file."""
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"there is no {path}; run `vedette init` to make one") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read {path}: {error}") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path} is not valid YAML: {_one_line(error)}") from None
+    except RecursionError:
+        raise ConfigError(f"{path} is nested too deeply to be a configuration") from None
+    return parse(raw, str(path))
+
+
+def parse(raw: object, name: str = CONFIG_NAME) -> Config:
+    if raw is None:
+        return Config()
+    if not isinstance(raw, dict):
+        raise ConfigError(
+            f"{name}: expected sections such as `sources:` and `fetch:`, found {type(raw).__name__}"
+        )
+    try:
+        return Config.model_validate(raw)
+    except ValidationError as error:
+        lines = [_explain(problem) for problem in error.errors()]
+        raise ConfigError(f"{name}: " + "; ".join(dict.fromkeys(lines))) from None
+    except RecursionError:
+        raise ConfigError(f"{name} is nested too deeply to be a configuration") from None
+
+
+def secret(value: str) -> str:
+    """`env:NAME` gives the environment variable, loudly when it is not there.  Anything else is itself."""
+    if not value.startswith("env:"):
+        return value
+    name = value[4:]
+    found = os.environ.get(name)
+    if found is None:
+        raise ConfigError(f"the environment variable {name} is not set; a header of `fetch` asks for it")
+    return found
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema of `vedette.yaml`."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Config.model_json_schema()}
+
+
+def is_ci() -> bool:
+    return bool(os.environ.get("CI"))
+
+
+def _env_path(name: str) -> Path | None:
+    value = os.environ.get(name)
+    return Path(value) if value else None
+
+
+def _explain(problem: Any) -> str:
+    place = [part for part in problem["loc"] if part not in ("function-before", "nullable")]
+    where = ".".join(str(part) for part in place)
+    if problem["type"] == "extra_forbidden":
+        known = _fields_at(place[:-1])
+        near = difflib.get_close_matches(str(place[-1]), known, n=1, cutoff=0.5)
+        hint = f"did you mean `{near[0]}`?" if near else f"known keys: {', '.join(sorted(known))}"
+        return f"unknown key `{where}`; {hint}"
+    message = problem["msg"].removeprefix("Value error, ")
+    return f"`{where}`: {message}"
+
+
+def _fields_at(place: list[Any]) -> list[str]:
+    """The keys that would be right at this place of the file."""
+    model: Any = Config
+    for part in place:
+        if isinstance(part, int) or not hasattr(model, "model_fields"):
+            continue
+        field = model.model_fields.get(part)
+        if field is None:
+            continue
+        model = _section_in(field.annotation) or model
+    if not hasattr(model, "model_fields"):
+        return []
+    return list(model.model_fields)
+
+
+def _section_in(annotation: Any) -> Any:
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return annotation
+    for inner in getattr(annotation, "__args__", ()):
+        found = _section_in(inner)
+        if found is not None:
+            return found
+    return None
+
+
+def _one_line(error: object) -> str:
+    return " ".join(str(error).split())

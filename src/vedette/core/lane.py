@@ -1,0 +1,228 @@
+"""May this call start now?  One rule for web hosts, browsers, Tor and LLM providers.
+
+Everything that can open, slow or close a lane is decided here:
+- gap: from start to start, between `gap_min` and `gap_max` by jitter, never less than the Crawl-delay;
+- bucket: `per_minute` with `burst`, as GCRA; the stricter of gap and bucket wins;
+- width: `at_once` calls under way;
+- breaker: closes after `trips_after` failures in a row, or when `trip_share` of the last `trip_window` calls
+  failed.  When its time is over it is half-open: one probe at a time, until one succeeds.  Each failed probe
+  closes it again, for twice as long per failure beyond `trips_after`, up to a day.  A call that started
+  before the lane closed, and ends while it is closed, neither opens it early nor closes it for longer;
+- Retry-After holds the lane, and a later answer never shortens an earlier hold;
+- the operator's block stands until `reset`.
+
+Time only ever turns Wait into Go: between two events the answer is monotone in `now`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from vedette.contracts.lane import Go, LanePolicy, LaneState, Wait
+from vedette.contracts.words import Reason
+
+MAX_CLOSED = timedelta(hours=24)
+MAX_CRAWL_DELAY = timedelta(hours=24)  # a longer one means the same to us: once a day
+MAX_WINDOW = 62  # `recent` is one signed 64-bit column
+
+_NOTHING = timedelta(0)
+_GO = Go()
+_BLOCKED, _FULL, _PROBE = "lane_blocked", "lane_full", "lane_probe"
+_CLOSED, _HELD, _GAP, _BUCKET = "lane_closed", "lane_held", "lane_gap", "lane_bucket"
+
+
+def ask(policy: LanePolicy, state: LaneState, now: datetime) -> Go | Wait:
+    """Go, or how long to wait at least.  The longest of several waits is given: nobody is woken in vain."""
+    if state.blocked_by:
+        return Wait(None, Reason(_BLOCKED, note=state.blocked_by))
+    if state.under_way:
+        if state.closed_until is not None:
+            return Wait(None, Reason(_PROBE, state.under_way, "calls under way end first"))
+        if state.under_way >= policy.at_once:
+            return Wait(
+                None, Reason(_FULL, state.under_way, f"{state.under_way} of {policy.at_once} under way")
+            )
+    code, until = "", now
+    if state.closed_until is not None and state.closed_until > until:
+        code, until = _CLOSED, state.closed_until
+    if state.held_until is not None and state.held_until > until:
+        code, until = _HELD, state.held_until
+    if state.next_start_at is not None and state.next_start_at > until:
+        code, until = _GAP, state.next_start_at
+    if state.bucket_at is not None and (ready := _bucket_ready(policy, state.bucket_at)) > until:
+        code, until = _BUCKET, ready
+    return Wait(until, Reason(code, (until - now).total_seconds())) if code else _GO
+
+
+def started(policy: LanePolicy, state: LaneState, now: datetime, jitter: float) -> LaneState:
+    """The lane once a call has started at `now`.  `jitter` in [0, 1) places the gap."""
+    gap = policy.gap_min + (policy.gap_max - policy.gap_min) * jitter
+    if gap < policy.gap_min:  # a gap_max below gap_min
+        gap = policy.gap_min
+    if state.crawl_delay is not None and gap < state.crawl_delay:
+        gap = state.crawl_delay
+    bucket_at = state.bucket_at
+    if policy.per_minute > 0:
+        full_at = now if bucket_at is None or bucket_at < now else bucket_at
+        bucket_at = full_at + timedelta(seconds=60.0 / policy.per_minute)
+    return LaneState(
+        under_way=state.under_way + 1,
+        next_start_at=now + gap,
+        bucket_at=bucket_at,
+        failures=state.failures,
+        recent=state.recent,
+        recent_count=state.recent_count,
+        closed_until=state.closed_until,
+        held_until=state.held_until,
+        blocked_by=state.blocked_by,
+        crawl_delay=state.crawl_delay,
+    )
+
+
+def finished(
+    policy: LanePolicy,
+    state: LaneState,
+    *,
+    ok: bool | None,
+    now: datetime,
+    retry_after: timedelta | None = None,
+) -> LaneState:
+    """The lane once a call has ended.  `ok` None: the end says nothing about the far end (cancelled)."""
+    failures, recent, recent_count, closed_until = _breaker(policy, state, ok, now)
+    held_until = state.held_until
+    if retry_after is not None and retry_after > _NOTHING:
+        until = now + min(retry_after, policy.max_retry_after)
+        held_until = until if held_until is None or held_until < until else held_until
+    return LaneState(
+        under_way=state.under_way - 1 if state.under_way > 0 else 0,
+        next_start_at=state.next_start_at,
+        bucket_at=state.bucket_at,
+        failures=failures,
+        recent=recent,
+        recent_count=recent_count,
+        closed_until=closed_until,
+        held_until=held_until,
+        blocked_by=state.blocked_by,
+        crawl_delay=state.crawl_delay,
+    )
+
+
+def block(state: LaneState, word: str) -> LaneState:
+    """Nothing starts until the operator resets the lane.  `word` says why."""
+    return replace(state, blocked_by=word.strip() or "blocked by the operator")
+
+
+def reset(state: LaneState) -> LaneState:
+    """Breaker, hold and block are lifted by hand.  Gap, bucket and Crawl-delay stay: politeness is kept."""
+    return LaneState(
+        under_way=state.under_way,
+        next_start_at=state.next_start_at,
+        bucket_at=state.bucket_at,
+        crawl_delay=state.crawl_delay,
+    )
+
+
+def adopt(ours: LaneState, theirs: LaneState) -> LaneState:
+    """The operator's word from another process: it wins, but calls under way here stay counted."""
+    return replace(theirs, under_way=ours.under_way)
+
+
+def started_unseen(policy: LanePolicy, state: LaneState, at: datetime) -> LaneState:
+    """A killed process may have started a call just before `at` that no store knows: wait as if it had."""
+    seen = started(policy, state, at, 1.0)
+    return replace(seen, under_way=0)
+
+
+def with_crawl_delay(state: LaneState, seconds: float | None, now: datetime | None = None) -> LaneState:
+    """The lane under a robots.txt Crawl-delay.  None, zero, negative and NaN mean there is none.
+
+    With `now`, a delay that was not known before is waited out once from `now`: the request that brought it
+    counts too.
+    """
+    delay = None
+    if seconds is not None and seconds > 0:
+        delay = timedelta(seconds=min(seconds, MAX_CRAWL_DELAY.total_seconds()))
+    if delay == state.crawl_delay:
+        return state
+    next_start_at = state.next_start_at
+    if delay is not None and now is not None:
+        next_start_at = now + delay if next_start_at is None else max(next_start_at, now + delay)
+    return replace(state, crawl_delay=delay, next_start_at=next_start_at)
+
+
+def condition(state: LaneState, now: datetime) -> str:
+    """One word for people: blocked, closed, half_open, held or open."""
+    if state.blocked_by:
+        return "blocked"
+    if state.closed_until is not None:
+        return "closed" if now < state.closed_until else "half_open"
+    return "held" if state.held_until is not None and now < state.held_until else "open"
+
+
+def explain(policy: LanePolicy, state: LaneState, now: datetime) -> tuple[Reason, ...]:
+    """Everything that holds the lane at `now`; points are seconds still to wait.  Empty: it may go."""
+    reasons = [Reason(_BLOCKED, note=state.blocked_by)] if state.blocked_by else []
+    width = 1 if state.closed_until is not None else policy.at_once
+    if state.under_way >= width:
+        reasons.append(Reason(_FULL, note=f"{state.under_way} of {width} under way"))
+    ready = None if state.bucket_at is None else _bucket_ready(policy, state.bucket_at)
+    delay = "" if state.crawl_delay is None else f"; Crawl-delay {state.crawl_delay.total_seconds():g} s"
+    for code, until, note in (
+        (_CLOSED, state.closed_until, f"{state.failures} failures in a row"),
+        (_HELD, state.held_until, "the far end named the time (Retry-After)"),
+        (_GAP, state.next_start_at, f"{policy.gap_min} to {policy.gap_max} between starts{delay}"),
+        (_BUCKET, ready, f"{policy.per_minute:g} a minute, burst {policy.burst}"),
+    ):
+        if until is not None and until > now:
+            reasons.append(Reason(code, (until - now).total_seconds(), note))
+    return tuple(reasons)
+
+
+def _bucket_ready(policy: LanePolicy, bucket_at: datetime) -> datetime:
+    """GCRA: `burst` calls fit before the bucket has to drain."""
+    if policy.per_minute <= 0:
+        return bucket_at - MAX_CLOSED  # the bucket was switched off since
+    if policy.burst <= 1:
+        return bucket_at
+    return bucket_at - timedelta(seconds=60.0 / policy.per_minute) * (policy.burst - 1)
+
+
+def _breaker(
+    policy: LanePolicy, state: LaneState, ok: bool | None, now: datetime
+) -> tuple[int, int, int, datetime | None]:
+    """failures, recent, recent_count and closed_until after a call ended."""
+    closed_until = state.closed_until
+    is_closed = closed_until is not None and now < closed_until
+    if ok is None or is_closed:
+        return state.failures, state.recent, state.recent_count, closed_until
+    if closed_until is not None and ok:
+        return 0, 0, 0, None
+    failures = 0 if ok else state.failures + 1
+    recent, count = _window(policy, state, ok)
+    if ok:
+        return failures, recent, count, None
+    if closed_until is not None or _trips(policy, failures, recent, count):
+        return failures, 0, 0, now + _closed_for(policy, failures)
+    return failures, recent, count, None
+
+
+def _window(policy: LanePolicy, state: LaneState, ok: bool) -> tuple[int, int]:
+    if policy.trip_share <= 0:
+        return 0, 0
+    size = max(1, min(policy.trip_window, MAX_WINDOW))
+    recent = ((state.recent << 1) | (not ok)) & ((1 << size) - 1)
+    return recent, min(state.recent_count + 1, size)
+
+
+def _trips(policy: LanePolicy, failures: int, recent: int, count: int) -> bool:
+    if 0 < policy.trips_after <= failures:
+        return True
+    size = max(1, min(policy.trip_window, MAX_WINDOW))
+    return policy.trip_share > 0 and count >= size and recent.bit_count() >= policy.trip_share * size
+
+
+def _closed_for(policy: LanePolicy, failures: int) -> timedelta:
+    """Doubles with every failure beyond the first closing; a policy that asks for more than a day gets it."""
+    beyond = max(0, min(failures - policy.trips_after, 16)) if policy.trips_after > 0 else 0
+    return max(policy.closed_for, min(policy.closed_for * (1 << beyond), MAX_CLOSED))

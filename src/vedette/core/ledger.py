@@ -1,0 +1,149 @@
+"""Decisions as ledger rows, and the same decisions recomputed from their rows.
+
+A decision holds plain values only (text, numbers, None), so it reads back from JSON as it was written.
+`recompute` runs today's rule on the recorded inputs; `difference` says where that is not what was recorded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Any
+
+from vedette.contracts.errors import InputError
+from vedette.contracts.watch import Decision
+from vedette.contracts.words import Outcome, Reason, Risk
+from vedette.core.classify import Classification, classify_url, inherit_risk
+from vedette.core.nearest import unknown
+from vedette.core.packs import DEFAULT_PACKS, RolePattern
+from vedette.core.retry import Failure, Park, Retry, RetryParams, next_attempt
+from vedette.core.schedule.due import Due, DueParams, Facts, decide, due_params
+
+Inputs = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InForce:
+    """The parameters that decisions are recomputed with: those of the configuration that a row names."""
+
+    due: DueParams | None = None  # None: the default parameters of the policy that the row names
+    retry: RetryParams = RetryParams()
+    packs: tuple[str, ...] = DEFAULT_PACKS
+    rows: tuple[RolePattern, ...] = ()
+
+
+DEFAULT = InForce()
+
+
+def schedule_decision(facts: Facts, due: Due, policy: str = "seed-ewma") -> Decision:
+    """When to look next."""
+    inputs: dict[str, object] = {
+        "policy": policy,
+        "velocity": facts.velocity,
+        "scan_count": facts.scan_count,
+        "risk": facts.risk.name,
+        "changed": facts.changed,
+        "now": facts.now.isoformat(),
+        "jitter": facts.jitter,
+        "ceiling": None if facts.ceiling is None else facts.ceiling.total_seconds(),
+        "is_parked": facts.is_parked,
+    }
+    return Decision(action="schedule", reasons=due.reasons, inputs=inputs, output=_due(due))
+
+
+def retry_decision(failure: Failure, verdict: Retry | Park, *, now: datetime, jitter: float) -> Decision:
+    """Whether to try again, and when."""
+    after = failure.retry_after
+    inputs: dict[str, object] = {
+        "outcome": failure.outcome.value,
+        "attempt": failure.attempt,
+        "retry_after": None if after is None else after.total_seconds(),
+        "now": now.isoformat(),
+        "jitter": jitter,
+    }
+    return Decision(action="retry", reasons=verdict.reasons, inputs=inputs, output=_verdict(verdict))
+
+
+def admit_decision(url: str, parent_risk: Risk | None, classification: Classification) -> Decision:
+    """What a new target was taken for."""
+    inputs: dict[str, object] = {"url": url, "parent_risk": None if parent_risk is None else parent_risk.name}
+    return Decision(
+        action="admit", reasons=(classification.reason,), inputs=inputs, output=_class(classification)
+    )
+
+
+def recompute(decision: Decision, in_force: InForce = DEFAULT) -> object:
+    """What the rule says today about the recorded inputs."""
+    rule = RULES.get(decision.action)
+    if rule is None:
+        raise InputError(unknown("recomputable decision", decision.action, RULES))
+    try:
+        return rule(decision.inputs, in_force)
+    except (KeyError, TypeError, ValueError) as problem:
+        raise InputError(f"the recorded {decision.action} cannot be read back: {problem!r}") from None
+
+
+def difference(decision: Decision, in_force: InForce = DEFAULT) -> str | None:
+    """How the recorded output differs from the recomputed one; None when they agree."""
+    today = recompute(decision, in_force)
+    return None if today == decision.output else f"recorded {decision.output!r}, recomputed {today!r}"
+
+
+def adds_up(reasons: Iterable[Reason], total: float) -> bool:
+    """Do the points of the reasons give the number that they explain?"""
+    return math.isclose(math.fsum(r.points for r in reasons), total, rel_tol=1e-9, abs_tol=1e-6)
+
+
+def _schedule(given: Inputs, in_force: InForce) -> object:
+    ceiling = given["ceiling"]
+    facts = Facts(
+        velocity=given["velocity"],
+        scan_count=given["scan_count"],
+        risk=Risk[given["risk"]],
+        changed=given["changed"],
+        now=datetime.fromisoformat(given["now"]),
+        jitter=given["jitter"],
+        ceiling=None if ceiling is None else timedelta(seconds=ceiling),
+        is_parked=given["is_parked"],
+    )
+    return _due(decide(facts, in_force.due or due_params(given["policy"])))
+
+
+def _retry(given: Inputs, in_force: InForce) -> object:
+    after = given["retry_after"]
+    failure = Failure(
+        Outcome(given["outcome"]), given["attempt"], None if after is None else timedelta(seconds=after)
+    )
+    now = datetime.fromisoformat(given["now"])
+    return _verdict(next_attempt(failure, now=now, jitter=given["jitter"], params=in_force.retry))
+
+
+def _admit(given: Inputs, in_force: InForce) -> object:
+    parent = given["parent_risk"]
+    found = classify_url(given["url"], packs=in_force.packs, rows=in_force.rows)
+    return _class(inherit_risk(found, None if parent is None else Risk[parent]))
+
+
+RULES: Mapping[str, Callable[[Inputs, InForce], object]] = MappingProxyType(
+    {"schedule": _schedule, "retry": _retry, "admit": _admit}
+)
+
+
+def _due(due: Due) -> dict[str, object]:
+    return {
+        "due_at": due.due_at.isoformat(),
+        "hours": due.interval.total_seconds() / 3600,
+        "velocity": due.velocity,
+    }
+
+
+def _verdict(verdict: Retry | Park) -> dict[str, object]:
+    return {"retry_at": verdict.at.isoformat() if isinstance(verdict, Retry) else None}
+
+
+def _class(found: Classification) -> dict[str, object]:
+    return {"node_type": found.node_type.value, "node_role": found.node_role and found.node_role.value,
+            "risk": found.risk.name}  # fmt: skip

@@ -1,0 +1,128 @@
+"""What an outcome means for the retry, the lane, the source and the next look.  One table for all stages.
+
+Transport failures count against the lane, content failures against the source (DESIGN section 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from vedette.contracts.words import Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """One row: what we do after a look that ended so."""
+
+    retry: bool = False  # try again soon, up to the attempts of the retry rule
+    counts_against_lane: bool = False
+    counts_against_source: bool = False
+    has_content: bool = False  # a body came that may be compared with what was seen before
+    keeps_schedule: bool = True  # False: look again at the long interval
+    is_refusal: bool = False  # we refused; the far end did nothing wrong
+    is_look: bool = True  # False: nothing was asked; no attempt is used up and the due time stays
+    answered: bool = False  # the far end answered as a healthy one does
+    words: str = ""  # for people
+
+    @property
+    def lane_verdict(self) -> bool | None:
+        """Healthy, failed, or nothing to say: the `ok` of `lane.finished`."""
+        if self.counts_against_lane:
+            return False
+        return True if self.answered else None
+
+
+def _transport(words: str, *, retry: bool = True) -> Meaning:
+    return Meaning(retry=retry, counts_against_lane=True, words=words)
+
+
+def _content(words: str, *, retry: bool = False, keeps_schedule: bool = True) -> Meaning:
+    return Meaning(
+        retry=retry, counts_against_source=True, keeps_schedule=keeps_schedule, answered=True, words=words
+    )
+
+
+def _refusal(words: str, *, answered: bool = False) -> Meaning:
+    return Meaning(is_refusal=True, keeps_schedule=False, answered=answered, words=words)
+
+
+def _no_look(words: str) -> Meaning:
+    return Meaning(is_look=False, words=words)
+
+
+MEANING: Mapping[Outcome, Meaning] = MappingProxyType(
+    {
+        Outcome.OK: Meaning(has_content=True, answered=True, words="fetched"),
+        Outcome.NOT_MODIFIED: Meaning(answered=True, words="the server says it has not changed"),
+        Outcome.EMPTY: _content("an answer without a body"),
+        Outcome.GONE: _content("the page is gone", keeps_schedule=False),
+        Outcome.CLIENT_ERROR: _content("the server refused the request", keeps_schedule=False),
+        Outcome.SERVER_ERROR: _transport("the server failed"),
+        Outcome.THROTTLED: _transport("the server asked us to slow down"),
+        Outcome.TIMEOUT: _transport("no complete answer in time"),
+        Outcome.CONNECT_ERROR: _transport("no connection"),
+        Outcome.DNS_ERROR: _transport("the host name has no address"),
+        # A certificate does not heal within seconds, so it is not tried again at once.
+        Outcome.TLS_ERROR: _transport("no trusted connection", retry=False),
+        Outcome.PROTOCOL_ERROR: _transport("the answer is not HTTP as we know it"),
+        Outcome.DECODE_ERROR: _content("the body cannot be decoded"),
+        Outcome.TOO_LARGE: _content("the body is larger than allowed", keeps_schedule=False),
+        Outcome.TRUNCATED: _content("the body ended early", retry=True),
+        Outcome.REDIRECT_ERROR: _content("redirects lead nowhere", keeps_schedule=False),
+        Outcome.ADDRESS_REFUSED: _refusal("the address is not one we connect to"),
+        Outcome.SCHEME_REFUSED: _refusal("only http and https are fetched"),
+        Outcome.ROBOTS_REFUSED: _refusal("robots.txt does not allow it"),
+        Outcome.TYPE_REFUSED: _refusal("a content type we do not take", answered=True),
+        Outcome.PARSE_FAILED: _content("kept, but no text could be made of it"),
+        # A captcha or a ban page is the host's word about us, so the lane hears it too.
+        Outcome.BLOCKED_PAGE: Meaning(
+            counts_against_lane=True, counts_against_source=True, words="the far end blocks us"
+        ),
+        Outcome.LOGIN_WALL: _content("a login is asked for", keeps_schedule=False),
+        Outcome.SOFT_404: _content("says not found with status 200", keeps_schedule=False),
+        Outcome.SCREENED: _refusal("refused by the screen before anything was kept", answered=True),
+        Outcome.BUDGET_SPENT: _no_look("the run had nothing left to spend"),
+        Outcome.LANE_CLOSED: _no_look("the lane is closed"),
+        Outcome.SHED: _no_look("dropped to keep a deadline"),
+        Outcome.CANCELLED: _no_look("stopped before it ended"),
+        Outcome.BUG: Meaning(keeps_schedule=False, words="our code failed on it"),
+    }
+)
+
+
+def outcome_of_status(status: int, has_retry_after: bool = False) -> Outcome:
+    """The outcome of a bare HTTP status, before the body is looked at.
+
+    401, 407 and 511 ask for credentials: login_wall.  403 and 451 refuse us as we are: client_error.  206 is
+    a part that we never ask for: truncated.  A redirect that comes this far could not be followed.
+    """
+    if status == 503 and has_retry_after:
+        return Outcome.THROTTLED
+    return _BY_STATUS.get(status) or _BY_CLASS.get(status // 100, Outcome.PROTOCOL_ERROR)
+
+
+_BY_STATUS: Mapping[int, Outcome] = MappingProxyType(
+    {
+        204: Outcome.EMPTY,
+        205: Outcome.EMPTY,
+        206: Outcome.TRUNCATED,
+        304: Outcome.NOT_MODIFIED,
+        401: Outcome.LOGIN_WALL,
+        404: Outcome.GONE,
+        407: Outcome.LOGIN_WALL,
+        408: Outcome.TIMEOUT,
+        410: Outcome.GONE,
+        429: Outcome.THROTTLED,
+        511: Outcome.LOGIN_WALL,
+    }
+)
+_BY_CLASS: Mapping[int, Outcome] = MappingProxyType(
+    {
+        2: Outcome.OK,
+        3: Outcome.REDIRECT_ERROR,
+        4: Outcome.CLIENT_ERROR,
+        5: Outcome.SERVER_ERROR,
+    }
+)

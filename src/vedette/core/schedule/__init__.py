@@ -1,0 +1,84 @@
+"""Schedule policies by name.  `make_policy("seed-ewma", seed=1)` gives a SchedulePolicy (protocol.py).
+
+Importing this package imports no numpy; making a policy does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from vedette.contracts.errors import InputError
+from vedette.core.nearest import unknown
+
+if TYPE_CHECKING:
+    from vedette.core.schedule.protocol import SchedulePolicy
+    from vedette.core.schedule.rule import IntervalRule
+
+SHARED_OPTIONS = ("objectives", "budget_per_day")  # every policy takes them, besides the seed
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRow:
+    """How a named policy is made, and the options that it takes beside the shared ones."""
+
+    make: Callable[[str, int, Mapping[str, Any]], SchedulePolicy]
+    options: tuple[str, ...]
+
+
+def make_policy(name: str, *, seed: int = 0, **options: Any) -> SchedulePolicy:
+    """The policy of that name.  Unknown names and options are InputErrors that name the nearest known one."""
+    if name not in POLICIES:
+        raise InputError(unknown("schedule policy", name, POLICIES))
+    row = POLICIES[name]
+    for option in options:
+        if option not in row.options and option not in SHARED_OPTIONS:
+            raise InputError(unknown(f"option of {name}", option, ("seed", *SHARED_OPTIONS, *row.options)))
+    return row.make(name, seed, options)
+
+
+def _seed_ewma(name: str, seed: int, options: Mapping[str, Any]) -> SchedulePolicy:
+    from vedette.core.schedule.ewma import EwmaParams, EwmaRule
+
+    return _columns(name, EwmaRule(options.get("params") or EwmaParams()), seed, options)
+
+
+def _fixed(name: str, seed: int, options: Mapping[str, Any]) -> SchedulePolicy:
+    from vedette.core.schedule.fixed import FixedRule
+
+    return _columns(name, FixedRule(**_given(options, "every_hours", "jitter_share")), seed, options)
+
+
+def _per_risk(name: str, seed: int, options: Mapping[str, Any]) -> SchedulePolicy:
+    from vedette.core.schedule.per_risk import per_risk_rule
+
+    return _columns(name, per_risk_rule(**_given(options, "hours", "jitter_share")), seed, options)
+
+
+# A further policy is one row.
+POLICIES: Mapping[str, PolicyRow] = MappingProxyType(
+    {
+        "seed-ewma": PolicyRow(_seed_ewma, ("params", "velocity")),
+        "fixed": PolicyRow(_fixed, ("every_hours", "jitter_share")),
+        "per-risk": PolicyRow(_per_risk, ("hours", "jitter_share")),
+    }
+)
+
+
+def _columns(name: str, rule: IntervalRule, seed: int, options: Mapping[str, Any]) -> SchedulePolicy:
+    from vedette.core.schedule.columns import ColumnPolicy, PolicyOptions
+    from vedette.core.schedule.outlook import check_objectives
+
+    budget = options.get("budget_per_day")
+    if budget is not None and not budget >= 0:
+        raise InputError(f"budget_per_day is {budget!r}; it must be a number of looks, or None for no limit")
+    shared = PolicyOptions(
+        seed=seed, objectives=check_objectives(options.get("objectives") or {}), budget_per_day=budget
+    )
+    return ColumnPolicy(name, rule, shared, options.get("velocity"))
+
+
+def _given(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: options[name] for name in names if name in options}

@@ -1,0 +1,131 @@
+"""When is a watch due after a look?  The scalar form of the policies, used once per settled look.
+
+`decide` takes the facts of one watch and gives the due time with reasons whose points, in hours, add up to
+the interval.  A failed look teaches nothing about change, so it does not move the velocity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from types import MappingProxyType
+
+from vedette.contracts.errors import InputError
+from vedette.contracts.words import Reason, Risk
+from vedette.core.nearest import unknown
+from vedette.core.schedule.ewma import EwmaRule
+from vedette.core.schedule.fixed import FixedRule
+from vedette.core.schedule.per_risk import PerRiskRule
+from vedette.core.schedule.protocol import RISK_WEIGHT
+from vedette.core.schedule.rule import IntervalRule, jittered
+from vedette.core.velocity import VelocityParams, update_velocity
+
+# One row per policy that can decide from the facts of one watch.
+DUE_RULES: Mapping[str, IntervalRule] = MappingProxyType(
+    {"seed-ewma": EwmaRule(), "fixed": FixedRule(), "per-risk": PerRiskRule()}
+)
+
+SHORTEST_HOURS = 1 / 60  # a scrape_frequency of 0 (EVERY_RUN) must not become a busy loop
+PARKED_TIMES = 4.0  # the long interval: four times the usual one,
+PARKED_LEAST_HOURS = 24.0  # at least a day,
+PARKED_MOST_HOURS = 720.0  # at most 30 days (000 section 4)
+_HOUR = timedelta(hours=1)
+_MINUTE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What the due time of a watch depends on."""
+
+    velocity: float
+    scan_count: int  # looks that taught something, before this one
+    risk: Risk
+    changed: bool | None  # None: the look failed and says nothing
+    now: datetime
+    jitter: float  # in [0, 1)
+    ceiling: timedelta | None = None  # scrape_frequency of a listing
+    is_parked: bool = False  # attempts used up, gone or refused: the long interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueParams:
+    """The rule in force, as a value.  `rule` comes from DUE_RULES or the configuration."""
+
+    policy: str = "seed-ewma"
+    rule: IntervalRule = DUE_RULES["seed-ewma"]
+    velocity: VelocityParams = field(default_factory=VelocityParams)
+
+
+DEFAULT = DueParams()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """The decision.  The points of the reasons add up to `interval` in hours."""
+
+    due_at: datetime
+    interval: timedelta
+    velocity: float
+    scan_count: int
+    reasons: tuple[Reason, ...]
+
+
+def decide(facts: Facts, params: DueParams = DEFAULT) -> Due:
+    """When to look next, and why."""
+    velocity, scan_count = facts.velocity, facts.scan_count
+    if facts.changed is not None:
+        velocity = update_velocity(velocity, scan_count, facts.changed, params=params.velocity)
+        scan_count += 1
+    plain = params.rule.interval(velocity, facts.risk)
+    reasons = list(plain.reasons)
+    hours = plain.hours
+    if facts.is_parked:
+        hours = _step(reasons, hours, _parked(hours), "parked", "the long interval")
+    hours = _step(reasons, hours, jittered(hours, facts.jitter, params.rule.jitter_share), "jitter", "")
+    if facts.ceiling is not None and not facts.is_parked:
+        hours = _under(reasons, hours, facts.ceiling / _HOUR, facts.jitter * params.rule.jitter_share)
+    wait = timedelta(hours=hours)
+    return Due(
+        due_at=facts.now + wait,
+        interval=wait,
+        velocity=velocity,
+        scan_count=scan_count,
+        reasons=tuple(reasons),
+    )
+
+
+def value(risk: Risk, due_at: datetime, interval: timedelta, now: datetime) -> float:
+    """What a look is worth now: risk weight * (1 + lateness / interval).  The frontier claims by it.
+
+    A CRITICAL watch that is due equals a MEDIUM one that is late by three intervals, so nothing starves.
+    """
+    return RISK_WEIGHT[risk] * max(0.0, 1.0 + (now - due_at) / max(_MINUTE, interval))
+
+
+def due_params(
+    policy: str, rule: IntervalRule | None = None, velocity: VelocityParams | None = None
+) -> DueParams:
+    """The parameters of a named policy; an unknown name is an InputError that names the nearest."""
+    if rule is None and policy not in DUE_RULES:
+        raise InputError(unknown("schedule policy", policy, DUE_RULES))
+    return DueParams(policy=policy, rule=rule or DUE_RULES[policy], velocity=velocity or VelocityParams())
+
+
+def _parked(hours: float) -> float:
+    return max(hours, min(PARKED_MOST_HOURS, max(PARKED_LEAST_HOURS, PARKED_TIMES * hours)))
+
+
+def _under(reasons: list[Reason], hours: float, ceiling: float, sooner: float) -> float:
+    """A ceiling is a promise, so jitter only shortens it.  It holds below the floor too: the user said so."""
+    most = max(SHORTEST_HOURS, ceiling * (1 - sooner))
+    return (
+        _step(reasons, hours, most, "scrape_frequency", f"at most {ceiling:g} h") if hours > most else hours
+    )
+
+
+def _step(reasons: list[Reason], before: float, after: float, code: str, note: str) -> float:
+    """The number moves from `before` to `after`, and says why."""
+    if after != before:
+        reasons.append(Reason(code, after - before, note))
+    return after

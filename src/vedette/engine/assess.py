@@ -1,0 +1,277 @@
+"""From what came back to what it settles: outcome, change, findings, next look.
+
+Cheap layers first.  A 304 and equal bytes touch no parser; a page is parsed once; blocks are made only when the
+compared text differs from what was seen before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from vedette.contracts.fetching import Extraction, Fetched
+from vedette.contracts.ports import Clock
+from vedette.contracts.source import ListerKind
+from vedette.contracts.watch import Job, Parked, Release, Seen, Settlement, Watch
+from vedette.contracts.words import (
+    ChangeId,
+    ContentClass,
+    NodeType,
+    Outcome,
+    Reason,
+    VisitId,
+)
+from vedette.core.change.gate import gate
+from vedette.core.classify import becomes_hub
+from vedette.core.ledger import retry_decision, schedule_decision
+from vedette.core.outcomes import MEANING
+from vedette.core.retry import Failure, Retry, RetryParams, next_attempt
+from vedette.core.schedule.due import DueParams, Facts, decide
+from vedette.core.screen import ScreenTable, screen
+from vedette.core.urls import host_of
+from vedette.engine.compare import Comparer
+from vedette.engine.finding import Finder
+from vedette.engine.ids import Ids
+from vedette.engine.look import Looker, Reached
+from vedette.engine.sheet import Sheet
+from vedette.engine.sources import SourceBook, SourceDesk
+from vedette.engine.workers import Workers
+from vedette.extract import extract
+
+MACHINE_LISTERS = frozenset({ListerKind.FEED, ListerKind.SITEMAP})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssessOptions:
+    """Policy values of the assessor."""
+
+    due: DueParams = field(default_factory=DueParams)
+    retry: RetryParams = field(default_factory=RetryParams)
+    scope: str = "main"
+    worker_above: int = 256 * 1024
+    fetch_only: bool = False
+    config_digest: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Assessor:
+    looker: Looker
+    finder: Finder
+    comparer: Comparer
+    book: SourceBook
+    ids: Ids
+    clock: Clock
+    workers: Workers
+    screen: ScreenTable
+    options: AssessOptions
+
+    async def serve(self, job: Job) -> Settlement | Release:
+        """One look, from permit to settlement.  The only place where any exception ends: it parks the job."""
+        try:
+            reached = await self.looker.look(job)
+            if not MEANING[reached.fetched.outcome].is_look:
+                return Release(job)
+            return await self._settle(job, reached)
+        except Exception as error:  # noqa: BLE001  the edge of the engine loop
+            return self._bug(job, error)
+
+    async def _settle(self, job: Job, reached: Reached) -> Settlement:
+        sheet = Sheet(job, reached, VisitId(self.ids.next(reached.fetched.at)), self.clock.now())
+        fetched = reached.fetched
+        if fetched.outcome is Outcome.NOT_MODIFIED and job.watch.seen is not None:
+            self._same(sheet, job.watch.seen)
+        elif fetched.outcome is Outcome.OK:
+            await self._read(sheet)
+        else:
+            sheet.outcome = fetched.outcome
+            if fetched.outcome is Outcome.GONE:
+                self._gone(sheet)
+        return self._close(sheet)
+
+    async def _read(self, sheet: Sheet) -> None:
+        """A body came: is it content, and does it differ?"""
+        fetched, watch = sheet.fetched, sheet.watch
+        sheet.digest = hashlib.sha256(fetched.body).digest()
+        if watch.seen is not None and sheet.digest == watch.seen.digest and not watch.is_gone:
+            self._same(sheet, watch.seen)
+            return
+        extraction = await self._extract(fetched)
+        sheet.extraction = extraction
+        sheet.content_class = extraction.content_class
+        if self._is_screened(sheet, extraction):
+            return
+        refused = gate(status=fetched.status or 200, extraction=extraction, url=fetched.url, seen=watch.seen)
+        if refused is not None:
+            sheet.outcome = refused.outcome
+            sheet.decide("gate", refused.reasons, output=refused.outcome.value)
+            return
+        sheet.judge(self.comparer.judge(watch, fetched, extraction, sheet.mark()))
+        self._find(sheet, extraction)
+
+    def _same(self, sheet: Sheet, seen: Seen) -> None:
+        sheet.repeats(seen)
+        sheet.judge(self.comparer.judge_same(sheet.watch, sheet.seen or seen, sheet.now))
+
+    def _is_screened(self, sheet: Sheet, extraction: Extraction) -> bool:
+        """Before any byte reaches the disk."""
+        url = sheet.fetched.url
+        screened = screen(extraction.text, url, host_of(url), self.screen, digest=sheet.digest or b"")
+        if screened is None:
+            return False
+        sheet.outcome = Outcome.SCREENED
+        sheet.decide("screen", (screened.reason,), output=screened.category)
+        return True
+
+    async def _extract(self, fetched: Fetched) -> Extraction:
+        """On the loop when it is quick, in a worker when it is not."""
+        scope = self.options.scope
+        if len(fetched.body) <= self.options.worker_above:
+            return extract(fetched.body, url=fetched.url, content_type=fetched.content_type, scope=scope)
+        done = await self.workers.run(_extract_there, fetched.body, fetched.url, fetched.content_type, scope)
+        return done or Extraction(content_class=ContentClass.OTHER, problem="parsing took too long")
+
+    def _find(self, sheet: Sheet, extraction: Extraction) -> None:
+        watch = sheet.watch
+        if watch.lister is None or self.options.fetch_only:
+            return
+        desk = self.book.desk(watch.source)
+        findings = self.finder.find(watch, sheet.fetched, extraction, desk, sheet.now)
+        sheet.findings = findings
+        if findings.problem:
+            sheet.outcome = Outcome.PARSE_FAILED
+            sheet.detail = findings.problem
+        reasons = (
+            *findings.notes,
+            Reason("new", len(findings.found)),
+            Reason("refused", len(findings.refused)),
+        )
+        sheet.decide("list", reasons, output=findings.listed)
+
+    def _gone(self, sheet: Sheet) -> None:
+        change = ChangeId(self.ids.next(sheet.now))
+        sheet.judge(self.comparer.judge_gone(sheet.watch, sheet.mark(), change))
+
+    def _close(self, sheet: Sheet) -> Settlement:
+        watch, desk = sheet.watch, self.book.desk(sheet.watch.source)
+        moved = self._moved(sheet, desk)
+        parked = None
+        if MEANING[sheet.outcome].retry or sheet.outcome in _PARKS:
+            moved, parked = self._failed(sheet, moved)
+        else:
+            moved = self._scheduled(sheet, moved, desk)
+        if watch.lister is not None and watch.depth == 0:
+            is_ok = sheet.outcome in (Outcome.OK, Outcome.NOT_MODIFIED)
+            desk.heard(ok=is_ok, error=f"{sheet.outcome.value}: {sheet.detail}", now=sheet.now)
+        return sheet.settlement(moved, parked, desk.source.retention)
+
+    def _moved(self, sheet: Sheet, desk: SourceDesk) -> Watch:
+        """The watch after this look, without its next due time."""
+        watch, fetched, judged = sheet.watch, sheet.fetched, sheet.judged
+        extraction = sheet.extraction
+        node_type, title = watch.node_type, watch.title
+        if extraction is not None:
+            title = title or extraction.title[:500]
+            if becomes_hub(node_type, len(extraction.hrefs), len(extraction.text)):
+                node_type = NodeType.HUB
+        return replace(
+            watch,
+            title=title,
+            node_type=node_type,
+            lister=sheet.findings.became if sheet.findings and sheet.findings.became else watch.lister,
+            last_visit_at=fetched.at,
+            last_outcome=sheet.outcome,
+            attempt=0 if not MEANING[sheet.outcome].retry else watch.attempt,
+            etag=fetched.etag if sheet.outcome is Outcome.OK else watch.etag,
+            last_modified=fetched.last_modified if sheet.outcome is Outcome.OK else watch.last_modified,
+            seen=judged.seen if judged else watch.seen,
+            mask=judged.mask if judged else watch.mask,
+            pending=judged.pending if judged else watch.pending,
+            is_gone=judged.is_gone if judged else watch.is_gone,
+            last_changed_at=fetched.at if judged and judged.reports else watch.last_changed_at,
+        )
+
+    def _scheduled(self, sheet: Sheet, watch: Watch, desk: SourceDesk) -> Watch:
+        judged, meaning = sheet.judged, MEANING[sheet.outcome]
+        changed: bool | None = None
+        if sheet.outcome in (Outcome.OK, Outcome.NOT_MODIFIED):
+            changed = judged.changed if judged is not None else False
+        if sheet.watch.seen is None and changed is not None:
+            changed = False  # a first look shows no change
+        facts = Facts(
+            velocity=watch.velocity,
+            scan_count=watch.scan_count,
+            risk=watch.risk,
+            changed=changed,
+            now=sheet.now,
+            jitter=self.clock.chance(),
+            ceiling=desk.source.scrape_frequency if watch.lister is not None else None,
+            is_parked=not meaning.keeps_schedule,
+        )
+        due = decide(facts, self.options.due)
+        due_at: datetime | None = due.due_at
+        if judged is not None and judged.look_again_at is not None:
+            due_at = judged.look_again_at
+            sheet.decide("second_look", judged.reasons, output=due_at.isoformat())
+        if desk.closed_until is not None and watch.lister is not None and watch.depth == 0:
+            due_at = max(due.due_at, desk.closed_until)
+        sheet.note(schedule_decision(facts, due, self.options.due.policy))
+        return replace(
+            watch,
+            velocity=due.velocity,
+            scan_count=due.scan_count,
+            interval=due.interval,
+            due_at=due_at if desk.source.is_active else None,
+        )
+
+    def _failed(self, sheet: Sheet, watch: Watch) -> tuple[Watch, Parked | None]:
+        """Tried again soon, or parked: the watch stays and is tried at its long interval."""
+        attempt = sheet.watch.attempt + 1
+        failure = Failure(sheet.outcome, attempt, sheet.fetched.retry_after)
+        jitter = self.clock.chance()
+        step = next_attempt(failure, now=sheet.now, jitter=jitter, params=self.options.retry)
+        sheet.note(retry_decision(failure, step, now=sheet.now, jitter=jitter))
+        if isinstance(step, Retry):
+            return replace(watch, attempt=attempt, due_at=step.at), None
+        facts = Facts(
+            velocity=watch.velocity,
+            scan_count=watch.scan_count,
+            risk=watch.risk,
+            changed=None,
+            now=sheet.now,
+            jitter=self.clock.chance(),
+            is_parked=True,
+        )
+        due = decide(facts, self.options.due)
+        sheet.note(schedule_decision(facts, due, self.options.due.policy))
+        parked = Parked(
+            watch=watch.id,
+            url=watch.url,
+            outcome=sheet.outcome,
+            detail=sheet.detail,
+            attempts=attempt,
+            at=sheet.now,
+        )
+        return replace(watch, attempt=0, due_at=due.due_at, interval=due.interval), parked
+
+    def _bug(self, job: Job, error: Exception) -> Settlement:
+        """Our code failed on this one.  The job is parked with what was raised; the others go on."""
+        now = self.clock.now()
+        fetched = Fetched(
+            url=job.watch.url,
+            outcome=Outcome.BUG,
+            at=now,
+            took=timedelta(0),
+            detail=f"{type(error).__name__}: {error}"[:500],
+        )
+        sheet = Sheet(job, Reached(fetched=fetched), VisitId(self.ids.next(now)), now)
+        sheet.outcome = Outcome.BUG
+        moved, parked = self._failed(sheet, replace(job.watch, last_visit_at=now, last_outcome=Outcome.BUG))
+        return sheet.settlement(moved, parked, "standard")
+
+
+_PARKS = frozenset({Outcome.BUG})
+
+
+def _extract_there(body: bytes, url: str, content_type: str, scope: str) -> Extraction:
+    return extract(body, url=url, content_type=content_type, scope=scope)

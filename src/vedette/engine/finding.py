@@ -1,0 +1,191 @@
+"""What a body lists: new watches, refused sightings, and signals about watches that we have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from vedette.contracts.fetching import Extraction, Fetched
+from vedette.contracts.source import ListerKind, Listing
+from vedette.contracts.watch import Refused, Signal, Watch
+from vedette.contracts.words import NodeType, Reason, SourceId, WatchId
+from vedette.core.admission import Candidate, admit
+from vedette.core.classify import Classification, classify_url, inherit_risk
+from vedette.core.urls import lane_of, watch_id
+from vedette.discover import Document, read_listing
+from vedette.discover.crawl import LinkReader
+from vedette.engine.sources import SourceDesk
+
+KNOWN = 5_000_000  # ids remembered; beyond it the store is asked again
+REFUSALS = 10_000  # rows per source and run: a trap refuses without end
+
+
+@dataclass(slots=True)
+class Findings:
+    """What one listing gave."""
+
+    found: list[Watch] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    signals: list[Signal] = field(default_factory=list)
+    became: ListerKind | None = None
+    problem: str = ""
+    notes: tuple[Reason, ...] = ()
+    listed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """One sighting on its way to become a watch.  Internal; links of a crawl stay tuples until here."""
+
+    url: str
+    title: str = ""
+    published_at: datetime | None = None
+    modified_at: datetime | None = None
+    lister: ListerKind | None = None
+    depth: int = 0
+
+
+class Finder:
+    """Turns listings into watches.  Knows which ids exist, so that a link seen before costs nothing."""
+
+    def __init__(
+        self,
+        *,
+        known: Callable[[Sequence[WatchId]], set[WatchId]],
+        classify: Callable[[str], Classification] = classify_url,
+    ) -> None:
+        self._ask_store = known
+        self._classify = classify
+        self._known: set[WatchId] = set()
+        self._refused: dict[SourceId, set[WatchId]] = {}
+        self._links: dict[SourceId, LinkReader] = {}
+        self.taken = 0
+
+    def find(
+        self, watch: Watch, fetched: Fetched, extraction: Extraction, desk: SourceDesk, now: datetime
+    ) -> Findings:
+        """What this watch's body lists.  A watch without a lister lists nothing."""
+        if watch.lister is None or watch.lister is ListerKind.PAGE:
+            return Findings()
+        if watch.lister is ListerKind.CRAWL:
+            return self._crawl(watch, fetched, extraction, desk, now)
+        document = Document(
+            url=fetched.url,
+            body=fetched.body,
+            content_type=fetched.content_type,
+            options=desk.source.options,
+            depth=watch.depth,
+            now=now,
+        )
+        listing = read_listing(watch.lister, document)
+        return self._listed(watch, listing, desk, now)
+
+    def _crawl(
+        self, watch: Watch, fetched: Fetched, extraction: Extraction, desk: SourceDesk, now: datetime
+    ) -> Findings:
+        findings = Findings(listed=len(extraction.hrefs))
+        options = desk.source.options
+        if extraction.is_nofollow and options.honour_nofollow:
+            findings.notes = (Reason("nofollow", note="the page asks not to follow its links"),)
+            return findings
+        reader = self._links.get(desk.source.id)
+        if reader is None:
+            reader = self._links[desk.source.id] = LinkReader(desk.source.url, options.follow_hosts)
+        pairs = reader.links(fetched.url, extraction.base or fetched.url, extraction.hrefs)
+        known = self._known
+        fresh = [pair for pair in pairs if pair[0] not in known]
+        if fresh:
+            seen = {i: _Seen(url, lister=ListerKind.CRAWL, depth=watch.depth + 1) for i, url in fresh}
+            self._take(seen, watch, desk, findings, now)
+        return findings
+
+    def _listed(self, watch: Watch, listing: Listing, desk: SourceDesk, now: datetime) -> Findings:
+        findings = Findings(
+            problem=listing.problem, became=listing.became, notes=listing.notes, listed=len(listing.sightings)
+        )
+        seen: dict[WatchId, _Seen] = {}
+        for s in listing.sightings:
+            seen[watch_id(s.url)] = _Seen(s.url, s.title, s.published_at, s.modified_at)
+        for f in listing.follow:
+            seen[watch_id(f.url)] = _Seen(f.url, modified_at=f.modified_at, lister=f.lister, depth=f.depth)
+        if listing.became_url is not None and listing.became is not None:
+            seen[watch_id(listing.became_url)] = _Seen(listing.became_url, lister=listing.became)
+        seen.pop(watch.id, None)
+        for url, reason in listing.refused:
+            refusal = Refused(url=url, id=watch_id(url), source=desk.source.id, reason=reason, at=now)
+            self._refuse(refusal, findings)
+        findings.signals += _signals(watch, seen, now)
+        fresh = {i: s for i, s in seen.items() if i not in self._known}
+        if fresh:
+            self._take(fresh, watch, desk, findings, now)
+        return findings
+
+    def _take(
+        self, seen: dict[WatchId, _Seen], parent: Watch, desk: SourceDesk, findings: Findings, now: datetime
+    ) -> None:
+        """Those that the store does not have either, and that may come in."""
+        existing = self._ask_store(list(seen))
+        self._remember(existing)
+        for i, sighting in seen.items():
+            if i in existing:
+                continue
+            candidate = Candidate(url=sighting.url, depth=sighting.depth, published_at=sighting.published_at)
+            verdict = admit(desk.rules, desk.tally, candidate, now=now)
+            if isinstance(verdict, Reason):
+                refusal = Refused(url=sighting.url, id=i, source=desk.source.id, reason=verdict, at=now)
+                self._refuse(refusal, findings)
+                continue
+            desk.tally.take(verdict)
+            desk.is_dirty = True
+            findings.found.append(self._watch(i, sighting, parent, desk, now))
+        self._remember({w.id for w in findings.found})
+        self.taken += len(findings.found)
+
+    def _watch(self, i: WatchId, sighting: _Seen, parent: Watch, desk: SourceDesk, now: datetime) -> Watch:
+        kind = inherit_risk(self._classify(sighting.url), parent.risk)
+        is_listing = sighting.lister not in (None, ListerKind.CRAWL)
+        return Watch(
+            id=i,
+            url=sighting.url,
+            lane=lane_of(sighting.url),
+            source=desk.source.id,
+            lister=sighting.lister,
+            depth=sighting.depth,
+            parent=parent.id,
+            title=sighting.title[:500],
+            node_type=NodeType.HUB if is_listing else kind.node_type,
+            node_role=kind.node_role,
+            risk=desk.source.risk if desk.source.risk is not None else kind.risk,
+            due_at=now,
+            created_at=now,
+            published_at=sighting.published_at,
+            modified_at=sighting.modified_at,
+        )
+
+    def _refuse(self, refusal: Refused, findings: Findings) -> None:
+        """Once per run and URL, and not without end per source."""
+        told = self._refused.setdefault(refusal.source, set())
+        if refusal.id not in told and len(told) < REFUSALS:
+            told.add(refusal.id)
+            findings.refused.append(refusal)
+
+    def _remember(self, ids: set[WatchId]) -> None:
+        if len(self._known) > KNOWN:
+            self._known.clear()
+        self._known |= ids
+
+
+def _signals(watch: Watch, seen: dict[WatchId, _Seen], now: datetime) -> list[Signal]:
+    """Entries whose stated date is newer than our last reading of this listing.  Day-only dates count whole."""
+    if watch.seen is None:
+        return []
+    since = watch.seen.at
+    day = since.replace(hour=0, minute=0, second=0, microsecond=0)
+    return [
+        Signal(watch=i, lane=lane_of(s.url), modified_at=s.modified_at, due_at=now)
+        for i, s in seen.items()
+        if s.modified_at is not None
+        and (s.modified_at > since or s.modified_at == day)
+        and s.modified_at <= now
+    ]

@@ -1,0 +1,26 @@
+"""Ids that sort by time: 41 bits of milliseconds, 10 of worker, 12 of sequence.  Assigned by us, never asked for."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
+_MS = timedelta(milliseconds=1)
+_WORKER_BITS, _SEQUENCE_BITS = 10, 12
+
+
+class Ids:
+    """Unique within one worker number, and rising even when the clock does not."""
+
+    def __init__(self, worker: int = 0) -> None:
+        self._worker = worker << _SEQUENCE_BITS
+        self._last_ms = 0
+        self._sequence = 0
+
+    def next(self, now: datetime) -> int:
+        ms = max((now - _EPOCH) // _MS, self._last_ms)
+        self._sequence = self._sequence + 1 if ms == self._last_ms else 0
+        if self._sequence >> _SEQUENCE_BITS:
+            ms, self._sequence = ms + 1, 0
+        self._last_ms = ms
+        return ms << (_WORKER_BITS + _SEQUENCE_BITS) | self._worker | self._sequence

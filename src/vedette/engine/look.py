@@ -1,0 +1,175 @@
+"""One look: robots, permits, hops.  Every request takes its own permit in the lane of the host it goes to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Protocol
+
+from vedette.contracts.fetching import Fetched, FetchRequest, FetchSettings, RobotsRules
+from vedette.contracts.lane import Wait
+from vedette.contracts.ports import Clock, Fetcher
+from vedette.contracts.watch import Job
+from vedette.contracts.words import LaneKey, Outcome, Reason, SourceId
+from vedette.core.outcomes import MEANING
+from vedette.core.urls import canonical, lane_of, origin_of
+from vedette.lanes import LaneKeeper
+from vedette.lanes.keeper import ALL
+
+ROBOTS_REDIRECTS = 5  # RFC 9309 section 2.3.1.2
+ROBOTS_LIMIT = 512 * 1024  # RFC 9309 section 2.5: at least 500 KiB
+REDIRECTS = {301, 302, 303, 307, 308}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """Where a look ended and what it passed on the way."""
+
+    fetched: Fetched
+    hops: tuple[str, ...] = ()
+    is_permanent: bool = False  # every hop said so (301, 308)
+    reasons: tuple[Reason, ...] = ()
+
+
+class Robots(Protocol):
+    """Remembers and judges robots.txt."""
+
+    def rules(self, origin: str) -> RobotsRules | None: ...
+    def keep(self, fetched: Fetched, origin: str, agent: str) -> RobotsRules: ...
+    def refuses(self, rules: RobotsRules, url: str, agent: str) -> Reason | None: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Looker:
+    fetcher: Fetcher
+    keeper: LaneKeeper
+    robots: Robots
+    clock: Clock
+    settings_of: Callable[[SourceId], FetchSettings]
+    on_closed: Callable[[LaneKey, Reason], None]
+
+    async def look(self, job: Job) -> Reached:
+        """Ask for the watch's URL and follow where it leads.  The first permit is already taken."""
+        walk = _Walk(self, job)
+        try:
+            return await walk.go()
+        finally:
+            walk.leave()
+
+
+class _Walk:
+    """The state of one look: which permit it holds."""
+
+    def __init__(self, looker: Looker, job: Job) -> None:
+        self._of = looker
+        self._job = job
+        self._settings = looker.settings_of(job.watch.source)
+        self._held: tuple[LaneKey, ...] | None = job.lanes
+        self._asked_robots: set[str] = set()
+
+    async def go(self) -> Reached:
+        watch = self._job.watch
+        url, is_permanent = watch.url, True
+        hops: tuple[str, ...] = ()
+        while True:
+            refused = await self._robots_refuse(url)
+            if refused is not None:
+                return Reached(fetched=refused, hops=hops)
+            fetched = await self._request(url, is_first=not hops)
+            target = fetched.redirect_to
+            if target is None:
+                return Reached(fetched=fetched, hops=hops, is_permanent=bool(hops) and is_permanent)
+            is_permanent = is_permanent and fetched.status in (301, 308)
+            hops = (*hops, url)
+            if len(hops) > self._settings.redirects or target in hops:
+                why = "comes back to itself" if target in hops else f"passed {self._settings.redirects} hops"
+                failed = replace(
+                    fetched, outcome=Outcome.REDIRECT_ERROR, redirect_to=None, detail=f"redirect {why}"
+                )
+                return Reached(fetched=failed, hops=hops)
+            url = target
+
+    def leave(self) -> None:
+        """A look that ends while it holds a permit gives it back."""
+        if self._held is not None:
+            self._of.keeper.finish(self._held, ok=None, now=self._of.clock.now())
+            self._held = None
+
+    async def _request(self, url: str, *, is_first: bool) -> Fetched:
+        watch = self._job.watch
+        request = FetchRequest(
+            url=url,
+            settings=self._settings,
+            etag=watch.etag if is_first and watch.seen else None,
+            last_modified=watch.last_modified if is_first and watch.seen else None,
+            is_foreign=origin_of(url) != origin_of(watch.url),
+        )
+        return await self._ask(request)
+
+    async def _ask(self, request: FetchRequest) -> Fetched:
+        """One request with a permit of its own."""
+        of, now = self._of, self._of.clock.now
+        lanes = (lane_of(request.url), ALL)
+        if self._held != lanes:
+            self.leave()
+            wait = await of.keeper.enter(lanes)
+            if wait is not None:
+                return _shut(request.url, wait, of.clock)
+            self._held = lanes
+        fetched = await of.fetcher.fetch(request)
+        self._held = None
+        ok = MEANING[fetched.outcome].lane_verdict
+        for key, reason in of.keeper.finish(lanes, ok=ok, now=now(), retry_after=fetched.retry_after):
+            of.on_closed(key, reason)
+        return fetched
+
+    async def _robots_refuse(self, url: str) -> Fetched | None:
+        """Not None: what the look ends with, because robots.txt forbids it or cannot be reached."""
+        if not self._settings.respect_robots:
+            return None
+        of, origin, agent = self._of, origin_of(url), self._settings.robots_agent
+        rules = of.robots.rules(origin)
+        if rules is None:
+            fetched = await self._fetch_robots(origin)
+            if fetched.outcome is Outcome.LANE_CLOSED:
+                return replace(fetched, url=url)
+            rules = of.robots.keep(fetched, origin, agent)
+            if rules.verdict == "deny_all" and rules.status is None:
+                return replace(
+                    fetched, url=url, detail=f"robots.txt: {fetched.detail or fetched.outcome.value}"
+                )
+        of.keeper.crawl_delay(lane_of(url), rules.crawl_delay)
+        reason = of.robots.refuses(rules, url, agent)
+        if reason is None:
+            return None
+        return Fetched(
+            url=url,
+            outcome=Outcome.ROBOTS_REFUSED,
+            at=of.clock.now(),
+            took=timedelta(0),
+            detail=reason.note or reason.code,
+        )
+
+    async def _fetch_robots(self, origin: str) -> Fetched:
+        url = canonical(origin + "/robots.txt") or origin
+        for _ in range(ROBOTS_REDIRECTS + 1):
+            request = FetchRequest(
+                url=url,
+                settings=self._settings,
+                accept="text/plain,*/*;q=0.5",
+                body_limit=ROBOTS_LIMIT,
+                is_foreign=origin_of(url) != origin,
+            )
+            fetched = await self._ask(request)
+            if fetched.redirect_to is None:
+                return fetched
+            url = fetched.redirect_to
+        return replace(
+            fetched, outcome=Outcome.GONE, redirect_to=None, detail="robots.txt redirects without end"
+        )
+
+
+def _shut(url: str, wait: Wait, clock: Clock) -> Fetched:
+    words = f"{wait.reason.code}{f' until {wait.until.isoformat()}' if wait.until else ''}"
+    return Fetched(url=url, outcome=Outcome.LANE_CLOSED, at=clock.now(), took=timedelta(0), detail=words)

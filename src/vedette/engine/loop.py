@@ -1,0 +1,291 @@
+"""The loop: lanes that are due, jobs that are leased, looks that are under way, settlements that are written.
+
+Event driven.  A lane is considered when something about it changed: work became due, a claim answered, a call
+ended, its time came.  Each lane has at most one pending wake-up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+
+from vedette.contracts.lane import Wait
+from vedette.contracts.ports import Clock
+from vedette.contracts.watch import Group, Job, Release, Settlement
+from vedette.contracts.words import LaneKey, Risk
+from vedette.core.limits import RunLimits, Tally, spent
+from vedette.core.outcomes import MEANING
+from vedette.engine.settler import Claimed, Settler
+from vedette.frontier import Frontier
+from vedette.lanes import LaneKeeper
+from vedette.lanes.keeper import ALL
+
+SOON = timedelta(seconds=2)  # a lane that opens within this may lease work already
+UNSETTLED = 600  # looks that wait for their commit; beyond it no new look starts
+GRACE_S = 10.0
+ORDERS_EVERY = timedelta(seconds=1)
+
+
+class Mode(StrEnum):
+    FOREVER = "forever"
+    ONCE = "once"  # what is due at the start, nothing that becomes due later
+    UNTIL_IDLE = "until_idle"
+
+
+class Serve(Protocol):
+    """Looks at a target and says what it settled."""
+
+    async def __call__(self, job: Job) -> Settlement | Release: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a run ended."""
+
+    by: str  # idle | limit | stopped | failed
+    tally: Tally
+    error: BaseException | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Parts:
+    """What the loop moves values between."""
+
+    clock: Clock
+    frontier: Frontier
+    keeper: LaneKeeper
+    settler: Settler = field(init=False)
+    serve: Serve = field(init=False)
+    on_committed: Callable[[Group], None] = lambda group: None
+    take_orders: Callable[[], None] = lambda: None
+
+
+@dataclass(slots=True)
+class Engine:
+    parts: Parts
+    mode: Mode = Mode.FOREVER
+    limits: RunLimits = field(default_factory=RunLimits)
+    patience: timedelta = timedelta(seconds=40)  # until_idle: what starts within this is waited for
+    tally: Tally = field(default_factory=Tally)
+    _started_at: datetime | None = None
+    _ready: list[tuple[float, int, LaneKey]] = field(default_factory=list)
+    _is_ready: set[LaneKey] = field(default_factory=set)
+    _timers: list[tuple[datetime, int, LaneKey]] = field(default_factory=list)
+    _wake_at: dict[LaneKey, datetime] = field(default_factory=dict)
+    _touched: set[LaneKey] = field(default_factory=set)
+    _is_claiming: bool = False
+    _looks: set[asyncio.Task[None]] = field(default_factory=set)
+    _unsettled: int = 0
+    _sequence: int = 0
+    _stop_reason: str = ""
+    _error: BaseException | None = None
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _orders_at: datetime | None = None
+
+    async def run(self) -> Ended:
+        clock = self.parts.clock
+        self._started_at = clock.now()
+        self.parts.keeper.on_wait = self._wait_for
+        try:
+            while not self._is_done(clock.now()):
+                self._turn(clock.now())
+                is_busy = bool(self._looks) or self._unsettled > 0 or self._is_claiming
+                await clock.pause(self._wake, self._next_wake(), is_busy=is_busy)
+                self._wake.clear()
+        finally:
+            await self._shut_down()
+        return Ended(by="failed" if self._error else self._stop_reason, tally=self.tally, error=self._error)
+
+    def stop(self, reason: str = "stopped") -> None:
+        """No new looks; those under way may end."""
+        self._stop_reason = self._stop_reason or reason
+        self._wake.set()
+
+    def touch(self, lane: LaneKey) -> None:
+        """Something about this lane changed."""
+        self._touched.add(lane)
+        self._wake.set()
+
+    def on_claimed(self, claimed: Claimed) -> None:
+        now = self.parts.clock.now()
+        self._is_claiming = False
+        for lane, watches, dues in claimed:
+            self.parts.frontier.offer(lane, watches, now=now, dues=dues)
+            self._touched.add(lane)
+        self._wake.set()
+
+    def on_committed(self, group: Group) -> None:
+        frontier = self.parts.frontier
+        for placed in group.placed:
+            settled = placed.settlement
+            self._unsettled -= 1
+            for watch in (settled.watch, *settled.found):
+                if watch.due_at is not None:
+                    frontier.note_due(watch.lane, watch.due_at, watch.risk)
+            for signal in settled.signals:
+                frontier.note_due(signal.lane, signal.due_at, Risk.MEDIUM)
+            self._touched.add(settled.watch.lane)
+        for job in group.released:
+            self._unsettled -= 1
+            frontier.note_due(job.watch.lane, job.watch.due_at or self.parts.clock.now(), job.watch.risk)
+            self._touched.add(job.watch.lane)
+        self.tally = counted(self.tally, group)
+        self.parts.on_committed(group)
+        self._wake.set()
+
+    def on_failed(self, error: BaseException) -> None:
+        """Storage broke: nothing can be acknowledged any more."""
+        self._error = error
+        self._unsettled = 0
+        self.stop("failed")
+
+    def _turn(self, now: datetime) -> None:
+        if self._orders_at is None or now >= self._orders_at:
+            self._orders_at = now + ORDERS_EVERY
+            self.parts.take_orders()
+        for lane in self.parts.frontier.pop_due(self._horizon(now)):
+            self._touched.add(lane)
+        self._fire_timers(now)
+        touched, self._touched = self._touched, set()
+        for lane in touched:
+            self._consider(lane, now)
+        self._dispatch(now)
+        if self.parts.frontier.has_line() and not self._is_claiming:
+            asks = self.parts.frontier.asks(self.parts.keeper.gap)
+            if asks:
+                self._is_claiming = True
+                self.parts.settler.claim(asks, due_by=self._horizon(now))
+
+    def _consider(self, lane: LaneKey, now: datetime) -> None:
+        """What can happen in this lane now: a waiter goes on, a job starts, work is leased, or a wake-up is set."""
+        keeper, frontier = self.parts.keeper, self.parts.frontier
+        until = keeper.wake(lane)
+        if keeper.has_waiters(lane):
+            self._wait_for(lane, until)
+            return
+        answer = keeper.ask((lane,), now)
+        if isinstance(answer, Wait) and answer.until is not None:
+            self._wait_for(lane, answer.until)
+        job = frontier.peek(lane)
+        if job is None:
+            is_open = not isinstance(answer, Wait) or (
+                answer.until is not None and answer.until <= now + SOON
+            )
+            if is_open and self._may_start():
+                frontier.line_up(lane, self._horizon(now))
+        elif not isinstance(answer, Wait) and lane not in self._is_ready:
+            self._is_ready.add(lane)
+            self._sequence += 1
+            heapq.heappush(self._ready, (-job.value, self._sequence, lane))
+
+    def _dispatch(self, now: datetime) -> None:
+        """Start the best waiting jobs of lanes that are open, as far as `all` allows."""
+        keeper, frontier = self.parts.keeper, self.parts.frontier
+        while self._ready and self._may_start() and self._unsettled < UNSETTLED:
+            answer = keeper.ask((ALL,), now)
+            if isinstance(answer, Wait):
+                self._wait_for(ALL, answer.until)
+                return
+            lane = heapq.heappop(self._ready)[2]
+            self._is_ready.discard(lane)
+            job = frontier.peek(lane)
+            if job is not None and not isinstance(keeper.ask(job.lanes, now), Wait):
+                frontier.pop(lane)
+                keeper.start(job.lanes, now)
+                self._unsettled += 1
+                task = asyncio.create_task(self._look(job))
+                self._looks.add(task)
+                task.add_done_callback(self._looks.discard)
+            self._consider(lane, now)
+
+    async def _look(self, job: Job) -> None:
+        result = await self.parts.serve(job)
+        if isinstance(result, Release):
+            self.parts.settler.aside(result)
+        else:
+            self.parts.settler.settle(result)
+        self.touch(job.watch.lane)
+
+    def _wait_for(self, lane: LaneKey, until: datetime | None) -> None:
+        """At most one pending wake-up per lane."""
+        if until is None:
+            return
+        planned = self._wake_at.get(lane)
+        if planned is not None and planned <= until:
+            return
+        self._wake_at[lane] = until
+        self._sequence += 1
+        heapq.heappush(self._timers, (until, self._sequence, lane))
+
+    def _fire_timers(self, now: datetime) -> None:
+        while self._timers and self._timers[0][0] <= now:
+            at, _, lane = heapq.heappop(self._timers)
+            if self._wake_at.get(lane) == at:
+                del self._wake_at[lane]
+                self._touched.add(lane)
+
+    def _next_wake(self) -> datetime | None:
+        times = [self._orders_at] if self._orders_at else []
+        if self._timers:
+            times.append(self._timers[0][0])
+        due = self.parts.frontier.next_due()
+        if due is not None and self.mode is not Mode.ONCE:
+            times.append(due)
+        return min(times) if times else None
+
+    def _horizon(self, now: datetime) -> datetime:
+        """What is due by then may be claimed."""
+        return self._started_at if self.mode is Mode.ONCE and self._started_at else now
+
+    def _may_start(self) -> bool:
+        return not self._stop_reason
+
+    def _is_done(self, now: datetime) -> bool:
+        limit = spent(self.limits, self.tally, now)
+        if limit is not None:
+            self.stop("limit")
+        if self._stop_reason:
+            return True
+        if self._looks or self._unsettled or self._is_claiming or self._touched:
+            return False
+        if self.mode is Mode.FOREVER or self.parts.frontier.leased or self._has_work(now):
+            return False
+        self.stop("idle")
+        return True
+
+    def _has_work(self, now: datetime) -> bool:
+        due = self.parts.frontier.next_due()
+        horizon = self._horizon(now)
+        if self.mode is Mode.ONCE:
+            return due is not None and due <= horizon
+        next_start = min((t for t in (due, self._timers[0][0] if self._timers else None) if t), default=None)
+        return next_start is not None and next_start <= now + self.patience
+
+    async def _shut_down(self) -> None:
+        """Looks under way get a moment, then are cancelled; what they had leased returns at the next start."""
+        if self._looks and not self._error:
+            await asyncio.wait(self._looks, timeout=GRACE_S)
+        for task in self._looks:
+            task.cancel()
+        if self._looks:
+            await asyncio.wait(self._looks, timeout=GRACE_S)
+        self.parts.settler.stop()
+        while self.parts.settler.is_alive():
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0)  # acknowledgements that the settler posted
+
+
+def counted(tally: Tally, group: Group) -> Tally:
+    """The tally with this group in it."""
+    visits = [placed.settlement.visit for placed in group.placed]
+    return Tally(
+        visits=tally.visits + len(visits),
+        sightings=tally.sightings + sum(len(placed.settlement.found) for placed in group.placed),
+        wire_bytes=tally.wire_bytes + sum(visit.wire_bytes for visit in visits),
+        errors=tally.errors + sum(MEANING[visit.outcome].counts_against_lane for visit in visits),
+    )

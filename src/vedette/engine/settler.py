@@ -1,0 +1,287 @@
+"""The one thread that writes: archive first, synced, then one transaction, then the acknowledgement.
+
+It owns the write connection and the archive.  Settlements that arrive while a group is being written form the
+next group, so a fast crawl commits in large groups and a slow one at once.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from vedette.contracts.errors import VedetteError
+from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
+from vedette.contracts.fetching import RobotsRules
+from vedette.contracts.lane import LaneState
+from vedette.contracts.ports import Clock
+from vedette.contracts.watch import (
+    Ask,
+    Group,
+    LedgerNote,
+    Payload,
+    Placed,
+    Release,
+    Settlement,
+    SourceState,
+    Watch,
+)
+from vedette.contracts.words import EvidenceId, LaneKey, Risk, RunId, WatchId
+from vedette.frontier.queue import LEASE, Dues, Heads, best
+
+GROUP = 200  # rows; DESIGN section 7
+PATIENCE_S = 0.05  # how long the first settlement of a group waits for company
+HEARTBEAT = timedelta(seconds=30)
+CHECKPOINT_EVERY = 40  # groups
+
+Claimed = list[tuple[LaneKey, list[Watch], Dues]]
+
+
+class WriteSide(Protocol):
+    """What the settler needs of the store."""
+
+    def claim(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> Mapping[LaneKey, Heads]: ...
+    def take(self, ids: Sequence[WatchId], *, now: datetime, until: datetime) -> list[Watch]: ...
+    def next_due(self, lane: LaneKey, risk: Risk, *, after: datetime) -> datetime | None: ...
+    def payloads(self, digests: Sequence[bytes]) -> dict[bytes, list[Payload]]: ...
+    def settle(self, group: Group) -> None: ...
+    def commit(self) -> None: ...
+    def heartbeat(self, *, until: datetime) -> None: ...
+    def checkpoint(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class ArchiveSide(Protocol):
+    """What the settler needs of the archive."""
+
+    def append(self, entry: ArchiveEntry) -> Written: ...
+    def sync(self) -> tuple[Segment, ...]: ...
+    def committed(self, now: datetime) -> None: ...
+    def rollback(self) -> None: ...
+    def close(self, now: datetime) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    asks: tuple[Ask, ...]
+    due_by: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Barrier:
+    done: threading.Event
+
+
+Aside = RobotsRules | SourceState | LedgerNote | Release
+_Order = Settlement | _Claim | _Barrier | Aside | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettlerCalls:
+    """Whom the settler tells, from its own thread."""
+
+    committed: Callable[[Group], None]
+    claimed: Callable[[Claimed], None]
+    failed: Callable[[BaseException], None]
+    dirty_lanes: Callable[[], tuple[tuple[LaneKey, LaneState], ...]]
+
+
+class Settler(threading.Thread):
+    def __init__(
+        self, store: WriteSide, archive: ArchiveSide, *, run: RunId, clock: Clock, calls: SettlerCalls
+    ) -> None:
+        super().__init__(name="settler", daemon=True)
+        self._store = store
+        self._archive = archive
+        self._run = run
+        self._clock = clock
+        self._calls = calls
+        self._orders: queue.SimpleQueue[_Order] = queue.SimpleQueue()
+        self._asides: list[Aside] = []
+        self._groups = 0
+        self._beat_at = clock.now() + HEARTBEAT
+
+    def settle(self, settlement: Settlement) -> None:
+        self._orders.put(settlement)
+
+    def claim(self, asks: Sequence[Ask], *, due_by: datetime) -> None:
+        """Lease the best watches of these lanes that are due by then."""
+        self._orders.put(_Claim(tuple(asks), due_by))
+
+    def aside(self, value: Aside) -> None:
+        """Goes along with the next group."""
+        self._orders.put(value)
+
+    def drain(self, timeout: float = 60.0) -> bool:
+        """Everything handed over so far is committed when this returns True."""
+        barrier = _Barrier(threading.Event())
+        self._orders.put(barrier)
+        return barrier.done.wait(timeout)
+
+    def stop(self) -> None:
+        self._orders.put(None)
+
+    def run(self) -> None:
+        try:
+            while self.turn():
+                pass
+            self._store.checkpoint()
+        except (VedetteError, OSError) as error:
+            self._calls.failed(error)
+        except BaseException as error:  # noqa: BLE001  the engine must hear of it, whatever it is
+            self._calls.failed(error)
+        finally:
+            self._archive.close(self._clock.now())
+            self._store.close()
+
+    def turn(self) -> bool:
+        """One round: gather orders, answer claims at once, write the group.  False: stop."""
+        settlements: list[Settlement] = []
+        barriers: list[_Barrier] = []
+        goes_on = True
+        for order in self._gather(settlements):
+            if order is None:
+                goes_on = False
+            elif isinstance(order, _Barrier):
+                barriers.append(order)
+            else:
+                self._asides.append(order)
+        if settlements or self._asides or barriers or not goes_on:
+            self._write(settlements)
+        self._store.commit()
+        self._keep_house()
+        for barrier in barriers:
+            barrier.done.set()
+        return goes_on
+
+    def _gather(self, settlements: list[Settlement]) -> list[_Barrier | Aside | None]:
+        """Orders until the group is full, patience is over, or someone waits for us."""
+        others: list[_Barrier | Aside | None] = []
+        timeout = HEARTBEAT.total_seconds() / 2
+        while len(settlements) < GROUP:
+            try:
+                order = self._orders.get(timeout=timeout)
+            except queue.Empty:
+                break
+            if isinstance(order, _Claim):
+                self._answer(order)
+                timeout = PATIENCE_S if settlements else 0.0
+                continue
+            if isinstance(order, Settlement):
+                settlements.append(order)
+            else:
+                others.append(order)
+                if order is None or isinstance(order, _Barrier):
+                    break
+            timeout = PATIENCE_S
+        return others
+
+    def _answer(self, claim: _Claim) -> None:
+        now = self._clock.now()
+        heads = self._store.claim(claim.asks, now=now, due_by=claim.due_by)
+        chosen = {ask.lane: best(heads[ask.lane], ask.most, now) for ask in claim.asks}
+        ids = [i for picks in chosen.values() for i in picks]
+        watches = {w.id: w for w in self._store.take(ids, now=now, until=now + LEASE)} if ids else {}
+        claimed: Claimed = []
+        for ask in claim.asks:
+            picks = chosen[ask.lane]
+            dues = self._dues_after(ask, heads[ask.lane], set(picks), claim.due_by)
+            claimed.append((ask.lane, [watches[i] for i in picks if i in watches], dues))
+        self._calls.claimed(claimed)
+
+    def _dues_after(self, ask: Ask, heads: Heads, taken: set[WatchId], due_by: datetime) -> Dues:
+        """When each class of the lane is due again.  A class that filled the claim has more that is due now."""
+        dues: list[datetime | None] = []
+        for risk in Risk:
+            mine = [head for head in heads if head[1] is risk]
+            left = [head for head in mine if head[0] not in taken]
+            if left:
+                dues.append(left[0][2])
+            elif len(mine) == ask.most:
+                dues.append(mine[-1][2])
+            else:
+                dues.append(self._store.next_due(ask.lane, risk, after=due_by))
+        return dues
+
+    def _write(self, settlements: list[Settlement]) -> None:
+        asides, self._asides = self._asides, []
+        try:
+            placed = self._place(settlements)
+            group = Group(
+                run=self._run,
+                placed=tuple(placed),
+                segments=self._archive.sync(),
+                lanes=self._calls.dirty_lanes(),
+                sources=tuple(a for a in asides if isinstance(a, SourceState)),
+                robots=tuple(a for a in asides if isinstance(a, RobotsRules)),
+                notes=tuple(a for a in asides if isinstance(a, LedgerNote)),
+                released=tuple(a.job for a in asides if isinstance(a, Release)),
+            )
+            self._store.settle(group)
+        except BaseException:
+            self._archive.rollback()
+            raise
+        self._archive.committed(self._clock.now())
+        self._calls.committed(group)
+        self._groups += 1
+
+    def _place(self, settlements: list[Settlement]) -> list[Placed]:
+        """Into the archive, in order.  A payload that is there already is written as a revisit."""
+        digests = [
+            s.entry.facts.digest
+            for s in settlements
+            if s.entry.kind is RecordKind.RESPONSE and s.entry.facts.digest is not None
+        ]
+        known = self._store.payloads(digests) if digests else {}
+        return [self._place_one(settlement, known) for settlement in settlements]
+
+    def _place_one(self, settled: Settlement, known: dict[bytes, list[Payload]]) -> Placed:
+        entry = settled.entry
+        digest = entry.facts.digest
+        if entry.kind is not RecordKind.RESPONSE or digest is None:
+            written = self._archive.append(entry)
+            return Placed(
+                settlement=settled,
+                kind=entry.kind,
+                written=written,
+                evidence=settled.visit.evidence,
+                payload=None,
+            )
+        twins = known.get(digest, [])
+        if twins:
+            first = twins[0]
+            entry = replace(entry, kind=RecordKind.IDENTICAL, payload=b"", refers_to=(first.url, first.at))
+        written = self._archive.append(entry)
+        own = next((twin for twin in twins if twin.watch == settled.watch.id), None)
+        new = None if own is not None else _payload(settled, written, twins)
+        if new is not None:
+            known.setdefault(digest, []).append(new)
+        evidence = own.evidence if own is not None else EvidenceId(settled.visit.id)
+        return Placed(settlement=settled, kind=entry.kind, written=written, evidence=evidence, payload=new)
+
+    def _keep_house(self) -> None:
+        now = self._clock.now()
+        if now >= self._beat_at:
+            self._store.heartbeat(until=now + LEASE)
+            self._store.commit()
+            self._beat_at = now + HEARTBEAT
+        if self._groups >= CHECKPOINT_EVERY:
+            self._store.checkpoint()
+            self._groups = 0
+
+
+def _payload(settled: Settlement, written: Written, twins: list[Payload]) -> Payload:
+    """A new piece of evidence: its own record, or the place of a twin's payload."""
+    place = twins[0] if twins else None
+    return Payload(
+        evidence=EvidenceId(settled.visit.id),
+        watch=settled.watch.id,
+        url=settled.visit.url,
+        at=settled.visit.at,
+        segment=place.segment if place else written.segment,
+        offset=place.offset if place else written.offset or 0,
+        length=place.length if place else written.length or 0,
+    )

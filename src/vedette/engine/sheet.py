@@ -1,0 +1,160 @@
+"""What is known of one look so far, until it is a Settlement."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from datetime import datetime
+
+from vedette.contracts.evidence import ArchiveEntry, RecordKind, VisitFacts
+from vedette.contracts.fetching import Extraction
+from vedette.contracts.watch import Decision, Job, Parked, Seen, Settlement, Visit, Watch
+from vedette.contracts.words import ContentClass, Outcome, Reason, VisitId
+from vedette.engine.compare import Judged
+from vedette.engine.finding import Findings
+from vedette.engine.look import Reached
+
+# Answers that are kept as they came, though they are not content.
+KEPT = frozenset(
+    {Outcome.OK, Outcome.GONE, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.THROTTLED}
+    | {Outcome.PARSE_FAILED, Outcome.BLOCKED_PAGE, Outcome.LOGIN_WALL, Outcome.SOFT_404, Outcome.DECODE_ERROR}
+    | {Outcome.EMPTY}
+)
+
+
+class Sheet:
+    """What is known of one look so far.  Lives only while it is assessed."""
+
+    __slots__ = (
+        "content_class", "decisions", "detail", "digest", "extraction", "fetched", "findings", "job", "judged",
+        "now", "outcome", "reached", "seen", "visit", "watch",
+    )  # fmt: skip
+
+    def __init__(self, job: Job, reached: Reached, visit: VisitId, now: datetime) -> None:
+        self.job = job
+        self.watch = job.watch
+        self.reached = reached
+        self.fetched = reached.fetched
+        self.visit = visit
+        self.now = now
+        self.outcome = reached.fetched.outcome
+        self.detail = reached.fetched.detail
+        self.digest: bytes | None = None
+        self.extraction: Extraction | None = None
+        self.content_class = ContentClass.OTHER
+        self.judged: Judged | None = None
+        self.findings: Findings | None = None
+        self.seen: Seen | None = None
+        self.decisions: list[Decision] = []
+        self.decide("fetch", reached.reasons, inputs=self._fetch_inputs(), output=self.outcome.value)
+
+    def decide(
+        self,
+        action: str,
+        reasons: tuple[Reason, ...],
+        *,
+        inputs: dict[str, object] | None = None,
+        output: object,
+    ) -> None:
+        self.decisions.append(Decision(action=action, reasons=reasons, inputs=inputs or {}, output=output))
+
+    def mark(self) -> tuple[VisitId, datetime, bytes]:
+        return self.visit, self.fetched.at, self.digest or b""
+
+    def note(self, decision: Decision) -> None:
+        self.decisions.append(decision)
+
+    def judge(self, judged: Judged) -> None:
+        self.judged = judged
+        self.decide("change", judged.reasons, output=judged.words)
+
+    def repeats(self, seen: Seen) -> None:
+        """The same bytes as before: the state goes on, seen again now."""
+        self.digest = seen.digest
+        self.content_class = seen.content_class
+        self.seen = replace(seen, visit=self.visit, at=self.fetched.at)
+
+    def settlement(self, watch: Watch, parked: Parked | None, retention: str) -> Settlement:
+        judged, findings, fetched = self.judged, self.findings, self.fetched
+        entry = self._entry(retention)  # first: an answer that is kept gets its digest here
+        return Settlement(
+            job=self.job,
+            visit=self._visit(),
+            watch=watch,
+            entry=entry,
+            decisions=tuple(self.decisions),
+            change=judged.change if judged else None,
+            moves=judged.moves if judged else (),
+            reports=judged.reports if judged else (),
+            found=tuple(findings.found) if findings else (),
+            signals=tuple(findings.signals) if findings else (),
+            refused=tuple(findings.refused) if findings else (),
+            parked=parked,
+            content_class=self.content_class,
+            content_type=fetched.content_type,
+            body_bytes=len(fetched.body),
+        )
+
+    def _visit(self) -> Visit:
+        fetched = self.fetched
+        seen = self.seen
+        chars = len(self.extraction.text) if self.extraction else (seen.text_chars if seen else None)
+        return Visit(
+            id=self.visit,
+            watch=self.watch.id,
+            run=self.job.run,
+            at=fetched.at,
+            took=fetched.took,
+            outcome=self.outcome,
+            url=fetched.url,
+            status=fetched.status,
+            changed=bool(self.judged and self.judged.changed and self.watch.seen is not None),
+            digest=self.digest,
+            evidence=seen.evidence if seen else None,
+            text_chars=chars,
+            wire_bytes=len(fetched.wire),
+            detail=self.detail[:1000],
+        )
+
+    def _entry(self, retention: str) -> ArchiveEntry:
+        fetched = self.fetched
+        kind = self._kind()
+        if kind is RecordKind.RESPONSE and self.digest is None:
+            self.digest = hashlib.sha256(fetched.body).digest()
+        facts = VisitFacts(
+            visit=self.visit,
+            watch=self.watch.id,
+            url=fetched.url,
+            at=fetched.at,
+            outcome=self.outcome,
+            status=fetched.status,
+            digest=self.digest,
+        )
+        seen = self.watch.seen
+        return ArchiveEntry(
+            facts=facts,
+            kind=kind,
+            retention=retention,
+            phrase=fetched.phrase,
+            headers=fetched.headers,
+            payload=fetched.wire if kind is RecordKind.RESPONSE else b"",
+            address=fetched.address,
+            refers_to=(fetched.url, seen.at) if seen and kind is not RecordKind.RESPONSE else None,
+        )
+
+    def _kind(self) -> RecordKind:
+        if self.outcome is Outcome.NOT_MODIFIED:
+            return RecordKind.NOT_MODIFIED
+        if self.seen is not None:
+            return RecordKind.IDENTICAL
+        return RecordKind.RESPONSE if self.outcome in KEPT and self.fetched.status else RecordKind.NONE
+
+    def _fetch_inputs(self) -> dict[str, object]:
+        fetched, watch = self.fetched, self.watch
+        return {
+            "value": round(self.job.value, 3),
+            "due_at": watch.due_at.isoformat() if watch.due_at else None,
+            "hops": list(self.reached.hops),
+            "status": fetched.status,
+            "conditional": bool(watch.seen and (watch.etag or watch.last_modified)),
+        }

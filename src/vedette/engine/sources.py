@@ -1,0 +1,111 @@
+"""What is known of each source while the engine runs: settings, admission rules, trap budgets, how it fares."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from vedette.contracts.fetching import FetchSettings
+from vedette.contracts.source import Source
+from vedette.contracts.watch import SourceState
+from vedette.contracts.words import SourceId
+from vedette.core.admission import AdmissionRules, rules_of
+from vedette.core.tally import SourceTally
+
+TRIPS_AFTER = 5  # 001 section 6.1
+CLOSED_FOR = timedelta(hours=1)  # 001 section 8.4
+SAVE_EVERY = timedelta(seconds=5)
+
+
+@dataclass(slots=True, eq=False)
+class SourceDesk:
+    """One source at work."""
+
+    source: Source
+    settings: FetchSettings
+    rules: AdmissionRules
+    tally: SourceTally
+    failures: int = 0
+    last_error: str = ""
+    closed_until: datetime | None = None
+    last_success_at: datetime | None = None
+    is_dirty: bool = False
+    saved_at: datetime | None = None
+
+    def heard(self, *, ok: bool, error: str, now: datetime) -> None:
+        """The source's listing was read, or could not be."""
+        if ok:
+            self.is_dirty = self.is_dirty or self.failures > 0 or self.last_success_at is None
+            self.failures, self.last_error, self.closed_until = 0, "", None
+            self.last_success_at = now
+            return
+        self.failures += 1
+        self.last_error = error
+        if self.failures >= TRIPS_AFTER:
+            self.closed_until = now + CLOSED_FOR
+        self.is_dirty = True
+
+    def state(self) -> SourceState:
+        return SourceState(
+            source=self.source.id,
+            failures=self.failures,
+            last_error=self.last_error,
+            last_success_at=self.last_success_at,
+            closed_until=self.closed_until,
+            tally=json.dumps(self.tally.to_json(), separators=(",", ":")),
+        )
+
+
+Loaded = tuple[Source, SourceState]
+
+
+@dataclass(slots=True)
+class SourceBook:
+    """Desks by source, made when first needed."""
+
+    load: Callable[[SourceId], Loaded | None]
+    settings_of: Callable[[Source], FetchSettings]
+    blocked_words: tuple[str, ...] = ()
+    _desks: dict[SourceId, SourceDesk] = field(default_factory=dict)
+
+    def desk(self, source: SourceId) -> SourceDesk:
+        desk = self._desks.get(source)
+        if desk is None:
+            desk = self._desks[source] = self._open(source)
+        return desk
+
+    def settings(self, source: SourceId) -> FetchSettings:
+        return self.desk(source).settings
+
+    def forget(self, source: SourceId) -> None:
+        """The operator changed it: read it anew."""
+        self._desks.pop(source, None)
+
+    def unsaved(self, now: datetime, *, all_of_them: bool = False) -> list[SourceState]:
+        """States that should go along with the next group."""
+        states = []
+        for desk in self._desks.values():
+            is_time = desk.saved_at is None or now - desk.saved_at >= SAVE_EVERY
+            if desk.is_dirty and (is_time or all_of_them):
+                desk.is_dirty, desk.saved_at = False, now
+                states.append(desk.state())
+        return states
+
+    def _open(self, source: SourceId) -> SourceDesk:
+        loaded = self.load(source)
+        if loaded is None:  # its row was removed while its watches were due
+            known, state = Source(id=source, name=source, url=""), SourceState(source=source)
+        else:
+            known, state = loaded
+        return SourceDesk(
+            source=known,
+            settings=self.settings_of(known),
+            rules=rules_of(known.lister, known.options, blocked_words=self.blocked_words),
+            tally=SourceTally.from_json(json.loads(state.tally)),
+            failures=state.failures,
+            last_error=state.last_error,
+            closed_until=state.closed_until,
+            last_success_at=state.last_success_at,
+        )

@@ -1,0 +1,39 @@
+"""A process beside the loop for pages that parse slowly.  It may die or hang; the loop does not."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+WALL_S = 15.0  # DESIGN section 8
+
+
+class Workers:
+    """Runs a pure function of bytes in another process, within a time limit."""
+
+    def __init__(self, *, wall_s: float = WALL_S) -> None:
+        self._wall_s = wall_s
+        self._pool: ProcessPoolExecutor | None = None
+
+    async def run(self, function: Callable[..., _T], *args: Any) -> _T | None:
+        """None: it took too long or its process died."""
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+        try:
+            future = asyncio.get_running_loop().run_in_executor(self._pool, function, *args)
+            return await asyncio.wait_for(future, self._wall_s)
+        except (TimeoutError, BrokenExecutor):
+            self.close()
+            return None
+
+    def close(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        for process in list((pool._processes or {}).values()):
+            process.kill()
+        pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,322 @@
+"""The archive: entries in, places and chain links out.  One thread owns it.
+
+The order is the promise: `append` any number of entries, `sync`, commit what `sync` gave together with the
+rows of the visits, then say `committed`.  Whatever stops in between, the committed state is on the disk, and
+everything after it is cut at the next start.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+
+from vedette.contracts.errors import StoreError
+from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
+from vedette.core import chain
+from vedette.core.segments import SegmentName, is_full, next_name, order
+from vedette.evidence import recovery
+from vedette.evidence.files import Files, write_all
+from vedette.evidence.heads import Event, Heads
+from vedette.evidence.reading import segment_name, segment_path
+from vedette.evidence.recovery import Damage, Recovery
+from vedette.evidence.warc import visit_record, warcinfo_record
+
+GIB = 1024**3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveSettings:
+    """The knobs of the archive."""
+
+    software: str = "vedette"  # as named in each file
+    segment_limit: int = GIB  # a segment that reached this is closed
+    anchor_every: timedelta = timedelta(seconds=60)  # how far HEADS may lag behind
+
+
+@dataclass(slots=True)
+class _File:
+    """A segment that this process writes."""
+
+    name: SegmentName
+    handle: int
+    size: int
+    count: int
+    head: bytes
+    synced_size: int
+    committed: Segment | None = None  # as the database has it; None: not at all yet
+    is_closed: bool = False
+    opened: Segment | None = None  # its state before any visit, until HEADS has it
+
+    def state(self) -> Segment:
+        return Segment(
+            name=str(self.name),
+            retention=self.name.retention,
+            day=self.name.day.isoformat(),
+            size=self.size,
+            count=self.count,
+            head=self.head,
+            state="closed" if self.is_closed else "open",
+        )
+
+
+class Archive:
+    """Appends, syncs, undoes.  After `sync` only `committed` or `rollback` may follow."""
+
+    def __init__(
+        self, directory: Path, settings: ArchiveSettings | None = None, files: Files | None = None
+    ) -> None:
+        self._directory = directory
+        self._settings = settings or ArchiveSettings()
+        self._files = files or Files()
+        self._current: dict[str, _File] = {}  # by retention class
+        self._touched: dict[SegmentName, _File] = {}  # since the last commit
+        self._newest: dict[str, tuple[SegmentName, bytes]] = {}  # before the current one: name and last head
+        self._newest_committed: dict[str, tuple[SegmentName, bytes]] = {}
+        self._set_aside: list[Segment] = []  # damaged, to be committed as closed
+        self._heads: Heads | None = None
+        self._awaits_commit = False
+        self._broken = ""
+
+    def recover(
+        self, segments: Iterable[Segment], *, now: datetime, set_aside_damaged: bool = False
+    ) -> Recovery:
+        """Takes up the committed state: call it first, with ALL segment rows.  StoreError names damage."""
+        known = {segment.name: segment for segment in segments}
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            heads = Heads(self._directory, self._files)
+            disk = recovery.files_on_disk(self._directory, self._files)
+            blocking = recovery.blocking_damage(known, heads, disk)
+            if not set_aside_damaged:
+                recovery.refuse(blocking, self._directory)
+            return self._take_up(known, heads, blocking, now)
+        except OSError as error:
+            raise StoreError(f"cannot take up the archive in {self._directory}: {error}") from error
+
+    def append(self, entry: ArchiveEntry) -> Written:
+        """Writes the record and links the visit.  StoreError: all since the last commit is undone."""
+        self._check_ready()
+        try:
+            file = self._file_for(entry)
+            self._touched[file.name] = file
+            offset, length, digest = None, None, None
+            member = b""
+            if entry.kind is not RecordKind.NONE:
+                member = visit_record(entry, str(file.name))
+                offset, length, digest = file.size, len(member), sha256(member).digest()
+            facts = chain.canonical_facts(entry.facts, entry.kind, offset, length, digest)
+            if member:
+                write_all(self._files, file.handle, member, file.size)
+        except OSError as error:
+            raise self._undone(error) from error
+        file.size += len(member)
+        file.count += 1
+        file.head = chain.link(file.head, facts)
+        return Written(
+            visit=entry.facts.visit,
+            segment=str(file.name),
+            seq=file.count,
+            offset=offset,
+            length=length,
+            record_digest=digest,
+            chain=file.head,
+        )
+
+    def sync(self) -> tuple[Segment, ...]:
+        """Makes everything appended lasting and gives the states to commit with the rows."""
+        self._check_ready()
+        try:
+            for file in self._touched.values():
+                if file.synced_size != file.size:
+                    self._files.fdatasync(file.handle)
+                    file.synced_size = file.size
+            if any(file.committed is None for file in self._touched.values()):
+                self._files.fsync_directory(self._directory)
+        except OSError as error:
+            # After a failed sync the kernel may have dropped the pages: what is on the disk is unknown.
+            undone = self._undone(error)
+            self._broken = str(undone)
+            raise undone from error
+        states = (*self._set_aside, *(file.state() for file in self._touched.values()))
+        self._awaits_commit = bool(states)
+        return states
+
+    def committed(self, now: datetime) -> None:
+        """The database has what `sync` gave.  Writes HEADS where a segment closed or an anchor is due."""
+        if self._touched and not self._awaits_commit:
+            raise RuntimeError("committed() without sync(): the records are not lasting yet")
+        events: list[tuple[Event, Segment]] = []
+        for file in self._touched.values():
+            file.committed = file.state()
+            if file.opened is not None:
+                events.append((Event.OPENED, file.opened))
+                file.opened = None
+            if file.is_closed:
+                self._files.close(file.handle)
+                events.append((Event.CLOSED, file.committed))
+        self._touched.clear()
+        self._set_aside.clear()
+        self._awaits_commit = False
+        self._newest_committed = dict(self._newest)
+        self.heads.note(events + self._due_anchors(now, self._settings.anchor_every), now)
+
+    def rollback(self) -> None:
+        """Back to the last committed state: what was appended since is cut, new files are gone."""
+        touched, self._touched = self._touched, {}
+        self._awaits_commit = False
+        self._newest = dict(self._newest_committed)
+        try:
+            for file in touched.values():
+                self._undo(file)
+        except OSError as error:
+            self._broken = f"cannot undo what was not committed: {error}; check the disk and start again"
+            raise StoreError(self._broken) from error
+
+    def roll(self, now: datetime) -> None:
+        """Closes the segments of days that are over, also of classes that fell silent; `sync` says so."""
+        self._check_ready()
+        today = now.astimezone(UTC).date()
+        for file in [file for file in self._current.values() if file.name.day < today]:
+            self._close_segment(file)
+
+    def close(self, now: datetime) -> None:
+        """Drops what was not committed, writes the last anchors, lets go of the files."""
+        try:
+            self.rollback()
+            self.heads.note(self._due_anchors(now, timedelta(0)), now)
+        finally:
+            for file in self._current.values():
+                self._files.close(file.handle)
+            self._current.clear()
+            self._broken = "the archive is closed"
+
+    @property
+    def heads(self) -> Heads:
+        """For `expire`, in the thread that owns the archive."""
+        if self._heads is None:
+            raise RuntimeError("recover() comes first")
+        return self._heads
+
+    def _take_up(
+        self, known: dict[str, Segment], heads: Heads, blocking: list[Damage], now: datetime
+    ) -> Recovery:
+        if heads.is_new:
+            heads.begin(now)
+        heads.repair()
+        self._heads = heads
+        orphans = recovery.set_orphans_aside(self._directory, self._files, {*known, *heads.latest})
+        damaged = {one.segment for one in blocking}
+        cut = []
+        for segment in sorted(known.values(), key=order):
+            if segment.name in damaged and segment.state == "open":
+                self._set_aside.append(replace(segment, state="closed"))
+            elif segment.state == "open" and (removed := self._resume(segment)):
+                cut.append((segment.name, removed))
+        states = [line.segment for line in heads.latest.values()] + list(known.values())
+        for segment in sorted(states, key=order):
+            if (name := SegmentName.parse(segment.name)) is not None:
+                self._newest[name.retention] = (name, segment.head)
+        self._newest_committed = dict(self._newest)
+        self.heads.note(recovery.late_notes(self._directory, known, heads, damaged), now)
+        lasting = recovery.lasting_damage(known, heads, recovery.files_on_disk(self._directory, self._files))
+        return Recovery(tuple(cut), orphans, (*blocking, *lasting))
+
+    def _resume(self, segment: Segment) -> int:
+        """Opens a segment to write on; cuts what was never committed and says how much that was."""
+        name = segment_name(segment.name)
+        path = segment_path(self._directory, segment.name)
+        removed = (self._files.size(path) or 0) - segment.size
+        handle = self._files.open(path)
+        if removed:
+            self._files.truncate(handle, segment.size)
+            self._files.fdatasync(handle)
+        if (older := self._current.get(name.retention)) is not None:
+            self._close_segment(older)
+        self._current[name.retention] = _File(
+            name=name,
+            handle=handle,
+            size=segment.size,
+            count=segment.count,
+            head=segment.head,
+            synced_size=segment.size,
+            committed=segment,
+        )
+        return removed
+
+    def _file_for(self, entry: ArchiveEntry) -> _File:
+        day = entry.facts.at.astimezone(UTC).date()
+        file = self._current.get(entry.retention)
+        if file is not None:
+            if not is_full(file.name, file.size, day=day, limit=self._settings.segment_limit):
+                return file
+            self._close_segment(file)
+        return self._open_segment(entry, day)
+
+    def _open_segment(self, entry: ArchiveEntry, day: date) -> _File:
+        previous, previous_head = self._newest.get(entry.retention, (None, chain.GENESIS))
+        name = next_name(entry.retention, day, previous)
+        about = {
+            "software": self._settings.software,
+            "vedette-segment": str(name),
+            "vedette-previous": str(previous or ""),
+            "vedette-previous-head": previous_head.hex(),
+        }
+        member = warcinfo_record(str(name), about, entry.facts.at)
+        head = chain.opening(previous_head, str(name), sha256(member).digest())
+        handle = self._files.create(segment_path(self._directory, str(name)))
+        file = _File(name=name, handle=handle, size=len(member), count=0, head=head, synced_size=0)
+        file.opened = file.state()
+        self._current[entry.retention] = self._touched[name] = file  # first: a failed write is undone
+        write_all(self._files, handle, member, 0)
+        return file
+
+    def _close_segment(self, file: _File) -> None:
+        """Never opened again, but by the rollback of the group that closed it."""
+        file.is_closed = True
+        del self._current[file.name.retention]
+        self._newest[file.name.retention] = (file.name, file.head)
+        self._touched[file.name] = file
+
+    def _undo(self, file: _File) -> None:
+        retention = file.name.retention
+        if file.committed is None:
+            if self._current.get(retention) is file:
+                del self._current[retention]
+            self._files.close(file.handle)
+            self._files.unlink(segment_path(self._directory, str(file.name)))
+            return
+        self._files.truncate(file.handle, file.committed.size)
+        file.size = file.synced_size = file.committed.size
+        file.count, file.head, file.is_closed = file.committed.count, file.committed.head, False
+        self._current[retention] = file
+
+    def _undone(self, error: OSError) -> StoreError:
+        self.rollback()
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            todo = "the disk is full: free space there and go on"
+        else:
+            todo = "check the disk, then start again"
+        return StoreError(
+            f"cannot write the archive in {self._directory}: {error}; nothing of this group was kept; {todo}"
+        )
+
+    def _due_anchors(self, now: datetime, every: timedelta) -> list[tuple[Event, Segment]]:
+        """Committed states that HEADS does not have yet, once it is time again."""
+        due = []
+        for file in self._current.values():
+            line = self.heads.latest.get(str(file.name))
+            if file.committed is None or (line is not None and line.segment.count == file.committed.count):
+                continue
+            if line is None or not timedelta(0) <= now - line.at < every:
+                due.append((Event.ANCHOR, file.committed))
+        return due
+
+    def _check_ready(self) -> None:
+        if self._broken:
+            raise StoreError(self._broken)
+        if self._heads is None or self._awaits_commit:
+            raise RuntimeError("recover() comes first, and after sync() comes committed() or rollback()")

@@ -1,0 +1,193 @@
+"""HEADS: a small append-only file beside the archive that remembers how far each segment had come.
+
+A row and its record can be deleted together and the segment row edited to fit; the head that was written down
+here before still says otherwise.  Lines are chained to each other; printing the last one elsewhere (a mail, a
+notary, a newspaper) fixes everything before it.
+
+    2026-11-15T10:00:00.000000Z anchor standard-20261115-0001 1200 7340032 <head> <chain>
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+
+from vedette.contracts.errors import StoreError
+from vedette.contracts.evidence import Segment
+from vedette.core import chain
+from vedette.core.segments import SegmentName
+from vedette.evidence.files import Files, write_all
+
+FILE_NAME = "HEADS"
+_LINE_LIMIT = 512  # a line of ours is about 250 bytes
+_LINE = re.compile(
+    r"(?P<at>[0-9T:.-]{26})Z (?P<event>[a-z]+) (?P<segment>[a-z0-9_-]+) "
+    r"(?P<count>[0-9]{1,18}) (?P<size>[0-9]{1,18}) (?P<head>[0-9a-f]{64}) (?P<chain>[0-9a-f]{64})"
+)
+_NOTHING = Segment(name="-", retention="", day="", size=0, count=0, head=chain.GENESIS)
+
+
+class Event(StrEnum):
+    BEGUN = "begun"  # the archive was new
+    OPENED = "opened"  # how its chain begins, before any visit
+    ANCHOR = "anchor"  # so far had the segment come, committed
+    CLOSED = "closed"  # its last state
+    RECOVERED = "recovered"  # found committed at a start, not written down before the stop
+    EXPIRED = "expired"  # retention dropped the file
+    DAMAGED = "damaged"  # the operator went on without it; `verify` goes on naming it
+
+
+@dataclass(frozen=True, slots=True)
+class HeadLine:
+    """One line: how far `segment` had come.  `chain` covers the line and all lines before it."""
+
+    at: datetime
+    event: Event
+    segment: Segment
+    chain: bytes
+
+    def __str__(self) -> str:
+        return f"{chain.anchor(self.event, self.segment, self.at).decode()} {self.chain.hex()}"
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line that is not as it was written, and its number from 1."""
+
+    number: int
+    words: str
+    is_torn: bool = False  # the last line, without its end: a crash of the machine can leave that
+
+
+class Heads:
+    """Appends to HEADS.  One writer at a time; whoever holds the archive holds this."""
+
+    def __init__(self, directory: Path, files: Files) -> None:
+        self._directory = directory
+        self._path = directory / FILE_NAME
+        self._files = files
+        self._size = 0
+        self._chain = chain.GENESIS
+        self.latest: dict[str, HeadLine] = {}  # the newest line of each segment
+        self.is_new = True
+        self._load()
+
+    def begin(self, now: datetime) -> None:
+        """Makes the file.  Before the first segment, so that a missing HEADS is never innocent."""
+        if self._files.size(self._path) is None:
+            self._files.close(self._files.create(self._path))
+        self._append([(Event.BEGUN, _NOTHING)], now)
+        self._files.fsync_directory(self._directory)
+        self.is_new = False
+
+    def note(self, events: list[tuple[Event, Segment]], now: datetime) -> None:
+        """Writes down committed states, lasting when this returns.  StoreError: nothing was written."""
+        if events:
+            self._append(events, now)
+
+    def repair(self) -> None:
+        """Cuts a last line that a crash of the machine left unfinished."""
+        if (self._files.size(self._path) or 0) > self._size:
+            handle = self._files.open(self._path)
+            try:
+                self._files.truncate(handle, self._size)
+                self._files.fdatasync(handle)
+            finally:
+                self._files.close(handle)
+
+    def _load(self) -> None:
+        for line in read_heads(self._directory):
+            if isinstance(line, HeadLine):
+                self.is_new = False
+                self._chain = line.chain
+                self.latest[line.segment.name] = line
+        if (size := self._files.size(self._path)) is not None:
+            self._size = _whole_lines(self._path, size)
+
+    def _append(self, events: list[tuple[Event, Segment]], now: datetime) -> None:
+        lines = _chained(events, now, self._chain)
+        data = "".join(f"{line}\n" for line in lines).encode()
+        if self._files.size(self._path) != self._size:
+            raise StoreError(f"{self._path} was changed by someone else; stop the other process, start again")
+        try:
+            self._write(data)
+        except OSError as error:
+            raise StoreError(f"cannot write {self._path}: {error}; free space or check the disk") from error
+        self._size += len(data)
+        self._chain = lines[-1].chain
+        self.latest.update((line.segment.name, line) for line in lines)
+
+    def _write(self, data: bytes) -> None:
+        """All of it, lasting, or nothing of it."""
+        handle = self._files.open(self._path)
+        try:
+            write_all(self._files, handle, data, self._size)
+            self._files.fdatasync(handle)
+        except OSError:
+            self._files.truncate(handle, self._size)
+            raise
+        finally:
+            self._files.close(handle)
+
+
+def read_heads(directory: Path) -> Iterator[HeadLine | BadLine]:
+    """Every line in order, checked.  After a bad line, the chain is taken up from the last good one."""
+    path = directory / FILE_NAME
+    if not path.exists():
+        return
+    with open(path, "rb") as file:
+        before, number = chain.GENESIS, 0
+        while raw := file.readline(_LINE_LIMIT):
+            number += 1
+            if not raw.endswith(b"\n"):
+                yield BadLine(number, "the line has no end", is_torn=len(raw) < _LINE_LIMIT)
+                continue
+            line = _parse(raw[:-1].decode("ascii", "replace"))
+            if line is None:
+                yield BadLine(number, "the line cannot be read")
+                continue
+            if chain.link(before, chain.anchor(line.event, line.segment, line.at)) != line.chain:
+                yield BadLine(number, "the line does not follow from the lines before it")
+            before = line.chain
+            yield line
+
+
+def _parse(text: str) -> HeadLine | None:
+    found = _LINE.fullmatch(text)
+    if found is None or found["event"] not in Event._value2member_map_:
+        return None
+    try:
+        at = datetime.fromisoformat(found["at"]).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    name = SegmentName.parse(found["segment"])
+    segment = Segment(
+        name=found["segment"],
+        retention=name.retention if name else "",
+        day=name.day.isoformat() if name else "",
+        size=int(found["size"]),
+        count=int(found["count"]),
+        head=bytes.fromhex(found["head"]),
+    )
+    line = HeadLine(at, Event(found["event"]), segment, bytes.fromhex(found["chain"]))
+    return line if str(line) == text else None
+
+
+def _chained(events: list[tuple[Event, Segment]], at: datetime, before: bytes) -> list[HeadLine]:
+    lines = []
+    for event, segment in events:
+        before = chain.link(before, chain.anchor(event, segment, at))
+        lines.append(HeadLine(at, event, segment, before))
+    return lines
+
+
+def _whole_lines(path: Path, size: int) -> int:
+    """The size without an unfinished last line."""
+    with open(path, "rb") as file:
+        file.seek(max(0, size - _LINE_LIMIT))
+        tail = file.read(_LINE_LIMIT)
+    return size - (len(tail) - tail.rfind(b"\n") - 1)

@@ -1,0 +1,141 @@
+"""What a start finds on the disk, against what the database committed.
+
+A tail that was never committed is normal after a crash and is cut.  Anything that a crash of ours cannot
+explain is damage: it is named, and nothing is touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from vedette.contracts.errors import StoreError
+from vedette.contracts.evidence import Segment
+from vedette.core.segments import SegmentName
+from vedette.evidence.files import Files
+from vedette.evidence.heads import FILE_NAME, Event, Heads
+from vedette.evidence.reading import UnreadableRecord, read_start, segment_path
+
+SUFFIX = ".warc.gz"
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Something that is not as it was committed."""
+
+    segment: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What a start did and found."""
+
+    cut: tuple[tuple[str, int], ...] = ()  # segment, bytes that were never committed
+    orphans: tuple[str, ...] = ()  # files that were never committed, renamed to *.orphan
+    damage: tuple[Damage, ...] = ()  # went on without these
+
+
+def refuse(damage: Iterable[Damage], directory: Path) -> None:
+    """Raises when there is damage: what it is, and the two ways on."""
+    words = [f"{one.segment}: {one.words}" for one in damage]
+    if words:
+        raise StoreError(
+            f"the archive in {directory} is not as it was committed; nothing was changed. "
+            + "; ".join(words)
+            + ". Restore the archive and the database from one backup, or go on without these segments "
+            "(set_aside_damaged): they are closed as they are, and `verify` goes on naming them"
+        )
+
+
+def blocking_damage(known: Mapping[str, Segment], heads: Heads, disk: Mapping[str, int]) -> list[Damage]:
+    """What makes it unsafe to write on: the segments to be continued, and a database older than HEADS."""
+    found = _short((segment for segment in known.values() if segment.state == "open"), disk)
+    if heads.is_new and known:
+        found.append(Damage(FILE_NAME, "is missing or empty, yet the database knows segments"))
+    for name, line in heads.latest.items():
+        if line.event is Event.DAMAGED or name == "-":
+            continue
+        row = known.get(name)
+        if row is None:
+            found.append(Damage(name, "HEADS has it, the database does not"))
+        elif row.count < line.segment.count:
+            words = f"HEADS has {line.segment.count} visits, the database only {row.count}"
+            found.append(Damage(name, f"{words}: the database is older than the archive"))
+        elif row.count == line.segment.count and row.head != line.segment.head:
+            found.append(Damage(name, "HEADS and the database have different heads"))
+    return found
+
+
+def lasting_damage(known: Mapping[str, Segment], heads: Heads, disk: Mapping[str, int]) -> list[Damage]:
+    """Closed segments that are not whole.  No reason not to start: nothing is written there again."""
+    gone = {name for name, line in heads.latest.items() if line.event in (Event.EXPIRED, Event.DAMAGED)}
+    return _short((one for one in known.values() if one.state == "closed" and one.name not in gone), disk)
+
+
+def files_on_disk(directory: Path, files: Files) -> dict[str, int]:
+    """Every file that carries a name of ours, with its size."""
+    names = (path.name.removesuffix(SUFFIX) for path in directory.glob(f"*{SUFFIX}"))
+    ours = sorted(name for name in names if SegmentName.parse(name) is not None)
+    return {name: files.size(segment_path(directory, name)) or 0 for name in ours}
+
+
+def set_orphans_aside(directory: Path, files: Files, known: Collection[str]) -> tuple[str, ...]:
+    """Renames files that were never committed.  Nothing is deleted: that is for people to do."""
+    orphans = []
+    for name in files_on_disk(directory, files):
+        if name not in known:
+            path = segment_path(directory, name)
+            target = _free_name(path)
+            files.rename(path, target)
+            orphans.append(target.name)
+    if orphans:
+        files.fsync_directory(directory)
+    return tuple(orphans)
+
+
+def late_notes(
+    directory: Path, known: Mapping[str, Segment], heads: Heads, damaged: Collection[str]
+) -> list[tuple[Event, Segment]]:
+    """What HEADS must still say: states committed just before a stop, and what we go on without."""
+    notes = []
+    for segment in known.values():
+        line = heads.latest.get(segment.name)
+        if segment.name in damaged:
+            notes.append((Event.DAMAGED, segment))
+            continue
+        if line is None and (opened := _opened(directory, segment)) is not None:
+            notes.append((Event.OPENED, opened))
+        if segment.state != "expired" and (line is None or line.segment.count < segment.count):
+            notes.append((Event.RECOVERED, segment))
+    lost = (name for name in damaged if name not in known and name in heads.latest)
+    return notes + [(Event.DAMAGED, heads.latest[name].segment) for name in lost]
+
+
+def _opened(directory: Path, segment: Segment) -> Segment | None:
+    """The segment as it was before its first visit; None when its file cannot say."""
+    try:
+        start = read_start(directory, segment.name)
+    except (UnreadableRecord, FileNotFoundError):
+        return None
+    return replace(segment, count=0, size=start.length, head=start.head)
+
+
+def _free_name(path: Path) -> Path:
+    number = 0
+    while (target := path.with_name(f"{path.name}.orphan{number or ''}")).exists():
+        number += 1
+    return target
+
+
+def _short(segments: Iterable[Segment], disk: Mapping[str, int]) -> list[Damage]:
+    found = []
+    for segment in segments:
+        size = disk.get(segment.name)
+        if size is None:
+            found.append(Damage(segment.name, "the file is missing"))
+        elif size < segment.size:
+            words = f"the file has {size} bytes, {segment.size} were committed"
+            found.append(Damage(segment.name, words))
+    return found

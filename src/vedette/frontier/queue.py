@@ -1,0 +1,154 @@
+"""One queue per lane.  The store is the truth; here is only what is leased, and when to ask again.
+
+A lane is *due* when the store has eligible watches for it.  Lanes that are due, open and have nothing leased line
+up by the best value waiting in them; a claim asks for as many of them as there is room.  Nothing scans all due rows.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from vedette.contracts.watch import Ask, Job, Watch
+from vedette.contracts.words import LaneKey, Risk, RunId, WatchId
+from vedette.core.schedule.due import value
+
+LEASE = timedelta(minutes=5)
+HORIZON = timedelta(seconds=2)  # lease about this much work of a lane at once
+MOST_PER_LANE = 16
+ROOM = 500  # leased at once; 000 section 5
+USUAL = timedelta(hours=24)  # interval that a lane's lateness is measured by, until its watches are read
+Heads = Sequence[tuple[WatchId, Risk, datetime, int]]
+ALL = LaneKey("all")
+Dues = Sequence[datetime | None]  # by risk
+Gaps = Callable[[LaneKey], timedelta]
+
+
+@dataclass(slots=True, eq=False)
+class _Queue:
+    lane: LaneKey
+    dues: list[datetime | None] = field(default_factory=lambda: [None] * len(Risk))  # earliest, by risk
+    jobs: deque[Job] = field(default_factory=deque)
+    is_lined_up: bool = False
+    is_asking: bool = False
+
+    def due_at(self) -> datetime | None:
+        return min((due for due in self.dues if due is not None), default=None)
+
+    def value(self, now: datetime) -> float:
+        """Of the best class that is due."""
+        best = 0.0
+        for risk in Risk:
+            due = self.dues[risk]
+            if due is not None and due <= now:
+                best = max(best, value(risk, due, USUAL, now))
+        return best
+
+
+class Frontier:
+    """Which lanes have work, which work is leased, and what a claim should ask for."""
+
+    def __init__(self, *, run: RunId, most_per_lane: int = MOST_PER_LANE, room: int = ROOM) -> None:
+        self._run = run
+        self._most = most_per_lane
+        self._room = room
+        self._queues: dict[LaneKey, _Queue] = {}
+        self._dues: list[tuple[datetime, LaneKey]] = []
+        self._line: list[tuple[float, int, LaneKey]] = []
+        self._sequence = 0
+        self.leased = 0  # jobs waiting here
+
+    def note_due(self, lane: LaneKey, due_at: datetime, risk: Risk) -> None:
+        """The store has a watch of this lane and class that is due then."""
+        queue = self._queue(lane)
+        known = queue.dues[risk]
+        if known is None or due_at < known:
+            earliest = queue.due_at()
+            queue.dues[risk] = due_at
+            if earliest is None or due_at < earliest:
+                heapq.heappush(self._dues, (due_at, lane))
+
+    def next_due(self) -> datetime | None:
+        """When the next lane becomes due.  None: nothing is scheduled."""
+        while self._dues:
+            due_at, lane = self._dues[0]
+            if self._queues[lane].due_at() == due_at:
+                return due_at
+            heapq.heappop(self._dues)
+        return None
+
+    def pop_due(self, now: datetime) -> list[LaneKey]:
+        """Lanes that have become due; each is given once per due time."""
+        due: list[LaneKey] = []
+        while (at := self.next_due()) is not None and at <= now:
+            due.append(heapq.heappop(self._dues)[1])
+        return due
+
+    def line_up(self, lane: LaneKey, now: datetime) -> None:
+        """This lane could start work soon and has none leased: it stands in line for the next claim."""
+        queue = self._queue(lane)
+        due_at = queue.due_at()
+        if queue.jobs or queue.is_asking or queue.is_lined_up or due_at is None or due_at > now:
+            return
+        queue.is_lined_up = True
+        self._sequence += 1
+        heapq.heappush(self._line, (-queue.value(now), self._sequence, lane))
+
+    def has_line(self) -> bool:
+        return bool(self._line)
+
+    def asks(self, gap_of: Gaps) -> list[Ask]:
+        """The best lanes of the line, as far as there is room for leases."""
+        room = self._room - self.leased
+        asks: list[Ask] = []
+        while self._line and room > 0:
+            lane = heapq.heappop(self._line)[2]
+            queue = self._queues[lane]
+            queue.is_lined_up, queue.is_asking = False, True
+            gap = gap_of(lane)
+            most = self._most if not gap else max(1, min(self._most, int(HORIZON / gap)))
+            asks.append(Ask(lane, min(most, room)))
+            room -= asks[-1].most
+        return asks
+
+    def offer(self, lane: LaneKey, watches: Iterable[Watch], *, now: datetime, dues: Dues) -> None:
+        """What the claim gave for this lane, best first, and when each class is due after it."""
+        queue = self._queue(lane)
+        queue.is_asking = False
+        for watch in watches:
+            job = Job(
+                watch=watch,
+                lanes=(lane, ALL),
+                run=self._run,
+                value=value(watch.risk, watch.due_at or now, watch.interval, now),
+                leased_until=now + LEASE,
+            )
+            queue.jobs.append(job)
+            self.leased += 1
+        queue.dues = list(dues)
+        due_at = queue.due_at()
+        if due_at is not None:
+            heapq.heappush(self._dues, (due_at, lane))
+
+    def peek(self, lane: LaneKey) -> Job | None:
+        queue = self._queues.get(lane)
+        return queue.jobs[0] if queue and queue.jobs else None
+
+    def pop(self, lane: LaneKey) -> Job:
+        self.leased -= 1
+        return self._queues[lane].jobs.popleft()
+
+    def _queue(self, lane: LaneKey) -> _Queue:
+        queue = self._queues.get(lane)
+        if queue is None:
+            queue = self._queues[lane] = _Queue(lane)
+        return queue
+
+
+def best(heads: Heads, most: int, now: datetime) -> list[WatchId]:
+    """The best of the heads of the risk classes: by value, not by strict tiers."""
+    ranked = sorted(heads, key=lambda head: -value(head[1], head[2], timedelta(seconds=head[3]), now))
+    return [head[0] for head in ranked[:most]]

@@ -1,0 +1,220 @@
+"""One keeper for all lanes: web hosts, browser, Tor, providers, and `all`.
+
+A request needs a permit of every lane it names.  Who cannot start yet waits in the first lane that says no;
+a lane is woken once, when its time has come or a call in it ended.  There is no wake-all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from vedette.contracts.lane import Go, LanePolicy, LaneState, Wait
+from vedette.contracts.ports import Clock
+from vedette.contracts.words import LaneKey, Reason
+from vedette.core import lane as rule
+
+ALL = LaneKey("all")
+PATIENCE = timedelta(seconds=90)  # a look that is under way gives up on a lane that is closed for longer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanePolicies:
+    """Which policy a lane has: its own, else that of its kind (`host`, `engine`, `all`), else the default."""
+
+    default: LanePolicy = field(default_factory=LanePolicy)
+    named: Mapping[str, LanePolicy] = field(default_factory=dict)
+
+    def of(self, key: LaneKey) -> LanePolicy:
+        return self.named.get(key) or self.named.get(key.partition(":")[0]) or self.default
+
+
+@dataclass(slots=True, eq=False)
+class _Lane:
+    key: LaneKey
+    policy: LanePolicy
+    state: LaneState
+    waiters: deque[_Waiter] = field(default_factory=deque)
+    is_dirty: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class _Waiter:
+    keys: tuple[LaneKey, ...]
+    ready: asyncio.Future[Wait | None]
+    give_up_at: datetime
+
+
+class LaneKeeper:
+    """Answers for every lane whether a request may start now, and remembers what happened in it."""
+
+    def __init__(
+        self,
+        policies: LanePolicies,
+        *,
+        load: Callable[[LaneKey], LaneState | None],
+        clock: Clock,
+        not_before: datetime | None = None,
+    ) -> None:
+        """`not_before`: the last run was killed, so a start of its last moments may be in no store."""
+        self._not_before = not_before
+        self._policies = policies
+        self._load = load
+        self._clock = clock
+        self._lanes: dict[LaneKey, _Lane] = {}
+        self._dirty: list[_Lane] = []
+        self.on_wait: Callable[[LaneKey, datetime | None], None] = lambda key, until: None
+
+    def ask(self, keys: Sequence[LaneKey], now: datetime) -> Go | Wait:
+        """May a request that needs all these lanes start now?  The longest wait speaks."""
+        worst: Wait | None = None
+        for key in keys:
+            lane = self._lane(key)
+            if lane.waiters:
+                return Wait(None, Reason("lane_queue", note=key))
+            answer = rule.ask(lane.policy, lane.state, now)
+            if isinstance(answer, Wait) and (worst is None or _later(answer, worst)):
+                worst = answer
+        return worst or Go()
+
+    def start(self, keys: Sequence[LaneKey], now: datetime) -> None:
+        """A request that was told Go starts."""
+        for key in keys:
+            lane = self._lane(key)
+            self._move(lane, rule.started(lane.policy, lane.state, now, self._clock.chance()))
+
+    def finish(
+        self, keys: Sequence[LaneKey], *, ok: bool | None, now: datetime, retry_after: timedelta | None = None
+    ) -> list[tuple[LaneKey, Reason]]:
+        """The request ended.  Only the far end's own lane learns how.  Gives the lanes that closed by it."""
+        closed: list[tuple[LaneKey, Reason]] = []
+        for key in keys:
+            lane = self._lane(key)
+            was = lane.state.closed_until
+            says = ok if key != ALL else None
+            hold = retry_after if key != ALL else None
+            self._move(lane, rule.finished(lane.policy, lane.state, ok=says, now=now, retry_after=hold))
+            until = lane.state.closed_until
+            if until is not None and until != was:
+                closed.append((key, Reason("breaker_open", note=f"until {until.isoformat()}")))
+        return closed
+
+    async def enter(self, keys: tuple[LaneKey, ...]) -> Wait | None:
+        """Wait for a permit in the middle of a look (robots.txt, next hop).  A Wait comes back: give up."""
+        now = self._clock.now()
+        answer = self.ask(keys, now)
+        if isinstance(answer, Go):
+            self.start(keys, now)
+            return None
+        if answer.until is not None and answer.until > now + PATIENCE:
+            return answer
+        waiter = _Waiter(keys, asyncio.get_running_loop().create_future(), now + PATIENCE)
+        blocking = self._blocking(keys, now)
+        blocking.waiters.append(waiter)
+        self.on_wait(blocking.key, answer.until)
+        return await waiter.ready
+
+    def wake(self, key: LaneKey) -> datetime | None:
+        """Let waiters of this lane in, in order, as far as the lanes allow.  Gives when to call again."""
+        lane = self._lane(key)
+        now = self._clock.now()
+        while lane.waiters:
+            waiter = lane.waiters[0]
+            if waiter.ready.cancelled():
+                lane.waiters.popleft()
+                continue
+            answer = self._ask_for(waiter, lane, now)
+            if (
+                isinstance(answer, Wait)
+                and now < waiter.give_up_at
+                and not _is_shut(answer, waiter.give_up_at)
+            ):
+                return answer.until
+            lane.waiters.popleft()
+            if isinstance(answer, Go):
+                self.start(waiter.keys, now)
+                waiter.ready.set_result(None)
+            else:
+                waiter.ready.set_result(answer)
+        return None
+
+    def has_waiters(self, key: LaneKey) -> bool:
+        lane = self._lanes.get(key)
+        return lane is not None and bool(lane.waiters)
+
+    def crawl_delay(self, key: LaneKey, seconds: float | None) -> None:
+        """robots.txt asked for this gap."""
+        lane = self._lane(key)
+        known = lane.state.crawl_delay
+        if seconds != (known.total_seconds() if known else None):
+            self._move(lane, rule.with_crawl_delay(lane.state, seconds, self._clock.now()))
+
+    def gap(self, key: LaneKey) -> timedelta:
+        """The least time between two starts in this lane."""
+        lane = self._lane(key)
+        delay = lane.state.crawl_delay or timedelta(0)
+        bucket = timedelta(seconds=60 / lane.policy.per_minute) if lane.policy.per_minute else timedelta(0)
+        return max(lane.policy.gap_min, delay, bucket)
+
+    def state(self, key: LaneKey) -> LaneState:
+        return self._lane(key).state
+
+    def replace(self, key: LaneKey, state: LaneState) -> None:
+        """The operator changed the lane from outside: their word wins, calls under way stay counted."""
+        lane = self._lane(key)
+        lane.state = rule.adopt(lane.state, state)
+
+    def known(self) -> Iterable[LaneKey]:
+        return self._lanes.keys()
+
+    def take_dirty(self) -> tuple[tuple[LaneKey, LaneState], ...]:
+        """Lanes that moved since the last call, for the settle transaction."""
+        moved = tuple((lane.key, lane.state) for lane in self._dirty if lane.key != ALL)
+        for lane in self._dirty:
+            lane.is_dirty = False
+        self._dirty.clear()
+        return moved
+
+    def _lane(self, key: LaneKey) -> _Lane:
+        lane = self._lanes.get(key)
+        if lane is None:
+            state, policy = self._load(key) or LaneState(), self._policies.of(key)
+            if self._not_before is not None and key != ALL:
+                state = rule.started_unseen(policy, state, self._not_before)
+            lane = self._lanes[key] = _Lane(key, policy, state)
+        return lane
+
+    def _move(self, lane: _Lane, state: LaneState) -> None:
+        lane.state = state
+        if not lane.is_dirty:
+            lane.is_dirty = True
+            self._dirty.append(lane)
+
+    def _blocking(self, keys: Sequence[LaneKey], now: datetime) -> _Lane:
+        lanes = [self._lane(key) for key in keys]
+        for lane in lanes:
+            if lane.waiters or isinstance(rule.ask(lane.policy, lane.state, now), Wait):
+                return lane
+        return lanes[0]
+
+    def _ask_for(self, waiter: _Waiter, at: _Lane, now: datetime) -> Go | Wait:
+        """For a waiter at the head of lane `at`: its own queue is no obstacle, others' are not either."""
+        for key in waiter.keys:
+            lane = self._lane(key)
+            answer = rule.ask(lane.policy, lane.state, now)
+            if isinstance(answer, Wait):
+                return answer
+        return Go()
+
+
+def _later(a: Wait, b: Wait) -> bool:
+    if b.until is None:
+        return False
+    return a.until is None or a.until > b.until
+
+
+def _is_shut(answer: Wait, limit: datetime) -> bool:
+    return answer.until is not None and answer.until > limit

@@ -1,0 +1,96 @@
+"""Run a living web as its own process.
+
+    python -m vedette.livingweb --hosts 200 --pages 100 --seed 7 --speed 3600
+
+prints one line of JSON when it is ready (port, control_port, dns_port, epoch, hosts, pages) and serves until
+SIGTERM or Ctrl-C.  `--world demo|grid|traps|faults` chooses the preset.  World time starts at `--start` (real
+time by default) and runs `--speed` times as fast; `--speed 0` stands still until `/_/time?to=` moves it.
+Pages have changed since `--epoch` (default: 30 days before the start).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import signal
+import sys
+
+from vedette.livingweb.clock import WorldClock, real_time
+from vedette.livingweb.presets import GridMix, demo_world, fault_world, grid_world, trap_world
+from vedette.livingweb.process import DAY, ChangeMix
+from vedette.livingweb.web import LivingWeb
+from vedette.livingweb.world import Limits, World
+
+
+def main(argv: list[str] | None = None) -> int:
+    options = _options(argv)
+    start = options.start if options.start is not None else real_time()
+    epoch = options.epoch if options.epoch is not None else start - 30 * DAY
+    world = _world(options, epoch)
+    clock = WorldClock(start, speed=options.speed)
+    try:
+        import uvloop
+    except ImportError:
+        asyncio.run(_serve(world, clock, options))
+    else:
+        uvloop.run(_serve(world, clock, options))
+    return 0
+
+
+def _options(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m vedette.livingweb", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("--world", choices=("grid", "demo", "traps", "faults"), default="grid")
+    parser.add_argument("--hosts", type=int, default=200, help="grid: how many hosts")
+    parser.add_argument("--pages", type=int, default=100, help="grid: pages per host")
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--port", type=int, default=0, help="of all hosts; 0: a free one")
+    parser.add_argument("--control-port", type=int, default=0)
+    parser.add_argument("--dns-port", type=int, default=0)
+    parser.add_argument("--speed", type=float, default=1.0, help="world seconds per real second")
+    parser.add_argument("--start", type=float, help="world time at the start, unix seconds")
+    parser.add_argument("--epoch", type=float, help="when the pages began to change, unix seconds")
+    parser.add_argument("--tempo", type=float, default=1.0, help="how much more often pages change")
+    parser.add_argument("--min-gap", type=float, default=0.0, help="grid: seconds between requests to a host")
+    parser.add_argument("--at-once", type=int, default=0, help="grid: requests to a host at the same time")
+    parser.add_argument("--per-minute", type=int, default=0, help="grid: requests to a host in any minute")
+    parser.add_argument("--slack", type=float, default=0.05, help="grid: how much shorter a gap may look")
+    parser.add_argument("--latency", type=float, default=0.0, help="grid: seconds before every answer")
+    return parser.parse_args(argv)
+
+
+def _world(options: argparse.Namespace, epoch: float) -> World:
+    if options.world == "demo":
+        return demo_world(seed=options.seed, epoch=epoch, tempo=options.tempo)
+    if options.world == "traps":
+        return trap_world(seed=options.seed, epoch=epoch)
+    if options.world == "faults":
+        return fault_world(seed=options.seed, epoch=epoch)
+    limits = Limits(options.min_gap, options.at_once, options.per_minute, options.slack)
+    mix = GridMix(changes=ChangeMix(tempo=options.tempo), limits=limits, latency=options.latency)
+    return grid_world(options.hosts, options.pages, options.seed, epoch=epoch, mix=mix)
+
+
+async def _serve(world: World, clock: WorldClock, options: argparse.Namespace) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    side_ports = (options.control_port, options.dns_port)
+    async with LivingWeb(world, port=options.port, now=clock, pace=real_time, side_ports=side_ports) as web:
+        ready = {
+            "port": web.port,
+            "control_port": web.control_port,
+            "dns_port": int(web.nameserver.rpartition(":")[2]),
+            "epoch": world.epoch,
+            "hosts": len(world.hosts),
+            "pages": sum(host.spec.pages for host in world.hosts),
+        }
+        sys.stdout.write(json.dumps(ready) + "\n")
+        sys.stdout.flush()
+        await stop.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+"""A configuration as the policy values that the stages take."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from datetime import timedelta
+from typing import Any
+
+from vedette.config import Config, FetchConfig, LaneConfig, SourceConfig, secret
+from vedette.contracts.errors import ConfigError
+from vedette.contracts.fetching import FetchSettings
+from vedette.contracts.lane import LanePolicy
+from vedette.contracts.source import ListerOptions, ListSelectors, Source
+from vedette.contracts.words import SourceId
+from vedette.core.classify import Classification, classify_url
+from vedette.core.packs import RolePattern
+from vedette.core.screen import ScreenRow, ScreenTable, screen_table
+from vedette.core.urls import canonical
+from vedette.lanes import LanePolicies
+
+_FETCH_NAMES = {field.name for field in fields(FetchSettings)}
+_ZERO = timedelta(0)
+_SLUG = re.compile(r"[^a-z0-9]+")
+
+
+def sources_of(config: Config) -> Iterator[Source]:
+    """The configured sources, with clear errors for those that cannot be watched."""
+    for number, row in enumerate(config.sources):
+        yield source_of(row, where=f"sources.{number}")
+
+
+def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config") -> Source:
+    url = canonical(row.url)
+    if url is None:
+        hint = " (did you mean https://" + row.url + "?)" if "://" not in row.url else ""
+        raise ConfigError(f"`{where}.url`: {row.url!r} is not an http or https URL{hint}")
+    name = row.name or url.split("//", 1)[1].rstrip("/")
+    selectors = ListSelectors(**row.selectors.model_dump()) if row.selectors else None
+    return Source(
+        id=SourceId(row.id or slug(name)),
+        name=name,
+        url=url,
+        lister=row.lister,
+        options=ListerOptions(
+            url_pattern=row.url_pattern,
+            include=row.include,
+            exclude=row.exclude,
+            start_date=row.start_date,
+            end_date=row.end_date,
+            sitemap_types=row.types,
+            max_depth=row.max_depth,
+            max_urls=row.max_urls,
+            max_pages=row.max_pages,
+            max_sitemap_depth=row.max_sitemap_depth,
+            pagination_pattern=row.pagination_pattern,
+            selectors=selectors,
+            requires_headless=row.requires_headless,
+            follow_hosts=row.follow_hosts,
+        ),
+        risk=row.risk,
+        tier=row.tier,
+        is_active=row.active,
+        scrape_frequency=row.scrape_frequency,
+        retention=row.retention,
+        fetch=tuple(sorted(_overrides(row.fetch).items())),
+        origin=origin,
+    )
+
+
+def slug(name: str) -> str:
+    """001 section 6.2: lower case, anything else a hyphen."""
+    return _SLUG.sub("-", name.lower()).strip("-") or "source"
+
+
+def fetch_settings(config: Config, source: Source | None = None) -> FetchSettings:
+    """Global settings, with a source's own on top.  Secrets are read here and kept nowhere else."""
+    values = _overrides(config.fetch) | dict(source.fetch if source else ())
+    headers = tuple((name, secret(value)) for name, value in values.pop("headers", ()))
+    settings = replace(FetchSettings(), **{k: v for k, v in values.items() if k in _FETCH_NAMES})
+    return replace(settings, headers=headers)
+
+
+def lane_policies(config: Config) -> LanePolicies:
+    """`default` for every lane, `all` for the whole machine, `host:x` for one lane."""
+    default = _lane(LanePolicy(), config.lanes.get("default"))
+    everything = LanePolicy(
+        gap_min=_ZERO, gap_max=_ZERO, per_minute=0, at_once=config.run.at_once, trips_after=1_000_000
+    )
+    named = {key: _lane(default, row) for key, row in config.lanes.items() if key not in ("default", "all")}
+    return LanePolicies(default=default, named={**named, "all": _lane(everything, config.lanes.get("all"))})
+
+
+def classifier(config: Config) -> Callable[[str], Classification]:
+    """classify_url with the configured packs and patterns."""
+    packs = config.classify.packs
+    extra = tuple(
+        RolePattern(pattern=p.pattern, role=p.role, risk=p.risk, is_hub=p.is_hub)
+        for p in config.classify.patterns
+    )
+    return lambda url: classify_url(url, packs=packs, rows=extra)
+
+
+def screens(config: Config) -> ScreenTable:
+    return screen_table(
+        ScreenRow(name=row.name or f"row {n}", category=row.category, pattern=row.pattern, digest=row.digest)
+        for n, row in enumerate(config.screen, start=1)
+    )
+
+
+def _overrides(section: FetchConfig) -> dict[str, Any]:
+    values = {name: value for name, value in section.model_dump().items() if value is not None}
+    if "headers" in values:
+        values["headers"] = tuple(sorted(values["headers"].items()))
+    return values
+
+
+def _lane(policy: LanePolicy, row: LaneConfig | None) -> LanePolicy:
+    if row is None:
+        return policy
+    values = {name: value for name, value in row.model_dump().items() if value is not None}
+    if "gap_min" in values and "gap_max" not in values:
+        values["gap_max"] = max(policy.gap_max, values["gap_min"]) if values["gap_min"] else values["gap_min"]
+    return replace(policy, **values)

@@ -1,0 +1,235 @@
+"""Why was this URL not looked at?  One sentence, then the details.
+
+The first row of CHECKS that fits gives the sentence; all that fit are listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from vedette.contracts.lane import LaneState
+from vedette.contracts.source import Source
+from vedette.contracts.watch import Parked, Refused, SourceState, Watch
+from vedette.contracts.words import Outcome
+from vedette.core.classify import Classification
+from vedette.core.lane import condition
+from vedette.report.plain import span, when
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """All that bears on the question."""
+
+    url: str
+    now: datetime
+    classified: Classification
+    blocked_word: str | None = None
+    watch: Watch | None = None
+    merged_url: str | None = None
+    refused: Refused | None = None
+    refused_count: int = 0
+    source: Source | None = None
+    source_state: SourceState | None = None
+    parked: Parked | None = None
+    leased_until: datetime | None = None
+    lane: LaneState | None = None
+    last_detail: str = ""  # of the last look
+    engine: str | None = None  # who runs on the store
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    code: str
+    sentence: str
+    remedy: str = ""
+
+
+def why_not(facts: Facts) -> list[Answer]:
+    """Everything that keeps us from looking, the weightiest first.  Never empty."""
+    return [answer for check in CHECKS if (answer := check(facts)) is not None]
+
+
+def _blocked(facts: Facts) -> Answer | None:
+    if facts.blocked_word is None:
+        return None
+    return Answer(
+        "blocked",
+        f"It is not watched: its host contains the blocked word {facts.blocked_word!r}.",
+        "Take the word out of `discover.blocked_words` in vedette.yaml.",
+    )
+
+
+def _refused_sighting(facts: Facts) -> Answer | None:
+    refused = facts.refused
+    if refused is None or facts.watch is not None:
+        return None
+    note = f" ({refused.reason.note})" if refused.reason.note else ""
+    return Answer(
+        "refused",
+        f"A lister of source {refused.source} saw it {facts.refused_count} times, last {when(refused.at, facts.now)}, "
+        f"and it was refused each time: {refused.reason.code}{note}.",
+        "Change the source's filters or budgets, or add it by itself: vedette add URL",
+    )
+
+
+def _unknown(facts: Facts) -> Answer | None:
+    if facts.watch is not None or facts.refused is not None or facts.blocked_word is not None:
+        return None
+    role = f", {facts.classified.node_role.value}" if facts.classified.node_role else ""
+    return Answer(
+        "unknown",
+        "It is not known here: nobody added it and no lister has seen it.",
+        f"Add it: vedette add {facts.url} (it would be {facts.classified.node_type.value}{role}, "
+        f"risk {facts.classified.risk.name}); or watch a feed, sitemap or list that leads to it.",
+    )
+
+
+def _merged(facts: Facts) -> Answer | None:
+    if facts.watch is None or facts.watch.merged_into is None:
+        return None
+    return Answer(
+        "merged",
+        f"It is another spelling of {facts.merged_url or 'another watch'}, which is looked at instead.",
+        f"Ask about that one: vedette explain {facts.merged_url}" if facts.merged_url else "",
+    )
+
+
+def _leased(facts: Facts) -> Answer | None:
+    if facts.leased_until is None or facts.leased_until <= facts.now:
+        return None
+    return Answer("leased", "It is being looked at right now.", "Ask again in a moment.")
+
+
+def _paused(facts: Facts) -> Answer | None:
+    if facts.watch is None:
+        return None
+    if facts.source is None:
+        return Answer(
+            "source_removed",
+            f"Its source {facts.watch.source} was removed.",
+            f"Add it by itself: vedette add {facts.url}",
+        )
+    if facts.source.is_active:
+        return None
+    return Answer(
+        "paused", f"Its source {facts.source.id} is paused.", f"vedette sources resume {facts.source.id}"
+    )
+
+
+def _robots(facts: Facts) -> Answer | None:
+    watch = facts.watch
+    if watch is None or watch.last_outcome is not Outcome.ROBOTS_REFUSED:
+        return None
+    detail = f": {facts.last_detail}" if facts.last_detail else ""
+    due = f"  It is asked again {when(watch.due_at, facts.now)}." if watch.due_at else ""
+    return Answer(
+        "robots_refused",
+        f"robots.txt does not allow it{detail}.{due}",
+        f"vedette robots {facts.url} shows the rule; the site's owner can allow our agent.",
+    )
+
+
+def _parked(facts: Facts) -> Answer | None:
+    parked = facts.parked
+    if parked is None:
+        return None
+    detail = f" ({parked.detail})" if parked.detail else ""
+    return Answer(
+        "parked",
+        f"It is parked since {when(parked.at, facts.now)}: {parked.attempts} attempts ended with "
+        f"{parked.outcome.value}{detail}.",
+        f"vedette parked retry {facts.url}",
+    )
+
+
+def _lane(facts: Facts) -> Answer | None:
+    if facts.lane is None or facts.watch is None:
+        return None
+    word, key = condition(facts.lane, facts.now), facts.watch.lane
+    if word == "blocked":
+        return Answer(
+            "lane_blocked",
+            f"The operator blocked its lane {key}: {facts.lane.blocked_by}.",
+            f"vedette lanes reset {key}",
+        )
+    if word == "closed":
+        return Answer(
+            "lane_closed",
+            f"Its lane {key} is closed until {when(facts.lane.closed_until, facts.now)} after "
+            f"{facts.lane.failures} failures in a row.",
+            f"It opens by itself; at once with: vedette lanes reset {key}",
+        )
+    if word == "held":
+        return Answer(
+            "lane_held",
+            f"{key} asked us to wait until {when(facts.lane.held_until, facts.now)} (Retry-After).",
+            "Wait; the far end knows best.",
+        )
+    return None
+
+
+def _source_closed(facts: Facts) -> Answer | None:
+    state = facts.source_state
+    if state is None or state.closed_until is None or state.closed_until <= facts.now:
+        return None
+    return Answer(
+        "source_closed",
+        f"Its source {state.source} is closed until {when(state.closed_until, facts.now)} after {state.failures} "
+        f"failures: {state.last_error or 'no detail'}.",
+        f"vedette sources reset {state.source}",
+    )
+
+
+def _not_due(facts: Facts) -> Answer | None:
+    watch = facts.watch
+    if watch is None or watch.due_at is None or watch.due_at <= facts.now:
+        return None
+    last = (
+        f"the last look was {when(watch.last_visit_at, facts.now)}"
+        if watch.last_visit_at
+        else "never looked at"
+    )
+    every = f", interval {span(watch.interval)} by velocity {watch.velocity:.2f}" if watch.interval else ""
+    return Answer(
+        "not_due",
+        f"It is not due before {when(watch.due_at, facts.now)}: {last}{every}.",
+        f"vedette explain {facts.url} gives the reasons; a look at once: vedette add {facts.url}",
+    )
+
+
+def _unscheduled(facts: Facts) -> Answer | None:
+    watch = facts.watch
+    if watch is None or watch.due_at is not None or watch.merged_into is not None:
+        return None
+    return Answer("not_scheduled", "It is not scheduled.", f"vedette add {facts.url} makes it due now.")
+
+
+def _waiting(facts: Facts) -> Answer | None:
+    watch = facts.watch
+    if watch is None or watch.due_at is None or watch.due_at > facts.now:
+        return None
+    since = f"It is due since {when(watch.due_at, facts.now)}"
+    if facts.engine is None:
+        return Answer("no_engine", f"{since}, and no engine is running on this store.", "vedette run")
+    return Answer(
+        "waiting", f"{since} and waits for its turn in {watch.lane}.", f"vedette lanes show {watch.lane}"
+    )
+
+
+CHECKS: tuple[Callable[[Facts], Answer | None], ...] = (
+    _blocked,
+    _refused_sighting,
+    _unknown,
+    _merged,
+    _leased,
+    _paused,
+    _robots,
+    _parked,
+    _lane,
+    _source_closed,
+    _not_due,
+    _unscheduled,
+    _waiting,
+)

@@ -1,0 +1,72 @@
+"""One change for people: a summary line, then what differs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from vedette.contracts.changing import Change
+from vedette.contracts.words import Risk
+from vedette.core.urls import shown
+from vedette.report.diffs import diff_json, excerpt
+from vedette.report.lines import Line, as_rich, as_text, line, quoted
+from vedette.report.plain import moment
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+EXCERPT = 6
+
+
+def summary_line(change: Change, *, url: str, risk: Risk) -> Line:
+    """When, how grave, what, where: one line."""
+    compared = change.comparison
+    return line(
+        ("dim", moment(change.observed_at)),
+        "  ",
+        (risk.name, f"{risk.name:<8}"),
+        "  ",
+        ("head", change.kind.value),
+        "  ",
+        quoted(shown(url), "mark"),
+        "  ",
+        quoted(compared.summary or f"differs by {compared.layer.value}", limit=300),
+    )
+
+
+def change_lines(change: Change, *, url: str, risk: Risk, most: int = EXCERPT) -> list[Line]:
+    """The summary and the first differences, indented."""
+    inner = [(("", "    "), *spans) for spans in excerpt(change.comparison.diff, most)]
+    return [summary_line(change, url=url, risk=risk), *inner]
+
+
+def render_change(change: Change, *, url: str, risk: Risk, most: int = EXCERPT) -> Text:
+    """For a console."""
+    return as_rich(change_lines(change, url=url, risk=risk, most=most))
+
+
+def change_text(change: Change, *, url: str, risk: Risk, most: int = EXCERPT) -> str:
+    """For a mail, a log, a pipe."""
+    return as_text(change_lines(change, url=url, risk=risk, most=most))
+
+
+def change_json(
+    change: Change, *, url: str, risk: Risk, decided_at: datetime | None, with_diff: bool = False
+) -> dict[str, object]:
+    compared = change.comparison
+    body: dict[str, object] = {
+        "change": change.id,
+        "url": url,
+        "kind": change.kind.value,
+        "state": change.state.value,
+        "risk": risk.name,
+        "observed_at": change.observed_at,
+        "decided_at": decided_at,
+        "layer": compared.layer.value,
+        "similarity": compared.similarity,
+        "summary": compared.summary,
+        "reasons": [{"code": r.code, "points": r.points, "note": r.note} for r in compared.reasons],
+        "before": {"visit": change.before_visit, "evidence": change.before_evidence},
+        "after": {"visit": change.after_visit, "evidence": change.after_evidence},
+    }
+    return body | {"diff": diff_json(compared.diff)} if with_diff else body

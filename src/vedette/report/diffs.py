@@ -1,0 +1,109 @@
+"""A stored diff as people read it: unified lines, or the words that differ in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from vedette.contracts.changing import DiffOp
+from vedette.report.lines import Line, line, quoted
+from vedette.report.plain import plain
+
+CONTEXT = 3  # equal lines kept around a difference, as in `diff -u`
+_MARKS = {"delete": ("-", "gone"), "insert": ("+", "new"), "move": ("~", "moved")}
+
+
+def unified(diff: Sequence[DiffOp], *, before: str, after: str) -> list[Line]:
+    """Like `diff -u`; a moved block is marked `~` and shown once."""
+    lines = [line(("gone", f"--- {plain(before)}")), line(("new", f"+++ {plain(after)}"))]
+    for op in diff:
+        lines += _unified_op(op)
+    return lines
+
+
+def by_words(diff: Sequence[DiffOp]) -> list[Line]:
+    """Replaced lines once, with `[-gone-]` and `{+new+}` in their place."""
+    lines: list[Line] = []
+    for op in diff:
+        lines += _words_of(op) if op.op == "replace" else _unified_op(op)
+    return lines
+
+
+def excerpt(diff: Sequence[DiffOp], most: int = 6) -> list[Line]:
+    """The first differences, without context."""
+    lines = [shown for op in diff if op.op != "equal" for shown in _shown(op)]
+    if len(lines) <= most:
+        return lines
+    return [*lines[:most], line(("dim", f"  … {len(lines) - most} more; `vedette diff` shows all"))]
+
+
+def diff_json(diff: Sequence[DiffOp]) -> list[dict[str, object]]:
+    return [
+        {
+            "op": op.op,
+            "before": list(op.before),
+            "after": list(op.after),
+            "words": [list(w) for w in op.words],
+        }
+        for op in diff
+    ]
+
+
+def _shown(op: DiffOp) -> list[Line]:
+    return _words_of(op) if op.op == "replace" else _unified_op(op)
+
+
+def _unified_op(op: DiffOp) -> list[Line]:
+    if op.op == "equal":
+        return [line(("dim", f"  {text}")) for text in _context(op.before or op.after)]
+    if op.op == "replace":
+        return [*_marked("delete", op.before), *_marked("insert", op.after)]
+    return _marked(op.op, op.after or op.before if op.op == "move" else (*op.before, *op.after))
+
+
+def _marked(op: str, texts: Sequence[str]) -> list[Line]:
+    mark, style = _MARKS.get(op, ("?", ""))
+    return [line((style, f"{mark} {plain(text)}")) for text in texts]
+
+
+def _context(texts: Sequence[str]) -> Iterator[str]:
+    if len(texts) <= 2 * CONTEXT:
+        yield from map(plain, texts)
+        return
+    yield from map(plain, texts[:CONTEXT])
+    yield f"… {len(texts) - 2 * CONTEXT} equal lines"
+    yield from map(plain, texts[-CONTEXT:])
+
+
+def _words_of(op: DiffOp) -> list[Line]:
+    spans = _aligned(" ".join(op.before), " ".join(op.after), op.words) if op.words else None
+    if spans is not None:
+        return [(("", "! "), *spans)]
+    return [*_marked("delete", op.before), *_marked("insert", op.after)]
+
+
+def _aligned(before: str, after: str, words: Sequence[tuple[str, str]]) -> Line | None:
+    """The words in their place, or None when they are not where they should be."""
+    spans, left, right = [], 0, 0
+    for gone, new in words:
+        at_left = before.find(gone, left) if gone else -1
+        at_right = after.find(new, right) if new else -1
+        if (gone and at_left < 0) or (new and at_right < 0) or not (gone or new):
+            return None
+        equal = at_left - left if gone else at_right - right
+        spans.append(quoted_raw(before[left : left + equal]))
+        if gone:
+            spans.append(quoted(f"[-{gone}-]", "gone"))
+        if new:
+            spans.append(quoted(f"{{+{new}+}}", "new"))
+        left += equal + len(gone)
+        right = at_right + len(new) if new else right + equal
+    spans.append(quoted_raw(before[left:]))
+    return tuple(span for span in spans if span[1])
+
+
+def quoted_raw(text: str) -> tuple[str, str]:
+    """Plain, with the spaces at its ends: it stands between other words."""
+    inner = plain(text)
+    if not inner:
+        return "", " " if text else ""
+    return "", f"{' ' if text[0].isspace() else ''}{inner}{' ' if text[-1].isspace() else ''}"

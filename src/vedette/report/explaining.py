@@ -1,0 +1,215 @@
+"""The recorded decision about a target, for people and for programs.  Nothing is computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from vedette.contracts.changing import Mask
+from vedette.contracts.lane import LaneState
+from vedette.contracts.source import Source
+from vedette.contracts.watch import Decision, Visit, Watch
+from vedette.contracts.words import Reason
+from vedette.core.lane import condition
+from vedette.core.outcomes import MEANING
+from vedette.core.urls import shown
+from vedette.core.velocity import describe_velocity
+from vedette.report.lines import Line, line, quoted
+from vedette.report.plain import dump, moment, plain, span, when
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """What is on record about one target."""
+
+    watch: Watch
+    decided_at: datetime | None = None  # of the ledger row below
+    decisions: tuple[Decision, ...] = ()  # of the last look
+    visits: tuple[Visit, ...] = ()  # newest first
+    source: Source | None = None
+    lane: LaneState | None = None
+
+
+def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
+    watch = said.watch
+    return {
+        "url": watch.url,
+        "title": watch.title,
+        "source": watch.source,
+        "outcome": watch.last_outcome.value if watch.last_outcome else None,
+        "node_type": watch.node_type.value,
+        "role": watch.node_role.value if watch.node_role else None,
+        "risk": watch.risk.name,
+        "velocity": watch.velocity,
+        "velocity_word": describe_velocity(watch.velocity),
+        "scan_count": watch.scan_count,
+        "interval": watch.interval,
+        "due_at": watch.due_at,
+        "last_visit_at": watch.last_visit_at,
+        "last_changed_at": watch.last_changed_at,
+        "attempt": watch.attempt,
+        "pending_change": watch.pending,
+        "decided_at": said.decided_at,
+        "reasons": [
+            {"action": d.action, **_reason_json(reason)} for d in said.decisions for reason in d.reasons
+        ],
+        "decisions": [
+            {
+                "action": d.action,
+                "output": d.output,
+                "points": total(d.reasons),
+                "reasons": [_reason_json(reason) for reason in d.reasons],
+                "inputs": d.inputs,
+            }
+            for d in said.decisions
+        ],
+        "mask": [
+            {"path": r.path, "before": r.before, "after": r.after, "kind": r.kind, "seen": r.seen}
+            for r in watch.mask
+        ],
+        "lane": None if said.lane is None else lane_json(watch.lane, said.lane, now),
+        "visits": [visit_json(visit) for visit in said.visits],
+    }
+
+
+def explanation_lines(said: Explanation, now: datetime) -> list[Line]:
+    watch = said.watch
+    role = f", {watch.node_role.value}" if watch.node_role else ""
+    changed = f"last changed {when(watch.last_changed_at, now)}"
+    lines = [
+        line(
+            quoted(shown(watch.url), "mark"),
+            *(("  ", quoted(watch.title, "dim", 100)) if watch.title else ()),
+        ),
+        _fact("risk", (watch.risk.name, watch.risk.name), f"  {watch.node_type.value}{role}"),
+        _fact("source", quoted(said.source.name if said.source else watch.source), _lister(watch)),
+        _fact(
+            "velocity",
+            f"{watch.velocity:.3f} ({describe_velocity(watch.velocity)}), {watch.scan_count} looks, {changed}",
+        ),
+        _fact("interval", span(watch.interval) if watch.interval else "not decided yet"),
+        _fact("due", when(watch.due_at, now) if watch.due_at else "not scheduled"),
+        _fact("outcome", *_outcome(watch)),
+    ]
+    if said.lane is not None:
+        lines.append(_fact("lane", quoted(f"{watch.lane}: {lane_words(said.lane, now)}")))
+    lines += _mask_lines(watch.mask)
+    lines += _decision_lines(said)
+    return [*lines, *_visit_lines(said.visits)]
+
+
+def visit_json(visit: Visit) -> dict[str, object]:
+    return {
+        "visit": visit.id,
+        "at": visit.at,
+        "outcome": visit.outcome.value,
+        "status": visit.status,
+        "seconds": visit.took.total_seconds(),
+        "changed": visit.changed,
+        "digest": visit.digest,
+        "text_chars": visit.text_chars,
+        "url": visit.url,
+        "evidence": visit.evidence,
+        "wire_bytes": visit.wire_bytes,
+        "detail": visit.detail,
+        "run": visit.run,
+    }
+
+
+def lane_json(key: str, state: LaneState, now: datetime) -> dict[str, object]:
+    return {
+        "lane": key,
+        "condition": condition(state, now),
+        "failures": state.failures,
+        "closed_until": state.closed_until,
+        "held_until": state.held_until,
+        "next_start_at": state.next_start_at,
+        "blocked_by": state.blocked_by or None,
+        "crawl_delay": state.crawl_delay,
+    }
+
+
+def lane_words(state: LaneState, now: datetime) -> str:
+    """One phrase: the condition and until when."""
+    word = condition(state, now)
+    until = {"closed": state.closed_until, "held": state.held_until}.get(word)
+    parts = [word if until is None else f"{word} until {when(until, now)}"]
+    if state.blocked_by:
+        parts = [f"blocked: {state.blocked_by}"]
+    if state.failures:
+        parts.append(f"{state.failures} failures in a row")
+    if state.crawl_delay is not None:
+        parts.append(f"Crawl-delay {span(state.crawl_delay)}")
+    return ", ".join(parts)
+
+
+def total(reasons: Sequence[Reason]) -> float:
+    """The sum of the points, without the dust of binary fractions."""
+    return round(sum(reason.points for reason in reasons), 6)
+
+
+def _fact(name: str, *spans: str | tuple[str, str]) -> Line:
+    return line(("dim", f"  {name:<10}"), *spans)
+
+
+def _lister(watch: Watch) -> str:
+    listed = f", read as {watch.lister.value}" if watch.lister else ""
+    return f"{listed}, depth {watch.depth}" if watch.depth else listed
+
+
+def _outcome(watch: Watch) -> tuple[str | tuple[str, str], ...]:
+    if watch.last_outcome is None:
+        return ("never looked at",)
+    tries = f", attempt {watch.attempt}" if watch.attempt else ""
+    pending = ", a change waits for its second look" if watch.pending else ""
+    return (("head", watch.last_outcome.value), f"  {MEANING[watch.last_outcome].words}{tries}{pending}")
+
+
+def _mask_lines(mask: Mask) -> list[Line]:
+    """What is taken for noise on this target, learned from its looks."""
+    lines = []
+    for region in mask:
+        around = " … ".join(part for part in (region.before, region.after) if part)
+        where = f"{region.path} ({region.kind}, seen {region.seen} times)"
+        lines.append(_fact("masked", quoted(where), *(("  ", quoted(around, "dim", 80)) if around else ())))
+    return lines
+
+
+def _decision_lines(said: Explanation) -> list[Line]:
+    if not said.decisions:
+        return []
+    lines = [line(("head", f"decided at {moment(said.decided_at)}"))]
+    for decision in said.decisions:
+        output = "" if decision.output is None else f" -> {plain(_words(decision.output), 200)}"
+        lines.append(line("  ", ("head", plain(decision.action)), output))
+        for reason in decision.reasons:
+            points = f"{reason.points:+10.4g}" if reason.points else " " * 10
+            lines.append(line(f"  {points}  ", quoted(reason.code), "  ", quoted(reason.note, "dim", 160)))
+        if sum(1 for reason in decision.reasons if reason.points) > 1:
+            lines.append(line(f"  {total(decision.reasons):>10.4g}  ", ("head", "sum")))
+    return lines
+
+
+def _words(output: object) -> str:
+    if isinstance(output, dict):
+        return ", ".join(f"{key} {value}" for key, value in output.items())
+    return output if isinstance(output, str) else dump(output)
+
+
+def _visit_lines(visits: Sequence[Visit]) -> list[Line]:
+    lines = [line(("head", "looks, newest first"))] if visits else []
+    for visit in visits:
+        status = "" if visit.status is None else f" {visit.status}"
+        digest = f"  {visit.digest.hex()[:12]}" if visit.digest else ""
+        changed = (("mark", "  changed"),) if visit.changed else ()
+        lines.append(
+            line(
+                ("dim", f"  {moment(visit.at)}  "),
+                f"{visit.outcome.value}{status}  {visit.took.total_seconds():.3f} s{digest}",
+                *changed,
+                "  ",
+                quoted(visit.detail, "dim", 160),
+            )
+        )
+    return lines

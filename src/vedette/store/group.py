@@ -1,0 +1,239 @@
+"""A group of settlements as rows, in the order in which they are written."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from vedette.contracts.changing import Change
+from vedette.contracts.fetching import RobotsRules
+from vedette.contracts.watch import (
+    ChangeMove,
+    Decision,
+    Group,
+    LedgerNote,
+    Payload,
+    Placed,
+    Refused,
+    Settlement,
+    SourceState,
+)
+from vedette.contracts.words import EvidenceId, RunId
+from vedette.store import statements as sql
+from vedette.store.rows import WATCH_COLUMNS, dump_json, lane_row, opt_ms, to_ms, watch_row
+
+Row = tuple[Any, ...]
+_MOVING = [WATCH_COLUMNS.index(name) for name in sql.MOVING_WATCH_COLUMNS]
+_SEEN_EVIDENCE = WATCH_COLUMNS.index("seen_evidence")
+
+
+@dataclass(slots=True)
+class GroupRows:
+    """Rows by statement."""
+
+    visits: list[Row] = field(default_factory=list)
+    evidence: list[Row] = field(default_factory=list)
+    moved: list[Row] = field(default_factory=list)
+    found: list[Row] = field(default_factory=list)
+    signals: list[Row] = field(default_factory=list)
+    changes: list[Row] = field(default_factory=list)
+    moves: list[Row] = field(default_factory=list)
+    ledger: list[Row] = field(default_factory=list)
+    refusals: list[Row] = field(default_factory=list)
+    parked: list[Row] = field(default_factory=list)
+    unparked: list[Row] = field(default_factory=list)
+    ended: list[Row] = field(default_factory=list)
+    lanes: list[Row] = field(default_factory=list)
+    sources: list[Row] = field(default_factory=list)
+    robots: list[Row] = field(default_factory=list)
+    segments: list[Row] = field(default_factory=list)
+
+    def statements(self) -> Iterable[tuple[str, list[Row]]]:
+        """New watches before moved ones: a watch found and visited in one group must end as visited."""
+        yield sql.NEW_WATCH, self.found
+        yield sql.NEW_VISIT, self.visits
+        yield sql.NEW_EVIDENCE, self.evidence
+        yield sql.MOVE_WATCH, self.moved
+        yield sql.SIGNAL, self.signals
+        yield sql.NEW_CHANGE, self.changes
+        yield sql.MOVE_CHANGE, self.moves
+        yield sql.NEW_LEDGER, self.ledger
+        yield sql.REFUSE, self.refusals
+        yield sql.PARK, self.parked
+        yield sql.UNPARK, self.unparked
+        yield sql.END_LEASE, self.ended
+        yield sql.SAVE_LANE, self.lanes
+        yield sql.SAVE_SOURCE_STATE, self.sources
+        yield sql.SAVE_ROBOTS, self.robots
+        yield sql.SAVE_SEGMENT, self.segments
+
+
+def rows_of(group: Group) -> GroupRows:
+    rows = GroupRows()
+    for placed in group.placed:
+        _add_settlement(rows, placed)
+    rows.lanes = [lane_row(key, state) for key, state in group.lanes]
+    rows.sources = [_source_row(state) for state in group.sources]
+    rows.robots = [_robots_row(rules) for rules in group.robots]
+    rows.ledger += [_note_row(note, group.run) for note in group.notes]
+    rows.ended += [(job.watch.id,) for job in group.released]
+    rows.segments = [(s.name, s.retention, s.day, s.size, s.count, s.head, s.state) for s in group.segments]
+    return rows
+
+
+def change_seal(row: Row) -> bytes:
+    """sha256 over what never changes of a change row (not its state, not when it was decided)."""
+    fixed = (*row[:3], *row[4:9], *row[10:14])
+    return hashlib.sha256(dump_json([_hex(value) for value in fixed]).encode()).digest()
+
+
+def _add_settlement(rows: GroupRows, placed: Placed) -> None:
+    settled = placed.settlement
+    visit, watch = settled.visit, settled.watch
+    rows.visits.append(_visit_row(placed))
+    if placed.payload is not None:
+        rows.evidence.append(_evidence_row(settled, placed.payload))
+    row = list(watch_row(watch))
+    if watch.seen is not None and watch.seen.visit == visit.id:
+        row[_SEEN_EVIDENCE] = placed.evidence
+    rows.moved.append((*[row[i] for i in _MOVING], watch.id))
+    rows.found += [watch_row(found) for found in settled.found]
+    rows.signals += [
+        (to_ms(s.modified_at), to_ms(s.due_at), s.watch, to_ms(s.modified_at)) for s in settled.signals
+    ]
+    if settled.change is not None:
+        rows.changes.append(_change_row(settled.change, placed.evidence))
+    rows.moves += [_move_row(move) for move in settled.moves]
+    payload = dump_json([_decision(d) for d in settled.decisions])
+    rows.ledger.append((visit.id, to_ms(visit.at), watch.id, visit.id, visit.run, "visit", payload))
+    rows.refusals += [_refusal_row(refused) for refused in settled.refused]
+    if settled.parked is not None:
+        p = settled.parked
+        rows.parked.append((p.watch, p.url, p.outcome.value, p.detail, p.attempts, to_ms(p.at)))
+    elif settled.job.watch.attempt and not watch.attempt:
+        rows.unparked.append((watch.id,))
+    rows.ended.append((watch.id,))
+
+
+def _visit_row(placed: Placed) -> Row:
+    visit, written = placed.settlement.visit, placed.written
+    return (
+        visit.id,
+        visit.watch,
+        visit.run,
+        to_ms(visit.at),
+        int(visit.took.total_seconds() * 1000),
+        visit.outcome.value,
+        visit.url,
+        visit.status,
+        visit.changed,
+        visit.digest,
+        placed.evidence,
+        visit.text_chars,
+        visit.wire_bytes,
+        visit.detail,
+        written.segment,
+        written.seq,
+        placed.kind.value,
+        written.offset,
+        written.length,
+        written.record_digest,
+        written.chain,
+    )
+
+
+def _evidence_row(settled: Settlement, payload: Payload) -> Row:
+    return (
+        payload.evidence,
+        settled.watch.id,
+        settled.visit.digest,
+        settled.visit.url,
+        to_ms(settled.visit.at),
+        settled.content_class.value,
+        settled.content_type,
+        settled.body_bytes,
+        payload.segment,
+        payload.offset,
+        payload.length,
+    )
+
+
+def _change_row(change: Change, evidence: EvidenceId | None) -> Row:
+    compared = change.comparison
+    row: Row = (
+        change.id,
+        change.watch,
+        change.kind.value,
+        change.state.value,
+        change.before_visit,
+        change.after_visit,
+        change.before_evidence,
+        evidence,
+        to_ms(change.observed_at),
+        None if change.state == "observed" else to_ms(change.observed_at),
+        compared.layer.value,
+        compared.similarity,
+        compared.summary,
+        dump_json([[op.op, op.before, op.after, op.words] for op in compared.diff]),
+        dump_json([[r.code, r.points, r.note] for r in compared.reasons]),
+    )
+    return (*row, change_seal(row))
+
+
+def _move_row(move: ChangeMove) -> Row:
+    return (
+        move.state.value,
+        to_ms(move.at),
+        dump_json([[r.code, r.points, r.note] for r in move.reasons]),
+        move.id,
+    )
+
+
+def _refusal_row(refused: Refused) -> Row:
+    at = to_ms(refused.at)
+    return (refused.id, refused.url, refused.source, refused.reason.code, refused.reason.note, at, at, 1)
+
+
+def _source_row(state: SourceState) -> Row:
+    return (
+        state.failures,
+        state.last_error,
+        opt_ms(state.last_success_at),
+        opt_ms(state.closed_until),
+        state.tally,
+        state.source,
+    )
+
+
+def _robots_row(rules: RobotsRules) -> Row:
+    return (
+        rules.origin,
+        to_ms(rules.fetched_at),
+        to_ms(rules.expires_at),
+        rules.status,
+        rules.outcome.value,
+        rules.text,
+        rules.verdict,
+        rules.crawl_delay,
+        dump_json(rules.sitemaps),
+    )
+
+
+def _note_row(note: LedgerNote, run: RunId) -> Row:
+    payload = dump_json([_decision(note.decision)])
+    return (note.id, to_ms(note.at), note.watch, None, run, note.kind, payload)
+
+
+def _decision(decision: Decision) -> dict[str, object]:
+    return {
+        "action": decision.action,
+        "reasons": [[r.code, r.points, r.note] for r in decision.reasons],
+        "inputs": decision.inputs,
+        "output": decision.output,
+    }
+
+
+def _hex(value: object) -> object:
+    return value.hex() if isinstance(value, bytes) else value

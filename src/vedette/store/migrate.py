@@ -1,0 +1,65 @@
+"""Brings a store to this version's schema.  Costs nothing when it is there already."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from vedette.contracts.errors import StoreError
+
+HEAD = "0001"  # newest revision under migrations/versions
+DATABASE = "vedette.db"
+ARCHIVE = "archive"
+
+
+def prepare(data: Path, *, create: bool = True) -> Path:
+    """The database of this data folder, migrated.  Makes the folder when `create` says so."""
+    path = data / DATABASE
+    if not path.exists() and not create:
+        raise StoreError(f"no store in {data}; run `vedette init`, or name another folder with --data")
+    try:
+        (data / ARCHIVE).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"cannot use {data} for data: {error.strerror}; name another folder with --data"
+        ) from None
+    if version(path) != HEAD:
+        _upgrade(path)
+    return path
+
+
+def version(path: Path) -> str | None:
+    """The revision of a store, None for a new one."""
+    if not path.exists() or path.stat().st_size == 0:
+        return None
+    try:
+        db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        try:
+            row = db.execute("SELECT version_num FROM alembic_version").fetchone()
+        finally:
+            db.close()
+    except sqlite3.DatabaseError as error:
+        if "no such table" in str(error):
+            return None
+        raise StoreError(f"{path} is not a usable store: {error}; restore it from a backup") from None
+    return row[0] if row else None
+
+
+def _upgrade(path: Path) -> None:
+    from alembic import command
+    from alembic.config import Config as AlembicConfig
+    from alembic.util import CommandError
+    from sqlalchemy import create_engine
+
+    engine = create_engine(f"sqlite:///{path}")
+    settings = AlembicConfig()
+    settings.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    try:
+        with engine.begin() as connection:
+            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+            settings.attributes["connection"] = connection
+            command.upgrade(settings, "head")
+    except CommandError as error:
+        raise StoreError(f"{path} was made by another version of vedette: {error}") from None
+    finally:
+        engine.dispose()

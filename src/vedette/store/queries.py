@@ -1,0 +1,277 @@
+"""The cold side of the store: questions that people ask, in SQLAlchemy Core, answered with frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Select, and_, create_engine, func, or_, select
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
+
+from vedette.contracts.errors import StoreError
+from vedette.contracts.evidence import ChainRow, Segment, VisitFacts, Written
+from vedette.contracts.fetching import RobotsRules
+from vedette.contracts.lane import LaneState
+from vedette.contracts.watch import Parked, Visit, Watch
+from vedette.contracts.words import (
+    ChangeId,
+    EvidenceId,
+    LaneKey,
+    Outcome,
+    VisitId,
+    WatchId,
+)
+from vedette.store import schema as t
+from vedette.store import views
+from vedette.store.operator import SOURCE_COLUMNS, read_source, read_source_state
+from vedette.store.rows import WATCH_COLUMNS, from_ms, lane_id, read_lane, read_watch, to_ms
+from vedette.store.sqlite import connect
+from vedette.store.statements import LANE_COLUMNS, ROBOTS_COLUMNS, SEGMENT_COLUMNS
+
+_T = TypeVar("_T")
+_WATCH = select(*(t.watches.c[name] for name in WATCH_COLUMNS))
+_SOURCE = select(*(t.sources.c[name] for name in SOURCE_COLUMNS))
+_CHANGE = select(
+    t.changes,
+    func.coalesce(t.watches.c.url, "").label("watch_url"),
+    func.coalesce(t.watches.c.title, "").label("watch_title"),
+    func.coalesce(t.watches.c.risk, 1).label("watch_risk"),
+    func.coalesce(t.watches.c.source_id, "").label("watch_source"),
+).outerjoin_from(t.changes, t.watches, t.watches.c.id == t.changes.c.watch_id)
+
+
+class Queries:
+    """Sees what is committed.  Close it, or use it in a `with`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._engine = create_engine(
+            "sqlite://", creator=lambda: connect(path, read_only=True), poolclass=NullPool
+        )
+        self._db = self._opened()
+
+    def __enter__(self) -> Queries:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._db.close()
+        self._engine.dispose()
+
+    def watch(self, watch: WatchId) -> Watch | None:
+        return self._one(_WATCH.where(t.watches.c.id == watch), read_watch)
+
+    def watches(self, which: views.WatchFilter, *, most: int = 0) -> Iterator[Watch]:
+        order = (t.watches.c.due_at, t.watches.c.id) if which.by_due else (t.watches.c.url,)
+        query = _limited(_WATCH.where(*_watch_terms(which)).order_by(*order), most)
+        return map(read_watch, self._rows(query))
+
+    def count_watches(self, which: views.WatchFilter) -> int:
+        query = select(func.count()).select_from(t.watches).where(*_watch_terms(which))
+        return int(self._scalar(query) or 0)
+
+    def sources(self) -> list[views.SourceView]:
+        """All of them, highest tier first, with how many watches each has."""
+        counts = dict(self._rows(select(t.watches.c.source_id, func.count()).group_by(t.watches.c.source_id)))
+        query = _SOURCE.order_by(t.sources.c.tier.desc(), t.sources.c.id)
+        return [_source_view(row, counts.get(row[0], 0)) for row in self._rows(query)]
+
+    def source(self, source: str) -> views.SourceView | None:
+        count = select(func.count()).select_from(t.watches).where(t.watches.c.source_id == source)
+        row = self._first(_SOURCE.where(t.sources.c.id == source))
+        return None if row is None else _source_view(row, int(self._scalar(count) or 0))
+
+    def visits(self, watch: WatchId, *, most: int) -> list[Visit]:
+        """Newest first."""
+        visits = t.visits
+        query = select(visits).where(visits.c.watch_id == watch).order_by(visits.c.at.desc())
+        return [views.read_visit(row._mapping) for row in self._rows(_limited(query, most))]
+
+    def ledger(self, watch: WatchId, *, most: int) -> list[views.LedgerView]:
+        """Newest first."""
+        ledger = t.ledger
+        query = (
+            select(ledger).where(ledger.c.watch_id == watch).order_by(ledger.c.at.desc(), ledger.c.id.desc())
+        )
+        return [views.read_ledger(row._mapping) for row in self._rows(_limited(query, most))]
+
+    def changes(self, which: views.ChangeFilter, *, most: int = 0) -> Iterator[views.ChangeView]:
+        """Newest first."""
+        query = _CHANGE.where(*_change_terms(which)).order_by(t.changes.c.observed_at.desc(), t.changes.c.id)
+        return (views.read_change(row._mapping) for row in self._rows(_limited(query, most)))
+
+    def change(self, change: ChangeId) -> views.ChangeView | None:
+        row = self._first(_CHANGE.where(t.changes.c.id == change))
+        return None if row is None else views.read_change(row._mapping)
+
+    def lanes(self) -> list[views.LaneView]:
+        query = select(*(t.lanes.c[name] for name in LANE_COLUMNS)).order_by(t.lanes.c.key)
+        return [views.LaneView(key=key, state=state) for key, state in map(read_lane, self._rows(query))]
+
+    def lane(self, key: LaneKey) -> LaneState | None:
+        query = select(*(t.lanes.c[name] for name in LANE_COLUMNS)).where(t.lanes.c.id == lane_id(key))
+        found = self._one(query, read_lane)
+        return None if found is None else found[1]
+
+    def lease(self, watch: WatchId) -> views.LeaseView | None:
+        row = self._first(select(t.leases).where(t.leases.c.watch_id == watch))
+        if row is None:
+            return None
+        return views.LeaseView(
+            worker=row.worker, taken_at=from_ms(row.taken_at), until_at=from_ms(row.until_at)
+        )
+
+    def refusal(self, watch: WatchId) -> views.RefusalView | None:
+        row = self._first(select(t.refusals).where(t.refusals.c.id == watch))
+        return None if row is None else views.read_refusal(row._mapping)
+
+    def parked(self, watch: WatchId | None = None, *, most: int = 0) -> list[Parked]:
+        """Newest first."""
+        terms = () if watch is None else (t.parked.c.watch_id == watch,)
+        query = select(t.parked).where(*terms).order_by(t.parked.c.at.desc())
+        return [views.read_parked(row._mapping) for row in self._rows(_limited(query, most))]
+
+    def robots(self, origin: str) -> RobotsRules | None:
+        query = select(*(t.robots.c[name] for name in ROBOTS_COLUMNS)).where(t.robots.c.origin == origin)
+        row = self._first(query)
+        return None if row is None else views.read_robots(row._mapping)
+
+    def evidence(self, watch: WatchId, *, most: int = 0) -> list[views.EvidenceView]:
+        """Newest first."""
+        query = select(t.evidence).where(t.evidence.c.watch_id == watch).order_by(t.evidence.c.at.desc())
+        return [views.read_evidence(row._mapping) for row in self._rows(_limited(query, most))]
+
+    def evidence_by_id(self, evidence: EvidenceId) -> views.EvidenceView | None:
+        row = self._first(select(t.evidence).where(t.evidence.c.id == evidence))
+        return None if row is None else views.read_evidence(row._mapping)
+
+    def evidence_by_digest(self, digest: bytes) -> list[views.EvidenceView]:
+        query = select(t.evidence).where(t.evidence.c.digest == digest).order_by(t.evidence.c.at)
+        return [views.read_evidence(row._mapping) for row in self._rows(query)]
+
+    def segments(self) -> list[Segment]:
+        query = select(*(t.segments.c[name] for name in SEGMENT_COLUMNS)).order_by(t.segments.c.name)
+        return [Segment(**row._mapping) for row in self._rows(query)]
+
+    def chain(self, segment: str) -> Iterator[ChainRow]:
+        """The visits of one segment in the order in which they were chained."""
+        query = select(t.visits).where(t.visits.c.segment == segment).order_by(t.visits.c.seq)
+        return (_chain_row(row) for row in self._rows(query))
+
+    def runs(self, *, most: int) -> list[views.RunView]:
+        query = _limited(select(t.runs).order_by(t.runs.c.started_at.desc()), most)
+        return [views.read_run(row._mapping) for row in self._rows(query)]
+
+    def counts(self) -> dict[str, int]:
+        """Rows by table."""
+        return {
+            table.name: int(self._scalar(select(func.count()).select_from(table)) or 0)
+            for table in t.metadata.sorted_tables
+        }
+
+    def _opened(self) -> Connection:
+        try:
+            return self._engine.connect()
+        except DBAPIError as error:
+            raise self._broken(error) from None
+
+    def _rows(self, query: Select[Any]) -> Iterator[Any]:
+        try:
+            yield from self._db.execute(query)
+        except DBAPIError as error:
+            raise self._broken(error) from None
+
+    def _first(self, query: Select[Any]) -> Any:
+        return next(self._rows(query.limit(1)), None)
+
+    def _one(self, query: Select[Any], read: Callable[[Any], _T]) -> _T | None:
+        row = self._first(query)
+        return None if row is None else read(row)
+
+    def _scalar(self, query: Select[Any]) -> Any:
+        row = self._first(query)
+        return None if row is None else row[0]
+
+    def _broken(self, error: DBAPIError) -> StoreError:
+        return StoreError(f"cannot read {self._path}: {error.orig}; `vedette doctor` says more")
+
+
+def _watch_terms(which: views.WatchFilter) -> list[Any]:
+    c = t.watches.c
+    terms: list[Any] = []
+    if which.source is not None:
+        terms.append(c.source_id == which.source)
+    if which.host is not None:
+        terms.append(c.lane_id == lane_id(LaneKey(f"host:{which.host}")))
+    if which.risk is not None:
+        terms.append(c.risk == int(which.risk))
+    if which.outcome is not None:
+        terms.append(c.last_outcome == which.outcome.value)
+    if which.text:
+        parts = (column.icontains(which.text, autoescape=True) for column in (c.url, c.title))
+        terms.append(or_(*parts))
+    if which.due_before is not None:
+        terms.append(and_(c.due_at.is_not(None), c.due_at <= to_ms(which.due_before)))
+    if which.only_listings:
+        terms.append(c.lister.is_not(None))
+    return terms
+
+
+def _change_terms(which: views.ChangeFilter) -> list[Any]:
+    c = t.changes.c
+    terms: list[Any] = []
+    if which.since is not None:
+        terms.append(c.observed_at >= to_ms(which.since))
+    if which.until is not None:
+        terms.append(c.observed_at < to_ms(which.until))
+    if which.risk is not None:
+        terms.append(t.watches.c.risk >= int(which.risk))
+    if which.states:
+        terms.append(c.state.in_([state.value for state in which.states]))
+    if which.watch is not None:
+        terms.append(c.watch_id == which.watch)
+    if which.source is not None:
+        terms.append(t.watches.c.source_id == which.source)
+    return terms
+
+
+def _limited(query: Select[Any], most: int) -> Select[Any]:
+    return query.limit(most) if most else query
+
+
+def _source_view(row: Sequence[Any], watches: int) -> views.SourceView:
+    return views.SourceView(
+        source=read_source(row),
+        state=read_source_state(row),
+        created_at=from_ms(row[SOURCE_COLUMNS.index("created_at")]),
+        watches=watches,
+    )
+
+
+def _chain_row(row: Any) -> ChainRow:
+    facts = VisitFacts(
+        visit=VisitId(row.id),
+        watch=WatchId(row.watch_id),
+        url=row.url,
+        at=from_ms(row.at),
+        outcome=Outcome(row.outcome),
+        status=row.status,
+        digest=row.digest,
+    )
+    written = Written(
+        visit=VisitId(row.id),
+        segment=row.segment,
+        seq=row.seq,
+        offset=row.offset,
+        length=row.length,
+        record_digest=row.record_digest,
+        chain=row.chain,
+    )
+    return ChainRow(facts=facts, written=written)

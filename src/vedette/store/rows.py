@@ -1,0 +1,318 @@
+"""Rows to values and back.  The only place that knows how a value lies in its columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import xxhash
+
+from vedette.contracts.changing import (
+    Change,
+    ChangeKind,
+    ChangeState,
+    Comparison,
+    DiffOp,
+    Layer,
+    Mask,
+    MaskRegion,
+)
+from vedette.contracts.lane import LaneState
+from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors, Source
+from vedette.contracts.watch import Seen, SourceState, Watch
+from vedette.contracts.words import (
+    ChangeId,
+    ContentClass,
+    EvidenceId,
+    LaneKey,
+    NodeRole,
+    NodeType,
+    Outcome,
+    Reason,
+    Risk,
+    SourceId,
+    VisitId,
+    WatchId,
+)
+from vedette.core.urls import lane_of
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MS = timedelta(milliseconds=1)
+_PLAIN_OPTIONS = ListerOptions()
+
+WATCH_COLUMNS = (
+    "id url lane_id source_id lister depth parent_id title node_type node_role risk velocity scan_count "
+    "last_changed_at due_at interval_s created_at published_at modified_at last_visit_at last_outcome "
+    "attempt etag last_modified seen_visit seen_evidence seen_at seen_digest text_key masked_key simhash text_chars "
+    "content_class mask pending_change merged_into is_gone"
+).split()
+
+
+def to_ms(at: datetime) -> int:
+    return (at - _EPOCH) // _MS
+
+
+def from_ms(ms: int) -> datetime:
+    return _EPOCH + timedelta(milliseconds=ms)
+
+
+def opt_ms(at: datetime | None) -> int | None:
+    return None if at is None else (at - _EPOCH) // _MS
+
+
+def opt_at(ms: int | None) -> datetime | None:
+    return None if ms is None else _EPOCH + timedelta(milliseconds=ms)
+
+
+def lane_id(key: LaneKey) -> int:
+    """63 bits of xxh3 over the lane's key."""
+    return xxhash.xxh3_64_intdigest(key.encode()) >> 1
+
+
+def watch_row(watch: Watch) -> tuple[Any, ...]:
+    """In the order of WATCH_COLUMNS."""
+    seen = watch.seen
+    seen_columns: tuple[Any, ...] = (
+        (None,) * 9
+        if seen is None
+        else (
+            seen.visit,
+            seen.evidence,
+            to_ms(seen.at),
+            seen.digest,
+            seen.text_key,
+            seen.masked_key,
+            seen.simhash,
+            seen.text_chars,
+            seen.content_class.value,
+        )
+    )
+    return (
+        watch.id,
+        watch.url,
+        lane_id(watch.lane),
+        watch.source,
+        watch.lister.value if watch.lister else None,
+        watch.depth,
+        watch.parent,
+        watch.title,
+        watch.node_type.value,
+        watch.node_role.value if watch.node_role else None,
+        int(watch.risk),
+        watch.velocity,
+        watch.scan_count,
+        opt_ms(watch.last_changed_at),
+        opt_ms(watch.due_at),
+        int(watch.interval.total_seconds()),
+        to_ms(watch.created_at),
+        opt_ms(watch.published_at),
+        opt_ms(watch.modified_at),
+        opt_ms(watch.last_visit_at),
+        watch.last_outcome.value if watch.last_outcome else None,
+        watch.attempt,
+        watch.etag,
+        watch.last_modified,
+        *seen_columns,
+        _dump_mask(watch.mask),
+        watch.pending,
+        watch.merged_into,
+        watch.is_gone,
+    )
+
+
+def read_watch(row: Sequence[Any]) -> Watch:
+    """From the order of WATCH_COLUMNS."""
+    url = row[1]
+    return Watch(
+        id=WatchId(row[0]),
+        url=url,
+        lane=lane_of(url),
+        source=SourceId(row[3]),
+        lister=ListerKind(row[4]) if row[4] else None,
+        depth=row[5],
+        parent=row[6],
+        title=row[7],
+        node_type=NodeType(row[8]),
+        node_role=NodeRole(row[9]) if row[9] else None,
+        risk=Risk(row[10]),
+        velocity=row[11],
+        scan_count=row[12],
+        last_changed_at=opt_at(row[13]),
+        due_at=opt_at(row[14]),
+        interval=timedelta(seconds=row[15]),
+        created_at=from_ms(row[16]),
+        published_at=opt_at(row[17]),
+        modified_at=opt_at(row[18]),
+        last_visit_at=opt_at(row[19]),
+        last_outcome=Outcome(row[20]) if row[20] else None,
+        attempt=row[21],
+        etag=row[22],
+        last_modified=row[23],
+        seen=None if row[24] is None else _read_seen(row[24:33]),
+        mask=_read_mask(row[33]),
+        pending=None if row[34] is None else ChangeId(row[34]),
+        merged_into=None if row[35] is None else WatchId(row[35]),
+        is_gone=bool(row[36]),
+    )
+
+
+def lane_row(key: LaneKey, state: LaneState) -> tuple[Any, ...]:
+    return (
+        lane_id(key),
+        key,
+        opt_ms(state.next_start_at),
+        opt_ms(state.bucket_at),
+        state.failures,
+        state.recent,
+        state.recent_count,
+        opt_ms(state.closed_until),
+        opt_ms(state.held_until),
+        state.blocked_by,
+        None if state.crawl_delay is None else state.crawl_delay // _MS,
+    )
+
+
+def read_lane(row: Sequence[Any]) -> tuple[LaneKey, LaneState]:
+    state = LaneState(
+        next_start_at=opt_at(row[2]),
+        bucket_at=opt_at(row[3]),
+        failures=row[4],
+        recent=row[5],
+        recent_count=row[6],
+        closed_until=opt_at(row[7]),
+        held_until=opt_at(row[8]),
+        blocked_by=row[9],
+        crawl_delay=None if row[10] is None else row[10] * _MS,
+    )
+    return LaneKey(row[1]), state
+
+
+def source_row(source: Source, *, now: datetime) -> tuple[Any, ...]:
+    """In the order of statements.SOURCE_COLUMNS; the state columns as a new source has them."""
+    frequency = source.scrape_frequency
+    return (
+        source.id,
+        source.name,
+        source.url,
+        source.lister.value,
+        dump_json({k: v for k, v in asdict(source.options).items() if v != getattr(_PLAIN_OPTIONS, k)}),
+        None if source.risk is None else int(source.risk),
+        int(source.tier),
+        source.is_active,
+        None if frequency is None else int(frequency.total_seconds()),
+        source.retention,
+        dump_json(dict(source.fetch)),
+        source.origin,
+        to_ms(now),
+        0,
+        None,
+        None,
+        None,
+        "{}",
+    )
+
+
+def read_source(row: Sequence[Any]) -> tuple[Source, SourceState]:
+    """From the order of statements.SOURCE_COLUMNS."""
+    source = Source(
+        id=SourceId(row[0]),
+        name=row[1],
+        url=row[2],
+        lister=ListerKind(row[3]),
+        options=_read_options(json.loads(row[4])),
+        risk=None if row[5] is None else Risk(row[5]),
+        tier=Risk(row[6]),
+        is_active=bool(row[7]),
+        scrape_frequency=None if row[8] is None else timedelta(seconds=row[8]),
+        retention=row[9],
+        fetch=tuple((name, _hashable(value)) for name, value in json.loads(row[10]).items()),
+        origin=row[11],
+    )
+    state = SourceState(
+        source=source.id,
+        failures=row[13],
+        last_error=row[14] or "",
+        last_success_at=opt_at(row[15]),
+        closed_until=opt_at(row[16]),
+        tally=row[17],
+    )
+    return source, state
+
+
+def read_change(row: Sequence[Any]) -> Change:
+    """From the order of statements.CHANGE_COLUMNS."""
+    comparison = Comparison(
+        has_changed=True,
+        layer=Layer(row[10]),
+        similarity=row[11],
+        summary=row[12],
+        diff=tuple(
+            DiffOp(op, tuple(before), tuple(after), tuple((a, b) for a, b in words))
+            for op, before, after, words in json.loads(row[13])
+        ),
+        reasons=tuple(Reason(*fields) for fields in json.loads(row[14])),
+    )
+    return Change(
+        id=ChangeId(row[0]),
+        watch=WatchId(row[1]),
+        kind=ChangeKind(row[2]),
+        state=ChangeState(row[3]),
+        before_visit=VisitId(row[4]),
+        after_visit=VisitId(row[5]),
+        before_evidence=None if row[6] is None else EvidenceId(row[6]),
+        after_evidence=None if row[7] is None else EvidenceId(row[7]),
+        observed_at=from_ms(row[8]),
+        comparison=comparison,
+    )
+
+
+def dump_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, Mapping):
+        return dict(value)
+    return asdict(value)  # type: ignore[call-overload]
+
+
+def _read_options(raw: dict[str, Any]) -> ListerOptions:
+    for name in ("start_date", "end_date"):
+        if raw.get(name):
+            raw[name] = datetime.fromisoformat(raw[name])
+    if raw.get("selectors"):
+        raw["selectors"] = ListSelectors(**raw["selectors"])
+    return ListerOptions(**{name: _hashable(value) for name, value in raw.items()})
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(_hashable(item) for item in value) if isinstance(value, list) else value
+
+
+def _read_seen(row: Sequence[Any]) -> Seen:
+    return Seen(
+        visit=VisitId(row[0]),
+        evidence=EvidenceId(row[1]),
+        at=from_ms(row[2]),
+        digest=row[3],
+        text_key=row[4],
+        masked_key=row[5],
+        simhash=row[6],
+        text_chars=row[7],
+        content_class=ContentClass(row[8]),
+    )
+
+
+def _dump_mask(mask: Mask | None) -> str | None:
+    return None if mask is None else dump_json([[r.path, r.before, r.after, r.kind, r.seen] for r in mask])
+
+
+def _read_mask(text: str | None) -> Mask | None:
+    return None if text is None else tuple(MaskRegion(*fields) for fields in json.loads(text))

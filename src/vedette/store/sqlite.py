@@ -1,0 +1,332 @@
+"""SQLite: one writing connection for one thread, one reading connection for another.
+
+WAL with synchronous=FULL: what `settle` committed survives a power cut.  Checkpoints run off the commit path.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from vedette.contracts.changing import Change
+from vedette.contracts.errors import RefusedError, StoreError
+from vedette.contracts.evidence import Located, Segment
+from vedette.contracts.fetching import RobotsRules
+from vedette.contracts.lane import LaneState
+from vedette.contracts.source import Source
+from vedette.contracts.watch import Ask, Group, Payload, SourceState, Watch
+from vedette.contracts.words import ChangeId, EvidenceId, LaneKey, Outcome, Risk, RunId, SourceId, WatchId
+from vedette.core.urls import lane_of
+from vedette.store import statements as sql
+from vedette.store.group import GroupRows, rows_of
+from vedette.store.rows import (
+    from_ms,
+    lane_id,
+    opt_at,
+    read_change,
+    read_lane,
+    read_source,
+    read_watch,
+    to_ms,
+)
+
+_T = TypeVar("_T")
+BUSY_MS = 15_000
+CACHE_KIB = 64 * 1024
+Heads = list[tuple[WatchId, Risk, datetime, int]]  # id, risk, due_at, interval in seconds
+
+
+def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+    """A connection with our pragmas.  Autocommit: transactions are ours to begin and end."""
+    if not path.exists():
+        raise StoreError(f"no store at {path}; run `vedette init` in this folder, or name one with --data")
+    mode = "ro" if read_only else "rw"
+    db = sqlite3.connect(
+        f"file:{path}?mode={mode}",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+    )
+    db.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+    db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    if not read_only:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = FULL")
+        db.execute("PRAGMA wal_autocheckpoint = 0")
+    return db
+
+
+class StoreLock:
+    """One engine per store.  The lock dies with the process, however it ends."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: IO[str] | None = None
+
+    def take(self, note: str) -> None:
+        file = self._path.open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            holder = file.read().strip() or "another process"
+            file.close()
+            raise RefusedError(
+                f"the store {self._path.parent} is in use by {holder}; stop it first, or use another --data"
+            ) from None
+        file.truncate(0)
+        file.write(note)
+        file.flush()
+        self._file = file
+
+    def release(self) -> None:
+        if self._file is not None:
+            self._file.truncate(0)
+            self._file.close()
+            self._file = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pick:
+    """Which watches a run takes.  All, unless it says otherwise."""
+
+    tier: Risk | None = None
+    fetch_only: bool = False  # pages, no listings
+    discover_only: bool = False  # listings only
+
+    def clause(self) -> str:
+        parts = []
+        if self.tier is not None:
+            parts.append(f"w.source_id IN (SELECT id FROM sources WHERE tier = {int(self.tier)})")
+        if self.fetch_only:
+            parts.append("(w.lister IS NULL OR w.lister IN ('page', 'crawl'))")
+        if self.discover_only:
+            parts.append("w.lister IS NOT NULL AND w.lister <> 'page'")
+        return " AND ".join(parts)
+
+
+class Writer:
+    """The write side.  Owned by one thread; every method leaves the store whole."""
+
+    def __init__(self, path: Path, *, worker: str, pick: Pick | None = None) -> None:
+        self._db = connect(path)
+        self._path = path
+        self._worker = worker
+        self._heads = sql.lane_heads((pick or Pick()).clause())
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """For one-time work before the run starts."""
+        return self._db
+
+    def claim(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> Mapping[LaneKey, Heads]:
+        """The heads of every risk class of the asked lanes; the caller picks, then calls `take`."""
+        at, by = to_ms(now), to_ms(due_by)
+        found: dict[LaneKey, Heads] = {}
+        for ask in asks:
+            rows = self._db.execute(self._heads, (lane_id(ask.lane), by, ask.most, at)).fetchall()
+            found[ask.lane] = [(WatchId(i), Risk(r), from_ms(d), s) for i, r, d, s in rows]
+        return found
+
+    def take(self, ids: Sequence[WatchId], *, now: datetime, until: datetime) -> list[Watch]:
+        """Lease these and give them whole."""
+        self._begin()
+        taken, end = to_ms(now), to_ms(until)
+        self._db.executemany(sql.TAKE_LEASE, [(i, self._worker, taken, end) for i in ids])
+        watches: list[Watch] = []
+        for chunk in _chunks(ids, 500):
+            query = sql.WATCHES_BY_ID.format(marks=_marks(chunk))
+            watches += map(read_watch, self._db.execute(query, chunk))
+        return watches
+
+    def next_due(self, lane: LaneKey, risk: Risk, *, after: datetime) -> datetime | None:
+        """When the lane's next watch of this class becomes due after that moment."""
+        row = self._db.execute(sql.LANE_NEXT_DUE, (lane_id(lane), int(risk), to_ms(after))).fetchone()
+        return opt_at(row[0])
+
+    def payloads(self, digests: Sequence[bytes]) -> dict[bytes, list[Payload]]:
+        """Where the archive already has these payloads."""
+        found: dict[bytes, list[Payload]] = {}
+        for chunk in _chunks(digests, 500):
+            for row in self._db.execute(sql.PAYLOADS.format(marks=_marks(chunk)), chunk):
+                digest, evidence, watch, url, at, segment, offset, length = row
+                payload = Payload(
+                    evidence=EvidenceId(evidence),
+                    watch=WatchId(watch),
+                    url=url,
+                    at=from_ms(at),
+                    segment=segment,
+                    offset=offset,
+                    length=length,
+                )
+                found.setdefault(digest, []).append(payload)
+        return found
+
+    def settle(self, group: Group) -> None:
+        """All of the group, or nothing of it."""
+        rows = rows_of(group)
+        self._begin()
+        try:
+            self._write(rows)
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._rollback()
+            raise StoreError(_what_to_do(error, self._path)) from error
+
+    def commit(self) -> None:
+        """End a transaction that only took leases."""
+        if self._db.in_transaction:
+            self._db.execute("COMMIT")
+
+    def heartbeat(self, *, until: datetime) -> None:
+        self._begin()
+        self._db.execute(sql.EXTEND_LEASES, (to_ms(until), self._worker))
+
+    def return_leases(self) -> int:
+        """Leases of processes that are gone: the store lock proves that there is no other."""
+        return self._db.execute("DELETE FROM leases").rowcount
+
+    def end_open_runs(self) -> int:
+        """Runs that never said how they ended were killed."""
+        return self._db.execute(
+            "UPDATE runs SET ended_by = 'killed', ended_at = started_at WHERE ended_by IS NULL"
+        ).rowcount
+
+    def start_run(self, run: RunId, *, now: datetime, policy: str, digest: str) -> None:
+        self._db.execute(sql.NEW_RUN, (run, to_ms(now), policy, digest))
+
+    def segments(self) -> list[Segment]:
+        names = ", ".join(sql.SEGMENT_COLUMNS)
+        rows = self._db.execute(f"SELECT {names} FROM segments ORDER BY name")
+        return [
+            Segment(name=n, retention=r, day=d, size=s, count=c, head=h, state=st)
+            for n, r, d, s, c, h, st in rows
+        ]
+
+    def checkpoint(self) -> None:
+        """Move the WAL into the database when nobody waits for a commit."""
+        self.commit()
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        self.commit()
+        self._db.close()
+
+    def _begin(self) -> None:
+        if not self._db.in_transaction:
+            self._db.execute("BEGIN IMMEDIATE")
+
+    def _rollback(self) -> None:
+        if self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+
+    def _write(self, rows: GroupRows) -> None:
+        many = self._db.executemany
+        for statement, values in rows.statements():
+            if values:
+                many(statement, values)
+
+
+class Reader:
+    """Point reads for the engine's own thread.  Sees what is committed."""
+
+    def __init__(self, path: Path) -> None:
+        self._db = connect(path, read_only=True)
+
+    def known(self, ids: Sequence[WatchId]) -> set[WatchId]:
+        """Which of these are watches already."""
+        found: set[WatchId] = set()
+        for chunk in _chunks(ids, 500):
+            found.update(
+                WatchId(i) for (i,) in self._db.execute(sql.KNOWN_IDS.format(marks=_marks(chunk)), chunk)
+            )
+        return found
+
+    def watch(self, watch: WatchId) -> Watch | None:
+        row = self._db.execute(sql.WATCHES_BY_ID.format(marks="?"), (watch,)).fetchone()
+        return read_watch(row) if row else None
+
+    def robots(self, origin: str) -> RobotsRules | None:
+        names = ", ".join(sql.ROBOTS_COLUMNS)
+        row = self._db.execute(f"SELECT {names} FROM robots WHERE origin = ?", (origin,)).fetchone()
+        return None if row is None else _read_robots(row)
+
+    def lane(self, key: LaneKey) -> LaneState | None:
+        names = ", ".join(sql.LANE_COLUMNS)
+        row = self._db.execute(f"SELECT {names} FROM lanes WHERE id = ?", (lane_id(key),)).fetchone()
+        return None if row is None else read_lane(row)[1]
+
+    def located(self, evidence: EvidenceId) -> tuple[Located, str, str] | None:
+        """Where a payload is, its content type and its URL."""
+        row = self._db.execute(
+            'SELECT segment, "offset", length, content_type, url FROM evidence WHERE id = ?', (evidence,)
+        ).fetchone()
+        if row is None:
+            return None
+        return Located(segment=row[0], offset=row[1], length=row[2]), row[3], row[4]
+
+    def change(self, change: ChangeId) -> Change | None:
+        names = ", ".join(sql.CHANGE_COLUMNS)
+        row = self._db.execute(f"SELECT {names} FROM changes WHERE id = ?", (change,)).fetchone()
+        return None if row is None else read_change(row)
+
+    def lanes_due(self) -> Iterable[tuple[LaneKey, Risk, datetime]]:
+        """Every lane and class with scheduled work, and when its first is due."""
+        for url, *dues in self._db.execute(sql.LANES_DUE):
+            for risk, due in zip(Risk, dues, strict=True):
+                if due is not None:
+                    yield lane_of(url), risk, from_ms(due)
+
+    def source(self, source: SourceId) -> tuple[Source, SourceState] | None:
+        names = ", ".join(sql.SOURCE_COLUMNS)
+        row = self._db.execute(f"SELECT {names} FROM sources WHERE id = ?", (source,)).fetchone()
+        return None if row is None else read_source(row)
+
+    def last_order(self) -> int:
+        return int(self._db.execute("SELECT COALESCE(MAX(id), 0) FROM orders").fetchone()[0])
+
+    def orders(self, after: int) -> list[tuple[int, str, str]]:
+        """Words of the operator since then: id, action, subject."""
+        return self._db.execute(
+            "SELECT id, action, subject FROM orders WHERE id > ? ORDER BY id", (after,)
+        ).fetchall()
+
+    def close(self) -> None:
+        self._db.close()
+
+
+def _read_robots(row: Sequence[Any]) -> RobotsRules:
+    return RobotsRules(
+        origin=row[0],
+        fetched_at=from_ms(row[1]),
+        expires_at=from_ms(row[2]),
+        status=row[3],
+        outcome=Outcome(row[4]),
+        text=row[5],
+        verdict=row[6],
+        crawl_delay=row[7],
+        sitemaps=tuple(json.loads(row[8])),
+    )
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ",".join("?" * len(values))
+
+
+def _chunks(values: Sequence[_T], size: int) -> Iterable[Sequence[_T]]:
+    for start in range(0, len(values), size):
+        yield values[start : start + size]
+
+
+def _what_to_do(error: sqlite3.Error, path: Path) -> str:
+    words = str(error)
+    if "full" in words:
+        return f"the disk under {path} is full; free room and start again, nothing acknowledged is lost"
+    return f"cannot write to {path}: {words}; nothing of this group was kept, start again after mending it"

@@ -1,0 +1,119 @@
+"""The hot statements, in the SQL that SQLite and PostgreSQL share (`?` becomes `%s` for psycopg).
+
+Column lists are plain text here because importing the schema costs 0.2 s; a test holds them to it.
+"""
+
+from __future__ import annotations
+
+from vedette.store.rows import WATCH_COLUMNS
+
+VISIT_COLUMNS = (
+    "id watch_id run_id at took_ms outcome url status changed digest evidence_id text_chars wire_bytes detail "
+    "segment seq kind offset length record_digest chain"
+).split()
+EVIDENCE_COLUMNS = "id watch_id digest url at content_class content_type size segment offset length".split()
+CHANGE_COLUMNS = (
+    "id watch_id kind state before_visit after_visit before_evidence after_evidence observed_at decided_at "
+    "layer similarity summary diff reasons seal"
+).split()
+LEDGER_COLUMNS = "id at watch_id visit_id run_id kind payload".split()
+REFUSAL_COLUMNS = "id url source_id reason note first_at last_at count".split()
+PARKED_COLUMNS = "watch_id url outcome detail attempts at".split()
+LANE_COLUMNS = (
+    "id key next_start_at bucket_at failures recent recent_count closed_until held_until blocked_by "
+    "crawl_delay_ms"
+).split()
+ROBOTS_COLUMNS = "origin fetched_at expires_at status outcome text verdict crawl_delay sitemaps".split()
+SEGMENT_COLUMNS = "name retention day size count head state".split()
+LEASE_COLUMNS = "watch_id worker taken_at until_at".split()
+# What a look may change of a watch: everything but its identity and its place.
+FIXED_WATCH_COLUMNS = frozenset("id url lane_id source_id created_at parent_id".split())
+MOVING_WATCH_COLUMNS = [name for name in WATCH_COLUMNS if name not in FIXED_WATCH_COLUMNS]
+
+
+def insert(table: str, columns: list[str], *, conflict: str = "") -> str:
+    names = ", ".join(f'"{name}"' for name in columns)
+    marks = ", ".join("?" * len(columns))
+    return f'INSERT INTO "{table}" ({names}) VALUES ({marks}) {conflict}'.rstrip()
+
+
+def upsert(table: str, columns: list[str], key: str) -> str:
+    changed = ", ".join(f'"{name}" = excluded."{name}"' for name in columns if name != key)
+    return insert(table, columns, conflict=f'ON CONFLICT ("{key}") DO UPDATE SET {changed}')
+
+
+NOTHING = "ON CONFLICT DO NOTHING"
+NEW_WATCH = insert("watches", WATCH_COLUMNS, conflict=NOTHING)
+MOVE_WATCH = (
+    "UPDATE watches SET " + ", ".join(f'"{name}" = ?' for name in MOVING_WATCH_COLUMNS) + " WHERE id = ?"
+)
+# A signal pulls a look forward; it never pushes one back and never wakes what is not scheduled.
+SIGNAL = (
+    "UPDATE watches SET modified_at = ?, due_at = MIN(due_at, ?) "
+    "WHERE id = ? AND due_at IS NOT NULL AND (seen_at IS NULL OR seen_at < ?)"
+)
+NEW_VISIT = insert("visits", VISIT_COLUMNS, conflict=NOTHING)
+NEW_EVIDENCE = insert("evidence", EVIDENCE_COLUMNS, conflict=NOTHING)
+NEW_CHANGE = insert("changes", CHANGE_COLUMNS, conflict=NOTHING)
+MOVE_CHANGE = "UPDATE changes SET state = ?, decided_at = ?, reasons = ? WHERE id = ?"
+NEW_LEDGER = insert("ledger", LEDGER_COLUMNS, conflict=NOTHING)
+PARK = upsert("parked", PARKED_COLUMNS, "watch_id")
+UNPARK = "DELETE FROM parked WHERE watch_id = ?"
+REFUSE = insert(
+    "refusals",
+    REFUSAL_COLUMNS,
+    conflict=(
+        "ON CONFLICT (id) DO UPDATE SET reason = excluded.reason, note = excluded.note, "
+        "last_at = excluded.last_at, count = refusals.count + 1"
+    ),
+)
+SAVE_LANE = upsert("lanes", LANE_COLUMNS, "id")
+SAVE_ROBOTS = upsert("robots", ROBOTS_COLUMNS, "origin")
+SAVE_SEGMENT = upsert("segments", SEGMENT_COLUMNS, "name")
+SAVE_SOURCE_STATE = (
+    "UPDATE sources SET failures = ?, last_error = ?, last_success_at = COALESCE(?, last_success_at), "
+    "closed_until = ?, tally = ? WHERE id = ?"
+)
+TAKE_LEASE = upsert("leases", LEASE_COLUMNS, "watch_id")
+END_LEASE = "DELETE FROM leases WHERE watch_id = ?"
+EXTEND_LEASES = "UPDATE leases SET until_at = ? WHERE worker = ?"
+DROP_EXPIRED_LEASES = "DELETE FROM leases WHERE until_at <= ?"
+DROP_LEASES_OF_OTHERS = "DELETE FROM leases WHERE worker <> ?"
+
+_CLASS_HEAD = (
+    "SELECT * FROM (SELECT w.id, w.risk, w.due_at, w.interval_s FROM watches w "
+    "WHERE w.lane_id = ?1 AND w.risk = {risk} AND w.due_at <= ?2 "
+    "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = w.id AND l.until_at > ?4) {pick}"
+    "ORDER BY w.due_at LIMIT ?3)"
+)
+
+
+def lane_heads(pick: str = "") -> str:
+    """The heads of the four risk classes of one lane: index order, no sort, flat in the number of watches."""
+    clause = f"AND {pick} " if pick else ""
+    return " UNION ALL ".join(_CLASS_HEAD.format(risk=risk, pick=clause) for risk in (3, 2, 1, 0))
+
+
+LANE_NEXT_DUE = "SELECT MIN(due_at) FROM watches WHERE lane_id = ? AND risk = ? AND due_at > ?"
+# A skip scan: one seek per lane and class, however many watches there are.
+LANES_DUE = (
+    "WITH RECURSIVE hop(lane) AS (SELECT MIN(lane_id) FROM watches UNION ALL "
+    "SELECT (SELECT MIN(lane_id) FROM watches WHERE lane_id > hop.lane) FROM hop WHERE hop.lane IS NOT NULL) "
+    "SELECT (SELECT url FROM watches WHERE lane_id = hop.lane LIMIT 1), "
+    + ", ".join(
+        f"(SELECT MIN(due_at) FROM watches WHERE lane_id = hop.lane AND risk = {risk} AND due_at IS NOT NULL)"
+        for risk in range(4)
+    )
+    + " FROM hop WHERE hop.lane IS NOT NULL"
+)
+WATCHES_BY_ID = f"SELECT {', '.join(WATCH_COLUMNS)} FROM watches WHERE id IN ({{marks}})"
+KNOWN_IDS = "SELECT id FROM watches WHERE id IN ({marks})"
+PAYLOADS = (
+    'SELECT digest, id, watch_id, url, at, segment, "offset", length FROM evidence WHERE digest IN ({marks})'
+)
+SOURCE_COLUMNS = (
+    "id name url lister options risk tier is_active scrape_frequency_s retention fetch origin created_at "
+    "failures last_error last_success_at closed_until tally"
+).split()
+NEW_RUN = insert("runs", "id started_at policy config_digest".split())
+END_RUN = "UPDATE runs SET ended_at = ?, ended_by = ?, tally = ? WHERE id = ?"

@@ -1,0 +1,278 @@
+"""What queries give: frozen values for people and programs, never raw rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from vedette.contracts.changing import (
+    Change,
+    ChangeKind,
+    ChangeState,
+    Comparison,
+    DiffOp,
+    Layer,
+)
+from vedette.contracts.fetching import RobotsRules
+from vedette.contracts.lane import LaneState
+from vedette.contracts.source import Source
+from vedette.contracts.watch import Decision, Parked, Refused, SourceState, Visit
+from vedette.contracts.words import (
+    ChangeId,
+    EvidenceId,
+    LaneKey,
+    Outcome,
+    Reason,
+    Risk,
+    RunId,
+    SourceId,
+    VisitId,
+    WatchId,
+)
+from vedette.store.rows import from_ms, opt_at
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchFilter:
+    """Which watches; what is not given does not filter."""
+
+    source: str | None = None
+    host: str | None = None
+    risk: Risk | None = None
+    outcome: Outcome | None = None
+    text: str | None = None  # part of the URL or the title
+    due_before: datetime | None = None
+    only_listings: bool = False
+    by_due: bool = False  # in order of due time; otherwise in order of URL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeFilter:
+    """Which changes; what is not given does not filter."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+    risk: Risk | None = None  # this and graver
+    states: tuple[ChangeState, ...] = ()
+    watch: WatchId | None = None
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceView:
+    source: Source
+    state: SourceState
+    created_at: datetime
+    watches: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeView:
+    """A change with the target it happened on."""
+
+    change: Change
+    url: str
+    title: str
+    risk: Risk
+    source: SourceId
+    decided_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerView:
+    """What was decided at one visit, or by the operator."""
+
+    at: datetime
+    kind: str  # visit | lane | run | operator
+    run: RunId
+    visit: VisitId | None
+    decisions: tuple[Decision, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneView:
+    key: LaneKey
+    state: LaneState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseView:
+    worker: str
+    taken_at: datetime
+    until_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusalView:
+    refused: Refused
+    first_at: datetime
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceView:
+    id: EvidenceId
+    watch: WatchId
+    url: str
+    at: datetime
+    digest: bytes
+    content_class: str
+    content_type: str
+    size: int
+    segment: str
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunView:
+    id: RunId
+    started_at: datetime
+    ended_at: datetime | None
+    policy: str
+    ended_by: str | None
+
+
+def read_visit(row: Row) -> Visit:
+    return Visit(
+        id=VisitId(row["id"]),
+        watch=WatchId(row["watch_id"]),
+        run=RunId(row["run_id"]),
+        at=from_ms(row["at"]),
+        took=timedelta(milliseconds=row["took_ms"]),
+        outcome=Outcome(row["outcome"]),
+        url=row["url"],
+        status=row["status"],
+        changed=bool(row["changed"]),
+        digest=row["digest"],
+        evidence=row["evidence_id"],
+        text_chars=row["text_chars"],
+        wire_bytes=row["wire_bytes"],
+        detail=row["detail"],
+    )
+
+
+def read_change(row: Row) -> ChangeView:
+    compared = Comparison(
+        has_changed=True,
+        layer=Layer(row["layer"]),
+        similarity=row["similarity"],
+        summary=row["summary"],
+        diff=tuple(_diff_op(op) for op in json.loads(row["diff"])),
+        reasons=_reasons(json.loads(row["reasons"])),
+    )
+    change = Change(
+        id=ChangeId(row["id"]),
+        watch=WatchId(row["watch_id"]),
+        kind=ChangeKind(row["kind"]),
+        state=ChangeState(row["state"]),
+        before_visit=VisitId(row["before_visit"]),
+        after_visit=VisitId(row["after_visit"]),
+        before_evidence=row["before_evidence"],
+        after_evidence=row["after_evidence"],
+        observed_at=from_ms(row["observed_at"]),
+        comparison=compared,
+    )
+    return ChangeView(
+        change=change,
+        url=row["watch_url"],
+        title=row["watch_title"],
+        risk=Risk(row["watch_risk"]),
+        source=SourceId(row["watch_source"]),
+        decided_at=opt_at(row["decided_at"]),
+    )
+
+
+def read_ledger(row: Row) -> LedgerView:
+    return LedgerView(
+        at=from_ms(row["at"]),
+        kind=row["kind"],
+        run=RunId(row["run_id"]),
+        visit=None if row["visit_id"] is None else VisitId(row["visit_id"]),
+        decisions=tuple(_decision(part) for part in json.loads(row["payload"])),
+    )
+
+
+def read_parked(row: Row) -> Parked:
+    return Parked(
+        watch=WatchId(row["watch_id"]),
+        url=row["url"],
+        outcome=Outcome(row["outcome"]),
+        detail=row["detail"],
+        attempts=row["attempts"],
+        at=from_ms(row["at"]),
+    )
+
+
+def read_refusal(row: Row) -> RefusalView:
+    refused = Refused(
+        url=row["url"],
+        id=WatchId(row["id"]),
+        source=SourceId(row["source_id"]),
+        reason=Reason(row["reason"], note=row["note"]),
+        at=from_ms(row["last_at"]),
+    )
+    return RefusalView(refused=refused, first_at=from_ms(row["first_at"]), count=row["count"])
+
+
+def read_robots(row: Row) -> RobotsRules:
+    return RobotsRules(
+        origin=row["origin"],
+        fetched_at=from_ms(row["fetched_at"]),
+        expires_at=from_ms(row["expires_at"]),
+        status=row["status"],
+        outcome=Outcome(row["outcome"]),
+        text=row["text"],
+        verdict=row["verdict"],
+        crawl_delay=row["crawl_delay"],
+        sitemaps=tuple(json.loads(row["sitemaps"])),
+    )
+
+
+def read_evidence(row: Row) -> EvidenceView:
+    return EvidenceView(
+        id=EvidenceId(row["id"]),
+        watch=WatchId(row["watch_id"]),
+        url=row["url"],
+        at=from_ms(row["at"]),
+        digest=row["digest"],
+        content_class=row["content_class"],
+        content_type=row["content_type"],
+        size=row["size"],
+        segment=row["segment"],
+        offset=row["offset"],
+        length=row["length"],
+    )
+
+
+def read_run(row: Row) -> RunView:
+    return RunView(
+        id=RunId(row["id"]),
+        started_at=from_ms(row["started_at"]),
+        ended_at=opt_at(row["ended_at"]),
+        policy=row["policy"],
+        ended_by=row["ended_by"],
+    )
+
+
+def _diff_op(op: list[Any]) -> DiffOp:
+    name, before, after, words = op
+    return DiffOp(name, tuple(before), tuple(after), tuple((gone, new) for gone, new in words))
+
+
+def _decision(part: Mapping[str, Any]) -> Decision:
+    return Decision(
+        action=part["action"],
+        reasons=_reasons(part.get("reasons") or ()),
+        inputs=dict(part.get("inputs") or {}),
+        output=part.get("output"),
+    )
+
+
+def _reasons(triples: Any) -> tuple[Reason, ...]:
+    return tuple(Reason(code, float(points), note) for code, points, note in triples)

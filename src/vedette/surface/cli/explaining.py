@@ -1,0 +1,119 @@
+"""Why: explain, why-not.  Both read what is on record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vedette.surface.cli.asking import known_watch
+from vedette.surface.cli.session import Session, a_url
+from vedette.surface.cli.verbs import verb
+
+if TYPE_CHECKING:
+    from vedette.report.absence import Facts
+    from vedette.report.explaining import Explanation
+    from vedette.store.queries import Queries
+
+
+def register(app: typer.Typer) -> None:
+    verb(app, "explain", example="vedette explain https://example.org/rules")(explain)
+    verb(app, "why-not", example="vedette why-not https://example.org/private/")(why_not)
+
+
+def explain(
+    session: Session,
+    url: Annotated[str, typer.Argument(metavar="URL", help="In any spelling.")],
+    visits: Annotated[
+        int, typer.Option("--visits", min=0, metavar="N", help="At most so many looks; 0: all.")
+    ] = 10,
+) -> None:
+    """The recorded decision about a URL: risk, role, velocity, interval, due time, and the reasons with their points.
+
+    Prints what was decided at the last look and never decides again.  Looks are listed newest first.
+    """
+    from vedette.report.explaining import explanation_json, explanation_lines
+
+    with session.queries() as queries:
+        said = _explanation(queries, url, visits)
+    now = session.now()
+    if session.given.as_json:
+        session.out.document(explanation_json(said, now))
+    else:
+        session.out.lines(explanation_lines(said, now))
+
+
+def why_not(
+    session: Session, url: Annotated[str, typer.Argument(metavar="URL", help="In any spelling.")]
+) -> None:
+    """Why a URL was not looked at: robots.txt, a blocked word, a refused sighting, not yet due, a closed lane, unknown.
+
+    One sentence first, what to do about it second, everything else that holds it back after that.
+    """
+    from vedette.report.absence import why_not as answers_of
+    from vedette.report.lines import line, quoted
+    from vedette.report.plain import plain
+
+    wanted = a_url(url)
+    with session.queries() as queries:
+        facts = _facts(session, queries, wanted)
+    answers = answers_of(facts)
+    if session.given.as_json:
+        first = answers[0]
+        body = {"url": wanted, "reason": first.code, "answer": first.sentence, "remedy": first.remedy}
+        every = [{"reason": a.code, "answer": a.sentence, "remedy": a.remedy} for a in answers]
+        due_at = facts.watch.due_at if facts.watch else None
+        session.out.document({**body, "due_at": due_at, "all": every})
+        return
+    for number, answer in enumerate(answers):
+        session.out.lines([line(quoted(answer.sentence, "" if number else "head"))])
+        if answer.remedy:
+            session.out.lines([line(("dim", f"  {plain(answer.remedy)}"))])
+
+
+def _explanation(queries: Queries, url: str, visits: int) -> Explanation:
+    from vedette.report.explaining import Explanation
+
+    watch = known_watch(queries, url)
+    entry = next((e for e in queries.ledger(watch.id, most=50) if e.kind == "visit"), None)
+    source = queries.source(watch.source)
+    return Explanation(
+        watch=watch,
+        decided_at=entry.at if entry else None,
+        decisions=entry.decisions if entry else (),
+        visits=tuple(queries.visits(watch.id, most=visits)),
+        source=source.source if source else None,
+        lane=queries.lane(watch.lane),
+    )
+
+
+def _facts(session: Session, queries: Queries, url: str) -> Facts:
+    from vedette.core.blocked import blocked_by
+    from vedette.core.classify import classify_url
+    from vedette.core.urls import host_of, watch_id
+    from vedette.report.absence import Facts
+    from vedette.store.operator import lock_holder
+
+    number, settings = watch_id(url), session.loaded.config
+    watch, refusal = queries.watch(number), queries.refusal(number)
+    merged = queries.watch(watch.merged_into) if watch and watch.merged_into else None
+    source = queries.source(watch.source) if watch else None
+    visits = queries.visits(number, most=1)
+    lease = queries.lease(number)
+    return Facts(
+        url=url,
+        now=session.now(),
+        classified=classify_url(url, packs=settings.classify.packs, rows=session.role_rows()),
+        blocked_word=blocked_by(host_of(url), settings.discover.blocked_words),
+        watch=watch,
+        merged_url=merged.url if merged else None,
+        refused=refusal.refused if refusal else None,
+        refused_count=refusal.count if refusal else 0,
+        source=source.source if source else None,
+        source_state=source.state if source else None,
+        parked=next(iter(queries.parked(number)), None),
+        leased_until=lease.until_at if lease else None,
+        lane=queries.lane(watch.lane) if watch else None,
+        last_detail=visits[0].detail if visits else "",
+        engine=lock_holder(session.loaded.data),
+    )

@@ -1,0 +1,157 @@
+"""One line of a list: the keys of a `sources` section, where they were found, and what could not be taken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from vedette.contracts.errors import ConfigError, InputError
+from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors, Source
+from vedette.contracts.words import SourceId
+from vedette.core.urls import canonical, host_of, watch_id
+from vedette.surface.cli.session import a_url
+
+if TYPE_CHECKING:
+    from vedette.config import FetchConfig, SourceConfig
+
+MOST_ID = 60
+_NO_SLUG = re.compile(r"[^a-z0-9]+")
+_OPTIONS = {name.name for name in fields(ListerOptions)} - {"selectors", "sitemap_types"}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What one line asks for: keys as in `sources:` of vedette.yaml."""
+
+    line: int
+    keys: Mapping[str, Any]
+    left_out: tuple[str, ...] = ()  # what it said that we do not carry over
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A line that cannot be taken, and why."""
+
+    line: int
+    text: str
+    why: str
+
+
+@dataclass(slots=True)
+class Parsed:
+    entries: list[Entry] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def bad(self, line: int, text: object, why: str) -> None:
+        self.problems.append(Problem(line, str(text)[:200], why))
+
+
+def source_of(keys: Mapping[str, Any], *, origin: str) -> Source:
+    """A source from the keys of a `sources` section; InputError or ConfigError says what is wrong."""
+    from vedette.config import parse
+
+    given = dict(keys)
+    if not isinstance(given.get("url"), str):
+        raise InputError("there is no `url`")
+    given["url"] = a_url(given["url"])
+    try:
+        section = parse({"sources": [given]}, "").sources[0]
+    except ConfigError as error:
+        raise InputError(str(error).removeprefix(": ").replace("sources.0.", "")) from None
+    return from_section(section, origin=origin)
+
+
+def from_section(section: SourceConfig, *, origin: str) -> Source:
+    """The value of a checked `sources` section.  Only what was written there overrides the defaults."""
+    url = a_url(section.url)
+    given = section.model_fields_set
+    options: dict[str, Any] = {name: getattr(section, name) for name in _OPTIONS & given}
+    if "types" in given:
+        options["sitemap_types"] = section.types
+    if section.selectors is not None:
+        options["selectors"] = ListSelectors(**section.selectors.model_dump())
+    return Source(
+        id=SourceId(slug(section.id or section.name or "") or slug_of(url)),
+        name=section.name or section.id or slug_of(url),
+        url=url,
+        lister=section.lister,
+        options=ListerOptions(**options),
+        risk=section.risk,
+        tier=section.tier,
+        is_active=section.active,
+        scrape_frequency=section.scrape_frequency,
+        retention=section.retention,
+        fetch=_overrides(section.fetch),
+        origin=origin,
+    )
+
+
+def keys_of(source: Source) -> dict[str, Any]:
+    """The keys of a `sources` section that give this source again; defaults are left out."""
+    keys: dict[str, Any] = {"url": source.url, "id": source.id, "name": source.name}
+    keys["lister"] = source.lister.value
+    if source.risk is not None:
+        keys["risk"] = source.risk.name
+    keys["tier"] = source.tier.name
+    if not source.is_active:
+        keys["active"] = False
+    if source.scrape_frequency is not None:
+        keys["scrape_frequency"] = f"{int(source.scrape_frequency.total_seconds())}s"
+    if source.retention != "standard":
+        keys["retention"] = source.retention
+    keys |= _option_keys(source.options)
+    if source.fetch:
+        keys["fetch"] = {name: _plain(name, value) for name, value in source.fetch}
+    return keys
+
+
+def slug_of(url: str) -> str:
+    """A readable id of a URL: host and path."""
+    rest = url.partition("//")[2].partition("?")[0]
+    return slug(rest) or slug(host_of(url)) or f"source-{watch_id(url):x}"
+
+
+def slug(text: str) -> str:
+    return _NO_SLUG.sub("-", text.lower()).strip("-")[:MOST_ID].strip("-")
+
+
+def looks_like_url(text: str) -> bool:
+    return "://" in text and canonical(text) is not None
+
+
+def page_keys(url: str) -> dict[str, Any]:
+    """A bare URL is watched itself."""
+    return {"url": url, "lister": ListerKind.PAGE.value}
+
+
+def _overrides(section: FetchConfig) -> tuple[tuple[str, object], ...]:
+    given = section.model_dump(exclude_none=True)
+    if "headers" in given:
+        given["headers"] = tuple(given["headers"].items())
+    return tuple(given.items())
+
+
+def _option_keys(options: ListerOptions) -> dict[str, Any]:
+    plain = ListerOptions()
+    keys: dict[str, Any] = {}
+    for name in (one.name for one in fields(ListerOptions)):
+        value = getattr(options, name)
+        if value == getattr(plain, name):
+            continue
+        if isinstance(value, ListSelectors):
+            keys["selectors"] = {one.name: getattr(value, one.name) for one in fields(ListSelectors)}
+        else:
+            keys["types" if name == "sitemap_types" else name] = _plain(name, value)
+    return keys
+
+
+def _plain(name: str, value: Any) -> Any:
+    if name == "headers":
+        return dict(value)
+    if hasattr(value, "total_seconds"):
+        return f"{value.total_seconds():g}s"
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return list(value) if isinstance(value, tuple) else value

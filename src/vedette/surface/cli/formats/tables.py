@@ -1,0 +1,167 @@
+"""A list of URLs, and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from vedette.contracts.source import Source
+from vedette.surface.cli.formats.entry import Entry, Parsed, keys_of, looks_like_url, page_keys
+
+ORDER = ("url", "name", "risk", "tier", "lister")  # columns of a file without a header
+LISTS = frozenset("include exclude types follow_hosts".split())  # several values in a cell: separated by |
+OBJECTS = frozenset(("fetch", "selectors"))  # JSON in a cell
+# What other tools call our columns.
+SYNONYMS = {
+    "link": "url", "address": "url", "uri": "url", "title": "name", "label": "name", "priority": "risk",
+    "type": "lister", "frequency": "scrape_frequency", "is_active": "active",
+}  # fmt: skip
+COLUMNS = (
+    "url id name lister risk tier active scrape_frequency retention url_pattern include exclude start_date "
+    "end_date types max_depth max_urls max_pages max_sitemap_depth pagination_pattern selectors "
+    "requires_headless follow_hosts honour_nofollow fetch"
+).split()
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run a cell that begins so
+_DELIMITERS = ",;\t"
+
+
+def read_urls(data: bytes) -> Parsed:
+    """One URL in a line; blank lines and lines from `#` on are skipped."""
+    parsed = Parsed()
+    for number, raw in enumerate(decoded(data).splitlines(), 1):
+        text = raw.strip()
+        if not text or text.startswith("#"):
+            continue
+        parsed.entries.append(Entry(number, page_keys(text.partition(" #")[0].strip())))
+    return parsed
+
+
+def write_urls(sources: list[Source]) -> str:
+    return "".join(f"{source.url}\n" for source in sources)
+
+
+def read_csv(data: bytes) -> Parsed:
+    """With a header (in any order, other tools' words too) or without one (url, name, risk, tier, lister)."""
+    parsed = Parsed()
+    text = decoded(data).replace("\0", "�")
+    rows = _rows(text, parsed)
+    first = next(rows, None)
+    if first is None:
+        return parsed
+    number, cells = first
+    names = [SYNONYMS.get(name, name) for name in (cell.strip().lower() for cell in cells)]
+    if "url" in names:
+        unknown = tuple(name for name in names if name and name not in COLUMNS)
+    else:
+        names, unknown = list(ORDER), ()
+        _take(parsed, number, dict(zip(ORDER, cells, strict=False)), ())
+    for number, cells in rows:
+        _take(parsed, number, dict(zip(names, cells, strict=False)), unknown)
+    return parsed
+
+
+def write_csv(sources: list[Source]) -> str:
+    """All columns that any of them uses; cells that a spreadsheet would run are neutralised."""
+    rows = [keys_of(source) for source in sources]
+    used = [name for name in COLUMNS if any(name in row for row in rows)] or ["url"]
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(used)
+    writer.writerows([neutral(_cell(name, row.get(name))) for name in used] for row in rows)
+    return file.getvalue()
+
+
+def neutral(cell: str) -> str:
+    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+
+
+def looks_like_csv(data: bytes) -> bool:
+    """A header with `url`, or a first line whose first cell is a URL and which has more cells."""
+    lines = (line for line in decoded(data[:65536]).splitlines() if line.strip())
+    first = next(lines, "")
+    if first.lstrip().startswith("#"):
+        return False
+    cells = next(csv.reader([first.replace("\0", "")], delimiter=_delimiter(first)), [])
+    names = [cell.strip().lower() for cell in cells]
+    if any(SYNONYMS.get(name, name) == "url" for name in names):
+        return True
+    return len(cells) > 1 and looks_like_url(cells[0].strip())
+
+
+def decoded(data: bytes) -> str:
+    """UTF-8 with or without BOM, UTF-16 with BOM, else Windows-1250 as spreadsheets here write it."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1250", "replace")
+
+
+def _rows(text: str, parsed: Parsed) -> Iterator[tuple[int, list[str]]]:
+    """Records with the line they begin in.  A record that cannot be read is a problem, not the end."""
+    first = text.partition("\n")[0]
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(first))
+    while True:
+        number = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            parsed.bad(number, "", f"not a CSV record: {error}")
+            continue
+        if any(cell.strip() for cell in cells) and not cells[0].lstrip().startswith("#"):
+            yield number, cells
+
+
+def _delimiter(line: str) -> str:
+    return max(_DELIMITERS, key=line.count)
+
+
+def _take(parsed: Parsed, number: int, row: dict[str, str], unknown: tuple[str, ...]) -> None:
+    keys: dict[str, Any] = {"lister": "page"}
+    for name, cell in row.items():
+        text = _unneutral(cell).strip()
+        if name not in COLUMNS or not text:
+            continue
+        try:
+            keys[name] = _value(name, text)
+        except ValueError as error:
+            parsed.bad(number, cell, f"{name}: {error}")
+            return
+    if "url" not in keys:
+        parsed.bad(number, ",".join(row.values()), "there is no URL in this line")
+        return
+    if "lister" in row:
+        keys["lister"] = str(keys["lister"]).lower()
+    left_out = tuple(name for name in unknown if row.get(name, "").strip())
+    parsed.entries.append(Entry(number, keys, left_out))
+
+
+def _value(name: str, text: str) -> Any:
+    if name in LISTS:
+        return [part for part in text.split("|") if part]
+    if name in OBJECTS:
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            raise ValueError("expected JSON") from None
+    return text
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if name in OBJECTS:
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, list):
+        return "|".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _unneutral(cell: str) -> str:
+    return cell[1:] if cell[:1] == "'" and cell[1:2] in _FORMULA and len(cell) > 1 else cell

@@ -1,0 +1,89 @@
+"""Where words go: results to stdout, everything else to stderr, JSON when a program asks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from vedette.report.lines import STYLES, Line, as_rich, quoted
+from vedette.report.plain import dump, plain
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Cell = str | tuple[str, str]  # text of anyone; or style and text
+
+
+class Output:
+    """One per call of the program.  Results are given once, as text or as JSON."""
+
+    def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
+        self.as_json = as_json
+        self.quiet = quiet
+
+    def document(self, value: object) -> None:
+        """The result as one JSON document."""
+        print_line(dump(value, indent=2))
+
+    def stream(self, value: object) -> None:
+        """One line of a stream of JSON, out at once."""
+        print_line(dump(value))
+
+    def lines(self, lines: Iterable[Line]) -> None:
+        """The result for people."""
+        self.console().print(as_rich(lines), soft_wrap=True)
+
+    def text(self, text: str) -> None:
+        """Text for a pipe or a file: as it is."""
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    def say(self, text: str) -> None:
+        """The result in one sentence."""
+        if not self.as_json:
+            print_line(plain(text))
+
+    def note(self, text: str) -> None:
+        """What the user should also know; never part of the result."""
+        if not self.quiet and not self.as_json:
+            print_line(plain(text), to_stderr=True)
+
+    def table(self, heads: Sequence[str], rows: Iterable[Sequence[Cell]], *, empty: str) -> None:
+        """Rows under heads; on a pipe every cell is printed whole, separated by two spaces or more."""
+        ready = [[_span(cell) for cell in row] for row in rows]
+        if not ready:
+            self.note(empty)
+            return
+        if not self.console().is_terminal:
+            self._columns(heads, [[text for _, text in row] for row in ready])
+            return
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(*heads, box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+        for row in ready:
+            table.add_row(*(Text(text, style=STYLES.get(style, "")) for style, text in row))
+        self.console().print(table)
+
+    def console(self) -> Console:
+        """Colour and width as the terminal has them; NO_COLOR and pipes are honoured by rich."""
+        from rich.console import Console
+
+        return Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+
+    def _columns(self, heads: Sequence[str], rows: list[list[str]]) -> None:
+        wide = [max(len(row[n]) for row in [list(heads), *rows]) for n in range(len(heads))]
+        for row in [list(heads), *rows]:
+            print_line("  ".join(text.ljust(width) for text, width in zip(row, wide, strict=True)).rstrip())
+
+
+def print_line(text: str, *, to_stderr: bool = False) -> None:
+    stream = sys.stderr if to_stderr else sys.stdout
+    stream.write(text + "\n")
+    stream.flush()
+
+
+def _span(cell: Cell) -> tuple[str, str]:
+    return quoted(cell) if isinstance(cell, str) else quoted(cell[1], cell[0])

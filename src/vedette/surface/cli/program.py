@@ -1,0 +1,103 @@
+"""The program: all verbs, and the edge where an error becomes one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from vedette.contracts.errors import InputError, VedetteError
+from vedette.report.plain import dump, plain
+from vedette.surface.cli import verbs
+from vedette.surface.cli.exits import MEANING, Exit, exit_of
+from vedette.surface.cli.output import print_line
+from vedette.surface.cli.session import Session
+
+if TYPE_CHECKING:
+    from vedette.contracts.ports import Clock
+
+WORDS = """Watch the web you answer for: looks politely, proves what changed, says why it looked.
+
+\b
+Begin:
+  $ vedette demo                       a living web on this machine, nothing to set up
+  $ vedette init                       a configuration and a store in this folder
+  $ vedette add https://example.org/   watch a page
+  $ vedette run --once                 look at what is due
+  $ vedette changes                    what changed
+
+\b
+Exit codes:
+"""
+
+
+def run(argv: Sequence[str] | None = None, *, clock: Clock | None = None, app: Any = None) -> int:
+    """One command from its words to its exit code.  Expected errors never show a traceback."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    is_json = "--json" in words
+    try:
+        result = program()(words, prog_name="vedette", standalone_mode=False, obj=_session(clock, app))
+        code = int(result) if isinstance(result, int) else Exit.OK
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_stdout()
+        code = Exit.OK  # the reader had enough
+    except (KeyboardInterrupt, typer.Abort):
+        code = _ended("interrupted", Exit.INTERRUPTED, is_json)
+    except VedetteError as error:
+        code = _ended(str(error), exit_of(error), is_json)
+    except typer.BadParameter.__mro__[1] as error:  # UsageError, which typer does not export
+        code = _ended(_usage(error), Exit.BAD_INPUT, is_json)
+    except OSError as error:
+        code = _ended(f"{error.filename or 'input or output'}: {error.strerror}", Exit.FAILED, is_json)
+    return int(code)
+
+
+def program() -> typer.Typer:
+    """All verbs, in the order in which a user meets them."""
+    from vedette import __version__
+    from vedette.surface.cli import asking, explaining, keeping, looking, proving, running, tending, watching
+
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, help=WORDS + _exit_table())
+    verbs.root(app, lambda: _session(None, None), version=__version__)
+    for module in (watching, running, asking, explaining, looking, proving, keeping, tending):
+        module.register(app)
+    return app
+
+
+def _session(clock: Clock | None, app: Any) -> Session:
+    if clock is None:
+        from vedette.telemetry.clock import SystemClock
+
+        clock = SystemClock()
+    return Session(clock=clock, app=app)
+
+
+def _exit_table() -> str:
+    return "\n".join(f"  {code.value:<4}{words}" for code, words in MEANING.items())
+
+
+def _ended(message: str, code: Exit, is_json: bool) -> Exit:
+    """One line on stderr, for a person or for a program."""
+    error = {"error": message, "code": code.value, "kind": code.name.lower()}
+    print_line(dump(error) if is_json else f"vedette: {plain(message)}", to_stderr=True)
+    return code
+
+
+def _usage(error: Any) -> str:
+    """What is wrong with the words, and where to read how they go."""
+    if not error.format_message():  # a group without a verb: its help was asked for
+        return "which one?"
+    where = error.ctx.command_path if getattr(error, "ctx", None) else "vedette"
+    return f"{error.format_message()}  Try `{where} --help`."
+
+
+def _drop_stdout() -> None:
+    """Nobody reads any more; the interpreter must not complain about it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+__all__ = ["InputError", "program", "run"]

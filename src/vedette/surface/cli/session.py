@@ -1,0 +1,189 @@
+"""One call of the program: what was given, and what it needs, opened when first needed."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from vedette.contracts.errors import ConfigError, InputError, StoreError
+from vedette.contracts.words import Reason, Risk
+from vedette.surface.cli.output import Output
+
+if TYPE_CHECKING:
+    from vedette.app import RunRequest, RunResult
+    from vedette.config import Loaded
+    from vedette.contracts.fetching import Extraction, Fetched, RobotsRules
+    from vedette.contracts.ports import Clock
+    from vedette.core.packs import RolePattern
+    from vedette.store.queries import Queries
+    from vedette.telemetry.events import Event
+
+
+class App(Protocol):
+    """What the command line needs of `vedette.app`."""
+
+    def run_engine(
+        self, loaded: Loaded, request: RunRequest, *, on_event: Callable[[Event], None]
+    ) -> RunResult: ...
+
+    def look_once(self, loaded: Loaded, url: str) -> tuple[Fetched, Extraction, tuple[Reason, ...]]: ...
+
+    def fetch_robots(self, loaded: Loaded, url: str) -> tuple[RobotsRules, Reason | None]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The options that every verb takes."""
+
+    config: Path | None = None
+    data: Path | None = None
+    as_json: bool = False
+    quiet: bool = False
+
+    def also(self, other: Given) -> Given:
+        """An option after the verb wins over one before it."""
+        return Given(
+            config=other.config or self.config,
+            data=other.data or self.data,
+            as_json=other.as_json or self.as_json,
+            quiet=other.quiet or self.quiet,
+        )
+
+
+@dataclass
+class Session:
+    clock: Clock
+    app: Any = None  # App; None: vedette.app, imported when a verb needs it
+    given: Given = field(default_factory=Given)
+    _loaded: Loaded | None = None
+
+    def with_options(self, given: Given) -> Session:
+        return replace(self, given=self.given.also(given), _loaded=None)
+
+    @property
+    def out(self) -> Output:
+        return Output(as_json=self.given.as_json, quiet=self.given.quiet)
+
+    @property
+    def loaded(self) -> Loaded:
+        if self._loaded is None:
+            from vedette import config
+
+            self._loaded = config.load(self.given.config, self.given.data)
+        return self._loaded
+
+    def now(self) -> datetime:
+        return self.clock.now()
+
+    def engine(self) -> App:
+        """`vedette.app`: costs an import of everything that fetches."""
+        if self.app is None:
+            from vedette import app
+
+            self.app = app
+        found: App = self.app
+        return found
+
+    def store(self) -> Path:
+        """The database, checked to be of this version."""
+        from vedette.store.migrate import DATABASE, HEAD, version
+
+        path = self.loaded.data / DATABASE
+        if not path.exists():
+            raise StoreError(
+                f"no store in {path.parent}; run `vedette init`, or name another folder with --data"
+            )
+        found = version(path)
+        if found != HEAD:
+            raise StoreError(f"{path} is at version {found or 'none'}, not {HEAD}; run `vedette db upgrade`")
+        return path
+
+    def new_store(self) -> Path:
+        """The database, made where there is none."""
+        from vedette.store.migrate import DATABASE, prepare
+
+        is_new = not (self.loaded.data / DATABASE).exists()
+        path = prepare(self.loaded.data)
+        if is_new:
+            self.out.note(f"made a new store in {self.loaded.data}")
+        return path
+
+    @contextmanager
+    def queries(self) -> Iterator[Queries]:
+        from vedette.store.queries import Queries
+
+        with Queries(self.store()) as queries:
+            yield queries
+
+    @contextmanager
+    def operating(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+        """One transaction of the operator."""
+        from vedette.store.operator import operating
+
+        with operating(self.new_store() if create else self.store()) as db:
+            yield db
+
+    def role_rows(self) -> tuple[RolePattern, ...]:
+        """The configuration's own classification rows."""
+        from vedette.core.packs import RolePattern
+
+        try:
+            return tuple(
+                RolePattern(row.pattern, row.role, row.risk, row.is_hub)
+                for row in self.loaded.config.classify.patterns
+            )
+        except InputError as error:
+            raise ConfigError(f"`classify.patterns`: {error}") from None
+
+
+def a_risk(word: str | None, option: str) -> Risk | None:
+    """A risk as the user wrote it."""
+    if word is None:
+        return None
+    try:
+        return Risk.parse(word)
+    except ValueError as error:
+        raise InputError(f"{option}: {error}") from None
+
+
+def a_url(text: str) -> str:
+    """The canonical URL of what the user typed, or InputError that says how to write it."""
+    from vedette.core.urls import MAX_URL, canonical
+
+    url = canonical(text)
+    if url is not None:
+        return url
+    word = text.strip()
+    if not word:
+        raise InputError("the URL is empty")
+    if len(word) > MAX_URL:
+        raise InputError(f"the URL has {len(word)} characters; at most {MAX_URL} are used")
+    if "://" not in word and (near := canonical(f"https://{word}")) is not None:
+        raise InputError(f"{word!r} has no scheme; did you mean {near} ?")
+    scheme, mark, _ = word.partition(":")
+    if mark and scheme.isalnum() and scheme.lower() not in ("http", "https"):
+        raise InputError(f"{word!r}: only http and https are watched, not {scheme!r}")
+    raise InputError(f"{word!r} is not a URL; write for example https://example.org/page")
+
+
+def a_moment(text: str | None, option: str, now: datetime) -> datetime | None:
+    """`24h` is that long ago; otherwise a date or a time in ISO form."""
+    if text is None:
+        return None
+    from vedette.config import parse_day, parse_duration
+
+    try:
+        return now - parse_duration(text)
+    except (ValueError, OverflowError):
+        pass
+    try:
+        return parse_day(text)
+    except ValueError:
+        raise InputError(
+            f"{option}: {text!r} is neither a duration (24h, 7d) nor a date (2026-11-15)"
+        ) from None

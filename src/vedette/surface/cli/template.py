@@ -1,0 +1,44 @@
+"""The configuration that `vedette init` writes.  A test reads it back."""
+
+CONFIG = """\
+# yaml-language-server: $schema=./vedette.schema.json
+#
+# Vedette.  Everything here has a default: an empty file works.  docs/reference/config.md lists every key.
+# Durations: 500ms, 2s, 5m, 4h, 30d.  Sizes: 512k, 10 MiB.  Secrets: env:NAME, read from the environment.
+
+# Where the store and the archive live, relative to this file.
+data: vedette-data
+
+fetch:
+  # Say who you are and how to reach you: it is what keeps you from being blocked.
+  # user_agent: "Vedette/0.1 (+https://your.example/bot; you@your.example)"
+  total_timeout: 30s
+  body_limit: 10 MiB
+  # Private and loopback addresses are refused unless they are listed here.
+  # allow_networks: ["10.1.2.0/24"]
+
+lanes:
+  # What every host may see from us at most.  Crawl-delay and Retry-After win over it.
+  default:
+    gap_min: 2s
+    gap_max: 5s
+    per_minute: 20
+    at_once: 1
+  # "host:example.org": {per_minute: 6}
+
+schedule:
+  policy: seed-ewma
+
+discover:
+  # Hosts with one of these words as a whole label or between hyphens are not watched.
+  blocked_words: [heartbeat, test, synthetic, debug]
+
+# What to watch.  `vedette add URL` and `vedette import FILE` do the same without editing this file.
+sources: []
+#  - url: https://example.org/feed.xml
+#    name: Example news
+#    lister: feed            # page, feed, sitemap, html_list, pagination, crawl, auto
+#    risk: HIGH              # CRITICAL, HIGH, MEDIUM, LOW; left out: by the URL
+#    tier: HIGH              # order of runs
+#    scrape_frequency: 6h    # ceiling of the listing's interval
+"""

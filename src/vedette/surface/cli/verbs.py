@@ -1,0 +1,106 @@
+"""How a verb is made: its own options, the options that every verb takes, and an example."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vedette.surface.cli.session import Given, Session
+
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="Configuration.  [default: ./vedette.yaml]")
+]
+DataOption = Annotated[
+    Path | None, typer.Option("--data", metavar="DIR", help="Data folder.  [default: ./vedette-data]")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Give the result as JSON.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Only results and errors.")]
+LimitOption = Annotated[int, typer.Option("--limit", min=0, metavar="N", help="At most so many; 0: all.")]
+
+_SHARED: tuple[tuple[str, Any, Any], ...] = (
+    ("config", ConfigOption, None),
+    ("data", DataOption, None),
+    ("as_json", JsonOption, False),
+    ("quiet", QuietOption, False),
+)
+Work = Callable[..., None]
+
+
+def group(name: str, *, example: str, default: Work | None = None) -> Callable[[Work], typer.Typer]:
+    """A verb with verbs of its own.  The decorated function is its help; without a verb `default` runs."""
+
+    def made(words: Work) -> typer.Typer:
+        app = typer.Typer(no_args_is_help=default is None, rich_markup_mode=None, help=_help(words, example))
+
+        def begin(ctx: typer.Context, **given: Any) -> None:
+            ctx.obj = _session(ctx, given)
+            if ctx.invoked_subcommand is None and default is not None:
+                default(ctx.obj)
+
+        app.callback(invoke_without_command=default is not None)(_signed(begin, (), is_root=False))
+        app.info.name = name
+        return app
+
+    return made
+
+
+def verb(app: typer.Typer, name: str, *, example: str) -> Callable[[Work], Work]:
+    """Make a command of `work(session, ...)`: its keyword parameters are its options."""
+
+    def register(work: Work) -> Work:
+        def call(ctx: typer.Context, **given: Any) -> None:
+            session = _session(ctx, given)
+            work(session, **given)
+
+        own = tuple(inspect.signature(work, eval_str=True).parameters.values())[1:]
+        app.command(name, help=_help(work, example))(_signed(call, own))
+        return work
+
+    return register
+
+
+def root(app: typer.Typer, make: Callable[[], Session], *, version: str) -> None:
+    """The options before the verb."""
+
+    def begin(ctx: typer.Context, **given: Any) -> None:
+        if given.pop("show_version"):
+            typer.echo(f"vedette {version}")
+            raise typer.Exit
+        if ctx.obj is None:
+            ctx.obj = make()
+        ctx.obj = _session(ctx, given)
+        if ctx.invoked_subcommand is None:
+            typer.echo(ctx.get_help())
+            raise typer.Exit(2)
+
+    app.callback(invoke_without_command=True)(_signed(begin, (), is_root=True))
+
+
+def _session(ctx: typer.Context, given: dict[str, Any]) -> Session:
+    options = Given(**{name: given.pop(name) for name, _, _ in _SHARED})
+    session: Session = ctx.obj
+    return session.with_options(options)
+
+
+def _signed(call: Work, own: tuple[inspect.Parameter, ...], is_root: bool = False) -> Work:
+    """Gives `call` the parameters that typer should read."""
+    kind = inspect.Parameter.KEYWORD_ONLY
+    parameters = [inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)]
+    parameters += [p.replace(kind=kind) for p in own]
+    parameters += [inspect.Parameter(n, kind, annotation=a, default=d) for n, a, d in _SHARED]
+    if is_root:
+        shown = Annotated[bool, typer.Option("--version", help="Print the version and exit.")]
+        parameters.append(inspect.Parameter("show_version", kind, annotation=shown, default=False))
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {p.name: p.annotation for p in parameters}
+    return call
+
+
+def _help(work: Work, example: str) -> str:
+    """The docstring, then the example; \\b keeps its lines as they are."""
+    lines = "\n".join(f"  $ {one}" for one in example.strip().splitlines())
+    return f"{inspect.getdoc(work) or ''}\n\n\b\nExample:\n{lines}"

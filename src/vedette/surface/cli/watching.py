@@ -1,0 +1,314 @@
+"""What is watched: init, add, import, export."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vedette.contracts.errors import InputError, RefusedError, VedetteError
+from vedette.surface.cli.exits import Exit
+from vedette.surface.cli.session import Session, a_url
+from vedette.surface.cli.verbs import verb
+
+if TYPE_CHECKING:
+    from vedette.contracts.source import Source
+    from vedette.surface.cli.formats.entry import Entry, Parsed
+
+MOST_BYTES = 64 * 1024 * 1024  # of a list to import
+
+LISTERS = "page, feed, sitemap, html_list, pagination, crawl or auto.  [default: page]"
+UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="http or https.")]
+
+
+def register(app: typer.Typer) -> None:
+    verb(app, "init", example="vedette init\nvedette init --data /srv/vedette")(init)
+    verb(app, "add", example=ADD_EXAMPLE)(add)
+    verb(app, "import", example="vedette import urls.txt\nvedette import jobs.yaml --format urlwatch")(
+        import_
+    )
+    verb(app, "export", example="vedette export --format csv > sources.csv")(export)
+
+
+ADD_EXAMPLE = """vedette add https://example.org/rules --risk critical
+vedette add https://example.org/feed.xml --lister feed --name "Example news\""""
+
+
+def init(
+    session: Session,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a configuration that is there.")] = False,
+) -> None:
+    """Write a commented vedette.yaml with its JSON Schema, and make the store.
+
+    An existing configuration is not overwritten (exit 3) unless --force.  A store is never overwritten.
+    """
+    from vedette.config import CONFIG_NAME, schema
+    from vedette.report.plain import dump
+    from vedette.surface.cli.template import CONFIG
+
+    path = session.given.config or Path(CONFIG_NAME)
+    beside = path.with_name("vedette.schema.json")
+    if path.exists() and not force:
+        raise RefusedError(f"{path} exists; edit it, or overwrite it with --force")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(CONFIG, encoding="utf-8")
+        beside.write_text(dump(schema(), indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None
+    session = replace(session, given=replace(session.given, config=path))
+    store = session.new_store()
+    session.out.say(f"wrote {path} and {beside.name}; store in {store.parent}")
+    session.out.note("next: vedette add URL, then vedette run")
+    if session.given.as_json:
+        session.out.document({"config": str(path), "schema": str(beside), "store": str(store)})
+
+
+def add(
+    session: Session,
+    url: UrlArgument,
+    name: Annotated[str | None, typer.Option("--name", help="What people call it.")] = None,
+    lister: Annotated[str | None, typer.Option("--lister", help=LISTERS)] = None,
+    risk: Annotated[
+        str | None, typer.Option("--risk", help="CRITICAL, HIGH, MEDIUM or LOW.  [default: by its URL]")
+    ] = None,
+    tier: Annotated[
+        str | None, typer.Option("--tier", help="Order of runs: CRITICAL first.  [default: MEDIUM]")
+    ] = None,
+    frequency: Annotated[
+        str | None, typer.Option("--frequency", help="Ceiling of the listing's interval: 6h, DAILY, ...")
+    ] = None,
+    include: Annotated[
+        list[str] | None, typer.Option("--include", help="Only URLs that match (RE2).")
+    ] = None,
+    exclude: Annotated[list[str] | None, typer.Option("--exclude", help="No URLs that match (RE2).")] = None,
+    max_depth: Annotated[int | None, typer.Option("--max-depth", help="Levels of a crawl.")] = None,
+    max_urls: Annotated[int | None, typer.Option("--max-urls", help="At most so many URLs.")] = None,
+    headless: Annotated[bool, typer.Option("--headless", help="The page needs a browser.")] = False,
+) -> None:
+    """Watch a page, or all that a feed, a sitemap, a list or a site leads to.  It is due at once.
+
+    Adding the same URL again changes nothing but the options that are given.
+    """
+    from vedette.store.operator import source_of_url
+    from vedette.surface.cli.formats.entry import keys_of, page_keys, source_of
+
+    keys: dict[str, Any] = {
+        "name": name,
+        "lister": lister.lower() if lister else None,
+        "risk": risk,
+        "tier": tier,
+        "scrape_frequency": frequency,
+        "include": include or None,
+        "exclude": exclude or None,
+        "max_depth": max_depth,
+        "max_urls": max_urls,
+        "requires_headless": headless or None,
+    }
+    given = {key: value for key, value in keys.items() if value is not None}
+    wanted = a_url(url)
+    refuse_blocked(session, wanted)
+    source_of({"url": wanted, **given}, origin="cli")  # bad words are told before a store is made
+    with session.operating(create=True) as db:
+        known = source_of_url(db, wanted)
+        before = keys_of(known) if known else page_keys(wanted)
+        source, is_new = keep(session, db, source_of(before | given, origin="cli"))
+    words = "watching" if is_new else "already watched, options updated:"
+    session.out.say(f"{words} {source.url} (source {source.id}, lister {source.lister.value})")
+    if "@" in url.partition("//")[2].partition("/")[0]:
+        session.out.note(
+            "the user name and password in the URL are not kept; use `fetch.headers` with env:NAME"
+        )
+    if session.given.as_json:
+        session.out.document({"source": source.id, "url": source.url, "added": is_new} | shown(source))
+
+
+def import_(
+    session: Session,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file, or - for stdin.")],
+    form: Annotated[
+        str,
+        typer.Option("--format", help="auto, urls, csv, opml, urlwatch, webchanges, jsonl or yaml."),
+    ] = "auto",
+    strict: Annotated[bool, typer.Option("--strict", help="Import nothing when any line is bad.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be imported; write nothing.")
+    ] = False,
+) -> None:
+    """Take sources over from a URL list, CSV, OPML, or the job file of urlwatch or webchanges.
+
+    Says for every line what was taken, what was left out, and what was refused and why.  A bad line loses nothing
+    else; the exit code is then 2.
+    """
+    from vedette.surface.cli.formats import read
+
+    chosen, parsed = read(_read(file), form, file)
+    taken, left_out = _sources(session, parsed)
+    is_bad = bool(parsed.problems)
+    kept = [] if dry_run or (strict and is_bad) else _keep_all(session, taken)
+    lines = [
+        {"line": entry.line, "url": source.url, "source": source.id, "not_carried_over": list(entry.left_out)}
+        for entry, source in taken
+    ]
+    problems = [
+        {"line": p.line, "text": p.text, "why": p.why} for p in sorted(parsed.problems, key=lambda p: p.line)
+    ]
+    if session.given.as_json:
+        counts = {"format": chosen, "taken": len(kept), "new": sum(kept), "bad": len(problems)}
+        session.out.document({**counts, "lines": lines, "problems": problems})
+    else:
+        for entry in left_out:
+            session.out.note(f"line {entry.line}: not carried over: {', '.join(entry.left_out)}")
+        for problem in problems:
+            text = f" ({problem['text']})" if problem["text"] else ""
+            session.out.say(f"line {problem['line']}: not taken: {problem['why']}{text}")
+        _say_taken(session, chosen, len(taken), kept, is_stopped=strict and is_bad)
+    if is_bad:
+        raise typer.Exit(Exit.BAD_INPUT)
+
+
+def export(
+    session: Session,
+    form: Annotated[str, typer.Option("--format", help="csv, jsonl, opml, yaml or urls.")] = "csv",
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="FILE", help="A new file.  [default: stdout]")
+    ] = None,
+    what: Annotated[str, typer.Option("--what", help="sources, or watches (every known URL).")] = "sources",
+) -> None:
+    """Give the sources in a form that `vedette import` and other tools read."""
+    from vedette.surface.cli.formats import write
+
+    if what not in ("sources", "watches"):
+        raise InputError(f"--what: {what!r} is neither sources nor watches")
+    sources = _all_sources(session) if what == "sources" else _watches_as_sources(session)
+    text = write(sources, "jsonl" if session.given.as_json and form == "csv" else form)
+    if to is None:
+        session.out.text(text)
+        return
+    try:
+        with to.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise RefusedError(f"{to} exists; name another file") from None
+    except OSError as error:
+        raise InputError(f"cannot write {to}: {error.strerror}") from None
+    session.out.note(f"{len(sources)} {what} written to {to}")
+
+
+def refuse_blocked(session: Session, url: str) -> None:
+    from vedette.core.blocked import blocked_by
+    from vedette.core.urls import host_of
+
+    word = blocked_by(host_of(url), session.loaded.config.discover.blocked_words)
+    if word is not None:
+        raise RefusedError(
+            f"{host_of(url)} is blocked by the word {word!r}; change `discover.blocked_words` to watch it"
+        )
+
+
+def keep(
+    session: Session, db: sqlite3.Connection, source: Source, *, asked: bool = True
+) -> tuple[Source, bool]:
+    """Save a source and its first watch.  A URL that is known keeps its source; an id that is taken is made unique."""
+    from vedette.core.urls import watch_id
+    from vedette.store import operator
+
+    known = operator.source_of_url(db, source.url)
+    if known is not None:
+        source = replace(source, id=known.id, url=known.url)
+    else:
+        holder = operator.source_by_id(db, source.id)
+        if holder is not None and watch_id(holder.url) != watch_id(source.url):
+            source = replace(source, id=type(source.id)(f"{source.id}-{watch_id(source.url) & 0xFFFFFF:06x}"))
+    now = session.now()
+    is_new = operator.save_source(db, source, now=now)
+    watch = operator.first_watch(
+        source, now, packs=session.loaded.config.classify.packs, rows=session.role_rows()
+    )
+    operator.save_first_watch(db, source, watch, now=now, asked=asked)
+    return source, is_new
+
+
+def shown(source: Source) -> dict[str, object]:
+    risk = None if source.risk is None else source.risk.name
+    return {"name": source.name, "lister": source.lister.value, "risk": risk, "tier": source.tier.name}
+
+
+def _read(file: str) -> bytes:
+    if file.startswith("registry:"):
+        raise InputError("registries are not available in this version; export a list and import the file")
+    if "://" in file:
+        raise InputError(f"{file} is a URL; save it to a file first, or watch it with `vedette add`")
+    try:
+        if file == "-":
+            data = sys.stdin.buffer.read(MOST_BYTES + 1)
+        else:
+            with open(file, "rb") as source:
+                data = source.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror}") from None
+    if len(data) > MOST_BYTES:
+        raise InputError(f"{file} is larger than {MOST_BYTES // 2**20} MiB; split it")
+    return data
+
+
+def _sources(session: Session, parsed: Parsed) -> tuple[list[tuple[Entry, Source]], list[Entry]]:
+    """The lines that can be taken; what cannot is added to the problems."""
+    from vedette.surface.cli.formats.entry import source_of
+
+    taken = []
+    for entry in parsed.entries:
+        try:
+            source = source_of(entry.keys, origin="import")
+            refuse_blocked(session, source.url)
+        except VedetteError as error:
+            parsed.bad(entry.line, entry.keys.get("url", ""), str(error))
+            continue
+        taken.append((entry, source))
+    return taken, [entry for entry, _ in taken if entry.left_out]
+
+
+def _keep_all(session: Session, taken: list[tuple[Entry, Source]]) -> list[bool]:
+    if not taken:
+        return []
+    with session.operating(create=True) as db:
+        return [keep(session, db, source)[1] for _, source in taken]
+
+
+def _say_taken(session: Session, chosen: str, count: int, kept: list[bool], *, is_stopped: bool) -> None:
+    if is_stopped:
+        session.out.say(f"nothing imported: some lines are bad and --strict was given ({count} were good)")
+    elif kept:
+        session.out.say(
+            f"{len(kept)} sources taken from {chosen}: {sum(kept)} new, {len(kept) - sum(kept)} known"
+        )
+    else:
+        session.out.say(f"{count} sources could be taken from {chosen}; nothing was written")
+
+
+def _all_sources(session: Session) -> list[Source]:
+    with session.queries() as queries:
+        return sorted((view.source for view in queries.sources()), key=lambda source: source.id)
+
+
+def _watches_as_sources(session: Session) -> list[Source]:
+    from vedette.contracts.source import ListerKind, Source
+    from vedette.contracts.words import SourceId
+    from vedette.store.views import WatchFilter
+    from vedette.surface.cli.formats.entry import slug_of
+
+    with session.queries() as queries:
+        return [
+            Source(
+                id=SourceId(slug_of(watch.url)),
+                name=watch.title or slug_of(watch.url),
+                url=watch.url,
+                lister=watch.lister or ListerKind.PAGE,
+                risk=watch.risk,
+            )
+            for watch in queries.watches(WatchFilter())
+        ]
