@@ -281,6 +281,12 @@ def test_the_end_date_includes_its_day():
     assert isinstance(admit(rules, SourceTally(), late, now=NOW), Admitted)
 
 
+def test_an_end_date_at_the_end_of_time_is_no_limit():
+    rules = rules_of(ListerKind.FEED, ListerOptions(end_date=datetime(9999, 12, 31)))
+    candidate = Candidate(url="https://h.hr/a", published_at=NOW)
+    assert isinstance(admit(rules, SourceTally(), candidate, now=NOW), Admitted)
+
+
 def test_patterns_see_the_decoded_address_too():
     rules = rules_of(ListerKind.CRAWL, ListerOptions(include=("/općine/",)))
     assert crawl(["https://h.hr/op%C4%87ine/a"], rules)[0] == 1

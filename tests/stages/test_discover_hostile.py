@@ -15,7 +15,7 @@ NOW = datetime(2026, 11, 15, tzinfo=UTC)
 PIECES = (
     "<rss>|<channel>|<item>|</item>|<link>|https://h.hr/1|</link>|<link href='/2'/>|<guid>|<entry>|<pubDate>|"
     "<feed xmlns='http://www.w3.org/2005/Atom'>|Mon, 99 Foo|<urlset>|<url>|<loc>|</loc>|<lastmod>|<sitemapindex>|"
-    "9999-12-31T23:59:59+23:59|0001-01-01T00:00:00-23:59|<sitemap>|<![CDATA[|]]>|<!--|-->|<!DOCTYPE x [|]>|"
+    "9999-12-31T23:59:59-23:59|0001-01-01T00:00:00+23:59|<sitemap>|<![CDATA[|]]>|<!--|-->|<!DOCTYPE x [|]>|"
     "<!ENTITY a 'b'>|&a;|&|&nbsp;|&#0;|&#xFFFFFF;|<?xml version='1.0' encoding='utf-7'?>|<html>|<li>|<table>|"
     "<base href='http://['>|<a href='?page=2'>2</a>|<a rel=next href='x'>|<ul class=pager>|<article>|<script>|"
     "</script>|<a href='|'>|\x00|\ufeff|\ud7ff|<x:y xml:base='..'>|<RDF>|text|0001-01-01|\n"

@@ -76,6 +76,8 @@ def test_every_way_of_writing_one_page_gives_one_sighting(body):
         ("", None),
         ("not a date", None),
         ("9999-99-99", None),
+        ("0001-01-01T00:00:00+23:59", None),
+        ("9999-12-31T23:59:59-23:59", None),
     ],
 )
 def test_lastmod_has_six_forms(text, at):
