@@ -1,8 +1,8 @@
 """Connections: one guarded aiohttp client per distinct way of connecting, and our half of each line.
 
 aiohttp is trusted with the protocol, and made stricter where a hostile far end gains from laxness;
-`FarEnd` says where.  It leans on three names that aiohttp does not promise to keep (`_factory`,
-`_payload`, `_should_close`); `tests/stages/test_fetch_hostile.py` turns red when one of them moves.
+`FarEnd` says where.  It leans on names that aiohttp does not promise to keep (`_factory`, `_parser`,
+`_payload`, `_tail`); `tests/stages/test_fetch_hostile.py` turns red when one of them moves.
 """
 
 from __future__ import annotations
@@ -69,7 +69,10 @@ class FarEnd(ResponseHandler):
         self._room = HEAD_ROOM
         self._interim = 0
         self._is_answered = False
+        early, self._tail = self._tail, b""
         super().set_response_params(**params)
+        if early:  # after the request is out, or aiohttp blames the line for what was said on it
+            self._loop.call_soon(self.data_received, early)
 
     def feed_data(self, data: Any, size: int = 0) -> None:
         """One parsed head.  The first that is not interim is the answer; there is no second."""
@@ -87,7 +90,7 @@ class FarEnd(ResponseHandler):
         super().feed_data(data, size)
 
     def data_received(self, data: bytes) -> None:
-        if self._is_answered and (self._payload is None or self._payload.is_eof()):
+        if data and self._is_answered and (self._payload is None or self._payload.is_eof()):
             self._drop()
             return
         self._room -= len(data)
@@ -232,8 +235,12 @@ def _connector(way: _Way, guard: Guard, resolver: GuardedResolver) -> aiohttp.TC
         ssl=tls_context(way.ca_file) if way.ca_file else True,
         **options,
     )
-    connector._factory = functools.partial(FarEnd, loop=asyncio.get_running_loop())
+    connector._factory = functools.partial(_far_end, loop=asyncio.get_running_loop())
     return connector
+
+
+def _far_end(loop: asyncio.AbstractEventLoop) -> ResponseHandler:
+    return FarEnd(loop)
 
 
 def tls_context(ca_file: str) -> ssl.SSLContext:

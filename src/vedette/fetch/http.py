@@ -28,8 +28,8 @@ from vedette.fetch.resolver import check_nameservers
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 ERROR_BODY = 256 * 1024  # enough of an error page to tell a block page by
 PLANS = 1024
+ACCEPTS = 16
 REDIRECTS = frozenset((300, 301, 302, 303, 307, 308))
-DEFAULT_ACCEPT = FetchRequest.__dataclass_fields__["accept"].default
 # What an operator's own header may be and still go to a foreign origin; anything else may be a secret.
 HARMLESS = frozenset("accept accept-language cache-control dnt pragma sec-gpc user-agent".split())
 _BY_STATUS = {204: Outcome.EMPTY, 205: Outcome.EMPTY, 206: Outcome.TRUNCATED}
@@ -69,7 +69,7 @@ class HttpFetcher:
         try:
             response = await plan.client.http.get(
                 URL(request.url, encoded=True),
-                headers=_headers_for(request, plan),
+                headers=plan.headers_for(request),
                 timeout=plan.timeout,
                 allow_redirects=False,
             )
@@ -94,7 +94,7 @@ def check_settings(settings: FetchSettings) -> None:
     """Raises ConfigError when no fetch could ever be made with these settings."""
     Guard(settings.allow_networks, settings.allow_ports)
     check_nameservers(settings.nameservers)
-    _base_headers(settings, is_foreign=False)
+    _make_headers(settings, "*/*", is_foreign=False)
     if settings.ca_file:
         tls_context(settings.ca_file)
     if settings.proxy and not settings.proxy.startswith(("http://", "https://")):
@@ -104,7 +104,7 @@ def check_settings(settings: FetchSettings) -> None:
 class _Plan:
     """What all requests with the same settings share, made once."""
 
-    __slots__ = ("client", "foreign_headers", "headers", "is_proxied", "timeout")
+    __slots__ = ("_made", "_settings", "client", "is_proxied", "timeout")
 
     def __init__(self, settings: FetchSettings, client: Client) -> None:
         self.client = client
@@ -114,8 +114,25 @@ class _Plan:
             connect=settings.connect_timeout.total_seconds(),
             sock_read=settings.read_timeout.total_seconds(),
         )
-        self.headers = _base_headers(settings, is_foreign=False)
-        self.foreign_headers = _base_headers(settings, is_foreign=True)
+        self._settings = settings
+        self._made: dict[tuple[str, bool], CIMultiDict[str]] = {}
+
+    def headers_for(self, request: FetchRequest) -> CIMultiDict[str]:
+        """The headers of one request.  Shared between requests, so never written to."""
+        key = (request.accept, request.is_foreign)
+        headers = self._made.get(key)
+        if headers is None:
+            if len(self._made) >= ACCEPTS:
+                self._made.clear()
+            headers = self._made[key] = _make_headers(self._settings, request.accept, request.is_foreign)
+        if request.etag is None and request.last_modified is None:
+            return headers
+        headers = headers.copy()
+        if request.etag and request.etag.isprintable():
+            headers["If-None-Match"] = request.etag
+        if request.last_modified and request.last_modified.isprintable():
+            headers["If-Modified-Since"] = request.last_modified
+        return headers
 
 
 @dataclass(slots=True)
@@ -313,25 +330,11 @@ def _is_address(host: str) -> bool:
     return True
 
 
-def _headers_for(request: FetchRequest, plan: _Plan) -> CIMultiDict[str]:
-    headers = plan.foreign_headers if request.is_foreign else plan.headers
-    etag, last_modified = request.etag, request.last_modified
-    if etag is None and last_modified is None and request.accept == DEFAULT_ACCEPT:
-        return headers
-    headers = headers.copy()
-    headers["Accept"] = request.accept
-    if etag and etag.isprintable():
-        headers["If-None-Match"] = etag
-    if last_modified and last_modified.isprintable():
-        headers["If-Modified-Since"] = last_modified
-    return headers
-
-
-def _base_headers(settings: FetchSettings, *, is_foreign: bool) -> CIMultiDict[str]:
+def _make_headers(settings: FetchSettings, accept: str, is_foreign: bool) -> CIMultiDict[str]:
     headers = CIMultiDict(
         {
             "User-Agent": settings.user_agent,
-            "Accept": DEFAULT_ACCEPT,
+            "Accept": accept,
             "Accept-Language": settings.accept_language,
             "Accept-Encoding": ACCEPT_ENCODING,
         }
