@@ -186,7 +186,11 @@ def _not_due(facts: Facts) -> Answer | None:
     watch = facts.watch
     if watch is None or watch.due_at is None or watch.due_at <= facts.now:
         return None
-    last = f"the last look was {when(watch.last_visit_at, facts.now)}" if watch.last_visit_at else "never looked at"
+    last = (
+        f"the last look was {when(watch.last_visit_at, facts.now)}"
+        if watch.last_visit_at
+        else "never looked at"
+    )
     every = f", interval {span(watch.interval)} by velocity {watch.velocity:.2f}" if watch.interval else ""
     return Answer(
         "not_due",
@@ -209,7 +213,9 @@ def _waiting(facts: Facts) -> Answer | None:
     since = f"It is due since {when(watch.due_at, facts.now)}"
     if facts.engine is None:
         return Answer("no_engine", f"{since}, and no engine is running on this store.", "vedette run")
-    return Answer("waiting", f"{since} and waits for its turn in {watch.lane}.", f"vedette lanes show {watch.lane}")
+    return Answer(
+        "waiting", f"{since} and waits for its turn in {watch.lane}.", f"vedette lanes show {watch.lane}"
+    )
 
 
 CHECKS: tuple[Callable[[Facts], Answer | None], ...] = (

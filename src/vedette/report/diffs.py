@@ -38,7 +38,12 @@ def excerpt(diff: Sequence[DiffOp], most: int = 6) -> list[Line]:
 
 def diff_json(diff: Sequence[DiffOp]) -> list[dict[str, object]]:
     return [
-        {"op": op.op, "before": list(op.before), "after": list(op.after), "words": [list(w) for w in op.words]}
+        {
+            "op": op.op,
+            "before": list(op.before),
+            "after": list(op.after),
+            "words": [list(w) for w in op.words],
+        }
         for op in diff
     ]
 

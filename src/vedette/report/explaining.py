@@ -78,7 +78,10 @@ def explanation_lines(said: Explanation, now: datetime) -> list[Line]:
     role = f", {watch.node_role.value}" if watch.node_role else ""
     changed = f"last changed {when(watch.last_changed_at, now)}"
     lines = [
-        line(quoted(shown(watch.url), "mark"), *(("  ", quoted(watch.title, "dim", 100)) if watch.title else ())),
+        line(
+            quoted(shown(watch.url), "mark"),
+            *(("  ", quoted(watch.title, "dim", 100)) if watch.title else ()),
+        ),
         _fact("risk", (watch.risk.name, watch.risk.name), f"  {watch.node_type.value}{role}"),
         _fact("source", quoted(said.source.name if said.source else watch.source), _lister(watch)),
         _fact(
@@ -144,6 +147,10 @@ def lane_words(state: LaneState, now: datetime) -> str:
 def total(reasons: Sequence[Reason]) -> float:
     """The sum of the points, without the dust of binary fractions."""
     return round(sum(reason.points for reason in reasons), 6)
+
+
+def _reason_json(reason: Reason) -> dict[str, object]:
+    return {"code": reason.code, "points": reason.points, "note": reason.note}
 
 
 def _fact(name: str, *spans: str | tuple[str, str]) -> Line:

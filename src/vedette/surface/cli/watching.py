@@ -28,7 +28,9 @@ UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="http or https."
 def register(app: typer.Typer) -> None:
     verb(app, "init", example="vedette init\nvedette init --data /srv/vedette")(init)
     verb(app, "add", example=ADD_EXAMPLE)(add)
-    verb(app, "import", example="vedette import urls.txt\nvedette import jobs.yaml --format urlwatch")(import_)
+    verb(app, "import", example="vedette import urls.txt\nvedette import jobs.yaml --format urlwatch")(
+        import_
+    )
     verb(app, "export", example="vedette export --format csv > sources.csv")(export)
 
 
@@ -40,8 +42,9 @@ def init(
     session: Session,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a configuration that is there.")] = False,
 ) -> None:
-    """Write a commented vedette.yaml with its JSON Schema, and make the store.
+    """Write a commented vedette.yaml and make the store.
 
+    Beside it goes vedette.schema.json, for editors that complete and check.
     An existing configuration is not overwritten (exit 3) unless --force.  A store is never overwritten.
     """
     from vedette.config import CONFIG_NAME, schema
@@ -80,13 +83,17 @@ def add(
     frequency: Annotated[
         str | None, typer.Option("--frequency", help="Ceiling of the listing's interval: 6h, DAILY, ...")
     ] = None,
-    include: Annotated[list[str] | None, typer.Option("--include", help="Only URLs that match (RE2).")] = None,
+    include: Annotated[
+        list[str] | None, typer.Option("--include", help="Only URLs that match (RE2).")
+    ] = None,
     exclude: Annotated[list[str] | None, typer.Option("--exclude", help="No URLs that match (RE2).")] = None,
     max_depth: Annotated[int | None, typer.Option("--max-depth", help="Levels of a crawl.")] = None,
     max_urls: Annotated[int | None, typer.Option("--max-urls", help="At most so many URLs.")] = None,
     headless: Annotated[bool, typer.Option("--headless", help="The page needs a browser.")] = False,
 ) -> None:
-    """Watch a page, or all that a feed, a sitemap, a list or a site leads to.  It is due at once.
+    """Watch a page, a feed, a sitemap, a list or a site.
+
+    It is due at once; an engine that is running hears of it within a second.
 
     Adding the same URL again changes nothing but the options that are given.
     """
@@ -116,7 +123,9 @@ def add(
     words = "watching" if is_new else "already watched, options updated:"
     session.out.say(f"{words} {source.url} (source {source.id}, lister {source.lister.value})")
     if "@" in url.partition("//")[2].partition("/")[0]:
-        session.out.note("the user name and password in the URL are not kept; use `fetch.headers` with env:NAME")
+        session.out.note(
+            "the user name and password in the URL are not kept; use `fetch.headers` with env:NAME"
+        )
     if session.given.as_json:
         session.out.document({"source": source.id, "url": source.url, "added": is_new} | shown(source))
 
@@ -129,9 +138,13 @@ def import_(
         typer.Option("--format", help="auto, urls, csv, opml, urlwatch, webchanges, jsonl or yaml."),
     ] = "auto",
     strict: Annotated[bool, typer.Option("--strict", help="Import nothing when any line is bad.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be imported; write nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be imported; write nothing.")
+    ] = False,
 ) -> None:
-    """Take sources over from a URL list, CSV, OPML, or the job file of urlwatch or webchanges.
+    """Take sources over from other tools.
+
+    Reads a URL list, CSV, OPML, the job file of urlwatch or webchanges, and what `vedette export` writes.
 
     Says for every line what was taken, what was left out, and what was refused and why.  A bad line loses nothing
     else; the exit code is then 2.
@@ -146,7 +159,9 @@ def import_(
         {"line": entry.line, "url": source.url, "source": source.id, "not_carried_over": list(entry.left_out)}
         for entry, source in taken
     ]
-    problems = [{"line": p.line, "text": p.text, "why": p.why} for p in sorted(parsed.problems, key=lambda p: p.line)]
+    problems = [
+        {"line": p.line, "text": p.text, "why": p.why} for p in sorted(parsed.problems, key=lambda p: p.line)
+    ]
     if session.given.as_json:
         counts = {"format": chosen, "taken": len(kept), "new": sum(kept), "bad": len(problems)}
         session.out.document({**counts, "lines": lines, "problems": problems})
@@ -164,10 +179,15 @@ def import_(
 def export(
     session: Session,
     form: Annotated[str, typer.Option("--format", help="csv, jsonl, opml, yaml or urls.")] = "csv",
-    to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="A new file.  [default: stdout]")] = None,
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="FILE", help="A new file.  [default: stdout]")
+    ] = None,
     what: Annotated[str, typer.Option("--what", help="sources, or watches (every known URL).")] = "sources",
 ) -> None:
-    """Give the sources in a form that `vedette import` and other tools read."""
+    """Give the sources to other tools.
+
+    `vedette import` reads every format back.  Cells that a spreadsheet would run are neutralised.
+    """
     from vedette.surface.cli.formats import write
 
     if what not in ("sources", "watches"):
@@ -198,9 +218,10 @@ def refuse_blocked(session: Session, url: str) -> None:
         )
 
 
-def keep(session: Session, db: sqlite3.Connection, source: Source, *, asked: bool = True) -> tuple[Source, bool]:
+def keep(session: Session, db: sqlite3.Connection, source: Source) -> tuple[Source, bool]:
     """Save a source and its first watch.  A URL that is known keeps its source; an id that is taken is made unique."""
     from vedette.core.urls import watch_id
+    from vedette.policies import classifier
     from vedette.store import operator
 
     known = operator.source_of_url(db, source.url)
@@ -211,11 +232,8 @@ def keep(session: Session, db: sqlite3.Connection, source: Source, *, asked: boo
         if holder is not None and watch_id(holder.url) != watch_id(source.url):
             source = replace(source, id=type(source.id)(f"{source.id}-{watch_id(source.url) & 0xFFFFFF:06x}"))
     now = session.now()
-    is_new = operator.save_source(db, source, now=now)
-    watch = operator.first_watch(
-        source, now, packs=session.loaded.config.classify.packs, rows=session.role_rows()
-    )
-    operator.save_first_watch(db, source, watch, now=now, asked=asked)
+    is_new = operator.save_source(db, source, now=now, classify=classifier(session.loaded.config))
+    operator.make_due(db, watch_id(source.url), now=now)
     return source, is_new
 
 
@@ -269,7 +287,9 @@ def _say_taken(session: Session, chosen: str, count: int, kept: list[bool], *, i
     if is_stopped:
         session.out.say(f"nothing imported: some lines are bad and --strict was given ({count} were good)")
     elif kept:
-        session.out.say(f"{len(kept)} sources taken from {chosen}: {sum(kept)} new, {len(kept) - sum(kept)} known")
+        session.out.say(
+            f"{len(kept)} sources taken from {chosen}: {sum(kept)} new, {len(kept) - sum(kept)} known"
+        )
     else:
         session.out.say(f"{count} sources could be taken from {chosen}; nothing was written")
 
@@ -296,4 +316,3 @@ def _watches_as_sources(session: Session) -> list[Source]:
             )
             for watch in queries.watches(WatchFilter())
         ]
-

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lxml import etree
 
 from vedette.contracts.source import ListerKind, Source
@@ -11,14 +13,16 @@ from vedette.surface.cli.formats.entry import Entry, Parsed, page_keys
 def read_opml(data: bytes) -> Parsed:
     """Outlines with `xmlUrl` are feeds, those with `url` pages; folders are walked through."""
     parsed = Parsed()
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True)
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True
+    )
     try:
         top = etree.fromstring(data.strip(), parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         parsed.bad(1, "", f"not XML: {error}")
         return parsed
-    for error in list(parser.error_log)[:1]:
-        parsed.bad(error.line, "", f"broken XML, read as far as it goes: {error.message}")
+    for fault in list(parser.error_log)[:1]:
+        parsed.bad(fault.line, "", f"broken XML, read as far as it goes: {fault.message}")
     if top is None or etree.QName(top).localname.lower() not in ("opml", "outline"):
         parsed.bad(1, "", "this XML is not OPML")
         return parsed
@@ -52,7 +56,8 @@ def _entry(outline: etree._Element) -> Entry | None:
     name = (said.get("title") or said.get("text") or "").strip()
     if name:
         keys["name"] = name
-    return Entry(outline.sourceline or 0, keys)
+    line: Any = outline.sourceline  # the stubs know no number
+    return Entry(int(line or 0), keys)
 
 
 def _xml(text: str) -> str:

@@ -58,7 +58,9 @@ def _take(parsed: Parsed, number: int, job: Any) -> None:
     timeout = job.get("timeout")
     if isinstance(timeout, int | float) and not isinstance(timeout, bool) and timeout > 0:
         keys["fetch"] = {"total_timeout": f"{timeout:g}s"}
-    left_out = tuple(str(key) for key in job if key not in _TAKEN and not (key == "timeout" and "fetch" in keys))
+    left_out = tuple(
+        str(key) for key in job if key not in _TAKEN and not (key == "timeout" and "fetch" in keys)
+    )
     parsed.entries.append(Entry(number, keys, left_out))
 
 
