@@ -191,7 +191,8 @@ def _decision_lines(said: Explanation) -> list[Line]:
             points = f"{reason.points:+10.4g}" if reason.points else " " * 10
             lines.append(line(f"  {points}  ", quoted(reason.code), "  ", quoted(reason.note, "dim", 160)))
         if sum(1 for reason in decision.reasons if reason.points) > 1:
-            lines.append(line(f"  {total(decision.reasons):>10.4g}  ", ("head", "sum")))
+            unit = ", hours until the next look" if decision.action == "schedule" else ""
+            lines.append(line(f"  {total(decision.reasons):>10.4g}  ", ("head", "sum"), unit))
     return lines
 
 

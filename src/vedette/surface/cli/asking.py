@@ -160,9 +160,7 @@ def diff(
         raise InputError("--words and --unified exclude each other")
     with session.queries() as queries:
         view = _change(queries, what)
-        before = next(
-            (v for v in queries.visits(view.change.watch, most=0) if v.id == view.change.before_visit), None
-        )
+        before = queries.visit(view.change.before_visit)
     change = view.change
     if session.given.as_json:
         session.out.document(
