@@ -16,7 +16,7 @@ from pathlib import Path
 from vedette.config import Loaded
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.watch import Decision, Group, LedgerNote
-from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
+from vedette.contracts.words import EvidenceId, LaneKey, Reason, Risk, RunId, SourceId
 from vedette.core.limits import RunLimits
 from vedette.core.schedule.due import due_params
 from vedette.engine.assess import AssessOptions, Assessor
@@ -25,6 +25,7 @@ from vedette.engine.finding import Finder
 from vedette.engine.ids import Ids
 from vedette.engine.look import Looker
 from vedette.engine.loop import Ended, Engine, Mode, Parts
+from vedette.engine.recall import read_body
 from vedette.engine.robots import RobotsShelf
 from vedette.engine.settler import Settler, SettlerCalls
 from vedette.engine.sources import SourceBook
@@ -36,8 +37,8 @@ from vedette.lanes import LaneKeeper
 from vedette.policies import classifier, fetch_settings, lane_policies, screens, sources_of
 from vedette.store import statements
 from vedette.store.migrate import ARCHIVE, prepare
-from vedette.store.operator import save_source
-from vedette.store.rows import dump_json, to_ms
+from vedette.store.operator import first_watch, save_source
+from vedette.store.rows import dump_json, to_ms, watch_row
 from vedette.store.sqlite import Pick, Reader, StoreLock, Writer, connect
 from vedette.telemetry.clock import SystemClock
 from vedette.telemetry.events import Event, events_of
@@ -110,6 +111,16 @@ class _Opened:
             db.close()
 
 
+def _save_sources(loaded: Loaded, writer: Writer, now: datetime) -> None:
+    """The configured sources are in the store, each with its first watch."""
+    writer.connection.execute("BEGIN")
+    for source in sources_of(loaded.config):
+        save_source(writer.connection, source, now=now)
+        if source.is_active:
+            writer.connection.execute(statements.NEW_WATCH, watch_row(first_watch(source, now)))
+    writer.connection.execute("COMMIT")
+
+
 @contextmanager
 def _open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[_Opened]:
     path = prepare(loaded.data)
@@ -118,8 +129,7 @@ def _open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[_Opened]:
     try:
         writer = Writer(path, worker=f"{socket.gethostname()}:{os.getpid()}", pick=pick)
         was_killed = writer.return_leases() > 0 or writer.end_open_runs() > 0
-        for source in sources_of(loaded.config):
-            save_source(writer.connection, source, now=clock.now())
+        _save_sources(loaded, writer, clock.now())
         limit = loaded.config.evidence.segment_limit
         archive = Archive(loaded.data / ARCHIVE, ArchiveSettings(segment_limit=limit))
         archive.recover(writer.segments(), now=clock.now())
@@ -209,7 +219,12 @@ class _Station:
         return Assessor(
             looker=looker,
             finder=self.finder,
-            comparer=Comparer(self.loaded.data / ARCHIVE, self.opened.reader, scope=config.extract.scope),
+            comparer=Comparer(
+                recall=self._recall,
+                change_of=self.opened.reader.change,
+                scope=config.extract.scope,
+                confirm_after=config.run.confirm_after,
+            ),
             book=self.book,
             ids=self.ids,
             clock=self.clock,
@@ -223,6 +238,15 @@ class _Station:
                 config_digest=self.loaded.digest,
             ),
         )
+
+    def _recall(self, evidence: EvidenceId) -> tuple[bytes, str, str] | None:
+        """Body, content type and URL of a kept state."""
+        place = self.opened.reader.located(evidence)
+        if place is None:
+            return None
+        located, content_type, url = place
+        body = read_body(self.loaded.data / ARCHIVE, located)
+        return None if body is None else (body, content_type, url)
 
     def _settler(self, loop: asyncio.AbstractEventLoop) -> Settler:
         post = loop.call_soon_threadsafe

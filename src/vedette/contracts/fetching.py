@@ -47,6 +47,7 @@ class FetchRequest:
     last_modified: str | None = None
     accept: str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
     body_limit: int | None = None  # robots.txt has its own
+    is_foreign: bool = False  # a redirect left the origin the settings are for: no credentials go along
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,3 +106,4 @@ class Extraction:
     is_nofollow: bool = False
     problem: str = ""  # non-empty: parse_failed, and why
     feeds: tuple[str, ...] = ()  # rel=alternate feeds, absolute
+    targets: tuple[str, ...] = ()  # documents the compared part links to, canonical; compared with the text

@@ -71,8 +71,9 @@ class Watch:
     etag: str | None = None
     last_modified: str | None = None
     seen: Seen | None = None
-    mask: Mask = ()
+    mask: Mask | None = None  # learned noise; None: no second look yet, () : looked twice, nothing noisy
     pending: ChangeId | None = None  # an observed change waits for its second look
+    is_gone: bool = False  # its removal was reported
     merged_into: WatchId | None = None
 
 

@@ -250,7 +250,7 @@ def _content(budgets: TrapBudgets, tally: SourceTally, shape: Shape, now: dateti
 TRAPS: tuple[Trap, ...] = (
     _repeats, _path_depth, _calendar, _session, _token_names, _facets, _shape, _content,
 )  # fmt: skip
-FACET_SHARE = 3  # an id with its print view and its pdf view is still an archive
+FACET_SHARE = 4  # an id with a print view and a pdf view is still an archive
 
 
 def _spent(budget: str, used: int, limit: int, where: str) -> Reason | None:

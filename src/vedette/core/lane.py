@@ -6,8 +6,8 @@ Everything that can open, slow or close a lane is decided here:
 - width: `at_once` calls under way;
 - breaker: closes after `trips_after` failures in a row, or when `trip_share` of the last `trip_window` calls
   failed.  When its time is over it is half-open: one probe at a time, until one succeeds.  Each failed probe
-  closes it again, for twice as long per failure beyond `trips_after`, up to a day.  A call that started before
-  the lane closed, and ends while it is closed, neither opens it early nor closes it for longer;
+  closes it again, for twice as long per failure beyond `trips_after`, up to a day.  A call that started
+  before the lane closed, and ends while it is closed, neither opens it early nor closes it for longer;
 - Retry-After holds the lane, and a later answer never shortens an earlier hold;
 - the operator's block stands until `reset`.
 

@@ -1,6 +1,6 @@
 """Decisions as ledger rows, and the same decisions recomputed from their rows.
 
-A decision holds plain values only (text, numbers, None), so it reads back from JSON exactly as it was written.
+A decision holds plain values only (text, numbers, None), so it reads back from JSON as it was written.
 `recompute` runs today's rule on the recorded inputs; `difference` says where that is not what was recorded.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
@@ -17,10 +18,24 @@ from vedette.contracts.watch import Decision
 from vedette.contracts.words import Outcome, Reason, Risk
 from vedette.core.classify import Classification, classify_url, inherit_risk
 from vedette.core.nearest import unknown
-from vedette.core.retry import Failure, Park, Retry, next_attempt
-from vedette.core.schedule.due import Due, Facts, decide, due_params
+from vedette.core.packs import DEFAULT_PACKS, RolePattern
+from vedette.core.retry import Failure, Park, Retry, RetryParams, next_attempt
+from vedette.core.schedule.due import Due, DueParams, Facts, decide, due_params
 
 Inputs = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InForce:
+    """The parameters that decisions are recomputed with: those of the configuration that a row names."""
+
+    due: DueParams | None = None  # None: the default parameters of the policy that the row names
+    retry: RetryParams = RetryParams()
+    packs: tuple[str, ...] = DEFAULT_PACKS
+    rows: tuple[RolePattern, ...] = ()
+
+
+DEFAULT = InForce()
 
 
 def schedule_decision(facts: Facts, due: Due, policy: str = "seed-ewma") -> Decision:
@@ -60,20 +75,20 @@ def admit_decision(url: str, parent_risk: Risk | None, classification: Classific
     )
 
 
-def recompute(decision: Decision) -> object:
+def recompute(decision: Decision, in_force: InForce = DEFAULT) -> object:
     """What the rule says today about the recorded inputs."""
     rule = RULES.get(decision.action)
     if rule is None:
         raise InputError(unknown("recomputable decision", decision.action, RULES))
     try:
-        return rule(decision.inputs)
+        return rule(decision.inputs, in_force)
     except (KeyError, TypeError, ValueError) as problem:
         raise InputError(f"the recorded {decision.action} cannot be read back: {problem!r}") from None
 
 
-def difference(decision: Decision) -> str | None:
+def difference(decision: Decision, in_force: InForce = DEFAULT) -> str | None:
     """How the recorded output differs from the recomputed one; None when they agree."""
-    today = recompute(decision)
+    today = recompute(decision, in_force)
     return None if today == decision.output else f"recorded {decision.output!r}, recomputed {today!r}"
 
 
@@ -82,7 +97,7 @@ def adds_up(reasons: Iterable[Reason], total: float) -> bool:
     return math.isclose(math.fsum(r.points for r in reasons), total, rel_tol=1e-9, abs_tol=1e-6)
 
 
-def _schedule(given: Inputs) -> object:
+def _schedule(given: Inputs, in_force: InForce) -> object:
     ceiling = given["ceiling"]
     facts = Facts(
         velocity=given["velocity"],
@@ -94,23 +109,25 @@ def _schedule(given: Inputs) -> object:
         ceiling=None if ceiling is None else timedelta(seconds=ceiling),
         is_parked=given["is_parked"],
     )
-    return _due(decide(facts, due_params(given["policy"])))
+    return _due(decide(facts, in_force.due or due_params(given["policy"])))
 
 
-def _retry(given: Inputs) -> object:
+def _retry(given: Inputs, in_force: InForce) -> object:
     after = given["retry_after"]
     failure = Failure(
         Outcome(given["outcome"]), given["attempt"], None if after is None else timedelta(seconds=after)
     )
-    return _verdict(next_attempt(failure, now=datetime.fromisoformat(given["now"]), jitter=given["jitter"]))
+    now = datetime.fromisoformat(given["now"])
+    return _verdict(next_attempt(failure, now=now, jitter=given["jitter"], params=in_force.retry))
 
 
-def _admit(given: Inputs) -> object:
+def _admit(given: Inputs, in_force: InForce) -> object:
     parent = given["parent_risk"]
-    return _class(inherit_risk(classify_url(given["url"]), None if parent is None else Risk[parent]))
+    found = classify_url(given["url"], packs=in_force.packs, rows=in_force.rows)
+    return _class(inherit_risk(found, None if parent is None else Risk[parent]))
 
 
-RULES: Mapping[str, Callable[[Inputs], object]] = MappingProxyType(
+RULES: Mapping[str, Callable[[Inputs, InForce], object]] = MappingProxyType(
     {"schedule": _schedule, "retry": _retry, "admit": _admit}
 )
 

@@ -92,7 +92,7 @@ MEANING: Mapping[Outcome, Meaning] = MappingProxyType(
 )
 
 
-def outcome_of_status(status: int, *, has_retry_after: bool = False) -> Outcome:
+def outcome_of_status(status: int, has_retry_after: bool = False) -> Outcome:
     """The outcome of a bare HTTP status, before the body is looked at.
 
     401, 407 and 511 ask for credentials: login_wall.  403 and 451 refuse us as we are: client_error.  206 is

@@ -38,6 +38,8 @@ def canonical(url: str, base: str | None = None) -> str | None:
         return None
     try:
         whole: str = ada_url.join_url(base, url) if base else ada_url.normalize_url(url.strip())
+        if "./" in whole or ".:" in whole:
+            whole = _without_last_dot(whole)
     except (ValueError, UnicodeError):
         return None
     if not whole.startswith(("http://", "https://")):
@@ -49,8 +51,6 @@ def canonical(url: str, base: str | None = None) -> str | None:
         whole = _without_noise(whole)
     if "@" in whole:
         whole = _without_credentials(whole)
-    if "./" in whole or ".:" in whole:
-        whole = _without_last_dot(whole)
     return whole if len(whole) <= MAX_URL else None
 
 
@@ -103,8 +103,8 @@ def lane_of(url: str) -> LaneKey:
 def shown(url: str) -> str:
     """For people: letters decoded, and both spellings of a host that mixes scripts.
 
-    Escapes of ASCII (%2F, %1B) and of what cannot be seen (right-to-left marks) stay, so that the path is still the
-    same when pasted and nothing moves a cursor.
+    Escapes of ASCII (%2F, %1B) and of what cannot be seen (right-to-left marks) stay, so the path is still
+    the same when pasted and nothing moves a cursor.
     """
     host = host_of(url)
     readable = str(_ENCODED_LETTERS.sub(_letters, url)) if "%" in url else url
@@ -140,11 +140,18 @@ def _without_credentials(url: str) -> str:
 
 
 def _without_last_dot(url: str) -> str:
-    """example.com. is example.com: the same server must not get a second lane."""
-    start = url.index("//") + 2
-    end = _path_start(url)
-    host, colon, port = url[start:end].partition(":")
-    return url if not host.endswith(".") else f"{url[:start]}{host.rstrip('.')}{colon}{port}{url[end:]}"
+    """example.com. is example.com: the same server must not get a second lane.
+
+    Parsed again afterwards: 0x7f.1.. is a name, and 0x7f.1 is the address 127.0.0.1.
+    """
+    parsed = ada_url.URL(url)
+    if not parsed.hostname.endswith("."):
+        return url
+    parsed.hostname = parsed.hostname.rstrip(".")
+    if parsed.hostname.endswith("."):
+        raise ValueError("a host of dots alone")
+    whole: str = parsed.href
+    return whole
 
 
 def _letters(match: Any) -> str:

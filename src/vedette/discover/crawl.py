@@ -69,12 +69,10 @@ class LinkReader:
     def _remember(
         self, href: str, link: Link | None, rooted: dict[str, Link | None], here: dict[str, Link | None]
     ) -> None:
-        if href.startswith(_ROOTED):
-            rooted[href] = link
-        elif href[:1] in "?#":  # means something else on every page
+        if self._size >= self._limit or href[:1] in "?#":  # "?a" means something else on every page
             return
-        else:
-            here[href] = link
+        memo = rooted if href.startswith(_ROOTED) else here
+        memo[href] = link
         self._size += 1
 
     def _resolve(self, href: str, base: str, home: str) -> Link | None:

@@ -13,8 +13,9 @@ from datetime import datetime, timedelta
 from vedette.contracts.fetching import Extraction, Fetched
 from vedette.contracts.ports import Clock
 from vedette.contracts.source import ListerKind
-from vedette.contracts.watch import Job, Parked, Release, Settlement, Watch
+from vedette.contracts.watch import Job, Parked, Release, Seen, Settlement, Watch
 from vedette.contracts.words import (
+    ChangeId,
     ContentClass,
     NodeType,
     Outcome,
@@ -23,6 +24,7 @@ from vedette.contracts.words import (
 )
 from vedette.core.change.gate import gate
 from vedette.core.classify import becomes_hub
+from vedette.core.ledger import retry_decision, schedule_decision
 from vedette.core.outcomes import MEANING
 from vedette.core.retry import Failure, Retry, RetryParams, next_attempt
 from vedette.core.schedule.due import DueParams, Facts, decide
@@ -78,7 +80,7 @@ class Assessor:
         sheet = Sheet(job, reached, VisitId(self.ids.next(reached.fetched.at)), self.clock.now())
         fetched = reached.fetched
         if fetched.outcome is Outcome.NOT_MODIFIED and job.watch.seen is not None:
-            sheet.unchanged(job.watch.seen)
+            self._same(sheet, job.watch.seen)
         elif fetched.outcome is Outcome.OK:
             await self._read(sheet)
         else:
@@ -91,8 +93,8 @@ class Assessor:
         """A body came: is it content, and does it differ?"""
         fetched, watch = sheet.fetched, sheet.watch
         sheet.digest = hashlib.sha256(fetched.body).digest()
-        if watch.seen is not None and sheet.digest == watch.seen.digest:
-            sheet.unchanged(watch.seen)
+        if watch.seen is not None and sheet.digest == watch.seen.digest and not watch.is_gone:
+            self._same(sheet, watch.seen)
             return
         extraction = await self._extract(fetched)
         sheet.extraction = extraction
@@ -104,9 +106,12 @@ class Assessor:
             sheet.outcome = refused.outcome
             sheet.decide("gate", refused.reasons, output=refused.outcome.value)
             return
-        sheet.judged = self.comparer.judge(sheet.watch, fetched, extraction, sheet.mark(), self.options.scope)
-        sheet.decide("change", sheet.judged.reasons, output=sheet.judged.words)
+        sheet.judge(self.comparer.judge(watch, fetched, extraction, sheet.mark()))
         self._find(sheet, extraction)
+
+    def _same(self, sheet: Sheet, seen: Seen) -> None:
+        sheet.repeats(seen)
+        sheet.judge(self.comparer.judge_same(sheet.watch, sheet.seen or seen, sheet.now))
 
     def _is_screened(self, sheet: Sheet, extraction: Extraction) -> bool:
         """Before any byte reaches the disk."""
@@ -144,8 +149,8 @@ class Assessor:
         sheet.decide("list", reasons, output=findings.listed)
 
     def _gone(self, sheet: Sheet) -> None:
-        sheet.judged = self.comparer.judge_gone(sheet.watch, sheet.mark())
-        sheet.decide("change", sheet.judged.reasons, output=sheet.judged.words)
+        change = ChangeId(self.ids.next(sheet.now))
+        sheet.judge(self.comparer.judge_gone(sheet.watch, sheet.mark(), change))
 
     def _close(self, sheet: Sheet) -> Settlement:
         watch, desk = sheet.watch, self.book.desk(sheet.watch.source)
@@ -169,7 +174,6 @@ class Assessor:
             title = title or extraction.title[:500]
             if becomes_hub(node_type, len(extraction.hrefs), len(extraction.text)):
                 node_type = NodeType.HUB
-        has_content = sheet.outcome in (Outcome.OK, Outcome.NOT_MODIFIED)
         return replace(
             watch,
             title=title,
@@ -180,10 +184,11 @@ class Assessor:
             attempt=0 if not MEANING[sheet.outcome].retry else watch.attempt,
             etag=fetched.etag if sheet.outcome is Outcome.OK else watch.etag,
             last_modified=fetched.last_modified if sheet.outcome is Outcome.OK else watch.last_modified,
-            seen=judged.seen if judged is not None else (sheet.seen or watch.seen),
-            mask=judged.mask if judged is not None else watch.mask,
-            pending=judged.pending if judged is not None else (None if has_content else watch.pending),
-            last_changed_at=judged.changed_at or watch.last_changed_at if judged else watch.last_changed_at,
+            seen=judged.seen if judged else watch.seen,
+            mask=judged.mask if judged else watch.mask,
+            pending=judged.pending if judged else watch.pending,
+            is_gone=judged.is_gone if judged else watch.is_gone,
+            last_changed_at=fetched.at if judged and judged.reports else watch.last_changed_at,
         )
 
     def _scheduled(self, sheet: Sheet, watch: Watch, desk: SourceDesk) -> Watch:
@@ -210,19 +215,7 @@ class Assessor:
             sheet.decide("second_look", judged.reasons, output=due_at.isoformat())
         if desk.closed_until is not None and watch.lister is not None and watch.depth == 0:
             due_at = max(due.due_at, desk.closed_until)
-        inputs: dict[str, object] = {
-            "policy": self.options.due.policy,
-            "config": self.options.config_digest,
-            "velocity": facts.velocity,
-            "scan_count": facts.scan_count,
-            "risk": facts.risk.name,
-            "changed": facts.changed,
-            "now": facts.now.isoformat(),
-            "jitter": facts.jitter,
-            "is_parked": facts.is_parked,
-            "ceiling_s": facts.ceiling.total_seconds() if facts.ceiling else None,
-        }
-        sheet.decide("schedule", due.reasons, inputs=inputs, output=due.due_at.isoformat())
+        sheet.note(schedule_decision(facts, due, self.options.due.policy))
         return replace(
             watch,
             velocity=due.velocity,
@@ -235,9 +228,10 @@ class Assessor:
         """Tried again soon, or parked: the watch stays and is tried at its long interval."""
         attempt = sheet.watch.attempt + 1
         failure = Failure(sheet.outcome, attempt, sheet.fetched.retry_after)
-        step = next_attempt(failure, now=sheet.now, jitter=self.clock.chance(), params=self.options.retry)
+        jitter = self.clock.chance()
+        step = next_attempt(failure, now=sheet.now, jitter=jitter, params=self.options.retry)
+        sheet.note(retry_decision(failure, step, now=sheet.now, jitter=jitter))
         if isinstance(step, Retry):
-            sheet.decide("retry", step.reasons, inputs={"attempt": attempt}, output=step.at.isoformat())
             return replace(watch, attempt=attempt, due_at=step.at), None
         facts = Facts(
             velocity=watch.velocity,
@@ -249,9 +243,7 @@ class Assessor:
             is_parked=True,
         )
         due = decide(facts, self.options.due)
-        sheet.decide(
-            "park", (*step.reasons, *due.reasons), inputs={"attempt": attempt}, output=due.due_at.isoformat()
-        )
+        sheet.note(schedule_decision(facts, due, self.options.due.policy))
         parked = Parked(
             watch=watch.id,
             url=watch.url,

@@ -61,13 +61,18 @@ class Sheet:
     def mark(self) -> tuple[VisitId, datetime, bytes]:
         return self.visit, self.fetched.at, self.digest or b""
 
-    def unchanged(self, seen: Seen) -> None:
+    def note(self, decision: Decision) -> None:
+        self.decisions.append(decision)
+
+    def judge(self, judged: Judged) -> None:
+        self.judged = judged
+        self.decide("change", judged.reasons, output=judged.words)
+
+    def repeats(self, seen: Seen) -> None:
         """The same bytes as before: the state goes on, seen again now."""
         self.digest = seen.digest
         self.content_class = seen.content_class
         self.seen = replace(seen, visit=self.visit, at=self.fetched.at)
-        self.decide("change", (Reason("same_bytes"),), output="unchanged")
-        self.outcome = self.fetched.outcome
 
     def settlement(self, watch: Watch, parked: Parked | None, retention: str) -> Settlement:
         judged, findings, fetched = self.judged, self.findings, self.fetched

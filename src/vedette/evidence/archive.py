@@ -102,6 +102,7 @@ class Archive:
         self._check_ready()
         try:
             file = self._file_for(entry)
+            self._touched[file.name] = file
             offset, length, digest = None, None, None
             member = b""
             if entry.kind is not RecordKind.NONE:
@@ -115,7 +116,6 @@ class Archive:
         file.size += len(member)
         file.count += 1
         file.head = chain.link(file.head, facts)
-        self._touched[file.name] = file
         return Written(
             visit=entry.facts.visit,
             segment=str(file.name),
@@ -270,7 +270,7 @@ class Archive:
         handle = self._files.create(segment_path(self._directory, str(name)))
         file = _File(name=name, handle=handle, size=len(member), count=0, head=head, synced_size=0)
         file.opened = file.state()
-        self._current[entry.retention] = self._touched[name] = file
+        self._current[entry.retention] = self._touched[name] = file  # first: a failed write is undone
         write_all(self._files, handle, member, 0)
         return file
 

@@ -1,0 +1,79 @@
+"""What a body says, as text and structure.  Hostile input ends as a value with a `problem`."""
+
+from __future__ import annotations
+
+from vedette.contracts.changing import Block
+from vedette.contracts.fetching import Extraction
+from vedette.contracts.words import ContentClass
+from vedette.extract.classes import content_class
+from vedette.extract.fields import Unreadable, json_fields, text_lines, xml_fields
+from vedette.extract.outline import STRICT, is_narrow, page_blocks
+from vedette.extract.page import read_page
+from vedette.extract.scope import ALL, MAIN
+
+__all__ = ["ALL", "MAIN", "block_pair", "blocks", "extract"]
+
+JSONS = (ContentClass.JSON, ContentClass.JSON_LD)
+READABLE = (*JSONS, ContentClass.XML, ContentClass.TEXT)
+TITLES = ("/title", "/name", "/headline", "/rss/channel/title", "/feed/title")
+
+
+def extract(body: bytes, *, url: str, content_type: str, scope: str = MAIN) -> Extraction:
+    """The compared text, links and metadata of a body.  Never raises; deterministic in its arguments."""
+    kind = content_class(body, url=url, content_type=content_type)
+    if kind is ContentClass.HTML:
+        return read_page(body, url=url, content_type=content_type, scope=scope)
+    if kind not in READABLE:
+        return Extraction(content_class=kind, base=url)
+    return _read_fields(kind, body, url, content_type)
+
+
+def blocks(body: bytes, *, url: str, content_type: str, scope: str = MAIN) -> tuple[Block, ...]:
+    """The body as (structural path, text).  The slow view: asked for only when cheaper layers differ."""
+    kind = content_class(body, url=url, content_type=content_type)
+    if kind is ContentClass.HTML:
+        return page_blocks(body, url=url, content_type=content_type, scope=scope)
+    try:
+        return _fields(kind, body, content_type)
+    except Unreadable:
+        return ()
+
+
+def block_pair(
+    before: bytes, after: bytes, *, url: str, content_type: str, scope: str = MAIN
+) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
+    """Two states of one target, cut by one rule.
+
+    A page near the gate of scope "main" may pass it in one state only; compared as they are, its
+    whole navigation would seem to come and go.  When one state passes, both are narrowed.
+    """
+    if scope == MAIN and any(is_narrow(body, content_type=content_type) for body in (before, after)):
+        scope = STRICT
+    return (
+        blocks(before, url=url, content_type=content_type, scope=scope),
+        blocks(after, url=url, content_type=content_type, scope=scope),
+    )
+
+
+def _read_fields(kind: ContentClass, body: bytes, url: str, content_type: str) -> Extraction:
+    try:
+        found = _fields(kind, body, content_type) if body.strip() else ()
+    except Unreadable as problem:
+        return Extraction(content_class=kind, base=url, problem=str(problem))
+    values = dict(found[:1000])
+    if kind is ContentClass.JSON and "/@context" in values:
+        kind = ContentClass.JSON_LD
+    return Extraction(
+        content_class=kind,
+        text=" ".join(value if path.startswith("line") else f"{path} {value}" for path, value in found),
+        title=next((values[path][:500] for path in TITLES if path in values), ""),
+        base=url,
+    )
+
+
+def _fields(kind: ContentClass, body: bytes, content_type: str) -> tuple[Block, ...]:
+    if kind in JSONS:
+        return json_fields(body, content_type)
+    if kind is ContentClass.XML:
+        return xml_fields(body)
+    return text_lines(body, content_type) if kind is ContentClass.TEXT else ()

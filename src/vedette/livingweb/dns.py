@@ -7,6 +7,7 @@ import socket
 import struct
 from collections.abc import Mapping
 from ipaddress import ip_address
+from typing import cast
 
 A, AAAA, ANY = 1, 28, 255
 NOERROR, FORMERR, SERVFAIL, NXDOMAIN, NOTIMP = 0, 1, 2, 3, 4
@@ -111,7 +112,7 @@ class _Datagrams(asyncio.DatagramProtocol):
         self._transport: asyncio.DatagramTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport  # type: ignore[assignment]  # always a datagram transport here
+        self._transport = cast(asyncio.DatagramTransport, transport)
 
     def datagram_received(self, data: bytes, addr: tuple[str | object, int]) -> None:
         reply = self._names.answer(data, by_tcp=False)

@@ -75,11 +75,14 @@ def _shown(host: Host, t: float) -> list[Page]:
     return sorted((page for page in host.pages if page.exists(t)), key=lambda page: -page.published_at)
 
 
-def _mark(host: Host, pages: Sequence[Page], t: float) -> str:
-    if host.spec.dates == "lying":
+def _mark(host: Host, t: float, pages: Sequence[Page], *, with_edits: bool) -> str:
+    """Counts that only grow, so that no two states of a list share a mark."""
+    if with_edits and host.spec.dates == "lying":
         return f"{t}"
-    edits = sum(page.history.version(t) for page in pages) if host.spec.dates == "true" else 0
-    return f"{len(pages)}-{pages[0].index if pages else ''}-{edits}"
+    born = sum(page.born_at <= t for page in pages)
+    gone = sum(page.gone_at <= t for page in pages)
+    tells_edits = with_edits and host.spec.dates == "true"
+    return f"{born}-{gone}-{sum(page.history.version(t) for page in pages) if tells_edits else ''}"
 
 
 def _modified(host: Host, page: Page, t: float) -> float | None:
@@ -93,7 +96,7 @@ def _feed(host: Host, kind: str, t: float, where: str) -> Listing:
     pages = _shown(host, t)
     entries = [(page, _spelled(host, page, where), _modified(host, page, t)) for page in pages]
     render = partial(_xml, FEED_TYPES[kind], partial(_FEEDS[kind], host, entries, where))
-    return Listing(_mark(host, pages, t), render)
+    return Listing(_mark(host, t, host.pages, with_edits=True), render)
 
 
 Entries = list[tuple[Page, str, float | None]]  # page, address, claimed change
@@ -137,22 +140,23 @@ _FEEDS = {"rss": _rss, "atom": _atom, "rdf": _rdf}
 
 
 def _sitemap(host: Host, target: str, t: float, where: str) -> Listing | None:
-    pages = [page for page in host.pages if page.exists(t)]
-    kind = host.spec.listing
-    if kind == "sitemap_index":
+    pages, content_type = host.pages, "application/xml"
+    if host.spec.listing == "sitemap_index":
         children = _children(host)
         if target == "/sitemap.xml":
-            return Listing(
-                _mark(host, pages, t), partial(_xml, "application/xml", partial(_index, children, where))
-            )
+            return Listing("index", partial(_xml, content_type, partial(_index, children, where)))
         if target not in children:
             return None
-        pages = [page for page in pages if page.index % SITEMAP_CHILDREN == children.index(target)]
+        pages = pages[children.index(target) :: SITEMAP_CHILDREN]
     elif target != listing_path(host):
         return None
-    entries = [(page, _spelled(host, page, where), _modified(host, page, t)) for page in pages]
-    content_type = "application/gzip" if kind == "sitemap_gzip" else "application/xml"
-    return Listing(_mark(host, pages, t), partial(_xml, content_type, partial(_urlset, entries)))
+    elif host.spec.listing == "sitemap_gzip":
+        content_type = "application/gzip"
+    entries = [
+        (page, _spelled(host, page, where), _modified(host, page, t)) for page in pages if page.exists(t)
+    ]
+    mark = _mark(host, t, pages, with_edits=True)
+    return Listing(mark, partial(_xml, content_type, partial(_urlset, entries)))
 
 
 def _children(host: Host) -> list[str]:
@@ -205,7 +209,7 @@ def _list(host: Host, target: str, t: float) -> Listing | None:
         return None
     part = pages[(number - 1) * size : number * size]
     head, pager = _pager(host, number, last) if host.spec.listing in PAGERS else ("", "")
-    mark = f"{number}-{last}-{len(pages)}-{part[0].index if part else ''}"
+    mark = f"{number}-{_mark(host, t, host.pages, with_edits=False)}"
     return Listing(mark, partial(render_list, host, part, head, pager))
 
 
@@ -220,7 +224,7 @@ def _list_number(host: Host, target: str) -> int | None:
     if not tail.isdecimal() or len(tail) > 6:
         return None
     number = int(tail) + (kind == "pager")
-    return number if _list_path(host, number) == target else None
+    return number if number == 1 or (number > 1 and _list_path(host, number) == target) else None
 
 
 def _list_path(host: Host, number: int) -> str:

@@ -59,6 +59,7 @@ def made_up(seed: object) -> Noise:
 
     def make(roll: Roll) -> str:
         value = joint.join(roll.chance.text(length, alphabet) for length in lengths)
+        value = alphabet[roll.count % len(alphabet)] + value[1:]  # never the same twice in a row
         return f'<{tag} class="{name}">{before}{value}{after}</{tag}>'
 
     return Noise(f"made-up-{seed}", position, make)

@@ -5,6 +5,7 @@ The result is cut at the places of noise, so that a request only fills the gaps.
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,10 +32,16 @@ class Rendered:
     parts: tuple[bytes, ...]
     order: tuple[int, ...] = ()
 
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.parts))
+
+    def packed(self) -> Rendered:
+        """A body without gaps, gzipped."""
+        return Rendered(self.content_type, (gzip.compress(self.parts[0], 5, mtime=0),))
+
     def fill(self, noise: Sequence[Noise], roll: Roll, charset: str) -> bytes:
         """One served body.  The same noise shows the same value wherever it stands on the page."""
-        if not self.order:
-            return self.parts[0]
         values = {which: encoded(noise[which].make(roll), charset) for which in sorted(set(self.order))}
         out = [self.parts[0]]
         for which, part in zip(self.order, self.parts[1:], strict=True):

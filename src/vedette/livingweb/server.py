@@ -7,9 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from email.utils import formatdate, parsedate_to_datetime
-from functools import partial
 from html import escape
-from typing import TypeVar
 
 from vedette.livingweb.chance import Chance
 from vedette.livingweb.faults import LOGIN_PAGE, LOGIN_PATH, Case, Place, inflict, strikes
@@ -23,25 +21,24 @@ from vedette.livingweb.wire import Ask, Reply
 from vedette.livingweb.words import LABELS
 from vedette.livingweb.world import Host, Page, authority
 
-_T = TypeVar("_T")
-KEPT_BODIES = 6_000  # about 40 MB of small pages
+KEPT_BYTES = 96_000_000
 
 
 class Kept:
-    """Rendered bodies, the oldest dropped first."""
+    """Rendered bodies up to so many bytes, the oldest dropped first."""
 
-    def __init__(self, most: int = KEPT_BODIES) -> None:
-        self._most = most
-        self._held: dict[object, object] = {}
+    def __init__(self, most: int = KEPT_BYTES) -> None:
+        self._room = most
+        self._held: dict[object, Rendered] = {}
 
-    def get(self, key: object, make: Callable[[], _T]) -> _T:
-        value = self._held.get(key)
-        if value is None:
-            value = make()
-            if len(self._held) >= self._most:
-                self._held.pop(next(iter(self._held)))
-            self._held[key] = value
-        return value  # type: ignore[return-value]  # a key is always made by the same maker
+    def get(self, key: object, make: Callable[[], Rendered]) -> Rendered:
+        rendered = self._held.get(key)
+        if rendered is None:
+            rendered = self._held[key] = make()
+            self._room -= rendered.size
+            while self._room < 0 and len(self._held) > 1:
+                self._room += self._held.pop(next(iter(self._held))).size
+        return rendered
 
 
 class Times:
@@ -112,8 +109,9 @@ class Site:
             reply = self._page(ask, page)
         else:
             reply = self._robots(ask) if target == "/robots.txt" else self._other(ask, target)
-        is_struck = self.host.spec.faults and target is ask.target
-        return self._struck(ask, reply, index) if is_struck else reply
+        if not self.host.spec.faults or ask.target.startswith(HOPS):
+            return reply
+        return self._struck(ask, reply, index)
 
     def _where_asked(self, ask: Ask) -> str:
         return self._where["address" if ask.headers.get(b"host", b"")[:1].isdigit() else "name"]
@@ -159,21 +157,24 @@ class Site:
 
     def _note(self, ask: Ask, status: int, title: str, text: str) -> Reply:
         rendered = render_note(self.host, title, text)
-        body = rendered.fill(self.host.spec.noise, self._roll(ask), self.host.spec.charset)
-        return Reply(status, f"Content-Type: {rendered.content_type}\r\n".encode(), body)
+        head = f"Content-Type: {rendered.content_type}\r\n".encode()
+        return Reply(status, head, self._filled(ask, rendered))
 
     def _reply(self, ask: Ask, key: object, make: Callable[[], Rendered], head: bytes) -> Reply:
         spec = self.host.spec
         rendered = self._kept.get(key, make)
-        body = (
-            rendered.fill(spec.noise, self._roll(ask), spec.charset) if rendered.order else rendered.parts[0]
-        )
         head += b"Content-Type: %b\r\n" % rendered.content_type.encode()
         if spec.gzip and b"gzip" in ask.headers.get(b"accept-encoding", b""):
             head += b"Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n"
-            pack = partial(gzip.compress, body, 5, mtime=0)
-            body = pack() if rendered.order else self._kept.get((key, "gzip"), pack)
-        return Reply(200, head, body)
+            if not rendered.order:
+                return Reply(200, head, self._kept.get((key, "gzip"), rendered.packed).parts[0])
+            return Reply(200, head, gzip.compress(self._filled(ask, rendered), 1, mtime=0))
+        return Reply(200, head, self._filled(ask, rendered))
+
+    def _filled(self, ask: Ask, rendered: Rendered) -> bytes:
+        if not rendered.order:
+            return rendered.parts[0]
+        return rendered.fill(self.host.spec.noise, self._roll(ask), self.host.spec.charset)
 
     def _roll(self, ask: Ask) -> Roll:
         chance = Chance(self._seed, self.host.index, ask.target, "noise", ask.count)

@@ -29,6 +29,7 @@ from vedette.livingweb.words import (
 
 EDITS = ("number", "sentence", "paragraph")  # what a real change may be
 FIXED = "fixed"
+KNOWN_SENTENCES = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,12 @@ class Story:
     flips: bool = False  # A -> B -> A -> B
 
     def paragraphs(self, version: int) -> tuple[str, ...]:
+        root = Chance(*self.key, "text")
         edits = self._edits_of_each(version)
-        return tuple(_paragraph(self, place, edits[place]) for place in range(len(self.plan)))
+        return tuple(
+            _paragraph(kind, self.lang, root.branch(place), edits[place])
+            for place, kind in enumerate(self.plan)
+        )
 
     def edit(self, version: int) -> str:
         """What made this version out of the one before."""
@@ -93,7 +98,8 @@ def slug(title: str) -> str:
 
 
 def sentence(chance: Chance, lang: str) -> str:
-    return _filled(chance.pick(SENTENCES[lang]), chance, lang)
+    """One of the sentences that this web knows; they are made once, because every page needs a dozen."""
+    return _known_sentence(lang, chance.below(KNOWN_SENTENCES))
 
 
 def long_date(t: float, lang: str) -> str:
@@ -103,29 +109,27 @@ def long_date(t: float, lang: str) -> str:
     return f"{day.day}. {month} {day.year}." if lang == "hr" else f"{day.day} {month} {day.year}"
 
 
-def _paragraph(story: Story, place: int, edits: int) -> str:
-    kind, lang = story.plan[place], story.lang
-    chance = Chance(*story.key, "paragraph", place, edits if kind == "paragraph" else 0)
+@cache
+def _known_sentence(lang: str, number: int) -> str:
+    chance = Chance("sentence", lang, number)
+    return _filled(chance.pick(SENTENCES[lang]), chance, lang)
+
+
+def _paragraph(kind: str, lang: str, root: Chance, edits: int) -> str:
+    chance = root.branch(edits if kind == "paragraph" else 0)
     if kind == "paragraph":
         openings = OPENINGS[lang]
-        first = openings[edits % len(openings)] if edits else ""
-        return " ".join(
-            ([first] if first else []) + [sentence(chance, lang) for _ in range(chance.between(2, 3))]
-        )
+        first = [openings[edits % len(openings)]] if edits else []
+        return " ".join(first + [sentence(chance, lang) for _ in range(chance.between(2, 3))])
     lines = [sentence(chance, lang) for _ in range(chance.between(1, 3))]
     if kind == "number":
-        figure = chance.pick(FIGURES[lang])
-        lines.insert(chance.below(len(lines) + 1), figure.replace("{figure}", _figure(story, place, edits)))
-    elif kind == "sentence" and (edits + place) % 2:
-        extra = Chance(*story.key, "extra", place, edits)
+        value = 2 * root.branch(1, edits).between(50, 45_000) + edits % 2  # odd, even: an edit always shows
+        figure = chance.pick(FIGURES[lang]).replace("{figure}", _grouped(value, lang))
+        lines.insert(chance.below(len(lines) + 1), figure)
+    elif kind == "sentence" and (edits + chance.below(2)) % 2:
+        extra = root.branch(2, edits)
         lines.append(_filled(extra.pick(EXTRAS[lang]), extra, lang))
     return " ".join(lines)
-
-
-def _figure(story: Story, place: int, edits: int) -> str:
-    """Odd and even in turn, so that an edit always shows."""
-    value = 2 * Chance(*story.key, "figure", place, edits).between(50, 45_000) + edits % 2
-    return _grouped(value, story.lang)
 
 
 def _grouped(value: int, lang: str) -> str:

@@ -6,7 +6,7 @@ import asyncio
 import socket
 import struct
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 MAX_HEAD = 65_536
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER on, 0 s: close sends RST
@@ -117,8 +117,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        if isinstance(transport, asyncio.Transport) or hasattr(transport, "write"):
-            self._transport = transport  # type: ignore[assignment]  # uvloop's has no common class
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is one by behaviour, not by class
         self._open.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -10,7 +10,16 @@ from typing import Any
 
 import xxhash
 
-from vedette.contracts.changing import Mask, MaskRegion
+from vedette.contracts.changing import (
+    Change,
+    ChangeKind,
+    ChangeState,
+    Comparison,
+    DiffOp,
+    Layer,
+    Mask,
+    MaskRegion,
+)
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors, Source
 from vedette.contracts.watch import Seen, SourceState, Watch
@@ -22,6 +31,7 @@ from vedette.contracts.words import (
     NodeRole,
     NodeType,
     Outcome,
+    Reason,
     Risk,
     SourceId,
     VisitId,
@@ -37,7 +47,7 @@ WATCH_COLUMNS = (
     "id url lane_id source_id lister depth parent_id title node_type node_role risk velocity scan_count "
     "last_changed_at due_at interval_s created_at published_at modified_at last_visit_at last_outcome "
     "attempt etag last_modified seen_visit seen_evidence seen_at seen_digest text_key masked_key simhash text_chars "
-    "content_class mask pending_change merged_into"
+    "content_class mask pending_change merged_into is_gone"
 ).split()
 
 
@@ -109,6 +119,7 @@ def watch_row(watch: Watch) -> tuple[Any, ...]:
         _dump_mask(watch.mask),
         watch.pending,
         watch.merged_into,
+        watch.is_gone,
     )
 
 
@@ -144,6 +155,7 @@ def read_watch(row: Sequence[Any]) -> Watch:
         mask=_read_mask(row[33]),
         pending=None if row[34] is None else ChangeId(row[34]),
         merged_into=None if row[35] is None else WatchId(row[35]),
+        is_gone=bool(row[36]),
     )
 
 
@@ -230,6 +242,33 @@ def read_source(row: Sequence[Any]) -> tuple[Source, SourceState]:
     return source, state
 
 
+def read_change(row: Sequence[Any]) -> Change:
+    """From the order of statements.CHANGE_COLUMNS."""
+    comparison = Comparison(
+        has_changed=True,
+        layer=Layer(row[10]),
+        similarity=row[11],
+        summary=row[12],
+        diff=tuple(
+            DiffOp(op, tuple(before), tuple(after), tuple((a, b) for a, b in words))
+            for op, before, after, words in json.loads(row[13])
+        ),
+        reasons=tuple(Reason(*fields) for fields in json.loads(row[14])),
+    )
+    return Change(
+        id=ChangeId(row[0]),
+        watch=WatchId(row[1]),
+        kind=ChangeKind(row[2]),
+        state=ChangeState(row[3]),
+        before_visit=VisitId(row[4]),
+        after_visit=VisitId(row[5]),
+        before_evidence=None if row[6] is None else EvidenceId(row[6]),
+        after_evidence=None if row[7] is None else EvidenceId(row[7]),
+        observed_at=from_ms(row[8]),
+        comparison=comparison,
+    )
+
+
 def dump_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
 
@@ -271,11 +310,9 @@ def _read_seen(row: Sequence[Any]) -> Seen:
     )
 
 
-def _dump_mask(mask: Mask) -> str | None:
-    if not mask:
-        return None
-    return dump_json([[r.path, r.before, r.after, r.kind, r.seen] for r in mask])
+def _dump_mask(mask: Mask | None) -> str | None:
+    return None if mask is None else dump_json([[r.path, r.before, r.after, r.kind, r.seen] for r in mask])
 
 
-def _read_mask(text: str | None) -> Mask:
-    return tuple(MaskRegion(*fields) for fields in json.loads(text)) if text else ()
+def _read_mask(text: str | None) -> Mask | None:
+    return None if text is None else tuple(MaskRegion(*fields) for fields in json.loads(text))

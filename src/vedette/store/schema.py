@@ -93,6 +93,7 @@ watches = Table(
     Column("mask", Text),
     Column("pending_change", BigInteger),
     Column("merged_into", BigInteger),
+    Column("is_gone", Boolean, nullable=False, server_default="0"),
     # One queue per lane: within a lane, each risk class in order of due time (DESIGN section 1).
     Index("ix_watches_queue", "lane_id", "risk", "due_at", "interval_s"),
 )

@@ -14,17 +14,27 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
+from vedette.contracts.changing import Change
 from vedette.contracts.errors import RefusedError, StoreError
-from vedette.contracts.evidence import Segment
+from vedette.contracts.evidence import Located, Segment
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.watch import Ask, Group, Payload, SourceState, Watch
-from vedette.contracts.words import EvidenceId, LaneKey, Outcome, Risk, RunId, SourceId, WatchId
+from vedette.contracts.words import ChangeId, EvidenceId, LaneKey, Outcome, Risk, RunId, SourceId, WatchId
 from vedette.core.urls import lane_of
 from vedette.store import statements as sql
 from vedette.store.group import GroupRows, rows_of
-from vedette.store.rows import from_ms, lane_id, opt_at, read_lane, read_source, read_watch, to_ms
+from vedette.store.rows import (
+    from_ms,
+    lane_id,
+    opt_at,
+    read_change,
+    read_lane,
+    read_source,
+    read_watch,
+    to_ms,
+)
 
 _T = TypeVar("_T")
 BUSY_MS = 15_000
@@ -253,12 +263,19 @@ class Reader:
         row = self._db.execute(f"SELECT {names} FROM lanes WHERE id = ?", (lane_id(key),)).fetchone()
         return None if row is None else read_lane(row)[1]
 
-    def payload(self, evidence: EvidenceId) -> tuple[str, int, int, str, str] | None:
-        """segment, offset, length, content type and url of a piece of evidence."""
+    def located(self, evidence: EvidenceId) -> tuple[Located, str, str] | None:
+        """Where a payload is, its content type and its URL."""
         row = self._db.execute(
             'SELECT segment, "offset", length, content_type, url FROM evidence WHERE id = ?', (evidence,)
         ).fetchone()
-        return None if row is None else tuple(row)
+        if row is None:
+            return None
+        return Located(segment=row[0], offset=row[1], length=row[2]), row[3], row[4]
+
+    def change(self, change: ChangeId) -> Change | None:
+        names = ", ".join(sql.CHANGE_COLUMNS)
+        row = self._db.execute(f"SELECT {names} FROM changes WHERE id = ?", (change,)).fetchone()
+        return None if row is None else read_change(row)
 
     def lanes_due(self) -> Iterable[tuple[LaneKey, Risk, datetime]]:
         """Every lane and class with scheduled work, and when its first is due."""

@@ -1,0 +1,134 @@
+"""What kind of content is this?  By its bytes first, then by the header, then by the URL.
+
+A PDF under `text/html` is a PDF, an error page under `application/pdf` is a page: bytes do not lie.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote
+
+from vedette.contracts.words import ContentClass
+
+C = ContentClass
+LOOK = 1024  # bytes that decide (WHATWG MIME sniffing reads 1445)
+DIRECTORY = 1 << 16  # the names of a zip are at its end
+
+_MAGIC = (
+    (b"\x89PNG", C.OTHER),
+    (b"\xff\xd8\xff", C.OTHER),
+    (b"GIF8", C.OTHER),
+    (b"RIFF", C.OTHER),
+    (b"\x1f\x8b", C.OTHER),
+    (b"7z\xbc\xaf", C.OTHER),
+    (b"Rar!", C.OTHER),
+    (b"{\\rtf", C.OTHER),
+    (b"OggS", C.OTHER),
+    (b"ID3", C.OTHER),
+    (b"\x7fELF", C.OTHER),
+    (b"MZ\x90", C.OTHER),
+    (b"wOF", C.OTHER),
+)
+_ZIP_PARTS = ((b"word/", C.DOCX), (b"xl/", C.XLSX))
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_OLE_STREAMS = (
+    ("WordDocument".encode("utf-16le"), C.DOC),
+    ("Workbook".encode("utf-16le"), C.XLS),
+    ("Book\0".encode("utf-16le"), C.XLS),
+)
+_HTML_START = re.compile(
+    rb"^(?:\s|<!--.{0,512}?-->|<\?xml[^>]{0,256}>)*<(?:!doctype\s+html|html|head|body|title|meta|script|div|p|h1)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_HEADERS = (
+    ("json-ld", re.compile(r"application/ld\+json"), C.JSON_LD),
+    ("json", re.compile(r"[/+]json\b"), C.JSON),
+    ("html", re.compile(r"text/html|application/xhtml"), C.HTML),
+    ("xml", re.compile(r"[/+](?:xml|rss|atom)\b"), C.XML),
+    ("text", re.compile(r"text/"), C.TEXT),
+)
+_EXTENSIONS = {
+    "html": C.HTML,
+    "htm": C.HTML,
+    "php": C.HTML,
+    "aspx": C.HTML,
+    "json": C.JSON,
+    "jsonld": C.JSON_LD,
+    "xml": C.XML,
+    "rss": C.XML,
+    "txt": C.TEXT,
+    "csv": C.TEXT,
+    "md": C.TEXT,
+    "doc": C.DOC,
+    "xls": C.XLS,
+}
+_CONTROL = bytes(range(9)) + bytes(range(14, 27)) + bytes(range(28, 32))
+
+
+def content_class(body: bytes, *, url: str, content_type: str) -> ContentClass:
+    """The class of a body.  PDFs are PDF_TEXT until their pages have been looked at."""
+    head = body[:LOOK]
+    header = content_type.lower()
+    if head[:1] == b"<" and "html" in header and not head.startswith(b"<?xml"):
+        return C.HTML
+    return _by_magic(body, head, url, header) or _by_looks(body, head, url, header)
+
+
+def _by_magic(body: bytes, head: bytes, url: str, header: str) -> ContentClass | None:
+    if b"%PDF-" in head and not _HTML_START.match(head):
+        return C.PDF_TEXT
+    if head.startswith(b"PK\x03\x04"):
+        names = body[-DIRECTORY:] + body[:DIRECTORY]
+        return next((kind for part, kind in _ZIP_PARTS if part in names), C.OTHER)
+    if head.startswith(_OLE):
+        found = next((kind for name, kind in _OLE_STREAMS if name in body), None)
+        return found or _by_office_hint(url, header)
+    for magic, kind in _MAGIC:
+        if head.startswith(magic):
+            return kind
+    return None
+
+
+def _by_office_hint(url: str, header: str) -> ContentClass:
+    hinted = _EXTENSIONS.get(_extension(url))
+    if hinted in (C.DOC, C.XLS):
+        return hinted
+    return C.DOC if "msword" in header else C.XLS if "excel" in header else C.OTHER
+
+
+def _by_looks(body: bytes, head: bytes, url: str, header: str) -> ContentClass:
+    claimed = next((kind for _, pattern, kind in _HEADERS if pattern.search(header)), None)
+    if _is_binary(head):
+        return C.OTHER
+    if _HTML_START.match(head):
+        return C.HTML
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if start in (b"{", b"[") and claimed is not C.TEXT and _closes(body, start):
+        return claimed if claimed is C.JSON_LD else C.JSON
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<?xml"):
+        return C.HTML if b"<html" in head.lower() else C.XML
+    return claimed or _EXTENSIONS.get(_extension(url)) or _by_text(body, start, header)
+
+
+def _by_text(body: bytes, start: bytes, header: str) -> ContentClass:
+    if start == b"<":
+        return C.HTML if b"</" in body and b"<a" in body.lower() else C.XML
+    if header.startswith(("image/", "audio/", "video/", "font/")):
+        return C.OTHER
+    return C.TEXT
+
+
+def _closes(body: bytes, start: bytes) -> bool:
+    return body.rstrip()[-1:] == (b"}" if start == b"{" else b"]")
+
+
+def _is_binary(head: bytes) -> bool:
+    """More than one byte in ten that no text has.  UTF-16 announces itself."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return False
+    return len(head) - len(head.translate(None, _CONTROL)) > len(head) // 10
+
+
+def _extension(url: str) -> str:
+    name = unquote(url.partition("?")[0].partition("#")[0]).rpartition("/")[2]
+    return name.rpartition(".")[2].lower() if "." in name else ""

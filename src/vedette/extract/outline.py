@@ -1,0 +1,145 @@
+"""A page as (structural path, text) per block: the view that diffs and noise masks work on.
+
+Paths hold tags and sibling positions, never ids or classes (sites generate those): "main/div[2]/p[3]".
+The first of its kind has no number, so that a second one does not rename it.  Inline tags belong to
+their block; `<br>` starts the next run of the same block; every table cell is a block of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from vedette.contracts.changing import Block
+from vedette.extract.charset import decode
+from vedette.extract.head import read_head
+from vedette.extract.page import document_target
+from vedette.extract.scope import ALL, MAIN, fold, narrowed, visible
+from vedette.extract.weight import too_heavy
+
+MAX_LEVELS = 64  # of a path; what is deeper shares the path of its ancestor
+MAX_BLOCKS = 300_000
+STRICT = "strict"  # the main content whatever the gate says
+BLOCKS = frozenset(
+    "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure "
+    "footer form h1 h2 h3 h4 h5 h6 header hgroup legend li main menu nav ol optgroup option p pre search section "
+    "select summary table tbody td textarea tfoot th thead tr ul".split()
+)
+BREAKS = frozenset(("br", "hr"))
+
+
+def page_blocks(body: bytes, *, url: str, content_type: str, scope: str) -> tuple[Block, ...]:
+    """The blocks of the compared part, in document order; none for markup that must not be parsed."""
+    if too_heavy(body):
+        return ()
+    markup, _ = decode(body, content_type)
+    tree = LexborHTMLParser(markup)
+    base = read_head(tree, url).base
+    text = visible(tree)
+    root = tree.body
+    if scope != ALL:
+        root, _ = narrowed(tree, text, is_gated=scope == MAIN)
+        if root is None:  # the gate refused, after the tree was cut
+            tree = LexborHTMLParser(markup)
+            visible(tree)
+            root = tree.body
+    return tuple(_Outline(base).read(root)) if root is not None else ()
+
+
+def is_narrow(body: bytes, *, content_type: str) -> bool:
+    """Does the gate let this page be narrowed to its main content?"""
+    if too_heavy(body):
+        return False
+    tree = LexborHTMLParser(decode(body, content_type)[0])
+    return narrowed(tree, visible(tree))[0] is not None
+
+
+Frame = tuple[Iterator[LexborNode], str, Counter[str], bool]  # children, path, siblings so far, is a block
+
+
+@dataclass(slots=True)
+class _Outline:
+    base: str
+    blocks: list[Block] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
+    runs: Counter[str] = field(default_factory=Counter)
+
+    def read(self, root: LexborNode) -> list[Block]:
+        """Depth first with a stack of our own: hostile depth must not end in a RecursionError."""
+        start = _path_to(root)
+        stack: list[Frame] = [(_children(root), start, Counter(), True)]
+        while stack and len(self.blocks) < MAX_BLOCKS:
+            children, path, siblings, is_block = stack[-1]
+            node = next(children, None)
+            if node is None:
+                if is_block:
+                    self._flush(path)
+                stack.pop()
+            elif node.is_text_node:
+                self.words.append(node.text_content or "")
+            else:
+                self._enter(node, path, siblings, stack)
+        return self.blocks
+
+    def _enter(self, node: LexborNode, path: str, siblings: Counter[str], stack: list[Frame]) -> None:
+        tag = node.tag or ""
+        if tag in BREAKS:
+            self._flush(path)
+        elif tag in BLOCKS:
+            self._flush(path)
+            siblings[tag] += 1
+            deeper = _step(path, tag, siblings[tag]) if len(stack) < MAX_LEVELS else path
+            stack.append((_children(node), deeper, Counter(), True))
+        else:
+            if tag == "a":
+                self._note_target(node)
+            stack.append((_children(node), path, siblings, False))
+
+    def _note_target(self, node: LexborNode) -> None:
+        href = node.attributes.get("href")
+        target = document_target(href, self.base) if href else None
+        if target:
+            self.targets.append(target)
+
+    def _flush(self, path: str) -> None:
+        """Closes the run of text gathered so far."""
+        text = fold("".join(self.words))
+        self.words.clear()
+        if not text and not self.targets:
+            return
+        self.runs[path] += 1
+        place = path if self.runs[path] == 1 else _step(path, "text", self.runs[path])
+        if text:
+            self.blocks.append((place, text))
+        for number, target in enumerate(self.targets, 1):
+            self.blocks.append((_step(place, "@href", number), target))
+        self.targets.clear()
+
+
+def _children(node: LexborNode) -> Iterator[LexborNode]:
+    return node.iter(include_text=True)
+
+
+def _step(path: str, name: str, number: int) -> str:
+    step = name if number == 1 else f"{name}[{number}]"
+    return f"{path}/{step}" if path else step
+
+
+def _path_to(root: LexborNode) -> str:
+    """The path of the narrowed root from the body, so that both scopes name a block alike."""
+    steps: list[str] = []
+    node: LexborNode | None = root
+    while node is not None and node.tag not in ("body", "html") and len(steps) < MAX_LEVELS:
+        tag, number = node.tag or "", 1
+        before = node.prev
+        while before is not None:
+            number += before.tag == tag
+            before = before.prev
+        if tag in BLOCKS:
+            steps.append(_step("", tag, number))
+        node = node.parent
+    return "/".join(reversed(steps))

@@ -1,0 +1,79 @@
+"""One HTML page: text, title, links and what its head says, from one parse."""
+
+from __future__ import annotations
+
+import re
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from vedette.contracts.fetching import Extraction
+from vedette.contracts.words import ContentClass
+from vedette.core.urls import canonical
+from vedette.extract.charset import decode
+from vedette.extract.head import read_head
+from vedette.extract.scope import MAIN, fold, narrowed, visible
+from vedette.extract.weight import too_heavy
+
+MAX_LINKS = 50_000
+_HINTS = (
+    ".pdf .doc .xls .ppt .odt .ods .odp .rtf .csv .zip .7z .p7m .asice .xml .json "
+    "/download /preuz /getfile /attachment /prilo /dokument /document"
+).split()
+_DOCUMENT = re.compile(
+    r"\.(?:pdf|docx?|xlsx?|pptx?|od[tsp]|rtf|csv|zip|7z|p7m|asice|xml|json)(?:$|[?#])"
+    r"|/(?:downloads?|preuzmi|preuzimanje|getfile|attachments?|prilo[gz]i?|dokumenti?|documents?)[/?]",
+    re.IGNORECASE,
+)
+
+
+def read_page(body: bytes, *, url: str, content_type: str, scope: str = MAIN) -> Extraction:
+    """What the page says.  Markup that would take seconds comes back as a problem."""
+    problem = too_heavy(body)
+    if problem:
+        return Extraction(content_class=ContentClass.HTML, base=url, problem=problem)
+    markup, charset = decode(body, content_type)
+    tree = LexborHTMLParser(markup)
+    facts = read_head(tree, url)
+    hrefs = _hrefs(tree)
+    text = visible(tree)
+    root: LexborNode | None = None
+    if scope == MAIN:
+        root, text = narrowed(tree, text)
+    return Extraction(
+        content_class=ContentClass.HTML,
+        text=fold(text),
+        title=facts.title,
+        hrefs=hrefs,
+        base=facts.base,
+        canonical=facts.canonical,
+        published_at=facts.published_at,
+        modified_at=facts.modified_at,
+        language=facts.language,
+        charset=charset,
+        metadata=facts.metadata or None,
+        is_noindex=facts.is_noindex,
+        is_nofollow=facts.is_nofollow,
+        feeds=facts.feeds,
+        targets=_targets(hrefs, root or tree.body, facts.base),
+    )
+
+
+def document_target(href: str, base: str) -> str | None:
+    """Where a link to a document leads, without trackers and session ids; None for other links."""
+    return canonical(href, base) if _DOCUMENT.search(href) else None
+
+
+def _hrefs(tree: LexborHTMLParser) -> tuple[str, ...]:
+    nodes = tree.css("a[href]")
+    nodes += tree.tags("area")
+    hrefs = [node.attributes.get("href") for node in nodes[:MAX_LINKS]]
+    return tuple([href for href in hrefs if href])
+
+
+def _targets(hrefs: tuple[str, ...], root: LexborNode | None, base: str) -> tuple[str, ...]:
+    """Documents that the compared part links to: a replaced PDF is a change though no word of the page is."""
+    spelled = "\n".join(hrefs).lower()
+    if root is None or not any(hint in spelled for hint in _HINTS):
+        return ()
+    found = (document_target(node.attributes["href"] or "", base) for node in root.css("a[href]")[:MAX_LINKS])
+    return tuple(dict.fromkeys(target for target in found if target))

@@ -1,0 +1,113 @@
+"""Which part of a page is compared: its main content, or everything a reader can see.
+
+Scope "main" leaves out what sites repeat on every page (navigation, side columns, page header and
+footer), behind a gate: when little would remain, the whole visible text is used.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+MAIN = "main"
+ALL = "all"
+MIN_SHARE = 0.4  # of the visible text
+MIN_CHARS = 200
+HIDING = ("display:none", "visibility:hidden")  # inline styles, spaces removed
+INVISIBLE = ["script", "style", "noscript", "template", "svg", "iframe", "object"]
+REPEATED = "nav, aside, header, footer, [role=navigation], [role=banner], [role=contentinfo]"
+_CONTENT = frozenset(("main", "article"))
+_SPACES = "\n\t\r\f\v\xa0\u2002\u2003\u2009\u202f\u3000\u2028"
+_NOTHING = "\u200b\u00ad\ufeff\u2060"  # zero width; soft hyphen
+
+
+def visible(tree: LexborHTMLParser) -> str:
+    """Drops from the tree what no reader sees; the text that is left, not folded yet."""
+    tree.strip_tags(INVISIBLE)
+    root = tree.body
+    if root is None:
+        return ""
+    everything = raw_text(root)
+    hidden = [node for node in root.css("[hidden], [style], dialog") if _is_hidden(node)]
+    return _without(hidden, root, everything) if hidden else everything
+
+
+def narrowed(tree: LexborHTMLParser, everything: str, *, is_gated: bool = True) -> tuple[LexborNode | None, str]:
+    """The main content and its text, or (None, everything) when the gate says that too little is left."""
+    root = _content_root(tree)
+    if root is None:
+        return None, everything
+    text = raw_text(root)
+    if is_gated and (len(text) < MIN_CHARS or len(text) < MIN_SHARE * len(everything)):
+        return None, everything
+    return root, text
+
+
+def raw_text(node: LexborNode) -> str:
+    """All text below, each part stripped, parts separated by one space."""
+    return node.text(separator=" ", strip=True, skip_empty=True)
+
+
+def fold(text: str) -> str:
+    """One space where there was white space; NFC; nothing that has no width."""
+    for space in _SPACES if not text.isascii() else _SPACES[:5]:
+        if space in text:
+            text = text.replace(space, " ")
+    before = 0
+    while before != len(text):
+        before = len(text)
+        text = text.replace("  ", " ")
+    text = text.strip(" ")
+    if text.isascii():
+        return text
+    for nothing in _NOTHING:
+        if nothing in text:
+            text = text.replace(nothing, "")
+    return unicodedata.normalize("NFC", text)
+
+
+def _is_hidden(node: LexborNode) -> bool:
+    attributes = node.attributes
+    if "hidden" in attributes:
+        return attributes["hidden"] != "until-found"
+    if node.tag == "dialog":
+        return "open" not in attributes
+    style = (attributes.get("style") or "").lower().replace(" ", "")
+    return any(hiding in style for hiding in HIDING) and node.tag != "body"
+
+
+def _without(hidden: list[LexborNode], root: LexborNode, everything: str) -> str:
+    """Hidden parts go, unless the page is hidden as a whole until its scripts have run."""
+    shown = len(everything) - sum(len(raw_text(node)) for node in hidden)
+    if shown < MIN_SHARE * len(everything):
+        return everything
+    for node in hidden:
+        node.decompose()
+    return raw_text(root)
+
+
+def _content_root(tree: LexborHTMLParser) -> LexborNode | None:
+    """The one main or article; else the body without what sites repeat.  Changes the tree."""
+    for tag in ("main", "article"):
+        found = tree.tags(tag)
+        if len(found) == 1:
+            found[0].strip_tags(["nav"])
+            return found[0]
+    root = tree.body
+    if root is not None:
+        for node in root.css(REPEATED):
+            if node.tag == "nav" or not _is_inside_content(node):
+                node.decompose()
+    return root
+
+
+def _is_inside_content(node: LexborNode) -> bool:
+    up = node.parent
+    for _ in range(64):
+        if up is None:
+            return False
+        if up.tag in _CONTENT:
+            return True
+        up = up.parent
+    return False

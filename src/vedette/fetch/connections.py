@@ -1,0 +1,259 @@
+"""Connections: one guarded aiohttp client per distinct way of connecting, and our half of each line.
+
+aiohttp is trusted with the protocol, and made stricter where a hostile far end gains from laxness;
+`FarEnd` says where.  It leans on three names that aiohttp does not promise to keep (`_factory`,
+`_payload`, `_should_close`); `tests/stages/test_fetch_hostile.py` turns red when one of them moves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import ssl
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+from aiohttp import ClientRequest, ClientResponse
+from aiohttp.client_middlewares import ClientHandlerType
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.http_exceptions import HttpProcessingError
+
+from vedette.contracts.errors import ConfigError
+from vedette.contracts.fetching import MIB, FetchSettings
+from vedette.fetch.guard import Guard
+from vedette.fetch.resolver import GuardedResolver, NameserverLookup, SystemLookup
+
+HEADER_FIELDS = 256
+HEADER_FIELD_SIZE = 32 * 1024  # content security policies of real sites pass 8 KiB
+HEAD_ROOM = 2 * MIB  # raw bytes until the caller says how much body it wants
+INTERIM_ANSWERS = 16  # 100 Continue, 103 Early Hints
+MAX_CLIENTS = 64
+DNS_TIMEOUT = 5.0
+_END_OF_HEAD = b"\r\n\r\n"
+_NO_CAUSE = Exception()
+
+
+class FarEnd(ResponseHandler):
+    """aiohttp's half of one connection, and what it is strict about.
+
+    - A broken body fails the reader at once; aiohttp alone lets it wait for the total deadline.
+    - The head is parsed before the bytes behind it: junk after an answer spoils the line, not the answer.
+    - Bytes that nobody asked for close the line, so they can never be taken for the next answer.
+    - Framing (chunk extensions, interim answers) is counted, so it cannot flow for ever without a body.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop)
+        self.address = ""
+        self.cut_by: BaseException | None = None
+        self._room = HEAD_ROOM
+        self._interim = 0
+        self._is_answered = False
+
+    def allow(self, size: int) -> None:
+        """How many more raw bytes this answer may take."""
+        self._room = size
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        peer = transport.get_extra_info("peername")
+        self.address = peer[0] if peer else ""
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self.cut_by = exc
+        super().connection_lost(exc)
+
+    def set_response_params(self, **params: Any) -> None:
+        self._room = HEAD_ROOM
+        self._interim = 0
+        self._is_answered = False
+        super().set_response_params(**params)
+
+    def feed_data(self, data: Any, size: int = 0) -> None:
+        """One parsed head.  The first that is not interim is the answer; there is no second."""
+        if self._is_answered:
+            self.force_close()
+            return
+        code = data[0].code
+        if 100 <= code < 200 and code != 101:
+            self._interim += 1
+            if self._interim > INTERIM_ANSWERS:
+                self._fail("more interim answers than anyone needs")
+                return
+        else:
+            self._is_answered = True
+        super().feed_data(data, size)
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_answered and (self._payload is None or self._payload.is_eof()):
+            self._drop()
+            return
+        self._room -= len(data)
+        if self._room < 0:
+            self._fail("more bytes than the answer can be worth")
+            return
+        start = 0
+        while not self._is_answered and self._parser is not None and self.transport is not None:
+            end = data.find(_END_OF_HEAD, start)
+            if end < 0:
+                break
+            super().data_received(data[start : end + len(_END_OF_HEAD)])
+            start = end + len(_END_OF_HEAD)
+        if start == 0:
+            super().data_received(data)
+        elif start < len(data) and self.transport is not None:
+            super().data_received(data[start:])
+
+    def set_exception(self, exc: BaseException, exc_cause: BaseException = _NO_CAUSE) -> None:
+        payload = self._payload
+        if exc_cause is _NO_CAUSE:
+            super().set_exception(exc)
+        else:
+            super().set_exception(exc, exc_cause)
+        if payload is not None and not payload.is_eof() and payload.exception() is None:
+            payload.set_exception(exc)
+
+    def _fail(self, words: str) -> None:
+        self.set_exception(HttpProcessingError(code=400, message=words))
+        self._drop()
+
+    def _drop(self) -> None:
+        self.force_close()
+        if self.transport is not None:
+            self.transport.abort()
+
+
+class FarResponse(ClientResponse):
+    """Remembers its line: aiohttp lets go of it as soon as the body is in."""
+
+    far: FarEnd | None = None
+
+    async def start(self, connection: Any) -> ClientResponse:
+        self.far = connection.protocol
+        return await super().start(connection)
+
+
+class Dropped(Exception):
+    """The line was cut before an answer.  Unlike the cause, aiohttp does not ask a second time for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """Everything that connections must agree on to be shared."""
+
+    nameservers: tuple[str, ...]
+    ca_file: str | None
+    proxy: str | None
+    networks: tuple[str, ...]
+    ports: tuple[int, ...]
+    keep_alive: float
+    dns_timeout: float
+
+
+class Client:
+    """One aiohttp session with its guard.  Keeps no cookies, follows nothing, decodes nothing."""
+
+    def __init__(self, way: _Way, system: SystemLookup) -> None:
+        self.guard = Guard(way.networks, way.ports)
+        self.under_way = 0
+        self._lookup = NameserverLookup(way.nameservers, way.dns_timeout) if way.nameservers else None
+        resolver = GuardedResolver(self._lookup or system, self.guard, way.dns_timeout)
+        self.http = aiohttp.ClientSession(
+            connector=_connector(way, self.guard, resolver),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            response_class=FarResponse,
+            auto_decompress=False,
+            proxy=way.proxy,
+            middlewares=(_once,),
+            max_line_size=HEADER_FIELD_SIZE,
+            max_field_size=HEADER_FIELD_SIZE,
+            max_headers=HEADER_FIELDS,
+        )
+
+    async def close(self) -> None:
+        await self.http.close()
+        if self._lookup is not None:
+            await self._lookup.close()
+
+
+class Clients:
+    """A bounded number of clients, the least used closed first, none while it is at work."""
+
+    def __init__(self) -> None:
+        self._clients: OrderedDict[_Way, Client] = OrderedDict()
+        self._system = SystemLookup()
+
+    async def of(self, settings: FetchSettings) -> Client:
+        """The client that connects as these settings ask.  Raises ConfigError when they cannot be used."""
+        way = _way_of(settings)
+        client = self._clients.get(way)
+        if client is not None and not client.http.closed:
+            self._clients.move_to_end(way)
+            return client
+        client = self._clients[way] = Client(way, self._system)
+        await self._trim()
+        return client
+
+    async def close(self) -> None:
+        while self._clients:
+            await self._clients.popitem()[1].close()
+        await self._system.close()
+
+    async def _trim(self) -> None:
+        idle = [way for way, client in list(self._clients.items())[:-1] if not client.under_way]
+        for way in idle[: max(0, len(self._clients) - MAX_CLIENTS)]:
+            await self._clients.pop(way).close()
+
+
+def _way_of(settings: FetchSettings) -> _Way:
+    return _Way(
+        nameservers=settings.nameservers,
+        ca_file=settings.ca_file,
+        proxy=settings.proxy,
+        networks=settings.allow_networks,
+        ports=settings.allow_ports,
+        keep_alive=settings.keep_alive.total_seconds(),
+        dns_timeout=min(DNS_TIMEOUT, settings.connect_timeout.total_seconds() / 2),
+    )
+
+
+def _connector(way: _Way, guard: Guard, resolver: GuardedResolver) -> aiohttp.TCPConnector:
+    """No limit of its own: lanes decide how much goes on.  No DNS cache of its own: ours is guarded."""
+    options: dict[str, Any] = {"force_close": True}
+    if way.keep_alive > 0:
+        options = {"keepalive_timeout": way.keep_alive}
+    connector = aiohttp.TCPConnector(
+        limit=0,
+        resolver=resolver,
+        use_dns_cache=False,
+        socket_factory=guard.open_socket,
+        ssl=tls_context(way.ca_file) if way.ca_file else True,
+        **options,
+    )
+    connector._factory = functools.partial(FarEnd, loop=asyncio.get_running_loop())
+    return connector
+
+
+def tls_context(ca_file: str) -> ssl.SSLContext:
+    """The system's trust, and the operator's own authority beside it."""
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    try:
+        context.load_verify_locations(ca_file)
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(
+            f"fetch.ca_file: cannot use {ca_file!r} as a list of certificates: {error}"
+        ) from None
+    return context
+
+
+async def _once(request: ClientRequest, send: ClientHandlerType) -> ClientResponse:
+    """One fetch is one request.  aiohttp would ask again after a cut line, past the lane's permit."""
+    try:
+        return await send(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise Dropped(str(error)) from error

@@ -1,0 +1,71 @@
+"""The only home of time and chance.  Everything else takes them as arguments."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+
+class SystemClock:
+    """The machine's own clock, as `contracts.ports.Clock` asks for it."""
+
+    def now(self) -> datetime:
+        """Aware UTC."""
+        return datetime.now(UTC)
+
+    def chance(self) -> float:
+        """A number in [0, 1).  For jitter, never for secrets."""
+        return random.random()  # noqa: S311
+
+    async def pause(self, wake: asyncio.Event, until: datetime | None, *, is_busy: bool) -> None:
+        """Return when `wake` is set or the time has come."""
+        if wake.is_set():
+            await asyncio.sleep(0)
+            return
+        if until is None:
+            await wake.wait()
+            return
+        wait = (until - self.now()).total_seconds()
+        if wait > 0:
+            timer = asyncio.get_running_loop().call_later(wait, wake.set)
+            await wake.wait()
+            timer.cancel()
+
+    def stopwatch(self) -> Callable[[], timedelta]:
+        """Starts now; a call tells the time since.  Monotonic: a corrected wall clock does not move it."""
+        begun = time.perf_counter()
+        return lambda: timedelta(seconds=time.perf_counter() - begun)
+
+
+class JumpingClock:
+    """Compressed time: stands still while anything is under way, then jumps to the next event."""
+
+    def __init__(self, start: datetime, *, seed: int = 0) -> None:
+        self._now = start
+        self._chance = random.Random(seed)  # noqa: S311
+        self.jumps = 0
+
+    def now(self) -> datetime:
+        return self._now
+
+    def chance(self) -> float:
+        return self._chance.random()
+
+    def advance(self, by: timedelta) -> None:
+        self._now += by
+
+    async def pause(self, wake: asyncio.Event, until: datetime | None, *, is_busy: bool) -> None:
+        """Wait for what is under way; when nothing is, it is `until`."""
+        if is_busy or until is None:
+            await wake.wait()
+            return
+        await asyncio.sleep(0)
+        if not wake.is_set() and until > self._now:
+            self._now = until
+            self.jumps += 1
+
+    def stopwatch(self) -> Callable[[], timedelta]:
+        return lambda: timedelta(0)

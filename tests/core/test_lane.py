@@ -1,0 +1,280 @@
+"""The one lane rule: gap, bucket, width, breaker, Retry-After, Crawl-delay, the operator."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vedette.contracts.lane import Go, LanePolicy, LaneState, Wait
+from vedette.core import lane
+
+NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
+SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
+POLITE = LanePolicy()
+BARE = LanePolicy(gap_min=timedelta(0), gap_max=timedelta(0), per_minute=0, at_once=4)
+
+
+def call(policy: LanePolicy, state: LaneState, ok: bool | None, at: datetime = NOW) -> LaneState:
+    """One call that starts and ends at `at`."""
+    return lane.finished(policy, lane.started(policy, state, at, 0.0), ok=ok, now=at)
+
+
+def failures(policy: LanePolicy, n: int, state: LaneState | None = None, at: datetime = NOW) -> LaneState:
+    state = state or LaneState()
+    for _ in range(n):
+        state = call(policy, state, False, at)
+    return state
+
+
+def why(answer: Go | Wait) -> str:
+    return answer.reason.code if isinstance(answer, Wait) else "go"
+
+
+def test_a_new_lane_goes() -> None:
+    assert lane.ask(POLITE, LaneState(), NOW) == Go()
+    assert lane.explain(POLITE, LaneState(), NOW) == ()
+
+
+@pytest.mark.parametrize(("jitter", "seconds"), [(0.0, 2), (0.5, 3.5), (1.0, 5)])
+def test_the_gap_lies_between_its_bounds_by_jitter(jitter: float, seconds: float) -> None:
+    policy = replace(POLITE, per_minute=0, at_once=9)
+    state = lane.started(policy, LaneState(), NOW, jitter)
+    assert lane.ask(policy, state, NOW) == Wait(NOW + seconds * SECOND, lane.ask(policy, state, NOW).reason)
+    assert lane.ask(policy, state, NOW + seconds * SECOND) == Go()
+
+
+def test_the_stricter_of_gap_and_bucket_wins() -> None:
+    state = lane.finished(POLITE, lane.started(POLITE, LaneState(), NOW, 0.0), ok=True, now=NOW)
+    answer = lane.ask(POLITE, state, NOW)
+    assert isinstance(answer, Wait)
+    assert (answer.until, why(answer)) == (NOW + 3 * SECOND, "lane_bucket")
+    slow = lane.finished(POLITE, lane.started(POLITE, LaneState(), NOW, 1.0), ok=True, now=NOW)
+    answer = lane.ask(POLITE, slow, NOW)
+    assert isinstance(answer, Wait)
+    assert (answer.until, why(answer)) == (NOW + 5 * SECOND, "lane_gap")
+
+
+def test_a_bucket_lets_a_burst_through_and_then_drains() -> None:
+    policy = replace(BARE, per_minute=60, burst=3)
+    state = LaneState()
+    for _ in range(3):
+        assert lane.ask(policy, state, NOW) == Go()
+        state = call(policy, state, True)
+    assert why(lane.ask(policy, state, NOW)) == "lane_bucket"
+    assert lane.ask(policy, state, NOW + SECOND) == Go()
+
+
+def test_a_lane_is_as_wide_as_at_once() -> None:
+    state = LaneState()
+    for _ in range(4):
+        assert lane.ask(BARE, state, NOW) == Go()
+        state = lane.started(BARE, state, NOW, 0.0)
+    answer = lane.ask(BARE, state, NOW)
+    assert why(answer) == "lane_full"
+    assert isinstance(answer, Wait)
+    assert answer.until is None
+    assert lane.ask(BARE, lane.finished(BARE, state, ok=None, now=NOW), NOW) == Go()
+
+
+def test_five_failures_close_the_lane_then_one_probe_passes() -> None:
+    closed = failures(BARE, 5)
+    assert lane.ask(BARE, failures(BARE, 4), NOW) == Go()
+    assert why(lane.ask(BARE, closed, NOW)) == "lane_closed"
+    assert why(lane.ask(BARE, closed, NOW + HOUR - SECOND)) == "lane_closed"
+    assert lane.ask(BARE, closed, NOW + HOUR) == Go()
+    probing = lane.started(BARE, closed, NOW + HOUR, 0.0)
+    assert why(lane.ask(BARE, probing, NOW + HOUR)) == "lane_probe"
+    opened = lane.finished(BARE, probing, ok=True, now=NOW + HOUR)
+    assert lane.condition(opened, NOW + HOUR) == "open"
+    assert lane.ask(BARE, lane.started(BARE, opened, NOW + HOUR, 0.0), NOW + HOUR) == Go()
+
+
+def test_a_success_in_between_starts_the_count_again() -> None:
+    state = failures(BARE, 4, call(BARE, failures(BARE, 4), True))
+    assert lane.ask(BARE, state, NOW) == Go()
+
+
+def test_a_failed_probe_closes_for_twice_as_long_up_to_a_day() -> None:
+    state, at, spans = failures(BARE, 5), NOW, []
+    for _ in range(7):
+        assert state.closed_until is not None
+        spans.append((state.closed_until - at) / HOUR)
+        at = state.closed_until
+        state = call(BARE, state, False, at)
+    assert spans == [1, 2, 4, 8, 16, 24, 24]
+
+
+def test_a_probe_that_says_nothing_leaves_the_lane_half_open() -> None:
+    state = call(BARE, failures(BARE, 5), None, NOW + HOUR)
+    assert lane.condition(state, NOW + HOUR) == "half_open"
+    assert lane.ask(BARE, state, NOW + HOUR) == Go()
+
+
+@pytest.mark.parametrize("ok", [True, False, None])
+def test_a_straggler_neither_opens_a_closed_lane_nor_closes_it_longer(ok: bool | None) -> None:
+    state = lane.started(BARE, LaneState(), NOW, 0.0)
+    closed = failures(BARE, 5, state)
+    after = lane.finished(BARE, closed, ok=ok, now=NOW + SECOND)
+    assert (after.closed_until, after.failures) == (closed.closed_until, 5)
+
+
+def test_a_share_of_failures_over_the_window_closes_too() -> None:
+    policy = replace(BARE, trips_after=0, trip_share=0.5, trip_window=10, closed_for=60 * SECOND)
+    state = LaneState()
+    for n in range(10):
+        assert lane.condition(state, NOW) == "open"
+        state = call(policy, state, n % 2 == 0)
+    assert lane.condition(state, NOW) == "closed"
+    assert state.recent.bit_length() <= 63
+    opened = call(policy, state, True, NOW + 60 * SECOND)
+    assert (opened.recent, opened.recent_count, lane.condition(opened, NOW + HOUR)) == (0, 0, "open")
+
+
+def test_below_the_share_the_lane_stays_open() -> None:
+    policy = replace(BARE, trips_after=0, trip_share=0.5, trip_window=10)
+    state = LaneState()
+    for n in range(100):
+        state = call(policy, state, n % 5 < 3)
+    assert lane.condition(state, NOW) == "open"
+
+
+def test_retry_after_holds_the_lane_is_capped_and_never_shortened() -> None:
+    state = lane.finished(BARE, LaneState(), ok=False, now=NOW, retry_after=timedelta(days=30))
+    assert state.held_until == NOW + 24 * HOUR
+    state = lane.finished(BARE, state, ok=False, now=NOW, retry_after=SECOND)
+    assert state.held_until == NOW + 24 * HOUR
+    assert why(lane.ask(BARE, state, NOW + 23 * HOUR)) == "lane_held"
+    assert lane.condition(state, NOW) == "held"
+    assert lane.ask(BARE, state, NOW + 24 * HOUR) == Go()
+
+
+@pytest.mark.parametrize("seconds", [0, -5])
+def test_a_retry_after_of_nothing_holds_nothing(seconds: int) -> None:
+    assert lane.finished(BARE, LaneState(), ok=True, now=NOW, retry_after=seconds * SECOND).held_until is None
+
+
+def test_the_crawl_delay_wins_over_a_shorter_gap() -> None:
+    state = lane.with_crawl_delay(LaneState(), 30.0)
+    state = call(POLITE, state, True)
+    assert isinstance(answer := lane.ask(POLITE, state, NOW), Wait)
+    assert answer.until == NOW + 30 * SECOND
+    assert any("Crawl-delay 30 s" in reason.note for reason in lane.explain(POLITE, state, NOW))
+
+
+def test_a_crawl_delay_counts_from_the_request_that_brought_it() -> None:
+    state = lane.with_crawl_delay(call(POLITE, LaneState(), True), 60.0, NOW)
+    assert state.next_start_at == NOW + 60 * SECOND
+    assert lane.with_crawl_delay(state, 60.0, NOW + HOUR) == state
+
+
+@pytest.mark.parametrize(
+    ("seconds", "delay"),
+    [(None, None), (0.0, None), (-1.0, None), (math.nan, None), (math.inf, 24 * HOUR), (1e12, 24 * HOUR),
+     (1.5, 1.5 * SECOND)],
+)  # fmt: skip
+def test_odd_crawl_delays_have_a_meaning(seconds: float | None, delay: timedelta | None) -> None:
+    assert lane.with_crawl_delay(LaneState(), seconds).crawl_delay == delay
+
+
+def test_the_operator_blocks_until_reset_and_reset_keeps_politeness() -> None:
+    state = lane.finished(POLITE, failures(POLITE, 5), ok=False, now=NOW, retry_after=HOUR)
+    blocked = lane.block(state, "too many complaints")
+    answer = lane.ask(POLITE, blocked, NOW + 1000 * HOUR)
+    assert answer == Wait(None, answer.reason)  # type: ignore[union-attr]
+    assert answer.reason.note == "too many complaints"  # type: ignore[union-attr]
+    assert lane.block(state, " ").blocked_by
+    fresh = lane.reset(blocked)
+    assert lane.condition(fresh, NOW) == "open"
+    assert (fresh.next_start_at, fresh.bucket_at) == (state.next_start_at, state.bucket_at)
+    assert why(lane.ask(POLITE, fresh, NOW)) != "go"
+
+
+def test_explain_names_everything_that_holds_the_lane() -> None:
+    state = lane.finished(POLITE, failures(POLITE, 5), ok=False, now=NOW, retry_after=HOUR)
+    state = lane.block(replace(state, under_way=1), "by hand")
+    codes = {reason.code for reason in lane.explain(POLITE, state, NOW)}
+    assert codes == {"lane_blocked", "lane_full", "lane_closed", "lane_held", "lane_gap", "lane_bucket"}
+
+
+def test_finishing_more_than_was_started_does_not_widen_the_lane() -> None:
+    assert lane.finished(BARE, LaneState(), ok=True, now=NOW).under_way == 0
+
+
+POLICIES = st.builds(
+    LanePolicy,
+    gap_min=st.integers(0, 3).map(lambda s: s * SECOND),
+    gap_max=st.integers(0, 6).map(lambda s: s * SECOND),
+    per_minute=st.sampled_from([0.0, 6.0, 20.0, 60.0]),
+    burst=st.integers(1, 4),
+    at_once=st.integers(1, 4),
+    trips_after=st.integers(0, 4),
+    trip_share=st.sampled_from([0.0, 0.5]),
+    trip_window=st.integers(1, 8),
+    closed_for=st.integers(1, 60).map(lambda s: s * SECOND),
+)
+EVENTS = st.lists(
+    st.tuples(
+        st.sampled_from(["start", "start", "start", "ok", "fail", "fail", "nothing"]),
+        st.floats(0, 8),
+        st.floats(0, 1, exclude_max=True),
+        st.sampled_from([None, None, None, 5.0]),
+    ),
+    max_size=60,
+)
+Event = tuple[str, float, float, float | None]
+
+
+def replay(policy: LanePolicy, delay: float | None, events: list[Event]) -> list[tuple[datetime, bool]]:
+    """Obey the lane over any sequence of events, checking each step: the starts, and which were probes."""
+    state, at, starts = lane.with_crawl_delay(LaneState(), delay), NOW, []
+    for kind, wait, jitter, after in events:
+        at += wait * SECOND
+        if kind != "start":
+            ok = {"ok": True, "fail": False, "nothing": None}[kind]
+            if state.under_way:
+                state = lane.finished(policy, state, ok=ok, now=at, retry_after=after and after * SECOND)
+            continue
+        answer = lane.ask(policy, state, at)
+        assert (answer == Go()) == (lane.explain(policy, state, at) == ())
+        if isinstance(answer, Wait):
+            if answer.until is not None:
+                assert answer.until > at
+                assert lane.ask(policy, state, answer.until - timedelta(microseconds=1)) != Go()
+                assert lane.ask(policy, state, answer.until) == Go()
+                assert lane.ask(policy, state, answer.until + HOUR) == Go()
+            continue
+        is_probe = state.closed_until is not None
+        assert state.closed_until is None or at >= state.closed_until
+        assert state.held_until is None or at >= state.held_until
+        assert not is_probe or state.under_way == 0
+        state = lane.started(policy, state, at, jitter)
+        assert state.under_way <= (1 if is_probe else policy.at_once)
+        starts.append((at, is_probe))
+    return starts
+
+
+@settings(max_examples=300, deadline=None)
+@given(POLICIES, st.sampled_from([None, 4.0]), EVENTS)
+def test_no_sequence_of_events_starts_more_than_gap_and_bucket_allow(
+    policy: LanePolicy, delay: float | None, events: list[Event]
+) -> None:
+    starts = [at for at, _ in replay(policy, delay, events)]
+    gap = max(policy.gap_min, (delay or 0) * SECOND)
+    assert all(b - a >= gap for a, b in pairwise(starts))
+    if policy.per_minute:
+        # In any window of n emission intervals at most burst + n calls start.
+        step = 60 * SECOND / policy.per_minute
+        for i, first in enumerate(starts):
+            for j in range(i, len(starts)):
+                assert j - i + 1 <= policy.burst + math.floor((starts[j] - first) / step + 1e-6)
+
+
+@given(POLICIES, EVENTS)
+def test_the_same_events_give_the_same_lane(policy: LanePolicy, events: list[Event]) -> None:
+    assert replay(policy, None, events) == replay(policy, None, events)
