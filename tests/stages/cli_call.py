@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stocked import FixedClock
+
 from vedette.surface.cli import main
 
 
@@ -37,7 +38,9 @@ class Cli:
         sys.stdin = io.TextIOWrapper(io.BytesIO(stdin))
         try:
             with redirect_stdout(out), redirect_stderr(err):
-                code = main([*words, "--data", str(self.data)], clock=self.clock or FixedClock(), app=self.app)
+                code = main(
+                    [*words, "--data", str(self.data)], clock=self.clock or FixedClock(), app=self.app
+                )
         finally:
             sys.stdin = before
         return Told(code, out.getvalue(), err.getvalue())

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from vedette.contracts.changing import (
     Change,
@@ -17,25 +19,20 @@ from vedette.contracts.changing import (
     MaskRegion,
 )
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, VisitFacts, Written
-from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import (
     Decision,
     Group,
     Job,
-    Parked,
     Payload,
     Placed,
-    Refused,
     Settlement,
-    SourceState,
     Visit,
     Watch,
 )
 from vedette.contracts.words import (
     ChangeId,
     EvidenceId,
-    LaneKey,
     Outcome,
     Reason,
     Risk,
@@ -45,9 +42,9 @@ from vedette.contracts.words import (
     WatchId,
 )
 from vedette.core.urls import watch_id
-from vedette.store.migrate import prepare
-from vedette.store.operator import first_watch, operating, save_source
-from vedette.store.sqlite import Writer
+from vedette.store.migrate import ARCHIVE, DATABASE, prepare
+from vedette.store.operator import operating, save_source
+from vedette.store.sqlite import Reader, Writer, connect
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -91,10 +88,10 @@ class Stock:
     """Writes settlements into a store."""
 
     data: Path
+    count: int = 0  # visits so far
 
     def __post_init__(self) -> None:
-        self.path = prepare(self.data)
-        self._count = 0
+        self.path = self.data / DATABASE if self.count else blank(self.data)
 
     def source(self, url: str, **fields: object) -> Source:
         name = str(fields.pop("name", url.partition("//")[2].replace("/", "-").replace(".", "-")))
@@ -104,8 +101,6 @@ class Stock:
         return source
 
     def watch(self, url: str) -> Watch:
-        from vedette.store.sqlite import Reader
-
         reader = Reader(self.path)
         try:
             watch = reader.watch(watch_id(url))
@@ -114,10 +109,12 @@ class Stock:
         assert watch is not None
         return watch
 
-    def visit(self, url: str, *, outcome: Outcome = Outcome.OK, at: datetime = NOW - HOUR, **more: object) -> Visit:
+    def visit(
+        self, url: str, *, outcome: Outcome = Outcome.OK, at: datetime = NOW - HOUR, **more: object
+    ) -> Visit:
         """One settled look.  `more`: change, parked, refused, decisions, detail, body, and fields of the watch."""
-        self._count += 1
-        number = VisitId(1_000 + self._count)
+        self.count += 1
+        number = VisitId(1_000 + self.count)
         before = self.watch(url)
         body = bytes(str(more.pop("body", "body")), "utf-8")
         detail, change = str(more.pop("detail", "")), more.pop("change", None)
@@ -165,24 +162,35 @@ class Stock:
     def _settle(self, settled: Settlement, kind: RecordKind) -> None:
         number, has_body = settled.visit.id, kind is RecordKind.RESPONSE
         written = Written(
-            visit=number, segment="standard-20261115-0001", seq=self._count, offset=self._count * 100 if has_body else None,
-            length=90 if has_body else None, record_digest=b"r" * 32 if has_body else None, chain=b"c" * 32,
+            visit=number, segment="standard-20261115-0001", seq=self.count,
+            offset=self.count * 100 if has_body else None, length=90 if has_body else None, record_digest=b"r" * 32 if has_body else None, chain=b"c" * 32,
         )  # fmt: skip
         payload = Payload(
             evidence=EvidenceId(number), watch=settled.watch.id, url=settled.visit.url, at=settled.visit.at,
-            segment=written.segment, offset=self._count * 100, length=90,
+            segment=written.segment, offset=self.count * 100, length=90,
         )  # fmt: skip
         evidence = EvidenceId(number) if has_body else None
         placed = Placed(
-            settlement=settled, kind=kind, written=written, evidence=evidence, payload=payload if has_body else None
+            settlement=settled,
+            kind=kind,
+            written=written,
+            evidence=evidence,
+            payload=payload if has_body else None,
         )
         segment = Segment(
-            name=written.segment, retention="standard", day="2026-11-15", size=1000, count=self._count, head=b"h" * 32
+            name=written.segment,
+            retention="standard",
+            day="2026-11-15",
+            size=1000,
+            count=self.count,
+            head=b"h" * 32,
         )
         self.group(placed=(placed,), segments=(segment,))
 
 
-def a_change(state: ChangeState = ChangeState.REPORTED, at: datetime = NOW - HOUR, number: int = 77) -> object:
+def a_change(
+    state: ChangeState = ChangeState.REPORTED, at: datetime = NOW - HOUR, number: int = 77
+) -> object:
     def made(watch: WatchId, after: VisitId) -> Change:
         return Change(
             id=ChangeId(number),
@@ -207,9 +215,43 @@ def a_change(state: ChangeState = ChangeState.REPORTED, at: datetime = NOW - HOU
     return made
 
 
+def blank(data: Path) -> Path:
+    """A migrated store without rows; migrating once is enough for all tests."""
+    return _laid(data, _migrated())
+
+
 def stocked(data: Path) -> Stock:
     """A page with a reported change, a feed, a page that robots.txt refuses."""
-    stock = Stock(data)
+    _laid(data, _filled())
+    return Stock(data, count=4)
+
+
+def _laid(data: Path, content: bytes) -> Path:
+    (data / ARCHIVE).mkdir(parents=True, exist_ok=True)
+    (data / DATABASE).write_bytes(content)
+    return data / DATABASE
+
+
+@cache
+def _migrated() -> bytes:
+    with TemporaryDirectory() as folder:
+        return _packed(prepare(Path(folder)))
+
+
+@cache
+def _filled() -> bytes:
+    with TemporaryDirectory() as folder:
+        return _packed(_fill(Stock(Path(folder))).path)
+
+
+def _packed(path: Path) -> bytes:
+    db = connect(path)
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.close()
+    return path.read_bytes()
+
+
+def _fill(stock: Stock) -> Stock:
     stock.source(RULES, name="rules", risk=Risk.CRITICAL, tier=Risk.HIGH)
     stock.source(NEWS, name="news", lister=ListerKind.FEED)
     stock.source(PRIVATE, name="private")
@@ -235,9 +277,3 @@ def stocked(data: Path) -> Stock:
         interval=24 * HOUR,
     )
     return stock
-
-
-__all__ = [
-    "EVIL", "HOUR", "NEWS", "NOW", "PRIVATE", "RULES", "FixedClock", "LaneKey", "LaneState", "Parked", "Refused",
-    "SourceState", "Stock", "a_change", "first_watch", "stocked",
-]  # fmt: skip

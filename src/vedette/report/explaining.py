@@ -50,6 +50,7 @@ def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
         "last_changed_at": watch.last_changed_at,
         "attempt": watch.attempt,
         "pending_change": watch.pending,
+        "is_gone": watch.is_gone,
         "decided_at": said.decided_at,
         "reasons": [
             {"action": d.action, **_reason_json(reason)} for d in said.decisions for reason in d.reasons
@@ -66,7 +67,7 @@ def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
         ],
         "mask": [
             {"path": r.path, "before": r.before, "after": r.after, "kind": r.kind, "seen": r.seen}
-            for r in watch.mask
+            for r in watch.mask or ()
         ],
         "lane": None if said.lane is None else lane_json(watch.lane, said.lane, now),
         "visits": [visit_json(visit) for visit in said.visits],
@@ -94,7 +95,7 @@ def explanation_lines(said: Explanation, now: datetime) -> list[Line]:
     ]
     if said.lane is not None:
         lines.append(_fact("lane", quoted(f"{watch.lane}: {lane_words(said.lane, now)}")))
-    lines += _mask_lines(watch.mask)
+    lines += _mask_lines(watch.mask or ())
     lines += _decision_lines(said)
     return [*lines, *_visit_lines(said.visits)]
 
