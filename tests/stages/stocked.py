@@ -163,7 +163,8 @@ class Stock:
         number, has_body = settled.visit.id, kind is RecordKind.RESPONSE
         written = Written(
             visit=number, segment="standard-20261115-0001", seq=self.count,
-            offset=self.count * 100 if has_body else None, length=90 if has_body else None, record_digest=b"r" * 32 if has_body else None, chain=b"c" * 32,
+            offset=self.count * 100 if has_body else None, length=90 if has_body else None,
+            record_digest=b"r" * 32 if has_body else None, chain=b"c" * 32,
         )  # fmt: skip
         payload = Payload(
             evidence=EvidenceId(number), watch=settled.watch.id, url=settled.visit.url, at=settled.visit.at,

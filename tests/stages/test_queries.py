@@ -144,9 +144,13 @@ def test_every_word_of_the_operator_is_also_an_order(stock: Stock):
 
 
 def test_an_operation_that_fails_leaves_nothing_behind(stock: Stock, queries: Queries):
-    with pytest.raises(ValueError), operator.operating(stock.path) as db:
-        operator.remove_source(db, SourceId("rules"), now=NOW)
-        raise ValueError
+    def halfway() -> None:
+        with operator.operating(stock.path) as db:
+            operator.remove_source(db, SourceId("rules"), now=NOW)
+            raise ValueError
+
+    with pytest.raises(ValueError):
+        halfway()
     assert queries.source("rules") is not None
 
 

@@ -40,7 +40,9 @@ def group(name: str, *, example: str, default: Work | None = None) -> Callable[[
         def begin(ctx: typer.Context, **given: Any) -> None:
             ctx.obj = _session(ctx, given)
             if ctx.invoked_subcommand is None and default is None:
-                raise InputError(f"say which one: {name} {'|'.join(c.name or '' for c in app.registered_commands)}")
+                raise InputError(
+                    f"say which one: {name} {'|'.join(c.name or '' for c in app.registered_commands)}"
+                )
             if ctx.invoked_subcommand is None and default is not None:
                 default(ctx.obj)
 
