@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from vedette.app import RunRequest, run_engine
 from vedette.config import Config, Loaded, parse
 from vedette.engine.loop import Mode
+from vedette.store.migrate import prepare
 from vedette.telemetry.events import Event
 
 HOSTS = 200
@@ -31,6 +32,7 @@ def main() -> None:
         if event.name == "visited":
             tally["pages" if event.fields["outcome"] == "ok" else "errors"] += 1
 
+    prepare(data)  # an empty store, as the other columns make theirs before they count
     before = _cpu()
     request = RunRequest(mode=Mode.UNTIL_IDLE, max_visits=options.max, patience=timedelta(0))
     ended = run_engine(loaded, request, on_event=count)

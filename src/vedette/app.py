@@ -58,6 +58,7 @@ class RunRequest:
     seconds: float | None = None
     max_visits: int | None = None
     patience: timedelta | None = None
+    takes_orders: bool = True  # listen to the operator's words from other processes
 
 
 def run_engine(
@@ -179,7 +180,7 @@ class _Station:
             frontier=self.frontier,
             keeper=self.keeper,
             on_committed=self._note_group,
-            take_orders=self._take_orders,
+            take_orders=self._take_orders if self.request.takes_orders else None,
         )
         self.engine = Engine(parts, mode=self.request.mode, limits=limits)
         if self.request.patience is not None:

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 import xxhash
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vedette.contracts.errors import ConfigError
@@ -281,6 +281,12 @@ def test_the_end_date_includes_its_day():
     assert isinstance(admit(rules, SourceTally(), late, now=NOW), Admitted)
 
 
+def test_an_end_date_at_the_end_of_time_is_no_limit():
+    rules = rules_of(ListerKind.FEED, ListerOptions(end_date=datetime(9999, 12, 31)))
+    candidate = Candidate(url="https://h.hr/a", published_at=NOW)
+    assert isinstance(admit(rules, SourceTally(), candidate, now=NOW), Admitted)
+
+
 def test_patterns_see_the_decoded_address_too():
     rules = rules_of(ListerKind.CRAWL, ListerOptions(include=("/općine/",)))
     assert crawl(["https://h.hr/op%C4%87ine/a"], rules)[0] == 1
@@ -305,6 +311,7 @@ URL = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(URL, max_size=60), st.integers(0, 30))
 def test_never_more_than_max_urls_and_a_restart_decides_the_same(urls, limit):
     rules = rules_of(
@@ -324,6 +331,7 @@ def test_never_more_than_max_urls_and_a_restart_decides_the_same(urls, limit):
     assert tally.admitted <= limit
 
 
+@settings(deadline=None)
 @given(URL)
 def test_every_address_has_a_shape_and_pages_that_differ_by_a_number_share_it(url):
     assert shape_of(url) == shape_of(url)

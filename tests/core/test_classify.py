@@ -161,5 +161,15 @@ def test_a_harmless_query_or_fragment_changes_nothing(
         assert classify_url(H + case[0] + tail) == classify_url(H + case[0])
 
 
+def test_a_word_alone_is_no_extension() -> None:
+    assert classify_url("pdf").node_type is LEAF
+
+
+def test_every_croatian_letter_folds_composed_or_not() -> None:
+    row = (RolePattern("/medunarodni-cczs", NodeRole.REGULATION, Risk.HIGH),)
+    for letters in ("međunarodni-čćžš", "me\u0111unarodni-c\u030cc\u0301z\u030cs\u030c", "MEĐUNARODNI-ČĆŽŠ"):
+        assert classify_url(f"{H}/{letters}", rows=row).risk is Risk.HIGH
+
+
 def test_lone_surrogates_are_read_as_something() -> None:
     assert classify_url("https://x.hr/zakon\ud800/%ff").node_role is NodeRole.REGULATION

@@ -49,6 +49,11 @@ def test_the_gap_lies_between_its_bounds_by_jitter(jitter: float, seconds: float
     assert lane.ask(policy, state, NOW + seconds * SECOND) == Go()
 
 
+def test_a_gap_max_below_gap_min_does_not_shorten_the_gap() -> None:
+    policy = replace(BARE, gap_min=4 * SECOND, gap_max=SECOND)
+    assert lane.started(policy, LaneState(), NOW, 0.9).next_start_at == NOW + 4 * SECOND
+
+
 def test_the_stricter_of_gap_and_bucket_wins() -> None:
     state = lane.finished(POLITE, lane.started(POLITE, LaneState(), NOW, 0.0), ok=True, now=NOW)
     answer = lane.ask(POLITE, state, NOW)
@@ -134,6 +139,19 @@ def test_a_share_of_failures_over_the_window_closes_too() -> None:
     assert state.recent.bit_length() <= 63
     opened = call(policy, state, True, NOW + 60 * SECOND)
     assert (opened.recent, opened.recent_count, lane.condition(opened, NOW + HOUR)) == (0, 0, "open")
+
+
+def test_a_failed_probe_closes_a_lane_that_a_share_had_closed() -> None:
+    policy = replace(BARE, trips_after=0, trip_share=0.5, trip_window=4, closed_for=60 * SECOND)
+    closed = failures(policy, 4)
+    again = call(policy, closed, False, NOW + 60 * SECOND)
+    assert again.closed_until == NOW + 120 * SECOND
+
+
+def test_a_share_needs_a_full_window() -> None:
+    policy = replace(BARE, trips_after=0, trip_share=0.5, trip_window=10)
+    assert lane.condition(failures(policy, 9), NOW) == "open"
+    assert lane.condition(failures(policy, 10), NOW) == "closed"
 
 
 def test_below_the_share_the_lane_stays_open() -> None:

@@ -21,6 +21,7 @@ from vedette.core.schedule.ewma import EwmaParams, EwmaRule, calculate_next_scan
 from vedette.core.schedule.fixed import FixedRule
 from vedette.core.schedule.hours import EPOCH, from_hours, to_hours
 from vedette.core.schedule.index import IdIndex
+from vedette.core.schedule.outlook import forecast
 from vedette.core.schedule.per_risk import PerRiskRule, per_risk_rule
 from vedette.core.schedule.protocol import SchedulePolicy
 
@@ -387,6 +388,17 @@ def test_a_forecast_moves_the_right_way_with_the_budget() -> None:
     assert outlooks[0].shortfall == outlooks[0].needed - 100.0
     assert policy.forecast(50.0, None).shortfall == 0.0
     assert 0.0 <= policy.forecast(50.0, 0.0).coverage["CRITICAL"] < 1e-6
+
+
+@pytest.mark.parametrize("rate", [1e-9, 1e-5, 1e-4, 1.01e-4, 0.01, 3.0])
+def test_freshness_and_age_are_the_integrals_that_they_stand_for(rate: float) -> None:
+    gap = 10.0
+    x = (np.arange(200_000) + 0.5) * gap / 200_000
+    table = {"risk": np.array([3]), "hours": np.array([gap]), "rate": np.array([rate])}
+    told = forecast(table, 0.0, None, {})
+    assert told.freshness["CRITICAL"] == pytest.approx(np.exp(-rate * x).mean(), rel=1e-6)
+    assert told.age["CRITICAL"] == pytest.approx((x + np.expm1(-rate * x) / rate).mean(), rel=1e-3)
+    assert told.coverage["CRITICAL"] == pytest.approx(0.4)
 
 
 def test_a_budget_has_a_price() -> None:

@@ -37,8 +37,8 @@ def test_a_name_reads_back(retention, day, number):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "HEADS", "../x-20261115-0001", "a/b-20261115-0001", "x-20261315-0001", "x-20261115-1", "x-20261115-00001",
-     "x-20261115-0001\n", "X-20261115-0001", "-20261115-0001", "x-20261115-0001.warc.gz"],
+    ["", "HEADS", "../x-20261115-0001", "a/b-20261115-0001", "x-20261315-0001", "x-20261115-1",
+     "x-20261115-00001", "x-20261115-0001\n", "X-20261115-0001", "-20261115-0001", "x-20261115-0001.warc.gz"],
 )  # fmt: skip
 def test_no_other_text_is_a_name(text):
     assert SegmentName.parse(text) is None

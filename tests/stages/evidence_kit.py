@@ -94,7 +94,7 @@ class Database:
         )
 
     def verify(self, directory: Path, *, full: bool = True) -> Report:
-        return verify(directory, self.claims(), full=full)
+        return verify(directory, self.claims, full=full)
 
 
 def located(row: ChainRow) -> Located:
@@ -196,7 +196,8 @@ class DroppingDisk(Files):
 
     def fsync_directory(self, path: Path) -> None:
         self.step("fsync_directory")
-        self._lasting_names = dict(self._names)
+        kept = {name: file for name, file in self._lasting_names.items() if name.parent != path}
+        self._lasting_names = kept | {name: file for name, file in self._names.items() if name.parent == path}
 
     def rename(self, old: Path, new: Path) -> None:
         self.step("rename")

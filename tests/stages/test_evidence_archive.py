@@ -149,8 +149,7 @@ def test_a_full_disk_leaves_nothing_half_written_and_goes_on_when_there_is_room(
     keep(archive, database, [visit(1)])
     before, disk.room = states(tmp_path), room
     with pytest.raises(StoreError, match="free space"):
-        for number in range(2, 9):
-            archive.append(visit(number))
+        keep(archive, database, [visit(number) for number in range(2, 9)])
     assert states(tmp_path) == before
     disk.room = 10**6
     keep(archive, database, [visit(number) for number in range(2, 9)])
@@ -323,6 +322,33 @@ def test_a_database_older_than_heads_is_refused_before_anything_is_cut(tmp_path)
         with pytest.raises(StoreError, match="HEADS has"):
             Archive(tmp_path, SMALL).recover(segments, now=NOON)
     assert states(tmp_path) == before
+
+
+def test_an_operator_may_go_on_with_an_old_database_and_is_not_asked_again(tmp_path):
+    database = Database()
+    archive = started(tmp_path, database)
+    keep(archive, database, [visit(1)])
+    old = Database()
+    old.commit(database.rows[FIRST], database.segments.values())
+    keep(archive, database, [visit(number) for number in range(2, 9)])
+    archive.close(NOON)
+    before = states(tmp_path)
+    archive = Archive(tmp_path, SMALL)
+    found = archive.recover(old.segments.values(), now=NOON, set_aside_damaged=True)
+    assert len(found.damage) == len(database.segments)
+    assert found.cut == found.orphans == ()
+    keep(archive, old, [visit(20)])
+    archive.close(NOON)
+    assert states(tmp_path).items() >= before.items()
+    started(tmp_path, old).close(NOON)
+    assert not old.verify(tmp_path).is_whole
+
+
+def test_heads_are_lasting_before_the_first_segment(tmp_path):
+    disk = DroppingDisk(tmp_path)
+    started(tmp_path, Database(), disk)
+    disk.crash()
+    assert [line.event for line in read_heads(tmp_path)] == [Event.BEGUN]
 
 
 def test_missing_heads_are_refused(tmp_path):

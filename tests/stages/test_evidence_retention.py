@@ -10,7 +10,7 @@ from evidence_kit import NOON, Database, DroppingDisk, PowerCut, keep, located, 
 from warcio.archiveiterator import ArchiveIterator
 
 from vedette.contracts.errors import InputError, StoreError
-from vedette.contracts.evidence import Located
+from vedette.contracts.evidence import ChainRow, Located
 from vedette.core.segments import expired
 from vedette.evidence.archive import Archive
 from vedette.evidence.export import export
@@ -57,6 +57,19 @@ def test_the_rows_of_an_expired_segment_are_still_watched(tmp_path, seq):
     row = database.rows[FIRST][seq - 1]
     database.rows[FIRST][seq - 1] = replace(row, facts=replace(row.facts, status=999))
     assert [(one.kind, one.seq) for one in database.verify(tmp_path).problems] == [("row", seq)]
+
+
+def test_a_segment_that_heads_learned_of_only_at_a_restart_expires_as_well(tmp_path):
+    database = Database()
+    archive = started(tmp_path, database)
+    rows = [ChainRow(facts=visit(n).facts, written=archive.append(visit(n))) for n in range(1, 9)]
+    database.commit(rows, archive.sync())  # then kill -9, before HEADS
+    started(tmp_path, database).close(NOON)
+    drop_old(tmp_path, database)
+    assert database.verify(tmp_path).is_whole
+    row = database.rows[FIRST][0]
+    database.rows[FIRST][0] = replace(row, facts=replace(row.facts, status=999))
+    assert [(one.kind, one.seq) for one in database.verify(tmp_path).problems] == [("row", 1)]
 
 
 def test_the_rows_of_an_expired_segment_may_all_go_but_not_some(tmp_path):

@@ -17,7 +17,7 @@ from vedette.core import chain
 from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.evidence.files import Files
 from vedette.evidence.findings import MAX_PROBLEMS, Report
-from vedette.evidence.heads import Heads
+from vedette.evidence.heads import Event, Heads
 from vedette.evidence.verify import Claims, verify
 
 FIRST = "standard-20261115-0001"
@@ -141,6 +141,14 @@ def test_an_edited_segment_row_is_found(kept, fields):
 
 def newest(database: Database) -> str:
     return max(name for name in database.segments if name.startswith("standard"))
+
+
+@pytest.mark.parametrize("fields", [{"size": 10}, {"count": 1}, {"head": bytes(32)}], ids=str)
+def test_an_edited_row_of_the_newest_segment_is_found(kept, fields):
+    directory, database = kept
+    name = newest(database)
+    database.segments[name] = replace(database.segments[name], **fields)
+    assert not database.verify(directory).is_whole
 
 
 def drop_row(directory: Path, database: Database) -> None:
@@ -282,6 +290,17 @@ def test_heads_that_were_cut_in_the_middle_or_removed_are_found(kept):
     assert kinds(database.verify(directory)) == {"heads"}
 
 
+def test_heads_that_were_begun_anew_after_a_segment_do_not_vouch_for_it(kept):
+    directory, database = kept
+    (directory / "HEADS").unlink()
+    heads = Heads(directory, Files())
+    heads.begin(NOON)
+    heads.note(
+        [(Event.CLOSED, segment) for name, segment in database.segments.items() if name != FIRST], NOON
+    )
+    assert [(one.kind, one.segment) for one in database.verify(directory).problems] == [("heads", FIRST)]
+
+
 def test_a_stop_between_commit_and_heads_is_not_held_against_the_archive(tmp_path):
     database = Database()
     archive = started(tmp_path, database)
@@ -292,6 +311,20 @@ def test_a_stop_between_commit_and_heads_is_not_held_against_the_archive(tmp_pat
     started(tmp_path, database).close(NOON)
     assert database.verify(tmp_path).is_whole
     assert all(name in Heads(tmp_path, Files()).latest for name in database.segments)
+
+
+def test_an_archive_that_is_being_written_is_whole_at_every_moment(tmp_path):
+    database = Database()
+    archive = started(tmp_path, database, settings=replace(SMALL, anchor_every=timedelta(0)))
+
+    numbers = iter(range(1, 100))
+
+    def claims() -> Claims:
+        keep(archive, database, [visit(next(numbers)) for _ in range(4)])
+        return database.claims()
+
+    for _ in range(8):
+        assert verify(tmp_path, claims).problems == []
 
 
 def test_an_uncommitted_tail_is_counted_and_is_no_problem(tmp_path):
@@ -317,13 +350,13 @@ def test_a_blob_that_points_elsewhere_is_found(kept):
     ]
     for wrong in wrongs:
         claims = Claims(right.segments, right.rows, lambda name, wrong=wrong: wrong if name == FIRST else [])
-        assert kinds(verify(directory, claims)) == {"blob"}
+        assert kinds(verify(directory, lambda claims=claims: claims)) == {"blob"}
 
 
 def test_progress_comes_to_its_end_and_never_goes_back(kept):
     directory, database = kept
     seen: list[tuple[int, int]] = []
-    verify(directory, database.claims(), progress=lambda done, total: seen.append((done, total)))
+    verify(directory, database.claims, progress=lambda done, total: seen.append((done, total)))
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
     assert seen[-1][0] == seen[-1][1] == sum(segment.size for segment in database.segments.values())
 

@@ -58,10 +58,8 @@ entries = st.builds(
 
 def by_warcio(member: bytes) -> list[tuple[object, bytes]]:
     """Each record and its content; digests checked on the way."""
-    found = []
-    for record in ArchiveIterator(io.BytesIO(member), check_digests="raise"):
-        found.append((record, record.raw_stream.read()))
-    return found
+    records = ArchiveIterator(io.BytesIO(member), check_digests="raise")
+    return [(record, record.raw_stream.read()) for record in records]
 
 
 def by_fastwarc(member: bytes, *, parse_http: bool = True) -> list[fastwarc.warc.WarcRecord]:

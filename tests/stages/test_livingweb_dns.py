@@ -33,7 +33,9 @@ def read(packet: bytes, question: bytes) -> tuple[int, bool, list[str]]:
     assert (ident, flags & 0x8000) == (0x1234, 0x8000)
     place, addresses = len(question), []
     for _ in range(answers):
-        _, _, _, _, size = struct.unpack_from("!HHHIH", packet, place)
+        _, kind, _, ttl, size = struct.unpack_from("!HHHIH", packet, place)
+        assert kind == int.from_bytes(question[-4:-2], "big")
+        assert (ttl == 0) is (b"rebind" in question)
         addresses.append(str(ip_address(packet[place + 12 : place + 12 + size])))
         place += 12 + size
     assert place == len(packet)

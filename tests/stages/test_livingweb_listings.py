@@ -104,6 +104,13 @@ async def test_every_page_is_found(listing: str, layout: str) -> None:
         assert {(0, page) for page in range(45)} <= found
 
 
+async def test_a_crawl_only_host_must_be_crawled_three_links_deep() -> None:
+    world = World([HostSpec(listing="crawl", pages=45)], seed=4)
+    async with LivingWeb(world, now=lambda: T0) as web, aiohttp.ClientSession() as client:
+        front = hrefs(LexborHTMLParser(await Reader(client).get(web.url(0, by="address"))), "a")
+        assert len(front) < 10
+
+
 async def test_lists_with_session_ids_in_their_links_still_lead_to_the_pages() -> None:
     kinds: tuple[Noise, ...] = (KINDS["session_path"], KINDS["session_query"])
     world = World([HostSpec(listing="html_list", layout="aspnet", noise=kinds, pages=8)], seed=4)
@@ -189,9 +196,17 @@ async def test_a_page_of_a_list_beyond_the_last_is_missing() -> None:
 async def test_one_page_in_and_one_out_is_a_listing_that_changed(listing: str) -> None:
     clock = [T0]
     spec = HostSpec(
-        listing=listing, pages=6, born_later=1, births=At((T0 + 5,)), departures=((2, T0 + 5),), validators="etag"
+        listing=listing,
+        pages=6,
+        born_later=1,
+        births=At((T0 + 5,)),
+        departures=((2, T0 + 5),),
+        validators="etag",
     )
-    async with LivingWeb(World([spec], seed=4), now=lambda: clock[0]) as web, aiohttp.ClientSession() as client:
+    async with (
+        LivingWeb(World([spec], seed=4), now=lambda: clock[0]) as web,
+        aiohttp.ClientSession() as client,
+    ):
         url, bodies = str(web.sources(by="address")[0]["url"]), []
         for clock[0] in (T0, T0 + 5):
             bodies.append(await Reader(client).get(url))

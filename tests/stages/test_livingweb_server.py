@@ -17,6 +17,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from vedette.livingweb import EPOCH, HostSpec, Limits, LivingWeb, Robots, World, WorldClock, grid_world
 from vedette.livingweb.process import DAY, At, Poisson
+from vedette.livingweb.robots import RULES
 from vedette.livingweb.world import VALIDATORS
 
 T0 = EPOCH + 30 * DAY
@@ -311,7 +312,8 @@ async def test_a_broken_robots_txt_forbids_everything_and_a_missing_one_nothing(
 
 
 def test_the_server_s_own_judgement_of_robots_txt_agrees_with_protego() -> None:
-    robots = Robots("rules", crawl_delay=2.5)
+    more = (("/a/b/", True), ("/a/", False), ("/*.pdf$", False), ("/a/b/c", False))
+    robots = Robots("rules", crawl_delay=2.5, rules=(*RULES, *more))
     rules = Protego.parse(robots.text("http://a.example/sitemap.xml"))
     assert rules.crawl_delay("VedetteBot") == 2.5
     assert list(rules.sitemaps) == ["http://a.example/sitemap.xml"]
@@ -322,6 +324,11 @@ def test_the_server_s_own_judgement_of_robots_txt_agrees_with_protego() -> None:
         "/interno/javno/x",
         "/a?print=1",
         "/a?b=1&print=1",
+        "/a/",
+        "/a/b/",
+        "/a/b/x.pdf",
+        "/x.pdf?y",
+        "/a/b/cd",
         "/a?b=print",
     ):
         assert robots.forbids(target) is not rules.can_fetch(f"http://a.example{target}", "VedetteBot"), (

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from vedette.livingweb import EPOCH, HostSpec, World, demo_world, fault_world, grid_world, trap_world
 from vedette.livingweb.chance import Chance
 from vedette.livingweb.process import DAY, At, Bursts, Every, History, Never, OfficeHours, Poisson
-from vedette.livingweb.text import EDITS, make_story, slug
+from vedette.livingweb.text import EDITS, Story, make_story, slug
 
 SEEDS = st.integers(0, 10**6)
 _FINGERPRINT = """
@@ -36,6 +36,15 @@ def test_every_edit_shows_in_exactly_one_paragraph(seed: int, version: int, lang
     touched = [place for place, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1]]
     assert len(touched) == 1
     assert story.edit(version + 1) == story.plan[touched[0]]
+
+
+@given(seed=SEEDS, version=st.integers(0, 400))
+def test_an_edited_number_turns_from_even_to_odd_or_back(seed: int, version: int) -> None:
+    story = Story((seed,), "en", ("number",))
+    (before,), (after,) = (story.paragraphs(v) for v in (version, version + 1))
+    (pair,) = [pair for pair in zip(before.split(), after.split(), strict=True) if pair[0] != pair[1]]
+    first, second = (int(word.strip(".").replace(",", "")) for word in pair)
+    assert (first + second) % 2
 
 
 @given(seed=SEEDS)
@@ -65,6 +74,13 @@ def test_the_order_of_questions_does_not_change_the_answers() -> None:
     moments = [EPOCH + day * DAY for day in range(0, 60, 7)]
     forward = [ahead.state(2, 4, t) for t in moments]
     assert forward == [back.state(2, 4, t) for t in reversed(moments)][::-1]
+
+
+def test_preparing_a_world_changes_no_answer() -> None:
+    prepared, other = grid_world(3, 5, 9), grid_world(3, 5, 9)
+    prepared.prepare(EPOCH + 30 * DAY)
+    for t in (EPOCH + 10 * DAY, EPOCH + 50 * DAY):
+        assert prepared.state(1, 2, t) == other.state(1, 2, t)
 
 
 def test_the_truth_is_the_same_in_another_process() -> None:

@@ -5,7 +5,7 @@ pages link to, so it also has a budget for each way in which a site makes up add
 
 | budget | counts | default |
 |---|---|---|
-| repeats | a block of segments that stands there three times in a row | 0 admitted |
+| repeats | a block of segments three times in a row, or one segment four times | 0 admitted |
 | path_depth | segments of the path | 12 |
 | session | addresses with a token in the middle of the path or in the query, per place of the token | 300 |
 | token_names | addresses whose page is named by a token, per shape | 500 |
@@ -193,7 +193,7 @@ RULES: tuple[Rule, ...] = (_scheme, _part, _blocked, _filtered, _depth, _max_url
 def _repeats(budgets: TrapBudgets, tally: SourceTally, shape: Shape, now: datetime) -> Reason | None:
     if not shape.is_repeating:
         return None
-    return Reason("trap_repeats", note="parts of the path repeat three times in a row")
+    return Reason("trap_repeats", note="parts of the path repeat again and again")
 
 
 def _path_depth(budgets: TrapBudgets, tally: SourceTally, shape: Shape, now: datetime) -> Reason | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import MAXYEAR, UTC, datetime, time, timedelta
 from functools import lru_cache
 from typing import Protocol
 from urllib.parse import unquote
@@ -102,4 +102,6 @@ def _aware(at: datetime | None) -> datetime | None:
 
 def _end_of_day(at: datetime | None) -> datetime | None:
     """A bare end date includes its day."""
-    return at + timedelta(days=1) if at is not None and at.time() == time(0) else at
+    if at is None or at.time() != time(0) or at.year == MAXYEAR:
+        return at
+    return at + timedelta(days=1)

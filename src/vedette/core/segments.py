@@ -34,7 +34,7 @@ class SegmentName:
         if found is None:
             return None
         try:
-            day = datetime.strptime(found["day"], "%Y%m%d").replace(tzinfo=UTC).date()
+            day = date.fromisoformat(found["day"])
         except ValueError:
             return None
         name = cls(found["retention"], day, int(found["number"]))

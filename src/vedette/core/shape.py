@@ -7,6 +7,7 @@ dates, tokens and titles are generalised; of a query the names of its parameters
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
@@ -159,12 +160,16 @@ def _session(tokens: list[bool], kinds: list[str], query: Query) -> str:
 
 
 def _is_repeating(segments: list[str], times: int = 3) -> bool:
-    """A block of segments stands there three times in a row (Heritrix' pathological path).
+    """A block of segments stands there three times in a row, or one segment four times anywhere.
 
-    A number may repeat.
+    After Heritrix' pathological path.  A number may repeat.
     """
     if len(segments) < times or len(set(segments)) == len(segments):
         return False
+    if len(segments) > times and any(
+        n > times and not word.isdigit() for word, n in Counter(segments).items()
+    ):
+        return True
     for width in range(1, len(segments) // times + 1):
         run = 0
         for at in range(width, len(segments)):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from vedette.contracts.source import ListerOptions, Listing, Sighting
 from vedette.contracts.words import Reason, WatchId
@@ -101,7 +102,8 @@ def read_crawl(document: Document) -> Listing:
         if not (options.honour_nofollow and "nofollow" in attribute(node, "rel").lower())
     )
     reader = LinkReader(document.url, options.follow_hosts)
-    return sight(reader.links(document.url, page.base, hrefs), options, document.depth)
+    listing = sight(reader.links(document.url, page.base, hrefs), options, document.depth)
+    return replace(listing, problem=page.problem)
 
 
 def sight(links: Iterable[Link], options: ListerOptions, depth: int) -> Listing:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import islice, pairwise
 
 from lxml import etree
 
 from vedette.contracts.source import Listing
+from vedette.core.admission import LISTED_MAX_URLS
 from vedette.core.dates import read_date
 from vedette.core.shape import is_document
 from vedette.core.urls import canonical
@@ -45,7 +46,7 @@ def read_feed(document: Document) -> Listing:
     if root is None:
         gathering.note("broken_feed", "the feed is not well-formed; its entries were read one by one")
     count = 0
-    for entry in entries:
+    for entry in islice(entries, LISTED_MAX_URLS):
         count += 1
         _gather(entry, gathering)
     return gathering.listing(problem=_nothing_read(markup, count, gathering))
@@ -127,8 +128,7 @@ def _broken_entries(markup: Markup, url: str) -> Iterator[_Entry]:
         yield from _entries(root, url)
         return
     starts = [match.start() for match in _ENTRY.finditer(data)]
-    limits = [*starts[1:], len(data)]
-    for start, limit in zip(starts, limits, strict=True):
+    for start, limit in pairwise((*starts, len(data))):
         end = _ENTRY_END.search(data, start, limit)
         item = parse(data[start : end.start() if end else limit], recover=True)
         if item is not None:

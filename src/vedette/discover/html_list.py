@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from selectolax.lexbor import LexborNode
@@ -12,7 +13,7 @@ from vedette.core.dates import read_date
 from vedette.core.urls import host_of
 from vedette.discover.document import Document
 from vedette.discover.gather import Found, Gathering, clean_title
-from vedette.discover.tree import Page, attribute, is_navigation, select
+from vedette.discover.tree import Page, attribute, is_navigation, nearest
 
 # 001 B.3.  A site's row serves its subdomains too.
 SITES: Mapping[str, ListSelectors] = {
@@ -55,6 +56,8 @@ def gather_list(document: Document, page: Page, gathering: Gathering) -> str:
         gathering.add(Found(href=href, title=_text(node), base=page.base))
     if found or gathering.count or gathering.has_refused:
         return ""
+    if page.problem:
+        return page.problem
     if page.tree.css_first("script") and page.text_chars() < 200:
         return "no list found: the page is made by scripts; set requires_headless"
     return "no list found: no selector matches and there is no group of links; set selectors for this site"
@@ -86,44 +89,56 @@ def site_selectors(host: str) -> ListSelectors | None:
     return next((SITES[name] for name in names if name in SITES), None)
 
 
+@dataclass(slots=True)
+class _Item:
+    """One entry and what stands in it.  Of nested entries the innermost has it."""
+
+    node: LexborNode
+    links: list[LexborNode] = field(default_factory=list)
+    headings: list[LexborNode] = field(default_factory=list)
+    dates: list[LexborNode] = field(default_factory=list)
+
+
 def _by_selectors(page: Page, selectors: ListSelectors, *, is_generic: bool) -> list[Found]:
-    items = []
-    for node in page.select(selectors.item, "selectors.item"):
-        if is_generic and is_navigation(node):
-            continue
-        found = _found(page, node, selectors)
-        if found is not None:
-            items.append(found)
-    return items
+    """Each selector runs once over the page, not once per entry: a page of nested entries stays cheap."""
+    nodes = page.select(selectors.item, "selectors.item")
+    items = {node.mem_id: _Item(node) for node in nodes if not (is_generic and is_navigation(node))}
+    for node in page.select(selectors.link, "selectors.link"):
+        if _leads_somewhere(node) and (item := _item_of(node, items)):
+            item.links.append(node)
+    for node in page.select(selectors.title, "selectors.title"):
+        if item := _item_of(node, items):
+            item.headings.append(node)
+    for node in page.select(selectors.date, "selectors.date"):
+        if item := _item_of(node, items):
+            item.dates.append(node)
+    return [_found(page, item) for item in items.values() if item.links]
 
 
-def _found(page: Page, node: LexborNode, selectors: ListSelectors) -> Found | None:
-    heading = next(iter(select(node, selectors.title, "selectors.title")), None)
-    link = _main_link(node, heading, selectors.link)
-    if link is None:
-        return None
+def _item_of(node: LexborNode, items: dict[int, _Item]) -> _Item | None:
+    around = nearest(node, items)
+    return items[around.mem_id] if around is not None else None
+
+
+def _found(page: Page, item: _Item) -> Found:
+    heading = item.headings[0] if item.headings else None
+    link = _main_link(item.links, heading)
     title = _text(heading) if heading is not None else ""
     return Found(
         href=attribute(link, "href").strip(),
         title=title or _text(link) or clean_title(attribute(link, "title")),
-        published_at=_date(node, selectors.date),
+        published_at=_date(item.dates),
         base=page.base,
     )
 
 
-def _main_link(node: LexborNode, heading: LexborNode | None, selector: str) -> LexborNode | None:
+def _main_link(links: list[LexborNode], heading: LexborNode | None) -> LexborNode:
     """The link in the heading, the link around it, or the first one (a card also links tags and authors)."""
-    links = [link for link in select(node, selector, "selectors.link") if _leads_somewhere(link)]
-    if selector.strip() == "a" and heading is not None:
-        inside = next((link for link in heading.css("a[href]") if _leads_somewhere(link)), None)
-        if inside is not None:
-            return inside
-        above = heading.parent
-        if above is not None and above.tag == "a" and _leads_somewhere(above):
-            return above
-    if not links and node.tag == "a" and _leads_somewhere(node):
-        return node
-    return links[0] if links else None
+    if heading is None:
+        return links[0]
+    inside = next((link for link in links if nearest(link, (heading.mem_id,))), None)
+    around = nearest(heading, {link.mem_id for link in links})
+    return inside or around or links[0]
 
 
 def _leads_somewhere(link: LexborNode) -> bool:
@@ -131,9 +146,9 @@ def _leads_somewhere(link: LexborNode) -> bool:
     return bool(href) and not href.startswith(("#", "javascript:", "mailto:", "tel:"))
 
 
-def _date(node: LexborNode, selector: str) -> datetime | None:
-    for found in select(node, selector, "selectors.date")[:3]:
-        at = read_date((attribute(found, "datetime") or found.text(separator=" ", strip=True))[:100])
+def _date(nodes: list[LexborNode]) -> datetime | None:
+    for node in nodes[:3]:
+        at = read_date((attribute(node, "datetime") or node.text(separator=" ", strip=True))[:100])
         if at is not None:
             return at
     return None

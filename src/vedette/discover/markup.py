@@ -12,8 +12,8 @@ from lxml import etree
 from vedette.discover.document import Document, text_of
 
 _NAME = re.compile(rb"<([A-Za-z_][\w.:-]{0,100})")
-_REFERENCE = re.compile(rb"&(#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|[A-Za-z][A-Za-z0-9]{1,31};)?")
-_XML_NAMES = frozenset((b"amp;", b"lt;", b"gt;", b"quot;", b"apos;"))
+_BARE = re.compile(rb"&(?!#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|[A-Za-z][A-Za-z0-9]{1,31};)")
+_NAMED = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d+|#[xX][0-9a-fA-F]+);)([A-Za-z][A-Za-z0-9]{1,31};)")
 _CONTROLS = bytes(code for code in range(32) if code not in (9, 10, 13))
 _SPACE = re.compile(rb"[ \t\r\n]*")
 _START = re.compile(rb"<(?:\?xml|rss|feed|urlset|sitemapindex|rdf:RDF)")
@@ -42,10 +42,12 @@ def open_markup(document: Document) -> Markup:
     if not data.startswith(b"<"):
         start = _START.search(data[:_MAX_JUNK])
         data = data[start.start() :] if start else data
-    # The parser does not resolve them either; a listing that brings its own is not read at all.
-    if b"<!ENTITY" in data and b"<!DOCTYPE" in data[: data.find(b"<!ENTITY")]:
+    root_at = _root_at(data)
+    # The parser does not resolve entities either; a listing that brings its own is not read at all.
+    has_subset = b"[" in data[:root_at].partition(b"<!DOCTYPE")[2]
+    if has_subset and b"<!ENTITY" in data:
         return Markup(b"", "", "refused: the document declares entities of its own, nothing of it was read")
-    name = _NAME.match(data, _root_at(data))
+    name = _NAME.match(data, root_at)
     root = name.group(1).decode("utf-8", "replace").rpartition(":")[2].lower() if name else ""
     return Markup(data, root)
 
@@ -83,7 +85,8 @@ def repaired(data: bytes) -> bytes:
     at = 0
     while True:
         start = data.find(_CDATA, at)
-        parts.append(_REFERENCE.sub(_mend, data[at : start if start >= 0 else len(data)]))
+        part = _BARE.sub(b"&amp;", data[at : start if start >= 0 else len(data)])
+        parts.append(_NAMED.sub(_mend, part))
         if start < 0:
             break
         end = data.find(_CDATA_END, start)
@@ -132,9 +135,5 @@ def _root_at(data: bytes) -> int:
 
 def _mend(match: re.Match[bytes]) -> bytes:
     name = match.group(1)
-    if name is None:
-        return b"&amp;"
-    if name.startswith(b"#") or name in _XML_NAMES:
-        return match.group(0)
     char = html.entities.html5.get(name.decode("ascii"))
     return char.encode() if char else b"&amp;" + name

@@ -55,7 +55,7 @@ def read_sitemap(document: Document) -> Listing:
         listing = Listing(problem=f"not a sitemap: {kind}")
     else:
         listing = _read_text(document, markup.data, gathering)
-    return replace(listing, problem=listing.problem or problem)
+    return replace(listing, problem=problem or listing.problem)
 
 
 def is_sitemap(markup: Markup) -> bool:
@@ -226,9 +226,11 @@ def read_lastmod(text: str) -> datetime | None:
         text += "-01"
     try:
         at = datetime.fromisoformat(text)
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except OverflowError:  # the first day of year 1, east of Greenwich
+        return None
     except ValueError:
         return read_date(text)
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
 @lru_cache(maxsize=4096)

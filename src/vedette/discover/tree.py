@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from vedette.contracts.errors import ConfigError
+from vedette.core.nesting import MAX_NESTING, is_too_deep
 from vedette.core.shape import is_document
 from vedette.core.urls import canonical
 from vedette.discover.document import Document, text_of
@@ -22,17 +23,22 @@ _NAVIGATION_CLASS = re.compile(
 
 
 class Page:
-    """A parsed page.  `base` is what its links resolve against."""
+    """A parsed page; one that nests too deep has nothing in it.  `base` is what its links resolve against."""
 
     def __init__(self, document: Document) -> None:
         self.url = document.url
-        self.tree = LexborHTMLParser(text_of(document.body, document.content_type))
+        text = text_of(document.body, document.content_type)
+        self.is_too_deep = is_too_deep(text)
+        self.tree = LexborHTMLParser("" if self.is_too_deep else text)
         base = self.tree.css_first("base[href]")
         self.base = canonical(attribute(base, "href"), document.url) or document.url if base else document.url
 
     def select(self, selector: str, option: str) -> list[LexborNode]:
-        """Raises ConfigError, naming the option, where the selector is not CSS."""
-        return select(self.tree.root, selector, option)
+        """At most MAX_NODES nodes.  Raises ConfigError, naming the option, where the selector is not CSS."""
+        try:
+            return self.tree.css(selector)[:MAX_NODES]
+        except (SelectolaxError, ValueError) as error:
+            raise ConfigError(f"{option}: {selector!r} is not a CSS selector ({error})") from None
 
     def links(self) -> Iterator[tuple[LexborNode, str]]:
         """Every link with an address, in order: the node, and the raw address."""
@@ -47,23 +53,27 @@ class Page:
             if "." in href and is_document(canonical(href, self.base) or ""):
                 yield node, href
 
+    @property
+    def problem(self) -> str:
+        return f"the page nests its elements more than {MAX_NESTING} deep" if self.is_too_deep else ""
+
     def text_chars(self) -> int:
         body = self.tree.body
         return len(body.text(separator=" ", strip=True)) if body else 0
 
 
-def select(node: LexborNode | None, selector: str, option: str) -> list[LexborNode]:
-    """Nodes below `node`, at most MAX_NODES."""
-    if node is None:
-        return []
-    try:
-        return node.css(selector)[:MAX_NODES]
-    except (SelectolaxError, ValueError) as error:
-        raise ConfigError(f"{option}: {selector!r} is not a CSS selector ({error})") from None
-
-
 def attribute(node: LexborNode | None, name: str) -> str:
     return (node.attributes.get(name) or "") if node is not None else ""
+
+
+def nearest(node: LexborNode, wanted: Container[int]) -> LexborNode | None:
+    """The innermost of the wanted nodes that this one is or stands in."""
+    above: LexborNode | None = node
+    for _ in range(_MAX_ANCESTORS):
+        if above is None or above.mem_id in wanted:
+            return above
+        above = above.parent
+    return None
 
 
 def is_navigation(node: LexborNode) -> bool:

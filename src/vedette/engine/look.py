@@ -10,7 +10,7 @@ from typing import Protocol
 from vedette.contracts.fetching import Fetched, FetchRequest, FetchSettings, RobotsRules
 from vedette.contracts.lane import Wait
 from vedette.contracts.ports import Clock, Fetcher
-from vedette.contracts.watch import Job
+from vedette.contracts.watch import Job, Watch
 from vedette.contracts.words import LaneKey, Outcome, Reason, SourceId
 from vedette.core.outcomes import MEANING
 from vedette.core.urls import canonical, lane_of, origin_of
@@ -49,11 +49,19 @@ class Looker:
     settings_of: Callable[[SourceId], FetchSettings]
     on_closed: Callable[[LaneKey, Reason], None]
 
+    async def fetch_robots(self, origin: str, settings: FetchSettings) -> Fetched:
+        """Only the robots.txt of an origin, with a permit of its own."""
+        walk = _Walk(self, settings)
+        try:
+            return await walk.fetch_robots(origin)
+        finally:
+            walk.leave()
+
     async def look(self, job: Job) -> Reached:
         """Ask for the watch's URL and follow where it leads.  The first permit is already taken."""
-        walk = _Walk(self, job)
+        walk = _Walk(self, self.settings_of(job.watch.source), held=job.lanes)
         try:
-            return await walk.go()
+            return await walk.go(job.watch)
         finally:
             walk.leave()
 
@@ -61,22 +69,21 @@ class Looker:
 class _Walk:
     """The state of one look: which permit it holds."""
 
-    def __init__(self, looker: Looker, job: Job) -> None:
+    def __init__(
+        self, looker: Looker, settings: FetchSettings, *, held: tuple[LaneKey, ...] | None = None
+    ) -> None:
         self._of = looker
-        self._job = job
-        self._settings = looker.settings_of(job.watch.source)
-        self._held: tuple[LaneKey, ...] | None = job.lanes
-        self._asked_robots: set[str] = set()
+        self._settings = settings
+        self._held = held
 
-    async def go(self) -> Reached:
-        watch = self._job.watch
+    async def go(self, watch: Watch) -> Reached:
         url, is_permanent = watch.url, True
         hops: tuple[str, ...] = ()
         while True:
             refused = await self._robots_refuse(url)
             if refused is not None:
                 return Reached(fetched=refused, hops=hops)
-            fetched = await self._request(url, is_first=not hops)
+            fetched = await self._request(watch, url, is_first=not hops)
             target = fetched.redirect_to
             if target is None:
                 return Reached(fetched=fetched, hops=hops, is_permanent=bool(hops) and is_permanent)
@@ -96,8 +103,7 @@ class _Walk:
             self._of.keeper.finish(self._held, ok=None, now=self._of.clock.now())
             self._held = None
 
-    async def _request(self, url: str, *, is_first: bool) -> Fetched:
-        watch = self._job.watch
+    async def _request(self, watch: Watch, url: str, *, is_first: bool) -> Fetched:
         request = FetchRequest(
             url=url,
             settings=self._settings,
@@ -131,7 +137,7 @@ class _Walk:
         of, origin, agent = self._of, origin_of(url), self._settings.robots_agent
         rules = of.robots.rules(origin)
         if rules is None:
-            fetched = await self._fetch_robots(origin)
+            fetched = await self.fetch_robots(origin)
             if fetched.outcome is Outcome.LANE_CLOSED:
                 return replace(fetched, url=url)
             rules = of.robots.keep(fetched, origin, agent)
@@ -151,7 +157,7 @@ class _Walk:
             detail=reason.note or reason.code,
         )
 
-    async def _fetch_robots(self, origin: str) -> Fetched:
+    async def fetch_robots(self, origin: str) -> Fetched:
         url = canonical(origin + "/robots.txt") or origin
         for _ in range(ROBOTS_REDIRECTS + 1):
             request = FetchRequest(

@@ -28,7 +28,6 @@ from vedette.lanes.keeper import ALL
 SOON = timedelta(seconds=2)  # a lane that opens within this may lease work already
 UNSETTLED = 600  # looks that wait for their commit; beyond it no new look starts
 GRACE_S = 10.0
-ORDERS_EVERY = timedelta(seconds=1)
 
 
 class Mode(StrEnum):
@@ -62,7 +61,7 @@ class Parts:
     settler: Settler = field(init=False)
     serve: Serve = field(init=False)
     on_committed: Callable[[Group], None] = lambda group: None
-    take_orders: Callable[[], None] = lambda: None
+    take_orders: Callable[[], None] | None = None  # the operator's words from other processes
 
 
 @dataclass(slots=True)
@@ -94,8 +93,7 @@ class Engine:
         try:
             while not self._is_done(clock.now()):
                 self._turn(clock.now())
-                is_busy = bool(self._looks) or self._unsettled > 0 or self._is_claiming
-                await clock.pause(self._wake, self._next_wake(), is_busy=is_busy)
+                await clock.pause(self._wake, self._next_wake(), is_busy=self._is_busy())
                 self._wake.clear()
         finally:
             await self._shut_down()
@@ -145,8 +143,8 @@ class Engine:
         self.stop("failed")
 
     def _turn(self, now: datetime) -> None:
-        if self._orders_at is None or now >= self._orders_at:
-            self._orders_at = now + ORDERS_EVERY
+        if self.parts.take_orders and (self._orders_at is None or now >= self._orders_at):
+            self._orders_at = now + timedelta(seconds=1)
             self.parts.take_orders()
         for lane in self.parts.frontier.pop_due(self._horizon(now)):
             self._touched.add(lane)
@@ -209,6 +207,8 @@ class Engine:
             self.parts.settler.aside(result)
         else:
             self.parts.settler.settle(result)
+        if len(self._looks) - self.parts.keeper.waiting <= 1:
+            self.parts.settler.hurry()
         self.touch(job.watch.lane)
 
     def _wait_for(self, lane: LaneKey, until: datetime | None) -> None:
@@ -241,6 +241,11 @@ class Engine:
     def _horizon(self, now: datetime) -> datetime:
         """What is due by then may be claimed."""
         return self._started_at if self.mode is Mode.ONCE and self._started_at else now
+
+    def _is_busy(self) -> bool:
+        """Something will happen without the clock moving: a request, a write, a claim."""
+        asking = len(self._looks) - self.parts.keeper.waiting
+        return asking > 0 or self._unsettled > len(self._looks) or self._is_claiming
 
     def _may_start(self) -> bool:
         return not self._stop_reason

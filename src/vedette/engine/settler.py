@@ -75,8 +75,13 @@ class _Barrier:
     done: threading.Event
 
 
+@dataclass(frozen=True, slots=True)
+class _Hurry:
+    """Nothing more is coming: write what there is."""
+
+
 Aside = RobotsRules | SourceState | LedgerNote | Release
-_Order = Settlement | _Claim | _Barrier | Aside | None
+_Order = Settlement | _Claim | _Barrier | _Hurry | Aside | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +92,9 @@ class SettlerCalls:
     claimed: Callable[[Claimed], None]
     failed: Callable[[BaseException], None]
     dirty_lanes: Callable[[], tuple[tuple[LaneKey, LaneState], ...]]
+
+
+_HURRY = _Hurry()
 
 
 class Settler(threading.Thread):
@@ -114,6 +122,10 @@ class Settler(threading.Thread):
     def aside(self, value: Aside) -> None:
         """Goes along with the next group."""
         self._orders.put(value)
+
+    def hurry(self) -> None:
+        """The engine has nothing else under way, so waiting for company is in vain."""
+        self._orders.put(_HURRY)
 
     def drain(self, timeout: float = 60.0) -> bool:
         """Everything handed over so far is committed when this returns True."""
@@ -168,15 +180,18 @@ class Settler(threading.Thread):
                 break
             if isinstance(order, _Claim):
                 self._answer(order)
-                timeout = PATIENCE_S if settlements else 0.0
+                timeout = min(timeout, PATIENCE_S) if settlements else 0.0
                 continue
             if isinstance(order, Settlement):
                 settlements.append(order)
+            elif isinstance(order, _Hurry):
+                timeout = 0.0
+                continue
             else:
                 others.append(order)
                 if order is None or isinstance(order, _Barrier):
                     break
-            timeout = PATIENCE_S
+            timeout = min(timeout, PATIENCE_S)
         return others
 
     def _answer(self, claim: _Claim) -> None:

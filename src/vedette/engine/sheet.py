@@ -26,7 +26,7 @@ class Sheet:
     """What is known of one look so far.  Lives only while it is assessed."""
 
     __slots__ = (
-        "content_class", "decisions", "detail", "digest", "extraction", "fetched", "findings", "job", "judged",
+        "at", "content_class", "decisions", "detail", "digest", "extraction", "fetched", "findings", "job", "judged",
         "now", "outcome", "reached", "seen", "visit", "watch",
     )  # fmt: skip
 
@@ -35,6 +35,7 @@ class Sheet:
         self.watch = job.watch
         self.reached = reached
         self.fetched = reached.fetched
+        self.at = _whole_ms(reached.fetched.at)
         self.visit = visit
         self.now = now
         self.outcome = reached.fetched.outcome
@@ -59,7 +60,7 @@ class Sheet:
         self.decisions.append(Decision(action=action, reasons=reasons, inputs=inputs or {}, output=output))
 
     def mark(self) -> tuple[VisitId, datetime, bytes]:
-        return self.visit, self.fetched.at, self.digest or b""
+        return self.visit, self.at, self.digest or b""
 
     def note(self, decision: Decision) -> None:
         self.decisions.append(decision)
@@ -72,7 +73,7 @@ class Sheet:
         """The same bytes as before: the state goes on, seen again now."""
         self.digest = seen.digest
         self.content_class = seen.content_class
-        self.seen = replace(seen, visit=self.visit, at=self.fetched.at)
+        self.seen = replace(seen, visit=self.visit, at=self.at)
 
     def settlement(self, watch: Watch, parked: Parked | None, retention: str) -> Settlement:
         judged, findings, fetched = self.judged, self.findings, self.fetched
@@ -103,7 +104,7 @@ class Sheet:
             id=self.visit,
             watch=self.watch.id,
             run=self.job.run,
-            at=fetched.at,
+            at=self.at,
             took=fetched.took,
             outcome=self.outcome,
             url=fetched.url,
@@ -125,7 +126,7 @@ class Sheet:
             visit=self.visit,
             watch=self.watch.id,
             url=fetched.url,
-            at=fetched.at,
+            at=self.at,
             outcome=self.outcome,
             status=fetched.status,
             digest=self.digest,
@@ -138,6 +139,7 @@ class Sheet:
             phrase=fetched.phrase,
             headers=fetched.headers,
             payload=fetched.wire if kind is RecordKind.RESPONSE else b"",
+            payload_digest=self.digest if fetched.wire is fetched.body else None,
             address=fetched.address,
             refers_to=(fetched.url, seen.at) if seen and kind is not RecordKind.RESPONSE else None,
         )
@@ -158,3 +160,8 @@ class Sheet:
             "status": fetched.status,
             "conditional": bool(watch.seen and (watch.etag or watch.last_modified)),
         }
+
+
+def _whole_ms(at: datetime) -> datetime:
+    """As the store keeps it: what the chain covers must read back exactly."""
+    return at.replace(microsecond=at.microsecond // 1000 * 1000)

@@ -42,6 +42,7 @@ class _File:
     """A segment that this process writes."""
 
     name: SegmentName
+    text: str  # the name as it is written
     handle: int
     size: int
     count: int
@@ -53,7 +54,7 @@ class _File:
 
     def state(self) -> Segment:
         return Segment(
-            name=str(self.name),
+            name=self.text,
             retention=self.name.retention,
             day=self.name.day.isoformat(),
             size=self.size,
@@ -73,7 +74,7 @@ class Archive:
         self._settings = settings or ArchiveSettings()
         self._files = files or Files()
         self._current: dict[str, _File] = {}  # by retention class
-        self._touched: dict[SegmentName, _File] = {}  # since the last commit
+        self._touched: dict[str, _File] = {}  # since the last commit
         self._newest: dict[str, tuple[SegmentName, bytes]] = {}  # before the current one: name and last head
         self._newest_committed: dict[str, tuple[SegmentName, bytes]] = {}
         self._set_aside: list[Segment] = []  # damaged, to be committed as closed
@@ -87,7 +88,7 @@ class Archive:
         """Takes up the committed state: call it first, with ALL segment rows.  StoreError names damage."""
         known = {segment.name: segment for segment in segments}
         try:
-            self._directory.mkdir(parents=True, exist_ok=True)
+            self._make_directory()
             heads = Heads(self._directory, self._files)
             disk = recovery.files_on_disk(self._directory, self._files)
             blocking = recovery.blocking_damage(known, heads, disk)
@@ -102,11 +103,11 @@ class Archive:
         self._check_ready()
         try:
             file = self._file_for(entry)
-            self._touched[file.name] = file
+            self._touched[file.text] = file
             offset, length, digest = None, None, None
             member = b""
             if entry.kind is not RecordKind.NONE:
-                member = visit_record(entry, str(file.name))
+                member = visit_record(entry, file.text)
                 offset, length, digest = file.size, len(member), sha256(member).digest()
             facts = chain.canonical_facts(entry.facts, entry.kind, offset, length, digest)
             if member:
@@ -118,7 +119,7 @@ class Archive:
         file.head = chain.link(file.head, facts)
         return Written(
             visit=entry.facts.visit,
-            segment=str(file.name),
+            segment=file.text,
             seq=file.count,
             offset=offset,
             length=length,
@@ -201,6 +202,11 @@ class Archive:
             raise RuntimeError("recover() comes first")
         return self._heads
 
+    def _make_directory(self) -> None:
+        if not self._directory.exists():
+            self._directory.mkdir(parents=True)
+            self._files.fsync_directory(self._directory.parent)
+
     def _take_up(
         self, known: dict[str, Segment], heads: Heads, blocking: list[Damage], now: datetime
     ) -> Recovery:
@@ -238,6 +244,7 @@ class Archive:
             self._close_segment(older)
         self._current[name.retention] = _File(
             name=name,
+            text=segment.name,
             handle=handle,
             size=segment.size,
             count=segment.count,
@@ -259,18 +266,19 @@ class Archive:
     def _open_segment(self, entry: ArchiveEntry, day: date) -> _File:
         previous, previous_head = self._newest.get(entry.retention, (None, chain.GENESIS))
         name = next_name(entry.retention, day, previous)
+        text = str(name)
         about = {
             "software": self._settings.software,
-            "vedette-segment": str(name),
+            "vedette-segment": text,
             "vedette-previous": str(previous or ""),
             "vedette-previous-head": previous_head.hex(),
         }
-        member = warcinfo_record(str(name), about, entry.facts.at)
-        head = chain.opening(previous_head, str(name), sha256(member).digest())
-        handle = self._files.create(segment_path(self._directory, str(name)))
-        file = _File(name=name, handle=handle, size=len(member), count=0, head=head, synced_size=0)
+        member = warcinfo_record(text, about, entry.facts.at)
+        head = chain.opening(previous_head, text, sha256(member).digest())
+        handle = self._files.create(segment_path(self._directory, text))
+        file = _File(name, text, handle, size=len(member), count=0, head=head, synced_size=0)
         file.opened = file.state()
-        self._current[entry.retention] = self._touched[name] = file  # first: a failed write is undone
+        self._current[entry.retention] = self._touched[text] = file  # first: a failed write is undone
         write_all(self._files, handle, member, 0)
         return file
 
@@ -279,7 +287,7 @@ class Archive:
         file.is_closed = True
         del self._current[file.name.retention]
         self._newest[file.name.retention] = (file.name, file.head)
-        self._touched[file.name] = file
+        self._touched[file.text] = file
 
     def _undo(self, file: _File) -> None:
         retention = file.name.retention
@@ -287,7 +295,7 @@ class Archive:
             if self._current.get(retention) is file:
                 del self._current[retention]
             self._files.close(file.handle)
-            self._files.unlink(segment_path(self._directory, str(file.name)))
+            self._files.unlink(segment_path(self._directory, file.text))
             return
         self._files.truncate(file.handle, file.committed.size)
         file.size = file.synced_size = file.committed.size
@@ -308,7 +316,7 @@ class Archive:
         """Committed states that HEADS does not have yet, once it is time again."""
         due = []
         for file in self._current.values():
-            line = self.heads.latest.get(str(file.name))
+            line = self.heads.latest.get(file.text)
             if file.committed is None or (line is not None and line.segment.count == file.committed.count):
                 continue
             if line is None or not timedelta(0) <= now - line.at < every:

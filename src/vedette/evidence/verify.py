@@ -41,17 +41,20 @@ class Claims:
 
 def verify(
     directory: Path,
-    claims: Claims,
+    read_claims: Callable[[], Claims],
     *,
     full: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Checks all evidence.  Without `full` the records are not read: rows, sizes, heads and HEADS only.
 
+    The store is read after HEADS (let `read_claims` begin the snapshot): a running archive commits first and
+    notes in HEADS afterwards, so what HEADS had, the store must have.
     `progress` is told the bytes done and the bytes in all, after each visit.
     """
     report = Report()
     anchors = Anchors(directory)
+    claims = read_claims()
     segments = sorted(claims.segments, key=order)
     _check_heads(anchors, {segment.name for segment in segments}, report)
     done, total = 0, sum(segment.size for segment in segments)

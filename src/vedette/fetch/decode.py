@@ -6,10 +6,9 @@ gigabytes of the outer one's output and give nothing back.
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 import brotli
 import zstandard
@@ -32,7 +31,6 @@ _GZIP, _ZLIB, _RAW = 31, 15, -15  # zlib's wbits
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGICS = (b"\x28\xb5", *(bytes((n, 0x2A)) for n in range(0x50, 0x60)))  # frame, skippable frames
 _NAMES = {"x-gzip": "gzip", "x-deflate": "deflate"}
-_BROKEN = (zlib.error, isal_zlib.error, brotli.error, zstandard.ZstdError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +59,7 @@ class BodyDecoder:
                 fault = self._push(piece, 0)
                 if fault is not None:
                     return fault
-        except (*_BROKEN, _Unfit) as error:
+        except _BROKEN as error:
             return Fault(Outcome.DECODE_ERROR, plain(str(error)))
         return None
 
@@ -119,6 +117,10 @@ class _Unfit(Exception):
     """The stream is well formed so far and still not one we take."""
 
 
+# The cast: isal's stub takes its exception class for an instance.
+_BROKEN = cast(tuple[type[Exception], ...], (_Unfit, isal_zlib.error, brotli.error, zstandard.ZstdError))
+
+
 class _Layer(Protocol):
     @property
     def is_complete(self) -> bool: ...
@@ -147,8 +149,7 @@ class _Members:
                 data = self._begin(data)
                 if not data:
                     return
-            rest = yield from self._inside(data)
-            data = rest
+            data = yield from self._inside(data)
 
     def _begin(self, data: bytes) -> bytes:
         """What the new member starts with; nothing when there is none (yet)."""
@@ -171,7 +172,7 @@ class _Members:
     def _open(self, data: bytes) -> None:
         raise NotImplementedError
 
-    def _inside(self, data: bytes) -> Iterator[bytes]:
+    def _inside(self, data: bytes) -> Generator[bytes, None, bytes]:
         """Yields output; returns what is left of the input after the member."""
         raise NotImplementedError
 
@@ -192,7 +193,7 @@ class _Inflate(_Members):
             wbits = _ZLIB if is_zlib else _RAW
         self._stream = isal_zlib.decompressobj(wbits)
 
-    def _inside(self, data: bytes) -> Iterator[bytes]:
+    def _inside(self, data: bytes) -> Generator[bytes, None, bytes]:
         stream = self._stream
         while True:
             out = stream.decompress(data, STEP)
@@ -200,7 +201,7 @@ class _Inflate(_Members):
                 yield out
             if stream.eof:
                 self._is_open = False
-                return stream.unused_data
+                return bytes(stream.unused_data)
             data = stream.unconsumed_tail
             if not data and len(out) < STEP:
                 return b""
@@ -212,7 +213,7 @@ class _Zstd(_Members):
     def _open(self, data: bytes) -> None:
         self._stream = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW).decompressobj()
 
-    def _inside(self, data: bytes) -> Iterator[bytes]:
+    def _inside(self, data: bytes) -> Generator[bytes, None, bytes]:
         for start in range(0, len(data), ZSTD_SLICE):
             out = self._stream.decompress(data[start : start + ZSTD_SLICE])
             if out:
@@ -240,7 +241,7 @@ class _Brotli:
             out = self._stream.process(b"", output_buffer_limit=STEP)
 
 
-_LAYERS = {
+_LAYERS: dict[str, Callable[[], _Layer]] = {
     "gzip": lambda: _Inflate(_GZIP),
     "deflate": lambda: _Inflate(None),
     "br": _Brotli,

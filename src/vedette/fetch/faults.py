@@ -9,7 +9,6 @@ import aiohttp
 from aiohttp.http_exceptions import ContentLengthError, HttpProcessingError, TransferEncodingError
 
 from vedette.contracts.words import Outcome
-from vedette.fetch.connections import Dropped
 from vedette.fetch.guard import AddressRefused
 from vedette.fetch.resolver import DnsFault
 
@@ -23,7 +22,7 @@ class Fault:
 
 
 # What a fetch can meet.  Anything else is a bug and flies.
-WEATHER = (AddressRefused, DnsFault, Dropped, aiohttp.ClientError, HttpProcessingError, OSError, ValueError)
+WEATHER = (AddressRefused, DnsFault, aiohttp.ClientError, HttpProcessingError, OSError, ValueError)
 
 # First match wins.  `_within` has already looked behind aiohttp's wrappers.
 _MEANING: tuple[tuple[type[BaseException], Outcome], ...] = (
@@ -59,6 +58,8 @@ def fault_of(error: BaseException, *, is_tls: bool) -> Fault:
 
 def plain(text: str, limit: int = DETAIL_SIZE) -> str:
     """One printable line, for logs, terminals and archives alike."""
+    if len(text) <= limit and text.isprintable():
+        return text
     line = " ".join(text[: limit * 4].split())
     return "".join(char if char.isprintable() else "?" for char in line)[:limit]
 
@@ -68,11 +69,10 @@ def _within(error: BaseException) -> BaseException:
     if isinstance(error, aiohttp.ClientConnectorError):
         return error.os_error
     cause = error.__cause__
-    if isinstance(error, Dropped) and cause is not None:
-        return cause.__cause__ if isinstance(cause.__cause__, ssl.SSLError) else cause
-    if isinstance(error, aiohttp.ClientPayloadError) and isinstance(cause, HttpProcessingError):
-        return cause
-    return error
+    is_wrapped = (isinstance(error, aiohttp.ClientOSError) and isinstance(cause, ssl.SSLError)) or (
+        isinstance(error, aiohttp.ClientPayloadError) and isinstance(cause, HttpProcessingError)
+    )
+    return cause if is_wrapped and cause is not None else error
 
 
 def _is_cut(error: BaseException) -> bool:

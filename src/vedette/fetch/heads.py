@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
+from aiohttp import hdrs
+from multidict import CIMultiDictProxy
+
 from vedette.contracts.fetching import Headers
 from vedette.fetch.decode import codings_of
 
@@ -15,78 +18,59 @@ ETAG_SIZE = 1024
 DATE_SIZE = 64
 TYPE_SIZE = 256
 MAX_RETRY_AFTER = timedelta(days=1)
-_FORBIDDEN = str.maketrans("\r\n\0", "   ")  # RFC 9110 section 5.5: replace each by a space
+_FORBIDDEN = bytes.maketrans(b"\r\n\0", b"   ")  # RFC 9110 section 5.5: replace each by a space
 RawHeaders = tuple[tuple[bytes, bytes], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Head:
-    """The fields that fetching itself acts on."""
+    """The fields that fetching itself acts on.  Made per page, never leaves the stage, so not frozen."""
 
     headers: Headers
-    codings: tuple[str, ...] = ()
-    content_type: str = ""
-    content_length: int | None = None
-    etag: str | None = None
-    last_modified: str | None = None
-    retry_after: timedelta | None = None
-    has_retry_after: bool = False
-    locations: tuple[str, ...] = ()
-    problem: str = ""  # non-empty: not HTTP as we take it
+    codings: tuple[str, ...]
+    content_type: str
+    content_length: int | None
+    etag: str | None
+    last_modified: str | None
+    retry_after: timedelta | None
+    has_retry_after: bool
+    locations: tuple[str, ...]
+    problem: str  # non-empty: not HTTP as we take it
 
 
-def read_head(raw: RawHeaders, now: datetime) -> Head:
-    """Reads the fields as they came; `now` is for a Retry-After that names a date."""
-    headers: list[tuple[str, str]] = []
-    known: dict[str, list[str]] = {}
-    size = 0
-    for raw_name, raw_value in raw:
-        size += len(raw_name) + len(raw_value)
-        name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
-        if "\r" in value or "\n" in value or "\0" in value:
-            value = value.translate(_FORBIDDEN)
-        headers.append((name, value))
-        field = name.lower()
-        if field in _ACTED_ON:
-            known.setdefault(field, []).append(value)
-    first = {field: values[0].strip() for field, values in known.items()}
-    retry_after = first.get("retry-after")
+def read_head(fields: CIMultiDictProxy[str], raw: RawHeaders, now: datetime) -> Head:
+    """Reads one head, parsed by name and raw as it came; `now` is for a Retry-After that names a date."""
+    values = b"".join([value for _, value in raw])
+    if b"\n" in values or b"\r" in values or b"\0" in values:
+        raw = tuple((name, value.translate(_FORBIDDEN)) for name, value in raw)
+    get = fields.get
+    retry_after = get(hdrs.RETRY_AFTER)
+    codings = fields.getall(hdrs.CONTENT_ENCODING, ())
+    locations = fields.getall(hdrs.LOCATION, ())
     return Head(
-        headers=tuple(headers),
-        codings=codings_of(known["content-encoding"]) if "content-encoding" in known else (),
-        content_type=_kept(first.get("content-type"), TYPE_SIZE) or "",
-        content_length=_number(first.get("content-length")),
-        etag=_kept(first.get("etag"), ETAG_SIZE),
-        last_modified=_kept(first.get("last-modified"), DATE_SIZE),
-        retry_after=read_retry_after(retry_after, now) if retry_after else None,
+        headers=tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in raw]),
+        codings=codings_of(codings) if codings else (),
+        content_type=_kept(get(hdrs.CONTENT_TYPE), TYPE_SIZE) or "",
+        content_length=_number(get(hdrs.CONTENT_LENGTH)),
+        etag=_kept(get(hdrs.ETAG), ETAG_SIZE),
+        last_modified=_kept(get(hdrs.LAST_MODIFIED), DATE_SIZE),
+        retry_after=read_retry_after(retry_after.strip(), now) if retry_after else None,
         has_retry_after=retry_after is not None,
-        locations=tuple(dict.fromkeys(_as_utf8(value) for value in known.get("location", ()))),
-        problem=_problem(size, known.get("transfer-encoding", ())),
+        locations=tuple(dict.fromkeys(_location(value) for value in locations)) if locations else (),
+        problem=_problem(len(values), fields.getall(hdrs.TRANSFER_ENCODING, ())),
     )
 
 
 def read_retry_after(value: str, now: datetime) -> timedelta | None:
     """Seconds or a date, never negative, at most a day; None when it is neither."""
     if value.isascii() and value.isdigit():
-        seconds = int(value[:12])
-        return min(timedelta(seconds=min(seconds, 10**6)), MAX_RETRY_AFTER)
+        return timedelta(days=1) if len(value) > 6 else min(timedelta(seconds=int(value)), MAX_RETRY_AFTER)
     try:
         at = parsedate_to_datetime(value[:DATE_SIZE])
+        wait = (at if at.tzinfo is not None else at.replace(tzinfo=UTC)) - now
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    if at.tzinfo is None:
-        at = at.replace(tzinfo=UTC)
-    try:
-        wait = at - now
-    except OverflowError:
-        return None
     return min(max(wait, timedelta()), MAX_RETRY_AFTER)
-
-
-_ACTED_ON = frozenset(
-    "content-encoding content-type content-length etag last-modified retry-after location "
-    "transfer-encoding".split()
-)
 
 
 def _problem(size: int, transfer_codings: Iterable[str]) -> str:
@@ -105,14 +89,9 @@ def _kept(value: str | None, limit: int) -> str | None:
 
 
 def _number(value: str | None) -> int | None:
-    return int(value) if value and value.isascii() and value.isdigit() and len(value) < 20 else None
+    return int(value) if value and len(value) < 20 and value.isascii() and value.isdigit() else None
 
 
-def _as_utf8(value: str) -> str:
-    """Location is bytes that browsers read as UTF-8 when they are."""
-    if value.isascii():
-        return value
-    try:
-        return value.encode("latin-1").decode("utf-8")
-    except UnicodeDecodeError:
-        return value
+def _location(value: str) -> str:
+    """Read as UTF-8 where it is, as browsers do; aiohttp marks the bytes that are not."""
+    return value.encode("utf-8", "surrogateescape").decode("latin-1") if not value.isprintable() else value

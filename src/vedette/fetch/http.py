@@ -17,7 +17,7 @@ from vedette.contracts.fetching import MIB, Fetched, FetchRequest, FetchSettings
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import Outcome
 from vedette.core.outcomes import outcome_of_status
-from vedette.core.urls import canonical, host_of, port_of
+from vedette.core.urls import canonical
 from vedette.fetch.connections import Client, Clients, FarResponse, tls_context
 from vedette.fetch.decode import BodyDecoder, DecodeLimits, make_decoder
 from vedette.fetch.faults import WEATHER, Fault, fault_of, plain
@@ -28,8 +28,8 @@ from vedette.fetch.resolver import check_nameservers
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 ERROR_BODY = 256 * 1024  # enough of an error page to tell a block page by
 PLANS = 1024
+ACCEPTS = 16
 REDIRECTS = frozenset((300, 301, 302, 303, 307, 308))
-DEFAULT_ACCEPT = FetchRequest.__dataclass_fields__["accept"].default
 # What an operator's own header may be and still go to a foreign origin; anything else may be a secret.
 HARMLESS = frozenset("accept accept-language cache-control dnt pragma sec-gpc user-agent".split())
 _BY_STATUS = {204: Outcome.EMPTY, 205: Outcome.EMPTY, 206: Outcome.TRUNCATED}
@@ -45,16 +45,19 @@ class HttpFetcher:
 
     async def fetch(self, request: FetchRequest) -> Fetched:
         """One hop.  A redirect comes back with `redirect_to` filled and outcome ok."""
-        exchange = _Exchange(request, self._clock.now(), asyncio.get_running_loop().time())
+        exchange = _Exchange(request, self._clock.now())
         plan = self._plans.get(request.settings) or await self._plan(request.settings)
-        if plan.client.http.closed:
+        if plan.client.is_closed:
             plan = await self._plan(request.settings)
-        fault = _refused_unasked(request.url, plan)
+        url = _readable(request.url)
+        if isinstance(url, Fault):
+            return exchange.failed(url)
+        fault = _refused_unasked(url, plan)
         if fault is not None:
             return exchange.failed(fault)
         plan.client.under_way += 1
         try:
-            return await self._ask(exchange, plan)
+            return await self._ask(exchange, url, plan)
         finally:
             plan.client.under_way -= 1
 
@@ -64,18 +67,13 @@ class HttpFetcher:
             await self._clients.close()
             self._clients = None
 
-    async def _ask(self, exchange: _Exchange, plan: _Plan) -> Fetched:
-        request = exchange.request
+    async def _ask(self, exchange: _Exchange, url: URL, plan: _Plan) -> Fetched:
+        headers = plan.headers_for(exchange.request)
         try:
-            response = await plan.client.http.get(
-                URL(request.url, encoded=True),
-                headers=_headers_for(request, plan),
-                timeout=plan.timeout,
-                allow_redirects=False,
-            )
+            async with asyncio.timeout_at(exchange.deadline):
+                response = await plan.client.send(url, headers, plan.timeout)
         except WEATHER as error:
-            return exchange.failed(fault_of(error, is_tls=request.url.startswith("https:")))
-        assert isinstance(response, FarResponse)  # noqa: S101 - the session was told to make them
+            return exchange.failed(fault_of(error, is_tls=url.scheme == "https"))
         try:
             return await exchange.read(response)
         finally:
@@ -94,7 +92,7 @@ def check_settings(settings: FetchSettings) -> None:
     """Raises ConfigError when no fetch could ever be made with these settings."""
     Guard(settings.allow_networks, settings.allow_ports)
     check_nameservers(settings.nameservers)
-    _base_headers(settings, is_foreign=False)
+    _make_headers(settings, "*/*", is_foreign=False)
     if settings.ca_file:
         tls_context(settings.ca_file)
     if settings.proxy and not settings.proxy.startswith(("http://", "https://")):
@@ -104,18 +102,34 @@ def check_settings(settings: FetchSettings) -> None:
 class _Plan:
     """What all requests with the same settings share, made once."""
 
-    __slots__ = ("client", "foreign_headers", "headers", "is_proxied", "timeout")
+    __slots__ = ("_made", "_settings", "client", "is_proxied", "timeout")
 
     def __init__(self, settings: FetchSettings, client: Client) -> None:
         self.client = client
         self.is_proxied = settings.proxy is not None
         self.timeout = ClientTimeout(
-            total=settings.total_timeout.total_seconds(),
             connect=settings.connect_timeout.total_seconds(),
             sock_read=settings.read_timeout.total_seconds(),
         )
-        self.headers = _base_headers(settings, is_foreign=False)
-        self.foreign_headers = _base_headers(settings, is_foreign=True)
+        self._settings = settings
+        self._made: dict[tuple[str, bool], CIMultiDict[str]] = {}
+
+    def headers_for(self, request: FetchRequest) -> CIMultiDict[str]:
+        """The headers of one request.  Shared between requests, so never written to."""
+        key = (request.accept, request.is_foreign)
+        headers = self._made.get(key)
+        if headers is None:
+            if len(self._made) >= ACCEPTS:
+                self._made.clear()
+            headers = self._made[key] = _make_headers(self._settings, request.accept, request.is_foreign)
+        if request.etag is None and request.last_modified is None:
+            return headers
+        headers = headers.copy()
+        if request.etag and request.etag.isprintable():
+            headers["If-None-Match"] = request.etag
+        if request.last_modified and request.last_modified.isprintable():
+            headers["If-Modified-Since"] = request.last_modified
+        return headers
 
 
 @dataclass(slots=True)
@@ -128,13 +142,14 @@ class _Body:
 class _Exchange:
     """One request on its way to a Fetched."""
 
-    __slots__ = ("_at", "_begun", "_loop", "request")
+    __slots__ = ("_at", "_begun", "_loop", "deadline", "request")
 
-    def __init__(self, request: FetchRequest, at: datetime, begun: float) -> None:
+    def __init__(self, request: FetchRequest, at: datetime) -> None:
         self.request = request
         self._at = at
-        self._begun = begun
         self._loop = asyncio.get_running_loop()
+        self._begun = self._loop.time()
+        self.deadline = self._begun + request.settings.total_timeout.total_seconds()
 
     def failed(self, fault: Fault) -> Fetched:
         """Nothing came back."""
@@ -145,7 +160,7 @@ class _Exchange:
     async def read(self, response: FarResponse) -> Fetched:
         """The answer, its body read as far as it is worth it."""
         status = response.status
-        head = read_head(response.raw_headers, self._at)
+        head = read_head(response.headers, response.raw_headers, self._at)
         if head.problem or status < 200:
             problem = head.problem or f"status {status} where an answer should be"
             return self._answered(response, head, _Body(fault=Fault(Outcome.PROTOCOL_ERROR, problem)))
@@ -168,7 +183,7 @@ class _Exchange:
             headers=head.headers,
             wire=body.wire,
             body=body.body,
-            address=response.far.address if response.far is not None else "",
+            address=response.far.address,
             redirect_to=redirect_to,
             retry_after=head.retry_after,
             etag=head.etag,
@@ -189,24 +204,25 @@ class _Exchange:
         return self._answered(response, head, _Body(), redirect_to=target)
 
     async def _read_body(self, response: FarResponse, head: Head) -> _Body:
-        settings, request = self.request.settings, self.request
+        settings, own_limit = self.request.settings, self.request.body_limit
         is_success = response.status < 300
-        limits = DecodeLimits(
-            body=request.body_limit or settings.body_limit,
-            ratio=settings.ratio_limit,
-            layers=settings.encoding_layers,
-        )
         length = head.content_length
-        if is_success and request.body_limit is None and length is not None and length > settings.wire_limit:
+        if is_success and own_limit is None and length is not None and length > settings.wire_limit:
             return _Body(fault=Fault(Outcome.TOO_LARGE, f"{length} bytes announced"))
-        decoder = make_decoder(head.codings, limits)
+        room = settings.wire_limit if is_success else min(ERROR_BODY, settings.wire_limit)
+        limit = own_limit or settings.body_limit
+        decoder = self._decoder(head.codings, limit) if head.codings else None
         if isinstance(decoder, Fault):
             return _Body(fault=decoder)
-        room = settings.wire_limit if is_success else min(ERROR_BODY, settings.wire_limit)
-        reader = _BodyReader(response, decoder, room if decoder else min(room, limits.body))
-        fault = await reader.read(is_tls=request.url.startswith("https:"))
+        reader = _BodyReader(response, decoder, room if decoder else min(room, limit))
+        fault = await reader.read(self.deadline)
         wire = reader.wire()
         return _Body(wire, decoder.body() if decoder is not None else wire, fault)
+
+    def _decoder(self, codings: tuple[str, ...], limit: int) -> BodyDecoder | Fault | None:
+        settings = self.request.settings
+        limits = DecodeLimits(body=limit, ratio=settings.ratio_limit, layers=settings.encoding_layers)
+        return make_decoder(codings, limits)
 
     def _took(self) -> timedelta:
         return timedelta(seconds=self._loop.time() - self._begun)
@@ -215,44 +231,45 @@ class _Exchange:
 class _BodyReader:
     """Takes a body off the line in the chunks it comes in, decoding as it goes."""
 
-    __slots__ = ("_chunks", "_decoder", "_response", "_room")
+    __slots__ = ("_chunks", "_decoder", "_response", "_room", "_size")
 
     def __init__(self, response: FarResponse, decoder: BodyDecoder | None, room: int) -> None:
         self._response = response
         self._decoder = decoder
         self._room = room
+        self._size = 0
         self._chunks: list[bytes] = []
 
-    async def read(self, *, is_tls: bool) -> Fault | None:
-        far = self._response.far
-        if far is not None:
-            far.allow(2 * self._room + MIB)
+    async def read(self, deadline: float) -> Fault | None:
+        stream, far = self._response.content, self._response.far
+        far.allow(2 * self._room + MIB)
+        fault: Fault | None = None
         try:
-            fault = await self._take()
+            if stream.is_eof():  # the common case: it came with the head, there is nothing to wait for
+                fault = None if stream.at_eof() else self._take(stream.read_nowait())
+            else:
+                async with asyncio.timeout_at(deadline):
+                    while fault is None and not stream.at_eof():
+                        fault = self._take(await stream.readany())
         except WEATHER as error:
-            return fault_of(error, is_tls=is_tls)
-        if fault is None and far is not None and far.cut_by is not None:
+            return fault_of(error, is_tls=self._response.url.scheme == "https")
+        if fault is None and far.cut_by is not None:
             return Fault(Outcome.TRUNCATED, "the line was cut inside the body")
-        return fault
+        return fault or (self._decoder.finish() if self._decoder is not None else None)
 
     def wire(self) -> bytes:
         return self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
 
-    async def _take(self) -> Fault | None:
-        stream, decoder = self._response.content, self._decoder
-        size = 0
-        while not stream.at_eof():
-            chunk = await stream.readany()
-            size += len(chunk)
-            if size > self._room:
-                chunk = chunk[: len(chunk) - (size - self._room)]
-            self._chunks.append(chunk)
-            fault = decoder.feed(chunk) if decoder is not None else None
-            if fault is None and size > self._room:
-                fault = Fault(Outcome.TOO_LARGE, f"body over {self._room} bytes")
-            if fault is not None:
-                return fault
-        return decoder.finish() if decoder is not None else None
+    def _take(self, chunk: bytes) -> Fault | None:
+        self._size += len(chunk)
+        over = self._size - self._room
+        if over > 0:
+            chunk = chunk[:-over]
+        self._chunks.append(chunk)
+        fault = self._decoder.feed(chunk) if self._decoder is not None else None
+        if fault is None and over > 0:
+            return Fault(Outcome.TOO_LARGE, f"body over {self._room} bytes")
+        return fault
 
 
 _UNASKED_304 = Fault(Outcome.PROTOCOL_ERROR, "304 to a request without a condition")
@@ -287,19 +304,32 @@ def _redirect_target(status: int, locations: tuple[str, ...], base: str) -> str 
     return Fault(Outcome.SCHEME_REFUSED, f"redirect to {plain(scheme, 40)}:")
 
 
-def _refused_unasked(url: str, plan: _Plan) -> Fault | None:
-    """What can be refused without a look-up.  The guard in the connector has the last word."""
-    if not url.startswith(("http://", "https://")):
-        return Fault(Outcome.SCHEME_REFUSED, f"only http and https, not {plain(url, 60)!r}")
+def _readable(text: str) -> URL | Fault:
+    """Takes a canonical URL as it is; anything else is not ours to mend."""
+    if not text.startswith(("http://", "https://")):
+        return Fault(Outcome.SCHEME_REFUSED, f"only http and https, not {plain(text, 60)!r}")
     try:
-        host, port = host_of(url), port_of(url)
+        url = URL(text, encoded=True)
+        if url.raw_host and url.port is not None:
+            return url
     except ValueError:
-        return Fault(Outcome.SCHEME_REFUSED, f"not a URL: {plain(url, 60)!r}")
+        pass
+    return Fault(Outcome.SCHEME_REFUSED, f"not a URL: {plain(text, 60)!r}")
+
+
+def _refused_unasked(url: URL, plan: _Plan) -> Fault | None:
+    """What can be refused without a look-up: the port, and behind a proxy what is plainly an inner place.
+
+    A proxy resolves names itself, so there the guard sees only the proxy; the operator answers for it.
+    """
+    host = url.raw_host or ""
     address = host if plan.is_proxied and _is_address(host) else _SOME_PUBLIC_ADDRESS
-    reason = plan.client.guard.refuses(address, port)
-    if reason is None and plan.is_proxied and host.rstrip(".").endswith("localhost"):
-        return Fault(Outcome.ADDRESS_REFUSED, "localhost, seen from the proxy")
-    return Fault(Outcome.ADDRESS_REFUSED, reason.note) if reason is not None else None
+    reason = plan.client.guard.refuses(address, url.port or 0)
+    if reason is not None:
+        return Fault(Outcome.ADDRESS_REFUSED, reason.note)
+    if plan.is_proxied and host.rstrip(".").endswith("localhost"):
+        return Fault(Outcome.ADDRESS_REFUSED, "localhost, as seen from the proxy")
+    return None
 
 
 _SOME_PUBLIC_ADDRESS = "9.9.9.9"  # stands for a name not looked up yet, so that only the port is judged
@@ -313,25 +343,11 @@ def _is_address(host: str) -> bool:
     return True
 
 
-def _headers_for(request: FetchRequest, plan: _Plan) -> CIMultiDict[str]:
-    headers = plan.foreign_headers if request.is_foreign else plan.headers
-    etag, last_modified = request.etag, request.last_modified
-    if etag is None and last_modified is None and request.accept == DEFAULT_ACCEPT:
-        return headers
-    headers = headers.copy()
-    headers["Accept"] = request.accept
-    if etag and etag.isprintable():
-        headers["If-None-Match"] = etag
-    if last_modified and last_modified.isprintable():
-        headers["If-Modified-Since"] = last_modified
-    return headers
-
-
-def _base_headers(settings: FetchSettings, *, is_foreign: bool) -> CIMultiDict[str]:
+def _make_headers(settings: FetchSettings, accept: str, is_foreign: bool) -> CIMultiDict[str]:
     headers = CIMultiDict(
         {
             "User-Agent": settings.user_agent,
-            "Accept": DEFAULT_ACCEPT,
+            "Accept": accept,
             "Accept-Language": settings.accept_language,
             "Accept-Encoding": ACCEPT_ENCODING,
         }

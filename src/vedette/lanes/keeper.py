@@ -66,6 +66,7 @@ class LaneKeeper:
         self._clock = clock
         self._lanes: dict[LaneKey, _Lane] = {}
         self._dirty: list[_Lane] = []
+        self.waiting = 0  # looks under way that stand in a lane
         self.on_wait: Callable[[LaneKey, datetime | None], None] = lambda key, until: None
 
     def ask(self, keys: Sequence[LaneKey], now: datetime) -> Go | Wait:
@@ -115,7 +116,11 @@ class LaneKeeper:
         blocking = self._blocking(keys, now)
         blocking.waiters.append(waiter)
         self.on_wait(blocking.key, answer.until)
-        return await waiter.ready
+        self.waiting += 1
+        try:
+            return await waiter.ready
+        finally:
+            self.waiting -= 1
 
     def wake(self, key: LaneKey) -> datetime | None:
         """Let waiters of this lane in, in order, as far as the lanes allow.  Gives when to call again."""

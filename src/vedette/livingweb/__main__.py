@@ -28,6 +28,8 @@ def main(argv: list[str] | None = None) -> int:
     start = options.start if options.start is not None else real_time()
     epoch = options.epoch if options.epoch is not None else start - 30 * DAY
     world = _world(options, epoch)
+    if options.warm:
+        world.prepare(start)
     clock = WorldClock(start, speed=options.speed)
     try:
         import uvloop
@@ -58,6 +60,7 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--per-minute", type=int, default=0, help="grid: requests to a host in any minute")
     parser.add_argument("--slack", type=float, default=0.05, help="grid: how much shorter a gap may look")
     parser.add_argument("--latency", type=float, default=0.0, help="grid: seconds before every answer")
+    parser.add_argument("--warm", action="store_true", help="make all pages before the first request")
     return parser.parse_args(argv)
 
 

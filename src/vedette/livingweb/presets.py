@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from vedette.livingweb.chance import Chance
@@ -41,21 +41,23 @@ _DEMO = (
     ("museum.example", "Muzej", "hr", "blog", "sitemap", "both"),
     ("archive.example", "Državni arhiv", "hr", "wiki", "page_query", "etag"),
 )
-_DEMO_EXTRAS: dict[str, dict[str, object]] = {
-    "newsroom.example": {
-        "born_later": 4,
-        "births": Every(9 * 3600.0),
-        "noise": noise("clock", "views", "banner"),
-    },
-    "tax.example": {"noise": noise("csrf", "class", "online"), "robots": Robots("rules"), "forbidden": 1},
-    "gazette.example": {"documents": 2, "charset": "windows-1250"},
-    "forms.example": {"documents": 3},
-    "city.example": {"noise": noise("quote", "related")},
-    "health.example": {"robots": Robots("rules"), "forbidden": 1, "noise": noise("promo", "meta")},
-    "water.example": {"charset": "iso-8859-2", "robots": Robots("missing")},
-    "bank.example": {"flips": (0,), "gzip": True},
-    "museum.example": {"changes": ChangeMix(never=0.9), "variants": True},
-    "ministry.example": {"gzip": True},
+_DEMO_TRAITS: dict[str, Callable[[HostSpec], HostSpec]] = {
+    "ministry.example": lambda spec: replace(spec, gzip=True),
+    "tax.example": lambda spec: replace(
+        spec, noise=noise("csrf", "class", "online"), robots=Robots("rules"), forbidden=1
+    ),
+    "gazette.example": lambda spec: replace(spec, documents=2, charset="windows-1250"),
+    "newsroom.example": lambda spec: replace(
+        spec, born_later=4, births=Every(9 * 3600.0), noise=noise("clock", "views", "banner")
+    ),
+    "health.example": lambda spec: replace(
+        spec, noise=noise("promo", "meta"), robots=Robots("rules"), forbidden=1
+    ),
+    "bank.example": lambda spec: replace(spec, flips=(0,), gzip=True),
+    "city.example": lambda spec: replace(spec, noise=noise("quote", "related")),
+    "forms.example": lambda spec: replace(spec, documents=3),
+    "water.example": lambda spec: replace(spec, charset="iso-8859-2", robots=Robots("missing")),
+    "museum.example": lambda spec: replace(spec, changes=ChangeMix(never=0.9), variants=True),
 }
 
 
@@ -69,11 +71,8 @@ def demo_world(*, seed: int = 7, epoch: float = EPOCH, pages: int = 8, tempo: fl
         )
         for name, title, lang, layout, listing, validators in _DEMO
     ]  # fmt: skip
-    return World(
-        [replace(spec, **_DEMO_EXTRAS.get(spec.name, {})) for spec in specs],  # type: ignore[arg-type]
-        seed=seed,
-        epoch=epoch,
-    )
+    specs = [_DEMO_TRAITS[spec.name](spec) if spec.name in _DEMO_TRAITS else spec for spec in specs]
+    return World(specs, seed=seed, epoch=epoch)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,14 +49,25 @@ class Rendered:
         return b"".join(out)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """What is the page's own; the rest is the host's.  Title plain, everything else HTML."""
+
+    title: str
+    text: str
+    published_at: float = 0.0  # 0: as old as the host
+    head: str = ""
+    related: tuple[Anchor, ...] = ()
+    tail: str = ""
+
+
 def render_page(host: Host, page: Page, version: int, where: str) -> Rendered:
     """The page in this version; `where` is the authority that the reader used (name:port or address:port)."""
     lines = page.story.paragraphs(version)
     if page.kind != "html":
         content_type, make = MAKERS[page.kind]
         return Rendered(content_type, (make(page.title, lines),))
-    return _html(
-        host,
+    content = Content(
         title=page.title,
         text=_story(host, lines),
         published_at=page.published_at,
@@ -64,6 +75,7 @@ def render_page(host: Host, page: Page, version: int, where: str) -> Rendered:
         related=tuple(_anchor(host, host.pages[other]) for other in _neighbours(host, page.index)),
         tail=_tail(host, page),
     )
+    return _html(host, content)
 
 
 def render_home(host: Host, where: str, feeds: str, tail: str = "") -> Rendered:
@@ -72,7 +84,7 @@ def render_home(host: Host, where: str, feeds: str, tail: str = "") -> Rendered:
     text = LAYOUTS[host.spec.layout].block.format(text=escape(f"{host.title}: {where.partition(':')[0]}"))
     anchors = tuple(_anchor(host, host.pages[index]) for index in shown)
     head = f'<link rel="canonical" href="http://{where}/">{feeds}'
-    return _html(host, title=host.title, text=text, head=head, related=anchors, tail=tail)
+    return _html(host, Content(title=host.title, text=text, head=head, related=anchors, tail=tail))
 
 
 def render_list(host: Host, pages: Sequence[Page], head: str, pager: str) -> Rendered:
@@ -88,12 +100,12 @@ def render_list(host: Host, pages: Sequence[Page], head: str, pager: str) -> Ren
         for page in pages
     )
     title = f"{LABELS[host.spec.lang]['list']}: {host.title}"
-    return _html(host, title=title, text=rows.join(layout.around), head=head, tail=pager)
+    return _html(host, Content(title=title, text=rows.join(layout.around), head=head, tail=pager))
 
 
-def render_note(host: Host, title: str, text: str, tail: str = "") -> Rendered:
+def render_note(host: Host, title: str, text: str) -> Rendered:
     """A page that is not part of the truth: an error, a trap, a wall.  `text` is HTML."""
-    return _html(host, title=title, text=text, tail=tail)
+    return _html(host, Content(title=title, text=text))
 
 
 def encoded(text: str, charset: str) -> bytes:
@@ -109,22 +121,22 @@ def link_target(path: str, more: str) -> str:
     return f"{path}{'&' if '?' in path else '?'}{more}"
 
 
-def _html(
-    host: Host, *, title: str, text: str, published_at: float = 0.0, **parts: str | tuple[Anchor, ...]
-) -> Rendered:
+def _html(host: Host, content: Content) -> Rendered:
     spec = host.spec
-    published_at = published_at or host.pages[0].published_at
+    published_at = content.published_at or host.pages[0].published_at
     view = View(
         site=escape(host.title),
         lang=spec.lang,
-        title=escape(title),
-        text=text,
+        title=escape(content.title),
+        text=content.text,
         date=long_date(published_at, spec.lang),
         iso=iso(published_at),
         charset=spec.charset,
+        head=content.head,
         nav=_nav(host),
+        related=content.related,
+        tail=content.tail,
         noise=_markers(spec.noise),
-        **parts,  # type: ignore[arg-type]
     )
     body = encoded(LAYOUTS[spec.layout].page(view), spec.charset)
     cut = _MARK.split(body)

@@ -243,6 +243,12 @@ class World:
             paragraphs=this.story.paragraphs(version),
         )
 
+    def prepare(self, t: float) -> None:
+        """Work out now, up to t, what would otherwise be worked out at the first question about each page."""
+        for host in self.hosts:
+            for page in host.pages:
+                page.history.version(t)
+
     def changes(self, host: int | str, page: int, t0: float, t1: float) -> list[float]:
         """The true change times in (t0, t1]."""
         return self.page(host, page).history.between(t0, t1)

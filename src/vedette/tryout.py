@@ -1,0 +1,125 @@
+"""One look by hand, for `vedette test` and `vedette robots`: guard and robots obeyed, nothing saved."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import timedelta
+
+from vedette.config import Loaded
+from vedette.contracts.fetching import Extraction, Fetched, FetchSettings, RobotsRules
+from vedette.contracts.ports import Clock
+from vedette.contracts.watch import Job, Watch
+from vedette.contracts.words import ContentClass, Outcome, Reason, RunId, SourceId
+from vedette.core.change.gate import gate
+from vedette.core.urls import lane_of, origin_of, watch_id
+from vedette.engine.look import Looker, Reached
+from vedette.engine.robots import RobotsShelf
+from vedette.extract import extract
+from vedette.fetch.http import HttpFetcher
+from vedette.lanes import LaneKeeper
+from vedette.lanes.keeper import ALL
+from vedette.policies import fetch_settings, lane_policies
+from vedette.telemetry.clock import SystemClock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tryout:
+    """What a look would see."""
+
+    fetched: Fetched
+    hops: tuple[str, ...]
+    extraction: Extraction
+    outcome: Outcome
+    reasons: tuple[Reason, ...]
+
+
+def look_once(loaded: Loaded, url: str) -> Tryout:
+    """Ask for one URL as the engine would."""
+    reached = asyncio.run(_Desk(loaded, SystemClock()).look(url))
+    fetched = reached.fetched
+    if fetched.outcome is not Outcome.OK:
+        nothing = Extraction(content_class=ContentClass.OTHER)
+        return Tryout(
+            fetched=fetched, hops=reached.hops, extraction=nothing, outcome=fetched.outcome, reasons=()
+        )
+    scope = loaded.config.extract.scope
+    found = extract(fetched.body, url=fetched.url, content_type=fetched.content_type, scope=scope)
+    refused = gate(status=fetched.status or 200, extraction=found, url=fetched.url, seen=None)
+    return Tryout(
+        fetched=fetched,
+        hops=reached.hops,
+        extraction=found,
+        outcome=refused.outcome if refused else Outcome.OK,
+        reasons=refused.reasons if refused else (),
+    )
+
+
+def fetch_robots(loaded: Loaded, url: str) -> tuple[RobotsRules, Reason | None]:
+    """What the origin's robots.txt says, and whether it refuses this URL."""
+    return asyncio.run(_Desk(loaded, SystemClock()).robots(url))
+
+
+class _Desk:
+    """A looker with nothing behind it."""
+
+    def __init__(self, loaded: Loaded, clock: Clock) -> None:
+        self._clock = clock
+        self._settings: FetchSettings = fetch_settings(loaded.config)
+        self._kept: dict[str, RobotsRules] = {}
+        self._keeper = LaneKeeper(lane_policies(loaded.config), load=lambda key: None, clock=clock)
+        self._shelf = RobotsShelf(load=self._kept.get, save=self._save, clock=clock)
+
+    async def look(self, url: str) -> Reached:
+        now = self._clock.now()
+        watch = Watch(id=watch_id(url), url=url, lane=lane_of(url), source=SourceId("tryout"), created_at=now)
+        lanes = (watch.lane, ALL)
+        job = Job(
+            watch=watch, lanes=lanes, run=RunId("tryout"), value=0.0, leased_until=now + timedelta(minutes=5)
+        )
+        fetcher = HttpFetcher(self._clock)
+        looker = Looker(
+            fetcher=fetcher,
+            keeper=self._keeper,
+            robots=self._shelf,
+            clock=self._clock,
+            settings_of=lambda source: self._settings,
+            on_closed=lambda key, reason: None,
+        )
+        self._keeper.start(lanes, now)
+        ticking = asyncio.create_task(self._tick())
+        try:
+            return await looker.look(job)
+        finally:
+            ticking.cancel()
+            await fetcher.close()
+
+    async def robots(self, url: str) -> tuple[RobotsRules, Reason | None]:
+        agent = self._settings.robots_agent
+        fetcher = HttpFetcher(self._clock)
+        try:
+            looker = Looker(
+                fetcher=fetcher,
+                keeper=self._keeper,
+                robots=self._shelf,
+                clock=self._clock,
+                settings_of=lambda source: self._settings,
+                on_closed=lambda key, reason: None,
+            )
+            ticking = asyncio.create_task(self._tick())
+            fetched = await looker.fetch_robots(origin_of(url), self._settings)
+            ticking.cancel()
+        finally:
+            await fetcher.close()
+        rules = self._shelf.keep(fetched, origin_of(url), agent)
+        return rules, self._shelf.refuses(rules, url, agent)
+
+    async def _tick(self) -> None:
+        """There is no engine here to wake lanes."""
+        while True:
+            await asyncio.sleep(0.1)
+            for key in list(self._keeper.known()):
+                self._keeper.wake(key)
+
+    def _save(self, rules: RobotsRules) -> None:
+        self._kept[rules.origin] = rules

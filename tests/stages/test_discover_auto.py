@@ -1,0 +1,82 @@
+"""`auto` finds the lister that fits."""
+
+from __future__ import annotations
+
+import gzip
+from datetime import UTC, datetime
+
+import pytest
+
+from vedette.contracts.source import ListerKind, Listing
+from vedette.discover import Document, read_listing
+
+NOW = datetime(2026, 11, 15, tzinfo=UTC)
+RSS = "<rss><channel><item><link>https://h.hr/1</link></item></channel></rss>"
+URLSET = "<urlset><url><loc>https://h.hr/1</loc></url></urlset>"
+NAV = "<nav>" + "".join(f"<a href='/s{n}'>Odjel {n}</a>" for n in range(30)) + "</nav>"
+TEXT = "<main><p>" + "Odluka stupa na snagu osmoga dana. " * 60 + "</p></main>"
+ITEMS = (
+    "<main>"
+    + "".join(f"<article><a href='/v/{n}'>Vijest broj {n}</a></article>" for n in range(8))
+    + "</main>"
+)
+PAGER = "<ul class='pagination'><a href='?page=2'>2</a></ul>"
+FEED = "<link rel='alternate' type='application/rss+xml' title='Vijesti' href='{}'>"
+COMMENTS = "<link rel='alternate' type='application/rss+xml' title='Comments' href='/comments/feed'>"
+MAPS = ("https://evil.example/sitemap.xml", "https://www.h.hr/sitemap.xml")
+
+
+def look(
+    body: str | bytes,
+    url: str = "https://h.hr/vijesti",
+    sitemaps: tuple[str, ...] = (),
+    kind: str = "text/html",
+) -> Listing:
+    data = body.encode() if isinstance(body, str) else body
+    document = Document(url=url, body=data, content_type=kind, sitemaps=sitemaps, now=NOW)
+    return read_listing(ListerKind.AUTO, document)
+
+
+@pytest.mark.parametrize(
+    ("expected", "where", "listing"),
+    [
+        (ListerKind.FEED, None, look(RSS, kind="application/xml")),
+        (ListerKind.FEED, None, look(RSS)),
+        (ListerKind.SITEMAP, None, look(URLSET, kind="text/xml")),
+        (
+            ListerKind.SITEMAP,
+            None,
+            look(gzip.compress(URLSET.encode()), "https://h.hr/sitemap.xml.gz", kind=""),
+        ),
+        (ListerKind.SITEMAP, "https://www.h.hr/sitemap.xml", look(NAV + ITEMS, "https://h.hr/", MAPS)),
+        (ListerKind.FEED, "https://h.hr/feed", look(FEED.format("/feed") + NAV + ITEMS, "https://h.hr/")),
+        (ListerKind.CRAWL, None, look(NAV + ITEMS, "https://h.hr/")),
+        (ListerKind.PAGINATION, None, look(NAV + ITEMS + PAGER, sitemaps=MAPS)),
+        (ListerKind.FEED, "https://h.hr/vijesti/feed", look(FEED.format("/vijesti/feed") + NAV + ITEMS)),
+        (ListerKind.HTML_LIST, None, look(NAV + ITEMS)),
+        (ListerKind.HTML_LIST, None, look(COMMENTS + FEED.format("/feed") + NAV + ITEMS)),
+        (ListerKind.PAGE, None, look(NAV + TEXT, "https://h.hr/zakon", MAPS)),
+        (ListerKind.PAGE, None, look(FEED.format("/feed") + NAV + TEXT)),
+        (ListerKind.CRAWL, None, look(NAV)),
+        (ListerKind.PAGE, None, look("<p>Kratko.</p>")),
+        (ListerKind.PAGE, None, look("", "https://h.hr/")),
+        (ListerKind.PAGE, None, look(b"%PDF-1.7 ...", "https://h.hr/a.pdf", kind="application/pdf")),
+        (ListerKind.PAGE, None, look('{"a": 1}', kind="application/json")),
+        (ListerKind.PAGE, None, look("<svg xmlns='http://www.w3.org/2000/svg'/>", kind="image/svg+xml")),
+    ],
+    ids=str,
+)
+def test_the_best_lister_is_found(expected, where, listing):
+    assert (listing.became, listing.became_url) == (expected, where)
+
+
+def test_the_reason_is_told_with_its_rivals():
+    listing = look(NAV + ITEMS + PAGER)
+    assert listing.notes[0].note == "a list of many pages"
+    assert listing.notes[0].points > listing.notes[1].points
+
+
+def test_a_document_that_is_the_listing_is_read_at_once():
+    assert [sighting.url for sighting in look(RSS).sightings] == ["https://h.hr/1"]
+    listing = look(ITEMS + PAGER)
+    assert (len(listing.sightings), len(listing.follow)) == (8, 1)
