@@ -123,7 +123,7 @@ def _robots(facts: Facts) -> Answer | None:
     if watch is None or watch.last_outcome is not Outcome.ROBOTS_REFUSED:
         return None
     detail = f": {facts.last_detail}" if facts.last_detail else ""
-    due = f"  It is asked again {when(watch.due_at, facts.now)}." if watch.due_at else ""
+    due = f" It is asked again {when(watch.due_at, facts.now)}." if watch.due_at else ""
     return Answer(
         "robots_refused",
         f"robots.txt does not allow it{detail}.{due}",

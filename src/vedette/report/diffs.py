@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vedette.contracts.changing import DiffOp
-from vedette.report.lines import Line, line, quoted
+from vedette.report.lines import Line, Span, line
 from vedette.report.plain import plain
 
 CONTEXT = 3  # equal lines kept around a difference, as in `diff -u`
@@ -75,35 +75,36 @@ def _context(texts: Sequence[str]) -> Iterator[str]:
 
 
 def _words_of(op: DiffOp) -> list[Line]:
-    spans = _aligned(" ".join(op.before), " ".join(op.after), op.words) if op.words else None
+    before, after = " ".join(op.before).split(), " ".join(op.after).split()
+    spans = _aligned(before, after, op.words) if op.words else None
     if spans is not None:
         return [(("", "! "), *spans)]
     return [*_marked("delete", op.before), *_marked("insert", op.after)]
 
 
-def _aligned(before: str, after: str, words: Sequence[tuple[str, str]]) -> Line | None:
+def _aligned(before: list[str], after: list[str], words: Sequence[tuple[str, str]]) -> Line | None:
     """The words in their place, or None when they are not where they should be."""
-    spans, left, right = [], 0, 0
-    for gone, new in words:
-        at_left = before.find(gone, left) if gone else -1
-        at_right = after.find(new, right) if new else -1
-        if (gone and at_left < 0) or (new and at_right < 0) or not (gone or new):
+    spans: list[Span] = []
+    left = right = 0
+    for gone, new in ((pair[0].split(), pair[1].split()) for pair in words):
+        at_left, at_right = _find(before, gone, left), _find(after, new, right)
+        if at_left is None or at_right is None or not (gone or new):
             return None
         equal = at_left - left if gone else at_right - right
-        spans.append(quoted_raw(before[left : left + equal]))
-        if gone:
-            spans.append(quoted(f"[-{gone}-]", "gone"))
-        if new:
-            spans.append(quoted(f"{{+{new}+}}", "new"))
+        spans += _spans(("", before[left : left + equal]), ("gone", gone), ("new", new))
         left += equal + len(gone)
         right = at_right + len(new) if new else right + equal
-    spans.append(quoted_raw(before[left:]))
-    return tuple(span for span in spans if span[1])
+    spans += _spans(("", before[left:]))
+    style, text = spans.pop()
+    return (*spans, (style, text.rstrip()))
 
 
-def quoted_raw(text: str) -> tuple[str, str]:
-    """Plain, with the spaces at its ends: it stands between other words."""
-    inner = plain(text)
-    if not inner:
-        return "", " " if text else ""
-    return "", f"{' ' if text[0].isspace() else ''}{inner}{' ' if text[-1].isspace() else ''}"
+def _find(words: list[str], wanted: list[str], start: int) -> int | None:
+    """Where `wanted` begins, from `start` on; nothing is everywhere."""
+    last = len(words) - len(wanted) + 1
+    return next((n for n in range(start, last) if words[n : n + len(wanted)] == wanted), None)
+
+
+def _spans(*parts: tuple[str, list[str]]) -> list[Span]:
+    frames = {"": "{} ", "gone": "[-{}-] ", "new": "{{+{}+}} "}
+    return [(style, frames[style].format(plain(" ".join(words)))) for style, words in parts if words]

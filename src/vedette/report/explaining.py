@@ -50,6 +50,7 @@ def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
         "last_changed_at": watch.last_changed_at,
         "attempt": watch.attempt,
         "pending_change": watch.pending,
+        "is_gone": watch.is_gone,
         "decided_at": said.decided_at,
         "reasons": [
             {"action": d.action, **_reason_json(reason)} for d in said.decisions for reason in d.reasons
@@ -66,7 +67,7 @@ def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
         ],
         "mask": [
             {"path": r.path, "before": r.before, "after": r.after, "kind": r.kind, "seen": r.seen}
-            for r in watch.mask
+            for r in watch.mask or ()
         ],
         "lane": None if said.lane is None else lane_json(watch.lane, said.lane, now),
         "visits": [visit_json(visit) for visit in said.visits],
@@ -94,7 +95,7 @@ def explanation_lines(said: Explanation, now: datetime) -> list[Line]:
     ]
     if said.lane is not None:
         lines.append(_fact("lane", quoted(f"{watch.lane}: {lane_words(said.lane, now)}")))
-    lines += _mask_lines(watch.mask)
+    lines += _mask_lines(watch.mask or ())
     lines += _decision_lines(said)
     return [*lines, *_visit_lines(said.visits)]
 
@@ -149,6 +150,10 @@ def total(reasons: Sequence[Reason]) -> float:
     return round(sum(reason.points for reason in reasons), 6)
 
 
+def _reason_json(reason: Reason) -> dict[str, object]:
+    return {"code": reason.code, "points": reason.points, "note": reason.note}
+
+
 def _fact(name: str, *spans: str | tuple[str, str]) -> Line:
     return line(("dim", f"  {name:<10}"), *spans)
 
@@ -187,7 +192,8 @@ def _decision_lines(said: Explanation) -> list[Line]:
             points = f"{reason.points:+10.4g}" if reason.points else " " * 10
             lines.append(line(f"  {points}  ", quoted(reason.code), "  ", quoted(reason.note, "dim", 160)))
         if sum(1 for reason in decision.reasons if reason.points) > 1:
-            lines.append(line(f"  {total(decision.reasons):>10.4g}  ", ("head", "sum")))
+            unit = ", hours until the next look" if decision.action == "schedule" else ""
+            lines.append(line(f"  {total(decision.reasons):>10.4g}  ", ("head", "sum"), unit))
     return lines
 
 

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from vedette.contracts.errors import StoreError
-from vedette.contracts.evidence import ChainRow, Segment, VisitFacts, Written
+from vedette.contracts.evidence import ChainRow, Located, Segment, VisitFacts, Written
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.watch import Parked, Visit, Watch
@@ -26,10 +26,16 @@ from vedette.contracts.words import (
 )
 from vedette.store import schema as t
 from vedette.store import views
-from vedette.store.operator import SOURCE_COLUMNS, read_source, read_source_state
-from vedette.store.rows import WATCH_COLUMNS, from_ms, lane_id, read_lane, read_watch, to_ms
+from vedette.store.group import change_seal
+from vedette.store.rows import WATCH_COLUMNS, from_ms, lane_id, read_lane, read_source, read_watch, to_ms
 from vedette.store.sqlite import connect
-from vedette.store.statements import LANE_COLUMNS, ROBOTS_COLUMNS, SEGMENT_COLUMNS
+from vedette.store.statements import (
+    CHANGE_COLUMNS,
+    LANE_COLUMNS,
+    ROBOTS_COLUMNS,
+    SEGMENT_COLUMNS,
+    SOURCE_COLUMNS,
+)
 
 _T = TypeVar("_T")
 _WATCH = select(*(t.watches.c[name] for name in WATCH_COLUMNS))
@@ -87,6 +93,10 @@ class Queries:
         count = select(func.count()).select_from(t.watches).where(t.watches.c.source_id == source)
         row = self._first(_SOURCE.where(t.sources.c.id == source))
         return None if row is None else _source_view(row, int(self._scalar(count) or 0))
+
+    def visit(self, visit: VisitId) -> Visit | None:
+        row = self._first(select(t.visits).where(t.visits.c.id == visit))
+        return None if row is None else views.read_visit(row._mapping)
 
     def visits(self, watch: WatchId, *, most: int) -> list[Visit]:
         """Newest first."""
@@ -164,6 +174,25 @@ class Queries:
         """The visits of one segment in the order in which they were chained."""
         query = select(t.visits).where(t.visits.c.segment == segment).order_by(t.visits.c.seq)
         return (_chain_row(row) for row in self._rows(query))
+
+    def blobs(self, segment: str) -> Iterator[tuple[bytes, Located]]:
+        """Digest and place of the payloads that lie in one segment, in the order of their places."""
+        rows = t.evidence
+        query = (
+            select(rows.c.digest, rows.c.offset, rows.c.length)
+            .where(rows.c.segment == segment)
+            .distinct()
+            .order_by(rows.c.offset)
+        )
+        return (
+            (digest, Located(segment=segment, offset=offset, length=length))
+            for digest, offset, length in self._rows(query)
+        )
+
+    def broken_seals(self) -> list[int]:
+        """Changes whose fixed part is not what it was when they were written."""
+        query = select(*(t.changes.c[name] for name in CHANGE_COLUMNS))
+        return [row.id for row in self._rows(query) if change_seal(tuple(row)) != row.seal]
 
     def runs(self, *, most: int) -> list[views.RunView]:
         query = _limited(select(t.runs).order_by(t.runs.c.started_at.desc()), most)
@@ -247,9 +276,10 @@ def _limited(query: Select[Any], most: int) -> Select[Any]:
 
 
 def _source_view(row: Sequence[Any], watches: int) -> views.SourceView:
+    source, state = read_source(row)
     return views.SourceView(
-        source=read_source(row),
-        state=read_source_state(row),
+        source=source,
+        state=state,
         created_at=from_ms(row[SOURCE_COLUMNS.index("created_at")]),
         watches=watches,
     )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -44,7 +43,7 @@ def list_(
     listings: Annotated[bool, typer.Option("--listings", help="Only those that list others.")] = False,
     limit: LimitOption = 100,
 ) -> None:
-    """Every watch, with its risk, its last outcome and when it is due."""
+    """Watches, with risk, last outcome and due time."""
     from vedette.store.views import WatchFilter
 
     which = WatchFilter(
@@ -67,7 +66,7 @@ def due(
     risk: RiskOption = None,
     limit: LimitOption = 100,
 ) -> None:
-    """What is due now, most overdue first; with --within also what comes."""
+    """What is due now, most overdue first."""
     from vedette.store.views import WatchFilter
 
     until = session.now() + _duration(within, "--within")
@@ -148,7 +147,10 @@ def diff(
     words: Annotated[bool, typer.Option("--words", help="Words that differ, in their place.")] = False,
     unified: Annotated[bool, typer.Option("--unified", help="Lines, as `diff -u`.  [default]")] = False,
 ) -> None:
-    """What differs between two looks, as it was stored when the change was seen."""
+    """What differs between two looks.
+
+    Shows the diff that was stored when the change was seen: lines by default, words in their place with --words.
+    """
     from vedette.report.changes import change_json, summary_line
     from vedette.report.diffs import by_words
     from vedette.report.diffs import unified as unified_lines
@@ -158,9 +160,7 @@ def diff(
         raise InputError("--words and --unified exclude each other")
     with session.queries() as queries:
         view = _change(queries, what)
-        before = next(
-            (v for v in queries.visits(view.change.watch, most=0) if v.id == view.change.before_visit), None
-        )
+        before = queries.visit(view.change.before_visit)
     change = view.change
     if session.given.as_json:
         session.out.document(
@@ -262,11 +262,10 @@ def _change(queries: Queries, what: str) -> ChangeView:
             raise VedetteError(f"there is no change {what}; `vedette changes --state all` shows them")
         return view
     watch = known_watch(queries, what)
-    found: Iterable[Any] = queries.changes(ChangeFilter(watch=watch.id), most=1)
-    view = next(iter(found), None)
-    if view is None:
+    last = next(queries.changes(ChangeFilter(watch=watch.id), most=1), None)
+    if last is None:
         raise VedetteError(f"{watch.url} has no change yet")
-    return view
+    return last
 
 
 def _states(word: str | None) -> tuple[ChangeState, ...]:

@@ -28,9 +28,10 @@ def explain(
         int, typer.Option("--visits", min=0, metavar="N", help="At most so many looks; 0: all.")
     ] = 10,
 ) -> None:
-    """The recorded decision about a URL: risk, role, velocity, interval, due time, and the reasons with their points.
+    """The recorded decision about a URL, with its reasons.
 
-    Prints what was decided at the last look and never decides again.  Looks are listed newest first.
+    Risk, role, velocity, interval, due time, and reasons with points that add up.  Prints
+    what was decided at the last look and never decides again.  Looks are listed newest first.
     """
     from vedette.report.explaining import explanation_json, explanation_lines
 
@@ -46,7 +47,9 @@ def explain(
 def why_not(
     session: Session, url: Annotated[str, typer.Argument(metavar="URL", help="In any spelling.")]
 ) -> None:
-    """Why a URL was not looked at: robots.txt, a blocked word, a refused sighting, not yet due, a closed lane, unknown.
+    """Why a URL was not looked at.
+
+    robots.txt, a blocked word, a refused sighting, not yet due, a closed lane, parked, paused, merged, unknown.
 
     One sentence first, what to do about it second, everything else that holds it back after that.
     """
@@ -89,7 +92,6 @@ def _explanation(queries: Queries, url: str, visits: int) -> Explanation:
 
 def _facts(session: Session, queries: Queries, url: str) -> Facts:
     from vedette.core.blocked import blocked_by
-    from vedette.core.classify import classify_url
     from vedette.core.urls import host_of, watch_id
     from vedette.report.absence import Facts
     from vedette.store.operator import lock_holder
@@ -103,7 +105,7 @@ def _facts(session: Session, queries: Queries, url: str) -> Facts:
     return Facts(
         url=url,
         now=session.now(),
-        classified=classify_url(url, packs=settings.classify.packs, rows=session.role_rows()),
+        classified=session.classify(url),
         blocked_word=blocked_by(host_of(url), settings.discover.blocked_words),
         watch=watch,
         merged_url=merged.url if merged else None,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from vedette.contracts.errors import InputError, VedetteError
+from vedette.contracts.errors import VedetteError
 from vedette.report.plain import dump, plain
 from vedette.surface.cli import verbs
 from vedette.surface.cli.exits import MEANING, Exit, exit_of
@@ -49,7 +49,7 @@ def run(argv: Sequence[str] | None = None, *, clock: Clock | None = None, app: A
         code = _ended("interrupted", Exit.INTERRUPTED, is_json)
     except VedetteError as error:
         code = _ended(str(error), exit_of(error), is_json)
-    except typer.BadParameter.__mro__[1] as error:  # UsageError, which typer does not export
+    except typer.TyperException as error:
         code = _ended(_usage(error), Exit.BAD_INPUT, is_json)
     except OSError as error:
         code = _ended(f"{error.filename or 'input or output'}: {error.strerror}", Exit.FAILED, is_json)
@@ -87,17 +87,13 @@ def _ended(message: str, code: Exit, is_json: bool) -> Exit:
     return code
 
 
-def _usage(error: Any) -> str:
+def _usage(error: typer.TyperException) -> str:
     """What is wrong with the words, and where to read how they go."""
-    if not error.format_message():  # a group without a verb: its help was asked for
-        return "which one?"
-    where = error.ctx.command_path if getattr(error, "ctx", None) else "vedette"
+    context: Any = getattr(error, "ctx", None)
+    where = context.command_path if context else "vedette"
     return f"{error.format_message()}  Try `{where} --help`."
 
 
 def _drop_stdout() -> None:
     """Nobody reads any more; the interpreter must not complain about it at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-__all__ = ["InputError", "program", "run"]

@@ -15,11 +15,12 @@ from vedette.contracts.words import Reason, Risk
 from vedette.surface.cli.output import Output
 
 if TYPE_CHECKING:
-    from vedette.app import RunRequest, RunResult
+    from vedette.app import RunRequest
     from vedette.config import Loaded
     from vedette.contracts.fetching import Extraction, Fetched, RobotsRules
     from vedette.contracts.ports import Clock
-    from vedette.core.packs import RolePattern
+    from vedette.core.classify import Classification
+    from vedette.engine.loop import Ended
     from vedette.store.queries import Queries
     from vedette.telemetry.events import Event
 
@@ -29,7 +30,7 @@ class App(Protocol):
 
     def run_engine(
         self, loaded: Loaded, request: RunRequest, *, on_event: Callable[[Event], None]
-    ) -> RunResult: ...
+    ) -> Ended: ...
 
     def look_once(self, loaded: Loaded, url: str) -> tuple[Fetched, Extraction, tuple[Reason, ...]]: ...
 
@@ -128,17 +129,17 @@ class Session:
         with operating(self.new_store() if create else self.store()) as db:
             yield db
 
-    def role_rows(self) -> tuple[RolePattern, ...]:
-        """The configuration's own classification rows."""
+    def classify(self, url: str, content_type: str | None = None) -> Classification:
+        """By the configured packs and patterns."""
+        from vedette.core.classify import classify_url
         from vedette.core.packs import RolePattern
 
+        section = self.loaded.config.classify
         try:
-            return tuple(
-                RolePattern(row.pattern, row.role, row.risk, row.is_hub)
-                for row in self.loaded.config.classify.patterns
-            )
+            rows = tuple(RolePattern(p.pattern, p.role, p.risk, p.is_hub) for p in section.patterns)
+            return classify_url(url, content_type, packs=section.packs, rows=rows)
         except InputError as error:
-            raise ConfigError(f"`classify.patterns`: {error}") from None
+            raise ConfigError(f"`classify`: {error}") from None
 
 
 def a_risk(word: str | None, option: str) -> Risk | None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from vedette.contracts.errors import InputError
 from vedette.surface.cli.session import Given, Session
 
 ConfigOption = Annotated[
@@ -34,14 +35,18 @@ def group(name: str, *, example: str, default: Work | None = None) -> Callable[[
     """A verb with verbs of its own.  The decorated function is its help; without a verb `default` runs."""
 
     def made(words: Work) -> typer.Typer:
-        app = typer.Typer(no_args_is_help=default is None, rich_markup_mode=None, help=_help(words, example))
+        app = typer.Typer(rich_markup_mode=None, help=_help(words, example))
 
         def begin(ctx: typer.Context, **given: Any) -> None:
             ctx.obj = _session(ctx, given)
+            if ctx.invoked_subcommand is None and default is None:
+                raise InputError(
+                    f"say which one: {name} {'|'.join(c.name or '' for c in app.registered_commands)}"
+                )
             if ctx.invoked_subcommand is None and default is not None:
                 default(ctx.obj)
 
-        app.callback(invoke_without_command=default is not None)(_signed(begin, (), is_root=False))
+        app.callback(invoke_without_command=True)(_signed(begin, (), is_root=False))
         app.info.name = name
         return app
 

@@ -42,8 +42,9 @@ def init(
     session: Session,
     force: Annotated[bool, typer.Option("--force", help="Overwrite a configuration that is there.")] = False,
 ) -> None:
-    """Write a commented vedette.yaml with its JSON Schema, and make the store.
+    """Write a commented vedette.yaml and make the store.
 
+    Beside it goes vedette.schema.json, for editors that complete and check.
     An existing configuration is not overwritten (exit 3) unless --force.  A store is never overwritten.
     """
     from vedette.config import CONFIG_NAME, schema
@@ -90,7 +91,9 @@ def add(
     max_urls: Annotated[int | None, typer.Option("--max-urls", help="At most so many URLs.")] = None,
     headless: Annotated[bool, typer.Option("--headless", help="The page needs a browser.")] = False,
 ) -> None:
-    """Watch a page, or all that a feed, a sitemap, a list or a site leads to.  It is due at once.
+    """Watch a page, a feed, a sitemap, a list or a site.
+
+    It is due at once; an engine that is running hears of it within a second.
 
     Adding the same URL again changes nothing but the options that are given.
     """
@@ -139,7 +142,9 @@ def import_(
         bool, typer.Option("--dry-run", help="Say what would be imported; write nothing.")
     ] = False,
 ) -> None:
-    """Take sources over from a URL list, CSV, OPML, or the job file of urlwatch or webchanges.
+    """Take sources over from other tools.
+
+    Reads a URL list, CSV, OPML, the job file of urlwatch or webchanges, and what `vedette export` writes.
 
     Says for every line what was taken, what was left out, and what was refused and why.  A bad line loses nothing
     else; the exit code is then 2.
@@ -179,7 +184,10 @@ def export(
     ] = None,
     what: Annotated[str, typer.Option("--what", help="sources, or watches (every known URL).")] = "sources",
 ) -> None:
-    """Give the sources in a form that `vedette import` and other tools read."""
+    """Give the sources to other tools.
+
+    `vedette import` reads every format back.  Cells that a spreadsheet would run are neutralised.
+    """
     from vedette.surface.cli.formats import write
 
     if what not in ("sources", "watches"):
@@ -210,11 +218,10 @@ def refuse_blocked(session: Session, url: str) -> None:
         )
 
 
-def keep(
-    session: Session, db: sqlite3.Connection, source: Source, *, asked: bool = True
-) -> tuple[Source, bool]:
+def keep(session: Session, db: sqlite3.Connection, source: Source) -> tuple[Source, bool]:
     """Save a source and its first watch.  A URL that is known keeps its source; an id that is taken is made unique."""
     from vedette.core.urls import watch_id
+    from vedette.policies import classifier
     from vedette.store import operator
 
     known = operator.source_of_url(db, source.url)
@@ -225,11 +232,8 @@ def keep(
         if holder is not None and watch_id(holder.url) != watch_id(source.url):
             source = replace(source, id=type(source.id)(f"{source.id}-{watch_id(source.url) & 0xFFFFFF:06x}"))
     now = session.now()
-    is_new = operator.save_source(db, source, now=now)
-    watch = operator.first_watch(
-        source, now, packs=session.loaded.config.classify.packs, rows=session.role_rows()
-    )
-    operator.save_first_watch(db, source, watch, now=now, asked=asked)
+    is_new = operator.save_source(db, source, now=now, classify=classifier(session.loaded.config))
+    operator.make_due(db, watch_id(source.url), now=now)
     return source, is_new
 
 

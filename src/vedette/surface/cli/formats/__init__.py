@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from vedette.contracts.errors import InputError
 from vedette.contracts.source import Source
-from vedette.surface.cli.formats import feeds, jobs, tables, vedette
+from vedette.surface.cli.formats import feeds, jobs, own, tables
 from vedette.surface.cli.formats.entry import Parsed
 
 READERS: dict[str, Callable[[bytes], Parsed]] = {
@@ -15,14 +15,14 @@ READERS: dict[str, Callable[[bytes], Parsed]] = {
     "opml": feeds.read_opml,
     "urlwatch": jobs.read_jobs,
     "webchanges": jobs.read_jobs,
-    "jsonl": vedette.read_jsonl,
-    "yaml": vedette.read_yaml,
+    "jsonl": own.read_jsonl,
+    "yaml": own.read_yaml,
 }
 WRITERS: dict[str, Callable[[list[Source]], str]] = {
     "csv": tables.write_csv,
-    "jsonl": vedette.write_jsonl,
+    "jsonl": own.write_jsonl,
     "opml": feeds.write_opml,
-    "yaml": vedette.write_yaml,
+    "yaml": own.write_yaml,
     "urls": tables.write_urls,
 }
 _ENDINGS = {".csv": "csv", ".tsv": "csv", ".opml": "opml", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -54,5 +54,5 @@ def guess(data: bytes, name: str) -> str:
     if head.startswith(b"{"):
         return "jsonl"
     if lowered.endswith((".yaml", ".yml")) or jobs.looks_like(data):
-        return "yaml" if vedette.looks_like(data) else "urlwatch"
+        return "yaml" if own.looks_like(data) else "urlwatch"
     return "csv" if tables.looks_like_csv(data) else "urls"

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from vedette.contracts.errors import ConfigError, InputError
 from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors, Source
 from vedette.contracts.words import SourceId
-from vedette.core.urls import canonical, host_of, watch_id
+from vedette.core.urls import canonical
 from vedette.surface.cli.session import a_url
 
-if TYPE_CHECKING:
-    from vedette.config import FetchConfig, SourceConfig
-
 MOST_ID = 60
-_NO_SLUG = re.compile(r"[^a-z0-9]+")
-_OPTIONS = {name.name for name in fields(ListerOptions)} - {"selectors", "sitemap_types"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +45,8 @@ class Parsed:
 def source_of(keys: Mapping[str, Any], *, origin: str) -> Source:
     """A source from the keys of a `sources` section; InputError or ConfigError says what is wrong."""
     from vedette.config import parse
+    from vedette.policies import slug
+    from vedette.policies import source_of as as_source
 
     given = dict(keys)
     if not isinstance(given.get("url"), str):
@@ -60,32 +56,8 @@ def source_of(keys: Mapping[str, Any], *, origin: str) -> Source:
         section = parse({"sources": [given]}, "").sources[0]
     except ConfigError as error:
         raise InputError(str(error).removeprefix(": ").replace("sources.0.", "")) from None
-    return from_section(section, origin=origin)
-
-
-def from_section(section: SourceConfig, *, origin: str) -> Source:
-    """The value of a checked `sources` section.  Only what was written there overrides the defaults."""
-    url = a_url(section.url)
-    given = section.model_fields_set
-    options: dict[str, Any] = {name: getattr(section, name) for name in _OPTIONS & given}
-    if "types" in given:
-        options["sitemap_types"] = section.types
-    if section.selectors is not None:
-        options["selectors"] = ListSelectors(**section.selectors.model_dump())
-    return Source(
-        id=SourceId(slug(section.id or section.name or "") or slug_of(url)),
-        name=section.name or section.id or slug_of(url),
-        url=url,
-        lister=section.lister,
-        options=ListerOptions(**options),
-        risk=section.risk,
-        tier=section.tier,
-        is_active=section.active,
-        scrape_frequency=section.scrape_frequency,
-        retention=section.retention,
-        fetch=_overrides(section.fetch),
-        origin=origin,
-    )
+    source = as_source(section, origin=origin)
+    return replace(source, id=SourceId(slug(source.id)[:MOST_ID].strip("-")))
 
 
 def keys_of(source: Source) -> dict[str, Any]:
@@ -109,12 +81,9 @@ def keys_of(source: Source) -> dict[str, Any]:
 
 def slug_of(url: str) -> str:
     """A readable id of a URL: host and path."""
-    rest = url.partition("//")[2].partition("?")[0]
-    return slug(rest) or slug(host_of(url)) or f"source-{watch_id(url):x}"
+    from vedette.policies import slug
 
-
-def slug(text: str) -> str:
-    return _NO_SLUG.sub("-", text.lower()).strip("-")[:MOST_ID].strip("-")
+    return slug(url.partition("//")[2].partition("?")[0])[:MOST_ID].strip("-")
 
 
 def looks_like_url(text: str) -> bool:
@@ -124,13 +93,6 @@ def looks_like_url(text: str) -> bool:
 def page_keys(url: str) -> dict[str, Any]:
     """A bare URL is watched itself."""
     return {"url": url, "lister": ListerKind.PAGE.value}
-
-
-def _overrides(section: FetchConfig) -> tuple[tuple[str, object], ...]:
-    given = section.model_dump(exclude_none=True)
-    if "headers" in given:
-        given["headers"] = tuple(given["headers"].items())
-    return tuple(given.items())
 
 
 def _option_keys(options: ListerOptions) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lxml import etree
 
 from vedette.contracts.source import ListerKind, Source
@@ -19,8 +21,8 @@ def read_opml(data: bytes) -> Parsed:
     except (etree.XMLSyntaxError, ValueError) as error:
         parsed.bad(1, "", f"not XML: {error}")
         return parsed
-    for error in list(parser.error_log)[:1]:
-        parsed.bad(error.line, "", f"broken XML, read as far as it goes: {error.message}")
+    for fault in list(parser.error_log)[:1]:
+        parsed.bad(fault.line, "", f"broken XML, read as far as it goes: {fault.message}")
     if top is None or etree.QName(top).localname.lower() not in ("opml", "outline"):
         parsed.bad(1, "", "this XML is not OPML")
         return parsed
@@ -54,7 +56,8 @@ def _entry(outline: etree._Element) -> Entry | None:
     name = (said.get("title") or said.get("text") or "").strip()
     if name:
         keys["name"] = name
-    return Entry(outline.sourceline or 0, keys)
+    line: Any = outline.sourceline  # the stubs know no number
+    return Entry(int(line or 0), keys)
 
 
 def _xml(text: str) -> str:

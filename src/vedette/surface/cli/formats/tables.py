@@ -22,7 +22,7 @@ SYNONYMS = {
 COLUMNS = (
     "url id name lister risk tier active scrape_frequency retention url_pattern include exclude start_date "
     "end_date types max_depth max_urls max_pages max_sitemap_depth pagination_pattern selectors "
-    "requires_headless follow_hosts honour_nofollow fetch"
+    "requires_headless follow_hosts fetch"
 ).split()
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run a cell that begins so
 _DELIMITERS = ",;\t"

@@ -39,8 +39,9 @@ def read_yaml(data: bytes) -> Parsed:
     """The `sources` of a configuration file; its other sections are not touched."""
     parsed = Parsed()
     try:
-        node = yaml.compose(decoded(data), Loader=yaml.SafeLoader)
-        whole = yaml.safe_load(decoded(data))
+        loader = yaml.SafeLoader(decoded(data))
+        node = loader.get_single_node()
+        whole = loader.construct_document(node) if node is not None else None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         parsed.bad(1, "", f"not valid YAML: {' '.join(str(error).split())[:200]}")
         return parsed

@@ -1,0 +1,199 @@
+"""What a run needs, checked one by one.  Each check gives a finding, whatever it meets."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+from vedette.contracts.errors import VedetteError
+
+if TYPE_CHECKING:
+    from vedette.surface.cli.session import Session
+
+LEAST_PYTHON = (3, 11)
+PACKAGES = (
+    "ada-url",
+    "aiohttp",
+    "google-re2",
+    "isal",
+    "lxml",
+    "selectolax",
+    "sqlalchemy",
+    "uvloop",
+    "xxhash",
+)
+ROOM_BAD, ROOM_WARN = 200 * 2**20, 2 * 2**30  # bytes free under the data folder
+EARLIEST = datetime(2026, 1, 1, tzinfo=UTC)  # no clock was right before this program existed
+AHEAD = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    check: str
+    state: str  # ok | warn | bad
+    found: str
+    remedy: str = ""
+
+
+def examine(session: Session) -> list[Finding]:
+    """Every check in order; later ones are left out when the configuration cannot be read."""
+    findings = [_python(session), _packages(session)]
+    config = _config(session)
+    findings.append(config)
+    if config.state == "bad":
+        return findings
+    return findings + [finding for check in CHECKS if (finding := check(session)) is not None]
+
+
+def _python(session: Session) -> Finding:
+    found = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info < LEAST_PYTHON:
+        return Finding("python", "bad", found, "install Python 3.11 or newer")
+    return Finding("python", "ok", found)
+
+
+def _packages(session: Session) -> Finding:
+    missing = [name for name in PACKAGES if not _has(name)]
+    if missing:
+        return Finding("packages", "bad", f"missing: {', '.join(missing)}", "pip install vedette again")
+    return Finding("packages", "ok", f"{len(PACKAGES)} found")
+
+
+def _has(name: str) -> bool:
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _config(session: Session) -> Finding:
+    from vedette.policies import fetch_settings, lane_policies, sources_of
+
+    try:
+        loaded = session.loaded
+        fetch_settings(loaded.config)
+        lane_policies(loaded.config)
+        count = len(list(sources_of(loaded.config)))
+        session.classify("http://example.org/")
+    except VedetteError as error:
+        return Finding("config", "bad", str(error), "mend the file; `vedette init` writes a fresh one")
+    where = str(loaded.path) if loaded.path else "no file, defaults"
+    return Finding("config", "ok", f"{where}, {count} sources")
+
+
+def _contact(session: Session) -> Finding:
+    from vedette.contracts.fetching import FetchSettings
+
+    agent = session.loaded.config.fetch.user_agent or FetchSettings().user_agent
+    if agent == FetchSettings().user_agent or not ("@" in agent or "http" in agent):
+        remedy = "set fetch.user_agent to name you and a way to reach you: it keeps you from being blocked"
+        return Finding("user agent", "warn", agent, remedy)
+    return Finding("user agent", "ok", agent)
+
+
+def _writable(session: Session) -> Finding:
+    data = session.loaded.data
+    if not data.exists():
+        return Finding(
+            "data", "warn", f"{data} does not exist", "run `vedette init`, or name another with --data"
+        )
+    try:
+        with tempfile.TemporaryFile(dir=data):
+            pass
+    except OSError as error:
+        return Finding("data", "bad", f"{data}: {error.strerror}", "make the folder writable, or use another")
+    return Finding("data", "ok", str(data))
+
+
+def _room(session: Session) -> Finding | None:
+    data = session.loaded.data
+    if not data.exists():
+        return None
+    free = shutil.disk_usage(data).free
+    state = "bad" if free < ROOM_BAD else "warn" if free < ROOM_WARN else "ok"
+    return Finding("disk", state, f"{free / 2**30:.1f} GiB free", "free room, or move the data folder")
+
+
+def _store(session: Session) -> Finding:
+    from vedette.store.migrate import HEAD
+
+    try:
+        path = session.store()
+        _quick_check(session)
+    except VedetteError as error:
+        missing = not session.loaded.data.exists() or "no store" in str(error)
+        return Finding(
+            "store", "warn" if missing else "bad", str(error), "run `vedette init` or `vedette db upgrade`"
+        )
+    return Finding("store", "ok", f"{path.name}, version {HEAD}")
+
+
+def _quick_check(session: Session) -> None:
+    """The first pages of every table can be read."""
+    with session.queries() as queries:
+        queries.runs(most=1)
+        queries.lanes()
+
+
+def _lock(session: Session) -> Finding:
+    from vedette.store.operator import lock_holder
+
+    holder = lock_holder(session.loaded.data)
+    return Finding("engine", "ok", f"running: {holder}" if holder else "not running")
+
+
+def _clock(session: Session) -> Finding:
+    """A clock that went back would make every due time wrong."""
+    now = session.now()
+    if now < EARLIEST:
+        return Finding("clock", "bad", f"{now:%Y-%m-%d %H:%M} is in the past", "set the clock (NTP)")
+    try:
+        with session.queries() as queries:
+            last = max((run.started_at for run in queries.runs(most=1)), default=None)
+    except VedetteError:
+        last = None
+    if last is not None and last > now + AHEAD:
+        found = f"{now:%Y-%m-%d %H:%M}, but the last run began at {last:%Y-%m-%d %H:%M}"
+        return Finding("clock", "bad", found, "set the clock (NTP); due times depend on it")
+    return Finding("clock", "ok", f"{now:%Y-%m-%d %H:%M:%S} UTC")
+
+
+def _archive(session: Session) -> Finding | None:
+    from vedette.store.migrate import ARCHIVE
+
+    place = session.loaded.data / ARCHIVE
+    try:
+        with session.queries() as queries:
+            segments = [s for s in queries.segments() if s.state != "expired"]
+    except VedetteError:
+        return None
+    lost = [s.name for s in segments if not (place / f"{s.name}.warc.gz").exists()]
+    short = [
+        s.name
+        for s in segments
+        if s.name not in lost and (place / f"{s.name}.warc.gz").stat().st_size < s.size
+    ]
+    if lost or short:
+        found = f"{len(lost)} files missing, {len(short)} shorter than committed"
+        return Finding(
+            "archive", "bad", found, "`vedette evidence verify` names them; restore them from a backup"
+        )
+    return Finding("archive", "ok", f"{len(segments)} files")
+
+
+CHECKS: tuple[Callable[[Session], Finding | None], ...] = (
+    _contact,
+    _writable,
+    _room,
+    _store,
+    _lock,
+    _clock,
+    _archive,
+)

@@ -1,0 +1,351 @@
+"""The operator's hand: lanes, sources, parked.  A running engine hears of it within a second."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vedette.contracts.errors import InputError, VedetteError
+from vedette.surface.cli.output import Cell
+from vedette.surface.cli.session import Session, a_url
+from vedette.surface.cli.verbs import LimitOption, group, verb
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from vedette.contracts.watch import Parked
+    from vedette.contracts.words import LaneKey
+    from vedette.store.views import LaneView, SourceView
+
+LaneArgument = Annotated[str, typer.Argument(metavar="LANE", help="host:example.org, a host, or a URL.")]
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="As `vedette sources list` shows it.")]
+UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="In any spelling.")]
+
+
+def register(app: typer.Typer) -> None:
+    lanes = group(
+        "lanes", example="vedette lanes show\nvedette lanes reset host:example.org", default=lanes_show
+    )(lanes_)
+    verb(lanes, "show", example="vedette lanes show host:example.org")(lanes_show)
+    verb(lanes, "reset", example="vedette lanes reset example.org")(lanes_reset)
+    verb(lanes, "block", example='vedette lanes block example.org --why "asked us to stop"')(lanes_block)
+    sources = group("sources", example="vedette sources\nvedette sources pause news", default=sources_list)(
+        sources_
+    )
+    verb(sources, "list", example="vedette sources list --json")(sources_list)
+    verb(sources, "pause", example="vedette sources pause news")(sources_pause)
+    verb(sources, "resume", example="vedette sources resume news")(sources_resume)
+    verb(sources, "reset", example="vedette sources reset news")(sources_reset)
+    verb(sources, "remove", example="vedette sources remove news")(sources_remove)
+    parked = group("parked", example="vedette parked\nvedette parked retry --all", default=parked_list)(
+        parked_
+    )
+    verb(parked, "list", example="vedette parked list")(parked_list)
+    verb(parked, "show", example="vedette parked show https://example.org/slow")(parked_show)
+    verb(parked, "retry", example="vedette parked retry https://example.org/slow")(parked_retry)
+    verb(parked, "drop", example="vedette parked drop https://example.org/slow")(parked_drop)
+    for one in (sources, lanes, parked):
+        app.add_typer(one)
+
+
+def lanes_() -> None:
+    """The queues in front of hosts: show, reset, block."""
+
+
+def lanes_show(
+    session: Session,
+    lane: Annotated[
+        str | None, typer.Argument(metavar="[LANE]", help="host:example.org, a host, or a URL.")
+    ] = None,
+    shut: Annotated[bool, typer.Option("--shut", help="Only those that are not open.")] = False,
+) -> None:
+    """Lanes and what holds them."""
+    from vedette.core.lane import condition
+    from vedette.store.views import LaneView
+
+    now = session.now()
+    with session.queries() as queries:
+        if lane is None:
+            found = queries.lanes()
+        else:
+            key = a_lane(lane)
+            state = queries.lane(key)
+            found = [] if state is None else [LaneView(key=key, state=state)]
+    if shut:
+        found = [view for view in found if condition(view.state, now) != "open"]
+    if session.given.as_json:
+        session.out.document({"lanes": [_lane_json(session, view, now) for view in found]})
+        return
+    heads = ("LANE", "CONDITION", "WHAT HOLDS IT")
+    empty = "no lane fits" if lane is None else f"{a_lane(lane)} has not been used yet: it is open"
+    session.out.table(heads, (_lane_cells(session, view, now) for view in found), empty=empty)
+
+
+def lanes_reset(session: Session, lane: LaneArgument) -> None:
+    """Lift the breaker, a Retry-After hold and a block.  The gap between requests and Crawl-delay stay."""
+    from vedette.contracts.lane import LaneState
+    from vedette.core.lane import reset
+    from vedette.store import operator
+
+    key = a_lane(lane)
+    with session.operating() as db:
+        state = reset(operator.lane_state(db, key) or LaneState())
+        operator.save_lane(db, key, state, now=session.now())
+    _tell(session, f"{key} is open", {"lane": key, "condition": "open"})
+
+
+def lanes_block(
+    session: Session,
+    lane: LaneArgument,
+    why: Annotated[str, typer.Option("--why", help="For whoever asks later.")] = "",
+) -> None:
+    """Start nothing in this lane until it is reset."""
+    from vedette.contracts.lane import LaneState
+    from vedette.core.lane import block
+    from vedette.store import operator
+
+    key = a_lane(lane)
+    with session.operating() as db:
+        state = block(operator.lane_state(db, key) or LaneState(), why)
+        operator.save_lane(db, key, state, now=session.now())
+    words = {"lane": key, "condition": "blocked", "blocked_by": state.blocked_by}
+    _tell(session, f"{key} is blocked: {state.blocked_by}", words)
+
+
+def sources_() -> None:
+    """What was configured: list, pause, resume, reset, remove."""
+
+
+def sources_list(session: Session) -> None:
+    """Every source, highest tier first."""
+    with session.queries() as queries:
+        found = queries.sources()
+    now = session.now()
+    if session.given.as_json:
+        session.out.document({"sources": [source_json(view) for view in found]})
+        return
+    heads = ("ID", "TIER", "LISTER", "STATE", "WATCHES", "LAST SUCCESS", "URL")
+    session.out.table(
+        heads, (_source_cells(v, now) for v in found), empty="no sources; `vedette add URL` makes one"
+    )
+
+
+def sources_pause(session: Session, source: IdArgument) -> None:
+    """Look at none of its watches until it is resumed."""
+    from vedette.store.operator import pause_source
+
+    _source_word(session, source, pause_source, "paused", "watches stopped")
+
+
+def sources_resume(session: Session, source: IdArgument) -> None:
+    """Schedule its watches again."""
+    from vedette.store.operator import resume_source
+
+    _source_word(session, source, resume_source, "resumed", "watches scheduled")
+
+
+def sources_reset(session: Session, source: IdArgument) -> None:
+    """Forget its failures and the trap budgets it has used; read its listing now."""
+    from vedette.store.operator import reset_source
+
+    _source_word(session, source, reset_source, "reset", "")
+
+
+def sources_remove(session: Session, source: IdArgument) -> None:
+    """Stop watching it; its history stays.
+
+    Visits, changes and evidence are kept.  A source of vedette.yaml comes back with the next run: take it out there.
+    """
+    from vedette.store.operator import remove_source
+
+    _source_word(session, source, remove_source, "removed", "watches stopped; their history stays")
+
+
+def parked_() -> None:
+    """Looks that used up their attempts.
+
+    The watch stays and is tried again at a long interval.
+    """
+
+
+def parked_list(session: Session, limit: LimitOption = 100) -> None:
+    """What is parked, newest first."""
+    with session.queries() as queries:
+        found = queries.parked(most=limit)
+    if session.given.as_json:
+        session.out.document({"parked": [_parked_json(one) for one in found]})
+        return
+    heads = ("SINCE", "OUTCOME", "ATTEMPTS", "URL", "DETAIL")
+    session.out.table(heads, map(_parked_cells, found), empty="nothing is parked")
+
+
+def parked_show(session: Session, url: UrlArgument) -> None:
+    """One parked URL, whole."""
+    one = _parked(session, url)
+    if session.given.as_json:
+        session.out.document(_parked_json(one))
+        return
+    session.out.say(
+        f"{one.url}: {one.outcome.value} after {one.attempts} attempts, since {one.at:%Y-%m-%d %H:%M:%S}"
+    )
+    session.out.say(f"  {one.detail or 'no detail'}")
+
+
+def parked_retry(
+    session: Session,
+    url: Annotated[str | None, typer.Argument(metavar="[URL]", help="In any spelling.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All that is parked.")] = False,
+) -> None:
+    """Forget the failed attempts and look again as soon as the lane allows."""
+    from vedette.store.operator import retry_parked
+
+    found = _parked_of(session, url, every)
+    with session.operating() as db:
+        count = sum(retry_parked(db, one.watch, now=session.now()) for one in found)
+    _tell(session, f"{count} due again", {"retried": count})
+
+
+def parked_drop(
+    session: Session,
+    url: Annotated[str | None, typer.Argument(metavar="[URL]", help="In any spelling.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="All that is parked.")] = False,
+) -> None:
+    """Take it off the list; it keeps its long interval."""
+    from vedette.store.operator import drop_parked
+
+    found = _parked_of(session, url, every)
+    with session.operating() as db:
+        count = sum(drop_parked(db, one.watch) for one in found)
+    _tell(session, f"{count} dropped", {"dropped": count})
+
+
+def a_lane(text: str) -> LaneKey:
+    """`host:example.org`, `example.org` or a URL of it."""
+    from vedette.contracts.words import LaneKey
+    from vedette.core.urls import lane_of
+
+    word = text.strip().lower()
+    kind, mark, name = word.partition(":")
+    if mark and kind in ("engine", "provider", "run", "addr") and name:
+        return LaneKey(word)
+    host = name if kind == "host" and mark else word
+    try:
+        return lane_of(a_url(host if "://" in host else f"http://{host}/"))
+    except InputError:
+        raise InputError(f"{text!r} is no lane; write host:example.org") from None
+
+
+def source_json(view: SourceView) -> dict[str, object]:
+    source, state = view.source, view.state
+    return {
+        "id": source.id,
+        "name": source.name,
+        "url": source.url,
+        "lister": source.lister.value,
+        "risk": None if source.risk is None else source.risk.name,
+        "tier": source.tier.name,
+        "active": source.is_active,
+        "origin": source.origin,
+        "watches": view.watches,
+        "failures": state.failures,
+        "last_error": state.last_error or None,
+        "last_success_at": state.last_success_at,
+        "closed_until": state.closed_until,
+        "created_at": view.created_at,
+    }
+
+
+def _tell(session: Session, words: str, body: dict[str, Any]) -> None:
+    session.out.say(words)
+    if session.given.as_json:
+        session.out.document(body)
+
+
+def _lane_json(session: Session, view: LaneView, now: datetime) -> dict[str, object]:
+    from vedette.core.lane import explain
+    from vedette.policies import lane_policies
+    from vedette.report.explaining import lane_json
+
+    policy = lane_policies(session.loaded.config).of(view.key)
+    reasons = [
+        {"code": r.code, "seconds": r.points, "note": r.note} for r in explain(policy, view.state, now)
+    ]
+    return {**lane_json(view.key, view.state, now), "reasons": reasons}
+
+
+def _lane_cells(session: Session, view: LaneView, now: datetime) -> tuple[Cell, ...]:
+    from vedette.core.lane import condition
+    from vedette.report.explaining import lane_words
+
+    word = condition(view.state, now)
+    return (view.key, ("good" if word == "open" else "warn", word), lane_words(view.state, now))
+
+
+def _source_cells(view: SourceView, now: datetime) -> tuple[Cell, ...]:
+    from vedette.core.urls import shown
+    from vedette.report.plain import ago
+
+    source, state = view.source, view.state
+    word: Cell = ("good", "active") if source.is_active else ("warn", "paused")
+    if source.is_active and state.closed_until is not None and state.closed_until > now:
+        word = ("bad", f"closed, opens {ago(state.closed_until, now)}")
+    elif source.is_active and state.failures:
+        word = ("warn", f"{state.failures} failures")
+    last = ago(state.last_success_at, now) if state.last_success_at else "never"
+    return (
+        source.id,
+        source.tier.name,
+        source.lister.value,
+        word,
+        str(view.watches),
+        last,
+        shown(source.url),
+    )
+
+
+def _source_word(session: Session, source: str, do: Callable[..., int | None], word: str, what: str) -> None:
+    from vedette.contracts.words import SourceId
+
+    with session.operating() as db:
+        count = do(db, SourceId(source), now=session.now())
+    counted = f", {count} {what}" if what and count is not None else ""
+    _tell(session, f"{source} {word}{counted}", {"source": source, "done": word, "watches": count})
+
+
+def _parked_json(one: Parked) -> dict[str, object]:
+    return {
+        "url": one.url,
+        "outcome": one.outcome.value,
+        "detail": one.detail,
+        "attempts": one.attempts,
+        "at": one.at,
+    }
+
+
+def _parked_cells(one: Parked) -> tuple[Cell, ...]:
+    from vedette.core.urls import shown
+    from vedette.report.plain import moment, plain
+
+    return (moment(one.at), one.outcome.value, str(one.attempts), shown(one.url), plain(one.detail, 100))
+
+
+def _parked(session: Session, url: str) -> Parked:
+    from vedette.core.urls import watch_id
+
+    wanted = a_url(url)
+    with session.queries() as queries:
+        found = queries.parked(watch_id(wanted))
+    if not found:
+        raise VedetteError(f"{wanted} is not parked; `vedette parked` shows what is")
+    return found[0]
+
+
+def _parked_of(session: Session, url: str | None, every: bool) -> list[Parked]:
+    if (url is None) != every:
+        raise InputError("name one URL, or --all")
+    if url is not None:
+        return [_parked(session, url)]
+    with session.queries() as queries:
+        return queries.parked()

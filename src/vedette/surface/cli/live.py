@@ -1,0 +1,206 @@
+"""A run as it goes: event lines for a program, a status line and every reported change for people.
+
+Events arrive on the engine's writing thread, after their commit.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vedette.contracts.words import ChangeId, Outcome, Risk
+from vedette.report.lines import Line, as_rich, line, quoted
+from vedette.report.plain import safe_json, span
+from vedette.surface.cli.output import print_line
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from vedette.surface.cli.session import Session
+    from vedette.telemetry.events import Event
+
+OnEvent = Callable[["Event"], None]
+RATE_OVER = timedelta(seconds=10)
+COUNT_EVERY = timedelta(seconds=5)  # how often the due watches are counted
+
+
+@contextmanager
+def watching(session: Session) -> Iterator[OnEvent]:
+    """What to hand to the engine; the screen is restored at the end, however it ends."""
+    if session.given.as_json:
+        yield _unless_broken(lambda event: print_line(safe_json(event.line())))
+        return
+    show = Show(session)
+    if session.given.quiet or not sys.stdout.isatty():
+        yield _unless_broken(show.hear)
+        show.end()
+        return
+    with show.live():
+        yield _unless_broken(show.hear)
+    show.end()
+
+
+@dataclass(slots=True)
+class Counts:
+    """What a run has done so far."""
+
+    started_at: datetime
+    visits: int = 0
+    changes: int = 0
+    found: int = 0
+    errors: int = 0
+    hosts: set[str] = field(default_factory=set)
+    recent: deque[datetime] = field(default_factory=deque)
+
+    def add(self, event: Event) -> None:
+        from vedette.core.outcomes import MEANING
+        from vedette.core.urls import host_of
+
+        if event.name == "visited":
+            self.visits += 1
+            self.hosts.add(host_of(str(event.fields["url"])))
+            self.recent.append(event.at)
+            self.errors += not MEANING[Outcome(str(event.fields["outcome"]))].answered
+        elif event.name == "changed":
+            self.changes += 1
+        elif event.name == "found":
+            self.found += int(str(event.fields.get("count", 0)))
+
+    def rate(self, now: datetime) -> float:
+        """Looks per second, over the last moments."""
+        while self.recent and self.recent[0] < now - RATE_OVER:
+            self.recent.popleft()
+        over = min(RATE_OVER, max(now - self.started_at, timedelta(seconds=1)))
+        return len(self.recent) / over.total_seconds()
+
+    def words(self, now: datetime, due: int | None = None) -> str:
+        parts = [
+            f"{self.visits} looks",
+            f"{self.changes} changes",
+            f"{self.found} found",
+            f"{len(self.hosts)} hosts",
+            *([] if due is None else [f"{due} due"]),
+            f"{self.errors} without an answer",
+            f"{self.rate(now):.1f}/s",
+            span(now - self.started_at),
+        ]
+        return "  ".join(parts)
+
+
+class Show:
+    """For people: every reported change with an excerpt of its diff, and how the run goes."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._out = session.out
+        self._console: Console | None = None
+        self._counts = Counts(session.now())
+        self._due = _DueCount(session)
+        self._diffs = _Diffs(session)
+
+    def hear(self, event: Event) -> None:
+        self._counts.add(event)
+        lines = self._lines(event)
+        if not lines:
+            return
+        if self._console is not None:
+            self._console.print(as_rich(lines), soft_wrap=True)
+        else:
+            self._out.lines(lines)
+
+    @contextmanager
+    def live(self) -> Iterator[None]:
+        """A status line that moves while changes scroll by above it."""
+        from rich.live import Live
+
+        console = self._out.console()
+        with Live(get_renderable=self._status, console=console, refresh_per_second=4, transient=True) as live:
+            self._console = live.console
+            yield
+        self._console = None
+
+    def end(self) -> None:
+        self._out.note(self._counts.words(self._session.now()))
+
+    def _status(self) -> RenderableType:
+        now = self._session.now()
+        return as_rich([line(("dim", self._counts.words(now, self._due.count(now))))])
+
+    def _lines(self, event: Event) -> list[Line]:
+        if event.name == "changed":
+            return self._diffs.lines(event)
+        if event.name in ("breaker", "parked", "problem") and not self._out.quiet:
+            told = "  ".join(f"{key} {value}" for key, value in event.fields.items())
+            return [line(("warn", event.name), "  ", quoted(told, limit=300))]
+        return []
+
+
+class _Diffs:
+    """The stored diff of a change that was just committed."""
+
+    def __init__(self, session: Session) -> None:
+        self._path: Path = session.loaded.data
+
+    def lines(self, event: Event) -> list[Line]:
+        from vedette.report.changes import change_lines
+        from vedette.store.migrate import DATABASE
+        from vedette.store.queries import Queries
+
+        with Queries(self._path / DATABASE) as queries:
+            view = queries.change(ChangeId(int(str(event.fields["change"]))))
+        if view is not None:
+            return change_lines(view.change, url=view.url, risk=view.risk)
+        risk = Risk[str(event.fields.get("risk", "MEDIUM"))]
+        words = (str(event.fields.get(name, "")) for name in ("url", "summary"))
+        return [
+            line((risk.name, f"{risk.name:<8}  "), ("head", "changed  "), *(quoted(w + "  ") for w in words))
+        ]
+
+
+class _DueCount:
+    """How much is due: counted now and then, as it costs a walk over an index."""
+
+    def __init__(self, session: Session) -> None:
+        self._path = session.loaded.data
+        self._next: datetime | None = None
+        self._count: int | None = None
+
+    def count(self, now: datetime) -> int | None:
+        if self._next is not None and now < self._next:
+            return self._count
+        from vedette.contracts.errors import VedetteError
+        from vedette.store.migrate import DATABASE
+        from vedette.store.queries import Queries
+        from vedette.store.views import WatchFilter
+
+        self._next = now + COUNT_EVERY
+        try:
+            with Queries(self._path / DATABASE) as queries:
+                self._count = queries.count_watches(WatchFilter(due_before=now))
+        except VedetteError:  # no store yet: the run makes it
+            self._count = None
+        return self._count
+
+
+def _unless_broken(tell: OnEvent) -> OnEvent:
+    """When nobody reads any more the run is asked to end, as by Ctrl-C; the engine's thread must not break."""
+    is_broken = False
+
+    def hear(event: Event) -> None:
+        nonlocal is_broken
+        if is_broken:
+            return
+        try:
+            tell(event)
+        except BrokenPipeError:
+            is_broken = True
+            signal.raise_signal(signal.SIGINT)
+
+    return hear

@@ -1,0 +1,187 @@
+"""What a look would see: test, classify, robots.  Nothing is saved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vedette.surface.cli.exits import Exit
+from vedette.surface.cli.session import Session, a_url
+from vedette.surface.cli.verbs import verb
+
+if TYPE_CHECKING:
+    from vedette.contracts.fetching import Extraction, Fetched
+    from vedette.contracts.words import Reason
+    from vedette.report.lines import Line
+
+UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="http or https.")]
+
+
+def register(app: typer.Typer) -> None:
+    verb(app, "test", example="vedette test https://example.org/rules")(look)
+    verb(app, "classify", example="vedette classify https://example.org/zakon/123")(classify)
+    verb(app, "robots", example="vedette robots https://example.org/private/")(robots)
+
+
+def look(
+    session: Session,
+    url: UrlArgument,
+    text: Annotated[bool, typer.Option("--text", help="Print all of the compared text.")] = False,
+) -> None:
+    """Look at a URL once; nothing is saved.
+
+    Shows outcome, title, text and links as a run would see them.
+    robots.txt and the address guard are obeyed as in a run.  Exit 0 when there is content, 1 when not.
+    """
+    from vedette.core.outcomes import MEANING
+
+    wanted = a_url(url)
+    fetched, extraction, reasons = session.engine().look_once(session.loaded, wanted)
+    if session.given.as_json:
+        session.out.document(_look_json(wanted, fetched, extraction, reasons))
+    else:
+        session.out.lines(_look_lines(fetched, extraction, reasons))
+        if text:
+            session.out.lines(_text_lines(extraction.text))
+    if not MEANING[fetched.outcome].answered or MEANING[fetched.outcome].counts_against_source:
+        raise typer.Exit(Exit.FAILED)
+
+
+def classify(
+    session: Session,
+    url: UrlArgument,
+    content_type: Annotated[
+        str | None, typer.Option("--content-type", help="As the server would say it.")
+    ] = None,
+) -> None:
+    """Node type, role and risk of a URL by its words.
+
+    Nothing is fetched.  Names the row of the language packs or of `classify.patterns` that decided.
+    """
+    from vedette.core.blocked import blocked_by
+    from vedette.core.urls import host_of
+
+    wanted = a_url(url)
+    said = session.classify(wanted, content_type)
+    word = blocked_by(host_of(wanted), session.loaded.config.discover.blocked_words)
+    role = said.node_role.value if said.node_role else None
+    if session.given.as_json:
+        session.out.document(
+            {
+                "url": wanted,
+                "node_type": said.node_type.value,
+                "role": role,
+                "risk": said.risk.name,
+                "reason": said.reason.code,
+                "pattern": said.reason.note,
+                "blocked_by": word,
+            }
+        )
+        return
+    session.out.say(
+        f"{said.node_type.value}  role {role or 'none'}  risk {said.risk.name}  "
+        f"({said.reason.code}: {said.reason.note})"
+    )
+    if word is not None:
+        session.out.note(f"it would not be watched: the host contains the blocked word {word!r}")
+
+
+def robots(session: Session, url: UrlArgument) -> None:
+    """What robots.txt says about a URL.
+
+    Whether we may look, by which rule, the Crawl-delay, and the sitemaps it names.
+
+    Exit 0 when we may, 3 when robots.txt refuses.
+    """
+    from vedette.core.urls import origin_of
+
+    wanted = a_url(url)
+    rules, refusal = session.engine().fetch_robots(session.loaded, wanted)
+    why = "" if refusal is None else refusal.note or refusal.code
+    if session.given.as_json:
+        session.out.document(
+            {
+                "url": wanted,
+                "allowed": refusal is None,
+                "rule": why or None,
+                "verdict": rules.verdict,
+                "status": rules.status,
+                "outcome": rules.outcome.value,
+                "crawl_delay": rules.crawl_delay,
+                "sitemaps": list(rules.sitemaps),
+                "expires_at": rules.expires_at,
+            }
+        )
+    else:
+        status = rules.status if rules.status is not None else rules.outcome.value
+        session.out.say(f"{'allowed' if refusal is None else f'refused: {why}'}")
+        session.out.say(
+            f"  {origin_of(wanted)}/robots.txt answered {status}: {rules.verdict.replace('_', ' ')}"
+        )
+        session.out.say(f"  Crawl-delay {f'{rules.crawl_delay:g} s' if rules.crawl_delay else 'none'}")
+        for sitemap in rules.sitemaps:
+            session.out.say(f"  sitemap {sitemap}")
+    if refusal is not None:
+        raise typer.Exit(Exit.REFUSED)
+
+
+def _look_json(
+    url: str, fetched: Fetched, extraction: Extraction, reasons: tuple[Reason, ...]
+) -> dict[str, object]:
+    return {
+        "url": url,
+        "answered": fetched.url,
+        "outcome": fetched.outcome.value,
+        "status": fetched.status,
+        "seconds": fetched.took.total_seconds(),
+        "detail": fetched.detail,
+        "content_type": fetched.content_type,
+        "content_class": extraction.content_class.value,
+        "wire_bytes": len(fetched.wire),
+        "body_bytes": len(fetched.body),
+        "title": extraction.title,
+        "language": extraction.language,
+        "published_at": extraction.published_at,
+        "modified_at": extraction.modified_at,
+        "canonical": extraction.canonical,
+        "feeds": list(extraction.feeds),
+        "links": len(extraction.hrefs),
+        "text_chars": len(extraction.text),
+        "text": extraction.text,
+        "problem": extraction.problem,
+        "reasons": [{"code": r.code, "points": r.points, "note": r.note} for r in reasons],
+    }
+
+
+def _look_lines(fetched: Fetched, extraction: Extraction, reasons: tuple[Reason, ...]) -> list[Line]:
+    from vedette.core.outcomes import MEANING
+    from vedette.report.lines import line, quoted
+
+    status = "" if fetched.status is None else f" {fetched.status}"
+    size = f"{len(fetched.wire)} bytes sent, {len(fetched.body)} decoded, {len(extraction.text)} characters of text"
+    facts = (
+        ("detail", fetched.detail),
+        ("type", f"{fetched.content_type or 'none'} -> {extraction.content_class.value}"),
+        ("size", size),
+        ("title", extraction.title),
+        ("links", str(len(extraction.hrefs))),
+        ("feeds", " ".join(extraction.feeds)),
+        ("canonical", extraction.canonical or ""),
+        ("problem", extraction.problem),
+        ("text", extraction.text[:400]),
+    )
+    head = line(
+        ("head", f"{fetched.outcome.value}{status}"),
+        f"  {MEANING[fetched.outcome].words}, {fetched.took.total_seconds():.3f} s  ",
+        quoted(fetched.url, "mark"),
+    )
+    shown = [line(("dim", f"  {name:<10}"), quoted(value)) for name, value in facts if value]
+    why = [line(("dim", "  because   "), quoted(f"{r.code} {r.note}")) for r in reasons]
+    return [head, *shown, *why]
+
+
+def _text_lines(text: str) -> list[Line]:
+    from vedette.report.lines import line, quoted
+
+    return [line(quoted(part)) for part in text.split("\n")]

@@ -1,0 +1,118 @@
+"""The engine at work: run, demo."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vedette.contracts.errors import InputError, VedetteError
+from vedette.surface.cli.exits import Exit
+from vedette.surface.cli.session import Session, a_risk
+from vedette.surface.cli.verbs import verb
+
+if TYPE_CHECKING:
+    from vedette.app import RunRequest
+
+SecondsOption = Annotated[
+    float | None, typer.Option("--seconds", min=0.0, metavar="N", help="End after so many seconds.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    verb(app, "demo", example="vedette demo --seconds 20")(demo)
+    verb(app, "run", example="vedette run\nvedette run --until-idle --json > events.jsonl")(run)
+
+
+def demo(session: Session, seconds: SecondsOption = None) -> None:
+    """Watch a living web on this machine.
+
+    Real changes with real diffs, no network, nothing to set up.  Ctrl-C ends it at any time.
+    """
+    from vedette.surface.cli.demo import run_demo
+
+    code = run_demo(session, seconds=seconds)
+    if code:
+        raise typer.Exit(code)
+
+
+def run(
+    session: Session,
+    once: Annotated[bool, typer.Option("--once", help="Look at what is due now, then end.")] = False,
+    until_idle: Annotated[bool, typer.Option("--until-idle", help="End when nothing is due soon.")] = False,
+    tier: Annotated[str | None, typer.Option("--tier", help="Only sources of this tier.")] = None,
+    fetch_only: Annotated[bool, typer.Option("--fetch-only", help="Read no listings.")] = False,
+    discover_only: Annotated[bool, typer.Option("--discover-only", help="Read only listings.")] = False,
+    policy: Annotated[
+        str | None, typer.Option("--policy", help="Schedule policy, instead of the configured one.")
+    ] = None,
+    seconds: SecondsOption = None,
+    max_visits: Annotated[
+        int | None, typer.Option("--max-visits", min=1, metavar="N", help="At most so many looks.")
+    ] = None,
+    patience: Annotated[
+        str | None,
+        typer.Option("--patience", help="With --until-idle: wait for what starts within 40s, 5m, ..."),
+    ] = None,
+) -> None:
+    """Look at what is due and report every change.
+
+    Goes on for ever unless told otherwise.
+
+    With --json every event is one line on stdout, written after it is on disk.  Ctrl-C ends cleanly: looks under
+    way end, everything acknowledged is kept.  A run for ever that is stopped ends with 0, another with 130.
+    """
+    from vedette.surface.cli.live import watching
+
+    request = _request(
+        session,
+        modes=(once, until_idle),
+        only=(fetch_only, discover_only),
+        limits=(seconds, max_visits),
+        words=(tier, policy, patience),
+    )
+    with watching(session) as on_event:
+        ended = session.engine().run_engine(session.loaded, request, on_event=on_event)
+    if ended.error is not None:
+        if isinstance(ended.error, VedetteError):
+            raise ended.error
+        raise VedetteError(f"the run ended early: {ended.error}")
+    if ended.by == "stopped" and (once or until_idle):
+        raise typer.Exit(Exit.INTERRUPTED)
+
+
+def _request(
+    session: Session,
+    *,
+    modes: tuple[bool, bool],
+    only: tuple[bool, bool],
+    limits: tuple[float | None, int | None],
+    words: tuple[str | None, str | None, str | None],
+) -> RunRequest:
+    if all(modes):
+        raise InputError("--once and --until-idle exclude each other")
+    if all(only):
+        raise InputError("--fetch-only and --discover-only exclude each other")
+    tier, policy, patience = words
+    from vedette.app import RunRequest
+    from vedette.config import parse_duration
+    from vedette.core.schedule.due import due_params
+    from vedette.engine.loop import Mode
+
+    if policy is not None:
+        due_params(policy)  # InputError names the nearest
+    try:
+        waits: timedelta | None = None if patience is None else parse_duration(patience)
+    except ValueError as error:
+        raise InputError(f"--patience: {error}") from None
+    return RunRequest(
+        mode=Mode.ONCE if modes[0] else Mode.UNTIL_IDLE if modes[1] else Mode.FOREVER,
+        tier=a_risk(tier, "--tier"),
+        fetch_only=only[0],
+        discover_only=only[1],
+        policy=policy,
+        seconds=limits[0],
+        max_visits=limits[1],
+        patience=waits,
+    )

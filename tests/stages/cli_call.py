@@ -1,0 +1,46 @@
+"""One call of the command line, in this process."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stocked import FixedClock
+
+from vedette.surface.cli import main
+
+
+@dataclass(frozen=True)
+class Told:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass
+class Cli:
+    data: Path
+    app: Any = None
+    clock: FixedClock | None = None
+
+    def __call__(self, *words: str, stdin: bytes = b"") -> Told:
+        out, err = io.StringIO(), io.StringIO()
+        before = sys.stdin
+        sys.stdin = io.TextIOWrapper(io.BytesIO(stdin))
+        try:
+            with redirect_stdout(out), redirect_stderr(err):
+                code = main(
+                    [*words, "--data", str(self.data)], clock=self.clock or FixedClock(), app=self.app
+                )
+        finally:
+            sys.stdin = before
+        return Told(code, out.getvalue(), err.getvalue())

@@ -1,0 +1,222 @@
+"""run, test, classify, robots: with an app that plays its part, no network."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_call import Cli
+from stocked import EVIL, HOUR, NEWS, NOW, RULES, Stock, stocked
+
+from vedette.app import RunRequest
+from vedette.contracts.errors import RefusedError
+from vedette.contracts.fetching import Extraction, Fetched, RobotsRules
+from vedette.contracts.words import ContentClass, Outcome, Reason, Risk
+from vedette.core.limits import Tally
+from vedette.engine.loop import Ended, Mode
+from vedette.surface.cli.live import Counts
+from vedette.telemetry.events import Event
+
+VISITED = Event(name="visited", at=NOW, fields={"url": RULES, "outcome": "ok", "title": EVIL})
+FAILED = Event(name="visited", at=NOW, fields={"url": NEWS, "outcome": "timeout"})
+CHANGED = Event(name="changed", at=NOW, fields={"url": RULES, "change": 77, "risk": "CRITICAL"})
+PARKED = Event(name="parked", at=NOW, fields={"url": NEWS, "outcome": EVIL})
+
+
+class PlayedApp:
+    """Says what it was told to say."""
+
+    def __init__(self, *events: Event, ended: Ended | Exception | None = None) -> None:
+        self.events = events
+        self.ended = ended or Ended(by="idle", tally=Tally())
+        self.request: RunRequest | None = None
+        self.outcome = Outcome.OK
+        self.refusal: Reason | None = None
+
+    def run_engine(self, loaded: Any, request: RunRequest, *, on_event: Callable[[Event], None]) -> Ended:
+        self.request = request
+        for event in self.events:
+            on_event(event)
+        if isinstance(self.ended, Exception):
+            raise self.ended
+        return self.ended
+
+    def look_once(self, loaded: Any, url: str) -> tuple[Fetched, Extraction, tuple[Reason, ...]]:
+        fetched = Fetched(
+            url=url, outcome=self.outcome, at=NOW, took=timedelta(seconds=0.2), status=200, body=b"x", wire=b"x",
+            content_type="text/html",
+        )  # fmt: skip
+        extraction = Extraction(
+            content_class=ContentClass.HTML, text=f"PDV {EVIL}", title=EVIL, hrefs=("a", "b")
+        )
+        return fetched, extraction, (Reason("gate_passed", note="content"),)
+
+    def fetch_robots(self, loaded: Any, url: str) -> tuple[RobotsRules, Reason | None]:
+        rules = RobotsRules(
+            origin="https://example.org", fetched_at=NOW, expires_at=NOW + HOUR, status=200, outcome=Outcome.OK,
+            text="", verdict="rules", crawl_delay=7.0, sitemaps=("https://example.org/sitemap.xml",),
+        )  # fmt: skip
+        return rules, self.refusal
+
+
+@pytest.fixture
+def stock(tmp_path: Path) -> Stock:
+    return stocked(tmp_path)
+
+
+def ended(by: str, error: BaseException | None = None) -> Ended:
+    return Ended(by=by, tally=Tally(), error=error)
+
+
+def test_a_run_is_asked_for_as_the_options_say(stock: Stock):
+    app = PlayedApp()
+    words = (
+        "--once",
+        "--tier",
+        "high",
+        "--fetch-only",
+        "--policy",
+        "fixed",
+        "--seconds",
+        "5",
+        "--max-visits",
+        "9",
+    )
+    assert Cli(stock.data, app)("run", *words).code == 0
+    assert app.request == RunRequest(
+        mode=Mode.ONCE, tier=Risk.HIGH, fetch_only=True, policy="fixed", seconds=5.0, max_visits=9
+    )
+    Cli(stock.data, app)("run", "--until-idle", "--discover-only", "--patience", "2m")
+    assert app.request == RunRequest(mode=Mode.UNTIL_IDLE, discover_only=True, patience=timedelta(minutes=2))
+    Cli(stock.data, app)("run")
+    assert app.request == RunRequest()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--once", "--until-idle"],
+        ["--fetch-only", "--discover-only"],
+        ["--tier", "x"],
+        ["--policy", "x"],
+        ["--patience", "x"],
+        ["--seconds", "-1"],
+        ["--max-visits", "0"],
+    ],
+)
+def test_options_that_make_no_sense_are_refused(stock: Stock, words: list[str]):
+    app = PlayedApp()
+    assert Cli(stock.data, app)("run", *words).code == 2
+    assert app.request is None
+
+
+def test_events_are_json_lines_for_a_program(stock: Stock):
+    told = Cli(stock.data, PlayedApp(VISITED, CHANGED, PARKED))("run", "--once", "--json")
+    lines = [json.loads(line) for line in told.out.splitlines()]
+    assert [line["event"] for line in lines] == ["visited", "changed", "parked"]
+    assert lines[0]["title"] == EVIL
+    assert "\x9b" not in told.out
+
+
+def test_people_see_each_change_with_its_stored_diff_and_how_it_went(stock: Stock):
+    told = Cli(stock.data, PlayedApp(VISITED, FAILED, CHANGED, PARKED))("run", "--once")
+    assert "CRITICAL  changed  https://example.org/zakon/pdv" in told.out
+    assert "[-25-] {+24+}" in told.out
+    assert "\x1b" not in told.out
+    assert "2 looks  1 changes  0 found  1 hosts  1 without an answer" in told.err
+    assert Cli(stock.data, PlayedApp(VISITED))("run", "--once", "--quiet").err == ""
+
+
+def test_how_a_run_ended_is_its_exit_code(stock: Stock):
+    def code(how: Ended | Exception, *words: str) -> int:
+        return Cli(stock.data, PlayedApp(ended=how))("run", *words).code
+
+    assert code(ended("limit"), "--once") == 0
+    assert code(ended("stopped")) == 0
+    assert code(ended("stopped"), "--once") == 130
+    assert code(ended("failed", OSError("disk"))) == 1
+    assert code(ended("failed", RefusedError("no"))) == 3
+    assert code(RefusedError("the store is in use")) == 3
+    assert code(KeyboardInterrupt()) == 130  # type: ignore[arg-type]
+
+
+def test_a_reader_that_went_away_asks_the_run_to_end_and_breaks_nothing(stock: Stock):
+    from vedette.surface.cli.live import _unless_broken
+
+    heard: list[str] = []
+    stops: list[int] = []
+
+    def tell(event: Event) -> None:
+        heard.append(event.name)
+        raise BrokenPipeError
+
+    before = signal.signal(signal.SIGINT, lambda number, frame: stops.append(number))
+    try:
+        hear = _unless_broken(tell)
+        hear(VISITED)
+        hear(VISITED)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (heard, stops) == (["visited"], [signal.SIGINT])
+
+
+def test_the_rate_is_of_the_last_moments():
+    counts = Counts(NOW - HOUR)
+    for second in range(20):
+        counts.add(Event(name="visited", at=NOW - timedelta(seconds=second), fields=VISITED.fields))
+    counts.recent = type(counts.recent)(sorted(counts.recent))
+    assert counts.rate(NOW) == pytest.approx(1.1)
+
+
+def test_a_look_shows_what_would_be_kept_and_saves_nothing(stock: Stock):
+    app = PlayedApp()
+    cli = Cli(stock.data, app)
+    said = cli("test", RULES, "--json").json
+    assert (said["outcome"], said["links"], said["text_chars"]) == ("ok", 2, len(f"PDV {EVIL}"))
+    text = cli("test", RULES, "--text").out
+    assert "gate_passed" in text
+    assert "\x1b" not in text
+    app.outcome = Outcome.GONE
+    assert cli("test", RULES).code == 1
+    assert len(cli("history", RULES, "--json").json["visits"]) == 2
+
+
+def test_robots_says_whether_we_may_and_by_which_rule(stock: Stock):
+    app = PlayedApp()
+    cli = Cli(stock.data, app)
+    said = cli("robots", RULES, "--json")
+    assert (said.code, said.json["allowed"], said.json["crawl_delay"]) == (0, True, 7.0)
+    app.refusal = Reason("robots_disallow", note="Disallow: /zakon")
+    told = cli("robots", RULES)
+    assert told.code == 3
+    assert told.out.startswith("refused: Disallow: /zakon\n")
+    assert "sitemap https://example.org/sitemap.xml" in told.out
+
+
+def test_classify_needs_no_store_and_names_the_row(tmp_path: Path):
+    cli = Cli(tmp_path / "none")
+    said = cli("classify", "https://example.org/zakon/1", "--json").json
+    assert (said["node_type"], said["role"], said["risk"]) == ("LEAF", "REGULATION", "CRITICAL")
+    assert said["pattern"].startswith("hr:")
+    assert (
+        cli("classify", "https://example.org/x", "--content-type", "application/pdf", "--json").json[
+            "node_type"
+        ]
+        == "ASSET"
+    )
+    assert cli("classify", "mailto:x").code == 2
+    assert not (tmp_path / "none").exists()
+
+
+def test_classify_uses_the_configured_rows(tmp_path: Path):
+    path = tmp_path / "vedette.yaml"
+    path.write_text("classify: {patterns: [{pattern: /moj, role: FORM, risk: HIGH}]}\n")
+    said = Cli(tmp_path)("classify", "https://example.org/moj", "--config", str(path), "--json").json
+    assert (said["role"], said["risk"]) == ("FORM", "HIGH")
+    path.write_text("classify: {patterns: [{pattern: '(', role: FORM, risk: HIGH}]}\n")
+    assert Cli(tmp_path)("classify", "https://example.org/moj", "--config", str(path)).code == 4

@@ -1,0 +1,107 @@
+"""What people read is what was stored, and nothing of it moves their terminal."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stocked import DIFF, EVIL, NOW, RULES, a_change
+
+from vedette.contracts.changing import Change, DiffOp
+from vedette.contracts.words import Risk, VisitId, WatchId
+from vedette.report.changes import change_json, change_text, render_change
+from vedette.report.diffs import by_words, diff_json, unified
+from vedette.report.lines import as_text
+from vedette.report.plain import dump, plain, safe_json, span, when
+
+OBEYED = set(range(0x20)) | set(range(0x7F, 0xA0)) | {0x202E, 0x2066, 0x2028, 0x200F, 0xFEFF}
+CHANGE: Change = a_change()(WatchId(1), VisitId(2))  # type: ignore[operator]
+
+
+@given(st.text())
+def test_no_text_reaches_a_terminal_with_a_control_character(text: str):
+    assert not OBEYED & set(map(ord, plain(text)))
+
+
+@given(st.text())
+def test_printed_json_is_ascii_safe_and_reads_back_the_same(text: str):
+    printed = dump({"text": text})
+    assert not (OBEYED - {10}) & set(map(ord, printed))
+    assert len(printed.splitlines()) == 1
+    assert json.loads(printed) == {"text": text}
+
+
+def test_an_event_line_is_made_safe_without_changing_what_it_says():
+    raw = json.dumps({"title": EVIL}, ensure_ascii=False)
+    assert json.loads(safe_json(raw)) == {"title": EVIL}
+    assert "\x9b" not in safe_json(raw)
+
+
+def test_a_limit_cuts_with_an_ellipsis():
+    assert plain("a" * 10, 5) == "aaaa…"
+    assert plain("  a\n\tb  ") == "a b"
+
+
+def test_a_unified_diff_marks_every_kind_of_step_and_folds_what_is_equal():
+    text = as_text(unified(DIFF, before="old", after="new"))
+    assert text.splitlines()[:2] == ["--- old", "+++ new"]
+    assert "  … 4 equal lines" in text
+    assert "- PDV je 25 % od 2013." in text
+    assert "+ PDV je 24 % od 2013." in text
+    assert "- stari redak" in text
+    assert "~ kontakt" in text
+    assert "\x1b" not in text
+
+
+def test_words_stand_in_their_place():
+    assert "! PDV je [-25-] {+24+} % od 2013." in as_text(by_words(DIFF))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words", "shown"),
+    [
+        ("a b", "a x b", (("", "x"),), "! a {+x+} b"),
+        ("a x b", "a b", (("x", ""),), "! a [-x-] b"),
+        ("a b c", "z b y", (("a", "z"), ("c", "y")), "! [-a-] {+z+} b [-c-] {+y+}"),
+    ],
+)
+def test_pure_insertions_and_deletions_are_placed(before, after, words, shown):
+    op = DiffOp("replace", (before,), (after,), words)
+    assert as_text(by_words((op,))) == shown
+
+
+def test_words_that_are_not_there_fall_back_to_lines():
+    op = DiffOp("replace", ("a b",), ("c d",), (("x", "y"),))
+    assert as_text(by_words((op,))).splitlines() == ["- a b", "+ c d"]
+
+
+@given(st.lists(st.sampled_from(["equal", "insert", "delete", "replace", "move", "odd"])), st.text())
+def test_any_stored_diff_can_be_shown(ops: list[str], text: str):
+    diff = tuple(DiffOp(op, (text,), (text[::-1],), ((text, ""), ("", text))) for op in ops)
+    assert not (OBEYED - {10}) & set(map(ord, as_text(unified(diff, before=text, after=text))))
+    assert not (OBEYED - {10}) & set(map(ord, as_text(by_words(diff))))
+    json.loads(dump(diff_json(diff)))
+
+
+def test_a_change_is_a_summary_line_and_an_excerpt():
+    text = change_text(CHANGE, url=RULES, risk=Risk.CRITICAL, most=2)
+    first, *rest = text.splitlines()
+    assert first.startswith(
+        "2026-11-15 11:00:00  CRITICAL  changed  https://example.org/zakon/pdv  1 line changed"
+    )
+    assert rest[0] == "    ! PDV je [-25-] {+24+} % od 2013."
+    assert "more; `vedette diff` shows all" in rest[-1]
+    assert render_change(CHANGE, url=RULES, risk=Risk.CRITICAL, most=2).plain == text
+    assert change_json(CHANGE, url=RULES, risk=Risk.HIGH, decided_at=None, with_diff=True)["diff"]
+
+
+def test_times_are_said_with_their_distance():
+    from datetime import timedelta
+
+    assert span(timedelta(seconds=0.25)) == "0.2 s"
+    assert span(timedelta(hours=4)) == "4 h"
+    assert span(timedelta(days=3, hours=4, minutes=5)) == "3 d 4 h"
+    assert when(NOW + timedelta(hours=2), NOW) == "2026-11-15 14:00:00 (in 2 h)"
+    assert when(None, NOW) == "never"
