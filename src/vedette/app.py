@@ -42,6 +42,9 @@ from vedette.store.rows import dump_json, to_ms, watch_row
 from vedette.store.sqlite import Pick, Reader, StoreLock, Writer, connect
 from vedette.telemetry.clock import SystemClock
 from vedette.telemetry.events import Event, events_of
+from vedette.tryout import fetch_robots, look_once
+
+__all__ = ["Ended", "RunRequest", "fetch_robots", "look_once", "run_async", "run_engine"]
 
 OnEvent = Callable[[Event], None]
 
