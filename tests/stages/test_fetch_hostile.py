@@ -158,6 +158,7 @@ CASES = (
     Case("more bytes, and close", (HELLO.replace(b"\r\n", b"\r\nConnection: close\r\n", 1) + b" world",), Outcome.OK, body=b"hello"),
     Case("resets inside the body", (OK + b"Content-Length: 100\r\n\r\nhello", 0.02, Do.RESET), T),
     Case("resets inside a body that ends with the line", (OK + b"\r\nhello", 0.02, Do.RESET), T, "cut"),
+    Case("resets after the whole answer", (HELLO, Do.RESET), Outcome.OK, body=b"hello"),
     Case("a body that ends with the line", (OK + b"\r\nhello",), Outcome.OK, body=b"hello"),
     Case("stalls inside the body", (OK + b"Content-Length: 100\r\n\r\nhello", Do.HOLD), Outcome.TIMEOUT, "silent"),
     Case("drips the body", (OK + b"Content-Length: 100\r\n\r\n", *(b"a", 0.05) * 30), Outcome.TIMEOUT, "deadline",
