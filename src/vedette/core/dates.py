@@ -40,7 +40,9 @@ _FORMS = tuple(
         r"(?P<w>[^\W\d_]{3,10})\.?\s(?P<d>\d{1,2})(?:st|nd|rd|th)?,?\s(?P<y>\d{4})",
     )
 )
-_COMPACT = re.compile(r"^(?P<y>\d{4})(?P<m>\d{2})(?P<d>\d{2})(?:T?(?P<h>\d{2})(?P<mi>\d{2})(?P<s>\d{2})?Z?)?$")
+_COMPACT = re.compile(
+    r"^(?P<y>\d{4})(?P<m>\d{2})(?P<d>\d{2})(?:T?(?P<h>\d{2})(?P<mi>\d{2})(?P<s>\d{2})?Z?)?$"
+)
 
 
 def read_date(text: str) -> datetime | None:

@@ -20,7 +20,9 @@ MAX_FEEDS = 50
 MAX_JSON_LD = 1 << 16
 MAX_TIMES = 5
 
-FEED_TYPES = frozenset(("application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml"))
+FEED_TYPES = frozenset(
+    ("application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml")
+)
 PUBLISHED = (
     "article:published_time",
     "datepublished",
@@ -143,7 +145,9 @@ def _dates(facts: HeadFacts, tree: LexborHTMLParser) -> None:
 
 def _json_ld(tree: LexborHTMLParser) -> str:
     scripts = [
-        node for node in tree.tags("script") if (node.attributes.get("type") or "").lower() == "application/ld+json"
+        node
+        for node in tree.tags("script")
+        if (node.attributes.get("type") or "").lower() == "application/ld+json"
     ]
     return "".join(node.text()[:MAX_JSON_LD] for node in scripts[:8])
 

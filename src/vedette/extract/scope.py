@@ -33,7 +33,9 @@ def visible(tree: LexborHTMLParser) -> str:
     return _without(hidden, root, everything) if hidden else everything
 
 
-def narrowed(tree: LexborHTMLParser, everything: str, *, is_gated: bool = True) -> tuple[LexborNode | None, str]:
+def narrowed(
+    tree: LexborHTMLParser, everything: str, *, is_gated: bool = True
+) -> tuple[LexborNode | None, str]:
     """The main content and its text, or (None, everything) when the gate says that too little is left."""
     root = _content_root(tree)
     if root is None:
