@@ -32,7 +32,9 @@ class Page:
     places: list[Place] = field(default_factory=list)
     drawn: list[object] = field(default_factory=list)  # what the last look drew, place by place
 
-    def look(self, chance: random.Random, edit: Callable[[list[Block]], list[Block]] | None = None) -> list[Block]:
+    def look(
+        self, chance: random.Random, edit: Callable[[list[Block]], list[Block]] | None = None
+    ) -> list[Block]:
         blocks = edit(list(self.content)) if edit else list(self.content)
         self.drawn = []
         for place in sorted(self.places, key=lambda p: -p.at):
@@ -59,7 +61,9 @@ def word(r: random.Random) -> str:
 def sentence(r: random.Random, low: int = 5, high: int = 18) -> str:
     words = [word(r) for _ in range(r.randint(low, high))]
     if r.random() < 0.3:
-        words.insert(r.randrange(len(words)), r.choice(["25 %", "1. siječnja 2026.", "12,50 EUR", "čl. 4", "2026"]))
+        words.insert(
+            r.randrange(len(words)), r.choice(["25 %", "1. siječnja 2026.", "12,50 EUR", "čl. 4", "2026"])
+        )
     return " ".join(words).capitalize() + "."
 
 
@@ -69,7 +73,8 @@ def page(r: random.Random, size: int) -> Page:
     for part in range(size):
         container = r.choice(["main/section", "main/div", "main"]) + f"#{part // 4}"
         tag = r.choice(["p", "p", "p", "h2", "ul/li", "table/tbody/tr/td"])
-        content.append((f"{container}/{tag.replace('ul/', f'ul#{part // 4}/').replace('table/tbody/tr/', f'table#{part // 4}/tr#{part}/')}", sentence(r)))
+        tag = tag.replace("ul/", f"ul#{part // 4}/").replace("tbody/tr/", f"tbody#{part // 4}/tr#{part}/")
+        content.append((f"{container}/{tag}", sentence(r)))
     return Page(content)
 
 
@@ -80,7 +85,9 @@ def random_draw(r: random.Random) -> Callable[[random.Random], str]:
         top = 10 ** r.randint(2, 9)
         return lambda c: str(c.randrange(top // 10, top))
     if style == 1:
-        alphabet = r.choice([string.hexdigits.lower()[:16], string.ascii_letters + string.digits, "αβγδ0123456789"])
+        alphabet = r.choice(
+            [string.hexdigits.lower()[:16], string.ascii_letters + string.digits, "αβγδ0123456789"]
+        )
         length = r.randint(8, 40)
         return lambda c: "".join(c.choice(alphabet) for _ in range(length))
     if style == 2:
@@ -96,11 +103,13 @@ def random_draw(r: random.Random) -> Callable[[random.Random], str]:
     if style == 6:
         symbols = "".join(r.sample("§¤¶†‡◊∞#~^*", 4))
         length = r.randint(6, 14)
-        return lambda c: "".join(c.choice(symbols + string.ascii_lowercase + string.digits) for _ in range(length))
+        return lambda c: "".join(
+            c.choice(symbols + string.ascii_lowercase + string.digits) for _ in range(length)
+        )
     if style == 7:
         return lambda c: f"{c.randrange(1, 999)}.{c.randrange(1000):03d},{c.randrange(100):02d}"
     groups = r.randint(2, 5)
-    return lambda c: "-".join("%04x" % c.randrange(65536) for _ in range(groups))
+    return lambda c: "-".join(f"{c.randrange(65536):04x}" for _ in range(groups))
 
 
 def add_noise(page: Page, r: random.Random, kinds: tuple[str, ...]) -> None:
@@ -159,27 +168,27 @@ def _put_inside(blocks: list[Block], at: int, noise: Any) -> list[Block]:
         words = text.split()
         half = len(words) // 2
         text = " ".join([*words[:half], shown, *words[half:]])
-    return [*blocks[: at], (path, text), *blocks[at + 1 :]]
+    return [*blocks[:at], (path, text), *blocks[at + 1 :]]
 
 
 def _put_whole(blocks: list[Block], at: int, noise: Any) -> list[Block]:
     path = blocks[at][0].rpartition("/")[0] + "/p"
-    return [*blocks[: at], (path, str(noise)), *blocks[at :]]
+    return [*blocks[:at], (path, str(noise)), *blocks[at:]]
 
 
 def _put_banner(blocks: list[Block], at: int, noise: Any) -> list[Block]:
     new = [(f"main/aside#n{at}/{tag}", text) for tag, text in noise]
-    return [*blocks[: at], *new, *blocks[at :]]
+    return [*blocks[:at], *new, *blocks[at:]]
 
 
 def _put_optional(blocks: list[Block], at: int, noise: Any) -> list[Block]:
     path = blocks[at][0]
-    return [*blocks[: at], *[(path, text) for text in noise], *blocks[at :]]
+    return [*blocks[:at], *[(path, text) for text in noise], *blocks[at:]]
 
 
 def _put_shuffle(blocks: list[Block], at: int, noise: Any) -> list[Block]:
     new = [(f"main/ol#n{at}/li", text) for text in noise]
-    return [*blocks[: at], *new, *blocks[at :]]
+    return [*blocks[:at], *new, *blocks[at:]]
 
 
 MAKE = {"inside": _inside, "whole": _whole, "banner": _banner, "optional": _optional, "shuffle": _shuffle}

@@ -108,7 +108,9 @@ def _moved(a: Sequence[str], b: Sequence[str], differing: list[Run]) -> Counter[
     return gone & come
 
 
-def _run_ops(a: Sequence[str], b: Sequence[str], run: Run, moved: Counter[str], budget: list[int]) -> list[DiffOp]:
+def _run_ops(
+    a: Sequence[str], b: Sequence[str], run: Run, moved: Counter[str], budget: list[int]
+) -> list[DiffOp]:
     i1, i2, j1, j2 = run
     gone = [line for line in a[i1:i2] if line not in moved]
     come = []
@@ -169,7 +171,9 @@ def _equal(kept: Sequence[str]) -> DiffOp:
     return DiffOp("equal", cut, cut)
 
 
-def _coarse(a: Sequence[str], b: Sequence[str], ops: list[DiffOp]) -> tuple[tuple[DiffOp, ...], tuple[Reason, ...]]:
+def _coarse(
+    a: Sequence[str], b: Sequence[str], ops: list[DiffOp]
+) -> tuple[tuple[DiffOp, ...], tuple[Reason, ...]]:
     note = f"{len(a)} lines against {len(b)}; the first {len(ops)} differences are shown"
     return tuple(ops), (Reason("diff_coarse", note=note),)
 

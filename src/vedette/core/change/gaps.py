@@ -48,7 +48,7 @@ def learn_orders(first: Blocks, second: Blocks) -> tuple[MaskRegion, ...]:
 
 
 def learn_gaps(first: Blocks, second: Blocks) -> tuple[MaskRegion, ...]:
-    """Places where the number or the nature of the blocks differs, or where a container is noise throughout."""
+    """Places where the number or nature of the blocks differs, and containers that are noise throughout."""
     found: list[MaskRegion] = []
     for run in runs(_keys(first), _keys(second)):
         one, other = first[run[0] : run[1]], second[run[2] : run[3]]
@@ -123,13 +123,16 @@ def _prose_containers(first: Blocks, second: Blocks, run: Run) -> list[MaskRegio
     for _, group in groupby(range(i1, i2), lambda at: parent(first[at][0])):
         at = list(group)
         part = (at[0], at[-1] + 1, j1 + at[0] - i1, j1 + at[-1] + 1 - i1)
-        inside = (*first[part[0] : part[1]], *second[part[2] : part[3]])
-        container = parent(first[at[0]][0])
-        is_prose = all(learn_holes("", text, second[j1 + k - i1][1]) == _ALL_WORDS for k, (_, text) in
-                       zip(at, first[part[0] : part[1]], strict=True))
-        if container and is_prose and _kind_of_all(inside) == WORDS and _is_all_noise(container, first, second, part):
+        if _is_prose(first[part[0] : part[1]], second[part[2] : part[3]]) and _is_all_noise(
+            first, second, part
+        ):
             found.append(_gap(first, second, part))
     return found
+
+
+def _is_prose(one: Blocks, other: Blocks) -> bool:
+    """Do all blocks differ from end to end, as words?"""
+    return all(learn_holes("", a, b) == _ALL_WORDS for (_, a), (_, b) in zip(one, other, strict=True))
 
 
 def _kind_of_all(blocks: Blocks) -> str:
@@ -138,11 +141,12 @@ def _kind_of_all(blocks: Blocks) -> str:
     return kinds.pop() if len(kinds) == 1 else ANY if kinds & ATOMS else WORDS
 
 
-def _is_all_noise(container: str, first: Blocks, second: Blocks, run: Run) -> bool:
-    """Is everything in the container part of the run, in both looks?"""
+def _is_all_noise(first: Blocks, second: Blocks, run: Run) -> bool:
+    """Does the container hold nothing but the run, in both looks?"""
     for blocks, start, end in ((first, run[0], run[1]), (second, run[2], run[3])):
+        container = parent(blocks[start][0])
         inside = [at for at, (path, _) in enumerate(blocks) if is_below(path, container)]
-        if not inside or inside[0] < start or inside[-1] >= end:
+        if not container or inside[0] < start or inside[-1] >= end:
             return False
     return True
 

@@ -16,6 +16,7 @@ from vedette.core.change.kinds import ATOMS, OPTIONAL, TOKEN, WORDS, accepts, jo
 
 OPEN, CLOSE = "⟨", "⟩"
 CONTEXT = 24  # characters of context at least, where there are as many
+NEAR = 10  # characters that still tell the place
 MANY_UNITS = 4000  # beyond this a block is compared as prefix, middle and suffix only
 FEW_WORDS = 4  # fewer than these stable words between two holes of prose that are there by accident
 EDGES = frozenset(":=()[]{}\"'„“”#/?&,;|<>\n\t ")  # a token ends here
@@ -65,6 +66,12 @@ def fill(text: str, regions: Sequence[MaskRegion]) -> str:
     return "".join(out) + text[cursor:]
 
 
+def find(text: str, region: MaskRegion) -> str | None:
+    """What stands in the hole now; None when its surroundings are not found."""
+    place = _find(text, region, 0)
+    return text[place[0] : place[1]] if place is not None else None
+
+
 def hides(text: str, regions: Sequence[MaskRegion]) -> bool:
     """Is every one of the regions found in this text?"""
     return fill(text, regions).count(OPEN) >= len(regions)
@@ -83,13 +90,8 @@ def _units(text: str) -> list[str]:
 
 
 def _differing(a: list[str], b: list[str]) -> list[_Hole]:
-    if len(a) + len(b) > MANY_UNITS:
-        differing = _hull(runs(a, b))
-    else:
-        differing = runs(a, b)
-    found = [_Hole(a1, a2, b1, b2, _kind(a[a1:a2], b[b1:b2])) for a1, a2, b1, b2 in differing]
-    for hole in found:  # one side may hold a token of an earlier mask
-        hole.kind = WORDS if OPEN in hole.kind else hole.kind
+    differing = _hull(runs(a, b)) if len(a) + len(b) > MANY_UNITS else runs(a, b)
+    found = [_rekind(_Hole(a1, a2, b1, b2, ""), a, b) for a1, a2, b1, b2 in differing]
     kept = [at for at, unit in enumerate(a) if _TOKEN.fullmatch(unit) and not _covers(found, at)]
     moved = {at: _shift(found, at) for at in kept}
     found += [_Hole(at, at + 1, at + moved[at], at + 1 + moved[at], a[at][1:-1]) for at in kept]
@@ -113,23 +115,24 @@ def _hull(differing: list[tuple[int, int, int, int]]) -> list[tuple[int, int, in
     return [(first[0], last[1], first[2], last[3])]
 
 
-def _kind(one: list[str], other: list[str]) -> str:
-    return joined(kind_of("".join(one)), kind_of("".join(other)))
-
-
 def _rekind(hole: _Hole, a: list[str], b: list[str]) -> _Hole:
-    texts = "".join(a[hole.a1 : hole.a2]), "".join(b[hole.b1 : hole.b2])
-    if any(OPEN in text for text in texts):
-        hole.kind = WORDS
-    else:
-        hole.kind = joined(kind_of(texts[0]), kind_of(texts[1]))
+    hole.kind = joined(_shown("".join(a[hole.a1 : hole.a2])), _shown("".join(b[hole.b1 : hole.b2])))
     return hole
+
+
+def _shown(text: str) -> str:
+    """The kind of a text, or the kind that a token of an earlier mask stands for."""
+    if _TOKEN.fullmatch(text):
+        return text[1:-1]
+    return WORDS if OPEN in text else kind_of(text)
 
 
 def _grown(found: list[_Hole], a: list[str], b: list[str]) -> list[_Hole]:
     """A token or word grows to the ends of its run of characters: what is equal inside it is chance."""
     for hole in found:
-        if hole.kind.rstrip(OPTIONAL) not in (TOKEN, WORDS) or _TOKEN.fullmatch("".join(a[hole.a1 : hole.a2])):
+        if hole.kind.rstrip(OPTIONAL) not in (TOKEN, WORDS) or _TOKEN.fullmatch(
+            "".join(a[hole.a1 : hole.a2])
+        ):
             continue
         while hole.a1 and hole.b1 and _is_inner(a[hole.a1 - 1]) and a[hole.a1 - 1] == b[hole.b1 - 1]:
             hole.a1 -= 1
@@ -168,7 +171,7 @@ def _is_accident(left: _Hole, right: _Hole, a: list[str]) -> bool:
 
 
 def _absorbed(found: list[_Hole], a: list[str], b: list[str]) -> list[_Hole]:
-    """A word or two at the edge of a block of prose noise are equal by chance, unless punctuation ends them."""
+    """A few words at the edge of noisy prose are equal by chance, unless punctuation sets them apart."""
     first, last = found[0], found[-1]
     if _is_prose(first, a, b):
         lead = "".join(a[: first.a1]).strip()
@@ -221,14 +224,19 @@ def _tail(text: str, start: int, ceiling: int) -> str:
 
 
 def _find(text: str, region: MaskRegion, cursor: int) -> tuple[int, int] | None:
-    """Where the hole is: after its left context, up to the first right context that leaves its kind."""
-    start = cursor
+    """Where the hole is.  Context that changed at its far end is tried again nearer to the hole."""
+    start, end = cursor, len(text)
     if region.before:
-        at = text.find(region.before, cursor)
-        if at < 0:
+        spots = ((text.find(region.before[-size:], cursor), size) for size in _sizes(region.before))
+        found = next(((at, size) for at, size in spots if at >= 0), None)
+        if found is None:
             return None
-        start = at + len(region.before)
-    if not region.after:
-        return start, len(text)
-    end = text.find(region.after, start)
+        start = found[0] + found[1]
+    if region.after:
+        ends = (text.find(region.after[:size], start) for size in _sizes(region.after))
+        end = next((at for at in ends if at >= 0), -1)
     return (start, end) if end >= 0 else None
+
+
+def _sizes(context: str) -> list[int]:
+    return [size for size in (len(context), NEAR, 4) if size <= len(context)] or [len(context)]

@@ -9,9 +9,9 @@ import re
 
 from vedette.core.dates import read_date
 
-NONE, NUMBER, DATE, TIME, RATE, TOKEN, WORDS, ANY, ORDER = (
-    "none number date time rate token words any order".split()
-)
+NONE, NUMBER, DATE, TIME, RATE, TOKEN, WORDS, ANY = "none number date time rate token words any".split()
+ORDER = "order"  # of a container: its children are shuffled
+QUIET = "quiet"  # of a whole target: it was looked at twice
 ATOMS = frozenset((NUMBER, DATE, TIME, RATE, TOKEN))
 OPTIONAL = "?"  # after a kind: the place may also be empty
 MONEY = r"%|‰|€|\$|£|EUR\b|HRK\b|USD\b|GBP\b|CHF\b|kn\b|kuna\b|eura?\b|euro\b|percent\b|posto\b"

@@ -18,6 +18,7 @@ from vedette.contracts.words import Reason
 from vedette.core.change.align import runs
 from vedette.core.change.gaps import collapse, is_gap, is_order, learn_gaps, learn_orders, put_in_order
 from vedette.core.change.holes import fill, hides, learn_holes
+from vedette.core.change.kinds import QUIET
 from vedette.core.change.normalise import normalised
 from vedette.core.change.places import is_below, lines, renumbered, shape
 
@@ -76,7 +77,9 @@ def carry(mask: Mask, before: Blocks, after: Blocks) -> Mask:
 def _masked(blocks: Blocks, mask: Mask) -> tuple[Block, ...]:
     """Gaps collapsed, holes filled."""
     holes = _holes(mask)
-    return tuple((path, fill(text, holes[path]) if path in holes else text) for path, text in _gapless(blocks, mask))
+    return tuple(
+        (path, fill(text, holes[path]) if path in holes else text) for path, text in _gapless(blocks, mask)
+    )
 
 
 def _sorted(blocks: Blocks, mask: Mask) -> tuple[Block, ...]:
@@ -92,7 +95,7 @@ def _gapless(blocks: Blocks, mask: Mask) -> tuple[Block, ...]:
 def _holes(mask: Mask) -> dict[str, list[MaskRegion]]:
     holes: dict[str, list[MaskRegion]] = {}
     for region in mask:
-        if not is_gap(region) and not is_order(region):
+        if not is_gap(region) and not is_order(region) and region.kind != QUIET:
             holes.setdefault(region.path, []).append(region)
     return holes
 

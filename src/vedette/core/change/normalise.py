@@ -32,18 +32,31 @@ PATTERNS = (
     Pattern(
         ("generat", "generir", "render", "executed", "load", "učita", "izvođ", "time", "vrijeme", "refresh"),
         re2.compile(
-            r"(?i)\b((?:page |stranica )?(?:generated|generirana|generirano|rendered|executed|loaded|učitana|učitano|"
-            r"refreshed)|(?:server|current|load|loading|query|response) time|"
+            r"(?i)\b((?:page |stranica )?(?:generated|generirana|generirano|rendered|executed|loaded|"
+            r"učitana|učitano|refreshed)|(?:server|current|load|loading|query|response) time|"
             r"(?:točno|trenutno) vrijeme|vrijeme (?:izvođenja|učitavanja))"
             r"((?: ?(?:at|on|in|u|za|is|je))?:? ?)" + _STAMP
         ),
         r"\1 ⟨stamp⟩",
     ),
     Pattern(
-        ("sess", "sid", "csrf", "xsrf", "token", "nonce", "request", "zahtjev", "ray", "trace", "correlation"),
+        (
+            "sess",
+            "sid",
+            "csrf",
+            "xsrf",
+            "token",
+            "nonce",
+            "request",
+            "zahtjev",
+            "ray",
+            "trace",
+            "correlation",
+        ),
         re2.compile(
-            r"(?i)\b(php_?sess_?id|jsession_?id|session[ _-]?id|sessid|sid|csrf[ _-]?token|csrf|xsrf[ _-]?token|xsrf|"
-            r"authenticity[ _-]token|nonce|(?:request|trace|correlation|ray)[ _-]?id|id zahtjeva)"
+            r"(?i)\b(php_?sess_?id|jsession_?id|session[ _-]?id|sessid|sid|csrf[ _-]?token|csrf|"
+            r"xsrf[ _-]?token|xsrf|authenticity[ _-]token|nonce|"
+            r"(?:request|trace|correlation|ray)[ _-]?id|id zahtjeva)"
             r"([\"']?(?:\s*[=:#]\s*|\s+)[\"']?)[0-9A-Za-z_+/=.\-]*[0-9][0-9A-Za-z_+/=.\-]{5,}"
         ),
         r"\1 ⟨token⟩",
@@ -54,7 +67,7 @@ PATTERNS = (
         r"\1",
     ),
 )
-_RANDOM = re2.compile(r"[0-9A-Za-z_\-]{%d,}={0,2}" % MIN_RANDOM)
+_RANDOM = re2.compile(rf"[0-9A-Za-z_\-]{{{MIN_RANDOM},}}={{0,2}}")
 
 
 def normalise(text: str) -> str:

@@ -17,7 +17,7 @@ def shape(path: str) -> str:
 
 
 def line(block: Block) -> str:
-    """What a block says.  The name of a field ("/rates/0/value") is part of it, the path of a paragraph is not."""
+    """What a block says.  A field ("/rates/0/value") says its name too; a paragraph does not say its path."""
     path, text = block
     return f"{shape(path)}: {text}" if path.startswith("/") else text
 
@@ -68,8 +68,10 @@ def _numbered(path: str, known: dict[str, str], counted: Counter[tuple[str, str]
     for prefix in reversed(missing):
         above = known[parent(prefix)]
         step = prefix.rpartition("/")[2]
-        known[prefix] = f"{above}/{_step(step, above, counted)}" if above or prefix.startswith("/") else _step(
-            step, above, counted
+        known[prefix] = (
+            f"{above}/{_step(step, above, counted)}"
+            if above or prefix.startswith("/")
+            else _step(step, above, counted)
         )
     return known[path]
 

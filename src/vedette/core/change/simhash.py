@@ -22,12 +22,13 @@ def simhash(text: str) -> int:
     words *= _MIX[1]
     words ^= words >> _SHIFT[1]
     votes = np.unpackbits(words.view(np.uint8).reshape(-1, 8), axis=1).sum(0, dtype=np.int32)
-    return int.from_bytes(np.packbits(votes * 2 > len(words)).tobytes(), "big", signed=True)
+    bits: bytes = np.packbits(votes * 2 > len(words)).tobytes()
+    return int.from_bytes(bits, "big", signed=True)
 
 
 def distance(one: int, other: int) -> int:
     """Bits that differ, 0 to 64."""
-    return ((one ^ other) & (2**BITS - 1)).bit_count()
+    return int((one ^ other) & (2**BITS - 1)).bit_count()
 
 
 def similarity(one: int, other: int) -> float:
