@@ -21,6 +21,7 @@ from vedette.core.limits import Tally
 from vedette.engine.loop import Ended, Mode
 from vedette.surface.cli.live import Counts
 from vedette.telemetry.events import Event
+from vedette.tryout import Tryout
 
 VISITED = Event(name="visited", at=NOW, fields={"url": RULES, "outcome": "ok", "title": EVIL})
 FAILED = Event(name="visited", at=NOW, fields={"url": NEWS, "outcome": "timeout"})
@@ -31,7 +32,7 @@ PARKED = Event(name="parked", at=NOW, fields={"url": NEWS, "outcome": EVIL})
 class PlayedApp:
     """Says what it was told to say."""
 
-    def __init__(self, *events: Event, ended: Ended | Exception | None = None) -> None:
+    def __init__(self, *events: Event, ended: Ended | BaseException | None = None) -> None:
         self.events = events
         self.ended = ended or Ended(by="idle", tally=Tally())
         self.request: RunRequest | None = None
@@ -42,11 +43,11 @@ class PlayedApp:
         self.request = request
         for event in self.events:
             on_event(event)
-        if isinstance(self.ended, Exception):
+        if isinstance(self.ended, BaseException):
             raise self.ended
         return self.ended
 
-    def look_once(self, loaded: Any, url: str) -> tuple[Fetched, Extraction, tuple[Reason, ...]]:
+    def look_once(self, loaded: Any, url: str) -> Tryout:
         fetched = Fetched(
             url=url, outcome=self.outcome, at=NOW, took=timedelta(seconds=0.2), status=200, body=b"x", wire=b"x",
             content_type="text/html",
@@ -54,7 +55,8 @@ class PlayedApp:
         extraction = Extraction(
             content_class=ContentClass.HTML, text=f"PDV {EVIL}", title=EVIL, hrefs=("a", "b")
         )
-        return fetched, extraction, (Reason("gate_passed", note="content"),)
+        reasons = (Reason("gate_passed", note="content"),)
+        return Tryout(fetched=fetched, hops=(), extraction=extraction, outcome=self.outcome, reasons=reasons)
 
     def fetch_robots(self, loaded: Any, url: str) -> tuple[RobotsRules, Reason | None]:
         rules = RobotsRules(
@@ -128,12 +130,12 @@ def test_people_see_each_change_with_its_stored_diff_and_how_it_went(stock: Stoc
     assert "CRITICAL  changed  https://example.org/zakon/pdv" in told.out
     assert "[-25-] {+24+}" in told.out
     assert "\x1b" not in told.out
-    assert "2 looks  1 changes  0 found  1 hosts  1 without an answer" in told.err
+    assert "2 looks, 1 changes, 0 found, 1 hosts, 1 without an answer" in told.err
     assert Cli(stock.data, PlayedApp(VISITED))("run", "--once", "--quiet").err == ""
 
 
 def test_how_a_run_ended_is_its_exit_code(stock: Stock):
-    def code(how: Ended | Exception, *words: str) -> int:
+    def code(how: Ended | BaseException, *words: str) -> int:
         return Cli(stock.data, PlayedApp(ended=how))("run", *words).code
 
     assert code(ended("limit"), "--once") == 0
@@ -142,7 +144,7 @@ def test_how_a_run_ended_is_its_exit_code(stock: Stock):
     assert code(ended("failed", OSError("disk"))) == 1
     assert code(ended("failed", RefusedError("no"))) == 3
     assert code(RefusedError("the store is in use")) == 3
-    assert code(KeyboardInterrupt()) == 130  # type: ignore[arg-type]
+    assert code(KeyboardInterrupt()) == 130
 
 
 def test_a_reader_that_went_away_asks_the_run_to_end_and_breaks_nothing(stock: Stock):

@@ -91,7 +91,7 @@ class Counts:
             f"{self.rate(now):.1f}/s",
             span(now - self.started_at),
         ]
-        return "  ".join(parts)
+        return ", ".join(parts)
 
 
 class Show:

@@ -11,9 +11,8 @@ from vedette.surface.cli.session import Session, a_url
 from vedette.surface.cli.verbs import verb
 
 if TYPE_CHECKING:
-    from vedette.contracts.fetching import Extraction, Fetched
-    from vedette.contracts.words import Reason
     from vedette.report.lines import Line
+    from vedette.tryout import Tryout
 
 UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="http or https.")]
 
@@ -37,14 +36,14 @@ def look(
     from vedette.core.outcomes import MEANING
 
     wanted = a_url(url)
-    fetched, extraction, reasons = session.engine().look_once(session.loaded, wanted)
+    tried = session.desk().look_once(session.loaded, wanted)
     if session.given.as_json:
-        session.out.document(_look_json(wanted, fetched, extraction, reasons))
+        session.out.document(_look_json(wanted, tried))
     else:
-        session.out.lines(_look_lines(fetched, extraction, reasons))
+        session.out.lines(_look_lines(tried))
         if text:
-            session.out.lines(_text_lines(extraction.text))
-    if not MEANING[fetched.outcome].answered or MEANING[fetched.outcome].counts_against_source:
+            session.out.lines(_text_lines(tried.extraction.text))
+    if not MEANING[tried.outcome].has_content:
         raise typer.Exit(Exit.FAILED)
 
 
@@ -97,7 +96,7 @@ def robots(session: Session, url: UrlArgument) -> None:
     from vedette.core.urls import origin_of
 
     wanted = a_url(url)
-    rules, refusal = session.engine().fetch_robots(session.loaded, wanted)
+    rules, refusal = session.desk().fetch_robots(session.loaded, wanted)
     why = "" if refusal is None else refusal.note or refusal.code
     if session.given.as_json:
         session.out.document(
@@ -126,13 +125,13 @@ def robots(session: Session, url: UrlArgument) -> None:
         raise typer.Exit(Exit.REFUSED)
 
 
-def _look_json(
-    url: str, fetched: Fetched, extraction: Extraction, reasons: tuple[Reason, ...]
-) -> dict[str, object]:
+def _look_json(url: str, tried: Tryout) -> dict[str, object]:
+    fetched, extraction = tried.fetched, tried.extraction
     return {
         "url": url,
         "answered": fetched.url,
-        "outcome": fetched.outcome.value,
+        "hops": list(tried.hops),
+        "outcome": tried.outcome.value,
         "status": fetched.status,
         "seconds": fetched.took.total_seconds(),
         "detail": fetched.detail,
@@ -150,17 +149,19 @@ def _look_json(
         "text_chars": len(extraction.text),
         "text": extraction.text,
         "problem": extraction.problem,
-        "reasons": [{"code": r.code, "points": r.points, "note": r.note} for r in reasons],
+        "reasons": [{"code": r.code, "points": r.points, "note": r.note} for r in tried.reasons],
     }
 
 
-def _look_lines(fetched: Fetched, extraction: Extraction, reasons: tuple[Reason, ...]) -> list[Line]:
+def _look_lines(tried: Tryout) -> list[Line]:
     from vedette.core.outcomes import MEANING
     from vedette.report.lines import line, quoted
 
+    fetched, extraction = tried.fetched, tried.extraction
     status = "" if fetched.status is None else f" {fetched.status}"
     size = f"{len(fetched.wire)} bytes sent, {len(fetched.body)} decoded, {len(extraction.text)} characters of text"
     facts = (
+        ("hops", " -> ".join(tried.hops)),
         ("detail", fetched.detail),
         ("type", f"{fetched.content_type or 'none'} -> {extraction.content_class.value}"),
         ("size", size),
@@ -172,12 +173,12 @@ def _look_lines(fetched: Fetched, extraction: Extraction, reasons: tuple[Reason,
         ("text", extraction.text[:400]),
     )
     head = line(
-        ("head", f"{fetched.outcome.value}{status}"),
-        f"  {MEANING[fetched.outcome].words}, {fetched.took.total_seconds():.3f} s  ",
+        ("head", f"{tried.outcome.value}{status}"),
+        f"  {MEANING[tried.outcome].words}, {fetched.took.total_seconds():.3f} s  ",
         quoted(fetched.url, "mark"),
     )
     shown = [line(("dim", f"  {name:<10}"), quoted(value)) for name, value in facts if value]
-    why = [line(("dim", "  because   "), quoted(f"{r.code} {r.note}")) for r in reasons]
+    why = [line(("dim", "  because   "), quoted(f"{r.code} {r.note}")) for r in tried.reasons]
     return [head, *shown, *why]
 
 

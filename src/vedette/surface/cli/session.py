@@ -17,12 +17,13 @@ from vedette.surface.cli.output import Output
 if TYPE_CHECKING:
     from vedette.app import RunRequest
     from vedette.config import Loaded
-    from vedette.contracts.fetching import Extraction, Fetched, RobotsRules
+    from vedette.contracts.fetching import RobotsRules
     from vedette.contracts.ports import Clock
     from vedette.core.classify import Classification
     from vedette.engine.loop import Ended
     from vedette.store.queries import Queries
     from vedette.telemetry.events import Event
+    from vedette.tryout import Tryout
 
 
 class App(Protocol):
@@ -32,7 +33,11 @@ class App(Protocol):
         self, loaded: Loaded, request: RunRequest, *, on_event: Callable[[Event], None]
     ) -> Ended: ...
 
-    def look_once(self, loaded: Loaded, url: str) -> tuple[Fetched, Extraction, tuple[Reason, ...]]: ...
+
+class Desk(Protocol):
+    """What the command line needs of `vedette.tryout`."""
+
+    def look_once(self, loaded: Loaded, url: str) -> Tryout: ...
 
     def fetch_robots(self, loaded: Loaded, url: str) -> tuple[RobotsRules, Reason | None]: ...
 
@@ -59,7 +64,7 @@ class Given:
 @dataclass
 class Session:
     clock: Clock
-    app: Any = None  # App; None: vedette.app, imported when a verb needs it
+    app: Any = None  # App and Desk; None: vedette.app and vedette.tryout, imported when a verb needs them
     given: Given = field(default_factory=Given)
     _loaded: Loaded | None = None
 
@@ -82,12 +87,17 @@ class Session:
         return self.clock.now()
 
     def engine(self) -> App:
-        """`vedette.app`: costs an import of everything that fetches."""
-        if self.app is None:
-            from vedette import app
+        """What runs; costs an import of everything that fetches."""
+        from vedette import app
 
-            self.app = app
-        found: App = self.app
+        found: App = self.app or app
+        return found
+
+    def desk(self) -> Desk:
+        """What looks once, by hand."""
+        from vedette import tryout
+
+        found: Desk = self.app or tryout
         return found
 
     def store(self) -> Path:
