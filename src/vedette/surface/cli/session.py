@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,8 @@ from vedette.contracts.words import Reason, Risk
 from vedette.surface.cli.output import Output
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from vedette.app import RunRequest
     from vedette.config import Loaded
     from vedette.contracts.fetching import RobotsRules
