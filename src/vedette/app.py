@@ -42,6 +42,9 @@ from vedette.store.rows import dump_json, to_ms, watch_row
 from vedette.store.sqlite import Pick, Reader, StoreLock, Writer, connect
 from vedette.telemetry.clock import SystemClock
 from vedette.telemetry.events import Event, events_of
+from vedette.tryout import fetch_robots, look_once
+
+__all__ = ["Ended", "RunRequest", "fetch_robots", "look_once", "run_async", "run_engine"]
 
 OnEvent = Callable[[Event], None]
 
@@ -166,7 +169,11 @@ class _Station:
             settings_of=lambda source: fetch_settings(self.loaded.config, source),
             blocked_words=self.loaded.config.discover.blocked_words,
         )
-        self.finder = Finder(known=self.opened.reader.known, classify=classifier(self.loaded.config))
+        self.finder = Finder(
+            known=self.opened.reader.known,
+            sitemaps=self._sitemaps,
+            classify=classifier(self.loaded.config),
+        )
         self.workers = Workers()
         self._order = self.opened.reader.last_order()
         seconds = self.request.seconds
@@ -239,6 +246,11 @@ class _Station:
                 config_digest=self.loaded.digest,
             ),
         )
+
+    def _sitemaps(self, origin: str) -> tuple[str, ...]:
+        """What the origin's robots.txt names."""
+        rules = self.opened.reader.robots(origin)
+        return rules.sitemaps if rules else ()
 
     def _recall(self, evidence: EvidenceId) -> tuple[bytes, str, str] | None:
         """Body, content type and URL of a kept state."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import timedelta
 
 from vedette.config import Loaded
@@ -23,36 +23,17 @@ from vedette.policies import fetch_settings, lane_policies
 from vedette.telemetry.clock import SystemClock
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tryout:
-    """What a look would see."""
-
-    fetched: Fetched
-    hops: tuple[str, ...]
-    extraction: Extraction
-    outcome: Outcome
-    reasons: tuple[Reason, ...]
-
-
-def look_once(loaded: Loaded, url: str) -> Tryout:
-    """Ask for one URL as the engine would."""
-    reached = asyncio.run(_Desk(loaded, SystemClock()).look(url))
-    fetched = reached.fetched
+def look_once(loaded: Loaded, url: str) -> tuple[Fetched, Extraction, tuple[Reason, ...]]:
+    """Ask for one URL as the engine would: what came, what it says, and why it would not count as content."""
+    fetched = asyncio.run(_Desk(loaded, SystemClock()).look(url)).fetched
     if fetched.outcome is not Outcome.OK:
-        nothing = Extraction(content_class=ContentClass.OTHER)
-        return Tryout(
-            fetched=fetched, hops=reached.hops, extraction=nothing, outcome=fetched.outcome, reasons=()
-        )
+        return fetched, Extraction(content_class=ContentClass.OTHER), ()
     scope = loaded.config.extract.scope
     found = extract(fetched.body, url=fetched.url, content_type=fetched.content_type, scope=scope)
     refused = gate(status=fetched.status or 200, extraction=found, url=fetched.url, seen=None)
-    return Tryout(
-        fetched=fetched,
-        hops=reached.hops,
-        extraction=found,
-        outcome=refused.outcome if refused else Outcome.OK,
-        reasons=refused.reasons if refused else (),
-    )
+    if refused is None:
+        return fetched, found, ()
+    return replace(fetched, outcome=refused.outcome), found, refused.reasons
 
 
 def fetch_robots(loaded: Loaded, url: str) -> tuple[RobotsRules, Reason | None]:

@@ -96,6 +96,19 @@ def test_old_pages_are_read_in_their_charset():
     assert read(html.encode("cp1250")).sightings[0].title == "Šume i čuvari"
 
 
+def test_links_that_lead_nowhere_are_not_the_main_link():
+    html = "".join(
+        f'<article><a href="#">+</a><a href="javascript:go()">x</a><a href="/{n}">Vijest</a></article>'
+        for n in (1, 2)
+    )
+    assert urls(read(html)) == ["https://hzzo.hr/1", "https://hzzo.hr/2"]
+
+
+def test_a_page_that_nests_without_end_is_not_parsed():
+    listing = read("<div>" * 9000 + '<article><a href="/1">x</a></article>')
+    assert (listing.sightings, listing.problem) == ((), "the page nests its elements more than 512 deep")
+
+
 def test_filters_refuse_with_a_reason():
     listing = read(HZZO, url_pattern=r"/v/\d", start_date=datetime(2026, 1, 14, tzinfo=UTC))
     assert urls(listing) == ["https://hzzo.hr/v/1"]

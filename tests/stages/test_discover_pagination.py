@@ -121,5 +121,9 @@ def test_a_walk_over_an_endless_list_reads_max_pages_pages():
     assert max(read_pages) == 19
 
 
+def test_a_page_that_names_itself_as_the_next_is_the_last():
+    assert pages(read(ITEMS + '<a rel="next" href="/vijesti/">dalje</a>')) == []
+
+
 def test_other_hosts_are_never_followed():
     assert pages(read(ITEMS + '<a rel="next" href="https://evil.example/?page=2">2</a>')) == []

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from vedette.contracts.ports import Wake
+
 
 class SystemClock:
     """The machine's own clock, as `contracts.ports.Clock` asks for it."""
@@ -20,24 +22,33 @@ class SystemClock:
         """A number in [0, 1).  For jitter, never for secrets."""
         return random.random()  # noqa: S311
 
-    async def pause(self, wake: asyncio.Event, until: datetime | None, *, is_busy: bool) -> None:
+    async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
         """Return when `wake` is set or the time has come."""
-        if wake.is_set():
-            await asyncio.sleep(0)
-            return
-        if until is None:
-            await wake.wait()
-            return
-        wait = (until - self.now()).total_seconds()
-        if wait > 0:
-            timer = asyncio.get_running_loop().call_later(wait, wake.set)
-            await wake.wait()
-            timer.cancel()
+        await _pause(wake, until, self.now())
 
     def stopwatch(self) -> Callable[[], timedelta]:
         """Starts now; a call tells the time since.  Monotonic: a corrected wall clock does not move it."""
         begun = time.perf_counter()
         return lambda: timedelta(seconds=time.perf_counter() - begun)
+
+
+class FastClock(SystemClock):
+    """Time that runs `speed` times as fast from `start` on: an hour of a demonstration in a second."""
+
+    def __init__(self, start: datetime, *, speed: float) -> None:
+        self._start = start
+        self._speed = speed
+        self._begun = time.perf_counter()
+
+    def now(self) -> datetime:
+        return self._start + timedelta(seconds=(time.perf_counter() - self._begun) * self._speed)
+
+    async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
+        if until is not None:
+            real = SystemClock.now(self) + (until - self.now()) / self._speed
+            await _pause(wake, real, SystemClock.now(self))
+        else:
+            await _pause(wake, None, SystemClock.now(self))
 
 
 class JumpingClock:
@@ -57,7 +68,7 @@ class JumpingClock:
     def advance(self, by: timedelta) -> None:
         self._now += by
 
-    async def pause(self, wake: asyncio.Event, until: datetime | None, *, is_busy: bool) -> None:
+    async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
         """Wait for what is under way; when nothing is, it is `until`."""
         if is_busy or until is None:
             await wake.wait()
@@ -69,3 +80,14 @@ class JumpingClock:
 
     def stopwatch(self) -> Callable[[], timedelta]:
         return lambda: timedelta(0)
+
+
+async def _pause(wake: Wake, until: datetime | None, now: datetime) -> None:
+    if wake.is_set():
+        await asyncio.sleep(0)
+    elif until is None:
+        await wake.wait()
+    elif until > now:
+        timer = asyncio.get_running_loop().call_later((until - now).total_seconds(), wake.set)
+        await wake.wait()
+        timer.cancel()

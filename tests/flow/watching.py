@@ -1,0 +1,152 @@
+"""Runs the whole stream against a living web and holds what it found against the truth."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from vedette.app import RunRequest, run_async
+from vedette.config import Config, Loaded, parse
+from vedette.engine.loop import Ended
+from vedette.livingweb import LivingWeb, World
+from vedette.telemetry.clock import JumpingClock
+from vedette.telemetry.events import Event
+
+
+@dataclass
+class Watched:
+    """A store and what the world knows of it."""
+
+    world: World
+    data: Path
+    clock: JumpingClock
+    web: LivingWeb
+    config: Config
+    events: list[Event] = field(default_factory=list)
+
+    async def run(self, request: RunRequest | None = None, **fields: Any) -> Ended:
+        loaded = Loaded(config=self.config, path=None, data=self.data, digest="flow")
+        request = request or RunRequest(takes_orders=False, **fields)
+        return await run_async(loaded, request, on_event=self.events.append, clock=self.clock)
+
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        db = sqlite3.connect(self.data / "vedette.db")
+        try:
+            return db.execute(query, values).fetchall()
+        finally:
+            db.close()
+
+    def outcomes(self) -> Counter[str]:
+        return Counter(
+            {outcome: n for outcome, n in self.rows("SELECT outcome, COUNT(*) FROM visits GROUP BY 1")}
+        )
+
+    def reported(self) -> list[tuple[str, int, int, str]]:
+        """url, at of the state before, at of the state after, kind: of every change that was reported."""
+        return self.rows(
+            "SELECT w.url, b.at, a.at, c.kind FROM changes c JOIN watches w ON w.id = c.watch_id "
+            "JOIN visits b ON b.id = c.before_visit JOIN visits a ON a.id = c.after_visit "
+            "WHERE c.state = 'reported' ORDER BY a.at"
+        )
+
+
+def living(
+    world: World, web: LivingWeb, data: Path, *, clock: JumpingClock, config: dict[str, Any] | None = None
+) -> Watched:
+    """A configuration that watches all of this web."""
+    sources = [
+        {key: value for key, value in source.items() if key != "options"} | source["options"]
+        for source in web.sources()
+    ]
+    raw: dict[str, Any] = {
+        "sources": sources,
+        "fetch": {
+            "allow_networks": ["127.0.0.0/8"],
+            "allow_ports": [web.port],
+            "nameservers": [web.nameserver],
+        },
+        "run": {"max_sightings": 1_000_000},
+    }
+    return Watched(world, data, clock, web, parse(raw | (config or {})))
+
+
+def clock_of(world: World) -> JumpingClock:
+    return JumpingClock(datetime.fromtimestamp(world.epoch, UTC))
+
+
+@dataclass
+class Judgement:
+    """Our reports against the truth."""
+
+    pages: int = 0
+    never_visited: list[str] = field(default_factory=list)
+    missed: list[tuple[str, str]] = field(
+        default_factory=list
+    )  # a state that was there at two visits, unreported
+    false: list[tuple[str, str]] = field(default_factory=list)  # reported though the truth stood still
+    true: int = 0
+    pending: int = 0
+
+
+def judge(watched: Watched) -> Judgement:
+    """For every page: consecutive looks whose true versions differ must be a reported change, others must not."""
+    judgement = Judgement()
+    truth = watched.world
+    reports: dict[str, list[tuple[int, int]]] = {}
+    for url, before, after, kind in watched.reported():
+        if kind == "changed":
+            reports.setdefault(url, []).append((before, after))
+    visits: dict[str, list[int]] = {}
+    for url, at in watched.rows(
+        "SELECT w.url, v.at FROM visits v JOIN watches w ON w.id = v.watch_id "
+        "WHERE v.outcome IN ('ok', 'not_modified') ORDER BY v.at"
+    ):
+        visits.setdefault(url, []).append(at)
+    pending = {url for (url,) in watched.rows("SELECT url FROM watches WHERE pending_change IS NOT NULL")}
+    seen_places: set[tuple[int, int]] = set()
+    for url, looks in visits.items():
+        place = truth.locate(url)
+        if place is None:
+            _judge_still(url, reports.get(url, []), judgement)
+            continue
+        seen_places.add(place)
+        versions = [truth.state(*place, at / 1000).version for at in looks]
+        _judge_page(url, looks, versions, reports.get(url, []), url in pending, judgement)
+    for host_number, host in enumerate(truth.hosts):
+        for number, page in enumerate(host.pages):
+            judgement.pages += 1
+            if (host_number, number) not in seen_places and not page.forbidden:
+                judgement.never_visited.append(f"{host.spec.name}{page.path}")
+    return judgement
+
+
+def _judge_still(url: str, reported: list[tuple[int, int]], judgement: Judgement) -> None:
+    judgement.false += [(url, f"{before}..{after} on a page without versions") for before, after in reported]
+
+
+def _judge_page(
+    url: str,
+    looks: list[int],
+    versions: list[int],
+    reported: list[tuple[int, int]],
+    is_pending: bool,
+    judgement: Judgement,
+) -> None:
+    version_at = dict(zip(looks, versions, strict=True))
+    for before, after in reported:
+        if version_at.get(before) == version_at.get(after):
+            judgement.false.append((url, f"{before}..{after}: version {version_at.get(before)}"))
+        else:
+            judgement.true += 1
+    told = {version_at.get(after) for _, after in reported}
+    for n in range(1, len(looks)):
+        if versions[n] != versions[n - 1] and versions[n] not in told:
+            # the last look may be an observed change that waits for its second look
+            if is_pending and n >= len(looks) - 1:
+                judgement.pending += 1
+            else:
+                judgement.missed.append((url, f"{versions[n - 1]} -> {versions[n]} at {looks[n]}"))
