@@ -21,7 +21,6 @@ from vedette.core.limits import Tally
 from vedette.engine.loop import Ended, Mode
 from vedette.surface.cli.live import Counts
 from vedette.telemetry.events import Event
-from vedette.tryout import Tryout
 
 VISITED = Event(name="visited", at=NOW, fields={"url": RULES, "outcome": "ok", "title": EVIL})
 FAILED = Event(name="visited", at=NOW, fields={"url": NEWS, "outcome": "timeout"})
@@ -47,7 +46,7 @@ class PlayedApp:
             raise self.ended
         return self.ended
 
-    def look_once(self, loaded: Any, url: str) -> Tryout:
+    def look_once(self, loaded: Any, url: str) -> tuple[Fetched, Extraction, tuple[Reason, ...]]:
         fetched = Fetched(
             url=url, outcome=self.outcome, at=NOW, took=timedelta(seconds=0.2), status=200, body=b"x", wire=b"x",
             content_type="text/html",
@@ -55,8 +54,7 @@ class PlayedApp:
         extraction = Extraction(
             content_class=ContentClass.HTML, text=f"PDV {EVIL}", title=EVIL, hrefs=("a", "b")
         )
-        reasons = (Reason("gate_passed", note="content"),)
-        return Tryout(fetched=fetched, hops=(), extraction=extraction, outcome=self.outcome, reasons=reasons)
+        return fetched, extraction, (Reason("gate_passed", note="content"),)
 
     def fetch_robots(self, loaded: Any, url: str) -> tuple[RobotsRules, Reason | None]:
         rules = RobotsRules(

@@ -12,7 +12,7 @@ from vedette.surface.cli.verbs import verb
 
 if TYPE_CHECKING:
     from vedette.report.lines import Line
-    from vedette.tryout import Tryout
+    from vedette.surface.cli.session import Look
 
 UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="http or https.")]
 
@@ -36,14 +36,14 @@ def look(
     from vedette.core.outcomes import MEANING
 
     wanted = a_url(url)
-    tried = session.desk().look_once(session.loaded, wanted)
+    seen = session.engine().look_once(session.loaded, wanted)
     if session.given.as_json:
-        session.out.document(_look_json(wanted, tried))
+        session.out.document(_look_json(wanted, seen))
     else:
-        session.out.lines(_look_lines(tried))
+        session.out.lines(_look_lines(seen))
         if text:
-            session.out.lines(_text_lines(tried.extraction.text))
-    if not MEANING[tried.outcome].has_content:
+            session.out.lines(_text_lines(seen[1].text))
+    if not MEANING[seen[0].outcome].has_content:
         raise typer.Exit(Exit.FAILED)
 
 
@@ -96,7 +96,7 @@ def robots(session: Session, url: UrlArgument) -> None:
     from vedette.core.urls import origin_of
 
     wanted = a_url(url)
-    rules, refusal = session.desk().fetch_robots(session.loaded, wanted)
+    rules, refusal = session.engine().fetch_robots(session.loaded, wanted)
     why = "" if refusal is None else refusal.note or refusal.code
     if session.given.as_json:
         session.out.document(
@@ -125,13 +125,12 @@ def robots(session: Session, url: UrlArgument) -> None:
         raise typer.Exit(Exit.REFUSED)
 
 
-def _look_json(url: str, tried: Tryout) -> dict[str, object]:
-    fetched, extraction = tried.fetched, tried.extraction
+def _look_json(url: str, seen: Look) -> dict[str, object]:
+    fetched, extraction, reasons = seen
     return {
         "url": url,
         "answered": fetched.url,
-        "hops": list(tried.hops),
-        "outcome": tried.outcome.value,
+        "outcome": fetched.outcome.value,
         "status": fetched.status,
         "seconds": fetched.took.total_seconds(),
         "detail": fetched.detail,
@@ -149,19 +148,18 @@ def _look_json(url: str, tried: Tryout) -> dict[str, object]:
         "text_chars": len(extraction.text),
         "text": extraction.text,
         "problem": extraction.problem,
-        "reasons": [{"code": r.code, "points": r.points, "note": r.note} for r in tried.reasons],
+        "reasons": [{"code": r.code, "points": r.points, "note": r.note} for r in reasons],
     }
 
 
-def _look_lines(tried: Tryout) -> list[Line]:
+def _look_lines(seen: Look) -> list[Line]:
     from vedette.core.outcomes import MEANING
     from vedette.report.lines import line, quoted
 
-    fetched, extraction = tried.fetched, tried.extraction
+    fetched, extraction, reasons = seen
     status = "" if fetched.status is None else f" {fetched.status}"
     size = f"{len(fetched.wire)} bytes sent, {len(fetched.body)} decoded, {len(extraction.text)} characters of text"
     facts = (
-        ("hops", " -> ".join(tried.hops)),
         ("detail", fetched.detail),
         ("type", f"{fetched.content_type or 'none'} -> {extraction.content_class.value}"),
         ("size", size),
@@ -173,12 +171,12 @@ def _look_lines(tried: Tryout) -> list[Line]:
         ("text", extraction.text[:400]),
     )
     head = line(
-        ("head", f"{tried.outcome.value}{status}"),
-        f"  {MEANING[tried.outcome].words}, {fetched.took.total_seconds():.3f} s  ",
+        ("head", f"{fetched.outcome.value}{status}"),
+        f"  {MEANING[fetched.outcome].words}, {fetched.took.total_seconds():.3f} s  ",
         quoted(fetched.url, "mark"),
     )
     shown = [line(("dim", f"  {name:<10}"), quoted(value)) for name, value in facts if value]
-    why = [line(("dim", "  because   "), quoted(f"{r.code} {r.note}")) for r in tried.reasons]
+    why = [line(("dim", "  because   "), quoted(f"{r.code} {r.note}")) for r in reasons]
     return [head, *shown, *why]
 
 

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
     from vedette.app import RunRequest
     from vedette.config import Loaded
-    from vedette.contracts.fetching import RobotsRules
+    from vedette.contracts.fetching import Extraction, Fetched, RobotsRules
     from vedette.contracts.ports import Clock
     from vedette.core.classify import Classification
     from vedette.engine.loop import Ended
     from vedette.store.queries import Queries
     from vedette.telemetry.events import Event
-    from vedette.tryout import Tryout
+
+    Look = tuple[Fetched, Extraction, tuple[Reason, ...]]
 
 
 class App(Protocol):
@@ -34,11 +35,7 @@ class App(Protocol):
         self, loaded: Loaded, request: RunRequest, *, on_event: Callable[[Event], None]
     ) -> Ended: ...
 
-
-class Desk(Protocol):
-    """What the command line needs of `vedette.tryout`."""
-
-    def look_once(self, loaded: Loaded, url: str) -> Tryout: ...
+    def look_once(self, loaded: Loaded, url: str) -> Look: ...
 
     def fetch_robots(self, loaded: Loaded, url: str) -> tuple[RobotsRules, Reason | None]: ...
 
@@ -65,7 +62,7 @@ class Given:
 @dataclass
 class Session:
     clock: Clock
-    app: Any = None  # App and Desk; None: vedette.app and vedette.tryout, imported when a verb needs them
+    app: Any = None  # App; None: vedette.app, imported when a verb needs it
     given: Given = field(default_factory=Given)
     _loaded: Loaded | None = None
 
@@ -92,13 +89,6 @@ class Session:
         from vedette import app
 
         found: App = self.app or app
-        return found
-
-    def desk(self) -> Desk:
-        """What looks once, by hand."""
-        from vedette import tryout
-
-        found: Desk = self.app or tryout
         return found
 
     def store(self) -> Path:
