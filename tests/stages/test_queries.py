@@ -80,6 +80,13 @@ def test_a_change_row_that_was_edited_breaks_its_seal(stock: Stock, queries: Que
     assert queries.broken_seals() == [77]
 
 
+def test_a_held_moment_does_not_see_what_comes_later(stock: Stock, queries: Queries):
+    queries.hold()
+    assert len(queries.sources()) == 3
+    stock.execute("DELETE FROM sources")
+    assert len(queries.sources()) == 3
+
+
 def test_a_source_comes_back_as_it_was_saved(stock: Stock, queries: Queries):
     options = ListerOptions(include=("/a",), start_date=NOW, selectors=ListSelectors(item="li"), max_depth=2)
     source = Source(

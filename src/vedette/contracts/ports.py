@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime
 from typing import Protocol
 
 from vedette.contracts.fetching import Fetched, FetchRequest
+
+
+class Wake(Protocol):
+    """Something that another part sets when there is news (an `asyncio.Event`)."""
+
+    def is_set(self) -> bool: ...
+    def set(self) -> None: ...
+    async def wait(self) -> object: ...
 
 
 class Clock(Protocol):
@@ -20,7 +27,7 @@ class Clock(Protocol):
         """A number in [0, 1)."""
         ...
 
-    async def pause(self, wake: asyncio.Event, until: datetime | None, *, is_busy: bool) -> None:
+    async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
         """Return when `wake` is set or the time has come.  A jumping clock jumps there unless `is_busy`."""
         ...
 

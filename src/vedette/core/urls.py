@@ -26,6 +26,7 @@ SHORT_SESSION_NAMES = frozenset(("sid", "s", "session"))  # only with a value th
 _SESSION_VALUE = re2.compile(r"^[0-9a-fA-F-]{16,}$|^[0-9A-Za-z_-]{24,}$")
 _PATH_SESSION = re2.compile(r"(?i);(?:jsessionid|phpsessid|sid)=[^/?#;]*")
 _INDEX_PAGE = re2.compile(r"(?i)/(?:index|default)\.(?:html?|php\d?|aspx?|jsp|cgi|shtml)$")
+_INDEX_STARTS = frozenset("iIdD")  # only such a last segment is worth the pattern
 _ESCAPE = re2.compile(r"%[0-9a-fA-F]{2}")
 _ENCODED_LETTERS = re2.compile(r"(?:%[89a-fA-F][0-9a-fA-F])+")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
@@ -60,7 +61,8 @@ def fold(url: str) -> str:
     path, mark, query = rest.partition("?")
     if "%" in path:
         path = _tidy_escapes(path)
-    path = _INDEX_PAGE.sub("/", path) if "." in path else path
+    if path[path.rfind("/") + 1 :][:1] in _INDEX_STARTS:
+        path = _INDEX_PAGE.sub("/", path)
     path = path.rstrip("/")
     if not mark or not query:
         return path

@@ -6,13 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import xxhash
+
 from vedette.contracts.fetching import Extraction, Fetched
 from vedette.contracts.source import ListerKind, Listing
 from vedette.contracts.watch import Refused, Signal, Watch
 from vedette.contracts.words import NodeType, Reason, SourceId, WatchId
-from vedette.core.admission import Candidate, admit
+from vedette.core.admission import Candidate, admit, observe_content
 from vedette.core.classify import Classification, classify_url, inherit_risk
-from vedette.core.urls import lane_of, watch_id
+from vedette.core.shape import shape_of
+from vedette.core.urls import lane_of, origin_of, watch_id
 from vedette.discover import Document, read_listing
 from vedette.discover.crawl import LinkReader
 from vedette.engine.sources import SourceDesk
@@ -53,9 +56,11 @@ class Finder:
         self,
         *,
         known: Callable[[Sequence[WatchId]], set[WatchId]],
+        sitemaps: Callable[[str], tuple[str, ...]] = lambda origin: (),
         classify: Callable[[str], Classification] = classify_url,
     ) -> None:
         self._ask_store = known
+        self._sitemaps = sitemaps
         self._classify = classify
         self._known: set[WatchId] = set()
         self._refused: dict[SourceId, set[WatchId]] = {}
@@ -69,6 +74,9 @@ class Finder:
         if watch.lister is None or watch.lister is ListerKind.PAGE:
             return Findings()
         if watch.lister is ListerKind.CRAWL:
+            if watch.seen is None:
+                text_key = xxhash.xxh3_64_intdigest(extraction.text.encode()) >> 1
+                observe_content(desk.tally, shape_of(watch.url).key, text_key)
             return self._crawl(watch, fetched, extraction, desk, now)
         document = Document(
             url=fetched.url,
@@ -77,6 +85,7 @@ class Finder:
             options=desk.source.options,
             depth=watch.depth,
             now=now,
+            sitemaps=self._sitemaps(origin_of(fetched.url)) if watch.lister is ListerKind.AUTO else (),
         )
         listing = read_listing(watch.lister, document)
         return self._listed(watch, listing, desk, now)

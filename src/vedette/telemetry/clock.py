@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from vedette.contracts.ports import Wake
+
 
 class SystemClock:
     """The machine's own clock, as `contracts.ports.Clock` asks for it."""
@@ -20,7 +22,7 @@ class SystemClock:
         """A number in [0, 1).  For jitter, never for secrets."""
         return random.random()  # noqa: S311
 
-    async def pause(self, wake: asyncio.Event, until: datetime | None, *, is_busy: bool) -> None:
+    async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
         """Return when `wake` is set or the time has come."""
         await _pause(wake, until, self.now())
 
@@ -41,7 +43,7 @@ class FastClock(SystemClock):
     def now(self) -> datetime:
         return self._start + timedelta(seconds=(time.perf_counter() - self._begun) * self._speed)
 
-    async def pause(self, wake: asyncio.Event, until: datetime | None, *, is_busy: bool) -> None:
+    async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
         if until is not None:
             real = SystemClock.now(self) + (until - self.now()) / self._speed
             await _pause(wake, real, SystemClock.now(self))
@@ -66,7 +68,7 @@ class JumpingClock:
     def advance(self, by: timedelta) -> None:
         self._now += by
 
-    async def pause(self, wake: asyncio.Event, until: datetime | None, *, is_busy: bool) -> None:
+    async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
         """Wait for what is under way; when nothing is, it is `until`."""
         if is_busy or until is None:
             await wake.wait()
@@ -80,7 +82,7 @@ class JumpingClock:
         return lambda: timedelta(0)
 
 
-async def _pause(wake: asyncio.Event, until: datetime | None, now: datetime) -> None:
+async def _pause(wake: Wake, until: datetime | None, now: datetime) -> None:
     if wake.is_set():
         await asyncio.sleep(0)
     elif until is None:
