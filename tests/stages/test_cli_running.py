@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from collections import deque
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -169,7 +170,7 @@ def test_the_rate_is_of_the_last_moments():
     counts = Counts(NOW - HOUR)
     for second in range(20):
         counts.add(Event(name="visited", at=NOW - timedelta(seconds=second), fields=VISITED.fields))
-    counts.recent = type(counts.recent)(sorted(counts.recent))
+    counts.recent = deque(sorted(counts.recent))
     assert counts.rate(NOW) == pytest.approx(1.1)
 
 

@@ -58,7 +58,7 @@ class Counts:
     found: int = 0
     errors: int = 0
     hosts: set[str] = field(default_factory=set)
-    recent: deque[datetime] = field(default_factory=deque)
+    recent: deque[datetime] = field(default_factory=lambda: deque(maxlen=20_000))
 
     def add(self, event: Event) -> None:
         from vedette.core.outcomes import MEANING
