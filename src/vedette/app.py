@@ -16,7 +16,7 @@ from pathlib import Path
 from vedette.config import Loaded
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.watch import Decision, Group, LedgerNote
-from vedette.contracts.words import EvidenceId, LaneKey, Reason, Risk, RunId, SourceId
+from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
 from vedette.core.limits import RunLimits
 from vedette.core.schedule.due import due_params
 from vedette.engine.assess import AssessOptions, Assessor
@@ -25,7 +25,7 @@ from vedette.engine.finding import Finder
 from vedette.engine.ids import Ids
 from vedette.engine.look import Looker
 from vedette.engine.loop import Ended, Engine, Mode, Parts
-from vedette.engine.recall import read_body
+from vedette.engine.recall import Memory
 from vedette.engine.robots import RobotsShelf
 from vedette.engine.settler import Settler, SettlerCalls
 from vedette.engine.sources import SourceBook
@@ -227,12 +227,7 @@ class _Station:
         return Assessor(
             looker=looker,
             finder=self.finder,
-            comparer=Comparer(
-                recall=self._recall,
-                change_of=self.opened.reader.change,
-                scope=config.extract.scope,
-                confirm_after=config.run.confirm_after,
-            ),
+            comparer=Comparer(Memory(self.opened.reader, self.loaded.data / ARCHIVE), config.extract.scope),
             book=self.book,
             ids=self.ids,
             clock=self.clock,
@@ -251,15 +246,6 @@ class _Station:
         """What the origin's robots.txt names."""
         rules = self.opened.reader.robots(origin)
         return rules.sitemaps if rules else ()
-
-    def _recall(self, evidence: EvidenceId) -> tuple[bytes, str, str] | None:
-        """Body, content type and URL of a kept state."""
-        place = self.opened.reader.located(evidence)
-        if place is None:
-            return None
-        located, content_type, url = place
-        body = read_body(self.loaded.data / ARCHIVE, located)
-        return None if body is None else (body, content_type, url)
 
     def _settler(self, loop: asyncio.AbstractEventLoop) -> Settler:
         post = loop.call_soon_threadsafe

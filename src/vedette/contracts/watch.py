@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from vedette.contracts.changing import Change, ChangeState, Mask
+from vedette.contracts.changing import Change, ChangeState, Comparison, Mask
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.lane import LaneState
@@ -71,7 +71,7 @@ class Watch:
     etag: str | None = None
     last_modified: str | None = None
     seen: Seen | None = None
-    mask: Mask | None = None  # learned noise; None: no second look yet, () : looked twice, nothing noisy
+    mask: Mask = ()  # learned noise
     pending: ChangeId | None = None  # an observed change waits for its second look
     is_gone: bool = False  # its removal was reported
     merged_into: WatchId | None = None
@@ -159,6 +159,7 @@ class ChangeMove:
     state: ChangeState
     at: datetime
     reasons: tuple[Reason, ...] = ()
+    comparison: Comparison | None = None  # as confirmed: without the noise that the second look showed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,6 @@ from vedette.contracts.ports import Clock
 from vedette.contracts.source import ListerKind
 from vedette.contracts.watch import Job, Parked, Release, Seen, Settlement, Watch
 from vedette.contracts.words import (
-    ChangeId,
     ContentClass,
     NodeType,
     Outcome,
@@ -111,7 +110,7 @@ class Assessor:
 
     def _same(self, sheet: Sheet, seen: Seen) -> None:
         sheet.repeats(seen)
-        sheet.judge(self.comparer.judge_same(sheet.watch, sheet.seen or seen, sheet.now))
+        sheet.judge(self.comparer.judge_same(sheet.watch, sheet.seen or seen, sheet.mark()))
 
     def _is_screened(self, sheet: Sheet, extraction: Extraction) -> bool:
         """Before any byte reaches the disk."""
@@ -149,8 +148,7 @@ class Assessor:
         sheet.decide("list", reasons, output=findings.listed)
 
     def _gone(self, sheet: Sheet) -> None:
-        change = ChangeId(self.ids.next(sheet.now))
-        sheet.judge(self.comparer.judge_gone(sheet.watch, sheet.mark(), change))
+        sheet.judge(self.comparer.judge_gone(sheet.watch, sheet.mark()))
 
     def _close(self, sheet: Sheet) -> Settlement:
         watch, desk = sheet.watch, self.book.desk(sheet.watch.source)
@@ -174,6 +172,8 @@ class Assessor:
             title = title or extraction.title[:500]
             if becomes_hub(node_type, len(extraction.hrefs), len(extraction.text)):
                 node_type = NodeType.HUB
+        # Validators belong to the state that is seen from now on, not to one that waits for its second look.
+        is_taken = sheet.outcome is Outcome.OK and not (judged and judged.look_again_at)
         return replace(
             watch,
             title=title,
@@ -182,8 +182,8 @@ class Assessor:
             last_visit_at=fetched.at,
             last_outcome=sheet.outcome,
             attempt=0 if not MEANING[sheet.outcome].retry else watch.attempt,
-            etag=fetched.etag if sheet.outcome is Outcome.OK else watch.etag,
-            last_modified=fetched.last_modified if sheet.outcome is Outcome.OK else watch.last_modified,
+            etag=fetched.etag if is_taken else watch.etag,
+            last_modified=fetched.last_modified if is_taken else watch.last_modified,
             seen=judged.seen if judged else watch.seen,
             mask=judged.mask if judged else watch.mask,
             pending=judged.pending if judged else watch.pending,

@@ -10,7 +10,7 @@ from vedette.contracts.evidence import ArchiveEntry, RecordKind, VisitFacts
 from vedette.contracts.fetching import Extraction
 from vedette.contracts.watch import Decision, Job, Parked, Seen, Settlement, Visit, Watch
 from vedette.contracts.words import ContentClass, Outcome, Reason, VisitId
-from vedette.engine.compare import Judged
+from vedette.engine.compare import Judged, Mark
 from vedette.engine.finding import Findings
 from vedette.engine.look import Reached
 
@@ -59,8 +59,8 @@ class Sheet:
     ) -> None:
         self.decisions.append(Decision(action=action, reasons=reasons, inputs=inputs or {}, output=output))
 
-    def mark(self) -> tuple[VisitId, datetime, bytes]:
-        return self.visit, self.at, self.digest or b""
+    def mark(self) -> Mark:
+        return Mark(self.visit, self.at, self.digest or b"")
 
     def note(self, decision: Decision) -> None:
         self.decisions.append(decision)

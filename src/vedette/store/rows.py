@@ -310,9 +310,9 @@ def _read_seen(row: Sequence[Any]) -> Seen:
     )
 
 
-def _dump_mask(mask: Mask | None) -> str | None:
-    return None if mask is None else dump_json([[r.path, r.before, r.after, r.kind, r.seen] for r in mask])
+def _dump_mask(mask: Mask) -> str | None:
+    return dump_json([[r.path, r.before, r.after, r.kind, r.seen] for r in mask]) if mask else None
 
 
-def _read_mask(text: str | None) -> Mask | None:
-    return None if text is None else tuple(MaskRegion(*fields) for fields in json.loads(text))
+def _read_mask(text: str | None) -> Mask:
+    return tuple(MaskRegion(*fields) for fields in json.loads(text)) if text else ()
