@@ -114,7 +114,6 @@ def robots(session: Session, url: UrlArgument) -> None:
             }
         )
     else:
-        status = rules.status if rules.status is not None else rules.outcome.value
         session.out.lines(_robots_lines(origin_of(wanted), rules, why))
     if refusal is not None:
         raise typer.Exit(Exit.REFUSED)
