@@ -18,7 +18,6 @@ from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.watch import Decision, Group, LedgerNote
 from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
 from vedette.core.limits import RunLimits
-from vedette.core.schedule.due import due_params
 from vedette.engine.assess import AssessOptions, Assessor
 from vedette.engine.compare import Comparer
 from vedette.engine.finding import Finder
@@ -34,11 +33,11 @@ from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.fetch.http import HttpFetcher
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
-from vedette.policies import classifier, fetch_settings, lane_policies, screens, sources_of
+from vedette.policies import classifier, due_rule, fetch_settings, lane_policies, screens, sources_of
 from vedette.store import statements
 from vedette.store.migrate import ARCHIVE, prepare
-from vedette.store.operator import first_watch, save_source
-from vedette.store.rows import dump_json, to_ms, watch_row
+from vedette.store.operator import save_source
+from vedette.store.rows import dump_json, to_ms
 from vedette.store.sqlite import Pick, Reader, StoreLock, Writer, connect
 from vedette.telemetry.clock import SystemClock
 from vedette.telemetry.events import Event, events_of
@@ -119,9 +118,7 @@ def _save_sources(loaded: Loaded, writer: Writer, now: datetime) -> None:
     """The configured sources are in the store, each with its first watch."""
     writer.connection.execute("BEGIN")
     for source in sources_of(loaded.config):
-        save_source(writer.connection, source, now=now)
-        if source.is_active:
-            writer.connection.execute(statements.NEW_WATCH, watch_row(first_watch(source, now)))
+        save_source(writer.connection, source, now=now, classify=classifier(loaded.config))
     writer.connection.execute("COMMIT")
 
 
@@ -234,7 +231,7 @@ class _Station:
             workers=self.workers,
             screen=screens(config),
             options=AssessOptions(
-                due=due_params(self.policy),
+                due=due_rule(config, self.policy),
                 scope=config.extract.scope,
                 worker_above=config.extract.worker_above,
                 fetch_only=self.request.fetch_only,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from collections import deque
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -128,7 +129,7 @@ def test_people_see_each_change_with_its_stored_diff_and_how_it_went(stock: Stoc
     assert "CRITICAL  changed  https://example.org/zakon/pdv" in told.out
     assert "[-25-] {+24+}" in told.out
     assert "\x1b" not in told.out
-    assert "2 looks, 1 changes, 0 found, 1 hosts, 1 without an answer" in told.err
+    assert "2 looks, 1 changes, 0 found, 1 hosts, 1 errors" in told.err
     assert Cli(stock.data, PlayedApp(VISITED))("run", "--once", "--quiet").err == ""
 
 
@@ -169,7 +170,7 @@ def test_the_rate_is_of_the_last_moments():
     counts = Counts(NOW - HOUR)
     for second in range(20):
         counts.add(Event(name="visited", at=NOW - timedelta(seconds=second), fields=VISITED.fields))
-    counts.recent = type(counts.recent)(sorted(counts.recent))
+    counts.recent = deque(sorted(counts.recent))
     assert counts.rate(NOW) == pytest.approx(1.1)
 
 

@@ -76,7 +76,7 @@ def test_changes_are_found_by_time_risk_and_state(stock: Stock, queries: Queries
 
 def test_a_change_row_that_was_edited_breaks_its_seal(stock: Stock, queries: Queries):
     assert queries.broken_seals() == []
-    stock.execute("UPDATE changes SET summary = 'nothing to see'")
+    stock.execute("UPDATE changes SET after_visit = 1")
     assert queries.broken_seals() == [77]
 
 

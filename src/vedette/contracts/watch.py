@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from vedette.contracts.changing import Change, ChangeState, Comparison, Mask
+from vedette.contracts.changing import Change, ChangeState, Mask
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.lane import LaneState
@@ -159,7 +159,7 @@ class ChangeMove:
     state: ChangeState
     at: datetime
     reasons: tuple[Reason, ...] = ()
-    comparison: Comparison | None = None  # as confirmed: without the noise that the second look showed
+    change: Change | None = None  # as confirmed: its comparison without the noise that the second look showed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ Blocks are made only when the compared text differs; a page whose noise is known
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
@@ -98,8 +98,11 @@ class Comparer:
             if is_settled and new.masked_key == before.masked_key:
                 return _quiet(watch, new, False, Reason("equal_mask", note=Layer.MASK))
         look = Look(outcome=Outcome.OK, at=mark.at, blocks=states.after(before.evidence))
-        step = advance(look, self._past(watch, before, states))
-        return _life(watch, step, new, mark, lambda mask: masked_key(states.after(), mask))
+        known = self.memory.change(watch.pending) if watch.pending is not None else None
+        step = advance(look, self._past(watch, before, states, known))
+        if step.mask:
+            new = replace(new, masked_key=masked_key(states.after(), step.mask))
+        return _life(watch, step, new, mark, known)
 
     def judge_same(self, watch: Watch, seen: Seen, mark: Mark) -> Judged:
         """The same bytes as before, or the server's word for it."""
@@ -108,8 +111,9 @@ class Comparer:
             return Judged(changed=False, seen=seen, mask=watch.mask, reasons=reasons)
         states = _States(self.memory, self.scope, None)
         look = Look(outcome=Outcome.NOT_MODIFIED, at=mark.at, is_equal=True)
-        step = advance(look, self._past(watch, seen, states))
-        return _life(watch, step, seen, mark, None)
+        known = self.memory.change(watch.pending) if watch.pending is not None else None
+        step = advance(look, self._past(watch, seen, states, known))
+        return _life(watch, step, seen, mark, known)
 
     def judge_gone(self, watch: Watch, mark: Mark) -> Judged:
         """The page says that it is gone.  Believed after a second look."""
@@ -122,11 +126,11 @@ class Comparer:
             before_at=seen.at, risk=watch.risk, mask=watch.mask, pending=kind, is_removed=watch.is_gone
         )
         step = advance(Look(outcome=Outcome.GONE, at=mark.at), past)
-        return _life(watch, step, seen, mark, None)
+        return _life(watch, step, seen, mark, pending)
 
-    def _past(self, watch: Watch, before: Seen, states: _States) -> Past:
+    def _past(self, watch: Watch, before: Seen, states: _States, change: Change | None) -> Past:
         pending: Pending | None = None
-        if watch.pending is not None and (change := self.memory.change(watch.pending)) is not None:
+        if change is not None:
             looks = self.memory.looks_since(watch.id, change.observed_at)
             shown = tuple(b for b in map(states.of, looks) if b is not None)
             is_removal = change.kind is ChangeKind.REMOVED
@@ -179,8 +183,6 @@ class _States:
 
 def hash_words(data: bytes) -> str:
     """A document without text, as one line that differs when it differs."""
-    import hashlib
-
     return "sha256 " + hashlib.sha256(data).hexdigest()
 
 
@@ -202,10 +204,8 @@ def _quiet(watch: Watch, seen: Seen, changed: bool, reason: Reason) -> Judged:
     return Judged(changed=changed, seen=seen, mask=watch.mask, reasons=(reason,))
 
 
-def _life(watch: Watch, step: Step, new: Seen, mark: Mark, key_of: Callable[[Mask], int] | None) -> Judged:
+def _life(watch: Watch, step: Step, new: Seen, mark: Mark, known: Change | None) -> Judged:
     """A step of the change life as rows: which change is new, which moves on, what is seen from now on."""
-    if key_of is not None and step.mask:
-        new = replace(new, masked_key=key_of(step.mask))
     match step:
         case Nothing():
             changed = False if step.is_known and not watch.is_gone else None
@@ -223,7 +223,7 @@ def _life(watch: Watch, step: Step, new: Seen, mark: Mark, key_of: Callable[[Mas
         case Observe():
             return _observed(watch, step, mark)
         case Confirm():
-            return _confirmed(watch, step, new, mark)
+            return _confirmed(watch, step, new, mark, known)
 
 
 def _observed(watch: Watch, step: Observe, mark: Mark) -> Judged:
@@ -244,19 +244,17 @@ def _observed(watch: Watch, step: Observe, mark: Mark) -> Judged:
     )
 
 
-def _confirmed(watch: Watch, step: Confirm, new: Seen, mark: Mark) -> Judged:
+def _confirmed(watch: Watch, step: Confirm, new: Seen, mark: Mark, known: Change | None) -> Judged:
     is_pending = watch.pending is not None and not step.drops_pending
     reported = _change(watch, step.kind, step.comparison, mark, ChangeState.REPORTED)
     moves: tuple[ChangeMove, ...] = ()
     if is_pending and watch.pending is not None:
         reported = replace(reported, id=watch.pending)
+        original = known or reported
+        refined = replace(original, state=ChangeState.REPORTED, comparison=step.comparison)
         moves = (
             ChangeMove(
-                id=watch.pending,
-                state=ChangeState.REPORTED,
-                at=mark.at,
-                reasons=step.reasons,
-                comparison=step.comparison,
+                id=watch.pending, state=ChangeState.REPORTED, at=mark.at, reasons=step.reasons, change=refined
             ),
         )
     elif step.drops_pending:

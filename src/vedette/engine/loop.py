@@ -91,8 +91,11 @@ class Engine:
         self._started_at = clock.now()
         self.parts.keeper.on_wait = self._wait_for
         try:
-            while not self._is_done(clock.now()):
-                self._turn(clock.now())
+            while True:
+                now = clock.now()
+                self._turn(now)
+                if self._is_done(now):
+                    break
                 await clock.pause(self._wake, self._next_wake(), is_busy=self._is_busy())
                 self._wake.clear()
         finally:
@@ -143,6 +146,8 @@ class Engine:
         self.stop("failed")
 
     def _turn(self, now: datetime) -> None:
+        if spent(self.limits, self.tally, now) is not None:
+            self.stop("limit")
         if self.parts.take_orders and (self._orders_at is None or now >= self._orders_at):
             self._orders_at = now + timedelta(seconds=1)
             self.parts.take_orders()
@@ -166,10 +171,12 @@ class Engine:
         if keeper.has_waiters(lane):
             self._wait_for(lane, until)
             return
+        job = frontier.peek(lane)
+        if job is None and not frontier.is_due(lane, self._horizon(now)):
+            return
         answer = keeper.ask((lane,), now)
         if isinstance(answer, Wait) and answer.until is not None:
             self._wait_for(lane, answer.until)
-        job = frontier.peek(lane)
         if job is None:
             is_open = not isinstance(answer, Wait) or (
                 answer.until is not None and answer.until <= now + SOON
@@ -248,12 +255,12 @@ class Engine:
         return asking > 0 or self._unsettled > len(self._looks) or self._is_claiming
 
     def _may_start(self) -> bool:
-        return not self._stop_reason
+        if self._stop_reason:
+            return False
+        most = self.limits.max_visits
+        return most is None or self.tally.visits + self._unsettled < most
 
     def _is_done(self, now: datetime) -> bool:
-        limit = spent(self.limits, self.tally, now)
-        if limit is not None:
-            self.stop("limit")
         if self._stop_reason:
             return True
         if self._looks or self._unsettled or self._is_claiming or self._touched:

@@ -87,6 +87,12 @@ class Frontier:
             due.append(heapq.heappop(self._dues)[1])
         return due
 
+    def is_due(self, lane: LaneKey, now: datetime) -> bool:
+        """The store has work for this lane that may be claimed now."""
+        queue = self._queues.get(lane)
+        due_at = queue.due_at() if queue is not None else None
+        return due_at is not None and due_at <= now
+
     def line_up(self, lane: LaneKey, now: datetime) -> None:
         """This lane could start work soon and has none leased: it stands in line for the next claim."""
         queue = self._queue(lane)

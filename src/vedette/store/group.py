@@ -84,8 +84,8 @@ def rows_of(group: Group) -> GroupRows:
 
 
 def change_seal(row: Row) -> bytes:
-    """sha256 over what never changes of a change row: which visits it links.  The words may be refined once."""
-    fixed = (*row[:3], *row[4:9])
+    """sha256 over a change row: which visits it links and what differs.  Not its state, nor when it was decided."""
+    fixed = (*row[:3], *row[4:9], *row[10:14])
     return hashlib.sha256(dump_json([_hex(value) for value in fixed]).encode()).digest()
 
 
@@ -187,12 +187,15 @@ def _diff(comparison: Comparison) -> str:
 
 
 def _move_row(move: ChangeMove) -> Row:
+    refined: Row = (None,) * 5
+    if move.change is not None:
+        row = _change_row(move.change, move.change.after_evidence)
+        refined = (*row[10:14], row[15])
     return (
         move.state.value,
         to_ms(move.at),
         dump_json([[r.code, r.points, r.note] for r in move.reasons]),
-        None if move.comparison is None else move.comparison.summary,
-        None if move.comparison is None else _diff(move.comparison),
+        *refined,
         move.id,
     )
 

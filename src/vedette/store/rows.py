@@ -20,6 +20,7 @@ from vedette.contracts.changing import (
     Mask,
     MaskRegion,
 )
+from vedette.contracts.fetching import FetchSettings
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors, Source
 from vedette.contracts.watch import Seen, SourceState, Watch
@@ -42,6 +43,7 @@ from vedette.core.urls import lane_of
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
 _PLAIN_OPTIONS = ListerOptions()
+_PLAIN_SETTINGS = FetchSettings()
 
 WATCH_COLUMNS = (
     "id url lane_id source_id lister depth parent_id title node_type node_role risk velocity scan_count "
@@ -228,7 +230,7 @@ def read_source(row: Sequence[Any]) -> tuple[Source, SourceState]:
         is_active=bool(row[7]),
         scrape_frequency=None if row[8] is None else timedelta(seconds=row[8]),
         retention=row[9],
-        fetch=tuple((name, _hashable(value)) for name, value in json.loads(row[10]).items()),
+        fetch=tuple((name, _read_setting(name, value)) for name, value in json.loads(row[10]).items()),
         origin=row[11],
     )
     state = SourceState(
@@ -290,6 +292,12 @@ def _read_options(raw: dict[str, Any]) -> ListerOptions:
     if raw.get("selectors"):
         raw["selectors"] = ListSelectors(**raw["selectors"])
     return ListerOptions(**{name: _hashable(value) for name, value in raw.items()})
+
+
+def _read_setting(name: str, value: Any) -> Any:
+    """Durations lie in JSON as seconds."""
+    is_duration = isinstance(getattr(_PLAIN_SETTINGS, name, None), timedelta)
+    return timedelta(seconds=value) if is_duration else _hashable(value)
 
 
 def _hashable(value: Any) -> Any:

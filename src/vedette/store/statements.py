@@ -56,8 +56,9 @@ NEW_VISIT = insert("visits", VISIT_COLUMNS, conflict=NOTHING)
 NEW_EVIDENCE = insert("evidence", EVIDENCE_COLUMNS, conflict=NOTHING)
 NEW_CHANGE = insert("changes", CHANGE_COLUMNS, conflict=NOTHING)
 MOVE_CHANGE = (
-    "UPDATE changes SET state = ?, decided_at = ?, reasons = ?, summary = COALESCE(?, summary), "
-    "diff = COALESCE(?, diff) WHERE id = ?"
+    "UPDATE changes SET state = ?, decided_at = ?, reasons = ?, layer = COALESCE(?, layer), "
+    "similarity = COALESCE(?, similarity), summary = COALESCE(?, summary), diff = COALESCE(?, diff), "
+    "seal = COALESCE(?, seal) WHERE id = ?"
 )
 NEW_LEDGER = insert("ledger", LEDGER_COLUMNS, conflict=NOTHING)
 PARK = upsert("parked", PARKED_COLUMNS, "watch_id")

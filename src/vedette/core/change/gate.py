@@ -124,7 +124,8 @@ SIGNS = (
         6,
         r"page (?:you (?:requested|are looking for|were looking for) )?(?:was not|could not "
         r"be|cannot be|can.t be|does not|doesn.t) (?:found|exist)|error 404|404 (?:error|not found)|"
-        r"stranic[au] (?:koju (?:ste )?traž\w+ )?(?:nije pronađena|ne postoji|nije dostupna)|tražena stranica|greška 404",
+        r"stranic[au] (?:koju (?:ste )?traž\w+ )?(?:nije pronađena|ne postoji|nije dostupna)|"
+        r"tražena stranica|greška 404",
     ),
 )
 

@@ -11,7 +11,6 @@ import xxhash
 
 from vedette.contracts.changing import Block, Comparison, Layer, Mask
 from vedette.contracts.fetching import Extraction
-from vedette.contracts.watch import Seen
 from vedette.contracts.words import Reason
 from vedette.core.change.diff import diff_lines, summary
 from vedette.core.change.mask import apply, carry
@@ -23,26 +22,12 @@ View = tuple[Layer, tuple[str, ...], tuple[str, ...]]
 NEAR = 0.9  # 001: 90 % similar is a near-duplicate
 
 
-def body_key(body: bytes) -> int:
-    """The key of the decoded bytes, before any parse."""
-    return xxhash.xxh3_64_intdigest(body) >> 1
-
-
 def text_key(extraction: Extraction) -> int:
     """The key of what is compared: the text, and the documents it links to."""
     whole = extraction.text
     if extraction.targets:
         whole += "\n" + "\n".join(extraction.targets)
     return xxhash.xxh3_64_intdigest(whole.encode("utf-8", "replace")) >> 1
-
-
-def quick(seen: Seen | None, body: int, text: int) -> Layer | None:
-    """The layer that says "unchanged" from keys alone; None when the blocks must be looked at."""
-    if seen is None:
-        return None
-    if seen.body_key == body:
-        return Layer.BYTES
-    return Layer.TEXT if seen.text_key == text else None
 
 
 def compare(before: Sequence[Block], after: Sequence[Block], mask: Mask = ()) -> Comparison:

@@ -58,7 +58,7 @@ class Counts:
     found: int = 0
     errors: int = 0
     hosts: set[str] = field(default_factory=set)
-    recent: deque[datetime] = field(default_factory=deque)
+    recent: deque[datetime] = field(default_factory=lambda: deque(maxlen=20_000))
 
     def add(self, event: Event) -> None:
         from vedette.core.outcomes import MEANING
@@ -68,7 +68,8 @@ class Counts:
             self.visits += 1
             self.hosts.add(host_of(str(event.fields["url"])))
             self.recent.append(event.at)
-            self.errors += not MEANING[Outcome(str(event.fields["outcome"]))].answered
+            meaning = MEANING[Outcome(str(event.fields["outcome"]))]
+            self.errors += meaning.counts_against_lane or meaning.counts_against_source
         elif event.name == "changed":
             self.changes += 1
         elif event.name == "found":
@@ -88,7 +89,7 @@ class Counts:
             f"{self.found} found",
             f"{len(self.hosts)} hosts",
             *([] if due is None else [f"{due} due"]),
-            f"{self.errors} without an answer",
+            f"{self.errors} errors",
             f"{self.rate(now):.1f}/s",
             span(now - self.started_at),
         ]

@@ -11,6 +11,7 @@ from vedette.surface.cli.session import Session, a_url
 from vedette.surface.cli.verbs import verb
 
 if TYPE_CHECKING:
+    from vedette.contracts.fetching import RobotsRules
     from vedette.report.lines import Line
     from vedette.surface.cli.session import Look
 
@@ -113,16 +114,21 @@ def robots(session: Session, url: UrlArgument) -> None:
             }
         )
     else:
-        status = rules.status if rules.status is not None else rules.outcome.value
-        session.out.say(f"{'allowed' if refusal is None else f'refused: {why}'}")
-        session.out.say(
-            f"  {origin_of(wanted)}/robots.txt answered {status}: {rules.verdict.replace('_', ' ')}"
-        )
-        session.out.say(f"  Crawl-delay {f'{rules.crawl_delay:g} s' if rules.crawl_delay else 'none'}")
-        for sitemap in rules.sitemaps:
-            session.out.say(f"  sitemap {sitemap}")
+        session.out.lines(_robots_lines(origin_of(wanted), rules, why))
     if refusal is not None:
         raise typer.Exit(Exit.REFUSED)
+
+
+def _robots_lines(origin: str, rules: RobotsRules, why: str) -> list[Line]:
+    from vedette.report.lines import line, quoted
+
+    status = rules.status if rules.status is not None else rules.outcome.value
+    return [
+        line(("bad", "refused: "), quoted(why)) if why else line(("good", "allowed")),
+        line("  ", quoted(f"{origin}/robots.txt answered {status}: {rules.verdict.replace('_', ' ')}")),
+        line(f"  Crawl-delay {f'{rules.crawl_delay:g} s' if rules.crawl_delay else 'none'}"),
+        *(line("  sitemap ", quoted(sitemap)) for sitemap in rules.sitemaps),
+    ]
 
 
 def _look_json(url: str, seen: Look) -> dict[str, object]:
