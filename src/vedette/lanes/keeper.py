@@ -119,8 +119,10 @@ class LaneKeeper:
         self.waiting += 1
         try:
             return await waiter.ready
-        finally:
-            self.waiting -= 1
+        except asyncio.CancelledError:
+            if waiter.ready.cancelled():
+                self.waiting -= 1
+            raise
 
     def wake(self, key: LaneKey) -> datetime | None:
         """Let waiters of this lane in, in order, as far as the lanes allow.  Gives when to call again."""
@@ -139,6 +141,7 @@ class LaneKeeper:
             ):
                 return answer.until
             lane.waiters.popleft()
+            self.waiting -= 1  # here, not when it resumes: from now on it is under way
             if isinstance(answer, Go):
                 self.start(waiter.keys, now)
                 waiter.ready.set_result(None)
