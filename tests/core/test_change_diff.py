@@ -11,7 +11,11 @@ def page(*texts: str) -> list[tuple[str, str]]:
 
 
 def test_a_changed_rate_shows_the_words_that_changed():
-    (op,) = [o for o in diff_blocks(page("a", "PDV je 25 %", "c"), page("a", "PDV je 24 %", "c")) if o.op != "equal"]
+    (op,) = [
+        o
+        for o in diff_blocks(page("a", "PDV je 25 %", "c"), page("a", "PDV je 24 %", "c"))
+        if o.op != "equal"
+    ]
     assert (op.op, op.words) == ("replace", (("25 %", "24 %"),))
     assert summary([op]) == "1 line changed: '25 %' -> '24 %'"
 
@@ -29,7 +33,9 @@ def test_lines_added_and_removed_are_counted_and_one_is_shown():
 
 
 def test_the_name_of_a_json_field_is_part_of_its_line():
-    (op,) = [o for o in diff_blocks([("/rates/0/eur", "7.53")], [("/rates/0/eur", "7.54")]) if o.op != "equal"]
+    (op,) = [
+        o for o in diff_blocks([("/rates/0/eur", "7.53")], [("/rates/0/eur", "7.54")]) if o.op != "equal"
+    ]
     assert op.before == ("/rates//eur: 7.53",)
 
 

@@ -40,7 +40,9 @@ def test_a_text_that_returned_twice_is_drawn_from_a_pool():
 
 def test_a_place_that_moved_with_the_clock_shows_the_time():
     later = NOON + timedelta(hours=4, minutes=11)
-    assert quiet(learn_clock(page("Sada je 13:00 sati"), NOON, page("Sada je 17:11 sati"), later), "Sada je 01:02 sati")
+    assert quiet(
+        learn_clock(page("Sada je 13:00 sati"), NOON, page("Sada je 17:11 sati"), later), "Sada je 01:02 sati"
+    )
     assert learn_clock(page("Otvoreno od 8:00"), NOON, page("Otvoreno od 9:00"), later) == ()
 
 

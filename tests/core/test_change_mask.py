@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from noisy_pages import MAKE, Block, add_noise, page, sentence
+
 from vedette.contracts.changing import MaskRegion
 from vedette.core.change.kinds import accepts, kind_of
 from vedette.core.change.mask import apply, carry, learn, masked_key
@@ -85,7 +85,9 @@ NOISE = [
 @pytest.mark.parametrize(("first", "second", "third"), NOISE)
 def test_noise_inside_a_block_is_found_again_in_a_third_look(first, second, third):
     mask = learn(blocks("Zakon.", first, "Kraj."), blocks("Zakon.", second, "Kraj.")).mask
-    assert masked_key(blocks("Zakon.", third, "Kraj."), mask) == masked_key(blocks("Zakon.", first, "Kraj."), mask)
+    assert masked_key(blocks("Zakon.", third, "Kraj."), mask) == masked_key(
+        blocks("Zakon.", first, "Kraj."), mask
+    )
 
 
 def test_a_change_beside_the_noise_in_the_same_block_shows():

@@ -31,7 +31,9 @@ def test_forms_that_public_pages_use_are_read_day_first_and_as_utc(text, moment)
     assert read_date(text) == moment
 
 
-@pytest.mark.parametrize("text", ["", "hello", "31.02.2026", "2026-13-40", "12.5 %", "čl. 4", "2026", "x" * 500])
+@pytest.mark.parametrize(
+    "text", ["", "hello", "31.02.2026", "2026-13-40", "12.5 %", "čl. 4", "2026", "x" * 500]
+)
 def test_what_is_not_a_date_is_not_read_as_one(text):
     assert read_date(text) is None
 
