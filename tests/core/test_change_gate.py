@@ -3,7 +3,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vedette.contracts.fetching import Extraction
@@ -96,6 +96,7 @@ WORDS = st.sampled_from(
 )
 
 
+@settings(max_examples=25)
 @given(
     st.lists(WORDS, min_size=450, max_size=700), st.sampled_from(["404", "Access denied", "Prijava", "Zakon"])
 )

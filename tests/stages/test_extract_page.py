@@ -140,7 +140,8 @@ def test_relative_words_count_from_the_given_now():
 
 MARKUP = (
     "<div> </div> <p> <main> </main> <nav> </nav> <a_href=x> <b_hidden> <table> <td> <svg> <script> "
-    "</script> <template> <form> <br> <!-- --> <title> <base_href=//> <link_rel=canonical_href=:> &amp; text č \0"
+    "</script> <template> <form> <br> <!-- --> <title> <base_href=//> <link_rel=canonical_href=:> &amp; text "
+    "č \0"
 )
 TAGS = st.sampled_from([tag.replace("_", " ") for tag in MARKUP.split(" ")])
 

@@ -25,6 +25,8 @@ WEIGHTS = {  # what a sign still says in a page of this size
 TEXTUAL = (ContentClass.HTML, ContentClass.TEXT, ContentClass.JSON, ContentClass.JSON_LD, ContentClass.XML)
 WAS_TEXT = 500  # a page that had this much and now has next to nothing was not emptied by its editor
 NEXT_TO_NOTHING = 60
+REFUSING = (401, 403, 407, 429, 503)  # sent with the page of a wall
+_LOGIN_PATH = re2.compile(r"(?i)/(?:log-?in|sign-?in|prijava|auth|sso)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +156,14 @@ def gate(status: int | None, extraction: Extraction, url: str, seen: Seen | None
         return Gated(Outcome.EMPTY, (emptied,))
     if extraction.content_class is not ContentClass.HTML:
         return None
-    found = [_weigh(outcome, extraction, seen) for outcome in (BLOCKED, LOGIN, LOST)]
-    best = max(found, key=lambda gated: sum(reason.points for reason in gated.reasons))
-    return best if sum(reason.points for reason in best.reasons) >= ENOUGH else None
+    hints = {BLOCKED: status in REFUSING, LOGIN: _LOGIN_PATH.search(url) is not None, LOST: False}
+    found = [_weigh(outcome, extraction, seen, is_hinted=hints[outcome]) for outcome in hints]
+    best = max(found, key=_points)
+    return best if _points(best) >= ENOUGH else None
+
+
+def _points(gated: Gated) -> float:
+    return sum(reason.points for reason in gated.reasons)
 
 
 def _emptied(size: int, seen: Seen | None) -> Reason | None:
@@ -167,7 +174,7 @@ def _emptied(size: int, seen: Seen | None) -> Reason | None:
     return None
 
 
-def _weigh(outcome: Outcome, extraction: Extraction, seen: Seen | None) -> Gated:
+def _weigh(outcome: Outcome, extraction: Extraction, seen: Seen | None, *, is_hinted: bool) -> Gated:
     size = len(extraction.text)
     weight = {
         where: next(share for limit, share in steps if size <= limit) for where, steps in WEIGHTS.items()
@@ -181,4 +188,6 @@ def _weigh(outcome: Outcome, extraction: Extraction, seen: Seen | None) -> Gated
         reasons.append(Reason("short", 3.0, f"{size} characters"))
     if reasons and seen is not None and size < seen.text_chars * 0.3:
         reasons.append(Reason("shrunk", 3.0, f"{seen.text_chars} characters before"))
+    if reasons and is_hinted:
+        reasons.append(Reason("status_or_address", 2.0))
     return Gated(outcome, tuple(reasons))
