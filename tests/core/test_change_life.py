@@ -154,3 +154,46 @@ def test_the_third_new_value_of_a_counter_is_noise_by_history():
     step = advance(look("Preuzeto 180 puta"), known)
     assert isinstance(step, Nothing)
     assert step.reasons[0].code == "noise_by_history"
+
+
+def test_a_known_number_that_shows_letters_for_once_is_looked_at_twice_and_stays_noise():
+    known = past("Oznaka 4411", "Kraj.", mask=advance_to_mask("Oznaka 1234", "Oznaka 9876"))
+    step = advance(look("Oznaka 7f3a", "Kraj."), known)
+    assert isinstance(step, Observe)
+    assert step.reasons[0].code == "noise_of_another_kind"
+    waiting = past("Oznaka 4411", "Kraj.", mask=step.mask, pending=observed(page("Oznaka 7f3a", "Kraj.")))
+    assert isinstance(advance(look("Oznaka 0b1c", "Kraj."), waiting), Reject)
+
+
+def test_a_known_number_that_becomes_a_rate_for_good_is_confirmed():
+    known = past("Oznaka 4411", mask=advance_to_mask("Oznaka 1234", "Oznaka 9876"))
+    first = advance(look("Oznaka 12.5 %"), known)
+    assert isinstance(first, Observe)
+    waiting = past("Oznaka 4411", mask=first.mask, pending=observed(page("Oznaka 12.5 %")))
+    assert isinstance(advance(look("Oznaka 12.5 %"), waiting), Confirm)
+
+
+def test_noise_that_agreed_by_chance_is_told_by_a_third_look():
+    first, second = page("Kod 215 503 74 vrijedi."), page("Kod 334 184 74 vrijedi.")
+    step = advance(
+        Look(outcome=Outcome.OK, at=NOON, blocks=second),
+        past("Kod 496 663 15 vrijedi.", pending=observed(first)),
+    )
+    assert isinstance(step, Observe)
+    waiting = past("Kod 496 663 15 vrijedi.", mask=step.mask, pending=observed(first, second))
+    assert isinstance(advance(look("Kod 593 155 38 vrijedi."), waiting), Reject)
+
+
+def test_when_content_moves_unclear_noise_a_second_look_finds_it_again():
+    quote = "Citat dana: tko rano rani dvije sreće grabi."
+    mask = advance_to_mask(quote, "Tri svijeta i more, kaže stara pjesma s otoka.")
+    moved = page("Nova odredba o rokovima plaćanja poreza.", "Nebo je visoko, a polje široko i zeleno.")
+    step = advance(Look(outcome=Outcome.OK, at=NOON, blocks=moved), past(quote, mask=mask))
+    assert isinstance(step, Observe)
+    assert step.reasons[0].code == "noise_moved"
+
+
+def advance_to_mask(first: str, second: str):
+    """The mask after two looks that differ in one line."""
+    step = advance(look(second, "Kraj."), past(first, "Kraj.", pending=observed(page(first, "Kraj."))))
+    return step.mask

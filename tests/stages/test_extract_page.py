@@ -75,6 +75,12 @@ def test_when_little_would_remain_all_visible_text_is_used(main):
     assert html(page).text == f"{LONG * 3} {main}".replace("  ", " ").strip()
 
 
+def test_a_main_of_a_few_words_is_not_enough_however_little_else_there_is():
+    assert html(
+        "<nav>Izbornik</nav><main>Ured danas ne radi zbog blagdana i praznika.</main>"
+    ).text.startswith("Izb")
+
+
 def test_scripts_styles_and_hidden_parts_are_not_text():
     page = (
         f"<p>{LONG}</p><script>x</script><style>y</style><noscript>z</noscript><template>t</template>"
