@@ -27,3 +27,26 @@ def test_distance_is_symmetric_and_bounded(one, other):
 
 def test_no_words_have_no_fingerprint():
     assert simhash("") == 0
+
+
+def plain(text: str) -> int:
+    """The definition, bit by bit: the majority of the mixed words."""
+    data = b" " + text.lower().encode() + b" " * 8
+    votes, count = [0] * 64, 0
+    for at in (n + 1 for n in range(len(data) - 8) if data[n] == ord(" ")):
+        word = int.from_bytes(data[at : at + 8], "little") * 0x9E3779B97F4A7C15 % 2**64
+        word = (word ^ word >> 29) * 0xBF58476D1CE4E5B9 % 2**64
+        word ^= word >> 32
+        count += 1
+        votes = [vote + (word >> bit & 1) for bit, vote in enumerate(votes)]
+    bits = sum(1 << bit for bit, vote in enumerate(votes) if vote * 2 > count)
+    return bits - 2**64 if bits >= 2**63 else bits
+
+
+@given(st.text("abc č", max_size=80))
+def test_the_fast_count_is_the_plain_count(text):
+    assert simhash(text) == (plain(text) if text else 0)
+
+
+def test_the_fast_count_does_not_overflow_on_long_texts():
+    assert simhash(TEXT) == plain(TEXT)

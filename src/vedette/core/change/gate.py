@@ -18,9 +18,15 @@ from vedette.contracts.words import ContentClass, Outcome, Reason
 
 ENOUGH = 10.0
 SHORT, MEDIUM, LONG = 400, 1200, 2500  # characters of text
+WEIGHTS = {  # what a sign still says in a page of this size
+    "title": ((MEDIUM, 1.0), (LONG, 0.6)),
+    "text": ((SHORT, 1.0), (MEDIUM, 0.6), (LONG, 0.3)),
+}
 TEXTUAL = (ContentClass.HTML, ContentClass.TEXT, ContentClass.JSON, ContentClass.JSON_LD, ContentClass.XML)
 WAS_TEXT = 500  # a page that had this much and now has next to nothing was not emptied by its editor
 NEXT_TO_NOTHING = 60
+REFUSING = (401, 403, 407, 429, 503)  # sent with the page of a wall
+_LOGIN_PATH = re2.compile(r"(?i)/(?:log-?in|sign-?in|prijava|auth|sso)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +57,9 @@ SIGNS = (
         "title",
         8,
         r"just a moment|attention required|security check|are you (?:a )?"
-        r"(?:robot|human)|bot verification|captcha|ddos.guard|sigurnosna provjera|jeste li (?:robot|čovjek)",
+        r"(?:robot|human)|bot verification|ddos.guard|sigurnosna provjera|jeste li (?:robot|čovjek)",
     ),
+    _sign(BLOCKED, "title_captcha", "title", 4, r"captcha"),
     _sign(
         BLOCKED,
         "title_denied",
@@ -115,8 +122,13 @@ SIGNS = (
         r"prijavi(?:ti|te)|za nastavak (?:se )?prijavite",
     ),
     _sign(
-        LOST, "title_lost", "title", 8, r"\b404\b|not found|(?:stranica |sadržaj )?nije pronađen|ne postoji"
+        LOST,
+        "title_lost",
+        "title",
+        8,
+        r"^404\b|(?:error|greška|http) 404|404 (?:error|not found|greška)|not found|nije pronađen|ne postoji",
     ),
+    _sign(LOST, "title_404", "title", 4, r"\b404\b"),
     _sign(
         LOST,
         "says_lost",
@@ -144,9 +156,14 @@ def gate(status: int | None, extraction: Extraction, url: str, seen: Seen | None
         return Gated(Outcome.EMPTY, (emptied,))
     if extraction.content_class is not ContentClass.HTML:
         return None
-    found = [_weigh(outcome, extraction, seen) for outcome in (BLOCKED, LOGIN, LOST)]
-    best = max(found, key=lambda gated: sum(reason.points for reason in gated.reasons))
-    return best if sum(reason.points for reason in best.reasons) >= ENOUGH else None
+    hints = {BLOCKED: status in REFUSING, LOGIN: _LOGIN_PATH.search(url) is not None, LOST: False}
+    found = [_weigh(outcome, extraction, seen, is_hinted=hints[outcome]) for outcome in hints]
+    best = max(found, key=_points)
+    return best if _points(best) >= ENOUGH else None
+
+
+def _points(gated: Gated) -> float:
+    return sum(reason.points for reason in gated.reasons)
 
 
 def _emptied(size: int, seen: Seen | None) -> Reason | None:
@@ -157,18 +174,20 @@ def _emptied(size: int, seen: Seen | None) -> Reason | None:
     return None
 
 
-def _weigh(outcome: Outcome, extraction: Extraction, seen: Seen | None) -> Gated:
+def _weigh(outcome: Outcome, extraction: Extraction, seen: Seen | None, *, is_hinted: bool) -> Gated:
     size = len(extraction.text)
-    share = (
-        1.0 if size <= SHORT else 0.6 if size <= MEDIUM else 0.3
-    )  # what words weigh in a text of this size
+    weight = {
+        where: next(share for limit, share in steps if size <= limit) for where, steps in WEIGHTS.items()
+    }
     reasons = []
     for sign in SIGNS:
         said = extraction.title if sign.where == "title" else extraction.text
         if sign.outcome is outcome and sign.regex.search(said):
-            reasons.append(Reason(sign.code, round(sign.points * share, 2)))
+            reasons.append(Reason(sign.code, round(sign.points * weight[sign.where], 2)))
     if reasons and size <= SHORT:
         reasons.append(Reason("short", 3.0, f"{size} characters"))
     if reasons and seen is not None and size < seen.text_chars * 0.3:
         reasons.append(Reason("shrunk", 3.0, f"{seen.text_chars} characters before"))
+    if reasons and is_hinted:
+        reasons.append(Reason("status_or_address", 2.0))
     return Gated(outcome, tuple(reasons))

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from vedette.contracts.changing import Block, Mask, MaskRegion
-from vedette.core.change.holes import find, learn_holes
+from vedette.core.change.holes import learn_holes, values
 from vedette.core.change.kinds import DATE, NUMBER, RATE, TIME, TOKEN, kind_of
 from vedette.core.change.mask import learn
 from vedette.core.change.normalise import normalised
@@ -55,10 +55,10 @@ def learn_clock(before: Blocks, before_at: datetime, after: Blocks, after_at: da
     for path, (one, other) in _by_path((before, after)).items():
         if one == other:
             continue
-        for region in learn_holes(path, one, other):
-            shown = find(one, region), find(other, region)
-            if _is_clock(shown, region.kind, (before_at, after_at)):
-                found.append(region)
+        regions = learn_holes(path, one, other)
+        shown = zip(values(one, regions), values(other, regions), strict=True)
+        times = (before_at, after_at)
+        found += [r for r, pair in zip(regions, shown, strict=True) if _is_clock(pair, r.kind, times)]
     return tuple(found)
 
 
@@ -74,11 +74,11 @@ def _always_new(path: str, texts: list[str]) -> list[MaskRegion]:
     places = {tuple((region.before, region.after) for region in regions) for regions in learned}
     if len(places) != 1:
         return []
-    return [region for region in learned[0] if _is_volatile(region, texts)]
+    shown = zip(*(values(text, learned[0]) for text in texts), strict=True)
+    return [region for region, seen in zip(learned[0], shown, strict=True) if _is_volatile(seen)]
 
 
-def _is_volatile(region: MaskRegion, texts: list[str]) -> bool:
-    shown = [find(text, region) for text in texts]
+def _is_volatile(shown: tuple[str | None, ...]) -> bool:
     kinds = {kind_of(value or "") for value in shown}
     if len(kinds) != 1 or not kinds <= VOLATILE or len(set(shown)) != len(shown):
         return False

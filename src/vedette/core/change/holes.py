@@ -57,19 +57,21 @@ def fill(text: str, regions: Sequence[MaskRegion]) -> str:
         if place is None:
             continue
         start, end = place
-        if accepts(region.kind, text[start:end]):
-            out += [text[cursor:start], token(region.kind)]
-            cursor = end
-        else:
-            out.append(text[cursor:start])
-            cursor = start
+        is_noise = accepts(region.kind, text[start:end])
+        out += [text[cursor:start], token(region.kind) if is_noise else text[start:end]]
+        cursor = end
     return "".join(out) + text[cursor:]
 
 
-def find(text: str, region: MaskRegion) -> str | None:
-    """What stands in the hole now; None when its surroundings are not found."""
-    place = _find(text, region, 0)
-    return text[place[0] : place[1]] if place is not None else None
+def values(text: str, regions: Sequence[MaskRegion]) -> list[str | None]:
+    """What stands in each hole now; None where its surroundings are not found."""
+    found: list[str | None] = []
+    cursor = 0
+    for region in regions:
+        place = _find(text, region, cursor)
+        found.append(text[place[0] : place[1]] if place is not None else None)
+        cursor = place[1] if place is not None else cursor
+    return found
 
 
 def hides(text: str, regions: Sequence[MaskRegion]) -> bool:

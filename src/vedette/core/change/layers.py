@@ -30,9 +30,14 @@ def text_key(extraction: Extraction) -> int:
     return xxhash.xxh3_64_intdigest(whole.encode("utf-8", "replace")) >> 1
 
 
-def compare(before: Sequence[Block], after: Sequence[Block], mask: Mask = ()) -> Comparison:
-    """Two states of one target, and what is different once normalised and masked."""
-    for layer, one, other in _views(before, after, mask):
+def compare(
+    before: Sequence[Block], after: Sequence[Block], mask: Mask = (), after_mask: Mask | None = None
+) -> Comparison:
+    """Two states of one target, and what is different once normalised and masked.
+
+    `after_mask`: the mask as it is for the new state, if that is known; else `mask` is carried over.
+    """
+    for layer, one, other in _views(before, after, mask, after_mask):
         if one == other:
             return Comparison(has_changed=False, layer=layer, reasons=(Reason(f"equal_{layer}"),))
     if _squeezed(one) == _squeezed(other) and not _has_fields(after):
@@ -50,13 +55,15 @@ def compare(before: Sequence[Block], after: Sequence[Block], mask: Mask = ()) ->
     )
 
 
-def _views(before: Sequence[Block], after: Sequence[Block], mask: Mask) -> Iterator[View]:
+def _views(
+    before: Sequence[Block], after: Sequence[Block], mask: Mask, after_mask: Mask | None
+) -> Iterator[View]:
     yield Layer.TEXT, lines(before), lines(after)
     yield Layer.NORMAL, lines(normalised(before)), lines(normalised(after))
-    if mask:
+    if mask or after_mask:
         masked = lines(apply(before, mask))
         yield Layer.MASK, masked, lines(apply(after, mask))
-        yield Layer.MASK, masked, lines(apply(after, carry(mask, before, after)))
+        yield Layer.MASK, masked, lines(apply(after, after_mask or carry(mask, before, after)))
 
 
 def _squeezed(texts: Sequence[str]) -> str:

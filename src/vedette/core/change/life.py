@@ -6,7 +6,7 @@ look.  What differs between the looks is noise; what is left between before and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from vedette.contracts.changing import Block, ChangeKind, Comparison, Layer, Mask, MaskRegion
@@ -14,7 +14,7 @@ from vedette.contracts.words import Outcome, Reason, Risk
 from vedette.core.change.history import flip_flop, learn_clock, learn_from_history
 from vedette.core.change.kinds import QUIET
 from vedette.core.change.layers import compare
-from vedette.core.change.mask import Learned, carry, learn
+from vedette.core.change.mask import Learned, carry, learn, relaxed, widen
 
 SECOND_LOOK = timedelta(seconds=5)  # long enough for a new draw of noise, short enough for no new edit
 WIDE = 0.6  # a mask that covers more of the page needs a third look
@@ -159,8 +159,9 @@ def _looked_first(look: Look, past: Past, *, came_back: bool) -> Step:
             return _quiet(wider, (why, *explained.reasons), explained, came_back=came_back)
     if not comparison.has_changed:
         return _quiet(mask, comparison.reasons, comparison, came_back=came_back)
-    if past.risk is Risk.CRITICAL or not is_established(mask):
-        reasons = (Reason("critical" if is_established(mask) else "first_difference"), *comparison.reasons)
+    doubt = _doubt(look, past)
+    if doubt is not None:
+        reasons = (doubt, *comparison.reasons)
         return Observe(
             kind=ChangeKind.CHANGED,
             mask=mask,
@@ -177,6 +178,19 @@ def _looked_first(look: Look, past: Past, *, came_back: bool) -> Step:
     )
 
 
+def _doubt(look: Look, past: Past) -> Reason | None:
+    """Why a difference needs a second look before it is reported."""
+    if not is_established(past.mask):
+        return Reason("first_difference")
+    if past.risk is Risk.CRITICAL:
+        return Reason("critical")
+    if not _compared(look, past, relaxed(past.mask)).has_changed:
+        return Reason("noise_of_another_kind", note="only places known as noise differ")
+    if not is_established(carry(past.mask, past.before, look.blocks)):
+        return Reason("noise_moved", note="where the known noise is now cannot be told from one look")
+    return None
+
+
 def _quiet(mask: Mask, reasons: tuple[Reason, ...], comparison: Comparison, *, came_back: bool) -> Step:
     if came_back:
         return Reject(mask=mask, reasons=(Reason("came_back"), *reasons))
@@ -188,14 +202,30 @@ def _looked_again(look: Look, past: Past, pending: Pending) -> Step:
     if look.is_equal:
         learned = _unless_wide(learn(last, past.before, past.mask), past.mask)
         return Reject(mask=_settled(learned.mask), reasons=(Reason("went_away"), *learned.reasons))
-    if not compare(last, look.blocks, past.mask).has_changed:
-        return _decided(look, past, Learned(past.mask), Reason("seen_twice"))
-    learned = learn(last, look.blocks, past.mask)
-    if learned.share > WIDE and len(pending.looks) + 1 < MAX_LOOKS:
-        comparison = _compared(look, past, past.mask)
-        reasons = (Reason("third_look", learned.share, "most of the page differed between two looks"),)
-        return Observe(kind=ChangeKind.CHANGED, mask=past.mask, reasons=reasons, comparison=comparison)
+    here = carry(past.mask, past.before, look.blocks)
+    if not compare(last, look.blocks, here).has_changed:
+        return _decided(look, past, Learned(here), Reason("seen_twice"))
+    learned = learn(last, look.blocks, here)
+    learned = replace(learned, mask=widen(learned.mask, past.before))
+    doubt = _doubt_of(learned, look, past) if len(pending.looks) + 1 < MAX_LOOKS else None
+    if doubt is not None:
+        mask = past.mask if learned.share > WIDE else learned.mask
+        comparison = _compared(look, past, mask)
+        return Observe(kind=ChangeKind.CHANGED, mask=mask, reasons=(doubt,), comparison=comparison)
     return _decided(look, past, learned, Reason("noise_learned", len(learned.mask)))
+
+
+def _doubt_of(learned: Learned, look: Look, past: Past) -> Reason | None:
+    """Why two looks are not enough to tell noise from change."""
+    if learned.share > WIDE:
+        return Reason("mostly_noise", learned.share, "most of the page differed between two looks")
+    if not _compared(look, past, learned.mask).has_changed:
+        return None
+    if not _compared(look, past, relaxed(learned.mask)).has_changed:
+        return Reason(
+            "change_inside_noise", note="only blocks that hold noise differ; parts may agree by chance"
+        )
+    return None
 
 
 def _unless_wide(learned: Learned, mask: Mask) -> Learned:
@@ -208,15 +238,22 @@ def _unless_wide(learned: Learned, mask: Mask) -> Learned:
 
 
 def _decided(look: Look, past: Past, learned: Learned, why: Reason) -> Step:
-    """Before against after, under all the noise that is known now."""
-    comparison = _compared(look, past, learned.mask)
+    """Before against after, under all the noise that is known now.
+
+    What was learned names places of the new state.  They are those of the old one too, unless content came
+    or went above them; then the old mask says where they were.
+    """
+    ways = (
+        compare(past.before, look.blocks, learned.mask, learned.mask),
+        compare(past.before, look.blocks, past.mask, learned.mask),
+    )
+    comparison = min(ways, key=lambda way: (way.has_changed, len(way.diff)))
     reasons = (why, *learned.reasons, *comparison.reasons)
     if not comparison.has_changed:
         return Reject(mask=_settled(learned.mask), reasons=reasons)
-    mask = _settled(
-        carry(learned.mask, past.before, look.blocks) if why.code == "seen_twice" else learned.mask
+    return Confirm(
+        kind=ChangeKind.CHANGED, mask=_settled(learned.mask), reasons=reasons, comparison=comparison
     )
-    return Confirm(kind=ChangeKind.CHANGED, mask=mask, reasons=reasons, comparison=comparison)
 
 
 def _compared(look: Look, past: Past, mask: Mask) -> Comparison:

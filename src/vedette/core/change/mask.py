@@ -17,8 +17,8 @@ from vedette.contracts.changing import Block, Mask, MaskRegion
 from vedette.contracts.words import Reason
 from vedette.core.change.align import runs
 from vedette.core.change.gaps import collapse, is_gap, is_order, learn_gaps, learn_orders, put_in_order
-from vedette.core.change.holes import fill, hides, learn_holes
-from vedette.core.change.kinds import QUIET
+from vedette.core.change.holes import fill, hides, learn_holes, values
+from vedette.core.change.kinds import ANY, NUMBER, OPTIONAL, QUIET, TOKEN, WORDS, accepts, kind_of
 from vedette.core.change.normalise import normalised
 from vedette.core.change.places import is_below, lines, renumbered, shape
 
@@ -65,13 +65,51 @@ def masked_key(blocks: Blocks, mask: Mask) -> int:
 
 
 def carry(mask: Mask, before: Blocks, after: Blocks) -> Mask:
-    """The mask moved along with the blocks it belongs to, when real content came or went above them."""
+    """The mask moved along with the blocks it belongs to, when real content came or went around them.
+
+    A place that could be in more than one block now is dropped, and with it the word that the noise of this
+    target is known: better a second look than a mask on the wrong paragraph.
+    """
     holes = _holes(mask)
     if not holes:
         return mask
-    old, new = _gapless(before, mask), _gapless(after, mask)
-    moved = _moves(old, new, holes)
-    return tuple(replace(r, path=moved.get(r.path, r.path)) if r.path in holes else r for r in mask)
+    moved = _moves(_gapless(before, mask), _gapless(after, mask), holes)
+    kept = [
+        replace(r, path=moved[r.path]) if is_hole(r) else r for r in mask if not is_hole(r) or r.path in moved
+    ]
+    is_sure = len(kept) == len(mask)
+    return tuple(r for r in kept if is_sure or r.kind != QUIET)
+
+
+def widen(mask: Mask, blocks: Blocks) -> Mask:
+    """The mask with kinds that also take what an earlier state showed: a token may be all digits for a while.
+
+    Only among numbers, tokens and single words of about one length; a word that became a counter is news.
+    """
+    texts = dict(_gapless(blocks, mask))
+    wider: dict[MaskRegion, MaskRegion] = {}
+    for path, regions in _holes(mask).items():
+        shown = values(texts[path], regions) if path in texts else [None] * len(regions)
+        wider.update(zip(regions, map(_widened, regions, shown), strict=True))
+    return tuple(wider.get(region, region) for region in mask)
+
+
+def relaxed(mask: Mask) -> Mask:
+    """The blocks that are known to hold noise, as a whole and whatever they show."""
+    gaps = [replace(r, kind=ANY) if is_gap(r) else r for r in mask if not is_hole(r)]
+    return (*gaps, *(MaskRegion(path, kind=ANY) for path in _holes(mask)))
+
+
+def is_hole(region: MaskRegion) -> bool:
+    return not is_gap(region) and not is_order(region) and region.kind != QUIET
+
+
+def _widened(region: MaskRegion, shown: str | None) -> MaskRegion:
+    if not shown or accepts(region.kind, shown):
+        return region
+    kinds = {region.kind.rstrip(OPTIONAL), kind_of(shown)}
+    is_alike = " " not in shown.strip() and kinds <= {NUMBER, TOKEN, WORDS}
+    return replace(region, kind=TOKEN) if is_alike else region
 
 
 def _masked(blocks: Blocks, mask: Mask) -> tuple[Block, ...]:
@@ -95,7 +133,7 @@ def _gapless(blocks: Blocks, mask: Mask) -> tuple[Block, ...]:
 def _holes(mask: Mask) -> dict[str, list[MaskRegion]]:
     holes: dict[str, list[MaskRegion]] = {}
     for region in mask:
-        if not is_gap(region) and not is_order(region) and region.kind != QUIET:
+        if is_hole(region):
             holes.setdefault(region.path, []).append(region)
     return holes
 
@@ -135,31 +173,28 @@ def _covered(first: Blocks, second: Blocks, mask: Mask) -> float:
 
 
 def _moves(old: Blocks, new: Blocks, holes: dict[str, list[MaskRegion]]) -> dict[str, str]:
+    """Where the block of every hole is now; without those that cannot be told."""
     moved: dict[str, str] = {}
     keys = [[(shape(path), text) for path, text in blocks] for blocks in (old, new)]
-    at = 0
-    for i1, i2, j1, j2 in runs(*keys):
-        moved.update(_pairs(old, new, (at, i1, j1 - (i1 - at))))
-        free = list(new[j1:j2])
-        for path, _ in old[i1:i2]:
-            if path in holes:
-                match = _match(path, holes[path], free)
-                if match is not None:
-                    moved[path] = free[match][0]
-                    free = free[match + 1 :]
-        at = i2
-        offset = j2
-    if at:
-        moved.update(_pairs(old, new, (at, len(old), offset)))
-    return {path: place for path, place in moved.items() if path in holes}
+    at = offset = 0
+    for i1, i2, j1, j2 in (*runs(*keys), (len(old), len(old), len(new), len(new))):
+        moved.update({old[at + k][0]: new[offset + k][0] for k in range(i1 - at)})
+        moved.update(_found_again(old[i1:i2], new[j1:j2], holes))
+        at, offset = i2, j2
+    gone = {
+        path for path in holes if path not in {p for p, _ in old}
+    }  # nothing there now: keep it for its return
+    return {path: moved.get(path, path) for path in holes if path in moved or path in gone}
 
 
-def _pairs(old: Blocks, new: Blocks, span: tuple[int, int, int]) -> dict[str, str]:
-    start, end, other = span
-    return {old[start + k][0]: new[other + k][0] for k in range(end - start)}
-
-
-def _match(path: str, regions: list[MaskRegion], free: list[Block]) -> int | None:
-    """The next block of the same shape in which the noise is found again."""
-    wanted = shape(path)
-    return next((k for k, (p, text) in enumerate(free) if shape(p) == wanted and hides(text, regions)), None)
+def _found_again(old: Blocks, new: Blocks, holes: dict[str, list[MaskRegion]]) -> dict[str, str]:
+    if [shape(path) for path, _ in old] == [shape(path) for path, _ in new]:
+        return {path: there for (path, _), (there, _) in zip(old, new, strict=True) if path in holes}
+    found: dict[str, str] = {}
+    for path, _ in old:
+        if path in holes:
+            wanted = shape(path)
+            there = [p for p, text in new if shape(p) == wanted and hides(text, holes[path])]
+            if len(there) == 1:
+                found[path] = there[0]
+    return found
