@@ -16,16 +16,15 @@ from pathlib import Path
 from vedette.config import Loaded
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.watch import Decision, Group, LedgerNote
-from vedette.contracts.words import EvidenceId, LaneKey, Reason, Risk, RunId, SourceId
+from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
 from vedette.core.limits import RunLimits
-from vedette.core.schedule.due import due_params
 from vedette.engine.assess import AssessOptions, Assessor
 from vedette.engine.compare import Comparer
 from vedette.engine.finding import Finder
 from vedette.engine.ids import Ids
 from vedette.engine.look import Looker
 from vedette.engine.loop import Ended, Engine, Mode, Parts
-from vedette.engine.recall import read_body
+from vedette.engine.recall import Memory
 from vedette.engine.robots import RobotsShelf
 from vedette.engine.settler import Settler, SettlerCalls
 from vedette.engine.sources import SourceBook
@@ -34,11 +33,11 @@ from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.fetch.http import HttpFetcher
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
-from vedette.policies import classifier, fetch_settings, lane_policies, screens, sources_of
+from vedette.policies import classifier, due_rule, fetch_settings, lane_policies, screens, sources_of
 from vedette.store import statements
 from vedette.store.migrate import ARCHIVE, prepare
-from vedette.store.operator import first_watch, save_source
-from vedette.store.rows import dump_json, to_ms, watch_row
+from vedette.store.operator import save_source
+from vedette.store.rows import dump_json, to_ms
 from vedette.store.sqlite import Pick, Reader, StoreLock, Writer, connect
 from vedette.telemetry.clock import SystemClock
 from vedette.telemetry.events import Event, events_of
@@ -119,9 +118,7 @@ def _save_sources(loaded: Loaded, writer: Writer, now: datetime) -> None:
     """The configured sources are in the store, each with its first watch."""
     writer.connection.execute("BEGIN")
     for source in sources_of(loaded.config):
-        save_source(writer.connection, source, now=now)
-        if source.is_active:
-            writer.connection.execute(statements.NEW_WATCH, watch_row(first_watch(source, now)))
+        save_source(writer.connection, source, now=now, classify=classifier(loaded.config))
     writer.connection.execute("COMMIT")
 
 
@@ -164,7 +161,7 @@ class _Station:
             clock=self.clock,
             not_before=now if self.opened.was_killed else None,
         )
-        self.frontier = Frontier(run=self.run_id)
+        self.frontier = Frontier(run=self.run_id, room=self.loaded.config.run.per_cycle)
         self.book = SourceBook(
             load=self.opened.reader.source,
             settings_of=lambda source: fetch_settings(self.loaded.config, source),
@@ -174,6 +171,7 @@ class _Station:
             known=self.opened.reader.known,
             sitemaps=self._sitemaps,
             classify=classifier(self.loaded.config),
+            most=self.loaded.config.run.max_sightings,
         )
         self.workers = Workers()
         self._order = self.opened.reader.last_order()
@@ -181,7 +179,6 @@ class _Station:
         limits = RunLimits(
             deadline=now + timedelta(seconds=seconds) if seconds is not None else None,
             max_visits=self.request.max_visits,
-            max_sightings=self.loaded.config.run.max_sightings,
         )
         parts = Parts(
             clock=self.clock,
@@ -230,18 +227,18 @@ class _Station:
             looker=looker,
             finder=self.finder,
             comparer=Comparer(
-                recall=self._recall,
-                change_of=self.opened.reader.change,
-                scope=config.extract.scope,
-                confirm_after=config.run.confirm_after,
+                Memory(self.opened.reader, self.loaded.data / ARCHIVE),
+                config.extract.scope,
+                config.run.confirm_after,
             ),
             book=self.book,
             ids=self.ids,
             clock=self.clock,
             workers=self.workers,
             screen=screens(config),
+            peer=self.opened.reader.watch,
             options=AssessOptions(
-                due=due_params(self.policy),
+                due=due_rule(config, self.policy),
                 scope=config.extract.scope,
                 worker_above=config.extract.worker_above,
                 fetch_only=self.request.fetch_only,
@@ -253,15 +250,6 @@ class _Station:
         """What the origin's robots.txt names."""
         rules = self.opened.reader.robots(origin)
         return rules.sitemaps if rules else ()
-
-    def _recall(self, evidence: EvidenceId) -> tuple[bytes, str, str] | None:
-        """Body, content type and URL of a kept state."""
-        place = self.opened.reader.located(evidence)
-        if place is None:
-            return None
-        located, content_type, url = place
-        body = read_body(self.loaded.data / ARCHIVE, located)
-        return None if body is None else (body, content_type, url)
 
     def _settler(self, loop: asyncio.AbstractEventLoop) -> Settler:
         post = loop.call_soon_threadsafe

@@ -16,6 +16,8 @@ from vedette.contracts.source import ListerOptions, ListSelectors, Source
 from vedette.contracts.words import SourceId
 from vedette.core.classify import Classification, classify_url
 from vedette.core.packs import RolePattern
+from vedette.core.schedule.due import DueParams, due_params
+from vedette.core.schedule.fixed import FixedRule
 from vedette.core.screen import ScreenRow, ScreenTable, screen_table
 from vedette.core.urls import canonical
 from vedette.lanes import LanePolicies
@@ -100,6 +102,12 @@ def classifier(config: Config) -> Callable[[str], Classification]:
         for p in config.classify.patterns
     )
     return lambda url: classify_url(url, packs=packs, rows=extra)
+
+
+def due_rule(config: Config, policy: str) -> DueParams:
+    """The named schedule policy, with the configured interval where it takes one."""
+    rule = FixedRule(config.schedule.interval / timedelta(hours=1)) if policy == "fixed" else None
+    return due_params(policy, rule)
 
 
 def screens(config: Config) -> ScreenTable:

@@ -114,13 +114,13 @@ def judge(watched: Watched) -> Judgement:
             _judge_still(url, reports.get(url, []), judgement)
             continue
         seen_places.add(place)
-        versions = [truth.state(*place, at / 1000).version for at in looks]
+        versions = [hash(truth.state(*place, at / 1000).body) for at in looks]  # an edit may be taken back
         _judge_page(url, looks, versions, reports.get(url, []), url in pending, judgement)
     for host_number, host in enumerate(truth.hosts):
         for number, page in enumerate(host.pages):
             judgement.pages += 1
             if (host_number, number) not in seen_places and not page.forbidden:
-                judgement.never_visited.append(f"{host.spec.name}{page.path}")
+                judgement.never_visited.append(f"{host.name}{page.path}")
     return judgement
 
 

@@ -9,12 +9,13 @@ import ssl
 import struct
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from vedette.contracts.fetching import FetchSettings
+from vedette.contracts.fetching import Fetched, FetchRequest, FetchSettings
+from vedette.contracts.ports import Fetcher
 
 
 class Do(Enum):
@@ -25,6 +26,7 @@ class Do(Enum):
     NEXT = "wait for the next request on this line, then go on"
 
 
+NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 Step = bytes | float | Do | Iterator[bytes] | Callable[[], Iterator[bytes]]
 OK = b"HTTP/1.1 200 OK\r\n"
 HELLO = OK + b"Content-Length: 5\r\n\r\nhello"
@@ -102,6 +104,23 @@ class Hostile:
                 await asyncio.sleep(0)
 
 
+class StoppedClock:
+    def now(self) -> datetime:
+        return NOON
+
+    def chance(self) -> float:
+        return 0.5
+
+
+def answer(*headers: str, status: str = "200 OK", body: bytes = b"hello") -> bytes:
+    lines = [f"HTTP/1.1 {status}", *headers, f"Content-Length: {len(body)}", "", ""]
+    return "\r\n".join(lines).encode("latin-1") + body
+
+
+async def ask(fetcher: Fetcher, url: str, settings: FetchSettings, **fields: Any) -> Fetched:
+    return await fetcher.fetch(FetchRequest(url=url, settings=settings, **fields))
+
+
 def quick_settings(*ports: int, **changes: Any) -> FetchSettings:
     """Settings that reach the test servers and give up early."""
     fields: dict[str, Any] = {
@@ -118,7 +137,7 @@ Zone = Mapping[str, Sequence[str] | str | Callable[[], Sequence[str]]]
 
 
 class FakeDns(asyncio.DatagramProtocol):
-    """A name server with a zone: addresses, or "nxdomain", "servfail", "silent", "garbage"; a callable turns."""
+    """A name server with a zone: addresses, "nxdomain", "servfail", "silent", "garbage"; a callable turns."""
 
     def __init__(self, zone: Zone) -> None:
         self.zone = zone
@@ -127,7 +146,7 @@ class FakeDns(asyncio.DatagramProtocol):
     async def __aenter__(self) -> FakeDns:
         loop = asyncio.get_running_loop()
         self._transport, _ = await loop.create_datagram_endpoint(lambda: self, local_addr=("127.0.0.1", 0))
-        self.place = "127.0.0.1:%d" % self._transport.get_extra_info("sockname")[1]
+        self.place = f"127.0.0.1:{self._transport.get_extra_info('sockname')[1]}"
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -166,14 +185,14 @@ def _records(addresses: Sequence[str], kind: int) -> list[bytes]:
 
 
 class Authority:
-    """A certificate authority for tests, made with the `openssl` program (Debian has it with ca-certificates)."""
+    """A certificate authority for tests, made with `openssl` (on Debian it comes with ca-certificates)."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.ca_file = str(folder / "ca.pem")
         self._run(
-            "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=Test-Authority "
-            "-keyout ca.key -out ca.pem"
+            "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
+            "-subj /CN=Test-Authority -keyout ca.key -out ca.pem"
         )
 
     def server(self, name: str, *, days: int = 2, is_signed: bool = True) -> ssl.SSLContext:

@@ -267,7 +267,7 @@ def _fill(stock: Stock) -> Stock:
         last_changed_at=NOW - HOUR,
         due_at=NOW + 6 * HOUR,
         interval=7 * HOUR,
-        mask=(MaskRegion("footer/p[1]", "Posjeta:", "danas", "number", 3),),
+        mask=(MaskRegion("#", kind="quiet"), MaskRegion("footer/p[1]", "Posjeta:", "danas", "number", 3)),
     )
     stock.visit(NEWS, due_at=NOW - timedelta(minutes=5), interval=4 * HOUR)
     stock.visit(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from collections import deque
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -31,7 +32,7 @@ PARKED = Event(name="parked", at=NOW, fields={"url": NEWS, "outcome": EVIL})
 class PlayedApp:
     """Says what it was told to say."""
 
-    def __init__(self, *events: Event, ended: Ended | Exception | None = None) -> None:
+    def __init__(self, *events: Event, ended: Ended | BaseException | None = None) -> None:
         self.events = events
         self.ended = ended or Ended(by="idle", tally=Tally())
         self.request: RunRequest | None = None
@@ -42,7 +43,7 @@ class PlayedApp:
         self.request = request
         for event in self.events:
             on_event(event)
-        if isinstance(self.ended, Exception):
+        if isinstance(self.ended, BaseException):
             raise self.ended
         return self.ended
 
@@ -128,12 +129,12 @@ def test_people_see_each_change_with_its_stored_diff_and_how_it_went(stock: Stoc
     assert "CRITICAL  changed  https://example.org/zakon/pdv" in told.out
     assert "[-25-] {+24+}" in told.out
     assert "\x1b" not in told.out
-    assert "2 looks  1 changes  0 found  1 hosts  1 without an answer" in told.err
+    assert "2 looks, 1 changes, 0 found, 1 hosts, 1 errors" in told.err
     assert Cli(stock.data, PlayedApp(VISITED))("run", "--once", "--quiet").err == ""
 
 
 def test_how_a_run_ended_is_its_exit_code(stock: Stock):
-    def code(how: Ended | Exception, *words: str) -> int:
+    def code(how: Ended | BaseException, *words: str) -> int:
         return Cli(stock.data, PlayedApp(ended=how))("run", *words).code
 
     assert code(ended("limit"), "--once") == 0
@@ -142,7 +143,7 @@ def test_how_a_run_ended_is_its_exit_code(stock: Stock):
     assert code(ended("failed", OSError("disk"))) == 1
     assert code(ended("failed", RefusedError("no"))) == 3
     assert code(RefusedError("the store is in use")) == 3
-    assert code(KeyboardInterrupt()) == 130  # type: ignore[arg-type]
+    assert code(KeyboardInterrupt()) == 130
 
 
 def test_a_reader_that_went_away_asks_the_run_to_end_and_breaks_nothing(stock: Stock):
@@ -169,7 +170,7 @@ def test_the_rate_is_of_the_last_moments():
     counts = Counts(NOW - HOUR)
     for second in range(20):
         counts.add(Event(name="visited", at=NOW - timedelta(seconds=second), fields=VISITED.fields))
-    counts.recent = type(counts.recent)(sorted(counts.recent))
+    counts.recent = deque(sorted(counts.recent))
     assert counts.rate(NOW) == pytest.approx(1.1)
 
 

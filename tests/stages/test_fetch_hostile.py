@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - the table reads by rows
 """Bad behaviour of servers, one row each: what they send and what we make of it."""
 
 from __future__ import annotations
@@ -7,29 +8,21 @@ import gzip
 import zlib
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import brotli
 import pytest
 import uvloop
 import zstandard
-from hostile import HELLO, OK, Do, Hostile, Step
+from hostile import HELLO, OK, Do, Hostile, Step, StoppedClock
 
 from vedette.contracts.fetching import MIB, Fetched, FetchRequest
 from vedette.contracts.words import Outcome
 from vedette.fetch.http import HttpFetcher
 
-NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
+pytestmark = pytest.mark.filterwarnings("ignore:Overriding the:DeprecationWarning")
 PAGE = b"<html><p>Zakon o porezu</p></html>" * 50
-
-
-class StoppedClock:
-    def now(self) -> datetime:
-        return NOON
-
-    def chance(self) -> float:
-        return 0.5
 
 
 @pytest.fixture
@@ -165,6 +158,7 @@ CASES = (
     Case("more bytes, and close", (HELLO.replace(b"\r\n", b"\r\nConnection: close\r\n", 1) + b" world",), Outcome.OK, body=b"hello"),
     Case("resets inside the body", (OK + b"Content-Length: 100\r\n\r\nhello", 0.02, Do.RESET), T),
     Case("resets inside a body that ends with the line", (OK + b"\r\nhello", 0.02, Do.RESET), T, "cut"),
+    Case("resets after the whole answer", (HELLO, Do.RESET), Outcome.OK, body=b"hello"),
     Case("a body that ends with the line", (OK + b"\r\nhello",), Outcome.OK, body=b"hello"),
     Case("stalls inside the body", (OK + b"Content-Length: 100\r\n\r\nhello", Do.HOLD), Outcome.TIMEOUT, "silent"),
     Case("drips the body", (OK + b"Content-Length: 100\r\n\r\n", *(b"a", 0.05) * 30), Outcome.TIMEOUT, "deadline",

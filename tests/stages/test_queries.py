@@ -76,8 +76,15 @@ def test_changes_are_found_by_time_risk_and_state(stock: Stock, queries: Queries
 
 def test_a_change_row_that_was_edited_breaks_its_seal(stock: Stock, queries: Queries):
     assert queries.broken_seals() == []
-    stock.execute("UPDATE changes SET summary = 'nothing to see'")
+    stock.execute("UPDATE changes SET after_visit = 1")
     assert queries.broken_seals() == [77]
+
+
+def test_a_held_moment_does_not_see_what_comes_later(stock: Stock, queries: Queries):
+    queries.hold()
+    assert len(queries.sources()) == 3
+    stock.execute("DELETE FROM sources")
+    assert len(queries.sources()) == 3
 
 
 def test_a_source_comes_back_as_it_was_saved(stock: Stock, queries: Queries):

@@ -71,10 +71,11 @@ class Watch:
     etag: str | None = None
     last_modified: str | None = None
     seen: Seen | None = None
-    mask: Mask | None = None  # learned noise; None: no second look yet, () : looked twice, nothing noisy
+    mask: Mask = ()  # learned noise
     pending: ChangeId | None = None  # an observed change waits for its second look
     is_gone: bool = False  # its removal was reported
-    merged_into: WatchId | None = None
+    canonical: WatchId | None = None  # the page says, or redirects for good, that this is its right address
+    merged_into: WatchId | None = None  # both showed the same text: one target, looked at there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +160,7 @@ class ChangeMove:
     state: ChangeState
     at: datetime
     reasons: tuple[Reason, ...] = ()
+    change: Change | None = None  # as confirmed: its comparison without the noise that the second look showed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

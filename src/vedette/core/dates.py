@@ -27,7 +27,10 @@ MONTHS = {
 }
 ZONES = {"Z": 0, "UTC": 0, "GMT": 0, "UT": 0, "CET": 60, "CEST": 120, "EST": -300, "EDT": -240}  # minutes
 
-_CLOCK = r"(?:[T\s,]*(?:u|at|@|-|\|)?\s*(?P<h>\d{1,2})[:.](?P<mi>\d{2})(?:[:.](?P<s>\d{2})(?:[.,]\d{1,9})?)?\s*(?:h|sati)?)?"
+_CLOCK = (
+    r"(?:[T\s,]*(?:u|at|@|-|\|)?\s*(?P<h>\d{1,2})[:.](?P<mi>\d{2})"
+    r"(?:[:.](?P<s>\d{2})(?:[.,]\d{1,9})?)?\s*(?:h|sati)?)?"
+)
 _ZONE = r"(?:\s*(?P<z>Z|UTC|GMT|UT|CEST|CET|EST|EDT|[+-]\d{2}:?\d{2}))?"
 _EDGE, _END = r"(?<![\d.])", r"(?!\d)"
 _FORMS = tuple(

@@ -1,45 +1,58 @@
-"""Does this body differ from what was seen before, and what follows from it?
+"""Brings the states together that `core/change` compares: the new one from the fetch, the old ones from the archive.
 
-`core/change` decides; here the states to compare are brought together: the new one from the fetch, the old ones
-from the archive.  Blocks are made only when the compared text differs.
+Blocks are made only when the compared text differs; a page whose noise is known needs no archive either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Protocol
 
-import xxhash
-
-from vedette.contracts.changing import (
-    Block,
-    Change,
-    ChangeKind,
-    ChangeState,
-    Comparison,
-    Layer,
-    Mask,
-    MaskRegion,
-)
+from vedette.contracts.changing import Block, Change, ChangeKind, ChangeState, Comparison, Layer, Mask
 from vedette.contracts.fetching import Extraction, Fetched
 from vedette.contracts.source import ListerKind
 from vedette.contracts.watch import ChangeMove, Seen, Watch
-from vedette.contracts.words import ChangeId, ContentClass, EvidenceId, Reason, Risk, VisitId
-from vedette.core.change.layers import compare
-from vedette.core.change.mask import learn, masked_key
+from vedette.contracts.words import ChangeId, ContentClass, EvidenceId, Outcome, Reason, VisitId, WatchId
+from vedette.core.change.layers import text_key
+from vedette.core.change.life import (
+    SECOND_LOOK,
+    Confirm,
+    Look,
+    Nothing,
+    Observe,
+    Past,
+    Pending,
+    Reject,
+    Step,
+    advance,
+)
+from vedette.core.change.mask import masked_key
 from vedette.core.change.simhash import simhash
 from vedette.extract import blocks
+from vedette.extract.outline import STRICT, is_narrow
+from vedette.extract.scope import MAIN
 
-Mark = tuple[VisitId, datetime, bytes]  # this visit, when, sha256 of its body
 Blocks = tuple[Block, ...]
-MACHINE_LISTERS = frozenset({ListerKind.FEED, ListerKind.SITEMAP})  # what is new in them is reported as found
+Body = tuple[bytes, str, str]  # bytes, content type, url
+# What is new in a feed or sitemap is reported as found, not as a change of the listing.
+MACHINE_LISTERS = frozenset({ListerKind.FEED, ListerKind.SITEMAP})
 NO_TEXT = frozenset(
     {ContentClass.PDF_TEXT, ContentClass.PDF_SCANNED, ContentClass.DOC, ContentClass.DOCX}
     | {ContentClass.XLS, ContentClass.XLSX, ContentClass.OTHER}
 )
-BYTES_ARE_NOISE = MaskRegion(path="bytes", kind="any")
-REMOVAL_LOOK_AFTER = timedelta(minutes=10)
+REMOVAL_LOOK = timedelta(minutes=1)  # a page that is gone for a moment is not gone
+HISTORY = 3  # earlier states that may show what is noise
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """This visit."""
+
+    visit: VisitId
+    at: datetime
+    digest: bytes  # sha256 of the decoded body
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +61,7 @@ class Judged:
 
     changed: bool | None  # None: not known before the second look
     seen: Seen | None
-    mask: Mask | None
+    mask: Mask
     pending: ChangeId | None = None
     is_gone: bool = False
     change: Change | None = None
@@ -61,280 +74,244 @@ class Judged:
     def words(self) -> str:
         if self.look_again_at is not None:
             return "observed"
-        return "unchanged" if not self.changed else "changed"
+        return "changed" if self.changed else "unchanged"
 
 
-@dataclass(frozen=True, slots=True)
-class _New:
-    """The state that this look found."""
+class Memory(Protocol):
+    """What was seen before, as the store and the archive have it."""
 
-    watch: Watch
-    seen: Seen
-    now: datetime
-    blocks: Callable[[], Blocks]
-    has_text: bool
+    def body(self, evidence: EvidenceId) -> Body | None: ...
+    def change(self, change: ChangeId) -> Change | None: ...
+    def looks_since(self, watch: WatchId, at: datetime) -> list[EvidenceId]: ...
+    def states_before(self, watch: WatchId, at: datetime, most: int) -> list[EvidenceId]: ...
 
 
 @dataclass(slots=True)
 class Comparer:
-    """Brings the states together.  `recall` reads a kept state from the archive, None when it is not there."""
-
-    recall: Callable[[EvidenceId], tuple[bytes, str, str] | None]  # body, content type, url
-    change_of: Callable[[ChangeId], Change | None]
+    memory: Memory
     scope: str
-    confirm_after: timedelta
+    confirm_after: timedelta = SECOND_LOOK
 
     def judge(self, watch: Watch, fetched: Fetched, extraction: Extraction, mark: Mark) -> Judged:
         """A body with content came that is not byte for byte the one before."""
-        new = self._new(watch, fetched, extraction, mark)
+        new = _new(extraction, mark)
         before = watch.seen
         if before is None:
-            return _plain(new, False, Reason("first_look"))
-        if watch.is_gone:
-            return self._restored(new, before)
+            return _quiet(watch, new, False, Reason("first_look"))
         if watch.lister in MACHINE_LISTERS:
-            return _plain(new, True, Reason("listing_differs", note="what is new in it is reported as found"))
-        if watch.pending is not None:
-            return self._second_look(new, before, watch.pending)
-        if new.has_text and new.seen.text_key == before.text_key:
-            return _plain(new, False, Reason("same_text", note=Layer.TEXT))
-        if BYTES_ARE_NOISE in (watch.mask or ()):
-            return _plain(new, False, Reason("bytes_are_noise", note="they differ on every look"))
-        return self._first_look(new, before)
+            note = "what is new in it is reported as found"
+            return _quiet(watch, new, True, Reason("listing_differs", note=note))
+        has_text = new.content_class not in NO_TEXT
+        is_settled = watch.pending is None and not watch.is_gone
+        if has_text and is_settled and new.text_key == before.text_key:
+            return _quiet(watch, new, False, Reason("equal_text", note=Layer.TEXT))
+        states = _States(self.memory, self.scope, (fetched.body, fetched.content_type, fetched.url))
+        if watch.mask:
+            new = replace(new, masked_key=masked_key(states.after(), watch.mask))
+            if is_settled and new.masked_key == before.masked_key:
+                return _quiet(watch, new, False, Reason("equal_mask", note=Layer.MASK))
+        look = Look(outcome=Outcome.OK, at=mark.at, blocks=states.after(before.evidence))
+        known = self.memory.change(watch.pending) if watch.pending is not None else None
+        step = advance(look, self._past(watch, before, states, known))
+        if step.mask:
+            new = replace(new, masked_key=masked_key(states.after(), step.mask))
+        return self._timed(_life(watch, step, new, mark, known), mark)
 
-    def judge_same(self, watch: Watch, seen: Seen, now: datetime) -> Judged:
-        """The same bytes as before, while a change waits for its second look: it went away."""
-        if watch.pending is None:
-            return Judged(
-                changed=False, seen=seen, mask=watch.mask, reasons=(Reason("same_bytes", note=Layer.BYTES),)
-            )
-        reasons = (Reason("went_away", note="the second look shows the state from before"),)
-        move = ChangeMove(id=watch.pending, state=ChangeState.REJECTED, at=now, reasons=reasons)
-        return Judged(changed=False, seen=seen, mask=watch.mask or (), moves=(move,), reasons=reasons)
+    def judge_same(self, watch: Watch, seen: Seen, mark: Mark) -> Judged:
+        """The same bytes as before, or the server's word for it."""
+        if watch.pending is None and not watch.is_gone:
+            reasons = (Reason("equal_bytes", note=Layer.BYTES),)
+            return Judged(changed=False, seen=seen, mask=watch.mask, reasons=reasons)
+        states = _States(self.memory, self.scope, None)
+        look = Look(outcome=Outcome.NOT_MODIFIED, at=mark.at, is_equal=True)
+        known = self.memory.change(watch.pending) if watch.pending is not None else None
+        step = advance(look, self._past(watch, seen, states, known))
+        return self._timed(_life(watch, step, seen, mark, known), mark)
 
-    def judge_gone(self, watch: Watch, mark: Mark, change_id: ChangeId) -> Judged:
-        """The page says that it is gone.  Believed after a second look; unknown is never removed."""
-        visit, at, _ = mark
+    def judge_gone(self, watch: Watch, mark: Mark) -> Judged:
+        """The page says that it is gone.  Believed after a second look."""
         seen = watch.seen
-        if seen is None or watch.is_gone:
-            return Judged(changed=None, seen=seen, mask=watch.mask, is_gone=watch.is_gone)
-        pending = self.change_of(watch.pending) if watch.pending is not None else None
-        if pending is not None and pending.kind is ChangeKind.REMOVED:
-            reasons = (Reason("gone_twice", note="two looks say so"),)
-            move = ChangeMove(id=pending.id, state=ChangeState.REPORTED, at=at, reasons=reasons)
-            return Judged(
-                changed=True,
-                seen=seen,
-                mask=watch.mask,
-                is_gone=True,
-                moves=(move,),
-                reports=(pending,),
-                reasons=reasons,
-            )
-        comparison = Comparison(
-            has_changed=True, layer=Layer.CONTENT, similarity=0.0, summary="the page is gone"
+        if seen is None:
+            return Judged(changed=None, seen=None, mask=watch.mask, reasons=(Reason("never_seen"),))
+        pending = self.memory.change(watch.pending) if watch.pending is not None else None
+        kind = Pending(kind=pending.kind) if pending is not None else None
+        past = Past(
+            before_at=seen.at, risk=watch.risk, mask=watch.mask, pending=kind, is_removed=watch.is_gone
         )
-        change = _change(change_id, ChangeKind.REMOVED, watch, seen, visit, at, comparison)
-        moves = (_superseded(pending, at),) if pending is not None else ()
-        return Judged(
-            changed=None,
-            seen=seen,
+        step = advance(Look(outcome=Outcome.GONE, at=mark.at), past)
+        judged = _life(watch, step, seen, mark, pending)
+        return (
+            judged if judged.look_again_at is None else replace(judged, look_again_at=mark.at + REMOVAL_LOOK)
+        )
+
+    def _timed(self, judged: Judged, mark: Mark) -> Judged:
+        """The second look comes when the operator wants it."""
+        again_at = None if judged.look_again_at is None else mark.at + self.confirm_after
+        return replace(judged, look_again_at=again_at)
+
+    def _past(self, watch: Watch, before: Seen, states: _States, change: Change | None) -> Past:
+        pending: Pending | None = None
+        if change is not None:
+            looks = self.memory.looks_since(watch.id, change.observed_at)
+            shown = tuple(b for b in map(states.of, looks) if b is not None)
+            is_removal = change.kind is ChangeKind.REMOVED
+            pending = Pending(kind=change.kind, looks=shown) if shown or is_removal else None
+        earlier = self.memory.states_before(watch.id, before.at, HISTORY) if pending is None else []
+        return Past(
+            before=states.of(before.evidence) or (),
+            before_at=before.at,
+            risk=watch.risk,
             mask=watch.mask,
-            pending=change.id,
-            change=replace(change, state=ChangeState.OBSERVED),
-            moves=moves,
-            reasons=(Reason("gone_once", note="a second look decides"),),
-            look_again_at=at + REMOVAL_LOOK_AFTER,
+            pending=pending,
+            is_removed=watch.is_gone,
+            history=tuple(b for b in map(states.of, earlier) if b is not None),
         )
 
-    def _first_look(self, new: _New, before: Seen) -> Judged:
-        watch, mask = new.watch, new.watch.mask or ()
-        if new.has_text:
-            key = masked_key(new.blocks(), mask)
-            if before.masked_key and key == before.masked_key:
-                return _plain(_keyed(new, key), False, Reason("same_masked", note=Layer.MASK))
-            comparison = self._compared(before, new, mask)
-            new = _keyed(new, key)
-        else:
-            comparison = _bytes_differ(new)
-        if not comparison.has_changed:
-            return _plain(new, False, *comparison.reasons, Reason("no_change", note=comparison.layer))
-        change = _change(
-            ChangeId(new.seen.visit),
-            ChangeKind.CHANGED,
-            watch,
-            before,
-            new.seen.visit,
-            new.seen.at,
-            comparison,
-        )
-        why = _second_look_reason(watch)
-        if why is None:
+
+class _States:
+    """Blocks of several states of one target, cut by one rule."""
+
+    def __init__(self, memory: Memory, scope: str, new: Body | None) -> None:
+        self._memory = memory
+        self._scope = scope
+        self._new = new
+        self._made: dict[EvidenceId | None, Blocks | None] = {}
+
+    def after(self, before: EvidenceId | None = None) -> Blocks:
+        """The new state.  With `before`, both are narrowed when one of the two would be."""
+        if before is not None and self._scope == MAIN:
+            kept = self._memory.body(before)
+            bodies = [body for body in (kept, self._new) if body is not None]
+            if any(is_narrow(body, content_type=content_type) for body, content_type, _ in bodies):
+                self._scope = STRICT
+                self._made.clear()
+        if None not in self._made:
+            self._made[None] = self._cut(self._new) if self._new else ()
+        return self._made[None] or ()
+
+    def of(self, evidence: EvidenceId) -> Blocks | None:
+        """A kept state; None when it is no longer there."""
+        if evidence not in self._made:
+            kept = self._memory.body(evidence)
+            self._made[evidence] = None if kept is None else self._cut(kept)
+        return self._made[evidence]
+
+    def _cut(self, body: Body) -> Blocks:
+        data, content_type, url = body
+        found = blocks(data, url=url, content_type=content_type, scope=self._scope)
+        return found or (("document", f"{len(data)} bytes {hash_words(data)}"),)
+
+
+def hash_words(data: bytes) -> str:
+    """A document without text, as one line that differs when it differs."""
+    return "sha256 " + hashlib.sha256(data).hexdigest()
+
+
+def _new(extraction: Extraction, mark: Mark) -> Seen:
+    text = extraction.text
+    return Seen(
+        visit=mark.visit,
+        evidence=EvidenceId(mark.visit),
+        at=mark.at,
+        digest=mark.digest,
+        text_key=text_key(extraction),
+        simhash=simhash(text),
+        text_chars=len(text),
+        content_class=extraction.content_class,
+    )
+
+
+def _quiet(watch: Watch, seen: Seen, changed: bool, reason: Reason) -> Judged:
+    return Judged(changed=changed, seen=seen, mask=watch.mask, reasons=(reason,))
+
+
+def _life(watch: Watch, step: Step, new: Seen, mark: Mark, known: Change | None) -> Judged:
+    """A step of the change life as rows: which change is new, which moves on, what is seen from now on."""
+    match step:
+        case Nothing():
+            changed = False if step.is_known and not watch.is_gone else None
             return Judged(
-                changed=True,
-                seen=new.seen,
-                mask=mask,
-                change=replace(change, state=ChangeState.REPORTED),
-                reports=(change,),
-                reasons=(*comparison.reasons, Reason("confirmed", note="its noise is known")),
+                changed=changed,
+                seen=new if step.is_known else watch.seen,
+                mask=step.mask,
+                pending=None if step.is_known else watch.pending,
+                is_gone=watch.is_gone,
+                reasons=step.reasons,
             )
-        return Judged(
-            changed=None,
-            seen=before,
-            mask=watch.mask,
-            pending=change.id,
-            change=replace(change, state=ChangeState.OBSERVED),
-            reasons=(*comparison.reasons, why),
-            look_again_at=new.now + self.confirm_after,
+        case Reject():
+            moves = _moved(watch, ChangeState.REJECTED, mark, step.reasons)
+            return Judged(changed=False, seen=new, mask=step.mask, moves=moves, reasons=step.reasons)
+        case Observe():
+            return _observed(watch, step, mark)
+        case Confirm():
+            return _confirmed(watch, step, new, mark, known)
+
+
+def _observed(watch: Watch, step: Observe, mark: Mark) -> Judged:
+    """Wait for another look.  The state from before stays the one to compare with."""
+    is_going_on = watch.pending is not None and not step.drops_pending
+    change = None if is_going_on else _change(watch, step.kind, step.comparison, mark, ChangeState.OBSERVED)
+    return Judged(
+        changed=None,
+        seen=watch.seen,
+        mask=step.mask,
+        pending=watch.pending if change is None else change.id,
+        change=change,
+        moves=_moved(watch, ChangeState.REJECTED, mark, (Reason("superseded"),))
+        if step.drops_pending
+        else (),
+        reasons=step.reasons,
+        look_again_at=mark.at + step.again_in,
+    )
+
+
+def _confirmed(watch: Watch, step: Confirm, new: Seen, mark: Mark, known: Change | None) -> Judged:
+    is_pending = watch.pending is not None and not step.drops_pending
+    reported = _change(watch, step.kind, step.comparison, mark, ChangeState.REPORTED)
+    moves: tuple[ChangeMove, ...] = ()
+    if is_pending and watch.pending is not None:
+        reported = replace(reported, id=watch.pending)
+        original = known or reported
+        refined = replace(original, state=ChangeState.REPORTED, comparison=step.comparison)
+        moves = (
+            ChangeMove(
+                id=watch.pending, state=ChangeState.REPORTED, at=mark.at, reasons=step.reasons, change=refined
+            ),
         )
-
-    def _second_look(self, new: _New, before: Seen, pending: ChangeId) -> Judged:
-        """Three states: before, the one observed, and this one.  What the last two differ in is noise."""
-        observed = self.change_of(pending)
-        if observed is None or observed.kind is ChangeKind.REMOVED:
-            moves = (_superseded(observed, new.now),) if observed is not None else ()
-            return replace(self._first_look(new, before), moves=moves)
-        if not new.has_text:
-            return self._second_bytes(new, observed)
-        middle = self._blocks_of(observed.after_evidence)
-        mask = (
-            learn(middle, new.blocks(), new.watch.mask or ()) if middle is not None else new.watch.mask or ()
-        )
-        comparison = self._compared(before, new, mask)
-        new = _keyed(new, masked_key(new.blocks(), mask))
-        noise = (
-            Reason("noise_learned", len(mask), f"{len(mask)} regions are masked")
-            if mask
-            else Reason("no_noise")
-        )
-        state = ChangeState.REPORTED if comparison.has_changed else ChangeState.REJECTED
-        reasons = (*comparison.reasons, noise)
-        return Judged(
-            changed=comparison.has_changed,
-            seen=new.seen,
-            mask=mask,
-            moves=(ChangeMove(id=pending, state=state, at=new.now, reasons=reasons),),
-            reports=(replace(observed, comparison=comparison),) if comparison.has_changed else (),
-            reasons=reasons,
-        )
-
-    def _second_bytes(self, new: _New, observed: Change) -> Judged:
-        """A document without text: two looks that differ mean that it is made anew on every request."""
-        kept = self.recall(observed.after_evidence) if observed.after_evidence is not None else None
-        import hashlib
-
-        is_same = kept is not None and hashlib.sha256(kept[0]).digest() == new.seen.digest
-        mask: Mask = () if is_same else (BYTES_ARE_NOISE,)
-        reasons = (Reason("same_twice" if is_same else "bytes_are_noise"),)
-        state = ChangeState.REPORTED if is_same else ChangeState.REJECTED
-        return Judged(
-            changed=is_same,
-            seen=new.seen,
-            mask=mask,
-            moves=(ChangeMove(id=observed.id, state=state, at=new.now, reasons=reasons),),
-            reports=(observed,) if is_same else (),
-            reasons=reasons,
-        )
-
-    def _restored(self, new: _New, before: Seen) -> Judged:
-        comparison = Comparison(has_changed=True, layer=Layer.CONTENT, summary="the page is back")
-        seen = new.seen
-        change = _change(
-            ChangeId(seen.visit), ChangeKind.RESTORED, new.watch, before, seen.visit, seen.at, comparison
-        )
-        return Judged(
-            changed=True,
-            seen=seen,
-            mask=new.watch.mask,
-            change=replace(change, state=ChangeState.REPORTED),
-            reports=(change,),
-            reasons=(Reason("restored"),),
-        )
-
-    def _new(self, watch: Watch, fetched: Fetched, extraction: Extraction, mark: Mark) -> _New:
-        visit, at, digest = mark
-        text = extraction.text
-        raw = text.encode()
-        seen = Seen(
-            visit=visit,
-            evidence=EvidenceId(visit),
-            at=at,
-            digest=digest,
-            text_key=xxhash.xxh3_64_intdigest(raw) >> 1,
-            simhash=simhash(text),
-            text_chars=len(text),
-            content_class=extraction.content_class,
-        )
-        made: list[Blocks] = []
-
-        def make() -> Blocks:
-            if not made:
-                made.append(
-                    blocks(fetched.body, url=fetched.url, content_type=fetched.content_type, scope=self.scope)
-                )
-            return made[0]
-
-        return _New(watch, seen, at, make, extraction.content_class not in NO_TEXT)
-
-    def _compared(self, before: Seen, new: _New, mask: Mask) -> Comparison:
-        old = self._blocks_of(before.evidence)
-        if old is None:
-            summary = "differs from a state that is no longer kept"
-            return Comparison(has_changed=True, layer=Layer.TEXT, similarity=0.0, summary=summary)
-        return compare(old, new.blocks(), mask)
-
-    def _blocks_of(self, evidence: EvidenceId | None) -> Blocks | None:
-        kept = self.recall(evidence) if evidence is not None else None
-        if kept is None:
-            return None
-        body, content_type, url = kept
-        return blocks(body, url=url, content_type=content_type, scope=self.scope)
+    elif step.drops_pending:
+        moves = _moved(watch, ChangeState.REJECTED, mark, (Reason("superseded"),))
+    is_removal = step.kind is ChangeKind.REMOVED
+    return Judged(
+        changed=True,
+        seen=watch.seen if is_removal else new,
+        mask=step.mask,
+        is_gone=is_removal,
+        change=None if is_pending else reported,
+        moves=moves,
+        reports=(reported,),
+        reasons=step.reasons,
+    )
 
 
-def _second_look_reason(watch: Watch) -> Reason | None:
-    """Why a difference is looked at again before it is reported (DESIGN section 5)."""
-    if watch.mask is None:
-        return Reason("second_look", note="the first difference here: what is noise is not known yet")
-    if watch.risk is Risk.CRITICAL:
-        return Reason("second_look", note="CRITICAL is confirmed before it is reported")
-    return None
+def _moved(
+    watch: Watch, state: ChangeState, mark: Mark, reasons: tuple[Reason, ...]
+) -> tuple[ChangeMove, ...]:
+    if watch.pending is None:
+        return ()
+    return (ChangeMove(id=watch.pending, state=state, at=mark.at, reasons=reasons),)
 
 
-def _plain(new: _New, changed: bool, *reasons: Reason) -> Judged:
-    return Judged(changed=changed, seen=new.seen, mask=new.watch.mask, reasons=reasons)
-
-
-def _keyed(new: _New, key: int) -> _New:
-    return replace(new, seen=replace(new.seen, masked_key=key))
-
-
-def _bytes_differ(new: _New) -> Comparison:
-    summary = f"the {new.seen.content_class} document was replaced"
-    return Comparison(has_changed=True, layer=Layer.BYTES, similarity=0.0, summary=summary)
-
-
-def _superseded(change: Change, at: datetime) -> ChangeMove:
-    return ChangeMove(id=change.id, state=ChangeState.REJECTED, at=at, reasons=(Reason("superseded"),))
-
-
-def _change(
-    change: ChangeId,
-    kind: ChangeKind,
-    watch: Watch,
-    before: Seen,
-    after: VisitId,
-    at: datetime,
-    comparison: Comparison,
-) -> Change:
+def _change(watch: Watch, kind: ChangeKind, comparison: Comparison, mark: Mark, state: ChangeState) -> Change:
+    before = watch.seen
     return Change(
-        id=change,
+        id=ChangeId(mark.visit),
         watch=watch.id,
         kind=kind,
-        state=ChangeState.CONFIRMED,
-        before_visit=before.visit,
-        after_visit=after,
-        before_evidence=before.evidence,
-        after_evidence=EvidenceId(after) if kind is not ChangeKind.REMOVED else None,
-        observed_at=at,
+        state=state,
+        before_visit=before.visit if before else mark.visit,
+        after_visit=mark.visit,
+        before_evidence=before.evidence if before else None,
+        after_evidence=EvidenceId(mark.visit) if kind is not ChangeKind.REMOVED else None,
+        observed_at=mark.at,
         comparison=comparison,
     )

@@ -109,11 +109,13 @@ class _Walk:
             self._held = None
 
     async def _request(self, watch: Watch, url: str, *, is_first: bool) -> Fetched:
+        # A second look must see for itself: the validator could be what is wrong.
+        is_conditional = is_first and watch.seen is not None and watch.pending is None
         request = FetchRequest(
             url=url,
             settings=self._settings,
-            etag=watch.etag if is_first and watch.seen else None,
-            last_modified=watch.last_modified if is_first and watch.seen else None,
+            etag=watch.etag if is_conditional else None,
+            last_modified=watch.last_modified if is_conditional else None,
             is_foreign=origin_of(url) != self._home,
         )
         return await self._ask(request)

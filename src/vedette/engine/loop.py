@@ -94,9 +94,10 @@ class Engine:
         self.parts.keeper.on_wait = self._wait_for
         self.parts.keeper.on_free = self.touch
         try:
-            while not self._is_done(clock.now()):
-                self._turn(clock.now())
-                if self._is_done(clock.now()):  # not before the turn: a touched lane may have had work
+            while True:
+                now = clock.now()
+                self._turn(now)
+                if self._is_done(now):
                     break
                 await clock.pause(self._wake, self._next_wake(), is_busy=self._is_busy())
                 self._wake.clear()
@@ -148,6 +149,8 @@ class Engine:
         self.stop("failed")
 
     def _turn(self, now: datetime) -> None:
+        if spent(self.limits, self.tally, now) is not None:
+            self.stop("limit")
         if self.parts.take_orders and (self._orders_at is None or now >= self._orders_at):
             self._orders_at = now + timedelta(seconds=1)
             self.parts.take_orders()
@@ -171,10 +174,12 @@ class Engine:
         if keeper.has_waiters(lane):
             self._wait_for(lane, until)
             return
+        job = frontier.peek(lane)
+        if job is None and not frontier.is_due(lane, self._horizon(now)):
+            return
         answer = keeper.ask((lane,), now)
         if isinstance(answer, Wait) and answer.until is not None:
             self._wait_for(lane, answer.until)
-        job = frontier.peek(lane)
         if job is None:
             is_open = not isinstance(answer, Wait) or (
                 answer.until is not None and answer.until <= now + SOON
@@ -192,7 +197,7 @@ class Engine:
     def _dispatch(self, now: datetime) -> None:
         """Start the best waiting jobs of lanes that are open, as far as `all` allows."""
         keeper, frontier = self.parts.keeper, self.parts.frontier
-        while self._ready and self._may_start() and self._has_room():
+        while self._ready and self._may_start() and self._unsettled < UNSETTLED:
             answer = keeper.ask((ALL,), now)
             if isinstance(answer, Wait):
                 self._wait_for(ALL, answer.until)
@@ -272,17 +277,12 @@ class Engine:
         return asking > 0 or self._unsettled > len(self._looks) or self._is_claiming
 
     def _may_start(self) -> bool:
-        return not self._stop_reason
-
-    def _has_room(self) -> bool:
-        """Looks under way count as visits already: a limit is never passed."""
-        most = self.limits.max_visits
-        return self._unsettled < UNSETTLED and (most is None or self.tally.visits + self._unsettled < most)
+        if self._stop_reason:
+            return False
+        most = self.limits.max_visits  # looks under way count as visits already: the limit is never passed
+        return most is None or self.tally.visits + self._unsettled < most
 
     def _is_done(self, now: datetime) -> bool:
-        limit = spent(self.limits, self.tally, now)
-        if limit is not None:
-            self.stop("limit")
         if self._stop_reason:
             return True
         if self._looks or self._unsettled or self._is_claiming or self._touched:
@@ -298,12 +298,8 @@ class Engine:
         by = self._horizon(last)
         due = self.parts.frontier.next_due()
         return (due is not None and due <= by) or any(
-            at <= last and self._is_due(lane, by) for at, _, lane in self._timers
+            at <= last and self.parts.frontier.is_due(lane, by) for at, _, lane in self._timers
         )
-
-    def _is_due(self, lane: LaneKey, by: datetime) -> bool:
-        due = self.parts.frontier.due_at(lane)
-        return due is not None and due <= by
 
     async def _shut_down(self) -> None:
         """Looks under way get a moment, then are cancelled and give their leases back."""

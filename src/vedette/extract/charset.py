@@ -54,7 +54,7 @@ def decode(body: bytes, content_type: str) -> tuple[str, str]:
     declared = _from_header(content_type)
     utf8 = _strict(body)
     if utf8 is not None and declared in ("", "utf-8"):
-        return _utf8_or_meta(body, utf8, declared)
+        return _clean(utf8), "utf-8"
     claims = [name for name in (declared, _from_bytes(body)) if name]
     if utf8 is not None and (not body.isascii() or not claims):
         return _clean(utf8), "utf-8"  # bytes that are valid UTF-8 by accident are very rare
@@ -64,11 +64,6 @@ def decode(body: bytes, content_type: str) -> tuple[str, str]:
             return _clean(text), claim
     charset = _undeclared(body)
     return _clean(body.decode(charset, "replace")), charset
-
-
-def _utf8_or_meta(body: bytes, text: str, declared: str) -> tuple[str, str]:
-    """Valid UTF-8: nothing to arbitrate, except a page of pure ASCII escapes (ISO-2022) we do not read."""
-    return (_clean(text) if b"\0" in body else text), declared or "utf-8"
 
 
 def _from_header(content_type: str) -> str:
@@ -110,7 +105,5 @@ def _undeclared(body: bytes) -> str:
 
 
 def _clean(text: str) -> str:
-    """Without what no store or terminal should see: NUL, and half of a surrogate pair."""
-    if "\0" in text:
-        text = text.replace("\0", "")
-    return text
+    """Without NUL, which no store takes.  Half surrogates cannot come out of these decoders."""
+    return text.replace("\0", "") if "\0" in text else text

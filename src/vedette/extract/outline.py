@@ -24,9 +24,9 @@ MAX_LEVELS = 64  # of a path; what is deeper shares the path of its ancestor
 MAX_BLOCKS = 300_000
 STRICT = "strict"  # the main content whatever the gate says
 BLOCKS = frozenset(
-    "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure "
-    "footer form h1 h2 h3 h4 h5 h6 header hgroup legend li main menu nav ol optgroup option p pre search section "
-    "select summary table tbody td textarea tfoot th thead tr ul".split()
+    "address article aside blockquote body caption center dd details dialog dir div dl dt "
+    "fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup legend li main menu nav ol "
+    "optgroup option p pre search section select summary table tbody td textarea tfoot th thead tr ul".split()
 )
 BREAKS = frozenset(("br", "hr"))
 

@@ -64,8 +64,8 @@ def _names(data: np.ndarray, at: np.ndarray) -> np.ndarray:
 def _running(counted: np.ndarray, closing: np.ndarray) -> np.ndarray:
     """How many of the counted tags are open at each tag; a closing tag too many counts as none."""
     steps = np.where(counted, np.where(closing, -1, 1), 0).cumsum()
-    floor: np.ndarray = np.minimum(np.minimum.accumulate(steps), 0)
-    return steps - floor
+    running: np.ndarray = steps - np.minimum(np.minimum.accumulate(steps), 0)
+    return running
 
 
 def _attributes(body: bytes) -> str:
@@ -99,6 +99,6 @@ _FLAT = _coded(
 )
 _FORMATTING = _coded("a b big code em font i nobr s small strike strong tt u")
 _BLOCKS = _coded(
-    "address article aside blockquote center div dl dd dt fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr "
-    "li main nav ol p pre section table td th tr ul b i u a em font strong span"
+    "address article aside blockquote center div dl dd dt fieldset figure footer form h1 h2 h3 h4 h5 h6 "
+    "header hr li main nav ol p pre section table td th tr ul b i u a em font strong span"
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 from dataclasses import dataclass
 
@@ -94,8 +95,10 @@ _TIMEOUTS: tuple[tuple[type[BaseException], str], ...] = (
 
 
 def _words(error: BaseException) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return plain(error.strerror)
+    if isinstance(error, ssl.SSLError):
+        return plain(error.strerror or str(error))
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno)  # the loops word the same error differently
     for kind, words in _TIMEOUTS:
         if isinstance(error, kind):
             return words

@@ -49,8 +49,7 @@ _REFUSED: tuple[tuple[Network, str], ...] = tuple(
         ("64:ff9b:1::/48", "local NAT64"),  # RFC 8215
         ("100::/64", "a discard address"),
         ("2001:2::/48", "for benchmarking"),
-        ("2001:10::/28", "reserved"),
-        ("2001:20::/28", "reserved"),
+        ("2001::/23", "reserved for protocols"),  # Teredo is in here
         ("2001:db8::/32", "for documentation"),
         ("3fff::/20", "for documentation"),  # RFC 9637
         ("fc00::/7", "private"),

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from itertools import chain
 
 from aiohttp import hdrs
 from multidict import CIMultiDictProxy
@@ -40,15 +41,17 @@ class Head:
 
 def read_head(fields: CIMultiDictProxy[str], raw: RawHeaders, now: datetime) -> Head:
     """Reads one head, parsed by name and raw as it came; `now` is for a Retry-After that names a date."""
-    values = b"".join([value for _, value in raw])
-    if b"\n" in values or b"\r" in values or b"\0" in values:
-        raw = tuple((name, value.translate(_FORBIDDEN)) for name, value in raw)
+    joined = b"\0".join(chain.from_iterable(raw))
+    if b"\n" in joined or b"\r" in joined or joined.count(b"\0") >= 2 * len(raw):
+        raw = tuple((name.translate(_FORBIDDEN), value.translate(_FORBIDDEN)) for name, value in raw)
+        joined = b"\0".join(chain.from_iterable(raw))
+    texts = iter(joined.decode("latin-1").split("\0") if raw else ())
     get = fields.get
     retry_after = get(hdrs.RETRY_AFTER)
     codings = fields.getall(hdrs.CONTENT_ENCODING, ())
     locations = fields.getall(hdrs.LOCATION, ())
     return Head(
-        headers=tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in raw]),
+        headers=tuple(zip(texts, texts, strict=True)),
         codings=codings_of(codings) if codings else (),
         content_type=_kept(get(hdrs.CONTENT_TYPE), TYPE_SIZE) or "",
         content_length=_number(get(hdrs.CONTENT_LENGTH)),
@@ -57,7 +60,7 @@ def read_head(fields: CIMultiDictProxy[str], raw: RawHeaders, now: datetime) -> 
         retry_after=read_retry_after(retry_after.strip(), now) if retry_after else None,
         has_retry_after=retry_after is not None,
         locations=tuple(dict.fromkeys(_location(value) for value in locations)) if locations else (),
-        problem=_problem(len(values), fields.getall(hdrs.TRANSFER_ENCODING, ())),
+        problem=_problem(len(joined), fields.getall(hdrs.TRANSFER_ENCODING, ())),
     )
 
 

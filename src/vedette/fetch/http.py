@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from ipaddress import ip_address
 
 import ada_url
-from aiohttp import ClientTimeout
+from aiohttp import ClientTimeout, hdrs
 from multidict import CIMultiDict
 from yarl import URL
 
@@ -253,12 +253,17 @@ class _BodyReader:
                         fault = self._take(await stream.readany())
         except WEATHER as error:
             return fault_of(error, is_tls=self._response.url.scheme == "https")
-        if fault is None and far.cut_by is not None:
+        if fault is None and far.cut_by is not None and self._ends_with_line():
             return Fault(Outcome.TRUNCATED, "the line was cut inside the body")
         return fault or (self._decoder.finish() if self._decoder is not None else None)
 
     def wire(self) -> bytes:
         return self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
+
+    def _ends_with_line(self) -> bool:
+        """Neither a length nor chunks: then only a clean close tells that the body is whole."""
+        headers = self._response.headers
+        return hdrs.CONTENT_LENGTH not in headers and hdrs.TRANSFER_ENCODING not in headers
 
     def _take(self, chunk: bytes) -> Fault | None:
         self._size += len(chunk)

@@ -83,17 +83,18 @@ class Frontier:
             heapq.heappop(self._dues)
         return None
 
-    def due_at(self, lane: LaneKey) -> datetime | None:
-        """When the earliest watch of this lane is due that is not leased."""
-        queue = self._queues.get(lane)
-        return queue.due_at() if queue else None
-
     def pop_due(self, now: datetime) -> list[LaneKey]:
         """Lanes that have become due; each is given once per due time."""
         due: list[LaneKey] = []
         while (at := self.next_due()) is not None and at <= now:
             due.append(heapq.heappop(self._dues)[1])
         return due
+
+    def is_due(self, lane: LaneKey, now: datetime) -> bool:
+        """The store has work for this lane that may be claimed now."""
+        queue = self._queues.get(lane)
+        due_at = queue.due_at() if queue is not None else None
+        return due_at is not None and due_at <= now
 
     def line_up(self, lane: LaneKey, now: datetime) -> None:
         """This lane could start work soon and has none leased: it stands in line for the next claim."""

@@ -121,8 +121,12 @@ class LaneKeeper:
         self.waiting += 1
         try:
             return await waiter.ready
-        finally:
-            self.waiting -= 1
+        except asyncio.CancelledError:
+            if waiter.ready.cancelled():
+                self.waiting -= 1
+            elif waiter.ready.result() is None:  # let in and cancelled in the same moment
+                self.finish(keys, ok=None, now=self._clock.now())
+            raise
 
     def wake(self, key: LaneKey) -> datetime | None:
         """Let waiters of this lane in, in order, as far as the lanes allow.  Gives when to call again."""
@@ -135,9 +139,9 @@ class LaneKeeper:
                 lane.waiters.popleft()
             elif obstacle is None:
                 self.start(waiter.keys, now)
-                lane.waiters.popleft().ready.set_result(None)
+                self._let_go(lane, None)
             elif now >= waiter.give_up_at or is_shut(obstacle[1], waiter.give_up_at):
-                lane.waiters.popleft().ready.set_result(obstacle[1])
+                self._let_go(lane, obstacle[1])
             elif obstacle[0] is lane:
                 return _sooner(obstacle[1].until, waiter.give_up_at)
             else:
@@ -149,9 +153,7 @@ class LaneKeeper:
         self._is_closing = True
         for lane in self._lanes.values():
             while lane.waiters:
-                waiter = lane.waiters.popleft()
-                if not waiter.ready.done():
-                    waiter.ready.set_result(Wait(None, Reason("stopped")))
+                self._let_go(lane, Wait(None, Reason("stopped")))
 
     def has_waiters(self, key: LaneKey) -> bool:
         lane = self._lanes.get(key)
@@ -232,6 +234,13 @@ class LaneKeeper:
             if isinstance(answer, Wait):
                 return lane, answer
         return None
+
+    def _let_go(self, lane: _Lane, answer: Wait | None) -> None:
+        """The first in line goes on.  It counts as under way from here, not from when it resumes."""
+        waiter = lane.waiters.popleft()
+        if not waiter.ready.done():
+            self.waiting -= 1
+            waiter.ready.set_result(answer)
 
     def _stand(self, waiter: _Waiter, lane: _Lane, until: datetime | None) -> None:
         lane.waiters.append(waiter)

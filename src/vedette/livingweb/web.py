@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from vedette.livingweb.clock import real_time
 from vedette.livingweb.control import Control
@@ -84,7 +84,7 @@ class LivingWeb:
         """Where a page is; without `page`, the front page."""
         return self.world.url(host, page, self.port, by=by)
 
-    def sources(self, *, by: str = "name") -> list[dict[str, object]]:
+    def sources(self, *, by: str = "name") -> list[dict[str, Any]]:
         """Every host as a source to watch: name, url, lister, options."""
         return [source_of(host, f"http://{authority(host, self.port, by)}") for host in self.world.hosts]
 

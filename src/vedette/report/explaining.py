@@ -11,6 +11,7 @@ from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.watch import Decision, Visit, Watch
 from vedette.contracts.words import Reason
+from vedette.core.change.kinds import QUIET
 from vedette.core.lane import condition
 from vedette.core.outcomes import MEANING
 from vedette.core.urls import shown
@@ -68,6 +69,7 @@ def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
         "mask": [
             {"path": r.path, "before": r.before, "after": r.after, "kind": r.kind, "seen": r.seen}
             for r in watch.mask or ()
+            if r.kind != QUIET
         ],
         "lane": None if said.lane is None else lane_json(watch.lane, said.lane, now),
         "visits": [visit_json(visit) for visit in said.visits],
@@ -174,7 +176,7 @@ def _outcome(watch: Watch) -> tuple[str | tuple[str, str], ...]:
 def _mask_lines(mask: Mask) -> list[Line]:
     """What is taken for noise on this target, learned from its looks."""
     lines = []
-    for region in mask:
+    for region in (one for one in mask if one.kind != QUIET):
         around = " … ".join(part for part in (region.before, region.after) if part)
         where = f"{region.path} ({region.kind}, seen {region.seen} times)"
         lines.append(_fact("masked", quoted(where), *(("  ", quoted(around, "dim", 80)) if around else ())))

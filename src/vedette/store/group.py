@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from vedette.contracts.changing import Change
+from vedette.contracts.changing import Change, Comparison
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.watch import (
     ChangeMove,
@@ -85,7 +85,7 @@ def rows_of(group: Group) -> GroupRows:
 
 
 def change_seal(row: Row) -> bytes:
-    """sha256 over what never changes of a change row (not its state, not when it was decided)."""
+    """sha256 over a change row: which visits it links and what differs.  Not its state, nor when it was decided."""
     fixed = (*row[:3], *row[4:9], *row[10:14])
     return hashlib.sha256(dump_json([_hex(value) for value in fixed]).encode()).digest()
 
@@ -177,17 +177,26 @@ def _change_row(change: Change, evidence: EvidenceId | None) -> Row:
         compared.layer.value,
         compared.similarity,
         compared.summary,
-        dump_json([[op.op, op.before, op.after, op.words] for op in compared.diff]),
+        _diff(compared),
         dump_json([[r.code, r.points, r.note] for r in compared.reasons]),
     )
     return (*row, change_seal(row))
 
 
+def _diff(comparison: Comparison) -> str:
+    return dump_json([[op.op, op.before, op.after, op.words] for op in comparison.diff])
+
+
 def _move_row(move: ChangeMove) -> Row:
+    refined: Row = (None,) * 5
+    if move.change is not None:
+        row = _change_row(move.change, move.change.after_evidence)
+        refined = (*row[10:14], row[15])
     return (
         move.state.value,
         to_ms(move.at),
         dump_json([[r.code, r.points, r.note] for r in move.reasons]),
+        *refined,
         move.id,
     )
 

@@ -71,6 +71,10 @@ class Queries:
         self._db.close()
         self._engine.dispose()
 
+    def hold(self) -> None:
+        """From here on every answer is of one moment, whatever is committed meanwhile."""
+        self._db.exec_driver_sql("BEGIN")
+
     def watch(self, watch: WatchId) -> Watch | None:
         return self._one(_WATCH.where(t.watches.c.id == watch), read_watch)
 

@@ -20,6 +20,7 @@ from vedette.contracts.changing import (
     Mask,
     MaskRegion,
 )
+from vedette.contracts.fetching import FetchSettings
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors, Source
 from vedette.contracts.watch import Seen, SourceState, Watch
@@ -42,12 +43,13 @@ from vedette.core.urls import lane_of
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
 _PLAIN_OPTIONS = ListerOptions()
+_PLAIN_SETTINGS = FetchSettings()
 
 WATCH_COLUMNS = (
     "id url lane_id source_id lister depth parent_id title node_type node_role risk velocity scan_count "
     "last_changed_at due_at interval_s created_at published_at modified_at last_visit_at last_outcome "
     "attempt etag last_modified seen_visit seen_evidence seen_at seen_digest text_key masked_key simhash text_chars "
-    "content_class mask pending_change merged_into is_gone"
+    "content_class mask pending_change canonical_id merged_into is_gone"
 ).split()
 
 
@@ -118,6 +120,7 @@ def watch_row(watch: Watch) -> tuple[Any, ...]:
         *seen_columns,
         _dump_mask(watch.mask),
         watch.pending,
+        watch.canonical,
         watch.merged_into,
         watch.is_gone,
     )
@@ -154,8 +157,9 @@ def read_watch(row: Sequence[Any]) -> Watch:
         seen=None if row[24] is None else _read_seen(row[24:33]),
         mask=_read_mask(row[33]),
         pending=None if row[34] is None else ChangeId(row[34]),
-        merged_into=None if row[35] is None else WatchId(row[35]),
-        is_gone=bool(row[36]),
+        canonical=None if row[35] is None else WatchId(row[35]),
+        merged_into=None if row[36] is None else WatchId(row[36]),
+        is_gone=bool(row[37]),
     )
 
 
@@ -228,7 +232,7 @@ def read_source(row: Sequence[Any]) -> tuple[Source, SourceState]:
         is_active=bool(row[7]),
         scrape_frequency=None if row[8] is None else timedelta(seconds=row[8]),
         retention=row[9],
-        fetch=tuple((name, _hashable(value)) for name, value in json.loads(row[10]).items()),
+        fetch=tuple((name, _read_setting(name, value)) for name, value in json.loads(row[10]).items()),
         origin=row[11],
     )
     state = SourceState(
@@ -292,6 +296,12 @@ def _read_options(raw: dict[str, Any]) -> ListerOptions:
     return ListerOptions(**{name: _hashable(value) for name, value in raw.items()})
 
 
+def _read_setting(name: str, value: Any) -> Any:
+    """Durations lie in JSON as seconds."""
+    is_duration = isinstance(getattr(_PLAIN_SETTINGS, name, None), timedelta)
+    return timedelta(seconds=value) if is_duration else _hashable(value)
+
+
 def _hashable(value: Any) -> Any:
     return tuple(_hashable(item) for item in value) if isinstance(value, list) else value
 
@@ -310,9 +320,9 @@ def _read_seen(row: Sequence[Any]) -> Seen:
     )
 
 
-def _dump_mask(mask: Mask | None) -> str | None:
-    return None if mask is None else dump_json([[r.path, r.before, r.after, r.kind, r.seen] for r in mask])
+def _dump_mask(mask: Mask) -> str | None:
+    return dump_json([[r.path, r.before, r.after, r.kind, r.seen] for r in mask]) if mask else None
 
 
-def _read_mask(text: str | None) -> Mask | None:
-    return None if text is None else tuple(MaskRegion(*fields) for fields in json.loads(text))
+def _read_mask(text: str | None) -> Mask:
+    return tuple(MaskRegion(*fields) for fields in json.loads(text)) if text else ()

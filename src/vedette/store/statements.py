@@ -56,7 +56,11 @@ SIGNAL = (
 NEW_VISIT = insert("visits", VISIT_COLUMNS, conflict=NOTHING)
 NEW_EVIDENCE = insert("evidence", EVIDENCE_COLUMNS, conflict=NOTHING)
 NEW_CHANGE = insert("changes", CHANGE_COLUMNS, conflict=NOTHING)
-MOVE_CHANGE = "UPDATE changes SET state = ?, decided_at = ?, reasons = ? WHERE id = ?"
+MOVE_CHANGE = (
+    "UPDATE changes SET state = ?, decided_at = ?, reasons = ?, layer = COALESCE(?, layer), "
+    "similarity = COALESCE(?, similarity), summary = COALESCE(?, summary), diff = COALESCE(?, diff), "
+    "seal = COALESCE(?, seal) WHERE id = ?"
+)
 NEW_LEDGER = insert("ledger", LEDGER_COLUMNS, conflict=NOTHING)
 PARK = upsert("parked", PARKED_COLUMNS, "watch_id")
 UNPARK = "DELETE FROM parked WHERE watch_id = ?"
@@ -111,6 +115,14 @@ LANES_DUE = (
 )
 WATCHES_BY_ID = f"SELECT {', '.join(WATCH_COLUMNS)} FROM watches WHERE id IN ({{marks}})"
 KNOWN_IDS = "SELECT id FROM watches WHERE id IN ({marks})"
+LOOKS_SINCE = (
+    "SELECT evidence_id FROM visits WHERE watch_id = ? AND at >= ? AND evidence_id IS NOT NULL "
+    "AND outcome IN ('ok', 'not_modified') ORDER BY at"
+)
+LOOKS_BEFORE = (
+    "SELECT evidence_id FROM visits WHERE watch_id = ? AND at < ? AND evidence_id IS NOT NULL "
+    "AND outcome IN ('ok', 'not_modified') ORDER BY at DESC LIMIT ?"
+)
 PAYLOADS = (
     'SELECT digest, id, watch_id, url, at, segment, "offset", length FROM evidence WHERE digest IN ({marks})'
 )

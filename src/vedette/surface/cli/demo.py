@@ -65,7 +65,7 @@ def _loaded(web: LivingWeb, data: Path) -> Loaded:
     from vedette.config import Loaded, parse
 
     sources = [
-        {key: value for key, value in source.items() if key != "options"} | source["options"]
+        {"name": source["name"], "url": source["url"], "lister": source["lister"], **source["options"]}
         for source in web.sources()
     ]
     raw = {

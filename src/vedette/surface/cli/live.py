@@ -12,17 +12,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vedette.contracts.words import ChangeId, Outcome, Risk
+from vedette.contracts.words import ChangeId, Outcome
 from vedette.report.lines import Line, as_rich, line, quoted
 from vedette.report.plain import safe_json, span
+from vedette.store.migrate import DATABASE
 from vedette.surface.cli.output import print_line
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from vedette.store.queries import Queries
     from vedette.surface.cli.session import Session
     from vedette.telemetry.events import Event
 
@@ -57,7 +58,7 @@ class Counts:
     found: int = 0
     errors: int = 0
     hosts: set[str] = field(default_factory=set)
-    recent: deque[datetime] = field(default_factory=deque)
+    recent: deque[datetime] = field(default_factory=lambda: deque(maxlen=20_000))
 
     def add(self, event: Event) -> None:
         from vedette.core.outcomes import MEANING
@@ -67,7 +68,8 @@ class Counts:
             self.visits += 1
             self.hosts.add(host_of(str(event.fields["url"])))
             self.recent.append(event.at)
-            self.errors += not MEANING[Outcome(str(event.fields["outcome"]))].answered
+            meaning = MEANING[Outcome(str(event.fields["outcome"]))]
+            self.errors += meaning.counts_against_lane or meaning.counts_against_source
         elif event.name == "changed":
             self.changes += 1
         elif event.name == "found":
@@ -87,11 +89,11 @@ class Counts:
             f"{self.found} found",
             f"{len(self.hosts)} hosts",
             *([] if due is None else [f"{due} due"]),
-            f"{self.errors} without an answer",
+            f"{self.errors} errors",
             f"{self.rate(now):.1f}/s",
             span(now - self.started_at),
         ]
-        return "  ".join(parts)
+        return ", ".join(parts)
 
 
 class Show:
@@ -127,6 +129,8 @@ class Show:
         self._console = None
 
     def end(self) -> None:
+        self._due.close()
+        self._diffs.close()
         self._out.note(self._counts.words(self._session.now()))
 
     def _status(self) -> RenderableType:
@@ -142,50 +146,54 @@ class Show:
         return []
 
 
-class _Diffs:
-    """The stored diff of a change that was just committed."""
+class _Store:
+    """The store of the run, read beside it.  One connection for one thread, opened when there is a store."""
 
     def __init__(self, session: Session) -> None:
-        self._path: Path = session.loaded.data
+        from vedette.store import queries  # here, not on the engine's thread: it takes a while
+
+        self._open = queries.Queries
+        self._path = session.loaded.data / DATABASE
+        self._queries: Queries | None = None
+
+    def queries(self) -> Queries | None:
+        if self._queries is None and self._path.exists():
+            self._queries = self._open(self._path)
+        return self._queries
+
+    def close(self) -> None:
+        if self._queries is not None:
+            self._queries.close()
+
+
+class _Diffs(_Store):
+    """The stored diff of a change that was just committed."""
 
     def lines(self, event: Event) -> list[Line]:
         from vedette.report.changes import change_lines
-        from vedette.store.migrate import DATABASE
-        from vedette.store.queries import Queries
 
-        with Queries(self._path / DATABASE) as queries:
-            view = queries.change(ChangeId(int(str(event.fields["change"]))))
+        queries = self.queries()
+        view = None if queries is None else queries.change(ChangeId(int(str(event.fields["change"]))))
         if view is not None:
             return change_lines(view.change, url=view.url, risk=view.risk)
-        risk = Risk[str(event.fields.get("risk", "MEDIUM"))]
-        words = (str(event.fields.get(name, "")) for name in ("url", "summary"))
-        return [
-            line((risk.name, f"{risk.name:<8}  "), ("head", "changed  "), *(quoted(w + "  ") for w in words))
-        ]
+        words = "  ".join(str(event.fields.get(name, "")) for name in ("risk", "kind", "url", "summary"))
+        return [line(quoted(words))]
 
 
-class _DueCount:
+class _DueCount(_Store):
     """How much is due: counted now and then, as it costs a walk over an index."""
 
-    def __init__(self, session: Session) -> None:
-        self._path = session.loaded.data
-        self._next: datetime | None = None
-        self._count: int | None = None
+    _next: datetime | None = None
+    _count: int | None = None
 
     def count(self, now: datetime) -> int | None:
         if self._next is not None and now < self._next:
             return self._count
-        from vedette.contracts.errors import VedetteError
-        from vedette.store.migrate import DATABASE
-        from vedette.store.queries import Queries
         from vedette.store.views import WatchFilter
 
+        queries = self.queries()
         self._next = now + COUNT_EVERY
-        try:
-            with Queries(self._path / DATABASE) as queries:
-                self._count = queries.count_watches(WatchFilter(due_before=now))
-        except VedetteError:  # no store yet: the run makes it
-            self._count = None
+        self._count = None if queries is None else queries.count_watches(WatchFilter(due_before=now))
         return self._count
 
 

@@ -11,9 +11,9 @@ from vedette.surface.cli.session import Session, a_url
 from vedette.surface.cli.verbs import verb
 
 if TYPE_CHECKING:
-    from vedette.contracts.fetching import Extraction, Fetched
-    from vedette.contracts.words import Reason
+    from vedette.contracts.fetching import RobotsRules
     from vedette.report.lines import Line
+    from vedette.surface.cli.session import Look
 
 UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="http or https.")]
 
@@ -37,14 +37,14 @@ def look(
     from vedette.core.outcomes import MEANING
 
     wanted = a_url(url)
-    fetched, extraction, reasons = session.engine().look_once(session.loaded, wanted)
+    seen = session.engine().look_once(session.loaded, wanted)
     if session.given.as_json:
-        session.out.document(_look_json(wanted, fetched, extraction, reasons))
+        session.out.document(_look_json(wanted, seen))
     else:
-        session.out.lines(_look_lines(fetched, extraction, reasons))
+        session.out.lines(_look_lines(seen))
         if text:
-            session.out.lines(_text_lines(extraction.text))
-    if not MEANING[fetched.outcome].answered or MEANING[fetched.outcome].counts_against_source:
+            session.out.lines(_text_lines(seen[1].text))
+    if not MEANING[seen[0].outcome].has_content:
         raise typer.Exit(Exit.FAILED)
 
 
@@ -114,21 +114,25 @@ def robots(session: Session, url: UrlArgument) -> None:
             }
         )
     else:
-        status = rules.status if rules.status is not None else rules.outcome.value
-        session.out.say(f"{'allowed' if refusal is None else f'refused: {why}'}")
-        session.out.say(
-            f"  {origin_of(wanted)}/robots.txt answered {status}: {rules.verdict.replace('_', ' ')}"
-        )
-        session.out.say(f"  Crawl-delay {f'{rules.crawl_delay:g} s' if rules.crawl_delay else 'none'}")
-        for sitemap in rules.sitemaps:
-            session.out.say(f"  sitemap {sitemap}")
+        session.out.lines(_robots_lines(origin_of(wanted), rules, why))
     if refusal is not None:
         raise typer.Exit(Exit.REFUSED)
 
 
-def _look_json(
-    url: str, fetched: Fetched, extraction: Extraction, reasons: tuple[Reason, ...]
-) -> dict[str, object]:
+def _robots_lines(origin: str, rules: RobotsRules, why: str) -> list[Line]:
+    from vedette.report.lines import line, quoted
+
+    status = rules.status if rules.status is not None else rules.outcome.value
+    return [
+        line(("bad", "refused: "), quoted(why)) if why else line(("good", "allowed")),
+        line("  ", quoted(f"{origin}/robots.txt answered {status}: {rules.verdict.replace('_', ' ')}")),
+        line(f"  Crawl-delay {f'{rules.crawl_delay:g} s' if rules.crawl_delay else 'none'}"),
+        *(line("  sitemap ", quoted(sitemap)) for sitemap in rules.sitemaps),
+    ]
+
+
+def _look_json(url: str, seen: Look) -> dict[str, object]:
+    fetched, extraction, reasons = seen
     return {
         "url": url,
         "answered": fetched.url,
@@ -154,10 +158,11 @@ def _look_json(
     }
 
 
-def _look_lines(fetched: Fetched, extraction: Extraction, reasons: tuple[Reason, ...]) -> list[Line]:
+def _look_lines(seen: Look) -> list[Line]:
     from vedette.core.outcomes import MEANING
     from vedette.report.lines import line, quoted
 
+    fetched, extraction, reasons = seen
     status = "" if fetched.status is None else f" {fetched.status}"
     size = f"{len(fetched.wire)} bytes sent, {len(fetched.body)} decoded, {len(extraction.text)} characters of text"
     facts = (

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from vedette.report.lines import STYLES, Line, as_rich, quoted
@@ -66,6 +67,19 @@ class Output:
         for row in ready:
             table.add_row(*(Text(text, style=STYLES.get(style, "")) for style, text in row))
         self.console().print(table)
+
+    @contextmanager
+    def progress(self, words: str) -> Iterator[Callable[[int, int], None]]:
+        """How far long work has come, on the terminal of whoever waits for it.  Called with done and all."""
+        if self.quiet or self.as_json or not sys.stderr.isatty():
+            yield lambda done, whole: None
+            return
+        from rich.console import Console
+        from rich.progress import Progress
+
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(words, total=None)
+            yield lambda done, whole: bar.update(task, completed=done, total=whole)
 
     def console(self) -> Console:
         """Colour and width as the terminal has them; NO_COLOR and pipes are honoured by rich."""

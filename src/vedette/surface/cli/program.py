@@ -43,8 +43,10 @@ def run(argv: Sequence[str] | None = None, *, clock: Clock | None = None, app: A
         code = int(result) if isinstance(result, int) else Exit.OK
         sys.stdout.flush()
     except BrokenPipeError:
-        _drop_stdout()
-        code = Exit.OK  # the reader had enough
+        _drop_stdout()  # the reader had enough: nothing to say to anyone
+        code = Exit.FAILED
+    except SystemExit as error:  # typer and rich met the broken pipe first
+        code = Exit.FAILED if error.code else Exit.OK
     except (KeyboardInterrupt, typer.Abort):
         code = _ended("interrupted", Exit.INTERRUPTED, is_json)
     except VedetteError as error:

@@ -54,9 +54,13 @@ def verify(
     from vedette.evidence.verify import verify as check
     from vedette.store.migrate import ARCHIVE
 
-    with session.queries() as queries:
-        claims = Claims(queries.segments(), queries.chain, queries.blobs)
-        report = check(session.loaded.data / ARCHIVE, claims, full=not quick)
+    with session.queries() as queries, session.out.progress("reading evidence") as progress:
+
+        def read_claims() -> Claims:
+            queries.hold()
+            return Claims(queries.segments(), queries.chain, queries.blobs)
+
+        report = check(session.loaded.data / ARCHIVE, read_claims, full=not quick, progress=progress)
         seals = queries.broken_seals()
     if session.given.as_json:
         session.out.document(_report_json(report, seals))

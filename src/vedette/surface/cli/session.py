@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,8 @@ from vedette.contracts.words import Reason, Risk
 from vedette.surface.cli.output import Output
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from vedette.app import RunRequest
     from vedette.config import Loaded
     from vedette.contracts.fetching import Extraction, Fetched, RobotsRules
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from vedette.store.queries import Queries
     from vedette.telemetry.events import Event
 
+    Look = tuple[Fetched, Extraction, tuple[Reason, ...]]
+
 
 class App(Protocol):
     """What the command line needs of `vedette.app`."""
@@ -32,7 +35,7 @@ class App(Protocol):
         self, loaded: Loaded, request: RunRequest, *, on_event: Callable[[Event], None]
     ) -> Ended: ...
 
-    def look_once(self, loaded: Loaded, url: str) -> tuple[Fetched, Extraction, tuple[Reason, ...]]: ...
+    def look_once(self, loaded: Loaded, url: str) -> Look: ...
 
     def fetch_robots(self, loaded: Loaded, url: str) -> tuple[RobotsRules, Reason | None]: ...
 
@@ -82,12 +85,10 @@ class Session:
         return self.clock.now()
 
     def engine(self) -> App:
-        """`vedette.app`: costs an import of everything that fetches."""
-        if self.app is None:
-            from vedette import app
+        """What runs; costs an import of everything that fetches."""
+        from vedette import app
 
-            self.app = app
-        found: App = self.app
+        found: App = self.app or app
         return found
 
     def store(self) -> Path:

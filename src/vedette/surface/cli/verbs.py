@@ -22,7 +22,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Give the result as JSO
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Only results and errors.")]
 LimitOption = Annotated[int, typer.Option("--limit", min=0, metavar="N", help="At most so many; 0: all.")]
 
-_SHARED: tuple[tuple[str, Any, Any], ...] = (
+SHARED: tuple[tuple[str, Any, Any], ...] = (
     ("config", ConfigOption, None),
     ("data", DataOption, None),
     ("as_json", JsonOption, False),
@@ -86,7 +86,7 @@ def root(app: typer.Typer, make: Callable[[], Session], *, version: str) -> None
 
 
 def _session(ctx: typer.Context, given: dict[str, Any]) -> Session:
-    options = Given(**{name: given.pop(name) for name, _, _ in _SHARED})
+    options = Given(**{name: given.pop(name) for name, _, _ in SHARED})
     session: Session = ctx.obj
     return session.with_options(options)
 
@@ -96,7 +96,7 @@ def _signed(call: Work, own: tuple[inspect.Parameter, ...], is_root: bool = Fals
     kind = inspect.Parameter.KEYWORD_ONLY
     parameters = [inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)]
     parameters += [p.replace(kind=kind) for p in own]
-    parameters += [inspect.Parameter(n, kind, annotation=a, default=d) for n, a, d in _SHARED]
+    parameters += [inspect.Parameter(n, kind, annotation=a, default=d) for n, a, d in SHARED]
     if is_root:
         shown = Annotated[bool, typer.Option("--version", help="Print the version and exit.")]
         parameters.append(inspect.Parameter("show_version", kind, annotation=shown, default=False))

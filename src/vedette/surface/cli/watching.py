@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,8 @@ from vedette.surface.cli.session import Session, a_url
 from vedette.surface.cli.verbs import verb
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from vedette.contracts.source import Source
     from vedette.surface.cli.formats.entry import Entry, Parsed
 

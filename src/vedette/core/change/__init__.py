@@ -1,0 +1,1 @@
+"""Has this target changed, is it noise, and what exactly is different?"""

@@ -1,0 +1,182 @@
+"""Diffs by line, word and character.  A block that went elsewhere is a move, not a loss and a gain."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+from vedette.contracts.changing import Block, DiffOp
+from vedette.contracts.words import Reason
+from vedette.core.change.align import Run, runs
+from vedette.core.change.kinds import units
+from vedette.core.change.places import lines
+
+MAX_OPS = 500  # beyond this a diff says how much, not what
+MAX_PAIRS = 10_000  # line pairs whose likeness is measured, per diff
+MAX_WORDS = 4000  # units of a line that are compared word by word
+MAX_LINE = 2000  # characters of a line that a diff keeps
+CONTEXT = 2  # equal lines kept beside a difference
+LIKE = 0.4  # share of common words that makes two lines versions of each other
+SUMMARY = 200  # 001 4.1
+_SHOWN = 40
+
+
+def diff_blocks(before: Sequence[Block], after: Sequence[Block]) -> tuple[DiffOp, ...]:
+    """What happened between two states, line by line, with the words that differ."""
+    return diff_lines(lines(before), lines(after))[0]
+
+
+def diff_lines(a: Sequence[str], b: Sequence[str]) -> tuple[tuple[DiffOp, ...], tuple[Reason, ...]]:
+    """The diff, and why it is coarse where it is."""
+    differing = runs(a, b)
+    moved = _moved(a, b, differing)
+    ops: list[DiffOp] = []
+    budget = [MAX_PAIRS]
+    end = 0
+    for run in differing:
+        ops += _context(a[end : run[0]], has_before=bool(ops))
+        ops += _run_ops(a, b, run, moved, budget)
+        end = run[1]
+        if len(ops) > MAX_OPS:
+            return _coarse(a, b, ops[:MAX_OPS])
+    ops += _context(a[end:], has_before=bool(ops))[:1]
+    reasons = () if budget[0] > 0 else (Reason("diff_coarse", note="too many lines to pair one by one"),)
+    return tuple(ops), reasons
+
+
+def diff_words(before: str, after: str) -> tuple[tuple[str, str], ...]:
+    """The words taken out and put in, pair by pair."""
+    a, b = units(before[: MAX_WORDS * 8]), units(after[: MAX_WORDS * 8])
+    if len(a) > MAX_WORDS or len(b) > MAX_WORDS:
+        return ((_cut(before), _cut(after)),)
+    pairs = [("".join(a[i1:i2]).strip(), "".join(b[j1:j2]).strip()) for i1, i2, j1, j2 in runs(a, b)]
+    return tuple((_cut(gone), _cut(come)) for gone, come in pairs if gone or come)
+
+
+def diff_chars(before: str, after: str) -> tuple[tuple[str, str, str], ...]:
+    """(op, before, after) for a pair of words; long ones differ as a whole."""
+    if len(before) * len(after) > MAX_PAIRS:
+        return (("replace", before, after),)
+    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    return tuple((op, before[i1:i2], after[j1:j2]) for op, i1, i2, j1, j2 in matcher.get_opcodes())
+
+
+def unified(diff: Sequence[DiffOp]) -> str:
+    """For people: '-' gone, '+' new, '>' moved."""
+    out: list[str] = []
+    for op in diff:
+        if op.op == "equal":
+            out += [f"  {line}" for line in op.before]
+        elif op.op == "move":
+            out += [f"> {line}" for line in op.before]
+        else:
+            out += [f"- {line}" for line in op.before] + [f"+ {line}" for line in op.after]
+    return "\n".join(out)
+
+
+def summary(diff: Sequence[DiffOp]) -> str:
+    """One line: "2 lines added, 1 changed: 'PDV 25 %' -> 'PDV 24 %'"."""
+    counts = Counter[str]()
+    for op in diff:
+        counts[op.op] += max(len(op.before), len(op.after)) if op.op != "equal" else 0
+    names = (("insert", "added"), ("delete", "removed"), ("replace", "changed"), ("move", "moved"))
+    parts = [f"{counts[op]} {name}" for op, name in names if counts[op]]
+    if not parts:
+        return ""
+    first, _, rest = parts[0].partition(" ")
+    parts[0] = f"{first} line{'s' if first != '1' else ''} {rest}"
+    example = next((text for text in map(_example, diff) if text), "")
+    said = ", ".join(parts) + (f": {example}" if example else "")
+    return said if len(said) <= SUMMARY else said[: SUMMARY - 1] + "…"
+
+
+def _example(op: DiffOp) -> str:
+    if op.op == "replace" and op.words:
+        gone, come = op.words[0]
+        return f"'{gone[:_SHOWN]}' -> '{come[:_SHOWN]}'"
+    if op.op in ("insert", "delete"):
+        kept = (op.after or op.before)[0]
+        return f"'{kept[: _SHOWN * 2]}'"
+    return ""
+
+
+def _moved(a: Sequence[str], b: Sequence[str], differing: list[Run]) -> Counter[str]:
+    """Lines that left one place and came up in another."""
+    gone = Counter(line for i1, i2, _, _ in differing for line in a[i1:i2])
+    come = Counter(line for _, _, j1, j2 in differing for line in b[j1:j2])
+    return gone & come
+
+
+def _run_ops(
+    a: Sequence[str], b: Sequence[str], run: Run, moved: Counter[str], budget: list[int]
+) -> list[DiffOp]:
+    i1, i2, j1, j2 = run
+    gone = [line for line in a[i1:i2] if line not in moved]
+    come = []
+    ops: list[DiffOp] = []
+    for line in b[j1:j2]:
+        if moved[line] > 0:
+            moved[line] -= 1
+            ops.append(DiffOp("move", (_cut(line),), (_cut(line),)))
+        else:
+            come.append(line)
+    for old, new in _paired(gone, come, budget):
+        if old is None or new is None:
+            op = "insert" if old is None else "delete"
+            ops.append(DiffOp(op, () if old is None else (_cut(old),), () if new is None else (_cut(new),)))
+        else:
+            ops.append(DiffOp("replace", (_cut(old),), (_cut(new),), diff_words(old, new)))
+    return ops
+
+
+def _paired(gone: list[str], come: list[str], budget: list[int]) -> list[tuple[str | None, str | None]]:
+    """Which old line became which new one; in order, by common words."""
+    if len(gone) == len(come) == 1:
+        return [(gone[0], come[0])]
+    if len(gone) == len(come) and budget[0] > 0:
+        budget[0] -= len(gone)
+        if all(_likeness(old, new) >= LIKE for old, new in zip(gone, come, strict=True)):
+            return list(zip(gone, come, strict=True))
+    pairs: list[tuple[str | None, str | None]] = []
+    left = 0
+    for new in come:
+        budget[0] -= len(gone) - left
+        match = next((at for at in range(left, len(gone)) if _likeness(gone[at], new) >= LIKE), None)
+        if budget[0] <= 0 or match is None:
+            pairs.append((None, new))
+            continue
+        pairs += [(old, None) for old in gone[left:match]]
+        pairs.append((gone[match], new))
+        left = match + 1
+    return pairs + [(old, None) for old in gone[left:]]
+
+
+def _likeness(one: str, other: str) -> float:
+    a, b = set(one[:MAX_LINE].split()), set(other[:MAX_LINE].split())
+    return len(a & b) / max(len(a), len(b), 1)
+
+
+def _context(equal: Sequence[str], *, has_before: bool) -> list[DiffOp]:
+    """The last lines before a difference, and the first after the one before."""
+    if not equal:
+        return []
+    if has_before and len(equal) > 2 * CONTEXT:
+        return [_equal(equal[:CONTEXT]), _equal(equal[-CONTEXT:])]
+    return [_equal(equal if has_before else equal[-CONTEXT:])]
+
+
+def _equal(kept: Sequence[str]) -> DiffOp:
+    cut = tuple(map(_cut, kept))
+    return DiffOp("equal", cut, cut)
+
+
+def _coarse(
+    a: Sequence[str], b: Sequence[str], ops: list[DiffOp]
+) -> tuple[tuple[DiffOp, ...], tuple[Reason, ...]]:
+    note = f"{len(a)} lines against {len(b)}; the first {len(ops)} differences are shown"
+    return tuple(ops), (Reason("diff_coarse", note=note),)
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= MAX_LINE else line[:MAX_LINE] + "…"

@@ -1,0 +1,193 @@
+"""Is this answer the page, or something that stands in front of it?
+
+A block page, a captcha, a login wall, a soft 404 or an empty shell is an Outcome, not a change.
+Evidence is counted in points.  Words weigh less the longer the text is, and nothing in a long text:
+an article about captchas, or a law that mentions a page not found, is an ordinary page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import re2
+
+from vedette.contracts.fetching import Extraction
+from vedette.contracts.watch import Seen
+from vedette.contracts.words import ContentClass, Outcome, Reason
+
+ENOUGH = 10.0
+SHORT, MEDIUM, LONG = 400, 1200, 2500  # characters of text
+WEIGHTS = {  # what a sign still says in a page of this size
+    "title": ((MEDIUM, 1.0), (LONG, 0.6)),
+    "text": ((SHORT, 1.0), (MEDIUM, 0.6), (LONG, 0.3)),
+}
+TEXTUAL = (ContentClass.HTML, ContentClass.TEXT, ContentClass.JSON, ContentClass.JSON_LD, ContentClass.XML)
+WAS_TEXT = 500  # a page that had this much and now has next to nothing was not emptied by its editor
+NEXT_TO_NOTHING = 60
+REFUSING = (401, 403, 407, 429, 503)  # sent with the page of a wall
+_LOGIN_PATH = re2.compile(r"(?i)/(?:log-?in|sign-?in|prijava|auth|sso)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Gated:
+    """Why an answer is not the page."""
+
+    outcome: Outcome
+    reasons: tuple[Reason, ...]
+
+
+class Sign(NamedTuple):
+    outcome: Outcome
+    code: str
+    where: str  # title | text
+    points: float
+    regex: Any
+
+
+def _sign(outcome: Outcome, code: str, where: str, points: float, pattern: str) -> Sign:
+    return Sign(outcome, code, where, points, re2.compile(f"(?i){pattern}"))
+
+
+BLOCKED, LOGIN, LOST = Outcome.BLOCKED_PAGE, Outcome.LOGIN_WALL, Outcome.SOFT_404
+SIGNS = (
+    _sign(
+        BLOCKED,
+        "title_challenge",
+        "title",
+        8,
+        r"just a moment|attention required|security check|are you (?:a )?"
+        r"(?:robot|human)|bot verification|ddos.guard|sigurnosna provjera|jeste li (?:robot|čovjek)",
+    ),
+    _sign(BLOCKED, "title_captcha", "title", 4, r"captcha"),
+    _sign(
+        BLOCKED,
+        "title_denied",
+        "title",
+        7,
+        r"access denied|request rejected|forbidden|\bblocked\b|"
+        r"pristup (?:je )?(?:odbijen|zabranjen|onemogućen)|zabranjen pristup",
+    ),
+    _sign(
+        BLOCKED,
+        "checks_browser",
+        "text",
+        7,
+        r"checking (?:if the site connection|your browser)|verif(?:y|ying) "
+        r"(?:that )?you are (?:a )?(?:human|not a robot)|enable javascript and cookies to continue|"
+        r"(?:potvrdite|dokažite) da niste robot|provjeravamo vaš preglednik",
+    ),
+    _sign(BLOCKED, "names_captcha", "text", 4, r"\b(?:re|h)?captcha\b|turnstile|nisam robot|i'm not a robot"),
+    _sign(
+        BLOCKED,
+        "unusual_traffic",
+        "text",
+        6,
+        r"unusual traffic|automated (?:requests|queries|access)|"
+        r"neuobičajen promet|automatizirani (?:pristup|zahtjevi)",
+    ),
+    _sign(
+        BLOCKED,
+        "denies",
+        "text",
+        5,
+        r"(?:access (?:to this page )?(?:has been |is )?(?:denied|blocked))|"
+        r"you (?:have been|are) blocked|requested url was rejected|you don.t have permission to access|"
+        r"pristup (?:vam )?(?:je )?(?:odbijen|zabranjen|blokiran)",
+    ),
+    _sign(BLOCKED, "incident_number", "text", 4, r"\b(?:ray|incident|support|reference)(?: id|:? ?#)"),
+    _sign(
+        LOGIN,
+        "title_login",
+        "title",
+        6,
+        r"^(?:log ?in|sign ?in|login|prijava|prijavite se|autentifikacija)\b|"
+        r"\b(?:log ?in|sign ?in|prijava korisnika)$",
+    ),
+    _sign(LOGIN, "asks_password", "text", 3, r"\bpassword\b|\blozink[aeu]\b|\bzaporka\b"),
+    _sign(LOGIN, "asks_user", "text", 2, r"\busername\b|\be-?mail address\b|korisničk[oi]m? ime"),
+    _sign(
+        LOGIN,
+        "forgotten",
+        "text",
+        3,
+        r"forgot(?:ten)? (?:your )?password|zaboravljena lozinka|zaboravili ste",
+    ),
+    _sign(
+        LOGIN,
+        "must_log_in",
+        "text",
+        5,
+        r"(?:please|you must|you need to) (?:log|sign) in|(?:morate|molimo) (?:se )?"
+        r"prijavi(?:ti|te)|za nastavak (?:se )?prijavite",
+    ),
+    _sign(
+        LOST,
+        "title_lost",
+        "title",
+        8,
+        r"^404\b|(?:error|greška|http) 404|404 (?:error|not found|greška)|not found|nije pronađen|ne postoji",
+    ),
+    _sign(LOST, "title_404", "title", 4, r"\b404\b"),
+    _sign(
+        LOST,
+        "says_lost",
+        "text",
+        6,
+        r"page (?:you (?:requested|are looking for|were looking for) )?(?:was not|could not "
+        r"be|cannot be|can.t be|does not|doesn.t) (?:found|exist)|error 404|404 (?:error|not found)|"
+        r"stranic[au] (?:koju (?:ste )?traž\w+ )?(?:nije pronađena|ne postoji|nije dostupna)|"
+        r"tražena stranica|greška 404",
+    ),
+)
+
+
+def gate(status: int | None, extraction: Extraction, url: str, seen: Seen | None) -> Gated | None:
+    """None: an ordinary answer.  Otherwise the Outcome that it is, and the evidence."""
+    if extraction.problem:
+        return Gated(Outcome.PARSE_FAILED, (Reason("unreadable", note=extraction.problem),))
+    if extraction.content_class not in TEXTUAL:
+        return None
+    size = len(extraction.text)
+    if size > LONG:
+        return None
+    emptied = _emptied(size, seen)
+    if emptied is not None:
+        return Gated(Outcome.EMPTY, (emptied,))
+    if extraction.content_class is not ContentClass.HTML:
+        return None
+    hints = {BLOCKED: status in REFUSING, LOGIN: _LOGIN_PATH.search(url) is not None, LOST: False}
+    found = [_weigh(outcome, extraction, seen, is_hinted=hints[outcome]) for outcome in hints]
+    best = max(found, key=_points)
+    return best if _points(best) >= ENOUGH else None
+
+
+def _points(gated: Gated) -> float:
+    return sum(reason.points for reason in gated.reasons)
+
+
+def _emptied(size: int, seen: Seen | None) -> Reason | None:
+    if size == 0:
+        return Reason("no_text")
+    if seen is not None and seen.text_chars >= WAS_TEXT and size < NEXT_TO_NOTHING:
+        return Reason("text_gone", size, f"{seen.text_chars} characters before")
+    return None
+
+
+def _weigh(outcome: Outcome, extraction: Extraction, seen: Seen | None, *, is_hinted: bool) -> Gated:
+    size = len(extraction.text)
+    weight = {
+        where: next(share for limit, share in steps if size <= limit) for where, steps in WEIGHTS.items()
+    }
+    reasons = []
+    for sign in SIGNS:
+        said = extraction.title if sign.where == "title" else extraction.text
+        if sign.outcome is outcome and sign.regex.search(said):
+            reasons.append(Reason(sign.code, round(sign.points * weight[sign.where], 2)))
+    if reasons and size <= SHORT:
+        reasons.append(Reason("short", 3.0, f"{size} characters"))
+    if reasons and seen is not None and size < seen.text_chars * 0.3:
+        reasons.append(Reason("shrunk", 3.0, f"{seen.text_chars} characters before"))
+    if reasons and is_hinted:
+        reasons.append(Reason("status_or_address", 2.0))
+    return Gated(outcome, tuple(reasons))

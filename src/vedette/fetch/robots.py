@@ -1,0 +1,153 @@
+"""robots.txt by RFC 9309: what an answer means, how long it holds, and whether a URL may be fetched."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import re2
+from protego import Protego
+
+from vedette.contracts.fetching import Fetched, RobotsRules
+from vedette.contracts.words import Outcome, Reason
+from vedette.core.urls import canonical
+from vedette.fetch.robots_text import OwnRules, Rule, as_text, read_robots
+
+TEXT_SIZE = 500 * 1024  # RFC 9309 section 2.5
+SHORTEST, LONGEST = timedelta(hours=1), timedelta(hours=24)  # section 2.4
+RETRY_FIRST, RETRY_LAST = timedelta(minutes=10), timedelta(hours=1)
+KEPT_FOR = timedelta(hours=48)  # a day of validity and a day of grace while the file cannot be had
+MAX_CRAWL_DELAY = 86_400.0
+CACHED = 2048
+CACHED_CHARS = 32_000_000
+EXPLAINED = 200  # rules tried to name the one that refused
+
+# Section 2.3.1: unavailable is leave to fetch, unreachable is none.  What is not listed is unreachable.
+_VERDICTS = {
+    Outcome.OK: "rules",
+    Outcome.TOO_LARGE: "rules",  # of the part that was read
+    Outcome.EMPTY: "allow_all",
+    Outcome.GONE: "allow_all",
+    Outcome.CLIENT_ERROR: "allow_all",
+    Outcome.REDIRECT_ERROR: "allow_all",  # 2.3.1.2
+}
+_MAX_AGE = re2.compile(r"(?i)(?:^|[,\s])max-age\s*=\s*\"?(\d{1,9})")
+_FRESH_ONLY = re2.compile(r"(?i)(?:^|[,\s])no-(?:cache|store)")
+
+
+def parse_robots(fetched: Fetched, *, origin: str, agent: str, now: datetime) -> RobotsRules:
+    """What one answer for /robots.txt says.  Redirects are already followed."""
+    verdict = _VERDICTS.get(fetched.outcome, "deny_all")
+    text = _text_of(fetched.body) if verdict == "rules" else ""
+    if verdict == "rules" and (not text.strip() or text.lstrip("\ufeff \t\r\n").startswith("<")):
+        verdict, text = "allow_all", ""  # an empty file, or the site's page for everything it does not have
+    own = read_robots(text, agent)
+    return RobotsRules(
+        origin=origin,
+        fetched_at=now,
+        expires_at=now + (RETRY_FIRST if verdict == "deny_all" else _validity(fetched)),
+        status=fetched.status,
+        outcome=fetched.outcome,
+        text=text,
+        verdict=verdict,
+        crawl_delay=_clamped(own.crawl_delay),
+        sitemaps=tuple(found for found in (canonical(url, origin + "/") for url in own.sitemaps) if found),
+    )
+
+
+def merge_robots(old: RobotsRules | None, new: RobotsRules, now: datetime) -> RobotsRules:
+    """The rules to go by from now on: a refresh that failed does not erase what the site once said."""
+    if old is None:
+        return new
+    if new.outcome is Outcome.NOT_MODIFIED:
+        return replace(old, fetched_at=now, expires_at=now + LONGEST)
+    if new.verdict != "deny_all":
+        return new
+    if old.verdict != "deny_all":
+        return replace(old, expires_at=now + RETRY_FIRST) if now < old.fetched_at + KEPT_FOR else new
+    waited = old.expires_at - old.fetched_at
+    return replace(new, expires_at=now + min(max(waited * 2, RETRY_FIRST), RETRY_LAST))
+
+
+class RobotsJudge:
+    """May this URL be fetched?  Keeps the parsed rules of the origins asked about last."""
+
+    def __init__(self) -> None:
+        self._parsed: OrderedDict[tuple[str, datetime, str], _Parsed] = OrderedDict()
+        self._chars = 0
+
+    def allows(self, rules: RobotsRules, url: str, agent: str) -> Reason | None:
+        """None when it may; otherwise the rule, or the failure, that forbids it."""
+        if rules.verdict == "allow_all":
+            return None
+        if rules.verdict == "deny_all":
+            words = f"{rules.origin}/robots.txt cannot be had ({rules.outcome.value})"
+            return Reason("robots_unreachable", note=words)
+        return self._of(rules, agent).refuses(url)
+
+    def crawl_delay(self, rules: RobotsRules, agent: str) -> float | None:
+        """Seconds between two fetches, as the site asks of `agent`."""
+        return _clamped(self._of(rules, agent).own.crawl_delay) if rules.verdict == "rules" else None
+
+    def _of(self, rules: RobotsRules, agent: str) -> _Parsed:
+        key = (rules.origin, rules.fetched_at, agent)
+        parsed = self._parsed.get(key)
+        if parsed is not None:
+            self._parsed.move_to_end(key)
+            return parsed
+        parsed = self._parsed[key] = _Parsed(rules.text, agent)
+        self._chars += parsed.chars
+        while len(self._parsed) > CACHED or (self._chars > CACHED_CHARS and len(self._parsed) > 1):
+            self._chars -= self._parsed.popitem(last=False)[1].chars
+        return parsed
+
+
+class _Parsed:
+    """The rules of one origin for one agent, ready to be asked."""
+
+    def __init__(self, text: str, agent: str) -> None:
+        self.own: OwnRules = read_robots(text, agent)
+        self.chars = sum(len(rule.path) for rule in self.own.rules)
+        self._protego = Protego.parse(as_text(self.own.rules))
+        self._single: list[tuple[Rule, Protego]] | None = None
+
+    def refuses(self, url: str) -> Reason | None:
+        if self._protego.can_fetch(url, "*"):
+            return None
+        rule = self._find(url)
+        words = f"line {rule.line}: {str(rule)[:200]}" if rule is not None else "a rule of robots.txt"
+        return Reason("robots_rule", note=words)
+
+    def _find(self, url: str) -> Rule | None:
+        """The longest rule that alone would refuse it: Protego tells a verdict only, so each is tried."""
+        if self._single is None:
+            forbidding = sorted((rule for rule in self.own.rules if not rule.is_allow), key=_by_length)
+            self._single = [(rule, Protego.parse(as_text((rule,)))) for rule in forbidding[:EXPLAINED]]
+        return next((rule for rule, alone in self._single if not alone.can_fetch(url, "*")), None)
+
+
+def _by_length(rule: Rule) -> int:
+    return -len(rule.path)
+
+
+def _text_of(body: bytes) -> str:
+    """Any encoding, read as UTF-8 unless a mark says otherwise; what does not fit is replaced."""
+    cut = body[:TEXT_SIZE]
+    if len(body) >= TEXT_SIZE:
+        cut = cut[: max(cut.rfind(b"\n"), cut.rfind(b"\r")) + 1] or cut
+    encoding = "utf-16" if cut.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    return cut.decode(encoding, "replace").replace("\0", "")
+
+
+def _validity(fetched: Fetched) -> timedelta:
+    """By Cache-Control, within bounds; a day when it says nothing."""
+    control = ",".join(value for name, value in fetched.headers if name.lower() == "cache-control")
+    if _FRESH_ONLY.search(control):
+        return SHORTEST
+    found = _MAX_AGE.search(control)
+    return min(max(timedelta(seconds=int(found.group(1))), SHORTEST), LONGEST) if found else LONGEST
+
+
+def _clamped(delay: float | None) -> float | None:
+    return min(delay, MAX_CRAWL_DELAY) if delay is not None else None

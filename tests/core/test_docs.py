@@ -1,0 +1,204 @@
+"""The pages say what the code is.  What they name exists, and what must be listed is listed."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from vedette.contracts.words import Outcome
+from vedette.core.outcomes import MEANING
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PACKAGE = ROOT / "src" / "vedette"
+SOURCES = [path for path in sorted(PACKAGE.rglob("*.py")) if "livingweb" not in path.parts]
+STAGES = "contracts core discover engine evidence extract fetch frontier lanes report store telemetry".split()
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    *sorted(DOCS.rglob("*.md")),
+    *sorted(PACKAGE.rglob("README.md")),
+]
+FILE = re.compile(r"(?<![\w/.*<])((?:[\w.-]+/)*[\w-]+\.(?:py|md|toml))\b")
+LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)]*)?\)")
+TEST = re.compile(r"\btest_[a-z0-9_]+\b(?!\.py)")
+ADR = re.compile(r"\bADR-(\d{4})\b")
+OF_A_MACHINE = re.compile(r"(?<![\w.:/])/(?:home|work|root|tmp|usr|var|opt|mnt|Users)/")
+
+
+def page_name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def rows_of(page: Path) -> list[list[str]]:
+    """The cells of every table row, backticks removed."""
+    lines = [line for line in page.read_text("utf-8").splitlines() if line.startswith("|")]
+    rows = [[cell.strip().replace("`", "") for cell in line.strip("|").split("|")] for line in lines]
+    return [row for row in rows if not set("".join(row)) <= set("-: ")]
+
+
+@pytest.fixture(scope="module")
+def known_tests() -> set[str]:
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    names = {name for file in files for name in re.findall(r"def (test_\w+)", file.read_text("utf-8"))}
+    return names | {file.stem for file in files}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_every_file_that_a_page_names_exists(page):
+    homes = (ROOT, PACKAGE, DOCS, ROOT / "tests", page.parent)
+    below = {path.name for path in page.parent.rglob("*.py")} if PACKAGE in page.parents else set()
+    text = page.read_text("utf-8")
+    missing = [
+        name
+        for name in FILE.findall(text)
+        if name not in below and not any((home / name).exists() for home in homes)
+    ]
+    missing += [
+        name for name in LINK.findall(text) if "://" not in name and not (page.parent / name).exists()
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_every_test_that_a_page_names_exists(page, known_tests):
+    assert [name for name in TEST.findall(page.read_text("utf-8")) if name not in known_tests] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_no_page_knows_a_machine(page):
+    assert OF_A_MACHINE.findall(page.read_text("utf-8")) == []
+
+
+def test_the_readme_is_one_screen():
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 60
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_stage_says_what_it_takes_gives_and_promises(stage):
+    words = (PACKAGE / stage / "README.md").read_text("utf-8")
+    assert len(words.splitlines()) <= 16
+    for word in ("takes", "gives", "promises", "knobs", "not here"):
+        assert re.search(rf"\b{word}\b", words, re.IGNORECASE), word
+
+
+def test_every_page_of_docs_is_on_the_map():
+    on_the_map = {(DOCS / name).resolve() for name in LINK.findall((DOCS / "index.md").read_text("utf-8"))}
+    folders = {path for path in on_the_map if path.is_dir()}
+    pages = {page for page in DOCS.rglob("*.md") if page.name != "index.md" and page.parent not in folders}
+    assert pages - on_the_map == set()
+
+
+def test_decisions_are_numbered_once_and_listed():
+    pages = sorted((DOCS / "adr").glob("[0-9]*.md"))
+    numbers = Counter(page.name[:4] for page in pages)
+    assert max(numbers.values()) == 1
+    assert sorted(numbers) == [f"{n:04d}" for n in range(1, len(pages) + 1)]
+    listed = LINK.findall((DOCS / "adr" / "README.md").read_text("utf-8"))
+    assert {page.name for page in pages} - set(listed) == set()
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "adr").glob("[0-9]*.md")), ids=lambda page: page.stem)
+def test_a_decision_has_its_parts_and_fits_a_page(page):
+    text = page.read_text("utf-8")
+    assert text.startswith(f"# ADR-{page.name[:4]} ")
+    assert [part for part in ("## Context", "## Decision", "## Consequences") if part not in text] == []
+    assert len(text.splitlines()) <= 60
+
+
+def test_every_decision_that_code_or_a_page_names_exists():
+    numbers = {page.name[:4] for page in (DOCS / "adr").glob("[0-9]*.md")}
+    named = {n for path in (*SOURCES, *PAGES) for n in ADR.findall(path.read_text("utf-8"))}
+    assert named - numbers == set()
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+def test_every_outcome_is_listed_with_its_meaning(outcome):
+    listed = {row[0]: row[1:] for row in rows_of(DOCS / "reference" / "outcomes.md") if len(row) == 6}
+    meaning = MEANING[outcome]
+    blamed = (("lane", meaning.counts_against_lane), ("source", meaning.counts_against_source))
+    blame = [word for word, is_so in blamed if is_so]
+    next_look = "not a look" if not meaning.is_look else "usual" if meaning.keeps_schedule else "long"
+    assert listed[outcome.value][:4] == [
+        meaning.words,
+        "yes" if meaning.retry else "no",
+        ", ".join(blame) or "nobody",
+        next_look,
+    ]
+
+
+def test_every_event_is_listed():
+    names = {_text(call, "name") for call in _calls("Event")} - {""} | _firsts("_note")
+    listed = (DOCS / "reference" / "events.md").read_text("utf-8")
+    assert len(names) > 4
+    assert {name for name in names if f"`{name}`" not in listed} == set()
+
+
+def test_every_action_of_the_ledger_is_listed():
+    actions = {_text(call, "action") for call in _calls("Decision")} - {""}
+    actions |= _firsts("decide") | _firsts("_note")
+    listed = (DOCS / "reference" / "events.md").read_text("utf-8")
+    assert len(actions) > 6
+    assert {action for action in actions if f"`{action}`" not in listed} == set()
+
+
+def test_every_table_is_listed_with_every_column():
+    from vedette.store.schema import metadata
+
+    page = (DOCS / "reference" / "store.md").read_text("utf-8")
+    parts = {part.partition("\n")[0].strip("` "): part for part in page.split("\n### ")[1:]}
+    assert set(parts) == set(metadata.tables)
+    missing = [
+        f"{table.name}.{column.name}"
+        for table in metadata.tables.values()
+        for column in table.columns
+        if f"`{column.name}`" not in parts[table.name]
+    ]
+    assert missing == []
+
+
+def test_coverage_never_claims_without_a_test_and_never_defers_without_saying_what():
+    rows = [row for row in rows_of(DOCS / "spec-coverage.md") if len(row) == 5 and row[1] != "status"]
+    assert len(rows) > 100
+    assert {row[1] for row in rows} <= {"built", "part", "later", "not ours"}
+    untested = [row for row in rows if row[1] in ("built", "part") and not TEST.search(row[3])]
+    assert [row[0] for row in untested if row[1] == "built" or "no test" not in row[4]] == []
+    assert [row[0] for row in rows if row[1] != "built" and not row[4]] == []
+
+
+def test_the_architecture_names_every_layer():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    names = {name.strip().removeprefix("vedette.") for layer in layers for name in layer.split("|")}
+    text = (DOCS / "architecture.md").read_text("utf-8")
+    assert {name for name in names if f"`{name}`" not in text} == set()
+
+
+def _calls(name: str) -> list[ast.Call]:
+    """Every call of that function or method in our code."""
+    nodes = (node for path in SOURCES for node in ast.walk(ast.parse(path.read_text("utf-8"))))
+    return [
+        node
+        for node in nodes
+        if isinstance(node, ast.Call)
+        and name == (node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", ""))
+    ]
+
+
+def _text(call: ast.Call, keyword: str) -> str:
+    """The literal that a call is given by that keyword; nothing where it is no literal."""
+    values = (given.value for given in call.keywords if given.arg == keyword)
+    return next((v.value for v in values if isinstance(v, ast.Constant) and isinstance(v.value, str)), "")
+
+
+def _firsts(name: str) -> set[str]:
+    """The literals that calls of that name have in the first place."""
+    firsts = (call.args[0] for call in _calls(name) if call.args)
+    return {
+        first.value for first in firsts if isinstance(first, ast.Constant) and isinstance(first.value, str)
+    }

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vedette.contracts.words import ContentClass
+from vedette.extract import block_pair, blocks, extract
+from vedette.extract.dates import parse_date
+
+URL = "https://a.hr/zakoni/pdv"
+HTML = "text/html; charset=utf-8"
+LONG = "Porezni obveznik podnosi prijavu do kraja ožujka tekuće godine za prethodnu godinu. " * 5
+
+
+def html(markup: str, content_type: str = HTML, **options):
+    return extract(markup.encode(), url=URL, content_type=content_type, **options)
+
+
+def test_text_title_links_and_head_come_from_one_page():
+    page = html(
+        "<html lang='hr-HR'><head><title> Zakon \n o PDV-u </title><base href='/v/'>"
+        "<link rel=canonical href='pdv?utm_source=x'>"
+        "<link rel=alternate type='application/rss+xml' href='/rss'>"
+        "<meta name=description content='O porezu'><meta name=robots content='noindex, nofollow'>"
+        "<meta property='article:published_time' content='2026-01-14T10:30:00+01:00'></head>"
+        f"<body><a href='a.pdf'>A</a><map><area href=/m></map><p>{LONG}</p></body>"
+    )
+    assert page.title == "Zakon o PDV-u"
+    assert page.hrefs == ("a.pdf", "/m")
+    assert page.base == "https://a.hr/v/"
+    assert page.canonical == "https://a.hr/v/pdv"
+    assert page.feeds == ("https://a.hr/rss",)
+    assert page.language == "hr-hr"
+    assert page.metadata["description"] == "O porezu"
+    assert page.published_at == datetime(2026, 1, 14, 9, 30, tzinfo=UTC)
+    assert page.is_noindex
+    assert page.is_nofollow
+    assert page.targets == ("https://a.hr/v/a.pdf",)
+
+
+def test_a_canonical_of_another_host_is_not_believed():
+    assert html("<link rel=canonical href='https://evil.example/'>").canonical is None
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        '<script type=\'application/ld+json\'>{"datePublished": "2026-01-14"}</script>',
+        "<meta name='dcterms.issued' content='14.01.2026.'>",
+        "<body><time datetime='2026-01-14'>jučer</time>",
+    ],
+)
+def test_dates_are_found_where_pages_put_them(markup):
+    assert html(markup).published_at == datetime(2026, 1, 14, tzinfo=UTC)
+
+
+def test_main_scope_leaves_out_what_every_page_repeats_but_not_the_header_of_an_article():
+    main = f"<main><header>Članak 1.</header><p>{LONG}</main>"
+    page = f"<header>Ured</header><nav>Izbornik</nav>{main}<footer>O nama"
+    assert html(page).text == f"Članak 1. {LONG}".strip()
+    assert html(page, scope="all").text.startswith("Ured Izbornik Članak 1.")
+
+
+def test_without_a_main_element_the_body_loses_only_boilerplate():
+    page = f"<header>Ured</header><div><p>{LONG}</p></div><aside>Oglasi</aside><footer>O nama</footer>"
+    assert html(page).text == LONG.strip()
+
+
+@pytest.mark.parametrize("main", ["kratko", "Nešto dulje od ničega. " * 12])
+def test_when_little_would_remain_all_visible_text_is_used(main):
+    page = f"<nav>{LONG * 3}</nav><main>{main}</main>"
+    assert html(page).text == f"{LONG * 3} {main}".replace("  ", " ").strip()
+
+
+def test_a_main_of_a_few_words_is_not_enough_however_little_else_there_is():
+    assert html(
+        "<nav>Izbornik</nav><main>Ured danas ne radi zbog blagdana i praznika.</main>"
+    ).text.startswith("Izb")
+
+
+def test_scripts_styles_and_hidden_parts_are_not_text():
+    page = (
+        f"<p>{LONG}</p><script>x</script><style>y</style><noscript>z</noscript><template>t</template>"
+        "<svg><text>s</svg><p hidden>h1</p><p style='display: none'>h2</p>"
+        "<p style='color:red;DISPLAY:NONE'>h3</p><dialog>h4</dialog>"
+    )
+    assert html(page).text == LONG.strip()
+
+
+def test_a_page_that_is_hidden_until_its_scripts_run_is_read_anyway():
+    assert html(f"<div style='display:none'>{LONG}</div>").text == LONG.strip()
+
+
+def test_white_space_is_folded_and_unicode_composed():
+    assert html("<p>a\n\t  b&nbsp;&nbsp;c z\u030cena me\u00adko</p>").text == "a b c žena meko"
+
+
+def test_blocks_have_paths_without_ids_and_cells_of_their_own():
+    page = (
+        "<div id=x1 class=y><table><tr><td>a<td>b<tr><td>c</table></div>"
+        "<div>uvod<p>jedan<br>dva <b>tri</b>ljuna "
+        "<a href='f.pdf?utm_source=q&PHPSESSID=123'>PDF</a></p></div>"
+    )
+    assert blocks(page.encode(), url=URL, content_type=HTML, scope="all") == (
+        ("div/table/tbody/tr/td", "a"),
+        ("div/table/tbody/tr/td[2]", "b"),
+        ("div/table/tbody/tr[2]/td", "c"),
+        ("div[2]", "uvod"),
+        ("div[2]/p", "jedan"),
+        ("div[2]/p/text[2]", "dva triljuna PDF"),
+        ("div[2]/p/text[2]/@href", "https://a.hr/zakoni/f.pdf"),
+    )
+
+
+def test_both_scopes_name_a_block_alike():
+    page = f"<nav>n</nav><div></div><div><main><p>{LONG}</p></main></div>".encode()
+    narrow = blocks(page, url=URL, content_type=HTML)
+    wide = blocks(page, url=URL, content_type=HTML, scope="all")
+    assert narrow == (("div[2]/main/p", LONG.strip()),)
+    assert narrow[0] in wide
+
+
+def test_a_page_at_the_edge_of_the_gate_is_cut_alike_on_both_sides():
+    main = f"<main><p>{LONG}</p></main>"
+    before, after = (f"<nav>{'izbornik ' * size}</nav>{main}".encode() for size in (40, 400))
+    one, other = block_pair(before, after, url=URL, content_type=HTML)
+    assert one == other == (("main/p", LONG.strip()),)
+
+
+def test_link_targets_of_documents_are_compared_and_other_links_are_not():
+    links = f"<a href='/x'>x</a><a href='/dl/3.pdf'>p</a><a href='/download/7?sid={'a1' * 10}'>d</a>"
+    page = f"<main><p>{LONG}{links}</main>"
+    assert html(page).targets == ("https://a.hr/dl/3.pdf", "https://a.hr/download/7")
+
+
+def test_relative_words_count_from_the_given_now():
+    now = datetime(2026, 11, 15, 12, tzinfo=UTC)
+    assert parse_date("prije 3 dana", now=now).date() == datetime(2026, 11, 12).date()
+    assert parse_date("14.01.26.", now=now) == datetime(2026, 1, 14, tzinfo=UTC)
+    assert parse_date("12.5 %", now=now) is None
+    assert parse_date("ništa", now=now) is None
+
+
+MARKUP = (
+    "<div> </div> <p> <main> </main> <nav> </nav> <a_href=x> <b_hidden> <table> <td> <svg> <script> "
+    "</script> <template> <form> <br> <!-- --> <title> <base_href=//> <link_rel=canonical_href=:> &amp; text "
+    "č \0"
+)
+TAGS = st.sampled_from([tag.replace("_", " ") for tag in MARKUP.split(" ")])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.one_of(TAGS, st.text(max_size=5)), max_size=40), st.sampled_from(["main", "all"]))
+def test_any_markup_gives_a_value_and_blocks_say_what_the_text_says(parts, scope):
+    body = "".join(parts).encode("utf-8", "replace")
+    page = extract(body, url=URL, content_type=HTML, scope=scope)
+    assert page.content_class is ContentClass.HTML or page.text is not None
+    assert "\0" not in page.text
+    if page.content_class is ContentClass.HTML:
+        said = "".join(
+            text for path, text in blocks(body, url=URL, content_type=HTML, scope=scope) if "@" not in path
+        )
+        assert "".join(said.split()) == "".join(page.text.split())
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.binary(max_size=300),
+    st.sampled_from(["", HTML, "application/json", "text/xml", "text/plain", "x/;charset=utf-7"]),
+)
+def test_any_bytes_give_a_value(body, content_type):
+    page = extract(body, url=URL, content_type=content_type)
+    page.text.encode()
+    blocks(body, url=URL, content_type=content_type)

@@ -1,0 +1,226 @@
+"""One good hop: what is sent, what is kept, and settings that cannot work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvloop
+from hostile import (
+    HELLO,
+    NOON,
+    OK,
+    Do,
+    Hostile,
+    StoppedClock,
+    answer,
+    ask,
+)
+
+from vedette.contracts.errors import ConfigError
+from vedette.contracts.fetching import FetchSettings
+from vedette.contracts.words import Outcome
+from vedette.fetch.connections import MAX_CLIENTS
+from vedette.fetch.heads import read_retry_after
+from vedette.fetch.http import HttpFetcher, check_settings
+from vedette.telemetry.clock import SystemClock
+
+pytestmark = pytest.mark.filterwarnings("ignore:Overriding the:DeprecationWarning")
+
+
+@pytest.fixture
+def event_loop_policy() -> uvloop.EventLoopPolicy:
+    return uvloop.EventLoopPolicy()
+
+
+@pytest.fixture
+async def fetcher() -> AsyncIterator[HttpFetcher]:
+    fetcher = HttpFetcher(StoppedClock())
+    yield fetcher
+    await fetcher.close()
+
+
+async def test_a_request_names_us_and_asks_for_what_we_can_read(fetcher: HttpFetcher) -> None:
+    async with Hostile(HELLO) as server:
+        await ask(fetcher, server.url("/a%20b?q=%C5%BE&x="), server.settings(user_agent="Sentry/1 (+x)"))
+        request = server.requests[0].decode()
+    assert request.startswith("GET /a%20b?q=%C5%BE&x= HTTP/1.1\r\n")
+    for line in (
+        f"Host: 127.0.0.1:{server.port}",
+        "User-Agent: Sentry/1 (+x)",
+        "Accept-Language: hr,en;q=0.9",
+        "Accept-Encoding: gzip, deflate, br, zstd",
+    ):
+        assert line + "\r\n" in request
+    assert "Cookie" not in request
+    assert "If-" not in request
+
+
+async def test_a_condition_is_sent_as_it_was_kept(fetcher: HttpFetcher) -> None:
+    date = "Sun, 15 Nov 2026 11:00:00 GMT"
+    async with Hostile(answer('ETag: W/"1"', f"Last-Modified: {date}"), Do.NEXT, HELLO) as server:
+        first = await ask(fetcher, server.url(), server.settings())
+        assert (first.etag, first.last_modified) == ('W/"1"', date)
+        await ask(
+            fetcher, server.url(), server.settings(), etag=first.etag, last_modified=first.last_modified
+        )
+        assert f'If-None-Match: W/"1"\r\nIf-Modified-Since: {date}\r\n'.encode() in server.requests[1]
+
+
+async def test_a_condition_that_could_split_the_request_is_left_out(fetcher: HttpFetcher) -> None:
+    async with Hostile(HELLO) as server:
+        await ask(fetcher, server.url(), server.settings(), etag='"a"\r\nX-Evil: 1', last_modified="x\ny")
+        assert b"Evil" not in server.requests[0]
+        assert b"If-" not in server.requests[0]
+
+
+OWN = (("Authorization", "Bearer s3cret"), ("Cookie", "a=s3cret"), ("X-Api-Key", "s3cret"), ("DNT", "1"))
+
+
+async def test_own_headers_go_to_their_origin(fetcher: HttpFetcher) -> None:
+    async with Hostile(HELLO) as server:
+        await ask(fetcher, server.url(), server.settings(headers=OWN))
+        assert all(f"{name}: {value}".encode() in server.requests[0] for name, value in OWN)
+
+
+async def test_no_credential_goes_to_a_foreign_origin(fetcher: HttpFetcher) -> None:
+    async with Hostile(HELLO) as server:
+        await ask(fetcher, server.url(), server.settings(headers=OWN), is_foreign=True)
+        assert b"s3cret" not in server.requests[0]
+        assert b"DNT: 1" in server.requests[0]
+
+
+async def test_credentials_of_a_proxy_never_reach_a_site(fetcher: HttpFetcher) -> None:
+    async with Hostile(HELLO) as server:
+        await ask(fetcher, server.url(), server.settings(headers=(("Proxy-Authorization", "Basic s3cret"),)))
+        assert b"s3cret" not in server.requests[0]
+
+
+async def test_no_cookie_is_kept(fetcher: HttpFetcher) -> None:
+    async with Hostile(answer("Set-Cookie: a=b; Path=/"), Do.NEXT, HELLO) as server:
+        await ask(fetcher, server.url(), server.settings())
+        await ask(fetcher, server.url(), server.settings())
+        assert b"Cookie" not in server.requests[1]
+
+
+async def test_headers_come_back_as_sent_in_order_and_case(fetcher: HttpFetcher) -> None:
+    async with Hostile(
+        answer("X-b: 1", "x-A: \xe9", "X-b: 2", "Content-Type: text/html; charset=utf-8")
+    ) as server:
+        fetched = await ask(fetcher, server.url(), server.settings())
+    kind = "text/html; charset=utf-8"
+    expected = (("X-b", "1"), ("x-A", "é"), ("X-b", "2"), ("Content-Type", kind), ("Content-Length", "5"))
+    assert fetched.headers == expected
+    assert (fetched.content_type, fetched.phrase, fetched.address) == (kind, "OK", "127.0.0.1")
+    assert (fetched.wire, fetched.body, fetched.at) == (b"hello", b"hello", NOON)
+
+
+@pytest.mark.parametrize("etag", ['"' + "a" * 2000 + '"', '"\x01"', '"\xff"', '"\t"'])
+async def test_an_etag_that_cannot_be_sent_back_is_not_kept(etag: str, fetcher: HttpFetcher) -> None:
+    async with Hostile(answer(f"ETag: {etag}")) as server:
+        fetched = await ask(fetcher, server.url(), server.settings())
+    assert (fetched.outcome, fetched.etag) == (Outcome.OK, None)
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("120", 120),
+        ("0", 0),
+        ("-5", None),
+        ("99999999999999999999", 86_400),
+        ("1e3", None),
+        ("soon", None),
+        ("", None),
+        ("Sun, 15 Nov 2026 12:00:30 GMT", 30),
+        ("Sun, 15 Nov 2026 11:00:00 GMT", 0),
+        ("Sun, 15 Nov 2026 12:00:30", 30),
+        ("Mon, 15 Nov 2027 12:00:00 GMT", 86_400),
+        ("Sun, 99 Nov 2026 12:00:00 GMT", None),
+        ("Sun, 15 Nov 0000 12:00:00 GMT", 0),
+        ("Sun, 15 Nov 2026 12:00:00 +9999", None),
+        ("٣", None),
+    ],
+)
+def test_retry_after_is_a_wait_or_nothing(value: str, seconds: int | None) -> None:
+    wait = read_retry_after(value, NOON)
+    assert wait == (timedelta(seconds=seconds) if seconds is not None else None)
+
+
+async def test_a_cancelled_fetch_stays_cancelled_and_leaves_no_line(fetcher: HttpFetcher) -> None:
+    async with Hostile(OK, Do.HOLD) as server:
+        task = asyncio.create_task(
+            ask(fetcher, server.url(), server.settings(read_timeout=timedelta(seconds=9)))
+        )
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
+async def test_settings_that_differ_in_how_they_connect_do_not_share_lines(fetcher: HttpFetcher) -> None:
+    async with Hostile(HELLO, Do.NEXT, HELLO) as server:
+        narrow = server.settings()
+        wide = server.settings(allow_networks=("127.0.0.0/8",))
+        assert [(await ask(fetcher, server.url(), way)).outcome for way in (narrow, wide)] == [Outcome.OK] * 2
+        assert server.connections == 2
+        shut = server.settings(allow_networks=())
+        assert (await ask(fetcher, server.url(), shut)).outcome is Outcome.ADDRESS_REFUSED
+
+
+async def test_the_number_of_ways_is_bounded_and_a_dropped_one_comes_back(fetcher: HttpFetcher) -> None:
+    async with Hostile(HELLO) as server:
+        for extra in [*range(2, MAX_CLIENTS + 12), 2]:
+            settings = server.settings(allow_ports=(server.port, extra))
+            assert (await ask(fetcher, server.url(), settings)).outcome is Outcome.OK
+    assert fetcher._clients is not None
+    assert len(fetcher._clients._clients) <= MAX_CLIENTS
+
+
+async def test_a_closed_fetcher_can_be_used_again(fetcher: HttpFetcher) -> None:
+    async with Hostile(HELLO) as server:
+        for _ in range(2):
+            assert (await ask(fetcher, server.url(), server.settings())).outcome is Outcome.OK
+            await fetcher.close()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"allow_networks": ("127.0.0.1/8",)}, "fetch.allow_networks"),
+        ({"allow_ports": (0,)}, "fetch.allow_ports"),
+        ({"nameservers": ("dns.example",)}, "fetch.nameservers"),
+        ({"nameservers": ("1.1.1.1:99999",)}, "fetch.nameservers"),
+        ({"ca_file": "/nonexistent/ca.pem"}, "fetch.ca_file"),
+        ({"proxy": "socks5://127.0.0.1:9050"}, "fetch.proxy"),
+        ({"headers": (("X-A", "b\r\nX-Evil: 1"),)}, "fetch.headers"),
+        ({"headers": (("X A", "b"),)}, "fetch.headers"),
+        ({"user_agent": "a\nb"}, "fetch.headers"),
+    ],
+)
+def test_settings_that_cannot_work_are_named_before_any_fetch(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        check_settings(FetchSettings(**changes))
+
+
+def test_settings_that_can_work_pass() -> None:
+    check_settings(FetchSettings(nameservers=("127.0.0.1:53", "[::1]:5353", "9.9.9.9", "::1")))
+
+
+def test_the_system_clock_tells_time_chance_and_how_long() -> None:
+    clock = SystemClock()
+    took = clock.stopwatch()
+    assert clock.now().utcoffset() == timedelta()
+    assert 0 <= clock.chance() < 1
+    first, second = took(), took()
+    assert timedelta() <= first <= second
+
+
+def test_a_ca_file_that_is_no_certificate_is_named(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("hello")
+    with pytest.raises(ConfigError, match=r"fetch\.ca_file"):
+        check_settings(FetchSettings(ca_file=str(tmp_path / "ca.pem")))

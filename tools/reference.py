@@ -1,0 +1,286 @@
+"""Writes docs/reference/cli.md and docs/reference/config.md from the program itself.  A test compares."""
+
+from __future__ import annotations
+
+import inspect
+import pathlib
+import sys
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any, Literal, get_args, get_origin
+
+import typer
+
+from vedette import config
+from vedette.contracts.fetching import FetchSettings
+from vedette.contracts.lane import LanePolicy
+from vedette.contracts.source import ListerKind
+from vedette.contracts.words import NodeRole, Risk
+from vedette.surface.cli.exits import MEANING
+from vedette.surface.cli.program import program
+from vedette.surface.cli.verbs import SHARED
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CLI, CONFIG = ROOT / "docs/reference/cli.md", ROOT / "docs/reference/config.md"
+
+KINDS = {
+    timedelta: "duration", Risk: "risk", datetime: "date", bool: "true or false", int: "number", float: "number",
+    str: "text", ListerKind: "lister", NodeRole: "role",
+}  # fmt: skip
+
+# What every key means.  A key without words fails the test.
+WORDS = {
+    "data": "Folder of the store and the archive, relative to this file.",
+    "sources": "What to watch.  Also filled by `vedette add` and `vedette import`.",
+    "lanes": "What a far end may see from us at most, by lane: `default`, `all`, `host:example.org`.",
+    "fetch": "How to ask.  A source may override every key under its own `fetch`.",
+    "classify": "How URLs are classified.",
+    "schedule": "When to look again.",
+    "discover": "What listers may bring in.",
+    "extract": "How text is taken from a body.",
+    "evidence": "How evidence is kept.",
+    "screen": "What is never kept: rows that are checked before any byte reaches the disk.",
+    "run": "Limits of a run.",
+    "sources[].url": "http or https.",
+    "sources[].name": "What people call it; the id is made of it.",
+    "sources[].id": "The id, where it should not be made of the name.",
+    "sources[].lister": "`page`, `feed`, `sitemap`, `html_list`, `pagination`, `crawl`; `auto` looks once and chooses.",
+    "sources[].risk": "`CRITICAL`, `HIGH`, `MEDIUM` (or `NORMAL`), `LOW`.  Not set: by the URL.",
+    "sources[].tier": "Order of runs, and what `vedette run --tier` takes.",
+    "sources[].active": "`false`: keep it, do not look.",
+    "sources[].scrape_frequency": "Ceiling of the listing's interval: `6h`, or a word such as `DAILY` or `WEEKLY`.",
+    "sources[].retention": "Retention class of its evidence.",
+    "sources[].url_pattern": "Only URLs that match (RE2).",
+    "sources[].include": "Only URLs that match one of these (RE2).",
+    "sources[].exclude": "No URL that matches one of these (RE2).",
+    "sources[].start_date": "Only what was published on or after this day.",
+    "sources[].end_date": "Only what was published on or before this day.",
+    "sources[].types": "Sitemap types to take.",
+    "sources[].max_depth": "Levels of a crawl.",
+    "sources[].max_urls": "At most so many URLs.  Not set: 2,000 for a crawl, 50,000 for other listers.",
+    "sources[].max_pages": "At most so many pages of a paginated list.",
+    "sources[].max_sitemap_depth": "How deep sitemap indexes are followed.",
+    "sources[].pagination_pattern": "How the next page is spelled, where it is not linked.",
+    "sources[].selectors": "CSS selectors of a list page.",
+    "sources[].selectors.item": "One entry of the list.",
+    "sources[].selectors.link": "The link inside an entry.",
+    "sources[].selectors.title": "The title inside an entry.",
+    "sources[].selectors.date": "The date inside an entry.",
+    "sources[].requires_headless": "The page needs a browser.",
+    "sources[].follow_hosts": "Other hosts that a crawl of this source may enter.",
+    "sources[].fetch": "Any key of `fetch`, for this source alone.",
+    "lanes.*.gap_min": "Least time between two starts.",
+    "lanes.*.gap_max": "The gap is drawn between `gap_min` and this.",
+    "lanes.*.per_minute": "At most so many starts a minute; 0: no such limit.",
+    "lanes.*.burst": "So many starts may come early.",
+    "lanes.*.at_once": "So many requests under way.",
+    "lanes.*.trips_after": "Failures in a row that close the lane.",
+    "lanes.*.trip_share": "Or this share of failures among the last calls; 0: off.",
+    "lanes.*.closed_for": "How long it stays closed; doubles with every failed probe, up to a day.",
+    "fetch.connect_timeout": "For the connection.",
+    "fetch.read_timeout": "Between two pieces of the answer.",
+    "fetch.total_timeout": "For the whole request.",
+    "fetch.wire_limit": "Largest body as it comes.",
+    "fetch.body_limit": "Largest body once decoded.",
+    "fetch.redirects": "Hops that are followed.",
+    "fetch.allow_networks": "Private, loopback and other special networks (CIDR) that may be connected to.",
+    "fetch.allow_ports": "Ports that may be connected to.",
+    "fetch.nameservers": "Name servers, `address:port`; not set: the system's.",
+    "fetch.ca_file": "Certificates to trust, instead of the system's.",
+    "fetch.user_agent": "Who we say we are: name the bot and a way to reach you.",
+    "fetch.robots_agent": "Our name in robots.txt.",
+    "fetch.accept_language": "Languages we ask for.",
+    "fetch.headers": "Further headers; `env:NAME` reads a secret from the environment.",
+    "fetch.proxy": "An HTTP proxy.",
+    "fetch.respect_robots": "`false`: robots.txt is not asked.  Only for hosts of your own.",
+    "classify.packs": "Language packs, in order.",
+    "classify.patterns": "Rows of your own; they win over the packs.",
+    "classify.patterns[].pattern": "RE2, matched against the decoded URL.",
+    "classify.patterns[].role": "`ARCHIVE`, `INDEX`, `NEWS_FEED`, `REGULATION`, `FORM` or `GUIDANCE`.",
+    "classify.patterns[].risk": "Its risk.",
+    "classify.patterns[].is_hub": "Such a page lists others.",
+    "schedule.policy": "`seed-ewma`, `fixed` or `per-risk`.",
+    "schedule.interval": "Interval of the `fixed` policy.",
+    "discover.blocked_words": "Hosts with one of these as a whole label or between hyphens are not watched.",
+    "extract.scope": "`main`: the main part of a page is compared; `all`: everything.",
+    "extract.worker_above": "Larger bodies are parsed in a worker process.",
+    "evidence.retention": "How long each class is kept; empty: for ever.",
+    "evidence.segment_limit": "Size at which an archive file is closed.",
+    "screen[].category": "What it is about; all that a screened look leaves behind.",
+    "screen[].name": "What the row is called in an explanation.",
+    "screen[].pattern": "RE2, in text or URL.",
+    "screen[].digest": "sha256 of a body.",
+    "run.at_once": "Looks under way, over all hosts.",
+    "run.per_cycle": "Jobs that are claimed at once.",
+    "run.max_sightings": "New URLs that one run takes in.",
+    "run.confirm_after": "When the second look at a difference comes.",
+}
+
+
+def main() -> int:
+    CLI.parent.mkdir(parents=True, exist_ok=True)
+    CLI.write_text(cli_page(), encoding="utf-8")
+    CONFIG.write_text(config_page(), encoding="utf-8")
+    return 0
+
+
+def cli_page() -> str:
+    top: Any = typer.main.get_command(program())
+    parts = [
+        "# Command line\n",
+        "Made by `tools/reference.py`; do not edit.  Results go to stdout, everything else to stderr.\n",
+        "## Exit codes\n",
+        "| code | meaning |\n|---|---|\n"
+        + "".join(f"| {code.value} | {words} |\n" for code, words in MEANING.items()),
+        'An error is one line on stderr, `vedette: ...`; with `--json` it is `{"error", "code", "kind"}`.\n',
+        "## Options of every verb\n",
+        "Before or after the verb; after it wins.\n",
+        _options([option for option in top.params if option.name in _shared() | {"show_version"}]),
+    ]
+    for name, command in top.commands.items():
+        parts.append(_verb(name, command))
+        for inner, one in getattr(command, "commands", {}).items():
+            parts.append(_verb(f"{name} {inner}", one, level=3))
+    return "\n".join(parts)
+
+
+def config_page() -> str:
+    rows = [f"| `{key}` | {kind} | {default} | {WORDS.get(key, '')} |" for key, kind, default in every_key()]
+    return "\n".join(
+        [
+            "# vedette.yaml",
+            "",
+            "Made by `tools/reference.py`; do not edit.  An unknown key is an error that names the nearest one.",
+            "Durations: `500ms`, `2s`, `5m`, `4h`, `30d`.  Sizes: `512k`, `10 MiB`.  Secrets: `env:NAME`.",
+            "`vedette init` writes a commented file and `vedette.schema.json` beside it.  The file is named by",
+            "`--config`, else `$VEDETTE_CONFIG`, else it is `./vedette.yaml`; the data folder by `--data`, else",
+            "`$VEDETTE_DATA`, else `data`, else `vedette-data` beside the file.",
+            "",
+            "| key | kind | default | meaning |",
+            "|---|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def every_key() -> Iterator[tuple[str, str, str]]:
+    """Every key of the configuration: its place, its kind, its default."""
+    yield from _keys(config.Config, "")
+
+
+def _keys(model: Any, place: str) -> Iterator[tuple[str, str, str]]:
+    for name, field in model.model_fields.items():
+        key = f"{place}{name}"
+        inner, mark = _section(field.annotation)
+        alias = f" (also `{field.alias}`)" if field.alias and field.alias != name else ""
+        yield (
+            key,
+            ("section" if inner else _kind(field.annotation, tuple(field.metadata))) + alias,
+            "" if inner else _default(key, field),
+        )
+        if inner is not None and not key.endswith("[].fetch"):
+            yield from _keys(inner, f"{key}{mark}.")
+
+
+def _section(annotation: Any) -> tuple[Any, str]:
+    """The section inside an annotation, and how its place is spelled."""
+    if isinstance(annotation, type) and issubclass(annotation, config.Section):
+        return annotation, ""
+    name = getattr(annotation, "__origin__", None)
+    mark = {tuple: "[]", dict: ".*"}.get(name, "") if name is not None else ""
+    for part in getattr(annotation, "__args__", ()):
+        found, inside = _section(part)
+        if found is not None:
+            return found, mark + inside
+    return None, ""
+
+
+def _kind(annotation: Any, marks: tuple[Any, ...] = ()) -> str:
+    """What is written there, in a word or two."""
+    if any(getattr(mark, "func", None) is config.parse_size for mark in marks):
+        return "size"
+    if annotation in KINDS:
+        return KINDS[annotation]
+    inner = [part for part in get_args(annotation) if part is not type(None)]
+    origin = get_origin(annotation)
+    if origin is tuple:
+        return f"list of {_kind(inner[0])}"
+    if origin is dict:
+        return f"{_kind(inner[1])} by name"
+    if origin is Literal:
+        return "word"
+    return _kind(inner[0], tuple(inner[1:]))
+
+
+def _default(key: str, field: Any) -> str:
+    if field.is_required():
+        return "required"
+    value = field.default
+    if value is None:
+        value = _built_in(key)
+    if value is None or value in ("", ()):
+        return ""
+    return f"`{_shown(value, _kind(field.annotation, tuple(field.metadata)))}`"
+
+
+def _built_in(key: str) -> object:
+    """What a key that is not set means: the default of the policy value it fills."""
+    place, _, name = key.rpartition(".")
+    policy = {"fetch": FetchSettings(), "lanes.*": LanePolicy()}.get(place)
+    return getattr(policy, name, None)
+
+
+def _shown(value: Any, kind: str = "") -> str:
+    if isinstance(value, timedelta):
+        seconds = value.total_seconds()
+        unit, size = next(
+            (u, n) for u, n in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)) if seconds % n == 0
+        )
+        return f"{seconds / size:g}{unit}"
+    if kind == "size":
+        unit, size = next(
+            (u, n) for u, n in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)) if value % n == 0
+        )
+        return f"{value // size} {unit}"
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_shown(one) if one else 'for ever'}" for name, one in value.items())
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Risk):
+        return value.name
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _verb(name: str, command: Any, level: int = 2) -> str:
+    words, _, example = inspect.cleandoc(command.help or "").partition("\b\nExample:\n")
+    own = [option for option in command.params if option.name not in _shared() | {"help"}]
+    shown = "\n".join(line.strip().removeprefix("$ ") for line in example.splitlines())
+    usage = " ".join(_argument(one) for one in own if one.param_type_name == "argument")
+    head = f"{'#' * level} vedette {name}"
+    text = f"{head}\n\n{words.strip()}\n\n```\n{shown}\n```\n"
+    if usage:
+        text += f"\nArguments: `{usage}`\n"
+    options = [one for one in own if one.param_type_name == "option"]
+    return f"{text}\n{_options(options)}" if options else text
+
+
+def _argument(one: Any) -> str:
+    return str(one.metavar or one.name.upper())
+
+
+def _options(options: list[Any]) -> str:
+    rows = "".join(
+        f"| `{', '.join(one.opts)}` | {(one.help or '').replace('|', chr(92) + '|')} |\n" for one in options
+    )
+    return f"| option | meaning |\n|---|---|\n{rows}"
+
+
+def _shared() -> set[str]:
+    return {name for name, _, _ in SHARED}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
