@@ -288,12 +288,13 @@ sources = st.builds(
     fetch=st.fixed_dictionaries(
         {},
         optional={
-            "read_timeout": st.integers(1, 10**6).map(lambda n: timedelta(milliseconds=n)),
-            "redirects": st.integers(0, 50),
-            "allow_networks": st.lists(texts, max_size=2).map(tuple),
             "user_agent": texts,
+            "redirects": small,
+            "allow_ports": st.lists(small).map(tuple),
+            "headers": st.lists(st.tuples(texts, texts)).map(tuple),
+            "read_timeout": st.integers(1, 10**6).map(lambda ms: timedelta(milliseconds=ms)),
         },
-    ).map(lambda given: tuple(sorted(given.items()))),
+    ).map(lambda settings: tuple(settings.items())),
     origin=texts,
 )
 
