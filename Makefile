@@ -30,6 +30,10 @@ fast: setup
 slow: setup
 	$(PY) -m pytest -m slow
 
+bench: setup  ## ratios within one run; minutes
+	$(PY) bench/claims.py
+	$(PY) bench/living.py --hosts 200 --pages 100 --days 1
+
 lock:
 	.venv/bin/uv pip compile --universal --no-header --no-annotate --generate-hashes pyproject.toml -o requirements/core.txt
 	.venv/bin/uv pip compile --universal --no-header --no-annotate --generate-hashes pyproject.toml --group dev -c requirements/core.txt -o requirements/dev.txt

@@ -160,7 +160,7 @@ class _Station:
             clock=self.clock,
             not_before=now if self.opened.was_killed else None,
         )
-        self.frontier = Frontier(run=self.run_id)
+        self.frontier = Frontier(run=self.run_id, room=self.loaded.config.run.per_cycle)
         self.book = SourceBook(
             load=self.opened.reader.source,
             settings_of=lambda source: fetch_settings(self.loaded.config, source),
@@ -170,6 +170,7 @@ class _Station:
             known=self.opened.reader.known,
             sitemaps=self._sitemaps,
             classify=classifier(self.loaded.config),
+            most=self.loaded.config.run.max_sightings,
         )
         self.workers = Workers()
         self._order = self.opened.reader.last_order()
@@ -177,7 +178,6 @@ class _Station:
         limits = RunLimits(
             deadline=now + timedelta(seconds=seconds) if seconds is not None else None,
             max_visits=self.request.max_visits,
-            max_sightings=self.loaded.config.run.max_sightings,
         )
         parts = Parts(
             clock=self.clock,
@@ -224,12 +224,17 @@ class _Station:
         return Assessor(
             looker=looker,
             finder=self.finder,
-            comparer=Comparer(Memory(self.opened.reader, self.loaded.data / ARCHIVE), config.extract.scope),
+            comparer=Comparer(
+                Memory(self.opened.reader, self.loaded.data / ARCHIVE),
+                config.extract.scope,
+                config.run.confirm_after,
+            ),
             book=self.book,
             ids=self.ids,
             clock=self.clock,
             workers=self.workers,
             screen=screens(config),
+            peer=self.opened.reader.watch,
             options=AssessOptions(
                 due=due_rule(config, self.policy),
                 scope=config.extract.scope,

@@ -197,7 +197,7 @@ class ScreenRowConfig(Section):
 class RunConfig(Section):
     at_once: int = Field(default=64, ge=1)
     per_cycle: int = Field(default=500, ge=1)
-    max_sightings: int = Field(default=5000, ge=1)
+    max_sightings: int | None = Field(default=None, ge=1)  # 001 has 5000; ADR-0017
     confirm_after: Duration = timedelta(seconds=5)  # the second look at a difference
 
 

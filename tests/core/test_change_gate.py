@@ -24,7 +24,7 @@ def page(text: str, title: str = "", kind: ContentClass = ContentClass.HTML) -> 
 
 def had(chars: int) -> Seen:
     at = datetime(2026, 1, 14, tzinfo=UTC)
-    return Seen(visit=VisitId(1), evidence=EvidenceId(1), at=at, body_key=1, text_chars=chars)
+    return Seen(visit=VisitId(1), evidence=EvidenceId(1), at=at, digest=b"", text_chars=chars)
 
 
 @pytest.mark.parametrize(

@@ -1,35 +1,14 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from vedette.contracts.changing import Layer
 from vedette.contracts.fetching import Extraction
-from vedette.contracts.watch import Seen
-from vedette.contracts.words import ContentClass, EvidenceId, VisitId
-from vedette.core.change.layers import body_key, compare, quick, text_key
+from vedette.contracts.words import ContentClass
+from vedette.core.change.layers import compare, text_key
 from vedette.core.change.mask import learn
-
-NOON = datetime(2026, 1, 14, 12, tzinfo=UTC)
 
 
 def page(*texts: str) -> tuple[tuple[str, str], ...]:
     return tuple((f"main/p[{n}]", text) for n, text in enumerate(texts, 1))
-
-
-def seen(body: bytes, text: str) -> Seen:
-    said = Extraction(content_class=ContentClass.HTML, text=text)
-    return Seen(
-        visit=VisitId(1), evidence=EvidenceId(1), at=NOON, body_key=body_key(body), text_key=text_key(said)
-    )
-
-
-def test_equal_bytes_decide_before_equal_text_and_both_before_any_block():
-    state = seen(b"<p>a</p>", "a")
-    same_text = text_key(Extraction(content_class=ContentClass.HTML, text="a"))
-    assert quick(state, body_key(b"<p>a</p>"), 0) is Layer.BYTES
-    assert quick(state, body_key(b"<P>a</P>"), same_text) is Layer.TEXT
-    assert quick(state, 1, 2) is None
-    assert quick(None, 1, 2) is None
 
 
 def test_a_replaced_document_behind_the_same_words_is_another_text():

@@ -120,7 +120,7 @@ def judge(watched: Watched) -> Judgement:
         for number, page in enumerate(host.pages):
             judgement.pages += 1
             if (host_number, number) not in seen_places and not page.forbidden:
-                judgement.never_visited.append(f"{host.spec.name}{page.path}")
+                judgement.never_visited.append(f"{host.name}{page.path}")
     return judgement
 
 

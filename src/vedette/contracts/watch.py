@@ -74,7 +74,8 @@ class Watch:
     mask: Mask = ()  # learned noise
     pending: ChangeId | None = None  # an observed change waits for its second look
     is_gone: bool = False  # its removal was reported
-    merged_into: WatchId | None = None
+    canonical: WatchId | None = None  # the page says, or redirects for good, that this is its right address
+    merged_into: WatchId | None = None  # both showed the same text: one target, looked at there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ compared text differs from what was seen before.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -20,17 +21,18 @@ from vedette.contracts.words import (
     Outcome,
     Reason,
     VisitId,
+    WatchId,
 )
 from vedette.core.change.gate import gate
 from vedette.core.classify import becomes_hub
-from vedette.core.ledger import retry_decision, schedule_decision
+from vedette.core.ledger import admit_decision, retry_decision, schedule_decision
 from vedette.core.outcomes import MEANING
 from vedette.core.retry import Failure, Retry, RetryParams, next_attempt
 from vedette.core.schedule.due import DueParams, Facts, decide
 from vedette.core.screen import ScreenTable, screen
-from vedette.core.urls import host_of
+from vedette.core.urls import host_of, watch_id
 from vedette.engine.compare import Comparer
-from vedette.engine.finding import Finder
+from vedette.engine.finding import Finder, Findings
 from vedette.engine.ids import Ids
 from vedette.engine.look import Looker, Reached
 from vedette.engine.sheet import Sheet
@@ -63,6 +65,7 @@ class Assessor:
     clock: Clock
     workers: Workers
     screen: ScreenTable
+    peer: Callable[[WatchId], Watch | None]
     options: AssessOptions
 
     async def serve(self, job: Job) -> Settlement | Release:
@@ -107,6 +110,7 @@ class Assessor:
             return
         sheet.judge(self.comparer.judge(watch, fetched, extraction, sheet.mark()))
         self._find(sheet, extraction)
+        self._variant(sheet, extraction)
 
     def _same(self, sheet: Sheet, seen: Seen) -> None:
         sheet.repeats(seen)
@@ -146,6 +150,30 @@ class Assessor:
             Reason("refused", len(findings.refused)),
         )
         sheet.decide("list", reasons, output=findings.listed)
+        for found in findings.found[:ADMITS]:
+            sheet.note(admit_decision(found.url, watch.risk, self.finder.classify(found.url)))
+
+    def _variant(self, sheet: Sheet, extraction: Extraction) -> None:
+        """Does the page name another address of itself (canonical, permanent redirect; 001 section 12.4)?"""
+        watch, fetched = sheet.watch, sheet.fetched
+        url = extraction.canonical or (fetched.url if sheet.reached.is_permanent else None)
+        if url is None or watch_id(url) == watch.id or host_of(url) != host_of(watch.url):
+            return
+        findings = sheet.findings = sheet.findings or Findings()
+        desk = self.book.desk(watch.source)
+        sheet.canonical = self.finder.variant(watch, url, desk, findings, sheet.now)
+
+    def _merged(self, sheet: Sheet, watch: Watch) -> Watch:
+        """Once both addresses showed the same text they are one target, looked at there."""
+        if watch.canonical is None or watch.seen is None or watch.lister not in (None, ListerKind.CRAWL):
+            return watch
+        other = self.peer(watch.canonical)
+        if other is None or other.merged_into is not None or other.seen is None:
+            return watch
+        if other.seen.text_key != watch.seen.text_key:
+            return watch
+        sheet.decide("merge", (Reason("same_text", note=f"as {other.url}"),), output=other.url)
+        return replace(watch, merged_into=other.id, due_at=None)
 
     def _gone(self, sheet: Sheet) -> None:
         sheet.judge(self.comparer.judge_gone(sheet.watch, sheet.mark()))
@@ -157,7 +185,7 @@ class Assessor:
         if MEANING[sheet.outcome].retry or sheet.outcome in _PARKS:
             moved, parked = self._failed(sheet, moved)
         else:
-            moved = self._scheduled(sheet, moved, desk)
+            moved = self._merged(sheet, self._scheduled(sheet, moved, desk))
         if watch.lister is not None and watch.depth == 0:
             is_ok = sheet.outcome in (Outcome.OK, Outcome.NOT_MODIFIED)
             desk.heard(ok=is_ok, error=f"{sheet.outcome.value}: {sheet.detail}", now=sheet.now)
@@ -173,7 +201,8 @@ class Assessor:
             if becomes_hub(node_type, len(extraction.hrefs), len(extraction.text)):
                 node_type = NodeType.HUB
         # Validators belong to the state that is seen from now on, not to one that waits for its second look.
-        is_taken = sheet.outcome is Outcome.OK and not (judged and judged.look_again_at)
+        is_cut = sheet.findings is not None and sheet.findings.is_cut
+        is_taken = sheet.outcome is Outcome.OK and not (judged and judged.look_again_at) and not is_cut
         return replace(
             watch,
             title=title,
@@ -184,10 +213,11 @@ class Assessor:
             attempt=0 if not MEANING[sheet.outcome].retry else watch.attempt,
             etag=fetched.etag if is_taken else watch.etag,
             last_modified=fetched.last_modified if is_taken else watch.last_modified,
-            seen=judged.seen if judged else watch.seen,
+            seen=_to_read_again(judged.seen) if is_cut and judged else judged.seen if judged else watch.seen,
             mask=judged.mask if judged else watch.mask,
             pending=judged.pending if judged else watch.pending,
             is_gone=judged.is_gone if judged else watch.is_gone,
+            canonical=sheet.canonical if extraction is not None else watch.canonical,
             last_changed_at=fetched.at if judged and judged.reports else watch.last_changed_at,
         )
 
@@ -270,7 +300,13 @@ class Assessor:
         return sheet.settlement(moved, parked, "standard")
 
 
+ADMITS = 50  # new watches whose classification one visit records
 _PARKS = frozenset({Outcome.BUG})
+
+
+def _to_read_again(seen: Seen | None) -> Seen | None:
+    """A listing that was cut short must not look unchanged next time."""
+    return None if seen is None else replace(seen, digest=b"", text_key=0)
 
 
 def _extract_there(body: bytes, url: str, content_type: str, scope: str) -> Extraction:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from vedette.contracts.changing import Block, Change, ChangeKind, ChangeState, Comparison, Layer, Mask
@@ -16,7 +16,18 @@ from vedette.contracts.source import ListerKind
 from vedette.contracts.watch import ChangeMove, Seen, Watch
 from vedette.contracts.words import ChangeId, ContentClass, EvidenceId, Outcome, Reason, VisitId, WatchId
 from vedette.core.change.layers import text_key
-from vedette.core.change.life import Confirm, Look, Nothing, Observe, Past, Pending, Reject, Step, advance
+from vedette.core.change.life import (
+    SECOND_LOOK,
+    Confirm,
+    Look,
+    Nothing,
+    Observe,
+    Past,
+    Pending,
+    Reject,
+    Step,
+    advance,
+)
 from vedette.core.change.mask import masked_key
 from vedette.core.change.simhash import simhash
 from vedette.extract import blocks
@@ -31,6 +42,7 @@ NO_TEXT = frozenset(
     {ContentClass.PDF_TEXT, ContentClass.PDF_SCANNED, ContentClass.DOC, ContentClass.DOCX}
     | {ContentClass.XLS, ContentClass.XLSX, ContentClass.OTHER}
 )
+REMOVAL_LOOK = timedelta(minutes=1)  # a page that is gone for a moment is not gone
 HISTORY = 3  # earlier states that may show what is noise
 
 
@@ -78,6 +90,7 @@ class Memory(Protocol):
 class Comparer:
     memory: Memory
     scope: str
+    confirm_after: timedelta = SECOND_LOOK
 
     def judge(self, watch: Watch, fetched: Fetched, extraction: Extraction, mark: Mark) -> Judged:
         """A body with content came that is not byte for byte the one before."""
@@ -102,7 +115,7 @@ class Comparer:
         step = advance(look, self._past(watch, before, states, known))
         if step.mask:
             new = replace(new, masked_key=masked_key(states.after(), step.mask))
-        return _life(watch, step, new, mark, known)
+        return self._timed(_life(watch, step, new, mark, known), mark)
 
     def judge_same(self, watch: Watch, seen: Seen, mark: Mark) -> Judged:
         """The same bytes as before, or the server's word for it."""
@@ -113,7 +126,7 @@ class Comparer:
         look = Look(outcome=Outcome.NOT_MODIFIED, at=mark.at, is_equal=True)
         known = self.memory.change(watch.pending) if watch.pending is not None else None
         step = advance(look, self._past(watch, seen, states, known))
-        return _life(watch, step, seen, mark, known)
+        return self._timed(_life(watch, step, seen, mark, known), mark)
 
     def judge_gone(self, watch: Watch, mark: Mark) -> Judged:
         """The page says that it is gone.  Believed after a second look."""
@@ -126,7 +139,15 @@ class Comparer:
             before_at=seen.at, risk=watch.risk, mask=watch.mask, pending=kind, is_removed=watch.is_gone
         )
         step = advance(Look(outcome=Outcome.GONE, at=mark.at), past)
-        return _life(watch, step, seen, mark, pending)
+        judged = _life(watch, step, seen, mark, pending)
+        return (
+            judged if judged.look_again_at is None else replace(judged, look_again_at=mark.at + REMOVAL_LOOK)
+        )
+
+    def _timed(self, judged: Judged, mark: Mark) -> Judged:
+        """The second look comes when the operator wants it."""
+        again_at = None if judged.look_again_at is None else mark.at + self.confirm_after
+        return replace(judged, look_again_at=again_at)
 
     def _past(self, watch: Watch, before: Seen, states: _States, change: Change | None) -> Past:
         pending: Pending | None = None

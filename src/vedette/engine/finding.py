@@ -35,6 +35,7 @@ class Findings:
     problem: str = ""
     notes: tuple[Reason, ...] = ()
     listed: int = 0
+    is_cut: bool = False  # the run had no room for the rest: the listing must be read again
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +59,16 @@ class Finder:
         known: Callable[[Sequence[WatchId]], set[WatchId]],
         sitemaps: Callable[[str], tuple[str, ...]] = lambda origin: (),
         classify: Callable[[str], Classification] = classify_url,
+        most: int | None = None,
     ) -> None:
+        """`most`: how many new targets this run may take in; None: any number."""
         self._ask_store = known
         self._sitemaps = sitemaps
-        self._classify = classify
+        self.classify = classify
         self._known: set[WatchId] = set()
         self._refused: dict[SourceId, set[WatchId]] = {}
         self._links: dict[SourceId, LinkReader] = {}
+        self._most = most
         self.taken = 0
 
     def find(
@@ -89,6 +93,14 @@ class Finder:
         )
         listing = read_listing(watch.lister, document)
         return self._listed(watch, listing, desk, now)
+
+    def variant(self, watch: Watch, url: str, desk: SourceDesk, findings: Findings, now: datetime) -> WatchId:
+        """Another address of the same page: it becomes a watch too, until both showed the same text."""
+        i = watch_id(url)
+        if i not in self._known:
+            lister = watch.lister if watch.lister is ListerKind.CRAWL else None
+            self._take({i: _Seen(url, lister=lister, depth=watch.depth)}, watch, desk, findings, now)
+        return i
 
     def _crawl(
         self, watch: Watch, fetched: Fetched, extraction: Extraction, desk: SourceDesk, now: datetime
@@ -140,7 +152,8 @@ class Finder:
             if i in existing:
                 continue
             candidate = Candidate(url=sighting.url, depth=sighting.depth, published_at=sighting.published_at)
-            verdict = admit(desk.rules, desk.tally, candidate, now=now)
+            left = None if self._most is None else self._most - self.taken - len(findings.found)
+            verdict = admit(desk.rules, desk.tally, candidate, now=now, left_in_run=left)
             if isinstance(verdict, Reason):
                 refusal = Refused(url=sighting.url, id=i, source=desk.source.id, reason=verdict, at=now)
                 self._refuse(refusal, findings)
@@ -152,7 +165,7 @@ class Finder:
         self.taken += len(findings.found)
 
     def _watch(self, i: WatchId, sighting: _Seen, parent: Watch, desk: SourceDesk, now: datetime) -> Watch:
-        kind = inherit_risk(self._classify(sighting.url), parent.risk)
+        kind = inherit_risk(self.classify(sighting.url), parent.risk)
         is_listing = sighting.lister not in (None, ListerKind.CRAWL)
         return Watch(
             id=i,
@@ -174,6 +187,7 @@ class Finder:
 
     def _refuse(self, refusal: Refused, findings: Findings) -> None:
         """Once per run and URL, and not without end per source."""
+        findings.is_cut = findings.is_cut or refusal.reason.code == "run_limit"
         told = self._refused.setdefault(refusal.source, set())
         if refusal.id not in told and len(told) < REFUSALS:
             told.add(refusal.id)

@@ -9,7 +9,7 @@ from datetime import datetime
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, VisitFacts
 from vedette.contracts.fetching import Extraction
 from vedette.contracts.watch import Decision, Job, Parked, Seen, Settlement, Visit, Watch
-from vedette.contracts.words import ContentClass, Outcome, Reason, VisitId
+from vedette.contracts.words import ContentClass, Outcome, Reason, VisitId, WatchId
 from vedette.engine.compare import Judged, Mark
 from vedette.engine.finding import Findings
 from vedette.engine.look import Reached
@@ -26,8 +26,8 @@ class Sheet:
     """What is known of one look so far.  Lives only while it is assessed."""
 
     __slots__ = (
-        "at", "content_class", "decisions", "detail", "digest", "extraction", "fetched", "findings", "job", "judged",
-        "now", "outcome", "reached", "seen", "visit", "watch",
+        "at", "canonical", "content_class", "decisions", "detail", "digest", "extraction", "fetched",
+        "findings", "job", "judged", "now", "outcome", "reached", "seen", "visit", "watch",
     )  # fmt: skip
 
     def __init__(self, job: Job, reached: Reached, visit: VisitId, now: datetime) -> None:
@@ -45,6 +45,7 @@ class Sheet:
         self.content_class = ContentClass.OTHER
         self.judged: Judged | None = None
         self.findings: Findings | None = None
+        self.canonical: WatchId | None = None
         self.seen: Seen | None = None
         self.decisions: list[Decision] = []
         self.decide("fetch", reached.reasons, inputs=self._fetch_inputs(), output=self.outcome.value)

@@ -20,12 +20,13 @@ from vedette.contracts.watch import (
     Settlement,
     SourceState,
 )
-from vedette.contracts.words import EvidenceId, RunId
+from vedette.contracts.words import EvidenceId, Outcome, RunId
 from vedette.store import statements as sql
 from vedette.store.rows import WATCH_COLUMNS, dump_json, lane_row, opt_ms, to_ms, watch_row
 
 Row = tuple[Any, ...]
 _MOVING = [WATCH_COLUMNS.index(name) for name in sql.MOVING_WATCH_COLUMNS]
+_NEVER_PARKED = (Outcome.OK, Outcome.NOT_MODIFIED, None)  # a watch whose last look ended so is not parked
 _SEEN_EVIDENCE = WATCH_COLUMNS.index("seen_evidence")
 
 
@@ -112,7 +113,7 @@ def _add_settlement(rows: GroupRows, placed: Placed) -> None:
     if settled.parked is not None:
         p = settled.parked
         rows.parked.append((p.watch, p.url, p.outcome.value, p.detail, p.attempts, to_ms(p.at)))
-    elif settled.job.watch.attempt and not watch.attempt:
+    elif not watch.attempt and settled.job.watch.last_outcome not in _NEVER_PARKED:
         rows.unparked.append((watch.id,))
     rows.ended.append((watch.id,))
 

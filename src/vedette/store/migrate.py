@@ -35,12 +35,13 @@ def version(path: Path) -> str | None:
     try:
         db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
         try:
-            row = db.execute("SELECT version_num FROM alembic_version").fetchone()
+            tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if tables and "alembic_version" not in tables:
+                raise StoreError(f"{path} is not a store of vedette; name another folder with --data")
+            row = db.execute("SELECT version_num FROM alembic_version").fetchone() if tables else None
         finally:
             db.close()
     except sqlite3.DatabaseError as error:
-        if "no such table" in str(error):
-            return None
         raise StoreError(f"{path} is not a usable store: {error}; restore it from a backup") from None
     return row[0] if row else None
 
@@ -50,6 +51,7 @@ def _upgrade(path: Path) -> None:
     from alembic.config import Config as AlembicConfig
     from alembic.util import CommandError
     from sqlalchemy import create_engine
+    from sqlalchemy.exc import SQLAlchemyError
 
     engine = create_engine(f"sqlite:///{path}")
     settings = AlembicConfig()
@@ -61,5 +63,7 @@ def _upgrade(path: Path) -> None:
             command.upgrade(settings, "head")
     except CommandError as error:
         raise StoreError(f"{path} was made by another version of vedette: {error}") from None
+    except SQLAlchemyError as error:
+        raise StoreError(f"cannot bring {path} to this version: {error}; nothing was changed") from None
     finally:
         engine.dispose()

@@ -49,7 +49,7 @@ WATCH_COLUMNS = (
     "id url lane_id source_id lister depth parent_id title node_type node_role risk velocity scan_count "
     "last_changed_at due_at interval_s created_at published_at modified_at last_visit_at last_outcome "
     "attempt etag last_modified seen_visit seen_evidence seen_at seen_digest text_key masked_key simhash text_chars "
-    "content_class mask pending_change merged_into is_gone"
+    "content_class mask pending_change canonical_id merged_into is_gone"
 ).split()
 
 
@@ -120,6 +120,7 @@ def watch_row(watch: Watch) -> tuple[Any, ...]:
         *seen_columns,
         _dump_mask(watch.mask),
         watch.pending,
+        watch.canonical,
         watch.merged_into,
         watch.is_gone,
     )
@@ -156,8 +157,9 @@ def read_watch(row: Sequence[Any]) -> Watch:
         seen=None if row[24] is None else _read_seen(row[24:33]),
         mask=_read_mask(row[33]),
         pending=None if row[34] is None else ChangeId(row[34]),
-        merged_into=None if row[35] is None else WatchId(row[35]),
-        is_gone=bool(row[36]),
+        canonical=None if row[35] is None else WatchId(row[35]),
+        merged_into=None if row[36] is None else WatchId(row[36]),
+        is_gone=bool(row[37]),
     )
 
 

@@ -92,6 +92,7 @@ watches = Table(
     Column("content_class", String),
     Column("mask", Text),
     Column("pending_change", BigInteger),
+    Column("canonical_id", BigInteger),
     Column("merged_into", BigInteger),
     Column("is_gone", Boolean, nullable=False, server_default="0"),
     # One queue per lane: within a lane, each risk class in order of due time (DESIGN section 1).

@@ -8,7 +8,8 @@ from __future__ import annotations
 import fcntl
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -39,6 +40,8 @@ from vedette.store.rows import (
 _T = TypeVar("_T")
 BUSY_MS = 15_000
 CACHE_KIB = 64 * 1024
+_READING = (f"busy_timeout = {BUSY_MS}", f"cache_size = -{CACHE_KIB}", "schema_version")  # the last one reads
+_WRITING = (*_READING, "journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 0")
 Heads = list[tuple[WatchId, Risk, datetime, int]]  # id, risk, due_at, interval in seconds
 
 
@@ -54,12 +57,13 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
         check_same_thread=False,
         cached_statements=256,
     )
-    db.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
-    db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-    if not read_only:
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = FULL")
-        db.execute("PRAGMA wal_autocheckpoint = 0")
+    pragmas = _READING if read_only else _WRITING
+    try:
+        for pragma in pragmas:
+            db.execute(f"PRAGMA {pragma}")
+    except sqlite3.DatabaseError as error:
+        db.close()
+        raise StoreError(f"{path} is not a usable store: {error}; restore it from a backup") from None
     return db
 
 
@@ -130,20 +134,22 @@ class Writer:
         """The heads of every risk class of the asked lanes; the caller picks, then calls `take`."""
         at, by = to_ms(now), to_ms(due_by)
         found: dict[LaneKey, Heads] = {}
-        for ask in asks:
-            rows = self._db.execute(self._heads, (lane_id(ask.lane), by, ask.most, at)).fetchall()
-            found[ask.lane] = [(WatchId(i), Risk(r), from_ms(d), s) for i, r, d, s in rows]
+        with self._telling():
+            for ask in asks:
+                rows = self._db.execute(self._heads, (lane_id(ask.lane), by, ask.most, at)).fetchall()
+                found[ask.lane] = [(WatchId(i), Risk(r), from_ms(d), s) for i, r, d, s in rows]
         return found
 
     def take(self, ids: Sequence[WatchId], *, now: datetime, until: datetime) -> list[Watch]:
         """Lease these and give them whole."""
-        self._begin()
         taken, end = to_ms(now), to_ms(until)
-        self._db.executemany(sql.TAKE_LEASE, [(i, self._worker, taken, end) for i in ids])
         watches: list[Watch] = []
-        for chunk in _chunks(ids, 500):
-            query = sql.WATCHES_BY_ID.format(marks=_marks(chunk))
-            watches += map(read_watch, self._db.execute(query, chunk))
+        with self._telling():
+            self._begin()
+            self._db.executemany(sql.TAKE_LEASE, [(i, self._worker, taken, end) for i in ids])
+            for chunk in _chunks(ids, 500):
+                query = sql.WATCHES_BY_ID.format(marks=_marks(chunk))
+                watches += map(read_watch, self._db.execute(query, chunk))
         return watches
 
     def next_due(self, lane: LaneKey, risk: Risk, *, after: datetime) -> datetime | None:
@@ -172,22 +178,24 @@ class Writer:
     def settle(self, group: Group) -> None:
         """All of the group, or nothing of it."""
         rows = rows_of(group)
-        self._begin()
         try:
-            self._write(rows)
-            self._db.execute("COMMIT")
-        except sqlite3.Error as error:
-            self._rollback()
-            raise StoreError(_what_to_do(error, self._path)) from error
+            with self._telling():
+                self._begin()
+                self._write(rows)
+                self._db.execute("COMMIT")
+        finally:
+            self._rollback()  # whatever was raised: the next commit must not keep the half of it
 
     def commit(self) -> None:
         """End a transaction that only took leases."""
         if self._db.in_transaction:
-            self._db.execute("COMMIT")
+            with self._telling():
+                self._db.execute("COMMIT")
 
     def heartbeat(self, *, until: datetime) -> None:
-        self._begin()
-        self._db.execute(sql.EXTEND_LEASES, (to_ms(until), self._worker))
+        with self._telling():
+            self._begin()
+            self._db.execute(sql.EXTEND_LEASES, (to_ms(until), self._worker))
 
     def return_leases(self) -> int:
         """Leases of processes that are gone: the store lock proves that there is no other."""
@@ -211,13 +219,21 @@ class Writer:
         ]
 
     def checkpoint(self) -> None:
-        """Move the WAL into the database when nobody waits for a commit."""
+        """Move the WAL into the database when nobody waits for a commit.  Never waits for a reader."""
         self.commit()
-        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:
         self.commit()
         self._db.close()
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        """What SQLite cannot do, in words that say what to do."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StoreError(_what_to_do(error, self._path)) from error
 
     def _begin(self) -> None:
         if not self._db.in_transaction:
@@ -343,4 +359,4 @@ def _what_to_do(error: sqlite3.Error, path: Path) -> str:
     words = str(error)
     if "full" in words:
         return f"the disk under {path} is full; free room and start again, nothing acknowledged is lost"
-    return f"cannot write to {path}: {words}; nothing of this group was kept, start again after mending it"
+    return f"cannot use {path}: {words}; nothing acknowledged is lost, start again after mending it"

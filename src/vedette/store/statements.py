@@ -37,8 +37,9 @@ def insert(table: str, columns: list[str], *, conflict: str = "") -> str:
     return f'INSERT INTO "{table}" ({names}) VALUES ({marks}) {conflict}'.rstrip()
 
 
-def upsert(table: str, columns: list[str], key: str) -> str:
-    changed = ", ".join(f'"{name}" = excluded."{name}"' for name in columns if name != key)
+def upsert(table: str, columns: list[str], key: str, *, keeps: str = "") -> str:
+    """`keeps`: a column that a known row keeps."""
+    changed = ", ".join(f'"{name}" = excluded."{name}"' for name in columns if name not in (key, keeps))
     return insert(table, columns, conflict=f'ON CONFLICT ("{key}") DO UPDATE SET {changed}')
 
 
@@ -68,10 +69,12 @@ REFUSE = insert(
     REFUSAL_COLUMNS,
     conflict=(
         "ON CONFLICT (id) DO UPDATE SET reason = excluded.reason, note = excluded.note, "
-        "last_at = excluded.last_at, count = refusals.count + 1"
+        "last_at = excluded.last_at, "
+        "count = refusals.count + CASE WHEN excluded.last_at > refusals.last_at THEN 1 ELSE 0 END"
     ),
 )
-SAVE_LANE = upsert("lanes", LANE_COLUMNS, "id")
+# The block is the operator's column: a lane that is in use must not write it away before the engine hears of it.
+SAVE_LANE = upsert("lanes", LANE_COLUMNS, "id", keeps="blocked_by")
 SAVE_ROBOTS = upsert("robots", ROBOTS_COLUMNS, "origin")
 SAVE_SEGMENT = upsert("segments", SEGMENT_COLUMNS, "name")
 SAVE_SOURCE_STATE = (

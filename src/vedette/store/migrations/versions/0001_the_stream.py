@@ -269,6 +269,7 @@ def upgrade() -> None:
         sa.Column("content_class", sa.String(), nullable=True),
         sa.Column("mask", sa.Text(), nullable=True),
         sa.Column("pending_change", sa.BigInteger(), nullable=True),
+        sa.Column("canonical_id", sa.BigInteger(), nullable=True),
         sa.Column("merged_into", sa.BigInteger(), nullable=True),
         sa.Column("is_gone", sa.Boolean(), server_default="0", nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_watches")),
