@@ -6,7 +6,6 @@ must be in the database and in the archive; at the end nothing is doubled, unrea
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
 import signal
@@ -23,18 +22,11 @@ from typing import Any
 
 import yaml
 from inspecting import Inspector, Problems
+from town import CLOSED, Town
 
-from vedette.livingweb import LivingWeb, World
-from vedette.livingweb.clock import WorldClock, real_time
-from vedette.livingweb.presets import GridMix, grid_world
-from vedette.livingweb.process import DAY, ChangeMix
-from vedette.livingweb.world import FaultRule, HostSpec, Limits
 
-GAP_S, SLACK_S = 0.2, 0.05
 WORKING_S = 0.3  # an acknowledgement is at most so old: work is going on
 PATIENCE_S = 60.0
-SPACED = ("spaced-a.example", "spaced-b.example")  # their servers count the gap
-THROTTLED, FAILING, RESETTING = "throttled.example", "failing.example", "resetting.example"
 
 
 class Moment(StrEnum):
@@ -45,82 +37,6 @@ class Moment(StrEnum):
 
 # 85 of 100 while the engine is at work: the claim is made for at least 75.
 MOMENTS = ((Moment.WORKING, 0.85), (Moment.STARTING, 0.10), (Moment.STOPPING, 0.05))
-
-
-def drill_world(seed: int = 7, *, hosts: int = 20, pages: int = 30) -> World:
-    """Every lister, changing and noisy pages, two hosts that count gaps, three that want to be left alone."""
-    mix = GridMix(changes=ChangeMix(median_days=2.0, never=0.2), noisy=5, latency=0.003)
-    specs = [host.spec for host in grid_world(hosts, pages, seed, mix=mix).hosts]
-    polite = Limits(min_gap=GAP_S, at_once=1, slack=SLACK_S)
-    specs += [
-        HostSpec(name=SPACED[0], listing="sitemap", pages=pages, limits=polite, latency=0.02),
-        HostSpec(name=SPACED[1], listing="html_list", pages=pages, limits=polite, latency=0.02),
-        HostSpec(name=THROTTLED, pages=pages, faults=(FaultRule("throttled", amount=3600),)),
-        HostSpec(name=FAILING, pages=pages, faults=(FaultRule("server_error"),)),
-        HostSpec(name=RESETTING, pages=pages, faults=(FaultRule("reset"),)),
-    ]
-    return World(specs, seed=seed, epoch=real_time() - 60 * DAY)
-
-
-class Town:
-    """A living web on a thread of its own; its clock runs an hour a second."""
-
-    def __init__(self, world: World) -> None:
-        self.world = world
-        self.web = LivingWeb(world, now=WorldClock(real_time() - 30 * DAY, speed=3600.0), pace=real_time)
-        self._loop = asyncio.new_event_loop()
-        self._stop = asyncio.Event()
-        self._ready = threading.Event()
-        self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._serve(),))
-
-    def __enter__(self) -> Town:
-        self._thread.start()
-        assert self._ready.wait(30)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join()
-        self._loop.close()
-
-    def ask(self, question: Callable[[LivingWeb], Any]) -> Any:
-        """An answer in the server's own thread."""
-
-        async def answer() -> Any:
-            return question(self.web)
-
-        return asyncio.run_coroutine_threadsafe(answer(), self._loop).result(30)
-
-    def under_way(self) -> int:
-        hosts = self.ask(lambda web: web.stats()["hosts"])
-        return sum(host["under_way"] for host in hosts.values())
-
-    def asked_at(self, host: str) -> list[float]:
-        """When this host was asked for anything."""
-        return self.ask(lambda web: [seen.at for seen in web.journal.requests if seen.host == host])
-
-    def config(self) -> dict[str, Any]:
-        """Watches all of this web by address, as fast as it bears, so that work never ends."""
-        sources = [
-            {key: value for key, value in source.items() if key != "options"} | source["options"]
-            for source in self.web.sources(by="address")
-        ]
-        gap = f"{int(GAP_S * 1000)}ms"
-        quick = {"gap_min": "0ms", "gap_max": "20ms", "per_minute": 0, "at_once": 1, "closed_for": "1h"}
-        spaced = {f"host:{self.world.host(name).address}": {"gap_min": gap, "gap_max": gap} for name in SPACED}
-        return {
-            "sources": sources,
-            "lanes": {"default": quick, **spaced},
-            "schedule": {"policy": "fixed", "interval": "1s"},
-            "fetch": {"allow_networks": ["127.0.0.0/8"], "allow_ports": [self.web.port]},
-            "extract": {"worker_above": "8k"},  # so that some pages are with a worker when the kill comes
-            "evidence": {"segment_limit": "4m"},  # so that segments are closed and opened under way
-        }
-
-    async def _serve(self) -> None:
-        async with self.web:
-            self._ready.set()
-            await self._stop.wait()
 
 
 class Watchman:
@@ -195,7 +111,7 @@ class Summary:
             *((name, len(found)) for name, found in self.problems.by_name.items()),
             ("limits broken, by the server", self.violations),
             ("requests, by the server", self.requests),
-            ("evidence verify", "whole" if self.verify.get("is_whole") else self.verify),
+            ("evidence verify", "whole" if self.verify.get("whole") else self.verify),
             ("start to first visit, median / worst", start),
             ("took", f"{self.took_s:.0f} s, of it checks {self.check_s:.0f} s"),
         ]
@@ -237,7 +153,7 @@ class Drill:
         if moment is Moment.STOPPING:
             watchman.process.terminate()
             time.sleep(self.chance.uniform(0.0, 0.15))
-        is_working = self.town.under_way() > 0 or time.time() - watchman.last_at < WORKING_S
+        is_working = _under_way(self.town.stats()) or time.time() - watchman.last_at < WORKING_S
         was_alive = watchman.kill()
         self._look(watchman)
         if was_alive:
@@ -261,30 +177,32 @@ class Drill:
         """One run that may end by itself, and the whole archive read again."""
         watchman = self._start()
         assert watchman.first_visit.wait(PATIENCE_S)
-        quiet = {self.town.world.host(name).address for name in (THROTTLED, FAILING, RESETTING)}
+        quiet = {self.town.addresses[name] for name in CLOSED}
         self.inspector.wait_for_all(watchman.lines, since=watchman.begun_at, but=quiet, within=PATIENCE_S)
         watchman.process.terminate()
         self.summary.problems.expect("not ended well", watchman.end() == 0, "exit code of the last run")
         self._look(watchman)
         self.inspector.look_at_the_end()
-        self.summary.problems.expect("errors told", self.errors.stat().st_size == 0, self.errors.read_text())
+        for words in self.errors.read_text().splitlines():
+            if "resource_tracker" not in words and "leaked semaphore" not in words:  # Python tidies up a worker
+                self.summary.problems.add("errors told", words)
         verify = subprocess.run([*self._base, "evidence", "verify", "--json"], capture_output=True, check=False)
         self.summary.verify = json.loads(verify.stdout)
         self.summary.problems.expect("not whole", verify.returncode == 0, verify.stdout.decode()[:2000])
 
     def _ask_server(self) -> None:
         """Whoever asked to be left alone was left alone, over all restarts."""
-        summary, stats = self.summary, self.town.ask(lambda web: web.stats())
+        summary, stats = self.summary, self.town.stats()
         summary.requests, summary.violations = stats["requests"], stats["violations"]
         for told in stats["violation_details"][:20]:
             summary.problems.add("impolite", f"{told}")
-        for name in (THROTTLED, FAILING, RESETTING):
-            address = self.town.world.host(name).address
+        for name in CLOSED:
+            address = self.town.addresses[name]
             told_at = min((line["heard_at"] for line in self.heard if _closes(line, address)), default=None)
             if told_at is None:
                 summary.problems.add("impolite", f"{name} was never closed")
                 continue
-            late = [at for at in self.town.asked_at(name) if at > told_at]
+            late = [at for at in stats["asked_at"][name] if at > told_at]
             for at in late:
                 summary.problems.add("impolite", f"{name} asked {at - told_at:.1f} s after it was closed")
 
@@ -299,7 +217,11 @@ def _closes(line: dict[str, Any], address: str) -> bool:
     return line["event"] == "visited" and line["outcome"] == "throttled" and f"//{address}:" in line["url"]
 
 
+def _under_way(stats: dict[str, Any]) -> bool:
+    return any(host["under_way"] for host in stats["hosts"].values())
+
+
 @contextmanager
 def drill(folder: Path, *, seed: int = 1) -> Iterator[Drill]:
-    with Town(drill_world()) as town:
+    with Town() as town:
         yield Drill(folder, town, seed=seed)
