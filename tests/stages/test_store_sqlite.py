@@ -238,9 +238,10 @@ watches = st.builds(
     etag=_or_none(texts),
     last_modified=_or_none(texts),
     seen=_or_none(seens),
-    mask=_or_none(st.lists(regions, max_size=2).map(tuple)),
+    mask=st.lists(regions, max_size=2).map(tuple),
     pending=_or_none(keys),
     is_gone=st.booleans(),
+    canonical=_or_none(keys),
     merged_into=_or_none(keys),
 )
 lanes = st.builds(
@@ -284,10 +285,15 @@ sources = st.builds(
     is_active=st.booleans(),
     scrape_frequency=_or_none(st.integers(0, 10**7).map(lambda s: timedelta(seconds=s))),
     retention=texts,
-    fetch=st.dictionaries(
-        st.sampled_from(["user_agent", "redirects", "allow_ports", "headers", "read_timeout"]),
-        st.just("x") | small | st.lists(small).map(tuple),
-    ).map(lambda d: tuple(d.items())),
+    fetch=st.fixed_dictionaries(
+        {},
+        optional={
+            "read_timeout": st.integers(1, 10**6).map(lambda n: timedelta(milliseconds=n)),
+            "redirects": st.integers(0, 50),
+            "allow_networks": st.lists(texts, max_size=2).map(tuple),
+            "user_agent": texts,
+        },
+    ).map(lambda given: tuple(sorted(given.items()))),
     origin=texts,
 )
 
@@ -316,7 +322,7 @@ def test_the_strategies_above_vary_every_field():
     given_fields = {field.name for field in fields(Watch)} - plain
     varied = set("source lister depth parent title node_type node_role risk velocity scan_count last_changed_at due_at"
                  " interval created_at published_at modified_at last_visit_at last_outcome attempt etag last_modified"
-                 " seen mask pending is_gone merged_into".split())  # fmt: skip
+                 " seen mask pending is_gone canonical merged_into".split())  # fmt: skip
     assert given_fields == varied
     assert one.lane == A
 
