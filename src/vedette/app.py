@@ -129,7 +129,8 @@ def _open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[_Opened]:
     lock.take(f"pid {os.getpid()} on {socket.gethostname()}")
     try:
         writer = Writer(path, worker=f"{socket.gethostname()}:{os.getpid()}", pick=pick)
-        was_killed = writer.return_leases() > 0 or writer.end_open_runs() > 0
+        leases, runs = writer.return_leases(), writer.end_open_runs()
+        was_killed = leases > 0 or runs > 0
         _save_sources(loaded, writer, clock.now())
         limit = loaded.config.evidence.segment_limit
         archive = Archive(loaded.data / ARCHIVE, ArchiveSettings(segment_limit=limit))
@@ -150,7 +151,7 @@ class _Station:
         self.clock = clock
         self.opened = opened
         self.on_event = on_event
-        self.ids = Ids()
+        self.ids = Ids(after=opened.reader.last_id())
         now = self.clock.now()
         self.run_id = RunId(f"run-{now:%Y%m%dT%H%M%S}-{os.getpid()}")
         self.policy = self.request.policy or self.loaded.config.schedule.policy
@@ -184,6 +185,7 @@ class _Station:
             frontier=self.frontier,
             keeper=self.keeper,
             on_committed=self._note_group,
+            on_stopping=lambda: self._save_desks(all_of_them=True),
             take_orders=self._take_orders if self.request.takes_orders else None,
         )
         self.engine = Engine(parts, mode=self.request.mode, limits=limits)
@@ -268,7 +270,10 @@ class _Station:
         _post(post, self.engine.on_committed, group)
 
     def _note_group(self, group: Group) -> None:
-        for state in self.book.unsaved(self.clock.now()):
+        self._save_desks()
+
+    def _save_desks(self, *, all_of_them: bool = False) -> None:
+        for state in self.book.unsaved(self.clock.now(), all_of_them=all_of_them):
             self.engine.parts.settler.aside(state)
 
     def _note(self, action: str, subject: LaneKey, reason: Reason) -> LedgerNote:

@@ -72,7 +72,13 @@ class Assessor:
         """One look, from permit to settlement.  The only place where any exception ends: it parks the job."""
         try:
             reached = await self.looker.look(job)
-            if not MEANING[reached.fetched.outcome].is_look:
+            is_own = reached.shut in (
+                None,
+                job.watch.lane,
+            )  # else it led to another host, whose lane is shut:
+            if (
+                is_own and not MEANING[reached.fetched.outcome].is_look
+            ):  # due now, it would lead there at once
                 return Release(job)
             return await self._settle(job, reached)
         except Exception as error:  # noqa: BLE001  the edge of the engine loop

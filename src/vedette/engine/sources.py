@@ -36,8 +36,8 @@ class SourceDesk:
 
     def heard(self, *, ok: bool, error: str, now: datetime) -> None:
         """The source's listing was read, or could not be."""
+        self.is_dirty = True
         if ok:
-            self.is_dirty = self.is_dirty or self.failures > 0 or self.last_success_at is None
             self.failures, self.last_error, self.closed_until = 0, "", None
             self.last_success_at = now
             return
@@ -45,7 +45,6 @@ class SourceDesk:
         self.last_error = error
         if self.failures >= TRIPS_AFTER:
             self.closed_until = now + CLOSED_FOR
-        self.is_dirty = True
 
     def state(self) -> SourceState:
         return SourceState(

@@ -319,6 +319,10 @@ class Reader:
         row = self._db.execute(f"SELECT {names} FROM sources WHERE id = ?", (source,)).fetchone()
         return None if row is None else read_source(row)
 
+    def last_id(self) -> int:
+        """The highest of the ids that we give out."""
+        return int(self._db.execute(sql.LAST_ID).fetchone()[0])
+
     def last_order(self) -> int:
         return int(self._db.execute("SELECT COALESCE(MAX(id), 0) FROM orders").fetchone()[0])
 

@@ -126,6 +126,10 @@ LOOKS_BEFORE = (
 PAYLOADS = (
     'SELECT digest, id, watch_id, url, at, segment, "offset", length FROM evidence WHERE digest IN ({marks})'
 )
+LAST_ID = "SELECT COALESCE(MAX(id), 0) FROM (" + (
+    " UNION ALL ".join(f"SELECT MAX(id) AS id FROM {table}" for table in ("visits", "ledger", "changes"))
+    + ")"
+)
 SOURCE_COLUMNS = (
     "id name url lister options risk tier is_active scrape_frequency_s retention fetch origin created_at "
     "failures last_error last_success_at closed_until tally"
