@@ -33,7 +33,7 @@ def version(path: Path) -> str | None:
     if not path.exists() or path.stat().st_size == 0:
         return None
     try:
-        db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        db = sqlite3.connect(f"file:{path}?mode=rw", uri=True)  # a kill may have left something to undo
         try:
             tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if tables and "alembic_version" not in tables:
@@ -50,20 +50,32 @@ def _upgrade(path: Path) -> None:
     from alembic import command
     from alembic.config import Config as AlembicConfig
     from alembic.util import CommandError
-    from sqlalchemy import create_engine
-    from sqlalchemy.exc import SQLAlchemyError
+    from sqlalchemy import create_engine, event
+    from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-    engine = create_engine(f"sqlite:///{path}")
+    # Python's driver would commit every CREATE TABLE by itself, and a kill in between would leave half a store.
+    engine = create_engine(f"sqlite:///{path}", connect_args={"isolation_level": None})
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
     settings = AlembicConfig()
     settings.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     try:
+        _use_wal(path)
         with engine.begin() as connection:
-            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
             settings.attributes["connection"] = connection
             command.upgrade(settings, "head")
     except CommandError as error:
         raise StoreError(f"{path} was made by another version of vedette: {error}") from None
-    except SQLAlchemyError as error:
-        raise StoreError(f"cannot bring {path} to this version: {error}; nothing was changed") from None
+    except (SQLAlchemyError, sqlite3.Error) as error:
+        why = error.orig if isinstance(error, DBAPIError) else error
+        raise StoreError(f"cannot bring {path} to this version: {why}; nothing was changed") from None
     finally:
         engine.dispose()
+
+
+def _use_wal(path: Path) -> None:
+    """Cannot be said within a transaction."""
+    db = sqlite3.connect(path)
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+    finally:
+        db.close()
