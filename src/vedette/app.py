@@ -129,13 +129,11 @@ def _open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[_Opened]:
     lock.take(f"pid {os.getpid()} on {socket.gethostname()}")
     try:
         writer = Writer(path, worker=f"{socket.gethostname()}:{os.getpid()}", pick=pick)
-        leases, runs = writer.return_leases(), writer.end_open_runs()
-        was_killed = leases > 0 or runs > 0
         _save_sources(loaded, writer, clock.now())
         limit = loaded.config.evidence.segment_limit
         archive = Archive(loaded.data / ARCHIVE, ArchiveSettings(segment_limit=limit))
         archive.recover(writer.segments(), now=clock.now())
-        yield _Opened(writer, Reader(path), archive, was_killed, path)
+        yield _Opened(writer, Reader(path), archive, writer.was_killed(), path)
     finally:
         lock.release()
 

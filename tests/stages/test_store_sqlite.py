@@ -239,9 +239,9 @@ watches = st.builds(
     last_modified=_or_none(texts),
     seen=_or_none(seens),
     mask=st.lists(regions, max_size=2).map(tuple),
-    canonical=_or_none(keys),
     pending=_or_none(keys),
     is_gone=st.booleans(),
+    canonical=_or_none(keys),
     merged_into=_or_none(keys),
 )
 lanes = st.builds(

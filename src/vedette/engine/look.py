@@ -133,6 +133,7 @@ class _Walk:
             self._held = lanes
         fetched = await of.fetcher.fetch(request)
         self._held = None
+        of.keeper.sent(lanes, fetched.at + fetched.sent_after)
         ok = MEANING[fetched.outcome].lane_verdict
         for key, reason in of.keeper.finish(lanes, ok=ok, now=now(), retry_after=fetched.retry_after):
             of.on_closed(key, reason)

@@ -259,7 +259,7 @@ class Engine:
                 self._touched.add(lane)
 
     def _next_wake(self) -> datetime | None:
-        times = [self._orders_at] if self._orders_at else []
+        times = [at for at in (self._orders_at, self.limits.deadline) if at is not None]
         if self._timers:
             times.append(self._timers[0][0])
         due = self.parts.frontier.next_due()

@@ -34,7 +34,8 @@ from vedette.core.segments import SegmentName
 from vedette.frontier.queue import LEASE, Dues, Heads, best
 
 GROUP = 200  # rows; DESIGN section 7
-PATIENCE_S = 0.05  # how long the first settlement of a group waits for company
+QUIET_S = 0.05  # when nothing came for so long, the group is written
+PATIENCE_S = 0.25  # and never later than this after its first settlement, however many keep coming
 HEARTBEAT = timedelta(seconds=30)
 CHECKPOINT_EVERY = 40  # groups
 
@@ -175,6 +176,7 @@ class Settler(threading.Thread):
         """Orders until the group is full, patience is over, or someone waits for us."""
         others: list[_Barrier | Aside | None] = []
         timeout = HEARTBEAT.total_seconds() / 2
+        waited = None  # since the first settlement
         while len(settlements) < GROUP:
             try:
                 order = self._orders.get(timeout=timeout)
@@ -182,18 +184,19 @@ class Settler(threading.Thread):
                 break
             if isinstance(order, _Claim):
                 self._answer(order)
-                timeout = min(timeout, PATIENCE_S) if settlements else 0.0
-                continue
-            if isinstance(order, Settlement):
-                settlements.append(order)
+                timeout = min(timeout, QUIET_S) if settlements else 0.0
             elif isinstance(order, _Hurry):
                 timeout = 0.0
-                continue
+            elif isinstance(order, Settlement):
+                settlements.append(order)
+                waited = waited or self._clock.stopwatch()
+                left = PATIENCE_S - waited().total_seconds()
+                timeout = min(timeout, QUIET_S, max(0.0, left))
             else:
                 others.append(order)
                 if order is None or isinstance(order, _Barrier):
                     break
-            timeout = min(timeout, PATIENCE_S)
+                timeout = min(timeout, QUIET_S)
         return others
 
     def _answer(self, claim: _Claim) -> None:

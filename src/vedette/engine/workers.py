@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from typing import Any, TypeVar
@@ -22,7 +24,8 @@ class Workers:
     async def run(self, function: Callable[..., _T], *args: Any) -> _T | None:
         """None: it took too long or its process died."""
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+            spawn = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=_end_with_the_parent)
         try:
             future = asyncio.get_running_loop().run_in_executor(self._pool, function, *args)
             return await asyncio.wait_for(future, self._wall_s)
@@ -37,3 +40,15 @@ class Workers:
         for process in list((pool._processes or {}).values()):
             process.kill()
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _end_with_the_parent() -> None:
+    """In the worker: a killed engine cannot say goodbye, and a worker without one would wait for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_outlive, args=(parent,), daemon=True).start()
+
+
+def _outlive(parent: Any) -> None:
+    parent.join()
+    os._exit(0)

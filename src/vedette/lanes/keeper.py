@@ -38,6 +38,7 @@ class _Lane:
     key: LaneKey
     policy: LanePolicy
     state: LaneState
+    gap: timedelta = timedelta(0)  # as drawn at the last start
     waiters: deque[_Waiter] = field(default_factory=deque)
     is_dirty: bool = False
 
@@ -88,7 +89,16 @@ class LaneKeeper:
         """A request that was told Go starts."""
         for key in keys:
             lane = self._lane(key)
-            self._move(lane, rule.started(lane.policy, lane.state, now, self._clock.chance()))
+            state = rule.started(lane.policy, lane.state, now, self._clock.chance())
+            lane.gap = state.next_start_at - now if state.next_start_at else timedelta(0)
+            self._move(lane, state)
+
+    def sent(self, keys: Sequence[LaneKey], at: datetime) -> None:
+        """A request that was let in went out then: later than it was let in, when the machine was busy."""
+        for key in keys:
+            lane = self._lane(key)
+            if lane.gap or lane.policy.per_minute:
+                self._move(lane, rule.sent(lane.policy, lane.state, at, lane.gap))
 
     def finish(
         self, keys: Sequence[LaneKey], *, ok: bool | None, now: datetime, retry_after: timedelta | None = None

@@ -201,14 +201,18 @@ class Writer:
         """Leases of processes that are gone: the store lock proves that there is no other."""
         return self._db.execute("DELETE FROM leases").rowcount
 
-    def end_open_runs(self) -> int:
-        """Runs that never said how they ended were killed."""
-        return self._db.execute(
-            "UPDATE runs SET ended_by = 'killed', ended_at = started_at WHERE ended_by IS NULL"
-        ).rowcount
+    def was_killed(self) -> bool:
+        """A run never said how it ended.  Stays true until the next one has started."""
+        return self._db.execute("SELECT 1 FROM runs WHERE ended_by IS NULL").fetchone() is not None
 
     def start_run(self, run: RunId, *, now: datetime, policy: str, digest: str) -> None:
-        self._db.execute(sql.NEW_RUN, (run, to_ms(now), policy, digest))
+        """From here on a kill is known.  In one step: a kill during a start must not hide the one before it."""
+        with self._telling():
+            self._begin()
+            self.return_leases()
+            self._db.execute(sql.END_KILLED_RUNS)
+            self._db.execute(sql.NEW_RUN, (run, to_ms(now), policy, digest))
+            self._db.execute("COMMIT")
 
     def segments(self) -> list[Segment]:
         names = ", ".join(sql.SEGMENT_COLUMNS)
