@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "flow"))
 
-from killing import drill  # noqa: E402  the drill is shared with the tests
+from killing import drill
 
 
 def main() -> int:

@@ -26,9 +26,7 @@ from vedette.store.rows import from_ms
 
 SAMPLE = 200  # older visits that are read again after each kill
 KINDS = ("lost", "duplicate evidence", "unreadable", "unchained", "stuck leases", "impolite")
-_VISIT = (
-    "id, watch_id, url, at, outcome, status, digest, segment, seq, offset, length, record_digest, chain"
-)
+_VISIT = "id, watch_id, url, at, outcome, status, digest, segment, seq, offset, length, record_digest, chain"
 
 
 @dataclass
@@ -200,7 +198,9 @@ class Inspector:
 
     def _check_file(self, path: Path, size: int) -> None:
         """warcio reads the whole file, and it is as long as was committed."""
-        self._problems.expect("unreadable", path.stat().st_size == size, f"{path.name}: not {size} bytes long")
+        self._problems.expect(
+            "unreadable", path.stat().st_size == size, f"{path.name}: not {size} bytes long"
+        )
         with path.open("rb") as file:
             records = ArchiveIterator(file, check_digests=True)
             for record in records:

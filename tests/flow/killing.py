@@ -24,7 +24,6 @@ import yaml
 from inspecting import Inspector, Problems
 from town import CLOSED, Town
 
-
 WORKING_S = 0.3  # an acknowledgement is at most so old: work is going on
 PATIENCE_S = 60.0
 
@@ -184,9 +183,13 @@ class Drill:
         self._look(watchman)
         self.inspector.look_at_the_end()
         for words in self.errors.read_text().splitlines():
-            if "resource_tracker" not in words and "leaked semaphore" not in words:  # Python tidies up a worker
+            if (
+                "resource_tracker" not in words and "leaked semaphore" not in words
+            ):  # Python tidies up a worker
                 self.summary.problems.add("errors told", words)
-        verify = subprocess.run([*self._base, "evidence", "verify", "--json"], capture_output=True, check=False)
+        verify = subprocess.run(
+            [*self._base, "evidence", "verify", "--json"], capture_output=True, check=False
+        )
         self.summary.verify = json.loads(verify.stdout)
         self.summary.problems.expect("not whole", verify.returncode == 0, verify.stdout.decode()[:2000])
 

@@ -30,6 +30,7 @@ from vedette.contracts.watch import (
     Watch,
 )
 from vedette.contracts.words import EvidenceId, LaneKey, Risk, RunId, WatchId
+from vedette.core.segments import SegmentName
 from vedette.frontier.queue import LEASE, Dues, Heads, best
 
 GROUP = 200  # rows; DESIGN section 7
@@ -147,8 +148,10 @@ class Settler(threading.Thread):
         except BaseException as error:  # noqa: BLE001  the engine must hear of it, whatever it is
             self._calls.failed(error)
         finally:
-            self._archive.close(self._clock.now())
-            self._store.close()
+            try:
+                self._archive.close(self._clock.now())
+            finally:
+                self._store.close()
 
     def turn(self) -> bool:
         """One round: gather orders, answer claims at once, write the group.  False: stop."""
@@ -164,7 +167,6 @@ class Settler(threading.Thread):
                 self._asides.append(order)
         if settlements or self._asides or barriers or not goes_on:
             self._write(settlements)
-        self._store.commit()
         self._keep_house()
         for barrier in barriers:
             barrier.done.set()
@@ -199,6 +201,7 @@ class Settler(threading.Thread):
 
     def _answer(self, claim: _Claim) -> None:
         now = self._clock.now()
+        self._beat(now)  # a clock that jumped (suspend) must not hand out what we have leased already
         heads = self._store.claim(claim.asks, now=now, due_by=claim.due_by)
         chosen = {ask.lane: best(heads[ask.lane], ask.most, now) for ask in claim.asks}
         ids = [i for picks in chosen.values() for i in picks]
@@ -268,7 +271,7 @@ class Settler(threading.Thread):
                 evidence=settled.visit.evidence,
                 payload=None,
             )
-        twins = known.get(digest, [])
+        twins = [twin for twin in known.get(digest, []) if _keeps(twin, settled)]
         if twins:
             first = twins[0]
             entry = replace(entry, kind=RecordKind.IDENTICAL, payload=b"", refers_to=(first.url, first.at))
@@ -281,14 +284,22 @@ class Settler(threading.Thread):
         return Placed(settlement=settled, kind=entry.kind, written=written, evidence=evidence, payload=new)
 
     def _keep_house(self) -> None:
-        now = self._clock.now()
-        if now >= self._beat_at:
-            self._store.heartbeat(until=now + LEASE)
-            self._store.commit()
-            self._beat_at = now + HEARTBEAT
+        self._beat(self._clock.now())
+        self._store.commit()
         if self._groups >= CHECKPOINT_EVERY:
             self._store.checkpoint()
             self._groups = 0
+
+    def _beat(self, now: datetime) -> None:
+        if now >= self._beat_at:
+            self._store.heartbeat(until=now + LEASE)
+            self._beat_at = now + HEARTBEAT
+
+
+def _keeps(twin: Payload, settled: Settlement) -> bool:
+    """A payload of another retention class goes when that class does: it is not ours to rely on."""
+    name = SegmentName.parse(twin.segment)
+    return twin.watch == settled.watch.id or (name is not None and name.retention == settled.entry.retention)
 
 
 def _payload(settled: Settlement, written: Written, twins: list[Payload]) -> Payload:
