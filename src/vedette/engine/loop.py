@@ -144,7 +144,7 @@ class Engine:
 
     def on_failed(self, error: BaseException) -> None:
         """Storage broke: nothing can be acknowledged any more."""
-        self._error = error
+        self._error = self._error or error  # what follows from the first is less telling
         self._unsettled = 0
         self.stop("failed")
 

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Protocol
 
 from vedette.contracts.errors import VedetteError
@@ -63,6 +64,7 @@ class ArchiveSide(Protocol):
     def sync(self) -> tuple[Segment, ...]: ...
     def committed(self, now: datetime) -> None: ...
     def rollback(self) -> None: ...
+    def abandon(self) -> None: ...
     def close(self, now: datetime) -> None: ...
 
 
@@ -143,15 +145,18 @@ class Settler(threading.Thread):
             while self.turn():
                 pass
             self._store.checkpoint()
-        except (VedetteError, OSError) as error:
-            self._calls.failed(error)
         except BaseException as error:  # noqa: BLE001  the engine must hear of it, whatever it is
             self._calls.failed(error)
         finally:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Both are closed, whatever the first one says; a full disk is heard of here too."""
+        for close in (partial(self._archive.close, self._clock.now()), self._store.close):
             try:
-                self._archive.close(self._clock.now())
-            finally:
-                self._store.close()
+                close()
+            except VedetteError as error:
+                self._calls.failed(error)
 
     def turn(self) -> bool:
         """One round: gather orders, answer claims at once, write the group.  False: stop."""
@@ -241,9 +246,13 @@ class Settler(threading.Thread):
                 notes=tuple(a for a in asides if isinstance(a, LedgerNote)),
                 released=tuple(a.job for a in asides if isinstance(a, Release)),
             )
-            self._store.settle(group)
         except BaseException:
             self._archive.rollback()
+            raise
+        try:
+            self._store.settle(group)
+        except BaseException:
+            self._archive.abandon()
             raise
         self._archive.committed(self._clock.now())
         self._calls.committed(group)

@@ -9,7 +9,7 @@ import fcntl
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -63,6 +63,8 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
             db.execute(f"PRAGMA {pragma}")
     except sqlite3.DatabaseError as error:
         db.close()
+        if "full" in str(error):
+            raise StoreError(_what_to_do(error, path)) from None
         raise StoreError(f"{path} is not a usable store: {error}; restore it from a backup") from None
     return db
 
@@ -72,22 +74,25 @@ class StoreLock:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file: IO[str] | None = None
+        self._file: IO[bytes] | None = None
 
     def take(self, note: str) -> None:
-        file = self._path.open("a+")
+        try:
+            file = self._path.open("a+b", buffering=0)
+        except OSError as error:
+            raise StoreError(f"cannot use {self._path.parent} for data: {error.strerror}") from None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             file.seek(0)
-            holder = file.read().strip() or "another process"
+            holder = file.read().decode("utf-8", "replace").strip() or "another process"
             file.close()
             raise RefusedError(
                 f"the store {self._path.parent} is in use by {holder}; stop it first, or use another --data"
             ) from None
         file.truncate(0)
-        file.write(note)
-        file.flush()
+        with suppress(OSError):  # a full disk takes no note; the lock holds without it
+            file.write(note.encode())
         self._file = file
 
     def release(self) -> None:
@@ -127,8 +132,18 @@ class Writer:
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """For one-time work before the run starts."""
         return self._db
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """For one-time work before the run starts: all of it, or nothing."""
+        try:
+            with self._telling():
+                self._begin()
+                yield self._db
+                self._db.execute("COMMIT")
+        finally:
+            self._rollback()
 
     def claim(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> Mapping[LaneKey, Heads]:
         """The heads of every risk class of the asked lanes; the caller picks, then calls `take`."""
@@ -176,15 +191,10 @@ class Writer:
         return found
 
     def settle(self, group: Group) -> None:
-        """All of the group, or nothing of it."""
+        """All of the group, or nothing of it: the next commit must not keep the half of one that failed."""
         rows = rows_of(group)
-        try:
-            with self._telling():
-                self._begin()
-                self._write(rows)
-                self._db.execute("COMMIT")
-        finally:
-            self._rollback()  # whatever was raised: the next commit must not keep the half of it
+        with self.transaction():
+            self._write(rows)
 
     def commit(self) -> None:
         """End a transaction that only took leases."""
@@ -207,12 +217,16 @@ class Writer:
 
     def start_run(self, run: RunId, *, now: datetime, policy: str, digest: str) -> None:
         """From here on a kill is known.  In one step: a kill during a start must not hide the one before it."""
-        with self._telling():
-            self._begin()
+        with self.transaction():
             self.return_leases()
             self._db.execute(sql.END_KILLED_RUNS)
             self._db.execute(sql.NEW_RUN, (run, to_ms(now), policy, digest))
-            self._db.execute("COMMIT")
+
+    def end_run(self, run: RunId, *, now: datetime, ended_by: str, tally: str) -> None:
+        """The run ended as it says, and holds nothing any more."""
+        with self.transaction():
+            self._db.execute(sql.END_RUN, (to_ms(now), ended_by, tally, run))
+            self.return_leases()
 
     def segments(self) -> list[Segment]:
         names = ", ".join(sql.SEGMENT_COLUMNS)
@@ -225,11 +239,14 @@ class Writer:
     def checkpoint(self) -> None:
         """Move the WAL into the database when nobody waits for a commit.  Never waits for a reader."""
         self.commit()
-        self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        with self._telling():
+            self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:
-        self.commit()
-        self._db.close()
+        try:
+            self.commit()
+        finally:
+            self._db.close()
 
     @contextmanager
     def _telling(self) -> Iterator[None]:
