@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import sqlite3
@@ -17,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from warcio.archiveiterator import ArchiveIterator
+from warcio.exceptions import ArchiveLoadFailed
 
 from vedette.contracts.evidence import ChainRow, VisitFacts, Written
 from vedette.contracts.words import Outcome
@@ -203,10 +203,13 @@ class Inspector:
         )
         with path.open("rb") as file:
             records = ArchiveIterator(file, check_digests=True)
-            for record in records:
-                record.content_stream().read()
-                if record.digest_checker.passed is False:
-                    self._problems.add("unreadable", f"{path.name}: {record.digest_checker.problems}")
+            try:
+                for record in records:
+                    record.content_stream().read()
+                    is_wrong = record.digest_checker.passed is False
+                    self._problems.expect("unreadable", not is_wrong, f"{path.name} at {records.offset}")
+            except ArchiveLoadFailed as error:
+                self._problems.add("unreadable", f"{path.name}: {str(error)[:60]!r}")
             self._problems.expect("unreadable", records.err_count == 0, f"{path.name}: {records.err_count}")
 
 
@@ -215,7 +218,7 @@ def _as_left(data: Path) -> Iterator[sqlite3.Connection]:
     """The database as it was left, read without touching it: WAL recovery happens in a copy."""
     with tempfile.TemporaryDirectory(dir=data.parent, prefix="look-") as name:
         copy = Path(name) / "vedette.db"
-        os.link(data / "vedette.db", copy)  # opened for reading only, so no byte of it can move
+        shutil.copyfile(data / "vedette.db", copy)
         if (wal := data / "vedette.db-wal").exists():
             shutil.copyfile(wal, f"{copy}-wal")
         db = sqlite3.connect(f"file:{copy}?mode=ro", uri=True)

@@ -76,7 +76,7 @@ class Town:
             "schedule": {"policy": "fixed", "interval": "1s"},
             "fetch": {"allow_networks": ["127.0.0.0/8"], "allow_ports": [self.port]},
             "extract": {"worker_above": "8k"},  # so that some pages are with a worker when the kill comes
-            "evidence": {"segment_limit": "4m"},  # so that segments are closed and opened under way
+            "evidence": {"segment_limit": "256k"},  # so that segments are closed and opened under way
         }
 
     def _answer(self) -> dict[str, Any]:
