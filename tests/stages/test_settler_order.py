@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import count
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Writte
 from vedette.contracts.lane import LaneState
 from vedette.contracts.watch import Ask, Decision, Group, LedgerNote, Payload, Release, SourceState, Watch
 from vedette.contracts.words import EvidenceId, LaneKey, Risk, SourceId, WatchId
-from vedette.engine.settler import GROUP, HEARTBEAT, PATIENCE_S, Settler, SettlerCalls
+from vedette.engine.settler import GROUP, HEARTBEAT, PATIENCE_S, QUIET_S, Settler, SettlerCalls
 from vedette.frontier.queue import LEASE, Heads
 from vedette.telemetry.clock import JumpingClock
 
@@ -134,9 +135,9 @@ class Orders:
 class Desk:
     """A settler with fakes around it, driven turn by turn."""
 
-    def __init__(self, **log: Any) -> None:
+    def __init__(self, *, clock: JumpingClock | None = None, **log: Any) -> None:
         self.log = Log(**log)
-        self.clock = JumpingClock(NOON)
+        self.clock = clock or JumpingClock(NOON)
         self.store, self.archive = FakeStore(self.log), FakeArchive(self.log)
         self.dirty: list[tuple[LaneKey, LaneState]] = []
         self.settler = Settler(
@@ -237,8 +238,24 @@ def test_the_first_of_a_group_waits_a_moment_for_company_unless_told_to_hurry():
     for desk in (slow, quick):
         desk.settler.turn()
         assert len(desk.log.groups) == 1
-    assert slow.orders.waits[1:] == [PATIENCE_S]
-    assert quick.orders.waits[1:] == [PATIENCE_S, 0.0]
+    assert slow.orders.waits[1:] == [QUIET_S]
+    assert quick.orders.waits[1:] == [QUIET_S, 0.0]
+
+
+class SlowClock(JumpingClock):
+    """Every glance at the stopwatch shows a tenth of a second more."""
+
+    def stopwatch(self) -> Callable[[], timedelta]:
+        glances = count(1)
+        return lambda: timedelta(seconds=next(glances) / 10)
+
+
+def test_a_group_is_written_after_a_moment_however_many_keep_coming():
+    desk = Desk(clock=SlowClock(NOON))
+    for settled in looks(4):
+        desk.settler.settle(settled)
+    desk.settler.turn()
+    assert desk.orders.waits[1:] == pytest.approx([QUIET_S, PATIENCE_S - 0.2, 0.0, 0.0])
 
 
 def test_what_goes_along_is_in_the_next_group_and_only_there():
