@@ -15,7 +15,7 @@ from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey, Outcome
 from vedette.core.outcomes import outcome_of_status
 from vedette.engine.look import ROBOTS_LIMIT, ROBOTS_REDIRECTS, Looker, Reached
-from vedette.engine.robots import RobotsShelf
+from vedette.engine.robots import SHELF, RobotsShelf
 from vedette.lanes import LaneKeeper, LanePolicies
 from vedette.telemetry.clock import JumpingClock
 
@@ -152,6 +152,32 @@ async def test_robots_that_redirects_is_followed_as_far_as_the_standard_says():
     walks = Walks({ROBOTS: (301, "https://a.example/r0"), **chain})
     assert (await walks.look()).fetched.outcome is Outcome.OK  # no robots.txt is leave to fetch
     assert len(walks.urls) == 1 + ROBOTS_REDIRECTS + 1
+
+
+def test_the_shelf_forgets_the_origin_that_was_not_asked_about_for_longest():
+    rules = RobotsRules(
+        origin="",
+        fetched_at=NOON,
+        expires_at=NOON + HOUR,
+        status=404,
+        outcome=Outcome.GONE,
+        text="",
+        verdict="allow_all",
+    )
+    loaded: list[str] = []
+
+    def load(origin: str) -> RobotsRules:
+        loaded.append(origin)
+        return rules
+
+    shelf = RobotsShelf(load=load, save=lambda rules: None, clock=JumpingClock(NOON))
+    origins = [f"https://{n}.example" for n in range(SHELF + 1)]
+    for origin in (*origins[:-1], origins[0], origins[-1]):
+        shelf.rules(origin)
+    loaded.clear()
+    for origin in (origins[0], origins[-1], origins[1]):
+        shelf.rules(origin)
+    assert loaded == [origins[1]]
 
 
 async def test_robots_are_not_asked_for_where_the_source_says_so():

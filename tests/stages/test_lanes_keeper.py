@@ -56,6 +56,16 @@ def test_a_request_needs_a_permit_of_every_lane_and_the_longest_wait_speaks():
     assert (full.until, full.reason.code) == (None, "lane_full")
 
 
+def test_the_gap_counts_from_when_the_request_went_out():
+    keeper = keeper_of()
+    keeper.start((A, ALL), NOON)
+    keeper.sent((A, ALL), NOON + SECOND)
+    keeper.finish((A, ALL), ok=True, now=NOON + SECOND)
+    assert keeper.ask((A, ALL), NOON + SECOND).until == NOON + 3 * SECOND
+    assert keeper.ask((B, ALL), NOON + SECOND) == Go()
+    assert dict(keeper.take_dirty())[A].next_start_at == NOON + 3 * SECOND
+
+
 def test_only_the_far_ends_own_lane_learns_how_a_call_ended():
     keeper = keeper_of()
     for second in (0, 10):

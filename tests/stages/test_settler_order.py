@@ -118,18 +118,6 @@ class FakeArchive:
         self.log.note("archive closed")
 
 
-class Ticking(JumpingClock):
-    """Every look at the stopwatch takes a while."""
-
-    def __init__(self, start: datetime, *, tick: float) -> None:
-        super().__init__(start)
-        self._tick = timedelta(seconds=tick)
-
-    def stopwatch(self) -> Callable[[], timedelta]:
-        ticks = count()
-        return lambda: next(ticks) * self._tick
-
-
 class Orders:
     """A queue that has all its orders already, and remembers how long someone would have waited for more."""
 
@@ -150,9 +138,9 @@ class Orders:
 class Desk:
     """A settler with fakes around it, driven turn by turn."""
 
-    def __init__(self, **log: Any) -> None:
+    def __init__(self, *, clock: JumpingClock | None = None, **log: Any) -> None:
         self.log = Log(**log)
-        self.clock = JumpingClock(NOON)
+        self.clock = clock or JumpingClock(NOON)
         self.store, self.archive = FakeStore(self.log), FakeArchive(self.log)
         self.dirty: list[tuple[LaneKey, LaneState]] = []
         self.settler = Settler(
@@ -258,16 +246,20 @@ def test_the_first_of_a_group_waits_a_moment_for_company_unless_told_to_hurry():
     assert quick.orders.waits[1:] == [QUIET_S, 0.0]
 
 
-def test_a_group_is_not_put_off_for_ever_because_more_keeps_coming():
-    """A look every 40 ms would otherwise be said only when there are 200 of them."""
-    desk = Desk()
-    desk.clock = Ticking(NOON, tick=0.04)
-    desk.settler._clock = desk.clock
-    for settled in looks(GROUP - 1):
+class SlowClock(JumpingClock):
+    """Every glance at the stopwatch shows a tenth of a second more."""
+
+    def stopwatch(self) -> Callable[[], timedelta]:
+        glances = count(1)
+        return lambda: timedelta(seconds=next(glances) / 10)
+
+
+def test_a_group_is_written_after_a_moment_however_many_keep_coming():
+    desk = Desk(clock=SlowClock(NOON))
+    for settled in looks(4):
         desk.settler.settle(settled)
     desk.settler.turn()
-    assert desk.orders.waits[-1] == 0.0  # from here on it takes what is there and waits for nothing
-    assert desk.orders.waits.index(0.0) <= PATIENCE_S / 0.04 + 2
+    assert desk.orders.waits[1:] == pytest.approx([QUIET_S, PATIENCE_S - 0.2, 0.0, 0.0])
 
 
 def test_what_goes_along_is_in_the_next_group_and_only_there():

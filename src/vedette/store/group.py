@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -87,7 +88,9 @@ def rows_of(group: Group) -> GroupRows:
 def change_seal(row: Row) -> bytes:
     """sha256 over a change row: which visits it links and what differs.  Not its state, nor when it was decided."""
     fixed = (*row[:3], *row[4:9], *row[10:14])
-    return hashlib.sha256(dump_json([_hex(value) for value in fixed]).encode()).digest()
+    # The standard library's JSON: a seal must come out the same with every version of every library.
+    text = json.dumps([_hex(value) for value in fixed], ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).digest()
 
 
 def _add_settlement(rows: GroupRows, placed: Placed) -> None:
