@@ -147,3 +147,17 @@ async def test_a_bug_of_ours_parks_the_job_and_the_others_go_on(tmp_path):
     await watched.run(seconds=600)
     assert watched.outcomes() == {"bug": 1, "ok": 1}
     assert watched.rows("SELECT detail FROM parked") == [("ValueError: a fault of ours",)]
+
+
+async def test_a_second_look_that_comes_late_does_not_take_another_edit_for_noise(tmp_path):
+    """Between the two looks the page is edited again: both edits are real, and the place stays visible."""
+    texts = {0: "Stopa je 25 %.", 1: "Stopa je 24 %.", 2: "Stopa je 23 %.", 3: "Stopa je 22 %."}
+
+    def edited(url, hours):
+        return (200, page(texts[0 if hours < 4 else 1 if hours < 4.9 else 2 if hours < 30 else 3]))
+
+    late = {"run": {"confirm_after": "1h"}}
+    watched = life(tmp_path, only(edited), {"url": URL, "lister": "page"}, **late)
+    await watched.run(seconds=60 * 3600)
+    summaries = watched.rows("SELECT summary FROM changes WHERE state = 'reported' ORDER BY observed_at")
+    assert ["25 %" in summaries[0][0], "22 %" in summaries[-1][0]] == [True, True]

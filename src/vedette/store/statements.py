@@ -95,10 +95,20 @@ _CLASS_HEAD = (
 )
 
 
+_SECOND_LOOKS = (
+    "SELECT * FROM (SELECT w.id, 3 AS risk, w.due_at, 0 AS interval_s FROM watches w "
+    "WHERE w.lane_id = ?1 AND w.pending_change IS NOT NULL AND w.due_at <= ?2 "
+    "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = w.id AND l.until_at > ?4) {pick}"
+    "ORDER BY w.due_at LIMIT ?3)"
+)
+
+
 def lane_heads(pick: str = "") -> str:
-    """The heads of the four risk classes of one lane: index order, no sort, flat in the number of watches."""
+    """Second looks, then the heads of the four risk classes of one lane: index order, no sort, flat in the number
+    of watches.  A second look may stand there twice; whoever picks takes it once."""
     clause = f"AND {pick} " if pick else ""
-    return " UNION ALL ".join(_CLASS_HEAD.format(risk=risk, pick=clause) for risk in (3, 2, 1, 0))
+    classes = [_CLASS_HEAD.format(risk=risk, pick=clause) for risk in (3, 2, 1, 0)]
+    return " UNION ALL ".join([_SECOND_LOOKS.format(pick=clause), *classes])
 
 
 LANE_NEXT_DUE = "SELECT MIN(due_at) FROM watches WHERE lane_id = ? AND risk = ? AND due_at > ?"
