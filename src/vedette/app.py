@@ -33,7 +33,15 @@ from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.fetch.http import HttpFetcher
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
-from vedette.policies import classifier, due_rule, fetch_settings, lane_policies, screens, sources_of
+from vedette.policies import (
+    classifier,
+    due_rule,
+    fetch_settings,
+    lane_policies,
+    retry_rule,
+    screens,
+    sources_of,
+)
 from vedette.store import statements
 from vedette.store.migrate import ARCHIVE, prepare
 from vedette.store.operator import save_source
@@ -129,7 +137,8 @@ def _open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[_Opened]:
     lock.take(f"pid {os.getpid()} on {socket.gethostname()}")
     try:
         writer = Writer(path, worker=f"{socket.gethostname()}:{os.getpid()}", pick=pick)
-        was_killed = writer.return_leases() > 0 or writer.end_open_runs() > 0
+        left_behind = (writer.return_leases(), writer.end_open_runs())
+        was_killed = any(left_behind)
         _save_sources(loaded, writer, clock.now())
         limit = loaded.config.evidence.segment_limit
         archive = Archive(loaded.data / ARCHIVE, ArchiveSettings(segment_limit=limit))
@@ -237,6 +246,7 @@ class _Station:
             peer=self.opened.reader.watch,
             options=AssessOptions(
                 due=due_rule(config, self.policy),
+                retry=retry_rule(config),
                 scope=config.extract.scope,
                 worker_above=config.extract.worker_above,
                 fetch_only=self.request.fetch_only,
