@@ -9,11 +9,12 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from vedette.config import Loaded
+from vedette.contracts.errors import StoreError
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.watch import Decision, Group, LedgerNote
 from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
@@ -42,11 +43,10 @@ from vedette.policies import (
     screens,
     sources_of,
 )
-from vedette.store import statements
 from vedette.store.migrate import ARCHIVE, prepare
 from vedette.store.operator import save_source
-from vedette.store.rows import dump_json, to_ms
-from vedette.store.sqlite import Pick, Reader, StoreLock, Writer, connect
+from vedette.store.rows import dump_json
+from vedette.store.sqlite import Pick, Reader, StoreLock, Writer
 from vedette.telemetry.clock import SystemClock
 from vedette.telemetry.events import Event, events_of
 from vedette.tryout import fetch_robots, look_once
@@ -113,21 +113,20 @@ class _Opened:
     path: Path
 
     def end_run(self, run: RunId, *, now: datetime, ended_by: str, tally: str) -> None:
-        """After the settler has closed its connection."""
-        db = connect(self.path)
+        """After the settler has closed its connection.  The last one that closes folds the log into the database."""
+        self.reader.close()
+        last = Writer(self.path, worker="")
         try:
-            db.execute(statements.END_RUN, (to_ms(now), ended_by, tally, run))
-            db.execute("DELETE FROM leases")
+            last.end_run(run, now=now, ended_by=ended_by, tally=tally)
         finally:
-            db.close()
+            last.close()
 
 
 def _save_sources(loaded: Loaded, writer: Writer, now: datetime) -> None:
     """The configured sources are in the store, each with its first watch."""
-    writer.connection.execute("BEGIN")
-    for source in sources_of(loaded.config):
-        save_source(writer.connection, source, now=now, classify=classifier(loaded.config))
-    writer.connection.execute("COMMIT")
+    with writer.transaction() as db:
+        for source in sources_of(loaded.config):
+            save_source(db, source, now=now, classify=classifier(loaded.config))
 
 
 @contextmanager
@@ -137,13 +136,12 @@ def _open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[_Opened]:
     lock.take(f"pid {os.getpid()} on {socket.gethostname()}")
     try:
         writer = Writer(path, worker=f"{socket.gethostname()}:{os.getpid()}", pick=pick)
-        left_behind = (writer.return_leases(), writer.end_open_runs())
-        was_killed = any(left_behind)
+        writer.checkpoint()  # a run that is killed again and again would never come to it
         _save_sources(loaded, writer, clock.now())
         limit = loaded.config.evidence.segment_limit
         archive = Archive(loaded.data / ARCHIVE, ArchiveSettings(segment_limit=limit))
         archive.recover(writer.segments(), now=clock.now())
-        yield _Opened(writer, Reader(path), archive, was_killed, path)
+        yield _Opened(writer, Reader(path), archive, writer.was_killed(), path)
     finally:
         lock.release()
 
@@ -159,7 +157,7 @@ class _Station:
         self.clock = clock
         self.opened = opened
         self.on_event = on_event
-        self.ids = Ids()
+        self.ids = Ids(after=opened.reader.last_id())
         now = self.clock.now()
         self.run_id = RunId(f"run-{now:%Y%m%dT%H%M%S}-{os.getpid()}")
         self.policy = self.request.policy or self.loaded.config.schedule.policy
@@ -193,6 +191,7 @@ class _Station:
             frontier=self.frontier,
             keeper=self.keeper,
             on_committed=self._note_group,
+            on_stopping=lambda: self._save_desks(all_of_them=True),
             take_orders=self._take_orders if self.request.takes_orders else None,
         )
         self.engine = Engine(parts, mode=self.request.mode, limits=limits)
@@ -225,8 +224,7 @@ class _Station:
         finally:
             await fetcher.close()
             self.workers.close()
-        self._end_run(ended)
-        return ended
+        return self._end_run(ended)
 
     def _assessor(self, looker: Looker) -> Assessor:
         config = self.loaded.config
@@ -278,7 +276,10 @@ class _Station:
         _post(post, self.engine.on_committed, group)
 
     def _note_group(self, group: Group) -> None:
-        for state in self.book.unsaved(self.clock.now()):
+        self._save_desks()
+
+    def _save_desks(self, *, all_of_them: bool = False) -> None:
+        for state in self.book.unsaved(self.clock.now(), all_of_them=all_of_them):
             self.engine.parts.settler.aside(state)
 
     def _note(self, action: str, subject: LaneKey, reason: Reason) -> LedgerNote:
@@ -301,14 +302,19 @@ class _Station:
             self.frontier.note_due(lane, self.clock.now(), Risk.MEDIUM)
             self.engine.touch(lane)
 
-    def _end_run(self, ended: Ended) -> None:
+    def _end_run(self, ended: Ended) -> Ended:
+        """Says how it ended, to the store and to the world.  A store that cannot take it will call it killed."""
         tally = asdict(ended.tally)
         now = self.clock.now()
-        self.opened.end_run(self.run_id, now=now, ended_by=ended.by, tally=dump_json(tally))
+        try:
+            self.opened.end_run(self.run_id, now=now, ended_by=ended.by, tally=dump_json(tally))
+        except StoreError as error:
+            ended = replace(ended, by="failed", error=ended.error or error)
         fields: dict[str, object] = {"run": self.run_id, "by": ended.by, **tally}
         if ended.error is not None:
             fields["error"] = str(ended.error)
         self.on_event(Event(name="run_ended", at=now, fields=fields))
+        return ended
 
 
 def _post(post: Callable[..., object], call: Callable[..., None], value: object) -> None:

@@ -15,7 +15,14 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+)
 
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.source import ListerKind
@@ -35,9 +42,12 @@ def parse_duration(value: object) -> timedelta:
     if isinstance(value, timedelta):
         return value
     match = _DURATION.match(str(value))
-    if not match or isinstance(value, bool):
-        raise ValueError(f"{value!r} is not a duration; write for example 500ms, 2s, 5m, 4h, 30d")
-    return timedelta(seconds=float(match[1]) * _UNITS[match[2] or "s"])
+    try:
+        if match and not isinstance(value, bool):
+            return timedelta(seconds=float(match[1]) * _UNITS[match[2] or "s"])
+    except OverflowError:
+        pass
+    raise ValueError(f"{value!r} is not a duration; write for example 500ms, 2s, 5m, 4h, 30d")
 
 
 def parse_size(value: object) -> int:
@@ -73,11 +83,18 @@ def parse_day(value: object) -> datetime | None:
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
-Duration = Annotated[timedelta, BeforeValidator(parse_duration), Field(json_schema_extra={"type": "string"})]
-Size = Annotated[int, BeforeValidator(parse_size)]
-RiskWord = Annotated[Risk, BeforeValidator(parse_risk)]
-Frequency = Annotated[timedelta | None, BeforeValidator(parse_frequency)]
-Day = Annotated[datetime | None, BeforeValidator(parse_day)]
+_RISKS = [*Risk.__members__, "NORMAL"]
+# What an editor is told: the file as people write it, not the values that come out.
+_SPANS = {"type": ["string", "number"], "examples": ["500ms", "2s", "5m", "4h", "30d"]}
+_SIZES = {"type": ["string", "integer"], "examples": ["512k", "10 MiB", "1g"]}
+_WORDS = {"enum": [*_RISKS, *(name.lower() for name in _RISKS)]}
+_FREQUENCIES = {"type": ["string", "number", "null"], "examples": [*FREQUENCIES, "6h"]}
+_DAYS = {"type": ["string", "null"], "examples": ["2024-01-01"]}
+Duration = Annotated[timedelta, BeforeValidator(parse_duration), WithJsonSchema(_SPANS)]
+Size = Annotated[int, BeforeValidator(parse_size), WithJsonSchema(_SIZES)]
+RiskWord = Annotated[Risk, BeforeValidator(parse_risk), WithJsonSchema(_WORDS)]
+Frequency = Annotated[timedelta | None, BeforeValidator(parse_frequency), WithJsonSchema(_FREQUENCIES)]
+Day = Annotated[datetime | None, BeforeValidator(parse_day), WithJsonSchema(_DAYS)]
 
 
 class Section(BaseModel):
@@ -275,6 +292,15 @@ def parse(raw: object, name: str = CONFIG_NAME) -> Config:
         raise ConfigError(f"{name}: " + "; ".join(dict.fromkeys(lines))) from None
 
 
+class Secret(str):
+    """Is what it is wherever it is sent, and `***` wherever a value is printed whole."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "'***'"
+
+
 def secret(value: str) -> str:
     """`env:NAME` gives the environment variable, loudly when it is not there.  Anything else is itself."""
     if not value.startswith("env:"):
@@ -283,16 +309,34 @@ def secret(value: str) -> str:
     found = os.environ.get(name)
     if found is None:
         raise ConfigError(f"the environment variable {name} is not set; a header of `fetch` asks for it")
-    return found
+    return Secret(found)
 
 
 def schema() -> dict[str, Any]:
-    """JSON Schema of `vedette.yaml`."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Config.model_json_schema()}
+    """JSON Schema of `vedette.yaml`: both spellings of every key, and defaults as people write them."""
+    made = Config.model_json_schema()
+    for model in Section.__subclasses__():
+        keys = made["properties"] if model is Config else made["$defs"][model.__name__]["properties"]
+        for name, field in model.model_fields.items():
+            rule = keys[field.alias or name]
+            if "default" in rule:
+                rule["default"] = _written(field.default)
+            keys[name] = rule
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
 
 def is_ci() -> bool:
     return bool(os.environ.get("CI"))
+
+
+def _written(value: object) -> object:
+    if isinstance(value, BaseModel):
+        return _written(value.model_dump(exclude_unset=True))
+    if isinstance(value, dict):
+        return {name: _written(one) for name, one in value.items()}
+    if isinstance(value, timedelta):
+        return f"{value / timedelta(seconds=1):.15g}s"
+    return value.name if isinstance(value, Risk) else value
 
 
 def _env_path(name: str) -> Path | None:

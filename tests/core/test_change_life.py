@@ -197,3 +197,19 @@ def advance_to_mask(first: str, second: str):
     """The mask after two looks that differ in one line."""
     step = advance(look(second, "Kraj."), past(first, "Kraj.", pending=observed(page(first, "Kraj."))))
     return step.mask
+
+
+def test_a_noisy_block_that_drew_another_text_is_not_a_change_but_an_edit_in_it_is():
+    from vedette.core.change.mask import learn, redrawn
+
+    def state(text):
+        return (("p[1]", "Stopa je 25 %."), ("p[2]", text))
+
+    one, two = (
+        state("Nadzor u Splitu je nenajavljen i čest. abc"),
+        state("Nadzor u Zadru je nenajavljen i čest. xyz"),
+    )
+    mask = learn(one, two).mask
+    drawn = redrawn(mask, state("Rok teče od dana objave novog pravilnika"), two)
+    assert [region.path for region in drawn if region.kind == "any"] == ["p[2]"]
+    assert redrawn(mask, state("Nadzor u Rijeci je najavljen i čest. qqq"), two) == mask

@@ -49,6 +49,24 @@ def test_the_gap_lies_between_its_bounds_by_jitter(jitter: float, seconds: float
     assert lane.ask(policy, state, NOW + seconds * SECOND) == Go()
 
 
+def test_what_went_out_late_is_counted_from_then() -> None:
+    """A look-up, a handshake or a busy machine lies between the permit and the moment the far end sees anything."""
+    state = lane.started(POLITE, LaneState(), NOW, 0.0)
+    late = lane.sent(POLITE, state, NOW + SECOND, 2 * SECOND)
+    assert late.next_start_at == NOW + 3 * SECOND
+    assert late.bucket_at == NOW + SECOND + timedelta(minutes=1) / POLITE.per_minute
+    assert late.under_way == 1
+
+
+@given(st.floats(0, 9), st.floats(0, 1), st.sampled_from([POLITE, BARE, replace(POLITE, per_minute=0)]))
+def test_knowing_when_it_went_out_never_brings_the_next_start_forward(late, jitter, policy) -> None:
+    before = lane.started(policy, LaneState(), NOW, jitter)
+    gap = before.next_start_at - NOW
+    after = lane.sent(policy, before, NOW + late * SECOND, gap)
+    assert after.next_start_at >= max(before.next_start_at, NOW + late * SECOND + gap)
+    assert after.bucket_at is before.bucket_at is None or after.bucket_at >= before.bucket_at
+
+
 def test_a_gap_max_below_gap_min_does_not_shorten_the_gap() -> None:
     policy = replace(BARE, gap_min=4 * SECOND, gap_max=SECOND)
     assert lane.started(policy, LaneState(), NOW, 0.9).next_start_at == NOW + 4 * SECOND

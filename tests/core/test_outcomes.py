@@ -57,7 +57,7 @@ STATUSES = {
     404: Outcome.GONE, 407: Outcome.LOGIN_WALL, 408: Outcome.TIMEOUT, 410: Outcome.GONE,
     418: Outcome.CLIENT_ERROR,
     429: Outcome.THROTTLED, 451: Outcome.CLIENT_ERROR, 500: Outcome.SERVER_ERROR, 503: Outcome.SERVER_ERROR,
-    101: Outcome.PROTOCOL_ERROR, 0: Outcome.PROTOCOL_ERROR, 999: Outcome.PROTOCOL_ERROR,
+    101: Outcome.PROTOCOL_ERROR, 0: Outcome.PROTOCOL_ERROR, 999: Outcome.SERVER_ERROR,
     -1: Outcome.PROTOCOL_ERROR,
 }  # fmt: skip
 

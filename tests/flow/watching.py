@@ -31,7 +31,10 @@ class Watched:
     async def run(self, request: RunRequest | None = None, **fields: Any) -> Ended:
         loaded = Loaded(config=self.config, path=None, data=self.data, digest="flow")
         request = request or RunRequest(takes_orders=False, **fields)
-        return await run_async(loaded, request, on_event=self.events.append, clock=self.clock)
+        fetcher = getattr(self, "fetcher", None)
+        return await run_async(
+            loaded, request, on_event=self.events.append, clock=self.clock, fetcher=fetcher
+        )
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         db = sqlite3.connect(self.data / "vedette.db")
@@ -120,7 +123,7 @@ def judge(watched: Watched) -> Judgement:
         for number, page in enumerate(host.pages):
             judgement.pages += 1
             if (host_number, number) not in seen_places and not page.forbidden:
-                judgement.never_visited.append(f"{host.spec.name}{page.path}")
+                judgement.never_visited.append(f"{host.name}{page.path}")
     return judgement
 
 

@@ -127,3 +127,8 @@ def test_a_page_that_names_itself_as_the_next_is_the_last():
 
 def test_other_hosts_are_never_followed():
     assert pages(read(ITEMS + '<a rel="next" href="https://evil.example/?page=2">2</a>')) == []
+
+
+def test_a_pager_that_numbers_its_pages_without_saying_page_is_followed():
+    listing = read(pager(("/vijesti/2", "2"), ("/vijesti/4", "4")))
+    assert pages(listing) == [("/vijesti/2", 1), ("/vijesti/3", 2), ("/vijesti/4", 3)]

@@ -44,6 +44,15 @@ async def fetcher() -> AsyncIterator[HttpFetcher]:
     await fetcher.close()
 
 
+async def test_the_answer_says_when_the_request_was_on_the_line(fetcher: HttpFetcher) -> None:
+    async with Hostile(0.05, HELLO) as server:
+        answered = await ask(fetcher, server.url("/"), server.settings())
+    assert timedelta(0) < answered.sent_after <= answered.took - timedelta(seconds=0.04)
+    refused = await ask(fetcher, server.url("/"), server.settings())
+    assert refused.outcome is Outcome.CONNECT_ERROR
+    assert refused.sent_after == refused.took  # it may have been out until the last moment
+
+
 async def test_a_request_names_us_and_asks_for_what_we_can_read(fetcher: HttpFetcher) -> None:
     async with Hostile(HELLO) as server:
         await ask(fetcher, server.url("/a%20b?q=%C5%BE&x="), server.settings(user_agent="Sentry/1 (+x)"))

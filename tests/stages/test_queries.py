@@ -172,8 +172,9 @@ def test_lanes_refusals_leases_and_evidence_are_found(stock: Stock, queries: Que
         reason=Reason("depth", 0, "5"),
         at=NOW,
     )
-    for minute in range(3):
-        stock.visit(NEWS, at=NOW - timedelta(minutes=minute), refused=(refused,))
+    for minute in (2, 1, 0):
+        at = NOW - timedelta(minutes=minute)
+        stock.visit(NEWS, at=at, refused=(replace(refused, at=at),))
     view = queries.refusal(WatchId(5))
     assert view is not None
     assert (view.count, view.refused) == (3, refused)
@@ -188,7 +189,7 @@ def test_lanes_refusals_leases_and_evidence_are_found(stock: Stock, queries: Que
 def test_a_file_that_is_no_database_is_a_store_error(tmp_path: Path):
     broken = tmp_path / "vedette.db"
     broken.write_bytes(b"not a database at all, but long enough to be read as one" * 40)
-    with pytest.raises(StoreError, match="cannot read"):
+    with pytest.raises(StoreError, match="not a usable store"):
         Queries(broken).runs(most=1)
 
 

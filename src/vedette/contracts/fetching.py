@@ -58,6 +58,7 @@ class Fetched:
     outcome: Outcome
     at: datetime
     took: timedelta
+    sent_after: timedelta = timedelta(0)  # from `at` until the request was on the line, as far as is known
     status: int | None = None
     phrase: str = ""
     headers: Headers = ()  # as sent, order and case kept

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from vedette.contracts.fetching import Fetched, FetchRequest
@@ -25,6 +26,10 @@ class Clock(Protocol):
 
     def chance(self) -> float:
         """A number in [0, 1)."""
+        ...
+
+    def stopwatch(self) -> Callable[[], timedelta]:
+        """Starts now; a call tells the time since, of this machine and not of a calendar."""
         ...
 
     async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:

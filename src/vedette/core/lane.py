@@ -1,7 +1,8 @@
 """May this call start now?  One rule for web hosts, browsers, Tor and LLM providers.
 
 Everything that can open, slow or close a lane is decided here:
-- gap: from start to start, between `gap_min` and `gap_max` by jitter, never less than the Crawl-delay;
+- gap: from start to start, between `gap_min` and `gap_max` by jitter, never less than the Crawl-delay; a start is
+  when the far end can first have seen it, so what went out late is counted from then;
 - bucket: `per_minute` with `burst`, as GCRA; the stricter of gap and bucket wins;
 - width: `at_once` calls under way;
 - breaker: closes after `trips_after` failures in a row, or when `trip_share` of the last `trip_window` calls
@@ -106,6 +107,20 @@ def finished(
         blocked_by=state.blocked_by,
         crawl_delay=state.crawl_delay,
     )
+
+
+def sent(policy: LanePolicy, state: LaneState, at: datetime, gap: timedelta) -> LaneState:
+    """The lane once it is known that a request went out at `at`, maybe later than its permit was given.
+
+    `gap` is the one that was drawn at the permit.  A look-up, a handshake or a busy machine lies in between.
+    """
+    next_start_at, bucket_at = state.next_start_at, state.bucket_at
+    if next_start_at is None or next_start_at < at + gap:
+        next_start_at = at + gap
+    if policy.per_minute > 0:
+        full_at = at + timedelta(seconds=60.0 / policy.per_minute)
+        bucket_at = full_at if bucket_at is None or bucket_at < full_at else bucket_at
+    return replace(state, next_start_at=next_start_at, bucket_at=bucket_at)
 
 
 def block(state: LaneState, word: str) -> LaneState:

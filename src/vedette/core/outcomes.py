@@ -100,6 +100,8 @@ def outcome_of_status(status: int, has_retry_after: bool = False) -> Outcome:
     """
     if status == 503 and has_retry_after:
         return Outcome.THROTTLED
+    if status > 599:  # RFC 9110 section 15: treated as a 5xx
+        return Outcome.SERVER_ERROR
     return _BY_STATUS.get(status) or _BY_CLASS.get(status // 100, Outcome.PROTOCOL_ERROR)
 
 

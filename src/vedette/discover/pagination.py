@@ -30,6 +30,7 @@ _IN_QUERY = re.compile(
     r"(?i)[?&](?:page|p|pg|paged|pagina|stranica|str|pageno|pagenum|page_num|currentpage)=(\d{1,6})(?=&|$)"
 )
 _IN_PATH = re.compile(r"(?i)/(?:page|stranica|str|pagina)[/-](\d{1,6})(?=[/?.]|$)")
+_LAST_NUMBER = re.compile(r"(\d{1,6})(?=\D*$)")
 _NUMBER = re.compile(r"\d{1,6}")
 NEXT_WORDS = frozenset(
     "next|next page|older|older posts|sljedeća|sljedeca|sljedeće|sljedeći|sljedeća stranica|slijedeća|iduća|"
@@ -99,6 +100,14 @@ def _slot_by_pattern(url: str, pattern: Pattern) -> Slot | None:
     return Slot(url[: last.start()], url[last.end() :], int(last.group()), "")
 
 
+def _slot_by_words(url: str, words: str) -> Slot | None:
+    """In a pager a link that reads "3" leads to page 3: the number that its address ends in is the page's."""
+    if not (words.isascii() and words.isdigit() and len(words) <= 6):
+        return None
+    match = _LAST_NUMBER.search(url, url.index("/", url.index("//") + 2))
+    return Slot(url[: match.start(1)], url[match.end(1) :], int(match[1]), "") if match else None
+
+
 def _steps(document: Document, page: Page) -> Iterator[_Step]:
     text = document.options.pagination_pattern
     pattern = compile_pattern("pagination_pattern", text) if text else None
@@ -112,6 +121,8 @@ def _steps(document: Document, page: Page) -> Iterator[_Step]:
             continue
         slot = slot_of(url, pattern)
         words = node.text(strip=True)[:60]
+        if slot is None and node.mem_id in in_pager:
+            slot = _slot_by_words(url, words)
         is_next = _is_next(node, words, node.mem_id in in_pager)
         is_ours = slot is not None and (pattern is not None or slot.listing == listing)
         if is_next or is_ours or (slot is not None and node.mem_id in in_pager):

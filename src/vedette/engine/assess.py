@@ -73,7 +73,7 @@ class Assessor:
         """One look, from permit to settlement.  The only place where any exception ends: it parks the job."""
         try:
             reached = await self.looker.look(job)
-            if not MEANING[reached.fetched.outcome].is_look:
+            if not MEANING[reached.fetched.outcome].is_look and not _leads_elsewhere(job, reached):
                 return Release(job)
             return await self._settle(job, reached)
         except Exception as error:  # noqa: BLE001  the edge of the engine loop
@@ -323,6 +323,11 @@ class Assessor:
 
 ADMITS = 50  # new watches whose classification one visit records
 _PARKS = frozenset({Outcome.BUG})
+
+
+def _leads_elsewhere(job: Job, reached: Reached) -> bool:
+    """Another host's lane is shut.  Released, the watch would be asked again at once: its own lane is open."""
+    return reached.shut not in (None, job.watch.lane)
 
 
 def _to_read_again(seen: Seen | None) -> Seen | None:

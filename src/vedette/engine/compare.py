@@ -15,7 +15,7 @@ from vedette.contracts.fetching import Extraction, Fetched
 from vedette.contracts.source import ListerKind
 from vedette.contracts.watch import ChangeMove, Seen, Watch
 from vedette.contracts.words import ChangeId, ContentClass, EvidenceId, Outcome, Reason, VisitId, WatchId
-from vedette.core.change.layers import text_key
+from vedette.core.change.layers import compare, text_key
 from vedette.core.change.life import (
     SECOND_LOOK,
     Confirm,
@@ -43,6 +43,8 @@ NO_TEXT = frozenset(
     | {ContentClass.XLS, ContentClass.XLSX, ContentClass.OTHER}
 )
 REMOVAL_LOOK = timedelta(minutes=1)  # a page that is gone for a moment is not gone
+LATE = timedelta(minutes=2)  # what differs between two looks is noise only when they are close together
+LATE_LOOK = Reason("late_look", note="the second look came late and showed a third state")
 HISTORY = 3  # earlier states that may show what is noise
 
 
@@ -112,10 +114,27 @@ class Comparer:
                 return _quiet(watch, new, False, Reason("equal_mask", note=Layer.MASK))
         look = Look(outcome=Outcome.OK, at=mark.at, blocks=states.after(before.evidence))
         known = self.memory.change(watch.pending) if watch.pending is not None else None
+        late = self._late(watch, known, states, mark)
+        if late is not None:
+            watch, known = replace(watch, pending=None), None
         step = advance(look, self._past(watch, before, states, known))
         if step.mask:
             new = replace(new, masked_key=masked_key(states.after(), step.mask))
-        return self._timed(_life(watch, step, new, mark, known), mark)
+        judged = self._timed(_life(watch, step, new, mark, known), mark)
+        return judged if late is None else _begun_anew(judged, late)
+
+    def _late(self, watch: Watch, known: Change | None, states: _States, mark: Mark) -> ChangeMove | None:
+        """A second look that came late and shows a third state cannot tell noise from another edit: look anew, once."""
+        if known is None or known.kind is not ChangeKind.CHANGED or known.after_evidence is None:
+            return None
+        if mark.at - known.observed_at <= LATE or any(
+            r.code == "late_look" for r in known.comparison.reasons
+        ):
+            return None
+        observed = states.of(known.after_evidence)
+        if observed is None or not compare(observed, states.after(), watch.mask).has_changed:
+            return None
+        return ChangeMove(id=known.id, state=ChangeState.REJECTED, at=mark.at, reasons=(LATE_LOOK,))
 
     def judge_same(self, watch: Watch, seen: Seen, mark: Mark) -> Judged:
         """The same bytes as before, or the server's word for it."""
@@ -291,6 +310,14 @@ def _confirmed(watch: Watch, step: Confirm, new: Seen, mark: Mark, known: Change
         reports=(reported,),
         reasons=step.reasons,
     )
+
+
+def _begun_anew(judged: Judged, late: ChangeMove) -> Judged:
+    change = judged.change
+    if change is not None:
+        compared = replace(change.comparison, reasons=(*change.comparison.reasons, LATE_LOOK))
+        change = replace(change, comparison=compared)
+    return replace(judged, change=change, moves=(late, *judged.moves), reasons=(LATE_LOOK, *judged.reasons))
 
 
 def _moved(

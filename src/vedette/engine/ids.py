@@ -10,12 +10,15 @@ _WORKER_BITS, _SEQUENCE_BITS = 10, 12
 
 
 class Ids:
-    """Unique within one worker number, and rising even when the clock does not."""
+    """Unique within one worker number, and rising even when the clock does not.
 
-    def __init__(self, worker: int = 0) -> None:
+    `after` is the last id that the store has: a clock that was set back must not give it out again.
+    """
+
+    def __init__(self, worker: int = 0, *, after: int = 0) -> None:
         self._worker = worker << _SEQUENCE_BITS
-        self._last_ms = 0
-        self._sequence = 0
+        self._last_ms = after >> (_WORKER_BITS + _SEQUENCE_BITS)
+        self._sequence = after & ((1 << _SEQUENCE_BITS) - 1)
 
     def next(self, now: datetime) -> int:
         ms = max((now - _EPOCH) // _MS, self._last_ms)

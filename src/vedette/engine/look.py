@@ -29,6 +29,7 @@ class Reached:
     fetched: Fetched
     hops: tuple[str, ...] = ()
     is_permanent: bool = False  # every hop said so (301, 308)
+    shut: LaneKey | None = None  # the lane that ended the look by being shut
     reasons: tuple[Reason, ...] = ()
 
 
@@ -51,7 +52,7 @@ class Looker:
 
     async def fetch_robots(self, origin: str, settings: FetchSettings) -> Fetched:
         """Only the robots.txt of an origin, with a permit of its own."""
-        walk = _Walk(self, settings)
+        walk = _Walk(self, settings, home=origin)
         try:
             return await walk.fetch_robots(origin)
         finally:
@@ -59,9 +60,11 @@ class Looker:
 
     async def look(self, job: Job) -> Reached:
         """Ask for the watch's URL and follow where it leads.  The first permit is already taken."""
-        walk = _Walk(self, self.settings_of(job.watch.source), held=job.lanes)
+        home = origin_of(job.watch.url)
+        walk = _Walk(self, self.settings_of(job.watch.source), home=home, held=job.lanes)
         try:
-            return await walk.go(job.watch)
+            reached = await walk.go(job.watch)
+            return reached if walk.shut is None else replace(reached, shut=walk.shut)
         finally:
             walk.leave()
 
@@ -70,11 +73,13 @@ class _Walk:
     """The state of one look: which permit it holds."""
 
     def __init__(
-        self, looker: Looker, settings: FetchSettings, *, held: tuple[LaneKey, ...] | None = None
+        self, looker: Looker, settings: FetchSettings, *, home: str, held: tuple[LaneKey, ...] | None = None
     ) -> None:
         self._of = looker
         self._settings = settings
+        self._home = home  # the origin that the settings are for: credentials go nowhere else
         self._held = held
+        self.shut: LaneKey | None = None
 
     async def go(self, watch: Watch) -> Reached:
         url, is_permanent = watch.url, True
@@ -111,7 +116,7 @@ class _Walk:
             settings=self._settings,
             etag=watch.etag if is_conditional else None,
             last_modified=watch.last_modified if is_conditional else None,
-            is_foreign=origin_of(url) != origin_of(watch.url),
+            is_foreign=origin_of(url) != self._home,
         )
         return await self._ask(request)
 
@@ -123,10 +128,12 @@ class _Walk:
             self.leave()
             wait = await of.keeper.enter(lanes)
             if wait is not None:
+                self.shut = lanes[0]
                 return _shut(request.url, wait, of.clock)
             self._held = lanes
         fetched = await of.fetcher.fetch(request)
         self._held = None
+        of.keeper.sent(lanes, fetched.at + fetched.sent_after)
         ok = MEANING[fetched.outcome].lane_verdict
         for key, reason in of.keeper.finish(lanes, ok=ok, now=now(), retry_after=fetched.retry_after):
             of.on_closed(key, reason)
@@ -167,7 +174,7 @@ class _Walk:
                 settings=self._settings,
                 accept="text/plain,*/*;q=0.5",
                 body_limit=ROBOTS_LIMIT,
-                is_foreign=origin_of(url) != origin,
+                is_foreign=origin_of(url) != self._home,
             )
             fetched = await self._ask(request)
             if fetched.redirect_to is None:

@@ -23,7 +23,7 @@ from vedette.core.outcomes import MEANING
 from vedette.engine.settler import Claimed, Settler
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
-from vedette.lanes.keeper import ALL
+from vedette.lanes.keeper import ALL, PATIENCE, is_shut
 
 SOON = timedelta(seconds=2)  # a lane that opens within this may lease work already
 UNSETTLED = 600  # looks that wait for their commit; beyond it no new look starts
@@ -61,6 +61,7 @@ class Parts:
     settler: Settler = field(init=False)
     serve: Serve = field(init=False)
     on_committed: Callable[[Group], None] = lambda group: None
+    on_stopping: Callable[[], None] = lambda: None  # the last moment to hand something to the settler
     take_orders: Callable[[], None] | None = None  # the operator's words from other processes
 
 
@@ -69,7 +70,8 @@ class Engine:
     parts: Parts
     mode: Mode = Mode.FOREVER
     limits: RunLimits = field(default_factory=RunLimits)
-    patience: timedelta = timedelta(seconds=40)  # until_idle: what starts within this is waited for
+    patience: timedelta = timedelta(seconds=40)  # once, until_idle: what starts within this is waited for
+    grace_s: float = GRACE_S  # for looks that are under way when the run ends
     tally: Tally = field(default_factory=Tally)
     _started_at: datetime | None = None
     _ready: list[tuple[float, int, LaneKey]] = field(default_factory=list)
@@ -90,6 +92,7 @@ class Engine:
         clock = self.parts.clock
         self._started_at = clock.now()
         self.parts.keeper.on_wait = self._wait_for
+        self.parts.keeper.on_free = self.touch
         try:
             while True:
                 now = clock.now()
@@ -141,7 +144,7 @@ class Engine:
 
     def on_failed(self, error: BaseException) -> None:
         """Storage broke: nothing can be acknowledged any more."""
-        self._error = error
+        self._error = self._error or error  # what follows from the first is less telling
         self._unsettled = 0
         self.stop("failed")
 
@@ -183,7 +186,10 @@ class Engine:
             )
             if is_open and self._may_start():
                 frontier.line_up(lane, self._horizon(now))
-        elif not isinstance(answer, Wait) and lane not in self._is_ready:
+        elif isinstance(answer, Wait):
+            if is_shut(answer, now + PATIENCE):
+                self._give_back(lane)
+        elif lane not in self._is_ready:
             self._is_ready.add(lane)
             self._sequence += 1
             heapq.heappush(self._ready, (-job.value, self._sequence, lane))
@@ -205,11 +211,21 @@ class Engine:
                 self._unsettled += 1
                 task = asyncio.create_task(self._look(job))
                 self._looks.add(task)
-                task.add_done_callback(self._looks.discard)
+                task.add_done_callback(self._looked)
             self._consider(lane, now)
 
+    def _give_back(self, lane: LaneKey) -> None:
+        """Work that was leased for a lane that shut must not take the room of others."""
+        for job in self.parts.frontier.give_back(lane):
+            self._unsettled += 1
+            self.parts.settler.aside(Release(job))
+
     async def _look(self, job: Job) -> None:
-        result = await self.parts.serve(job)
+        try:
+            result = await self.parts.serve(job)
+        except asyncio.CancelledError:
+            self.parts.settler.aside(Release(job))
+            raise
         if isinstance(result, Release):
             self.parts.settler.aside(result)
         else:
@@ -217,6 +233,12 @@ class Engine:
         if len(self._looks) - self.parts.keeper.waiting <= 1:
             self.parts.settler.hurry()
         self.touch(job.watch.lane)
+
+    def _looked(self, task: asyncio.Task[None]) -> None:
+        self._looks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:  # `serve` parks a job that it fails on: what comes through is no job's fault
+            self.on_failed(error)
 
     def _wait_for(self, lane: LaneKey, until: datetime | None) -> None:
         """At most one pending wake-up per lane."""
@@ -237,7 +259,7 @@ class Engine:
                 self._touched.add(lane)
 
     def _next_wake(self) -> datetime | None:
-        times = [self._orders_at] if self._orders_at else []
+        times = [at for at in (self._orders_at, self.limits.deadline) if at is not None]
         if self._timers:
             times.append(self._timers[0][0])
         due = self.parts.frontier.next_due()
@@ -257,7 +279,7 @@ class Engine:
     def _may_start(self) -> bool:
         if self._stop_reason:
             return False
-        most = self.limits.max_visits
+        most = self.limits.max_visits  # looks under way count as visits already: the limit is never passed
         return most is None or self.tally.visits + self._unsettled < most
 
     def _is_done(self, now: datetime) -> bool:
@@ -271,21 +293,24 @@ class Engine:
         return True
 
     def _has_work(self, now: datetime) -> bool:
+        """Something is due, or will be soon, in a lane that opens soon."""
+        last = now + self.patience
+        by = self._horizon(last)
         due = self.parts.frontier.next_due()
-        horizon = self._horizon(now)
-        if self.mode is Mode.ONCE:
-            return due is not None and due <= horizon
-        next_start = min((t for t in (due, self._timers[0][0] if self._timers else None) if t), default=None)
-        return next_start is not None and next_start <= now + self.patience
+        return (due is not None and due <= by) or any(
+            at <= last and self.parts.frontier.is_due(lane, by) for at, _, lane in self._timers
+        )
 
     async def _shut_down(self) -> None:
-        """Looks under way get a moment, then are cancelled; what they had leased returns at the next start."""
+        """Looks under way get a moment, then are cancelled and give their leases back."""
+        self.parts.keeper.dismiss()
         if self._looks and not self._error:
-            await asyncio.wait(self._looks, timeout=GRACE_S)
+            await asyncio.wait(self._looks, timeout=self.grace_s)
         for task in self._looks:
             task.cancel()
         if self._looks:
-            await asyncio.wait(self._looks, timeout=GRACE_S)
+            await asyncio.wait(self._looks, timeout=self.grace_s)
+        self.parts.on_stopping()
         self.parts.settler.stop()
         while self.parts.settler.is_alive():
             await asyncio.sleep(0.01)

@@ -34,7 +34,7 @@ class RobotsShelf:
         kept = self._rules.get(origin) or self._load(origin)
         if kept is None or kept.expires_at <= self._clock.now():
             return None
-        self._rules[origin] = kept
+        self._remember(origin, kept)
         return kept
 
     def keep(self, fetched: Fetched, origin: str, agent: str) -> RobotsRules:
@@ -44,11 +44,15 @@ class RobotsShelf:
         rules = merge_robots(self._rules.get(origin) or self._load(origin), fresh, now)
         is_unreachable = rules.verdict == "deny_all" and rules.status is None
         if not is_unreachable:  # the next look must try again, not read our memory of a bad moment
-            self._rules[origin] = rules
+            self._remember(origin, rules)
             self._save(rules)
-            while len(self._rules) > SHELF:
-                self._rules.popitem(last=False)
         return rules
 
     def refuses(self, rules: RobotsRules, url: str, agent: str) -> Reason | None:
         return self._judge.allows(rules, url, agent)
+
+    def _remember(self, origin: str, rules: RobotsRules) -> None:
+        self._rules[origin] = rules
+        self._rules.move_to_end(origin)
+        while len(self._rules) > SHELF:
+            self._rules.popitem(last=False)

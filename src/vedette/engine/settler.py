@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Protocol
 
 from vedette.contracts.errors import VedetteError
@@ -30,10 +31,12 @@ from vedette.contracts.watch import (
     Watch,
 )
 from vedette.contracts.words import EvidenceId, LaneKey, Risk, RunId, WatchId
+from vedette.core.segments import SegmentName
 from vedette.frontier.queue import LEASE, Dues, Heads, best
 
 GROUP = 200  # rows; DESIGN section 7
-PATIENCE_S = 0.05  # how long the first settlement of a group waits for company
+QUIET_S = 0.05  # when nothing came for so long, the group is written
+PATIENCE_S = 0.25  # and never later than this after its first settlement, however many keep coming
 HEARTBEAT = timedelta(seconds=30)
 CHECKPOINT_EVERY = 40  # groups
 
@@ -61,6 +64,7 @@ class ArchiveSide(Protocol):
     def sync(self) -> tuple[Segment, ...]: ...
     def committed(self, now: datetime) -> None: ...
     def rollback(self) -> None: ...
+    def abandon(self) -> None: ...
     def close(self, now: datetime) -> None: ...
 
 
@@ -141,13 +145,18 @@ class Settler(threading.Thread):
             while self.turn():
                 pass
             self._store.checkpoint()
-        except (VedetteError, OSError) as error:
-            self._calls.failed(error)
         except BaseException as error:  # noqa: BLE001  the engine must hear of it, whatever it is
             self._calls.failed(error)
         finally:
-            self._archive.close(self._clock.now())
-            self._store.close()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Both are closed, whatever the first one says; a full disk is heard of here too."""
+        for close in (partial(self._archive.close, self._clock.now()), self._store.close):
+            try:
+                close()
+            except VedetteError as error:
+                self._calls.failed(error)
 
     def turn(self) -> bool:
         """One round: gather orders, answer claims at once, write the group.  False: stop."""
@@ -163,7 +172,6 @@ class Settler(threading.Thread):
                 self._asides.append(order)
         if settlements or self._asides or barriers or not goes_on:
             self._write(settlements)
-        self._store.commit()
         self._keep_house()
         for barrier in barriers:
             barrier.done.set()
@@ -173,6 +181,7 @@ class Settler(threading.Thread):
         """Orders until the group is full, patience is over, or someone waits for us."""
         others: list[_Barrier | Aside | None] = []
         timeout = HEARTBEAT.total_seconds() / 2
+        waited = None  # since the first settlement
         while len(settlements) < GROUP:
             try:
                 order = self._orders.get(timeout=timeout)
@@ -180,22 +189,24 @@ class Settler(threading.Thread):
                 break
             if isinstance(order, _Claim):
                 self._answer(order)
-                timeout = min(timeout, PATIENCE_S) if settlements else 0.0
-                continue
-            if isinstance(order, Settlement):
-                settlements.append(order)
+                timeout = min(timeout, QUIET_S) if settlements else 0.0
             elif isinstance(order, _Hurry):
                 timeout = 0.0
-                continue
+            elif isinstance(order, Settlement):
+                settlements.append(order)
+                waited = waited or self._clock.stopwatch()
+                left = PATIENCE_S - waited().total_seconds()
+                timeout = min(timeout, QUIET_S, max(0.0, left))
             else:
                 others.append(order)
                 if order is None or isinstance(order, _Barrier):
                     break
-            timeout = min(timeout, PATIENCE_S)
+                timeout = min(timeout, QUIET_S)
         return others
 
     def _answer(self, claim: _Claim) -> None:
         now = self._clock.now()
+        self._beat(now)  # a clock that jumped (suspend) must not hand out what we have leased already
         heads = self._store.claim(claim.asks, now=now, due_by=claim.due_by)
         chosen = {ask.lane: best(heads[ask.lane], ask.most, now) for ask in claim.asks}
         ids = [i for picks in chosen.values() for i in picks]
@@ -235,9 +246,13 @@ class Settler(threading.Thread):
                 notes=tuple(a for a in asides if isinstance(a, LedgerNote)),
                 released=tuple(a.job for a in asides if isinstance(a, Release)),
             )
-            self._store.settle(group)
         except BaseException:
             self._archive.rollback()
+            raise
+        try:
+            self._store.settle(group)
+        except BaseException:
+            self._archive.abandon()
             raise
         self._archive.committed(self._clock.now())
         self._calls.committed(group)
@@ -265,7 +280,7 @@ class Settler(threading.Thread):
                 evidence=settled.visit.evidence,
                 payload=None,
             )
-        twins = known.get(digest, [])
+        twins = [twin for twin in known.get(digest, []) if _keeps(twin, settled)]
         if twins:
             first = twins[0]
             entry = replace(entry, kind=RecordKind.IDENTICAL, payload=b"", refers_to=(first.url, first.at))
@@ -278,14 +293,22 @@ class Settler(threading.Thread):
         return Placed(settlement=settled, kind=entry.kind, written=written, evidence=evidence, payload=new)
 
     def _keep_house(self) -> None:
-        now = self._clock.now()
-        if now >= self._beat_at:
-            self._store.heartbeat(until=now + LEASE)
-            self._store.commit()
-            self._beat_at = now + HEARTBEAT
+        self._beat(self._clock.now())
+        self._store.commit()
         if self._groups >= CHECKPOINT_EVERY:
             self._store.checkpoint()
             self._groups = 0
+
+    def _beat(self, now: datetime) -> None:
+        if now >= self._beat_at:
+            self._store.heartbeat(until=now + LEASE)
+            self._beat_at = now + HEARTBEAT
+
+
+def _keeps(twin: Payload, settled: Settlement) -> bool:
+    """A payload of another retention class goes when that class does: it is not ours to rely on."""
+    name = SegmentName.parse(twin.segment)
+    return twin.watch == settled.watch.id or (name is not None and name.retention == settled.entry.retention)
 
 
 def _payload(settled: Settlement, written: Written, twins: list[Payload]) -> Payload:

@@ -38,8 +38,8 @@ class SourceDesk:
     def heard(self, outcome: Outcome, detail: str, *, now: datetime) -> None:
         """How a look at the source's listing ended.  What failed on the way is the lane's affair."""
         meaning = MEANING[outcome]
+        self.is_dirty = True
         if meaning.answered and not meaning.counts_against_source and not meaning.is_refusal:
-            self.is_dirty = self.is_dirty or self.failures > 0 or self.last_success_at is None
             self.failures, self.last_error, self.closed_until = 0, "", None
             self.last_success_at = now
             return
@@ -47,7 +47,6 @@ class SourceDesk:
         self.failures += meaning.counts_against_source
         if meaning.counts_against_source and self.failures >= TRIPS_AFTER:
             self.closed_until = now + CLOSED_FOR
-        self.is_dirty = True
 
     def state(self) -> SourceState:
         return SourceState(

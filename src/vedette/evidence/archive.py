@@ -177,6 +177,13 @@ class Archive:
             self._broken = f"cannot undo what was not committed: {error}; check the disk and start again"
             raise StoreError(self._broken) from error
 
+    def abandon(self) -> None:
+        """The commit failed.  A database may find it whole all the same when it comes back, and only then is it
+        known what to cut: everything stays as it is until the next `recover`."""
+        self._touched.clear()
+        self._awaits_commit = False
+        self._broken = "a commit failed; start again, and what it left is sorted out"
+
     def roll(self, now: datetime) -> None:
         """Closes the segments of days that are over, also of classes that fell silent; `sync` says so."""
         self._check_ready()

@@ -147,6 +147,7 @@ class FarResponse(ClientResponse):
     """Remembers its line: aiohttp lets go of it as soon as the body is in."""
 
     far: FarEnd
+    sent_at: float  # by the loop's time: the request was handed to the line
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +206,7 @@ class Client:
             response = await request.send(connection)
             assert isinstance(response, FarResponse)  # noqa: S101
             response.far = far
+            response.sent_at = self._loop.time()
             await response.start(connection)
         except BaseException:
             connection.close()

@@ -152,9 +152,15 @@ class _Exchange:
         self.deadline = self._begun + request.settings.total_timeout.total_seconds()
 
     def failed(self, fault: Fault) -> Fetched:
-        """Nothing came back."""
+        """Nothing came back.  The request may have been out until the last moment."""
+        took = self._took()
         return Fetched(
-            url=self.request.url, outcome=fault.outcome, at=self._at, took=self._took(), detail=fault.detail
+            url=self.request.url,
+            outcome=fault.outcome,
+            at=self._at,
+            took=took,
+            sent_after=took,
+            detail=fault.detail,
         )
 
     async def read(self, response: FarResponse) -> Fetched:
@@ -178,6 +184,7 @@ class _Exchange:
             outcome=outcome,
             at=self._at,
             took=self._took(),
+            sent_after=timedelta(seconds=response.sent_at - self._begun),
             status=response.status,
             phrase=plain(response.reason or "", 200),
             headers=head.headers,

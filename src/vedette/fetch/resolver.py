@@ -7,9 +7,11 @@ import ipaddress
 import socket
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
 import aiodns
+import pycares
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from vedette.contracts.errors import ConfigError
@@ -19,18 +21,22 @@ CACHE_SECONDS = 30.0
 CACHE_SIZE = 10_000
 THREADS = 16  # getaddrinfo cannot be interrupted; names that hang may hold this many threads
 ADDRESSES = 32  # more records than any site has; a hostile zone may send thousands
+TRIES = 2  # of each name server; c-ares may wait twice as long for the second, so both fit in three quarters
+_NO_NAME = "not a name that DNS can hold"
+_NO_ADDRESS = "the name has no address"
 _SYSTEM_WORDS = {
     socket.EAI_NONAME: "no such name",
     socket.EAI_AGAIN: "the name server did not answer or failed",
 }
-_NAMESERVER_WORDS = {
-    aiodns.error.ARES_ENOTFOUND: "no such name (NXDOMAIN)",
-    aiodns.error.ARES_ENODATA: "the name has no address",
+_NAMESERVER_WORDS = {  # the row higher up is said when A and AAAA failed differently: what may pass comes first
     aiodns.error.ARES_ESERVFAIL: "the name server failed (SERVFAIL)",
     aiodns.error.ARES_EREFUSED: "the name server refused to answer",
-    aiodns.error.ARES_ETIMEOUT: "the name server did not answer in time",
     aiodns.error.ARES_ECONNREFUSED: "the name server cannot be reached",
-    aiodns.error.ARES_EBADNAME: "not a name that DNS can hold",
+    aiodns.error.ARES_ETIMEOUT: "the name server did not answer in time",
+    aiodns.error.ARES_EBADRESP: "the name server answered nonsense",
+    aiodns.error.ARES_EBADNAME: _NO_NAME,
+    aiodns.error.ARES_ENOTFOUND: "no such name (NXDOMAIN)",
+    aiodns.error.ARES_ENODATA: _NO_ADDRESS,
 }
 
 
@@ -88,7 +94,7 @@ class GuardedResolver(AbstractResolver):
         except TimeoutError:
             raise DnsFault(f"{host}: no answer in {self._timeout:g} s") from None
         if not found:
-            raise DnsFault(f"{host}: the name has no address")
+            raise DnsFault(f"{host}: {_NO_ADDRESS}")
         if len(self._cache) >= CACHE_SIZE:
             self._cache.clear()
         self._cache[host] = (now + CACHE_SECONDS, found)
@@ -109,31 +115,65 @@ class SystemLookup:
             words = _SYSTEM_WORDS.get(error.errno or 0, error.strerror or "look-up failed")
             raise DnsFault(f"{host}: {words}") from None
         except UnicodeError:  # a label over 63 characters, or an empty one
-            raise DnsFault(f"{host[:80]}: not a name that DNS can hold") from None
+            raise DnsFault(f"{host[:80]}: {_NO_NAME}") from None
 
     async def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 class NameserverLookup:
-    """The operator's own name servers and nothing else: no hosts file, no search domains."""
+    """The operator's own name servers and nothing else: no hosts file, no search domains.
+
+    It asks for A and AAAA, and not by `getaddrinfo`: that reads the hosts file unless the channel is made with
+    `lookups="b"`, and pycares (5.2.1) frees this text before c-ares copies it.  Now and then the copy was
+    empty, and then every name of the run failed without a packet.
+    """
 
     def __init__(self, nameservers: Sequence[str], timeout: float) -> None:
         servers = [_read_nameserver(text) for text in nameservers]
-        self._dns = aiodns.DNSResolver(
-            nameservers=servers, timeout=max(timeout / 2, 0.05), tries=2, lookups="b", domains=[]
-        )
+        self._patience = max(timeout / 4, 0.05)
+        self._dns = aiodns.DNSResolver(nameservers=servers, timeout=self._patience, tries=TRIES)
 
     async def __call__(self, host: str) -> list[str]:
+        """IPv4 first.  Addresses of one kind do not wait for the retries of the other: some servers drop AAAA."""
         try:
-            answer = await self._dns.getaddrinfo(host, type=socket.SOCK_STREAM)
-        except aiodns.error.DNSError as error:
-            code = error.args[0] if error.args else None
-            raise DnsFault(f"{host[:80]}: {_NAMESERVER_WORDS.get(code, error.args[-1])}") from None
-        return [_text(node.addr[0]) for node in answer.nodes]
+            name = host.encode("idna").decode("ascii")
+        except UnicodeError:
+            raise DnsFault(f"{host[:80]}: {_NO_NAME}") from None
+        asked = [asyncio.ensure_future(self._ask(name, kind)) for kind in ("A", "AAAA")]
+        try:
+            first, _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+            is_enough = any(answer.result().addresses for answer in first)
+            await asyncio.wait(asked, timeout=self._patience if is_enough else None)
+        finally:
+            for answer in asked:
+                answer.cancel()
+        answers = [answer.result() for answer in asked if answer.done()]
+        found = [address for answer in answers for address in answer.addresses]
+        if not found:
+            raise DnsFault(f"{host[:80]}: {_why_none(answers)}")
+        return found
 
     async def close(self) -> None:
         await self._dns.close()
+
+    async def _ask(self, name: str, kind: Literal["A", "AAAA"]) -> _Answer:
+        try:
+            result = await self._dns.query_dns(name, kind)
+        except aiodns.error.DNSError as error:
+            return _Answer(fault=error.args[0])
+        # Aliases stand in the answer too: their addresses count, whatever name they carry.
+        records = (record.data for record in result.answer)
+        kinds = (pycares.ARecordData, pycares.AAAARecordData)
+        return _Answer(addresses=tuple(data.addr for data in records if isinstance(data, kinds)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """What the name servers said of one kind of address."""
+
+    addresses: tuple[str, ...] = ()
+    fault: int = aiodns.error.ARES_ENODATA
 
 
 def check_nameservers(nameservers: Sequence[str]) -> None:
@@ -146,8 +186,10 @@ def _getaddrinfo(host: str) -> list[str]:
     return [str(row[4][0]) for row in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)]
 
 
-def _text(address: str | bytes) -> str:
-    return address.decode("ascii") if isinstance(address, bytes) else address
+def _why_none(answers: Sequence[_Answer]) -> str:
+    faults = {answer.fault for answer in answers}
+    words = (words for fault, words in _NAMESERVER_WORDS.items() if fault in faults)
+    return next(words, "look-up failed")
 
 
 def _read_nameserver(text: str) -> str:

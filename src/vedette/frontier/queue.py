@@ -34,6 +34,7 @@ class _Queue:
     jobs: deque[Job] = field(default_factory=deque)
     is_lined_up: bool = False
     is_asking: bool = False
+    meanwhile: list[tuple[Risk, datetime]] = field(default_factory=list)  # noted while a claim was on its way
 
     def due_at(self) -> datetime | None:
         return min((due for due in self.dues if due is not None), default=None)
@@ -64,6 +65,8 @@ class Frontier:
     def note_due(self, lane: LaneKey, due_at: datetime, risk: Risk) -> None:
         """The store has a watch of this lane and class that is due then."""
         queue = self._queue(lane)
+        if queue.is_asking:
+            queue.meanwhile.append((risk, due_at))
         known = queue.dues[risk]
         if known is None or due_at < known:
             earliest = queue.due_at()
@@ -138,6 +141,9 @@ class Frontier:
         due_at = queue.due_at()
         if due_at is not None:
             heapq.heappush(self._dues, (due_at, lane))
+        noted, queue.meanwhile = queue.meanwhile, []
+        for risk, at in noted:  # the claim may have been answered before these were written
+            self.note_due(lane, at, risk)
 
     def peek(self, lane: LaneKey) -> Job | None:
         queue = self._queues.get(lane)
@@ -146,6 +152,14 @@ class Frontier:
     def pop(self, lane: LaneKey) -> Job:
         self.leased -= 1
         return self._queues[lane].jobs.popleft()
+
+    def give_back(self, lane: LaneKey) -> list[Job]:
+        """The lane shut with work leased: others may have the room."""
+        queue = self._queue(lane)
+        jobs = list(queue.jobs)
+        queue.jobs.clear()
+        self.leased -= len(jobs)
+        return jobs
 
     def _queue(self, lane: LaneKey) -> _Queue:
         queue = self._queues.get(lane)
@@ -157,4 +171,4 @@ class Frontier:
 def best(heads: Heads, most: int, now: datetime) -> list[WatchId]:
     """The best of the heads of the risk classes: by value, not by strict tiers."""
     ranked = sorted(heads, key=lambda head: -value(head[1], head[2], timedelta(seconds=head[3]), now))
-    return [head[0] for head in ranked[:most]]
+    return list(dict.fromkeys(head[0] for head in ranked))[:most]

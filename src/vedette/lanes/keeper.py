@@ -1,7 +1,8 @@
 """One keeper for all lanes: web hosts, browser, Tor, providers, and `all`.
 
-A request needs a permit of every lane it names.  Who cannot start yet waits in the first lane that says no;
-a lane is woken once, when its time has come or a call in it ended.  There is no wake-all.
+A request needs a permit of every lane it names.  Who cannot start yet waits in the first lane that says no, and
+moves on to the next one that does; a lane is woken once, when its time has come or a call in it ended.  There is
+no wake-all.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from vedette.contracts.lane import Go, LanePolicy, LaneState, Wait
@@ -37,6 +38,7 @@ class _Lane:
     key: LaneKey
     policy: LanePolicy
     state: LaneState
+    gap: timedelta = timedelta(0)  # as drawn at the last start
     waiters: deque[_Waiter] = field(default_factory=deque)
     is_dirty: bool = False
 
@@ -65,9 +67,11 @@ class LaneKeeper:
         self._load = load
         self._clock = clock
         self._lanes: dict[LaneKey, _Lane] = {}
-        self._dirty: list[_Lane] = []
+        self._dirty: deque[_Lane] = deque()
+        self._is_closing = False
         self.waiting = 0  # looks under way that stand in a lane
-        self.on_wait: Callable[[LaneKey, datetime | None], None] = lambda key, until: None
+        self.on_wait: Callable[[LaneKey, datetime], None] = lambda key, until: None  # wake it then
+        self.on_free: Callable[[LaneKey], None] = lambda key: None  # a call in it ended: wake it
 
     def ask(self, keys: Sequence[LaneKey], now: datetime) -> Go | Wait:
         """May a request that needs all these lanes start now?  The longest wait speaks."""
@@ -85,7 +89,16 @@ class LaneKeeper:
         """A request that was told Go starts."""
         for key in keys:
             lane = self._lane(key)
-            self._move(lane, rule.started(lane.policy, lane.state, now, self._clock.chance()))
+            state = rule.started(lane.policy, lane.state, now, self._clock.chance())
+            lane.gap = state.next_start_at - now if state.next_start_at else timedelta(0)
+            self._move(lane, state)
+
+    def sent(self, keys: Sequence[LaneKey], at: datetime) -> None:
+        """A request that was let in went out then: later than it was let in, when the machine was busy."""
+        for key in keys:
+            lane = self._lane(key)
+            if lane.gap or lane.policy.per_minute:
+                self._move(lane, rule.sent(lane.policy, lane.state, at, lane.gap))
 
     def finish(
         self, keys: Sequence[LaneKey], *, ok: bool | None, now: datetime, retry_after: timedelta | None = None
@@ -101,6 +114,7 @@ class LaneKeeper:
             until = lane.state.closed_until
             if until is not None and until != was:
                 closed.append((key, Reason("breaker_open", note=f"until {until.isoformat()}")))
+            self.on_free(key)
         return closed
 
     async def enter(self, keys: tuple[LaneKey, ...]) -> Wait | None:
@@ -110,18 +124,18 @@ class LaneKeeper:
         if isinstance(answer, Go):
             self.start(keys, now)
             return None
-        if answer.until is not None and answer.until > now + PATIENCE:
+        if self._is_closing or is_shut(answer, now + PATIENCE):
             return answer
         waiter = _Waiter(keys, asyncio.get_running_loop().create_future(), now + PATIENCE)
-        blocking = self._blocking(keys, now)
-        blocking.waiters.append(waiter)
-        self.on_wait(blocking.key, answer.until)
+        self._stand(waiter, self._blocking(keys, now), answer.until)
         self.waiting += 1
         try:
             return await waiter.ready
         except asyncio.CancelledError:
             if waiter.ready.cancelled():
                 self.waiting -= 1
+            elif waiter.ready.result() is None:  # let in and cancelled in the same moment
+                self.finish(keys, ok=None, now=self._clock.now())
             raise
 
     def wake(self, key: LaneKey) -> datetime | None:
@@ -130,24 +144,26 @@ class LaneKeeper:
         now = self._clock.now()
         while lane.waiters:
             waiter = lane.waiters[0]
-            if waiter.ready.cancelled():
+            obstacle = self._obstacle(waiter.keys, now)
+            if waiter.ready.done():
                 lane.waiters.popleft()
-                continue
-            answer = self._ask_for(waiter, lane, now)
-            if (
-                isinstance(answer, Wait)
-                and now < waiter.give_up_at
-                and not _is_shut(answer, waiter.give_up_at)
-            ):
-                return answer.until
-            lane.waiters.popleft()
-            self.waiting -= 1  # here, not when it resumes: from now on it is under way
-            if isinstance(answer, Go):
+            elif obstacle is None:
                 self.start(waiter.keys, now)
-                waiter.ready.set_result(None)
+                self._let_go(lane, None)
+            elif now >= waiter.give_up_at or is_shut(obstacle[1], waiter.give_up_at):
+                self._let_go(lane, obstacle[1])
+            elif obstacle[0] is lane:
+                return _sooner(obstacle[1].until, waiter.give_up_at)
             else:
-                waiter.ready.set_result(answer)
+                self._stand(lane.waiters.popleft(), obstacle[0], obstacle[1].until)
         return None
+
+    def dismiss(self) -> None:
+        """The run ends: whoever stands in a lane gives up, and nobody stands in one any more."""
+        self._is_closing = True
+        for lane in self._lanes.values():
+            while lane.waiters:
+                self._let_go(lane, Wait(None, Reason("stopped")))
 
     def has_waiters(self, key: LaneKey) -> bool:
         lane = self._lanes.get(key)
@@ -173,18 +189,30 @@ class LaneKeeper:
     def replace(self, key: LaneKey, state: LaneState) -> None:
         """The operator changed the lane from outside: their word wins, calls under way stay counted."""
         lane = self._lane(key)
-        lane.state = rule.adopt(lane.state, state)
+        was = lane.state
+        state = replace(  # the store may lag behind: a start that it does not have yet still counts
+            state,
+            next_start_at=_later_of(was.next_start_at, state.next_start_at),
+            bucket_at=_later_of(was.bucket_at, state.bucket_at),
+        )
+        lane.state = rule.adopt(was, state)
 
     def known(self) -> Iterable[LaneKey]:
         return self._lanes.keys()
 
     def take_dirty(self) -> tuple[tuple[LaneKey, LaneState], ...]:
-        """Lanes that moved since the last call, for the settle transaction."""
-        moved = tuple((lane.key, lane.state) for lane in self._dirty if lane.key != ALL)
-        for lane in self._dirty:
+        """Lanes that moved since the last call, for the settle transaction.  May be called from another thread.
+
+        The mark is cleared before the state is read, and `_move` sets the state before it looks at the mark: a
+        move in between is given now or with the next call, never lost.
+        """
+        moved: dict[LaneKey, LaneState] = {}
+        for _ in range(len(self._dirty)):
+            lane = self._dirty.popleft()
             lane.is_dirty = False
-        self._dirty.clear()
-        return moved
+            if lane.key != ALL:
+                moved[lane.key] = lane.state
+        return tuple(moved.items())
 
     def _lane(self, key: LaneKey) -> _Lane:
         lane = self._lanes.get(key)
@@ -208,14 +236,25 @@ class LaneKeeper:
                 return lane
         return lanes[0]
 
-    def _ask_for(self, waiter: _Waiter, at: _Lane, now: datetime) -> Go | Wait:
-        """For a waiter at the head of lane `at`: its own queue is no obstacle, others' are not either."""
-        for key in waiter.keys:
+    def _obstacle(self, keys: Sequence[LaneKey], now: datetime) -> tuple[_Lane, Wait] | None:
+        """The first lane that says no to someone who already stands in line: the queues are no obstacle."""
+        for key in keys:
             lane = self._lane(key)
             answer = rule.ask(lane.policy, lane.state, now)
             if isinstance(answer, Wait):
-                return answer
-        return Go()
+                return lane, answer
+        return None
+
+    def _let_go(self, lane: _Lane, answer: Wait | None) -> None:
+        """The first in line goes on.  It counts as under way from here, not from when it resumes."""
+        waiter = lane.waiters.popleft()
+        if not waiter.ready.done():
+            self.waiting -= 1
+            waiter.ready.set_result(answer)
+
+    def _stand(self, waiter: _Waiter, lane: _Lane, until: datetime | None) -> None:
+        lane.waiters.append(waiter)
+        self.on_wait(lane.key, _sooner(until, waiter.give_up_at))
 
 
 def _later(a: Wait, b: Wait) -> bool:
@@ -224,5 +263,14 @@ def _later(a: Wait, b: Wait) -> bool:
     return a.until is None or a.until > b.until
 
 
-def _is_shut(answer: Wait, limit: datetime) -> bool:
-    return answer.until is not None and answer.until > limit
+def is_shut(answer: Wait, limit: datetime) -> bool:
+    """Not open before the limit, as far as is known now."""
+    return answer.reason.code == "lane_blocked" if answer.until is None else answer.until > limit
+
+
+def _sooner(until: datetime | None, limit: datetime) -> datetime:
+    return limit if until is None else min(until, limit)
+
+
+def _later_of(a: datetime | None, b: datetime | None) -> datetime | None:
+    return max((at for at in (a, b) if at is not None), default=None)

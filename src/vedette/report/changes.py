@@ -34,10 +34,33 @@ def summary_line(change: Change, *, url: str, risk: Risk) -> Line:
     )
 
 
+BECAUSE = {
+    "seen_twice": "a second look showed the same",
+    "noise_is_known": "what is noise on this page is known",
+    "noise_learned": "it remains when {points} noisy places are masked",
+    "gone_twice": "two looks say so",
+    "back_again": "it answers again",
+    "differs_near": "most of the text is as before (similarity {points})",
+    "differs_content": "the text differs (similarity {points})",
+    "differs_structure": "fields differ",
+}
+
+
 def change_lines(change: Change, *, url: str, risk: Risk, most: int = EXCERPT) -> list[Line]:
     """The summary and the first differences, indented."""
     inner = [(("", "    "), *spans) for spans in excerpt(change.comparison.diff, most)]
-    return [summary_line(change, url=url, risk=risk), *inner]
+    why = because(change)
+    reasons = [line(("dim", f"    because {why}"))] if why else []
+    return [summary_line(change, url=url, risk=risk), *inner, *reasons]
+
+
+def because(change: Change) -> str:
+    """Why it was reported, in words.  Reasons without words of their own are left to `explain`."""
+    return "; ".join(
+        BECAUSE[reason.code].format(points=f"{reason.points:g}")
+        for reason in change.comparison.reasons
+        if reason.code in BECAUSE
+    )
 
 
 def render_change(change: Change, *, url: str, risk: Risk, most: int = EXCERPT) -> Text:

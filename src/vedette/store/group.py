@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,12 +21,13 @@ from vedette.contracts.watch import (
     Settlement,
     SourceState,
 )
-from vedette.contracts.words import EvidenceId, RunId
+from vedette.contracts.words import EvidenceId, Outcome, RunId
 from vedette.store import statements as sql
 from vedette.store.rows import WATCH_COLUMNS, dump_json, lane_row, opt_ms, to_ms, watch_row
 
 Row = tuple[Any, ...]
 _MOVING = [WATCH_COLUMNS.index(name) for name in sql.MOVING_WATCH_COLUMNS]
+_NEVER_PARKED = (Outcome.OK, Outcome.NOT_MODIFIED, None)  # a watch whose last look ended so is not parked
 _SEEN_EVIDENCE = WATCH_COLUMNS.index("seen_evidence")
 
 
@@ -86,7 +88,9 @@ def rows_of(group: Group) -> GroupRows:
 def change_seal(row: Row) -> bytes:
     """sha256 over a change row: which visits it links and what differs.  Not its state, nor when it was decided."""
     fixed = (*row[:3], *row[4:9], *row[10:14])
-    return hashlib.sha256(dump_json([_hex(value) for value in fixed]).encode()).digest()
+    # The standard library's JSON: a seal must come out the same with every version of every library.
+    text = json.dumps([_hex(value) for value in fixed], ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).digest()
 
 
 def _add_settlement(rows: GroupRows, placed: Placed) -> None:
@@ -112,7 +116,7 @@ def _add_settlement(rows: GroupRows, placed: Placed) -> None:
     if settled.parked is not None:
         p = settled.parked
         rows.parked.append((p.watch, p.url, p.outcome.value, p.detail, p.attempts, to_ms(p.at)))
-    elif settled.job.watch.attempt and not watch.attempt:
+    elif not watch.attempt and settled.job.watch.last_outcome not in _NEVER_PARKED:
         rows.unparked.append((watch.id,))
     rows.ended.append((watch.id,))
 

@@ -33,14 +33,15 @@ def version(path: Path) -> str | None:
     if not path.exists() or path.stat().st_size == 0:
         return None
     try:
-        db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        db = sqlite3.connect(f"file:{path}?mode=rw", uri=True)  # a kill may have left something to undo
         try:
-            row = db.execute("SELECT version_num FROM alembic_version").fetchone()
+            tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if tables and "alembic_version" not in tables:
+                raise StoreError(f"{path} is not a store of vedette; name another folder with --data")
+            row = db.execute("SELECT version_num FROM alembic_version").fetchone() if tables else None
         finally:
             db.close()
     except sqlite3.DatabaseError as error:
-        if "no such table" in str(error):
-            return None
         raise StoreError(f"{path} is not a usable store: {error}; restore it from a backup") from None
     return row[0] if row else None
 
@@ -49,17 +50,32 @@ def _upgrade(path: Path) -> None:
     from alembic import command
     from alembic.config import Config as AlembicConfig
     from alembic.util import CommandError
-    from sqlalchemy import create_engine
+    from sqlalchemy import create_engine, event
+    from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-    engine = create_engine(f"sqlite:///{path}")
+    # Python's driver would commit every CREATE TABLE by itself, and a kill in between would leave half a store.
+    engine = create_engine(f"sqlite:///{path}", connect_args={"isolation_level": None})
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
     settings = AlembicConfig()
     settings.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     try:
+        _use_wal(path)
         with engine.begin() as connection:
-            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
             settings.attributes["connection"] = connection
             command.upgrade(settings, "head")
     except CommandError as error:
         raise StoreError(f"{path} was made by another version of vedette: {error}") from None
+    except (SQLAlchemyError, sqlite3.Error) as error:
+        why = error.orig if isinstance(error, DBAPIError) else error
+        raise StoreError(f"cannot bring {path} to this version: {why}; nothing was changed") from None
     finally:
         engine.dispose()
+
+
+def _use_wal(path: Path) -> None:
+    """Cannot be said within a transaction."""
+    db = sqlite3.connect(path)
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+    finally:
+        db.close()

@@ -31,6 +31,7 @@ _KEPT = set("id created_at failures last_error last_success_at closed_until tall
 _CHANGED = [name for name in sql.SOURCE_COLUMNS if name not in _KEPT]
 _NEW_SOURCE = sql.insert("sources", sql.SOURCE_COLUMNS)
 _MOVE_SOURCE = f"UPDATE sources SET {', '.join(f'{name} = ?' for name in _CHANGED)} WHERE id = ?"
+_SAVE_LANE = sql.upsert("lanes", sql.LANE_COLUMNS, "id")
 _SOURCE = f"SELECT {', '.join(sql.SOURCE_COLUMNS)} FROM sources"
 
 
@@ -146,7 +147,7 @@ def remove_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) ->
 
 def save_lane(db: sqlite3.Connection, key: LaneKey, state: LaneState, *, now: datetime) -> None:
     """The operator's word about a lane."""
-    db.execute(sql.SAVE_LANE, lane_row(key, replace(state, under_way=0)))
+    db.execute(_SAVE_LANE, lane_row(key, replace(state, under_way=0)))
     order(db, "lane", key, now=now)
 
 

@@ -98,6 +98,14 @@ watches = Table(
     # One queue per lane: within a lane, each risk class in order of due time (DESIGN section 1).
     Index("ix_watches_queue", "lane_id", "risk", "due_at", "interval_s"),
 )
+# Second looks go first in their lane: what differs between two looks is noise only when they are seconds apart.
+Index(
+    "ix_watches_second_looks",
+    watches.c.lane_id,
+    watches.c.due_at,
+    sqlite_where=watches.c.pending_change.is_not(None),
+    postgresql_where=watches.c.pending_change.is_not(None),
+)
 
 leases = Table(
     "leases",

@@ -8,7 +8,8 @@ from __future__ import annotations
 import fcntl
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -39,6 +40,8 @@ from vedette.store.rows import (
 _T = TypeVar("_T")
 BUSY_MS = 15_000
 CACHE_KIB = 64 * 1024
+_READING = (f"busy_timeout = {BUSY_MS}", f"cache_size = -{CACHE_KIB}", "schema_version")  # the last one reads
+_WRITING = (*_READING, "journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 0")
 Heads = list[tuple[WatchId, Risk, datetime, int]]  # id, risk, due_at, interval in seconds
 
 
@@ -54,12 +57,15 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
         check_same_thread=False,
         cached_statements=256,
     )
-    db.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
-    db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-    if not read_only:
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = FULL")
-        db.execute("PRAGMA wal_autocheckpoint = 0")
+    pragmas = _READING if read_only else _WRITING
+    try:
+        for pragma in pragmas:
+            db.execute(f"PRAGMA {pragma}")
+    except sqlite3.DatabaseError as error:
+        db.close()
+        if "full" in str(error):
+            raise StoreError(_what_to_do(error, path)) from None
+        raise StoreError(f"{path} is not a usable store: {error}; restore it from a backup") from None
     return db
 
 
@@ -68,22 +74,25 @@ class StoreLock:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file: IO[str] | None = None
+        self._file: IO[bytes] | None = None
 
     def take(self, note: str) -> None:
-        file = self._path.open("a+")
+        try:
+            file = self._path.open("a+b", buffering=0)
+        except OSError as error:
+            raise StoreError(f"cannot use {self._path.parent} for data: {error.strerror}") from None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             file.seek(0)
-            holder = file.read().strip() or "another process"
+            holder = file.read().decode("utf-8", "replace").strip() or "another process"
             file.close()
             raise RefusedError(
                 f"the store {self._path.parent} is in use by {holder}; stop it first, or use another --data"
             ) from None
         file.truncate(0)
-        file.write(note)
-        file.flush()
+        with suppress(OSError):  # a full disk takes no note; the lock holds without it
+            file.write(note.encode())
         self._file = file
 
     def release(self) -> None:
@@ -123,27 +132,39 @@ class Writer:
 
     @property
     def connection(self) -> sqlite3.Connection:
-        """For one-time work before the run starts."""
         return self._db
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """For one-time work before the run starts: all of it, or nothing."""
+        try:
+            with self._telling():
+                self._begin()
+                yield self._db
+                self._db.execute("COMMIT")
+        finally:
+            self._rollback()
 
     def claim(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> Mapping[LaneKey, Heads]:
         """The heads of every risk class of the asked lanes; the caller picks, then calls `take`."""
         at, by = to_ms(now), to_ms(due_by)
         found: dict[LaneKey, Heads] = {}
-        for ask in asks:
-            rows = self._db.execute(self._heads, (lane_id(ask.lane), by, ask.most, at)).fetchall()
-            found[ask.lane] = [(WatchId(i), Risk(r), from_ms(d), s) for i, r, d, s in rows]
+        with self._telling():
+            for ask in asks:
+                rows = self._db.execute(self._heads, (lane_id(ask.lane), by, ask.most, at)).fetchall()
+                found[ask.lane] = [(WatchId(i), Risk(r), from_ms(d), s) for i, r, d, s in rows]
         return found
 
     def take(self, ids: Sequence[WatchId], *, now: datetime, until: datetime) -> list[Watch]:
         """Lease these and give them whole."""
-        self._begin()
         taken, end = to_ms(now), to_ms(until)
-        self._db.executemany(sql.TAKE_LEASE, [(i, self._worker, taken, end) for i in ids])
         watches: list[Watch] = []
-        for chunk in _chunks(ids, 500):
-            query = sql.WATCHES_BY_ID.format(marks=_marks(chunk))
-            watches += map(read_watch, self._db.execute(query, chunk))
+        with self._telling():
+            self._begin()
+            self._db.executemany(sql.TAKE_LEASE, [(i, self._worker, taken, end) for i in ids])
+            for chunk in _chunks(ids, 500):
+                query = sql.WATCHES_BY_ID.format(marks=_marks(chunk))
+                watches += map(read_watch, self._db.execute(query, chunk))
         return watches
 
     def next_due(self, lane: LaneKey, risk: Risk, *, after: datetime) -> datetime | None:
@@ -170,37 +191,42 @@ class Writer:
         return found
 
     def settle(self, group: Group) -> None:
-        """All of the group, or nothing of it."""
+        """All of the group, or nothing of it: the next commit must not keep the half of one that failed."""
         rows = rows_of(group)
-        self._begin()
-        try:
+        with self.transaction():
             self._write(rows)
-            self._db.execute("COMMIT")
-        except sqlite3.Error as error:
-            self._rollback()
-            raise StoreError(_what_to_do(error, self._path)) from error
 
     def commit(self) -> None:
         """End a transaction that only took leases."""
         if self._db.in_transaction:
-            self._db.execute("COMMIT")
+            with self._telling():
+                self._db.execute("COMMIT")
 
     def heartbeat(self, *, until: datetime) -> None:
-        self._begin()
-        self._db.execute(sql.EXTEND_LEASES, (to_ms(until), self._worker))
+        with self._telling():
+            self._begin()
+            self._db.execute(sql.EXTEND_LEASES, (to_ms(until), self._worker))
 
     def return_leases(self) -> int:
         """Leases of processes that are gone: the store lock proves that there is no other."""
         return self._db.execute("DELETE FROM leases").rowcount
 
-    def end_open_runs(self) -> int:
-        """Runs that never said how they ended were killed."""
-        return self._db.execute(
-            "UPDATE runs SET ended_by = 'killed', ended_at = started_at WHERE ended_by IS NULL"
-        ).rowcount
+    def was_killed(self) -> bool:
+        """A run never said how it ended.  Stays true until the next one has started."""
+        return self._db.execute("SELECT 1 FROM runs WHERE ended_by IS NULL").fetchone() is not None
 
     def start_run(self, run: RunId, *, now: datetime, policy: str, digest: str) -> None:
-        self._db.execute(sql.NEW_RUN, (run, to_ms(now), policy, digest))
+        """From here on a kill is known.  In one step: a kill during a start must not hide the one before it."""
+        with self.transaction():
+            self.return_leases()
+            self._db.execute(sql.END_KILLED_RUNS)
+            self._db.execute(sql.NEW_RUN, (run, to_ms(now), policy, digest))
+
+    def end_run(self, run: RunId, *, now: datetime, ended_by: str, tally: str) -> None:
+        """The run ended as it says, and holds nothing any more."""
+        with self.transaction():
+            self._db.execute(sql.END_RUN, (to_ms(now), ended_by, tally, run))
+            self.return_leases()
 
     def segments(self) -> list[Segment]:
         names = ", ".join(sql.SEGMENT_COLUMNS)
@@ -211,13 +237,24 @@ class Writer:
         ]
 
     def checkpoint(self) -> None:
-        """Move the WAL into the database when nobody waits for a commit."""
+        """Move the WAL into the database when nobody waits for a commit.  Never waits for a reader."""
         self.commit()
-        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with self._telling():
+            self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:
-        self.commit()
-        self._db.close()
+        try:
+            self.commit()
+        finally:
+            self._db.close()
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        """What SQLite cannot do, in words that say what to do."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StoreError(_what_to_do(error, self._path)) from error
 
     def _begin(self) -> None:
         if not self._db.in_transaction:
@@ -303,6 +340,10 @@ class Reader:
         row = self._db.execute(f"SELECT {names} FROM sources WHERE id = ?", (source,)).fetchone()
         return None if row is None else read_source(row)
 
+    def last_id(self) -> int:
+        """The highest of the ids that we give out."""
+        return int(self._db.execute(sql.LAST_ID).fetchone()[0])
+
     def last_order(self) -> int:
         return int(self._db.execute("SELECT COALESCE(MAX(id), 0) FROM orders").fetchone()[0])
 
@@ -343,4 +384,4 @@ def _what_to_do(error: sqlite3.Error, path: Path) -> str:
     words = str(error)
     if "full" in words:
         return f"the disk under {path} is full; free room and start again, nothing acknowledged is lost"
-    return f"cannot write to {path}: {words}; nothing of this group was kept, start again after mending it"
+    return f"cannot use {path}: {words}; nothing acknowledged is lost, start again after mending it"

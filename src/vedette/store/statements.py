@@ -37,8 +37,9 @@ def insert(table: str, columns: list[str], *, conflict: str = "") -> str:
     return f'INSERT INTO "{table}" ({names}) VALUES ({marks}) {conflict}'.rstrip()
 
 
-def upsert(table: str, columns: list[str], key: str) -> str:
-    changed = ", ".join(f'"{name}" = excluded."{name}"' for name in columns if name != key)
+def upsert(table: str, columns: list[str], key: str, *, keeps: str = "") -> str:
+    """`keeps`: a column that a known row keeps."""
+    changed = ", ".join(f'"{name}" = excluded."{name}"' for name in columns if name not in (key, keeps))
     return insert(table, columns, conflict=f'ON CONFLICT ("{key}") DO UPDATE SET {changed}')
 
 
@@ -68,10 +69,12 @@ REFUSE = insert(
     REFUSAL_COLUMNS,
     conflict=(
         "ON CONFLICT (id) DO UPDATE SET reason = excluded.reason, note = excluded.note, "
-        "last_at = excluded.last_at, count = refusals.count + 1"
+        "last_at = excluded.last_at, "
+        "count = refusals.count + CASE WHEN excluded.last_at > refusals.last_at THEN 1 ELSE 0 END"
     ),
 )
-SAVE_LANE = upsert("lanes", LANE_COLUMNS, "id")
+# The block is the operator's column: a lane that is in use must not write it away before the engine hears of it.
+SAVE_LANE = upsert("lanes", LANE_COLUMNS, "id", keeps="blocked_by")
 SAVE_ROBOTS = upsert("robots", ROBOTS_COLUMNS, "origin")
 SAVE_SEGMENT = upsert("segments", SEGMENT_COLUMNS, "name")
 SAVE_SOURCE_STATE = (
@@ -92,10 +95,20 @@ _CLASS_HEAD = (
 )
 
 
+_SECOND_LOOKS = (
+    "SELECT * FROM (SELECT w.id, 3 AS risk, w.due_at, 0 AS interval_s FROM watches w "
+    "WHERE w.lane_id = ?1 AND w.pending_change IS NOT NULL AND w.due_at <= ?2 "
+    "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = w.id AND l.until_at > ?4) {pick}"
+    "ORDER BY w.due_at LIMIT ?3)"
+)
+
+
 def lane_heads(pick: str = "") -> str:
-    """The heads of the four risk classes of one lane: index order, no sort, flat in the number of watches."""
+    """Second looks, then the heads of the four risk classes of one lane: index order, no sort, flat in the number
+    of watches.  A second look may stand there twice; whoever picks takes it once."""
     clause = f"AND {pick} " if pick else ""
-    return " UNION ALL ".join(_CLASS_HEAD.format(risk=risk, pick=clause) for risk in (3, 2, 1, 0))
+    classes = [_CLASS_HEAD.format(risk=risk, pick=clause) for risk in (3, 2, 1, 0)]
+    return " UNION ALL ".join([_SECOND_LOOKS.format(pick=clause), *classes])
 
 
 LANE_NEXT_DUE = "SELECT MIN(due_at) FROM watches WHERE lane_id = ? AND risk = ? AND due_at > ?"
@@ -123,9 +136,14 @@ LOOKS_BEFORE = (
 PAYLOADS = (
     'SELECT digest, id, watch_id, url, at, segment, "offset", length FROM evidence WHERE digest IN ({marks})'
 )
+LAST_ID = "SELECT COALESCE(MAX(id), 0) FROM (" + (
+    " UNION ALL ".join(f"SELECT MAX(id) AS id FROM {table}" for table in ("visits", "ledger", "changes"))
+    + ")"
+)
 SOURCE_COLUMNS = (
     "id name url lister options risk tier is_active scrape_frequency_s retention fetch origin created_at "
     "failures last_error last_success_at closed_until tally"
 ).split()
 NEW_RUN = insert("runs", "id started_at policy config_digest".split())
+END_KILLED_RUNS = "UPDATE runs SET ended_by = 'killed', ended_at = started_at WHERE ended_by IS NULL"
 END_RUN = "UPDATE runs SET ended_at = ?, ended_by = ?, tally = ? WHERE id = ?"

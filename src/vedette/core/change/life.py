@@ -14,7 +14,7 @@ from vedette.contracts.words import Outcome, Reason, Risk
 from vedette.core.change.history import flip_flop, learn_clock, learn_from_history
 from vedette.core.change.kinds import QUIET
 from vedette.core.change.layers import compare
-from vedette.core.change.mask import Learned, carry, learn, relaxed, widen
+from vedette.core.change.mask import Learned, carry, learn, redrawn, relaxed, widen
 
 SECOND_LOOK = timedelta(seconds=5)  # long enough for a new draw of noise, short enough for no new edit
 WIDE = 0.6  # a mask that covers more of the page needs a third look
@@ -251,6 +251,12 @@ def _decided(look: Look, past: Past, learned: Learned, why: Reason) -> Step:
     reasons = (why, *learned.reasons, *comparison.reasons)
     if not comparison.has_changed:
         return Reject(mask=_settled(learned.mask), reasons=reasons)
+    wider = redrawn(learned.mask, past.before, look.blocks)
+    if wider != learned.mask and not _compared(look, past, wider).has_changed:
+        return Reject(
+            mask=_settled(wider),
+            reasons=(Reason("redrawn", note="a noisy block drew another text"), *reasons),
+        )
     return Confirm(
         kind=ChangeKind.CHANGED, mask=_settled(learned.mask), reasons=reasons, comparison=comparison
     )

@@ -24,6 +24,7 @@ from vedette.core.change.places import is_below, lines, renumbered, shape
 
 Blocks = Sequence[Block]
 MAX_SHARE = 0.6  # of the text that whole-block masks may cover
+REDRAWN = 0.3  # a block that keeps fewer of its words was not edited
 MAX_REGIONS = 300
 
 
@@ -98,6 +99,25 @@ def relaxed(mask: Mask) -> Mask:
     """The blocks that are known to hold noise, as a whole and whatever they show."""
     gaps = [replace(r, kind=ANY) if is_gap(r) else r for r in mask if not is_hole(r)]
     return (*gaps, *(MaskRegion(path, kind=ANY) for path in _holes(mask)))
+
+
+def redrawn(mask: Mask, before: Blocks, after: Blocks) -> Mask:
+    """The mask with whole blocks where prose is noise and the block before had hardly a word of the one after.
+
+    Such a block is drawn anew on every look, from texts of which two may share their form.  A sentence that holds
+    noise and was edited keeps most of its words, and still shows.
+    """
+    old, new = dict(before), dict(after)
+    prose = {r.path for r in mask if is_hole(r) and r.kind.startswith(WORDS)}
+    wide = [path for path in sorted(prose) if _shared_words(old.get(path, ""), new.get(path, "")) < REDRAWN]
+    if not wide:
+        return mask
+    return (*(r for r in mask if r.path not in wide), *(MaskRegion(path, kind=ANY) for path in wide))
+
+
+def _shared_words(one: str, other: str) -> float:
+    mine, theirs = set(one.lower().split()), set(other.lower().split())
+    return len(mine & theirs) / max(1, min(len(mine), len(theirs)))
 
 
 def is_hole(region: MaskRegion) -> bool:

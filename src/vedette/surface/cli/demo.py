@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from vedette.telemetry.events import Event
 
 SPEED = 3600.0  # an hour of the living web in a second
+TEMPO = 3.0  # a lively country: a reader should not wait long for the first change
 FOREWORD = (
     "A living web on this machine: 24 hosts, about 200 pages, an hour of theirs in a second of yours.",
     "Vedette finds the pages, learns how often each changes, looks politely and reports what changed.",
@@ -33,7 +34,7 @@ def run_demo(session: Session, *, seconds: float | None) -> int:
     from vedette.livingweb import demo_world
     from vedette.telemetry.clock import FastClock
 
-    world = demo_world()
+    world = demo_world(tempo=TEMPO)
     clock = FastClock(datetime.fromtimestamp(world.epoch, UTC), speed=SPEED)
     with tempfile.TemporaryDirectory(prefix="vedette-demo-", ignore_cleanup_errors=True) as folder:
         data = session.given.data or Path(folder)

@@ -276,4 +276,11 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("watches", schema=None) as batch_op:
         batch_op.create_index("ix_watches_queue", ["lane_id", "risk", "due_at", "interval_s"], unique=False)
+        batch_op.create_index(
+            "ix_watches_second_looks",
+            ["lane_id", "due_at"],
+            unique=False,
+            sqlite_where=sa.text("pending_change IS NOT NULL"),
+            postgresql_where=sa.text("pending_change IS NOT NULL"),
+        )
         batch_op.create_index(batch_op.f("ix_watches_source_id"), ["source_id"], unique=False)

@@ -1,0 +1,163 @@
+"""The life of one page through the whole stream: changes, returns, removals, refusals, variants."""
+
+from __future__ import annotations
+
+from scripted import life, page
+
+URL = "https://ured.hr/obavijest"
+A, B = page("Stopa je 25 %."), page("Stopa je 24 %.")
+
+
+def only(text_of):
+    """A script for one page; robots.txt is missing."""
+    return lambda url, hours: (200, "") if url.endswith("robots.txt") else text_of(url, hours)
+
+
+async def test_a_to_b_to_a_is_two_changes_with_two_pieces_of_evidence(tmp_path):
+    watched = life(
+        tmp_path, only(lambda url, h: (200, B if 6 <= h < 14 else A)), {"url": URL, "lister": "page"}
+    )
+    await watched.run(seconds=30 * 3600)
+    reported = watched.reported()
+    assert [kind for _, _, _, kind in reported] == ["changed", "changed"]
+    assert watched.rows("SELECT COUNT(*) FROM evidence") == [(2,)]
+    assert "25" in watched.rows("SELECT summary FROM changes ORDER BY observed_at")[0][0]
+
+
+async def test_a_page_that_stays_the_same_is_kept_once_and_seen_often(tmp_path):
+    watched = life(tmp_path, only(lambda url, h: (200, A)), {"url": URL, "lister": "page"})
+    await watched.run(seconds=48 * 3600)
+    visits = watched.rows("SELECT COUNT(*), SUM(kind = 'identical') FROM visits")[0]
+    assert visits[0] > 8
+    assert visits[1] == visits[0] - 1
+    assert watched.reported() == []
+
+
+async def test_a_page_that_is_gone_twice_is_reported_as_removed_once_and_as_restored_once(tmp_path):
+    script = only(lambda url, h: (404, "nema") if 6 <= h < 200 else (200, A))
+    watched = life(tmp_path, script, {"url": URL, "lister": "page"})
+    await watched.run(seconds=500 * 3600)
+    assert [kind for *_, kind in watched.reported()] == ["removed", "restored"]
+
+
+async def test_a_page_that_fails_is_neither_changed_nor_removed_and_is_parked_after_three_attempts(tmp_path):
+    watched = life(
+        tmp_path, only(lambda url, h: (500, "x") if h >= 6 else (200, A)), {"url": URL, "lister": "page"}
+    )
+    await watched.run(seconds=20 * 3600)
+    assert watched.reported() == []
+    assert watched.rows("SELECT attempts, outcome FROM parked") == [(3, "server_error")]
+    assert watched.outcomes()["server_error"] == 3
+
+
+async def test_a_change_that_goes_away_before_the_second_look_is_not_reported(tmp_path):
+    looks = []
+
+    def once(url, hours):
+        looks.append(hours)
+        return (200, B if len(looks) == 3 else A)
+
+    watched = life(tmp_path, only(once), {"url": URL, "lister": "page"})
+    await watched.run(seconds=24 * 3600)
+    assert watched.reported() == []
+    assert watched.rows("SELECT state FROM changes") == [("rejected",)]
+
+
+async def test_noise_of_a_kind_made_up_here_is_masked_after_two_looks_and_a_real_edit_still_shows(tmp_path):
+    count = [0]
+
+    def noisy(url, hours):
+        count[0] += 1
+        flag = "⚑" * (count[0] % 7) + format(count[0] * 7919, "x")
+        return (
+            200,
+            page("Stopa je 24 %." if hours > 60 else "Stopa je 25 %.", f"Zastavica dana: {flag} kraj."),
+        )
+
+    watched = life(tmp_path, only(noisy), {"url": URL, "lister": "page"})
+    await watched.run(seconds=50 * 3600)
+    assert watched.reported() == []
+    await watched.run(seconds=50 * 3600)
+    assert len(watched.reported()) == 1
+    assert "25" in watched.rows("SELECT summary FROM changes WHERE state = 'reported'")[0][0]
+
+
+async def test_retry_after_holds_the_whole_lane_and_survives_a_restart(tmp_path):
+    def busy(url, hours):
+        return (429, "polako", {"retry-after": "7200"}) if 4 < hours < 5 else (200, A)
+
+    watched = life(
+        tmp_path,
+        only(busy),
+        {"url": URL, "lister": "page"},
+        {"url": "https://ured.hr/drugo", "lister": "page"},
+    )
+    await watched.run(seconds=4.5 * 3600)
+    throttled = [h for h, _ in watched.fetcher.asked if 4 < h < 5]
+    assert throttled
+    await watched.run(seconds=4 * 3600)
+    later = [h for h, _ in watched.fetcher.asked if h > throttled[0]]
+    assert later
+    assert min(later) >= throttled[0] + 2
+
+
+async def test_five_failures_close_the_lane_and_a_restart_does_not_open_it(tmp_path):
+    urls = [f"https://ured.hr/{n}" for n in range(8)]
+    sources = [{"url": url, "lister": "page"} for url in urls]
+    watched = life(tmp_path, only(lambda url, h: (502, "x")), *sources)
+    await watched.run(seconds=1200)
+    asked = len(watched.fetcher.asked)
+    await watched.run(seconds=1200)
+    assert len(watched.fetcher.asked) == asked
+    assert watched.rows("SELECT failures >= 5, closed_until IS NOT NULL FROM lanes") == [(1, 1)]
+
+
+async def test_another_spelling_with_the_same_text_becomes_one_target(tmp_path):
+    head = '<link rel="canonical" href="https://ured.hr/obavijest">'
+    site = only(lambda url, h: (200, page("Stopa je 25 %.", head=head)))
+    watched = life(tmp_path, site, {"url": "https://ured.hr/obavijest?view=print", "lister": "page"})
+    await watched.run(seconds=24 * 3600)
+    rows = watched.rows("SELECT url, merged_into IS NOT NULL, due_at IS NULL FROM watches ORDER BY url")
+    assert rows == [(URL, 0, 0), (f"{URL}?view=print", 1, 1)]
+
+
+async def test_a_redirect_to_another_host_takes_that_hosts_robots_and_lane(tmp_path):
+    def moved(url, hours):
+        if url == "https://drugi.hr/robots.txt":
+            return (200, "User-agent: *\nDisallow: /tajno/")
+        if url.endswith("robots.txt"):
+            return (200, "")
+        return (302, "", {"location": "https://drugi.hr/tajno/1"}) if "ured" in url else (200, A)
+
+    watched = life(tmp_path, moved, {"url": URL, "lister": "page"})
+    await watched.run(seconds=600)
+    assert watched.outcomes() == {"robots_refused": 1}
+    assert [url for _, url in watched.fetcher.asked if "tajno" in url] == []
+
+
+async def test_a_bug_of_ours_parks_the_job_and_the_others_go_on(tmp_path):
+    def broken(url, hours):
+        if "lose" in url and not url.endswith("robots.txt"):
+            raise ValueError("a fault of ours")
+        return (200, "") if url.endswith("robots.txt") else (200, A)
+
+    watched = life(
+        tmp_path, broken, {"url": "https://lose.hr/x", "lister": "page"}, {"url": URL, "lister": "page"}
+    )
+    await watched.run(seconds=600)
+    assert watched.outcomes() == {"bug": 1, "ok": 1}
+    assert watched.rows("SELECT detail FROM parked") == [("ValueError: a fault of ours",)]
+
+
+async def test_a_second_look_that_comes_late_does_not_take_another_edit_for_noise(tmp_path):
+    """Between the two looks the page is edited again: both edits are real, and the place stays visible."""
+    texts = {0: "Stopa je 25 %.", 1: "Stopa je 24 %.", 2: "Stopa je 23 %.", 3: "Stopa je 22 %."}
+
+    def edited(url, hours):
+        return (200, page(texts[0 if hours < 4 else 1 if hours < 4.9 else 2 if hours < 30 else 3]))
+
+    late = {"run": {"confirm_after": "1h"}}
+    watched = life(tmp_path, only(edited), {"url": URL, "lister": "page"}, **late)
+    await watched.run(seconds=60 * 3600)
+    summaries = watched.rows("SELECT summary FROM changes WHERE state = 'reported' ORDER BY observed_at")
+    assert ["25 %" in summaries[0][0], "22 %" in summaries[-1][0]] == [True, True]

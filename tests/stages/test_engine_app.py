@@ -1,0 +1,202 @@
+"""A whole engine on a real store with a web of a few lines: what a start finds and what a run leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from settlements import HOUR, NOON
+
+from vedette.app import RunRequest, run_async
+from vedette.config import Loaded, parse
+from vedette.contracts.errors import RefusedError, StoreError
+from vedette.contracts.fetching import Fetched, FetchRequest
+from vedette.contracts.words import Outcome
+from vedette.core.outcomes import outcome_of_status
+from vedette.engine.loop import Ended, Mode
+from vedette.store.migrate import prepare
+from vedette.store.sqlite import StoreLock, connect
+from vedette.telemetry.clock import JumpingClock
+from vedette.telemetry.events import Event
+
+FEED = "https://a.example/feed.xml"
+ITEMS = "".join(f"<item><link>https://a.example/{n}</link><title>Vijest {n}</title></item>" for n in range(3))
+WEB = {FEED: f"<rss version='2.0'><channel><title>t</title>{ITEMS}</channel></rss>".encode()}
+
+
+class SmallWeb:
+    """Feeds and pages from a table; every other page has a text of its own."""
+
+    def __init__(self, clock: JumpingClock) -> None:
+        self.clock = clock
+        self.asked: list[str] = []
+        self.is_closed = False
+        self.before: dict[str, Any] = {}  # what happens before an answer
+
+    async def fetch(self, request: FetchRequest) -> Fetched:
+        self.asked.append(request.url)
+        if request.url in self.before:
+            await self.before[request.url]()
+        status = 404 if request.url.endswith("/robots.txt") else 200
+        text = f"<html><body><main><p>{f'Tekst stranice {request.url}. ' * 20}</p></main></body></html>"
+        body = WEB.get(request.url, text.encode()) if status == 200 else b""
+        return Fetched(
+            url=request.url,
+            outcome=outcome_of_status(status),
+            at=self.clock.now(),
+            took=timedelta(milliseconds=20),
+            status=status,
+            body=body,
+            wire=body,
+            content_type="application/rss+xml" if request.url == FEED else "text/html",
+        )
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+
+class Station:
+    def __init__(self, data: Path) -> None:
+        self.data = data
+        self.clock = JumpingClock(NOON)
+        self.web = SmallWeb(self.clock)
+        self.events: list[Event] = []
+        config = parse({"sources": [{"url": FEED, "lister": "feed", "name": "news"}]})
+        self.loaded = Loaded(config=config, path=None, data=data, digest="d")
+
+    async def run(self, **fields: Any) -> Ended:
+        request = RunRequest(**({"mode": Mode.UNTIL_IDLE, "takes_orders": False} | fields))
+        return await asyncio.wait_for(
+            run_async(self.loaded, request, on_event=self.events.append, clock=self.clock, fetcher=self.web),
+            30,
+        )
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        db = sqlite3.connect(self.data / "vedette.db")
+        try:
+            return db.execute(query).fetchall()
+        finally:
+            db.close()
+
+
+@pytest.fixture
+def station(tmp_path: Path) -> Station:
+    return Station(tmp_path)
+
+
+async def test_a_run_looks_at_the_listing_and_at_what_it_finds(station: Station):
+    ended = await station.run()
+    assert (ended.by, ended.error, ended.tally.visits) == ("idle", None, 4)
+    assert station.rows("SELECT outcome, COUNT(*) FROM visits GROUP BY 1") == [("ok", 4)]
+    assert station.web.asked[0] == "https://a.example/robots.txt"
+    assert station.rows("SELECT COUNT(*) FROM leases") == [(0,)]
+    assert station.web.is_closed
+
+
+async def test_the_world_hears_of_a_visit_only_when_it_is_on_disk(station: Station):
+    told: list[int] = []
+
+    def hear(event: Event) -> None:
+        if event.name == "visited":
+            number = event.fields["visit"]
+            told.append(station.rows(f"SELECT COUNT(*) FROM visits WHERE id = {number}")[0][0])
+
+    request = RunRequest(mode=Mode.UNTIL_IDLE, takes_orders=False)
+    await run_async(station.loaded, request, on_event=hear, clock=station.clock, fetcher=station.web)
+    assert told == [1, 1, 1, 1]
+
+
+async def test_a_second_engine_is_refused_and_told_who_runs(station: Station):
+    prepare(station.data)
+    lock = StoreLock(station.data / "lock")
+    lock.take("pid 4711 on hermes")
+    with pytest.raises(RefusedError, match="pid 4711"):
+        await station.run()
+    lock.release()
+    assert (await station.run()).by == "idle"
+
+
+async def test_a_start_that_fails_lets_go_of_the_store(station: Station):
+    await station.run()
+    (station.data / "archive" / "HEADS").unlink()
+    with pytest.raises(StoreError):
+        await station.run()
+    lock = StoreLock(station.data / "lock")
+    lock.take("pid 1")
+    lock.release()
+
+
+async def test_a_run_that_was_killed_is_marked_and_its_leases_return(station: Station):
+    """Both: leases that were open once hid the run that was."""
+    await station.run(mode=Mode.ONCE)
+    db = connect(station.data / "vedette.db")
+    db.execute("INSERT INTO leases SELECT id, 'gone:1', 0, 99999999999999 FROM watches")
+    db.execute("INSERT INTO runs (id, started_at, policy, config_digest) VALUES ('run-x', 5, 'fixed', 'd')")
+    db.close()
+    ended = await station.run()
+    assert ended.tally.visits == 3
+    assert station.rows("SELECT ended_by FROM runs WHERE id = 'run-x'") == [("killed",)]
+    assert station.rows("SELECT COUNT(*) FROM leases") == [(0,)]
+    assert station.rows("SELECT COUNT(*) FROM runs WHERE ended_by IS NULL") == [(0,)]
+
+
+async def test_how_a_source_fares_is_saved_to_the_last_moment(station: Station):
+    await station.run(mode=Mode.ONCE)
+    (row,) = station.rows("SELECT last_success_at, tally FROM sources")
+    assert row[0] is not None
+    assert row[1] != "{}"  # what the listing gave counts against its budgets after a restart too
+
+
+async def test_ids_rise_though_the_clock_was_set_back(station: Station):
+    await station.run(mode=Mode.ONCE)
+    (first,) = station.rows("SELECT MAX(id) FROM visits")
+    station.clock.advance(-48 * HOUR)
+    db = connect(station.data / "vedette.db")
+    db.execute("UPDATE watches SET due_at = 0")
+    db.execute("DELETE FROM lanes")
+    db.close()
+    ended = await station.run(mode=Mode.ONCE)
+    assert ended.tally.visits == 4
+    assert station.rows(f"SELECT COUNT(*) FROM visits WHERE id > {first[0]}") == [(4,)]
+
+
+async def test_a_limit_of_visits_is_exact_on_a_real_store_too(station: Station):
+    ended = await station.run(max_visits=2)
+    assert (ended.by, ended.tally.visits) == ("limit", 2)
+    assert station.rows("SELECT COUNT(*) FROM visits") == [(2,)]
+
+
+async def test_a_store_that_breaks_ends_the_run_with_the_error_and_what_was_said_is_kept(station: Station):
+    async def breaks() -> None:
+        db = connect(station.data / "vedette.db")
+        db.execute("ALTER TABLE ledger RENAME TO lost")
+        db.close()
+
+    station.web.before["https://a.example/1"] = breaks
+    ended = await station.run()
+    assert ended.by == "failed"
+    assert isinstance(ended.error, StoreError)
+    told = [event.fields["visit"] for event in station.events if event.name == "visited"]
+    kept = [number for (number,) in station.rows("SELECT id FROM visits ORDER BY id")]
+    assert told == kept
+
+
+async def test_a_page_that_breaks_our_code_is_parked_and_the_others_go_on(station: Station):
+    async def breaks() -> None:
+        raise RuntimeError("a bug of ours")
+
+    station.web.before["https://a.example/1"] = breaks
+    ended = await station.run()
+    assert (ended.by, ended.tally.visits) == ("idle", 4)
+    ((outcome, detail),) = station.rows("SELECT outcome, detail FROM parked")
+    assert (outcome, detail) == (Outcome.BUG.value, "RuntimeError: a bug of ours")
+
+
+async def test_what_robots_said_is_remembered_by_the_next_run(station: Station):
+    await station.run(mode=Mode.ONCE)
+    await station.run()
+    assert station.web.asked.count("https://a.example/robots.txt") == 1

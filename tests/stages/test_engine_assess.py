@@ -1,0 +1,272 @@
+"""From what came back to what it settles; and a fault of ours on one page stays with that page."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from engine_kit import Rig
+from settlements import HOUR, NOON, SECOND, a_job, a_watch
+
+from vedette.contracts.evidence import RecordKind
+from vedette.contracts.fetching import Fetched, FetchSettings
+from vedette.contracts.source import ListerKind, Source
+from vedette.contracts.watch import Job, Release, Settlement, SourceState
+from vedette.contracts.words import LaneKey, Outcome, SourceId
+from vedette.core.screen import ScreenRow, screen_table
+from vedette.engine.assess import AssessOptions, Assessor
+from vedette.engine.compare import Comparer
+from vedette.engine.finding import Finder
+from vedette.engine.ids import Ids
+from vedette.engine.look import Reached
+from vedette.engine.sources import CLOSED_FOR, SAVE_EVERY, TRIPS_AFTER, SourceBook
+from vedette.engine.workers import Workers
+from vedette.telemetry.clock import JumpingClock
+
+PAGE = "https://a.example/zakon"
+BODY = (
+    b"<html><head><title>Zakon</title></head><body><main><p>"
+    + b"Porez iznosi 25 posto. " * 30
+    + b"</p></main></body>"
+)
+
+
+class NoMemory:
+    """Nothing was kept."""
+
+    def body(self, evidence):
+        return None
+
+    def change(self, change):
+        return None
+
+    def looks_since(self, watch, at):
+        return []
+
+    def states_before(self, watch, at, most):
+        return []
+
+
+class Told:
+    """A looker that says what it was told to say."""
+
+    def __init__(self, answer: Reached | Exception) -> None:
+        self.answer = answer
+
+    async def look(self, job: Job) -> Reached:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def fetched(outcome: Outcome = Outcome.OK, **fields) -> Fetched:
+    given = (
+        {"status": 200, "body": BODY, "wire": BODY, "content_type": "text/html"}
+        if outcome is Outcome.OK
+        else {}
+    )
+    return Fetched(url=PAGE, outcome=outcome, at=NOON, took=SECOND, **(given | fields))
+
+
+def assessor(answer: Reached | Fetched | Exception, *, screens=(), source: Source | None = None) -> Assessor:
+    known = source or Source(id=SourceId("a"), name="a", url=PAGE, retention="short")
+    clock = JumpingClock(NOON)
+    return Assessor(
+        looker=Told(Reached(fetched=answer) if isinstance(answer, Fetched) else answer),  # type: ignore[arg-type]
+        finder=Finder(known=lambda ids: set()),
+        comparer=Comparer(NoMemory(), "main"),
+        book=SourceBook(load=lambda i: (known, SourceState(source=i)), settings_of=lambda s: FetchSettings()),
+        ids=Ids(),
+        clock=clock,
+        workers=Workers(),
+        screen=screen_table(screens),
+        peer=lambda watch: None,
+        options=AssessOptions(),
+    )
+
+
+async def settled(answer: Reached | Fetched | Exception, **more) -> Settlement:
+    watch = more.pop("watch", a_watch(PAGE))
+    result = await assessor(answer, **more).serve(a_job(watch))
+    assert isinstance(result, Settlement)
+    return result
+
+
+async def test_a_first_look_is_kept_as_evidence_of_the_class_of_its_source_and_is_no_change():
+    result = await settled(fetched())
+    assert (result.entry.kind, result.entry.retention, result.entry.payload) == (
+        RecordKind.RESPONSE,
+        "short",
+        BODY,
+    )
+    assert (result.visit.changed, result.change, result.watch.title) == (False, None, "Zakon")
+    assert result.watch.seen is not None
+    assert result.watch.due_at is not None
+    assert result.watch.due_at > NOON
+    assert [decision.action for decision in result.decisions] == ["fetch", "change", "schedule"]
+
+
+async def test_what_the_chain_covers_is_what_the_visit_row_says():
+    result = await settled(replace(fetched(), at=NOON + timedelta(microseconds=1999)))
+    facts, visit = result.entry.facts, result.visit
+    assert (facts.visit, facts.watch, facts.url, facts.at) == (visit.id, visit.watch, visit.url, visit.at)
+    assert (facts.outcome, facts.status, facts.digest) == (visit.outcome, visit.status, visit.digest)
+    assert visit.at == NOON + timedelta(milliseconds=1)  # as the store keeps it
+
+
+@pytest.mark.parametrize("error", [RuntimeError("parser went wrong"), RecursionError(), KeyError("x")])
+async def test_a_look_that_raises_parks_the_job_as_a_bug_and_the_watch_stays(error: Exception):
+    result = await settled(error)
+    assert result.parked is not None
+    assert (result.visit.outcome, result.parked.outcome) == (Outcome.BUG, Outcome.BUG)
+    assert type(error).__name__ in result.parked.detail
+    assert (result.entry.kind, result.watch.attempt) == (RecordKind.NONE, 0)
+    assert result.watch.due_at is not None
+    assert result.watch.due_at >= NOON + 24 * HOUR
+
+
+async def test_the_others_go_on_while_one_page_breaks_our_code():
+    rig = Rig()
+    rig.plant(*(a_watch(f"https://a.example/{n}") for n in range(3)))
+    broken = assessor(RuntimeError("a bug of ours"))
+    broken.clock = rig.clock
+
+    async def breaks(job):
+        return await broken.serve(job) if job.watch.url.endswith("/1") else None
+
+    rig.during = {LaneKey("host:a.example"): breaks}
+    ended = await rig.run()
+    assert (ended.by, ended.error, ended.tally.visits) == ("idle", None, 3)
+    outcomes = sorted(watch.last_outcome.value for watch in rig.settler.visited)
+    assert outcomes == ["bug", "ok", "ok"]
+
+
+async def test_a_cancelled_look_is_not_a_bug():
+    started = asyncio.Event()
+
+    class Hangs:
+        async def look(self, job):
+            started.set()
+            await asyncio.Event().wait()
+
+    one = assessor(fetched())
+    one.looker = Hangs()  # type: ignore[assignment]
+    task = asyncio.create_task(one.serve(a_job(a_watch(PAGE))))
+    await started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_a_look_that_its_own_lane_stopped_goes_back_as_it_was():
+    job = a_job(a_watch(PAGE))
+    closed = Reached(fetched=fetched(Outcome.LANE_CLOSED), shut=job.watch.lane)
+    assert await assessor(closed).serve(job) == Release(job)
+
+
+async def test_a_page_that_leads_to_a_host_whose_lane_is_shut_is_not_asked_again_at_once():
+    """Its own lane is open and it would still be due: released, it would be asked every few seconds."""
+    closed = Reached(fetched=fetched(Outcome.LANE_CLOSED), hops=(PAGE,), shut=LaneKey("host:b.example"))
+    result = await settled(closed)
+    assert result.visit.outcome is Outcome.LANE_CLOSED
+    assert result.watch.due_at is not None
+    assert result.watch.due_at > NOON + HOUR
+    assert result.watch.seen is None
+
+
+async def test_attempts_are_used_up_and_then_the_job_is_parked():
+    watch = a_watch(PAGE)
+    for attempt in (1, 2):
+        result = await settled(fetched(Outcome.TIMEOUT), watch=watch)
+        watch = result.watch
+        assert (watch.attempt, result.parked) == (attempt, None)
+        assert watch.due_at is not None
+        assert watch.due_at <= NOON + 30 * SECOND
+    result = await settled(fetched(Outcome.TIMEOUT), watch=watch)
+    assert result.parked is not None
+    assert (result.parked.attempts, result.watch.attempt) == (3, 0)
+    assert result.watch.due_at is not None
+    assert result.watch.due_at >= NOON + 24 * HOUR
+
+
+async def test_nothing_of_a_screened_page_reaches_the_archive():
+    row = ScreenRow(name="row", category="test", pattern="Porez", digest="")
+    result = await settled(fetched(), screens=[row])
+    assert result.visit.outcome is Outcome.SCREENED
+    assert (result.entry.kind, result.entry.payload) == (RecordKind.NONE, b"")
+
+
+async def test_a_body_over_the_limit_is_parsed_in_a_worker_that_may_fail():
+    class Busy:
+        async def run(self, function, *args):
+            return None
+
+    one = assessor(fetched())
+    one.options = replace(one.options, worker_above=10)
+    one.workers = Busy()  # type: ignore[assignment]
+    result = await one.serve(a_job(a_watch(PAGE)))
+    assert isinstance(result, Settlement)
+    assert result.entry.kind is RecordKind.RESPONSE  # the evidence stays
+    assert result.visit.outcome is Outcome.PARSE_FAILED
+
+
+# how a source fares
+
+
+def desk_of(**state):
+    source = Source(id=SourceId("a"), name="a", url="https://a.example/feed")
+    loaded = (source, SourceState(source=source.id, **state))
+    book = SourceBook(load=lambda i: loaded, settings_of=lambda s: FetchSettings())
+    return book, book.desk(source.id)
+
+
+def test_a_source_whose_listing_fails_again_and_again_rests_for_an_hour():
+    _, desk = desk_of()
+    for _ in range(TRIPS_AFTER):
+        assert desk.closed_until is None
+        desk.heard(ok=False, error="empty", now=NOON)
+    assert desk.closed_until == NOON + CLOSED_FOR
+    desk.heard(ok=True, error="", now=NOON)
+    assert (desk.failures, desk.closed_until, desk.last_success_at) == (0, None, NOON)
+
+
+def test_every_success_is_saved_but_not_more_often_than_it_is_worth():
+    book, desk = desk_of(last_success_at=NOON - HOUR)
+    desk.heard(ok=True, error="", now=NOON)
+    assert [state.last_success_at for state in book.unsaved(NOON)] == [NOON]
+    desk.heard(ok=True, error="", now=NOON + SECOND)
+    assert book.unsaved(NOON + SECOND) == []
+    assert len(book.unsaved(NOON + SAVE_EVERY)) == 1
+    assert book.unsaved(NOON + SAVE_EVERY) == []
+
+
+def test_the_last_moments_of_a_run_are_saved_whatever_was_saved_before():
+    book, desk = desk_of()
+    desk.heard(ok=True, error="", now=NOON)
+    book.unsaved(NOON)
+    desk.heard(ok=False, error="empty", now=NOON)
+    (state,) = book.unsaved(NOON, all_of_them=True)
+    assert (state.failures, state.last_error) == (1, "empty")
+
+
+def test_a_desk_opens_as_the_source_was_left_and_a_source_that_is_gone_still_has_one():
+    _, desk = desk_of(failures=3, last_error="empty", closed_until=NOON)
+    assert (desk.failures, desk.last_error, desk.closed_until) == (3, "empty", NOON)
+    book = SourceBook(load=lambda i: None, settings_of=lambda s: FetchSettings())
+    assert book.desk(SourceId("gone")).source.lister is ListerKind.PAGE
+
+
+async def test_workers_survive_a_function_that_kills_its_process():
+    workers = Workers(wall_s=10)
+    try:
+        assert await workers.run(_die) is None
+        assert await workers.run(len, b"four") == 4
+    finally:
+        workers.close()
+
+
+def _die() -> None:
+    os._exit(1)

@@ -1,0 +1,372 @@
+"""Nobody passes the keeper against a lane's policy, and nobody is forgotten in a lane."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import sys
+import threading
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from settlements import ALL, HOUR, NOON, SECOND
+
+from vedette.contracts.lane import Go, LanePolicy, LaneState, Wait
+from vedette.contracts.words import LaneKey
+from vedette.lanes import LaneKeeper, LanePolicies
+from vedette.lanes.keeper import PATIENCE
+from vedette.telemetry.clock import JumpingClock
+
+A, B, C = (LaneKey(f"host:{name}.example") for name in "abc")
+POLITE = LanePolicy(gap_min=2 * SECOND, gap_max=2 * SECOND, per_minute=0, trips_after=2)
+FREE = LanePolicy(gap_min=0 * SECOND, gap_max=0 * SECOND, per_minute=0, at_once=1000, trips_after=10**6)
+
+
+def keeper_of(
+    policy: LanePolicy = POLITE,
+    *,
+    at_once: int = 64,
+    clock: JumpingClock | None = None,
+    known: dict[LaneKey, LaneState] | None = None,
+    not_before: datetime | None = None,
+) -> LaneKeeper:
+    policies = LanePolicies(default=policy, named={"all": replace(FREE, at_once=at_once)})
+    clock = clock or JumpingClock(NOON)
+    return LaneKeeper(policies, load=(known or {}).get, clock=clock, not_before=not_before)
+
+
+def test_a_lane_has_its_own_policy_or_that_of_its_kind_or_the_default():
+    own, kind, default = (replace(POLITE, at_once=n) for n in (1, 2, 3))
+    policies = LanePolicies(default=default, named={A: own, "engine": kind})
+    assert policies.of(A) is own
+    assert policies.of(LaneKey("engine:browser")) is kind
+    assert policies.of(B) is default
+
+
+def test_a_request_needs_a_permit_of_every_lane_and_the_longest_wait_speaks():
+    keeper = keeper_of(known={B: LaneState(held_until=NOON + HOUR), A: LaneState(held_until=NOON + SECOND)})
+    assert keeper.ask((C, ALL), NOON) == Go()
+    assert keeper.ask((A, B, ALL), NOON).until == NOON + HOUR
+    keeper.start((C, ALL), NOON)
+    full = keeper.ask((C, A), NOON)
+    assert (full.until, full.reason.code) == (None, "lane_full")
+
+
+def test_the_gap_counts_from_when_the_request_went_out():
+    keeper = keeper_of()
+    keeper.start((A, ALL), NOON)
+    keeper.sent((A, ALL), NOON + SECOND)
+    keeper.finish((A, ALL), ok=True, now=NOON + SECOND)
+    assert keeper.ask((A, ALL), NOON + SECOND).until == NOON + 3 * SECOND
+    assert keeper.ask((B, ALL), NOON + SECOND) == Go()
+    assert dict(keeper.take_dirty())[A].next_start_at == NOON + 3 * SECOND
+
+
+def test_only_the_far_ends_own_lane_learns_how_a_call_ended():
+    keeper = keeper_of()
+    for second in (0, 10):
+        keeper.start((A, ALL), NOON + second * SECOND)
+        closed = keeper.finish(
+            (A, ALL), ok=False, now=NOON + second * SECOND, retry_after=timedelta(minutes=second)
+        )
+    assert [(key, reason.code) for key, reason in closed] == [(A, "breaker_open")]
+    assert keeper.state(A).failures == 2
+    assert keeper.state(ALL) == replace(keeper.state(ALL), failures=0, closed_until=None, held_until=None)
+
+
+async def test_those_who_wait_in_a_lane_go_in_the_order_in_which_they_came():
+    clock = JumpingClock(NOON)
+    keeper = keeper_of(clock=clock)
+    keeper.start((A, ALL), NOON)
+    entered: list[int] = []
+
+    async def go_in(number: int) -> None:
+        assert await keeper.enter((A, ALL)) is None
+        entered.append(number)
+        keeper.finish((A, ALL), ok=True, now=clock.now())
+
+    tasks = []
+    for number in range(4):
+        tasks.append(asyncio.create_task(go_in(number)))
+        await asyncio.sleep(0)
+    assert keeper.waiting == 4
+    keeper.finish((A, ALL), ok=True, now=clock.now())
+    for _ in range(4):
+        clock.advance(2 * SECOND)
+        keeper.wake(A)
+        await asyncio.sleep(0)
+    await asyncio.wait_for(asyncio.gather(*tasks), 1)
+    assert entered == [0, 1, 2, 3]
+    assert keeper.waiting == 0
+
+
+async def test_a_look_that_waits_goes_before_a_new_one():
+    clock = JumpingClock(NOON)
+    keeper = keeper_of(clock=clock)
+    keeper.start((A, ALL), NOON)
+    keeper.finish((A, ALL), ok=True, now=NOON)
+    task = asyncio.create_task(keeper.enter((A, ALL)))
+    await asyncio.sleep(0)
+    clock.advance(2 * SECOND)
+    assert keeper.ask((A, ALL), clock.now()).reason.code == "lane_queue"
+    keeper.wake(A)
+    assert await task is None
+
+
+@pytest.mark.parametrize(
+    "state",
+    [LaneState(closed_until=NOON + HOUR), LaneState(held_until=NOON + HOUR), LaneState(blocked_by="no")],
+)
+async def test_a_look_gives_up_at_once_on_a_lane_that_is_shut(state: LaneState):
+    keeper = keeper_of(known={A: state})
+    wait = await asyncio.wait_for(keeper.enter((A, ALL)), 1)
+    assert isinstance(wait, Wait)
+    assert keeper.state(A).under_way == keeper.state(ALL).under_way == 0
+
+
+async def test_a_look_gives_up_when_the_lane_shuts_while_it_waits():
+    clock = JumpingClock(NOON)
+    keeper = keeper_of(clock=clock)
+    keeper.start((A, ALL), NOON)
+    task = asyncio.create_task(keeper.enter((A, ALL)))
+    await asyncio.sleep(0)
+    keeper.finish((A, ALL), ok=None, now=NOON, retry_after=HOUR)
+    assert keeper.wake(A) is None
+    assert (await task).until == NOON + HOUR
+    assert not keeper.has_waiters(A)
+
+
+async def test_nobody_waits_in_a_lane_for_longer_than_patience():
+    """Even where nothing says when the lane opens: the call under way may never end."""
+    clock = JumpingClock(NOON)
+    keeper = keeper_of(clock=clock)
+    waits: list[tuple[LaneKey, datetime]] = []
+    keeper.on_wait = lambda key, until: waits.append((key, until))
+    keeper.start((A, ALL), NOON)
+    task = asyncio.create_task(keeper.enter((A, ALL)))
+    await asyncio.sleep(0)
+    assert waits == [(A, NOON + PATIENCE)]
+    clock.advance(PATIENCE)
+    assert keeper.wake(A) is None
+    assert (await task).reason.code == "lane_full"
+
+
+async def test_who_has_its_host_but_not_the_machine_waits_for_the_machine():
+    """It once stood at the head of its host's lane, and nobody woke it when the machine had room again."""
+    clock = JumpingClock(NOON)
+    keeper = keeper_of(clock=clock, at_once=1, known={A: LaneState(next_start_at=NOON + SECOND)})
+    freed: list[LaneKey] = []
+    keeper.on_free = freed.append
+    task = asyncio.create_task(keeper.enter((A, ALL)))
+    await asyncio.sleep(0)
+    assert keeper.has_waiters(A)
+    keeper.start((B, ALL), NOON)
+    clock.advance(SECOND)
+    keeper.wake(A)
+    assert (keeper.has_waiters(A), keeper.has_waiters(ALL)) == (False, True)
+    keeper.finish((B, ALL), ok=True, now=clock.now())
+    assert freed == [B, ALL]
+    keeper.wake(ALL)
+    assert await task is None
+    assert keeper.state(ALL).under_way == 1
+
+
+async def test_a_look_that_was_cancelled_does_not_stand_in_the_way():
+    clock = JumpingClock(NOON)
+    keeper = keeper_of(clock=clock)
+    keeper.start((A, ALL), NOON)
+    first, second = (asyncio.create_task(keeper.enter((A, ALL))) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    await asyncio.sleep(0)
+    keeper.finish((A, ALL), ok=True, now=NOON)
+    clock.advance(2 * SECOND)
+    keeper.wake(A)
+    assert await second is None
+    assert keeper.waiting == 0
+
+
+async def test_a_run_that_ends_dismisses_those_who_wait():
+    keeper = keeper_of()
+    keeper.start((A, ALL), NOON)
+    task = asyncio.create_task(keeper.enter((A, ALL)))
+    await asyncio.sleep(0)
+    keeper.dismiss()
+    assert (await task).reason.code == "stopped"
+    assert isinstance(await asyncio.wait_for(keeper.enter((A, ALL)), 1), Wait)
+    assert await keeper.enter((B, ALL)) is None
+
+
+def test_a_crawl_delay_widens_the_gap_and_is_waited_out_once():
+    keeper = keeper_of()
+    assert keeper.gap(A) == 2 * SECOND
+    keeper.crawl_delay(A, 30.0)
+    assert keeper.gap(A) == 30 * SECOND
+    assert keeper.ask((A,), NOON).until == NOON + 30 * SECOND
+    keeper.take_dirty()
+    keeper.crawl_delay(A, 30.0)
+    assert keeper.take_dirty() == ()
+    keeper.crawl_delay(A, None)
+    assert keeper.gap(A) == 2 * SECOND
+
+
+def test_the_gap_is_the_stricter_of_gap_and_bucket():
+    assert keeper_of(replace(POLITE, per_minute=20)).gap(A) == 3 * SECOND
+    assert keeper_of(replace(POLITE, per_minute=0)).gap(A) == 2 * SECOND
+
+
+def test_after_a_kill_every_host_is_left_alone_for_one_gap():
+    keeper = keeper_of(not_before=NOON)
+    assert keeper.ask((A,), NOON).until == NOON + 2 * SECOND
+    assert keeper.ask((ALL,), NOON) == Go()
+    assert keeper_of().ask((A,), NOON) == Go()
+
+
+def test_the_operators_word_wins_but_does_not_shorten_the_gap():
+    """The row that the operator changed may be older than our last start."""
+    keeper = keeper_of(known={A: LaneState(closed_until=NOON + HOUR)})
+    keeper.start((A,), NOON)
+    keeper.replace(A, LaneState(failures=0, next_start_at=NOON - HOUR))
+    state = keeper.state(A)
+    assert (state.under_way, state.closed_until) == (1, None)
+    assert state.next_start_at == NOON + 2 * SECOND
+    keeper.replace(A, replace(state, blocked_by="they asked us to stop"))
+    keeper.finish((A,), ok=True, now=NOON)
+    assert keeper.ask((A,), NOON + HOUR).reason.code == "lane_blocked"
+
+
+def test_a_lane_that_moved_reaches_the_group_once_with_its_last_state():
+    keeper = keeper_of()
+    keeper.start((A, ALL), NOON)
+    keeper.finish((A, ALL), ok=False, now=NOON)
+    keeper.start((B, ALL), NOON)
+    moved = keeper.take_dirty()
+    assert [key for key, _ in moved] == [A, B]
+    assert moved[0][1] == keeper.state(A)
+    assert keeper.take_dirty() == ()
+    keeper.finish((B, ALL), ok=True, now=NOON)
+    assert [key for key, _ in keeper.take_dirty()] == [B]
+
+
+def test_no_move_is_lost_between_the_loop_and_the_thread_that_writes():
+    keeper = keeper_of(FREE)
+    lanes = [LaneKey(f"host:{n}") for n in range(5000)]  # each moves once: what is lost stays lost
+    written: dict[LaneKey, LaneState] = {}
+    is_over = threading.Event()
+
+    def write() -> None:
+        while not is_over.is_set():
+            written.update(keeper.take_dirty())
+
+    thread = threading.Thread(target=write)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        thread.start()
+        for lane in lanes:
+            keeper.start((lane,), NOON)
+    finally:
+        is_over.set()
+        thread.join()
+        sys.setswitchinterval(before)
+    written.update(keeper.take_dirty())
+    assert written == {key: keeper.state(key) for key in lanes}
+
+
+# a small world of hosts, on a clock that jumps
+
+
+@dataclass
+class World:
+    """Drives a keeper as the engine does: wakes a lane when its time has come or a call in it ended, else never."""
+
+    keeper: LaneKeeper
+    clock: JumpingClock
+    policy: LanePolicy
+    timers: list[tuple[datetime, int, LaneKey | asyncio.Event]] = field(default_factory=list)
+    touched: list[LaneKey] = field(default_factory=list)
+    starts: dict[LaneKey, list[datetime]] = field(default_factory=dict)
+    gave_up: int = 0
+    number: int = 0
+
+    def __post_init__(self) -> None:
+        self.keeper.on_wait = self.plan
+        self.keeper.on_free = self.touched.append
+
+    def plan(self, what: LaneKey | asyncio.Event, at: datetime) -> None:
+        self.number += 1
+        heapq.heappush(self.timers, (at, self.number, what))
+
+    async def call(self, lane: LaneKey, took: timedelta, ok: bool | None) -> None:
+        if await self.keeper.enter((lane, ALL)) is not None:
+            self.gave_up += 1
+            return
+        self.starts.setdefault(lane, []).append(self.clock.now())
+        assert self.keeper.state(lane).under_way <= self.policy.at_once
+        assert self.keeper.state(ALL).under_way <= 2
+        over = asyncio.Event()
+        self.plan(over, self.clock.now() + took)
+        await over.wait()
+        self.keeper.finish((lane, ALL), ok=ok, now=self.clock.now())
+
+    async def run(self, calls: list[tuple[LaneKey, timedelta, bool | None]]) -> None:
+        tasks = [asyncio.create_task(self.call(*call)) for call in calls]
+        await asyncio.sleep(0)
+        while not all(task.done() for task in tasks):
+            await self._settle()
+            if self.timers:
+                at, _, what = heapq.heappop(self.timers)
+                self.clock.advance(max(timedelta(0), at - self.clock.now()))
+                if isinstance(what, asyncio.Event):
+                    what.set()
+                else:
+                    self.touched.append(what)
+            await asyncio.sleep(0)
+            await self._settle()
+            assert self.timers or self.touched or all(task.done() for task in tasks), "someone was forgotten"
+        await asyncio.gather(*tasks)
+
+    async def _settle(self) -> None:
+        while self.touched:
+            lane = self.touched.pop(0)
+            until = self.keeper.wake(lane)
+            if until is not None:
+                self.plan(lane, until)
+            for _ in range(3):
+                await asyncio.sleep(0)
+
+
+calls = st.lists(
+    st.tuples(
+        st.sampled_from([A, B, C]),
+        st.integers(0, 20).map(lambda s: s * SECOND),
+        st.sampled_from([True, True, False, None]),
+    ),
+    min_size=1,
+    max_size=14,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(calls, st.integers(1, 2), st.sampled_from([2, 99]))
+def test_no_width_is_exceeded_no_gap_is_cut_and_nobody_is_forgotten(plan, at_once: int, trips_after: int):
+    policy = replace(POLITE, at_once=at_once, trips_after=trips_after)
+    clock = JumpingClock(NOON)
+    world = World(keeper_of(policy, at_once=2, clock=clock), clock, policy)
+    asyncio.run(asyncio.wait_for(world.run(plan), 20))
+    assert sum(map(len, world.starts.values())) + world.gave_up == len(plan)
+    for starts in world.starts.values():
+        assert all(later - sooner >= policy.gap_min for sooner, later in pairwise(starts))
+    assert world.keeper.state(ALL).under_way == 0
+
+
+async def test_a_slow_host_does_not_keep_others_from_their_turn():
+    clock = JumpingClock(NOON)
+    world = World(keeper_of(at_once=2, clock=clock), clock, POLITE)
+    slow = [(A, 60 * SECOND, True)] * 3
+    await world.run([*slow, *[(B, 0 * SECOND, True)] * 5])
+    assert max(world.starts[B]) == NOON + 8 * SECOND

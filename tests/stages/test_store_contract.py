@@ -1,0 +1,52 @@
+"""SQLite keeps what every store promises."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from settlements import NOON
+from stocked import blank
+from store_contract import StoreContract
+
+from vedette.contracts.lane import LaneState
+from vedette.contracts.source import Source
+from vedette.contracts.words import LaneKey, Risk
+from vedette.store.operator import operating, save_lane, save_source
+from vedette.store.sqlite import Pick, Reader, Writer, connect
+
+
+class SqliteStore:
+    def __init__(self, data: Path) -> None:
+        self.path = blank(data)
+
+    def writer(self, *, worker: str = "one", tier: Risk | None = None, only: str = "") -> Writer:
+        pick = Pick(tier=tier, fetch_only=only == "fetch", discover_only=only == "discover")
+        return Writer(self.path, worker=worker, pick=pick)
+
+    def reader(self) -> Reader:
+        return Reader(self.path)
+
+    def save_source(self, source: Source) -> None:
+        with operating(self.path) as db:
+            save_source(db, source, now=NOON)
+
+    def save_lane(self, key: LaneKey, state: LaneState) -> None:
+        with operating(self.path) as db:
+            save_lane(db, key, state, now=NOON)
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        db = connect(self.path, read_only=True)
+        try:
+            cursor = db.execute(f"SELECT * FROM {table} ORDER BY 1")
+            names = [column[0] for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor]
+        finally:
+            db.close()
+
+
+class TestSqlite(StoreContract):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> SqliteStore:
+        return SqliteStore(tmp_path)

@@ -1,0 +1,150 @@
+"""The statements, the migrations and the tables say the same; a file that is no store of ours is refused."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine
+from stocked import blank
+
+import vedette.store.migrations
+from vedette.contracts.errors import StoreError
+from vedette.store import rows, schema, statements
+from vedette.store.migrate import HEAD, prepare, version
+from vedette.store.sqlite import Reader, Writer, connect
+
+TABLES = schema.metadata.tables
+
+
+@pytest.mark.parametrize(
+    ("table", "columns"),
+    [
+        ("watches", rows.WATCH_COLUMNS),
+        ("visits", statements.VISIT_COLUMNS),
+        ("evidence", statements.EVIDENCE_COLUMNS),
+        ("changes", statements.CHANGE_COLUMNS),
+        ("ledger", statements.LEDGER_COLUMNS),
+        ("refusals", statements.REFUSAL_COLUMNS),
+        ("parked", statements.PARKED_COLUMNS),
+        ("lanes", statements.LANE_COLUMNS),
+        ("robots", statements.ROBOTS_COLUMNS),
+        ("segments", statements.SEGMENT_COLUMNS),
+        ("leases", statements.LEASE_COLUMNS),
+        ("sources", statements.SOURCE_COLUMNS),
+    ],
+)
+def test_the_columns_of_the_statements_are_those_of_the_tables(table: str, columns: list[str]):
+    assert set(columns) == set(TABLES[table].columns.keys())
+    assert len(columns) == len(set(columns))
+
+
+def test_a_look_moves_every_column_but_identity_and_place():
+    moving, fixed = set(statements.MOVING_WATCH_COLUMNS), statements.FIXED_WATCH_COLUMNS
+    assert moving | fixed == set(TABLES["watches"].columns.keys())
+    assert not moving & fixed
+
+
+def test_every_statement_is_sql_that_the_migrated_store_takes(tmp_path: Path):
+    db = connect(blank(tmp_path))
+    hot = [
+        value
+        for name, value in vars(statements).items()
+        if name.isupper() and isinstance(value, str) and " " in value
+    ]
+    assert len(hot) > 20
+    for statement in hot:
+        if not statement.startswith(("SELECT * FROM (", "ON CONFLICT")):
+            text = statement.format(marks="?", risk=1, pick="")
+            db.execute(f"EXPLAIN {text}", (None,) * text.count("?"))
+    db.execute(f"EXPLAIN {statements.lane_heads()}", (1, 2, 3, 4))
+
+
+def test_the_newest_migration_makes_exactly_the_tables_of_the_schema(tmp_path: Path):
+    engine = create_engine(f"sqlite:///{blank(tmp_path)}")
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection)
+        assert compare_metadata(context, schema.metadata) == []
+        assert context.get_current_revision() == HEAD
+    engine.dispose()
+
+
+def test_head_names_the_newest_migration():
+    scripts = ScriptDirectory(str(Path(vedette.store.migrations.__file__).parent))
+    assert scripts.get_heads() == [HEAD]
+
+
+def test_a_store_that_is_prepared_twice_is_the_same(tmp_path: Path):
+    first = prepare(tmp_path / "data").read_bytes()
+    assert prepare(tmp_path / "data").read_bytes() == first
+
+
+def test_a_store_from_a_newer_version_is_refused_and_left_alone(tmp_path: Path):
+    path = blank(tmp_path)
+    db = connect(path)
+    db.execute("UPDATE alembic_version SET version_num = '9999'")
+    db.close()
+    with pytest.raises(StoreError, match="another version of vedette"):
+        prepare(tmp_path)
+    assert version(path) == "9999"
+
+
+def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path: Path):
+    path = tmp_path / "vedette.db"
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE songs (title TEXT)")
+    db.close()
+    with pytest.raises(StoreError, match=r"not a store of vedette.*--data"):
+        prepare(tmp_path)
+    assert _tables(path) == {"songs"}
+
+
+@pytest.mark.parametrize("content", [b"not a database at all, but long enough to be read as one" * 40])
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path, content: bytes):
+    (tmp_path / "vedette.db").write_bytes(content)
+    with pytest.raises(StoreError, match="not a usable store"):
+        prepare(tmp_path)
+    for opened in (Reader, lambda path: Writer(path, worker="one")):
+        with pytest.raises(StoreError, match="not a usable store"):
+            opened(tmp_path / "vedette.db")
+
+
+def test_an_empty_file_becomes_a_store(tmp_path: Path):
+    """A start that was stopped between making the file and its tables."""
+    (tmp_path / "vedette.db").touch()
+    assert version(prepare(tmp_path)) == HEAD
+
+
+def test_a_store_that_cannot_be_migrated_says_so(tmp_path: Path):
+    path = tmp_path / "vedette.db"
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE alembic_version (version_num TEXT)")
+    db.execute("CREATE TABLE sources (id TEXT)")
+    db.close()
+    with pytest.raises(StoreError, match=r"cannot bring .* to this version"):
+        prepare(tmp_path)
+
+
+def test_a_missing_store_is_named_with_the_way_on(tmp_path: Path):
+    with pytest.raises(StoreError, match="vedette init"):
+        prepare(tmp_path, create=False)
+    with pytest.raises(StoreError, match="vedette init"):
+        Reader(tmp_path / "vedette.db")
+
+
+def test_a_data_folder_that_cannot_be_made_is_named(tmp_path: Path):
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="name another folder"):
+        prepare(tmp_path / "file" / "data")
+
+
+def _tables(path: Path) -> set[str]:
+    db = sqlite3.connect(path)
+    try:
+        return {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    finally:
+        db.close()
