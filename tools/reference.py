@@ -114,6 +114,10 @@ WORDS = {
     "run.per_cycle": "Jobs that are claimed at once.",
     "run.max_sightings": "New URLs that one run takes in.",
     "run.confirm_after": "When the second look at a difference comes.",
+    "retry": "How a look that failed is tried again.",
+    "retry.attempts": "In all, the first included; then the look is parked.",
+    "retry.shortest": "The most that the second attempt waits; it doubles with each.",
+    "retry.longest": "No attempt waits longer, unless a Retry-After says so.",
 }
 
 

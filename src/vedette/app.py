@@ -34,7 +34,15 @@ from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.fetch.http import HttpFetcher
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
-from vedette.policies import classifier, due_rule, fetch_settings, lane_policies, screens, sources_of
+from vedette.policies import (
+    classifier,
+    due_rule,
+    fetch_settings,
+    lane_policies,
+    retry_rule,
+    screens,
+    sources_of,
+)
 from vedette.store.migrate import ARCHIVE, prepare
 from vedette.store.operator import save_source
 from vedette.store.rows import dump_json
@@ -236,6 +244,7 @@ class _Station:
             peer=self.opened.reader.watch,
             options=AssessOptions(
                 due=due_rule(config, self.policy),
+                retry=retry_rule(config),
                 scope=config.extract.scope,
                 worker_above=config.extract.worker_above,
                 fetch_only=self.request.fetch_only,

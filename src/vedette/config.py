@@ -15,7 +15,6 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -28,6 +27,7 @@ from pydantic import (
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.source import ListerKind
 from vedette.contracts.words import NodeRole, Risk
+from vedette.yaml_text import NotYaml, read_yaml
 
 CONFIG_NAME = "vedette.yaml"
 DATA_NAME = "vedette-data"
@@ -218,6 +218,14 @@ class RunConfig(Section):
     confirm_after: Duration = timedelta(seconds=5)  # the second look at a difference
 
 
+class RetryConfig(Section):
+    """How a look that failed is tried again (001 section 8.2)."""
+
+    attempts: int = Field(default=3, ge=1, le=10)  # in all, the first included
+    shortest: Duration = timedelta(seconds=1)
+    longest: Duration = timedelta(seconds=30)
+
+
 class Config(Section):
     """All of `vedette.yaml`."""
 
@@ -232,6 +240,7 @@ class Config(Section):
     evidence: EvidenceConfig = EvidenceConfig()
     screen: tuple[ScreenRowConfig, ...] = ()
     run: RunConfig = RunConfig()
+    retry: RetryConfig = RetryConfig()
 
 
 class Loaded(BaseModel):
@@ -259,15 +268,13 @@ def load(path: Path | None = None, data: Path | None = None) -> Loaded:
 def read(path: Path) -> Config:
     """Parse and check one file."""
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        raw = read_yaml(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise ConfigError(f"there is no {path}; run `vedette init` to make one") from None
+    except NotYaml as error:
+        raise ConfigError(f"{path} is not valid YAML: {error}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read {path}: {error}") from None
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path} is not valid YAML: {_one_line(error)}") from None
-    except RecursionError:
-        raise ConfigError(f"{path} is nested too deeply to be a configuration") from None
     return parse(raw, str(path))
 
 
@@ -283,8 +290,6 @@ def parse(raw: object, name: str = CONFIG_NAME) -> Config:
     except ValidationError as error:
         lines = [_explain(problem) for problem in error.errors()]
         raise ConfigError(f"{name}: " + "; ".join(dict.fromkeys(lines))) from None
-    except RecursionError:
-        raise ConfigError(f"{name} is nested too deeply to be a configuration") from None
 
 
 class Secret(str):
@@ -374,7 +379,3 @@ def _section_in(annotation: Any) -> Any:
         if found is not None:
             return found
     return None
-
-
-def _one_line(error: object) -> str:
-    return " ".join(str(error).split())

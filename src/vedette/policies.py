@@ -16,6 +16,7 @@ from vedette.contracts.source import ListerOptions, ListSelectors, Source
 from vedette.contracts.words import SourceId
 from vedette.core.classify import Classification, classify_url
 from vedette.core.packs import RolePattern
+from vedette.core.retry import RetryParams
 from vedette.core.schedule.due import DueParams, due_params
 from vedette.core.schedule.fixed import FixedRule
 from vedette.core.screen import ScreenRow, ScreenTable, screen_table
@@ -108,6 +109,12 @@ def due_rule(config: Config, policy: str) -> DueParams:
     """The named schedule policy, with the configured interval where it takes one."""
     rule = FixedRule(config.schedule.interval / timedelta(hours=1)) if policy == "fixed" else None
     return due_params(policy, rule)
+
+
+def retry_rule(config: Config) -> RetryParams:
+    """How a failed look is tried again."""
+    row = config.retry
+    return RetryParams(attempts=row.attempts, shortest=row.shortest, longest=max(row.shortest, row.longest))
 
 
 def screens(config: Config) -> ScreenTable:

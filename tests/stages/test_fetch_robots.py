@@ -97,7 +97,10 @@ def test_a_rule_means_what_the_standard_says(text: str, path: str, allowed: bool
     [
         (Outcome.GONE, 404, "allow_all"),
         (Outcome.CLIENT_ERROR, 403, "allow_all"),
-        (Outcome.CLIENT_ERROR, 401, "allow_all"),
+        (Outcome.LOGIN_WALL, 401, "allow_all"),
+        (Outcome.LOGIN_WALL, 407, "allow_all"),
+        (Outcome.TIMEOUT, 408, "allow_all"),
+        (Outcome.LOGIN_WALL, 511, "deny_all"),
         (Outcome.EMPTY, 200, "allow_all"),
         (Outcome.REDIRECT_ERROR, 302, "allow_all"),
         (Outcome.THROTTLED, 429, "deny_all"),

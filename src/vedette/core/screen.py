@@ -36,6 +36,10 @@ class ScreenTable:
     digests: dict[bytes, ScreenRow] = field(default_factory=dict)
     matches: re2.Set | None = None
 
+    @property
+    def is_empty(self) -> bool:
+        return not self.patterns and not self.digests
+
 
 EMPTY_TABLE = ScreenTable()
 

@@ -35,11 +35,12 @@ from vedette.engine.compare import Comparer
 from vedette.engine.finding import Finder, Findings
 from vedette.engine.ids import Ids
 from vedette.engine.look import Looker, Reached
-from vedette.engine.sheet import Sheet
+from vedette.engine.sheet import KEPT, Sheet
 from vedette.engine.sources import SourceBook, SourceDesk
 from vedette.engine.workers import Workers
 from vedette.extract import extract
 
+WALLS = (403, 503)  # what challenges and bans are sent with
 MACHINE_LISTERS = frozenset({ListerKind.FEED, ListerKind.SITEMAP})
 
 
@@ -85,10 +86,8 @@ class Assessor:
             self._same(sheet, job.watch.seen)
         elif fetched.outcome is Outcome.OK:
             await self._read(sheet)
-        else:
-            sheet.outcome = fetched.outcome
-            if fetched.outcome is Outcome.GONE:
-                self._gone(sheet)
+        elif not await self._stands_in_front(sheet) and fetched.outcome is Outcome.GONE:
+            self._gone(sheet)
         return self._close(sheet)
 
     async def _read(self, sheet: Sheet) -> None:
@@ -101,12 +100,11 @@ class Assessor:
         extraction = await self._extract(fetched)
         sheet.extraction = extraction
         sheet.content_class = extraction.content_class
-        if self._is_screened(sheet, extraction):
+        if self._is_screened(sheet, extraction, sheet.digest):
             return
         refused = gate(status=fetched.status or 200, extraction=extraction, url=fetched.url, seen=watch.seen)
         if refused is not None:
-            sheet.outcome = refused.outcome
-            sheet.decide("gate", refused.reasons, output=refused.outcome.value)
+            sheet.gated(refused)
             return
         sheet.judge(self.comparer.judge(watch, fetched, extraction, sheet.mark()))
         self._find(sheet, extraction)
@@ -116,13 +114,36 @@ class Assessor:
         sheet.repeats(seen)
         sheet.judge(self.comparer.judge_same(sheet.watch, sheet.seen or seen, sheet.mark()))
 
-    def _is_screened(self, sheet: Sheet, extraction: Extraction) -> bool:
-        """Before any byte reaches the disk."""
+    async def _stands_in_front(self, sheet: Sheet) -> bool:
+        """An error page is kept too, so the screen sees it; and it may be a wall that speaks of us, not of the URL."""
+        fetched = sheet.fetched
+        may_be_wall = fetched.status in WALLS and fetched.outcome in (
+            Outcome.CLIENT_ERROR,
+            Outcome.SERVER_ERROR,
+        )
+        if not fetched.body or sheet.outcome not in KEPT or (self.screen.is_empty and not may_be_wall):
+            return False
+        extraction = await self._extract(fetched)
+        if self._is_screened(sheet, extraction, hashlib.sha256(fetched.body).digest()):
+            return True
+        refused = gate(status=fetched.status, extraction=extraction, url=fetched.url, seen=None)
+        if not may_be_wall or refused is None or refused.outcome is not Outcome.BLOCKED_PAGE:
+            return False
+        sheet.gated(refused)
+        return True
+
+    def _is_screened(self, sheet: Sheet, extraction: Extraction, digest: bytes) -> bool:
+        """Before any byte reaches the disk.  Of a screened page no word goes on, not even its title."""
+        if self.screen.is_empty:
+            return False
         url = sheet.fetched.url
-        screened = screen(extraction.text, url, host_of(url), self.screen, digest=sheet.digest or b"")
+        said = f"{extraction.title}\n{extraction.text}"
+        screened = screen(said, url, host_of(url), self.screen, digest=digest)
         if screened is None:
             return False
-        sheet.outcome = Outcome.SCREENED
+        sheet.extraction = None
+        sheet.content_class = ContentClass.OTHER
+        sheet.outcome, sheet.detail = Outcome.SCREENED, screened.reason.note
         sheet.decide("screen", (screened.reason,), output=screened.category)
         return True
 
@@ -187,8 +208,7 @@ class Assessor:
         else:
             moved = self._merged(sheet, self._scheduled(sheet, moved, desk))
         if watch.lister is not None and watch.depth == 0:
-            is_ok = sheet.outcome in (Outcome.OK, Outcome.NOT_MODIFIED)
-            desk.heard(ok=is_ok, error=f"{sheet.outcome.value}: {sheet.detail}", now=sheet.now)
+            desk.heard(sheet.outcome, sheet.detail, now=sheet.now)
         return sheet.settlement(moved, parked, desk.source.retention)
 
     def _moved(self, sheet: Sheet, desk: SourceDesk) -> Watch:
@@ -282,7 +302,8 @@ class Assessor:
             attempts=attempt,
             at=sheet.now,
         )
-        return replace(watch, attempt=0, due_at=due.due_at, interval=due.interval), parked
+        # The attempts stay: a failure at the long interval parks at once, a good look takes it off the shelf.
+        return replace(watch, attempt=attempt, due_at=due.due_at, interval=due.interval), parked
 
     def _bug(self, job: Job, error: Exception) -> Settlement:
         """Our code failed on this one.  The job is parked with what was raised; the others go on."""

@@ -10,6 +10,7 @@ from vedette.contracts.evidence import ArchiveEntry, RecordKind, VisitFacts
 from vedette.contracts.fetching import Extraction
 from vedette.contracts.watch import Decision, Job, Parked, Seen, Settlement, Visit, Watch
 from vedette.contracts.words import ContentClass, Outcome, Reason, VisitId, WatchId
+from vedette.core.change.gate import Gated
 from vedette.engine.compare import Judged, Mark
 from vedette.engine.finding import Findings
 from vedette.engine.look import Reached
@@ -69,6 +70,12 @@ class Sheet:
     def judge(self, judged: Judged) -> None:
         self.judged = judged
         self.decide("change", judged.reasons, output=judged.words)
+
+    def gated(self, refused: Gated) -> None:
+        """This answer is not the page, and why."""
+        self.outcome = refused.outcome
+        self.detail = "; ".join(reason.note or reason.code for reason in refused.reasons)
+        self.decide("gate", refused.reasons, output=refused.outcome.value)
 
     def repeats(self, seen: Seen) -> None:
         """The same bytes as before: the state goes on, seen again now."""

@@ -10,8 +10,9 @@ from datetime import datetime, timedelta
 from vedette.contracts.fetching import FetchSettings
 from vedette.contracts.source import Source
 from vedette.contracts.watch import SourceState
-from vedette.contracts.words import SourceId
+from vedette.contracts.words import Outcome, SourceId
 from vedette.core.admission import AdmissionRules, rules_of
+from vedette.core.outcomes import MEANING
 from vedette.core.tally import SourceTally
 
 TRIPS_AFTER = 5  # 001 section 6.1
@@ -34,16 +35,17 @@ class SourceDesk:
     is_dirty: bool = False
     saved_at: datetime | None = None
 
-    def heard(self, *, ok: bool, error: str, now: datetime) -> None:
-        """The source's listing was read, or could not be."""
+    def heard(self, outcome: Outcome, detail: str, *, now: datetime) -> None:
+        """How a look at the source's listing ended.  What failed on the way is the lane's affair."""
+        meaning = MEANING[outcome]
         self.is_dirty = True
-        if ok:
+        if meaning.answered and not meaning.counts_against_source and not meaning.is_refusal:
             self.failures, self.last_error, self.closed_until = 0, "", None
             self.last_success_at = now
             return
-        self.failures += 1
-        self.last_error = error
-        if self.failures >= TRIPS_AFTER:
+        self.last_error = f"{outcome.value}: {detail}"
+        self.failures += meaning.counts_against_source
+        if meaning.counts_against_source and self.failures >= TRIPS_AFTER:
             self.closed_until = now + CLOSED_FOR
 
     def state(self) -> SourceState:

@@ -29,6 +29,7 @@ HEADER_FIELDS = 256
 HEADER_FIELD_SIZE = 32 * 1024  # content security policies of real sites pass 8 KiB
 HEAD_ROOM = 2 * MIB  # raw bytes until the caller says how much body it wants
 INTERIM_ANSWERS = 16  # 100 Continue, 103 Early Hints
+BLANK_HEADS = 4  # ends of a head with no head before them
 MAX_CLIENTS = 64
 DNS_TIMEOUT = 5.0
 _END_OF_HEAD = b"\r\n\r\n"
@@ -50,7 +51,9 @@ class FarEnd(ResponseHandler):
         self.cut_by: BaseException | None = None
         self._room = HEAD_ROOM
         self._interim = 0
+        self._heads = 0
         self._is_answered = False
+        self._is_over = False
 
     def allow(self, size: int) -> None:
         """How many more raw bytes this answer may take."""
@@ -68,6 +71,7 @@ class FarEnd(ResponseHandler):
     def set_response_params(self, **params: Any) -> None:
         self._room = HEAD_ROOM
         self._interim = 0
+        self._heads = 0
         self._is_answered = False
         early, self._tail = self._tail, b""
         super().set_response_params(**params)
@@ -90,6 +94,8 @@ class FarEnd(ResponseHandler):
         super().feed_data(data, size)
 
     def data_received(self, data: bytes) -> None:
+        if self._is_over:
+            return
         if data and self._is_answered and (self._payload is None or self._payload.is_eof()):
             self._drop()
             return
@@ -98,15 +104,19 @@ class FarEnd(ResponseHandler):
             self._fail("more bytes than the answer can be worth")
             return
         start = 0
-        while not self._is_answered and self._parser is not None and self.transport is not None:
+        while self._awaits_head():
             end = data.find(_END_OF_HEAD, start)
             if end < 0:
                 break
+            self._heads += 1
+            if self._heads > INTERIM_ANSWERS + BLANK_HEADS:
+                self._fail("blank lines where an answer should be")
+                return
             super().data_received(data[start : end + len(_END_OF_HEAD)])
             start = end + len(_END_OF_HEAD)
         if start == 0:
             super().data_received(data)
-        elif start < len(data) and self.transport is not None:
+        elif start < len(data) and self.transport is not None and not self._is_over:
             super().data_received(data[start:])
 
     def set_exception(self, exc: BaseException, exc_cause: BaseException = _NO_CAUSE) -> None:
@@ -118,11 +128,16 @@ class FarEnd(ResponseHandler):
         if payload is not None and not payload.is_eof() and payload.exception() is None:
             payload.set_exception(exc)
 
+    def _awaits_head(self) -> bool:
+        is_open = self.transport is not None and not self._is_over
+        return is_open and not self._is_answered and self._parser is not None
+
     def _fail(self, words: str) -> None:
         self.set_exception(HttpProcessingError(code=400, message=words))
         self._drop()
 
     def _drop(self) -> None:
+        self._is_over = True  # what is already in our hands is not worth parsing
         self.force_close()
         if self.transport is not None:
             self.transport.abort()

@@ -196,7 +196,7 @@ class _Exchange:
             etag=head.etag,
             last_modified=head.last_modified,
             content_type=head.content_type,
-            detail=body.fault.detail if body.fault is not None else "",
+            detail=body.fault.detail if body.fault is not None else _words(response, outcome),
         )
 
     def _without_body(self, response: FarResponse, head: Head) -> Fetched:
@@ -282,6 +282,14 @@ class _BodyReader:
         if fault is None and over > 0:
             return Fault(Outcome.TOO_LARGE, f"body over {self._room} bytes")
         return fault
+
+
+def _words(response: FarResponse, outcome: Outcome) -> str:
+    """What an answer that is no page said, for people."""
+    if outcome is Outcome.OK:
+        return ""
+    said = plain(f"status {response.status} {response.reason or ''}", 200).rstrip()
+    return f"{said} without a body" if outcome is Outcome.EMPTY else said
 
 
 _UNASKED_304 = Fault(Outcome.PROTOCOL_ERROR, "304 to a request without a condition")

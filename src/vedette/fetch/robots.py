@@ -23,13 +23,13 @@ CACHED = 2048
 CACHED_CHARS = 32_000_000
 EXPLAINED = 200  # rules tried to name the one that refused
 
-# Section 2.3.1: unavailable is leave to fetch, unreachable is none.  What is not listed is unreachable.
+# Section 2.3.1: unavailable is leave to fetch, unreachable is none.  A status of 4xx is unavailable whatever
+# else it means to us, but for 429, which asks us to stay away; else what is not listed is unreachable.
 _VERDICTS = {
     Outcome.OK: "rules",
     Outcome.TOO_LARGE: "rules",  # of the part that was read
     Outcome.EMPTY: "allow_all",
     Outcome.GONE: "allow_all",
-    Outcome.CLIENT_ERROR: "allow_all",
     Outcome.REDIRECT_ERROR: "allow_all",  # 2.3.1.2
 }
 _MAX_AGE = re2.compile(r"(?i)(?:^|[,\s])max-age\s*=\s*\"?(\d{1,9})")
@@ -38,7 +38,7 @@ _FRESH_ONLY = re2.compile(r"(?i)(?:^|[,\s])no-(?:cache|store)")
 
 def parse_robots(fetched: Fetched, *, origin: str, agent: str, now: datetime) -> RobotsRules:
     """What one answer for /robots.txt says.  Redirects are already followed."""
-    verdict = _VERDICTS.get(fetched.outcome, "deny_all")
+    verdict = _verdict(fetched)
     text = _text_of(fetched.body) if verdict == "rules" else ""
     if verdict == "rules" and (not text.strip() or text.lstrip("\ufeff \t\r\n").startswith("<")):
         verdict, text = "allow_all", ""  # an empty file, or the site's page for everything it does not have
@@ -125,6 +125,16 @@ class _Parsed:
             forbidding = sorted((rule for rule in self.own.rules if not rule.is_allow), key=_by_length)
             self._single = [(rule, Protego.parse(as_text((rule,)))) for rule in forbidding[:EXPLAINED]]
         return next((rule for rule, alone in self._single if not alone.can_fetch(url, "*")), None)
+
+
+def _verdict(fetched: Fetched) -> str:
+    status = fetched.status or 0
+    if 400 <= status < 500:
+        return "deny_all" if status == _TOO_MANY else "allow_all"
+    return _VERDICTS.get(fetched.outcome, "deny_all")
+
+
+_TOO_MANY = 429
 
 
 def _by_length(rule: Rule) -> int:

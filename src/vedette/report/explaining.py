@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from vedette.contracts.changing import Mask
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.watch import Decision, Visit, Watch
-from vedette.contracts.words import Reason
+from vedette.contracts.words import Outcome, Reason
 from vedette.core.change.kinds import QUIET
 from vedette.core.lane import condition
 from vedette.core.outcomes import MEANING
@@ -18,6 +18,8 @@ from vedette.core.urls import shown
 from vedette.core.velocity import describe_velocity
 from vedette.report.lines import Line, line, quoted
 from vedette.report.plain import dump, moment, plain, span, when
+
+SOON = timedelta(minutes=1)  # a wait that is part of being polite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +40,7 @@ def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
         "url": watch.url,
         "title": watch.title,
         "source": watch.source,
-        "outcome": watch.last_outcome.value if watch.last_outcome else None,
+        "outcome": _outcome_so_far(said, now),
         "node_type": watch.node_type.value,
         "role": watch.node_role.value if watch.node_role else None,
         "risk": watch.risk.name,
@@ -55,7 +57,8 @@ def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
         "decided_at": said.decided_at,
         "reasons": [
             {"action": d.action, **_reason_json(reason)} for d in said.decisions for reason in d.reasons
-        ],
+        ]
+        or [{"action": "wait", **_reason_json(reason)} for reason in _held_by(said, now)],
         "decisions": [
             {
                 "action": d.action,
@@ -74,6 +77,32 @@ def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
         "lane": None if said.lane is None else lane_json(watch.lane, said.lane, now),
         "visits": [visit_json(visit) for visit in said.visits],
     }
+
+
+def _outcome_so_far(said: Explanation, now: datetime) -> str | None:
+    """How the last look ended; before the first one, `lane_closed` where the lane is what keeps it waiting."""
+    if said.watch.last_outcome is not None:
+        return said.watch.last_outcome.value
+    return Outcome.LANE_CLOSED.value if _held_by(said, now) else None
+
+
+def _held_by(said: Explanation, now: datetime) -> tuple[Reason, ...]:
+    """What the lane waits for, when that is more than the gap between two requests."""
+    state, lane = said.lane, said.watch.lane
+    if state is None:
+        return ()
+    if state.blocked_by:
+        return (Reason("lane_blocked", note=f"{lane}: {state.blocked_by}"),)
+    waits = (
+        ("lane_closed", state.closed_until, f"{lane}: {state.failures} failures in a row"),
+        ("lane_held", state.held_until, f"{lane}: the far end named the time (Retry-After)"),
+        ("lane_gap", state.next_start_at, f"{lane}: {lane_words(state, now)}"),
+    )
+    return tuple(
+        Reason(code, (until - now).total_seconds(), note)
+        for code, until, note in waits
+        if until is not None and until > now + SOON
+    )
 
 
 def explanation_lines(said: Explanation, now: datetime) -> list[Line]:

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import yaml
-
 from vedette.surface.cli.formats.entry import Entry, Parsed, page_keys
 from vedette.surface.cli.formats.tables import decoded
+from vedette.yaml_text import NotYaml, read_yaml
 
 _BREAK = re.compile(r"^---(?:\s.*)?$")
 _COMMANDS = ("command", "shell")  # jobs that run a program: never
@@ -22,9 +21,9 @@ def read_jobs(data: bytes) -> Parsed:
     parsed = Parsed()
     for number, text in _documents(decoded(data)):
         try:
-            job = yaml.safe_load(text)
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
-            parsed.bad(number, "", f"not valid YAML: {' '.join(str(error).split())[:200]}")
+            job = read_yaml(text)
+        except NotYaml as error:
+            parsed.bad(number, "", f"not valid YAML: {error}")
             continue
         if job is None:
             continue

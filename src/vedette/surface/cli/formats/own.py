@@ -10,6 +10,8 @@ import yaml
 from vedette.contracts.source import Source
 from vedette.surface.cli.formats.entry import Entry, Parsed, keys_of
 from vedette.surface.cli.formats.tables import decoded
+from vedette.yaml_text import LOADER, NotYaml
+from vedette.yaml_text import read_yaml as values_of
 
 _SOURCES = re.compile(rb"(?m)^sources\s*:")
 
@@ -38,18 +40,17 @@ def write_jsonl(sources: list[Source]) -> str:
 def read_yaml(data: bytes) -> Parsed:
     """The `sources` of a configuration file; its other sections are not touched."""
     parsed = Parsed()
+    text = decoded(data)
     try:
-        loader = yaml.SafeLoader(decoded(data))
-        node = loader.get_single_node()
-        whole = loader.construct_document(node) if node is not None else None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        parsed.bad(1, "", f"not valid YAML: {' '.join(str(error).split())[:200]}")
+        whole = values_of(text)
+    except NotYaml as error:
+        parsed.bad(1, "", f"not valid YAML: {error}")
         return parsed
     listed = whole.get("sources") if isinstance(whole, dict) else None
     if not isinstance(listed, list):
         parsed.bad(1, "", "expected `sources:` with a list")
         return parsed
-    for number, keys in zip(_lines(node), listed, strict=True):
+    for number, keys in zip(_lines(yaml.compose(text, LOADER)), listed, strict=True):
         if isinstance(keys, dict):
             parsed.entries.append(Entry(number, {str(key): value for key, value in keys.items()}))
         else:
