@@ -200,7 +200,12 @@ CODINGS = (
     case("chunks_never_end", "truncated", CHUNKED + chunk(BODY)),
     case("chunks_without_last_crlf", "ok truncated", CHUNKED + chunk(BODY) + b"0\r\n"),
     case("chunk_trailers", "ok protocol_error", CHUNKED + chunk(BODY) + b"0\r\nX-A: b\r\nContent-Length: 5\r\n\r\n"),
-    case("chunk_trailers_endless", "truncated protocol_error", CHUNKED + CHUNKS[:-2], lambda: endless(b"X-A: b\r\n" * 99)),
+    case(
+        "chunk_trailers_endless",
+        "truncated protocol_error",
+        CHUNKED + CHUNKS[:-2],
+        lambda: endless(b"X-A: b\r\n" * 99),
+    ),
     case("chunked_twice", "protocol_error", head(OK, HTML, "Transfer-Encoding: chunked, chunked") + CHUNKS),
     case("transfer_gzip", "protocol_error", head(OK, HTML, "Transfer-Encoding: gzip, chunked") + CHUNKS),
     case("transfer_unknown", "protocol_error", head(OK, HTML, "Transfer-Encoding: x-own") + BODY),

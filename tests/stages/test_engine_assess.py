@@ -123,7 +123,7 @@ async def test_a_look_that_raises_parks_the_job_as_a_bug_and_the_watch_stays(err
     assert result.parked is not None
     assert (result.visit.outcome, result.parked.outcome) == (Outcome.BUG, Outcome.BUG)
     assert type(error).__name__ in result.parked.detail
-    assert (result.entry.kind, result.watch.attempt) == (RecordKind.NONE, 0)
+    assert (result.entry.kind, result.watch.attempt) == (RecordKind.NONE, 1)
     assert result.watch.due_at is not None
     assert result.watch.due_at >= NOON + 24 * HOUR
 
@@ -187,7 +187,7 @@ async def test_attempts_are_used_up_and_then_the_job_is_parked():
         assert watch.due_at <= NOON + 30 * SECOND
     result = await settled(fetched(Outcome.TIMEOUT), watch=watch)
     assert result.parked is not None
-    assert (result.parked.attempts, result.watch.attempt) == (3, 0)
+    assert (result.parked.attempts, result.watch.attempt) == (3, 3)
     assert result.watch.due_at is not None
     assert result.watch.due_at >= NOON + 24 * HOUR
 
@@ -227,17 +227,17 @@ def test_a_source_whose_listing_fails_again_and_again_rests_for_an_hour():
     _, desk = desk_of()
     for _ in range(TRIPS_AFTER):
         assert desk.closed_until is None
-        desk.heard(ok=False, error="empty", now=NOON)
+        desk.heard(Outcome.EMPTY, "", now=NOON)
     assert desk.closed_until == NOON + CLOSED_FOR
-    desk.heard(ok=True, error="", now=NOON)
+    desk.heard(Outcome.OK, "", now=NOON)
     assert (desk.failures, desk.closed_until, desk.last_success_at) == (0, None, NOON)
 
 
 def test_every_success_is_saved_but_not_more_often_than_it_is_worth():
     book, desk = desk_of(last_success_at=NOON - HOUR)
-    desk.heard(ok=True, error="", now=NOON)
+    desk.heard(Outcome.OK, "", now=NOON)
     assert [state.last_success_at for state in book.unsaved(NOON)] == [NOON]
-    desk.heard(ok=True, error="", now=NOON + SECOND)
+    desk.heard(Outcome.OK, "", now=NOON + SECOND)
     assert book.unsaved(NOON + SECOND) == []
     assert len(book.unsaved(NOON + SAVE_EVERY)) == 1
     assert book.unsaved(NOON + SAVE_EVERY) == []
@@ -245,9 +245,9 @@ def test_every_success_is_saved_but_not_more_often_than_it_is_worth():
 
 def test_the_last_moments_of_a_run_are_saved_whatever_was_saved_before():
     book, desk = desk_of()
-    desk.heard(ok=True, error="", now=NOON)
+    desk.heard(Outcome.OK, "", now=NOON)
     book.unsaved(NOON)
-    desk.heard(ok=False, error="empty", now=NOON)
+    desk.heard(Outcome.EMPTY, "", now=NOON)
     (state,) = book.unsaved(NOON, all_of_them=True)
     assert (state.failures, state.last_error) == (1, "empty")
 

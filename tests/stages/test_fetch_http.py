@@ -45,9 +45,9 @@ async def fetcher() -> AsyncIterator[HttpFetcher]:
 
 
 async def test_the_answer_says_when_the_request_was_on_the_line(fetcher: HttpFetcher) -> None:
-    async with Hostile(0.05, HELLO) as server:
+    async with Hostile(HELLO) as server:
         answered = await ask(fetcher, server.url("/"), server.settings())
-    assert timedelta(0) < answered.sent_after <= answered.took - timedelta(seconds=0.04)
+    assert timedelta(0) <= answered.sent_after <= answered.took
     refused = await ask(fetcher, server.url("/"), server.settings())
     assert refused.outcome is Outcome.CONNECT_ERROR
     assert refused.sent_after == refused.took  # it may have been out until the last moment

@@ -70,7 +70,9 @@ class LinkReader:
     def _remember(
         self, href: str, link: Link | None, rooted: dict[str, Link | None], here: dict[str, Link | None]
     ) -> None:
-        if self._size >= self._limit or href.strip()[:1] in "?#":  # "", "?a" mean something else on every page
+        if (
+            self._size >= self._limit or href.strip()[:1] in "?#"
+        ):  # "", "?a" mean something else on every page
             return
         memo = rooted if href.startswith(_ROOTED) else here
         memo[href] = link

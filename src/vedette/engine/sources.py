@@ -43,7 +43,7 @@ class SourceDesk:
             self.failures, self.last_error, self.closed_until = 0, "", None
             self.last_success_at = now
             return
-        self.last_error = f"{outcome.value}: {detail}"
+        self.last_error = f"{outcome.value}: {detail}" if detail else outcome.value
         self.failures += meaning.counts_against_source
         if meaning.counts_against_source and self.failures >= TRIPS_AFTER:
             self.closed_until = now + CLOSED_FOR
