@@ -148,7 +148,14 @@ def _filled(script: Script, known: dict[str, str]) -> Script:
 
 
 def _filled_step(step: bytes, known: dict[str, str]) -> bytes:
-    return _PLACE.sub(lambda found: known.get(found[1].decode(), found[0].decode()).encode(), step)
+    """With addresses filled in; a length that was true stays true."""
+    filled = _PLACE.sub(lambda found: known.get(found[1].decode(), found[0].decode()).encode(), step)
+    start, _, body = step.partition(b"\r\n\r\n")
+    length = b"Content-Length: %d\r\n" % len(body)
+    if filled == step or length not in start:
+        return filled
+    grown = len(filled) - len(step)
+    return filled.replace(length, b"Content-Length: %d\r\n" % (len(body) + grown), 1)
 
 
 _PLACE = re.compile(rb"\{([a-z_0-9]+)\}")

@@ -41,7 +41,7 @@ from vedette.engine.workers import Workers
 from vedette.extract import extract
 
 WALLS = (403, 503)  # what challenges and bans are sent with
-MACHINE_LISTERS = frozenset({ListerKind.FEED, ListerKind.SITEMAP})
+SELF_READ = frozenset({ListerKind.FEED, ListerKind.SITEMAP, ListerKind.AUTO})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,9 @@ class Assessor:
         sheet.content_class = extraction.content_class
         if self._is_screened(sheet, extraction, sheet.digest):
             return
-        refused = gate(status=fetched.status or 200, extraction=extraction, url=fetched.url, seen=watch.seen)
+        refused = None
+        if not _reads_itself(watch, extraction):
+            refused = gate(status=fetched.status, extraction=extraction, url=fetched.url, seen=watch.seen)
         if refused is not None:
             sheet.gated(refused)
             return
@@ -333,6 +335,11 @@ def _leads_elsewhere(job: Job, reached: Reached) -> bool:
 def _to_read_again(seen: Seen | None) -> Seen | None:
     """A listing that was cut short must not look unchanged next time."""
     return None if seen is None else replace(seen, digest=b"", text_key=0)
+
+
+def _reads_itself(watch: Watch, extraction: Extraction) -> bool:
+    """A feed or sitemap is read by its lister, which takes what it can of a broken one.  A page instead is gated."""
+    return watch.lister in SELF_READ and extraction.content_class is not ContentClass.HTML
 
 
 def _extract_there(body: bytes, url: str, content_type: str, scope: str) -> Extraction:
