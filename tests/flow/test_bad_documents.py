@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import zipfile
 
-import pytest
 from bad_kit import (
     GOOD,
     PROSE,
     Case,
     case,
-    field_of,
     html,
     packed,
     page,
-    redirect,
-    watched,
 )
 
 MIB = 2**20
@@ -178,7 +173,9 @@ TYPES = (
 )  # fmt: skip
 
 
-def lists(name: str, outcomes: str, lister: str, body: str | bytes, kind: str = "application/xml", **more: object) -> Case:
+def lists(
+    name: str, outcomes: str, lister: str, body: str | bytes, kind: str = "application/xml", **more: object
+) -> Case:
     """The source itself is the listing."""
     source = {"lister": lister, "risk": "LOW", **more}
     good = tuple((f"/{n}", (GOOD,)) for n in range(1, 9))
@@ -189,7 +186,9 @@ def rss(items: str, more: str = "") -> str:
     return f'<?xml version="1.0"?>{more}<rss version="2.0"><channel><title>t</title>{items}</channel></rss>'
 
 
-def item(link: str = "http://{self}/1", title: str = "Odluka", date: str = "Mon, 16 Nov 2026 08:00:00 GMT") -> str:
+def item(
+    link: str = "http://{self}/1", title: str = "Odluka", date: str = "Mon, 16 Nov 2026 08:00:00 GMT"
+) -> str:
     return f"<item><title>{title}</title><link>{link}</link><pubDate>{date}</pubDate></item>"
 
 
@@ -208,7 +207,10 @@ def index(urls: str) -> str:
 
 
 BAD_LINKS = "javascript:alert(1) data:text/html,x mailto:a@b file:///etc/passwd ftp://a/ http://[bad http:// // # ? tel:1"
-LINKS = "".join(f"<li><a href='{href}'>x</a></li>" for href in (*BAD_LINKS.split(), "/1", "\0", "http://a b/", "/" + "x" * 9999))
+LINKS = "".join(
+    f"<li><a href='{href}'>x</a></li>"
+    for href in (*BAD_LINKS.split(), "/1", "\0", "http://a b/", "/" + "x" * 9999)
+)
 LISTINGS = (
     lists("good", "ok", "feed", rss(item())),
     lists("empty", "ok parse_failed", "feed", rss("")),
