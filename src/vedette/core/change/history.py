@@ -21,7 +21,9 @@ from vedette.core.dates import read_date
 Blocks = Sequence[Block]
 MIN_STATES = 3
 RETURNS = 2  # times a place came back to an earlier text
-VOLATILE = frozenset((DATE, TIME, NUMBER, TOKEN))
+# A date that differs each time may be an edit each time: only the clock tells (`learn_clock`).
+VOLATILE = frozenset((TIME, NUMBER, TOKEN))
+COUNTER_STATES = 5  # numbers that were edited rise five times in a row once in 120 pages
 DAY = timedelta(days=1)
 TOLERANCE = timedelta(minutes=2)
 
@@ -86,9 +88,10 @@ def _is_volatile(shown: tuple[str | None, ...]) -> bool:
 
 
 def _is_counter(shown: list[str]) -> bool:
-    """Only up: prices and statistics go both ways."""
+    """Only up, and for long enough: prices and statistics go both ways."""
     values = [int("".join(c for c in value if c.isdigit()) or 0) for value in shown]
-    return all("," not in value for value in shown) and all(a < b for a, b in pairwise(values))
+    is_whole = all("," not in value for value in shown)
+    return is_whole and len(values) >= COUNTER_STATES and all(a < b for a, b in pairwise(values))
 
 
 def _returns(values: Sequence[object]) -> int:
