@@ -320,7 +320,7 @@ def schema() -> dict[str, Any]:
         for name, field in model.model_fields.items():
             rule = keys[field.alias or name]
             if "default" in rule:
-                rule["default"] = _written(field.default)
+                rule["default"] = written(field.default)
             keys[name] = rule
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
@@ -329,11 +329,12 @@ def is_ci() -> bool:
     return bool(os.environ.get("CI"))
 
 
-def _written(value: object) -> object:
+def written(value: object) -> object:
+    """A value as people write it in the file."""
     if isinstance(value, BaseModel):
-        return _written(value.model_dump(exclude_unset=True))
+        return written(value.model_dump(exclude_unset=True))
     if isinstance(value, dict):
-        return {name: _written(one) for name, one in value.items()}
+        return {name: written(one) for name, one in value.items()}
     if isinstance(value, timedelta):
         return f"{value / timedelta(seconds=1):.15g}s"
     return value.name if isinstance(value, Risk) else value

@@ -116,6 +116,16 @@ class Queries:
         )
         return [views.read_ledger(row._mapping) for row in self._rows(_limited(query, most))]
 
+    def decisions(self, which: views.LedgerFilter) -> Iterator[views.LedgerView]:
+        """All that was decided, oldest first."""
+        query = select(t.ledger).where(*_ledger_terms(which)).order_by(t.ledger.c.id)
+        return (views.read_ledger(row._mapping) for row in self._rows(query))
+
+    def count_decisions(self, which: views.LedgerFilter) -> int:
+        """Rows of the ledger."""
+        query = select(func.count()).select_from(t.ledger).where(*_ledger_terms(which))
+        return int(self._scalar(query) or 0)
+
     def changes(self, which: views.ChangeFilter, *, most: int = 0) -> Iterator[views.ChangeView]:
         """Newest first."""
         query = _CHANGE.where(*_change_terms(which)).order_by(t.changes.c.observed_at.desc(), t.changes.c.id)
@@ -254,6 +264,16 @@ def _watch_terms(which: views.WatchFilter) -> list[Any]:
         terms.append(and_(c.due_at.is_not(None), c.due_at <= to_ms(which.due_before)))
     if which.only_listings:
         terms.append(c.lister.is_not(None))
+    return terms
+
+
+def _ledger_terms(which: views.LedgerFilter) -> list[Any]:
+    c = t.ledger.c
+    terms: list[Any] = []
+    if which.watch is not None:
+        terms.append(c.watch_id == which.watch)
+    if which.since is not None:
+        terms.append(c.at >= to_ms(which.since))
     return terms
 
 

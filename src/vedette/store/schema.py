@@ -270,6 +270,7 @@ runs = Table(
     Column("ended_at", BigInteger),
     Column("policy", String, nullable=False),
     Column("config_digest", String, nullable=False),
+    Column("rules", Text, nullable=False, server_default="{}"),  # the configured rules, for `replay`
     Column("ended_by", String),  # idle | limit | stopped | killed
     Column("tally", Text, nullable=False, server_default="{}"),
 )

@@ -215,12 +215,12 @@ class Writer:
         """A run never said how it ended.  Stays true until the next one has started."""
         return self._db.execute("SELECT 1 FROM runs WHERE ended_by IS NULL").fetchone() is not None
 
-    def start_run(self, run: RunId, *, now: datetime, policy: str, digest: str) -> None:
+    def start_run(self, run: RunId, *, now: datetime, policy: str, digest: str, rules: str = "{}") -> None:
         """From here on a kill is known.  In one step: a kill during a start must not hide the one before it."""
         with self.transaction():
             self.return_leases()
             self._db.execute(sql.END_KILLED_RUNS)
-            self._db.execute(sql.NEW_RUN, (run, to_ms(now), policy, digest))
+            self._db.execute(sql.NEW_RUN, (run, to_ms(now), policy, digest, rules))
 
     def end_run(self, run: RunId, *, now: datetime, ended_by: str, tally: str) -> None:
         """The run ended as it says, and holds nothing any more."""

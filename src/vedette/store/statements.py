@@ -144,6 +144,6 @@ SOURCE_COLUMNS = (
     "id name url lister options risk tier is_active scrape_frequency_s retention fetch origin created_at "
     "failures last_error last_success_at closed_until tally"
 ).split()
-NEW_RUN = insert("runs", "id started_at policy config_digest".split())
+NEW_RUN = insert("runs", "id started_at policy config_digest rules".split())
 END_KILLED_RUNS = "UPDATE runs SET ended_by = 'killed', ended_at = started_at WHERE ended_by IS NULL"
 END_RUN = "UPDATE runs SET ended_at = ?, ended_by = ?, tally = ? WHERE id = ?"

@@ -95,6 +95,14 @@ class LedgerView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerFilter:
+    """Which rows of the ledger; every term narrows."""
+
+    watch: WatchId | None = None
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaneView:
     key: LaneKey
     state: LaneState
@@ -135,6 +143,7 @@ class RunView:
     started_at: datetime
     ended_at: datetime | None
     policy: str
+    rules: str  # the configured rules, as JSON
     ended_by: str | None
 
 
@@ -256,6 +265,7 @@ def read_run(row: Row) -> RunView:
         started_at=from_ms(row["started_at"]),
         ended_at=opt_at(row["ended_at"]),
         policy=row["policy"],
+        rules=row["rules"],
         ended_by=row["ended_by"],
     )
 
