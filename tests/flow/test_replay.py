@@ -39,7 +39,13 @@ async def lived(tmp_path):
             return (503, "")
         return (200, page(f"Stopa je {20 + int(hours) // 24} %."))
 
-    watched = life(tmp_path, moody, {"url": URL, "lister": "crawl"}, retry={"attempts": 2}, schedule={"policy": "seed-ewma"})
+    watched = life(
+        tmp_path,
+        moody,
+        {"url": URL, "lister": "crawl"},
+        retry={"attempts": 2},
+        schedule={"policy": "seed-ewma"},
+    )
     await watched.run(seconds=5 * DAYS)
     watched.config = watched.config.model_copy(
         update={

@@ -15,5 +15,3 @@ def upgrade() -> None:
 
     with op.batch_alter_table("runs", schema=None) as batch_op:
         batch_op.add_column(sa.Column("rules", sa.Text(), server_default="{}", nullable=False))
-
-
