@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import zipfile
 
-import pytest
 from bad_kit import (
     GOOD,
     PROSE,
     Case,
     case,
-    field_of,
     html,
     packed,
     page,
     redirect,
-    watched,
 )
 
 MIB = 2**20
@@ -178,7 +174,9 @@ TYPES = (
 )  # fmt: skip
 
 
-def lists(name: str, outcomes: str, lister: str, body: str | bytes, kind: str = "application/xml", **more: object) -> Case:
+def lists(
+    name: str, outcomes: str, lister: str, body: str | bytes, kind: str = "application/xml", **more: object
+) -> Case:
     """The source itself is the listing."""
     source = {"lister": lister, "risk": "LOW", **more}
     good = tuple((f"/{n}", (GOOD,)) for n in range(1, 9))
@@ -189,7 +187,9 @@ def rss(items: str, more: str = "") -> str:
     return f'<?xml version="1.0"?>{more}<rss version="2.0"><channel><title>t</title>{items}</channel></rss>'
 
 
-def item(link: str = "http://{self}/1", title: str = "Odluka", date: str = "Mon, 16 Nov 2026 08:00:00 GMT") -> str:
+def item(
+    link: str = "http://{self}/1", title: str = "Odluka", date: str = "Mon, 16 Nov 2026 08:00:00 GMT"
+) -> str:
     return f"<item><title>{title}</title><link>{link}</link><pubDate>{date}</pubDate></item>"
 
 
@@ -208,7 +208,10 @@ def index(urls: str) -> str:
 
 
 BAD_LINKS = "javascript:alert(1) data:text/html,x mailto:a@b file:///etc/passwd ftp://a/ http://[bad http:// // # ? tel:1"
-LINKS = "".join(f"<li><a href='{href}'>x</a></li>" for href in (*BAD_LINKS.split(), "/1", "\0", "http://a b/", "/" + "x" * 9999))
+LINKS = "".join(
+    f"<li><a href='{href}'>x</a></li>"
+    for href in (*BAD_LINKS.split(), "/1", "\0", "http://a b/", "/" + "x" * 9999)
+)
 LISTINGS = (
     lists("good", "ok", "feed", rss(item())),
     lists("empty", "ok parse_failed", "feed", rss("")),
@@ -293,4 +296,51 @@ GATES = (
     text("article_on_captchas", "ok", html(f"<h1>Captcha</h1><p>{PROSE * 5} captcha access denied 404 not found</p>")),
 )  # fmt: skip
 
-CASES = (*CHARSETS, *MARKUP, *TYPES, *LISTINGS, *GATES)
+BIG = "".join(f"<p>Stavak {n}. {PROSE}</p>" for n in range(1500))
+FRESH = ('ETag: "1"', "Last-Modified: Mon, 16 Nov 2026 08:00:00 GMT")
+UNCHANGED = "HTTP/1.1 304 Not Modified\r\nConnection: close\r\n"
+
+
+def then(name: str, outcomes: str, second: bytes, first: str | bytes = GOOD) -> Case:
+    """A page that was sound at the first look."""
+    before = first if isinstance(first, bytes) else page(first, UTF8)
+    return case(f"then_{name}", outcomes, before, then=(second,))
+
+
+SOUND = page(html(), UTF8, *FRESH)
+SECOND_LOOKS = (
+    then("same", "ok", GOOD),
+    then("not_modified", "not_modified", (UNCHANGED + "\r\n").encode(), SOUND),
+    then("not_modified_with_body", "not_modified", (UNCHANGED + "Content-Length: 5\r\n\r\nhello").encode(), SOUND),
+    then("not_modified_other_etag", "not_modified", (UNCHANGED + 'ETag: "2"\r\n\r\n').encode(), SOUND),
+    then("not_modified_unasked", "protocol_error", (UNCHANGED + "\r\n").encode()),
+    then("same_with_other_etag", "ok", page(html(), UTF8, 'ETag: "2"'), SOUND),
+    then("other_with_same_etag", "ok", page(html("<p>Nova odluka</p>" + PROSE), UTF8, *FRESH), SOUND),
+    then("older_than_before", "ok", page(html("<p>x</p>" + PROSE), UTF8, "Last-Modified: Thu, 01 Jan 1970 00:00:00 GMT"), SOUND),
+    then("empty", "empty", page("")),
+    then("no_text", "empty", page("<html><body></body></html>")),
+    then("shrunken", "empty", page(html("<p>...</p>"))),
+    then("captcha", "blocked_page", page(html(CHALLENGE, "Just a moment..."))),
+    then("login", "login_wall", page(html("<p>Please log in with your password.</p>", "Sign in"))),
+    then("soft_404", "soft_404", page(html("<p>Tražena stranica ne postoji.</p>", "404"))),
+    then("gone", "gone", page("gone", status="410 Gone")),
+    then("moved_to_login", "login_wall soft_404 redirect_error", redirect("/login")),
+    then("binary", "ok", page(bytes(range(256)) * 9, "application/octet-stream")),
+    then("pdf", "ok", page(b"%PDF-1.7 " + bytes(range(256)), "application/pdf")),
+    then("json", "ok empty", page('{"a": 1}', "application/json")),
+    then("deep", "parse_failed", page("<div>" * 100_000)),
+    then("cut", "truncated", page(html())[:-50]),
+    then("bomb", "too_large", page(packed(bytes(50 * MIB)), UTF8, "Content-Encoding: gzip")),
+    then("other_charset", "ok", page(html(f"<p>{PROSE} šđ</p>").encode("cp1250"), "text/html; charset=cp1250")),
+    then("big_edit", "ok", page(html(BIG.replace("Stavak 700.", "Stavak 700a."))), html(BIG)),
+    then("big_all_new", "ok", page(html(BIG.replace("naknade", "doplatka"))), html(BIG)),
+    then("big_shuffled", "ok", page(html("".join(reversed(BIG.split("<p>"))))), html(BIG)),
+    then("big_becomes_small", "ok", page(html(PROSE)), html(BIG)),
+    then("small_becomes_big", "ok", page(html(BIG))),
+    then("big_text", "ok", page("blue\n" * 300_000, "text/plain"), page("red\n" * 300_000, "text/plain")),
+    then("big_numbers", "ok", page(json.dumps([*range(1, 90_000)]), "application/json"), page(json.dumps([*range(90_000)]), "application/json")),
+    then("one_word", "ok parse_failed", page(html("y" * (2 * MIB))), html("x" * (2 * MIB))),
+    then("words_in_one_block", "ok parse_failed", page(html("<p>" + "b a " * 200_000)), html("<p>" + "a b " * 200_000)),
+)  # fmt: skip
+
+CASES = (*CHARSETS, *MARKUP, *TYPES, *LISTINGS, *GATES, *SECOND_LOOKS)
