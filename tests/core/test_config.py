@@ -109,7 +109,7 @@ def test_all_that_is_wrong_is_said_at_once():
     [
         (b"sources: [", "is not valid YAML"),
         (b"\xff\xfe\x00", "cannot read"),
-        (b"[" * 1_500, "nested too deeply"),
+        (b"[" * 1_500, "nested deeper"),
         (b"!!python/object/apply:os.system ['true']", "is not valid YAML"),
     ],
 )

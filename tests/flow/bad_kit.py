@@ -160,8 +160,8 @@ def _filled_step(step: bytes, known: dict[str, str]) -> bytes:
     length = b"Content-Length: %d\r\n" % len(body)
     if filled == step or length not in start:
         return filled
-    grown = len(filled) - len(step)
-    return filled.replace(length, b"Content-Length: %d\r\n" % (len(body) + grown), 1)
+    now = len(filled.partition(b"\r\n\r\n")[2])
+    return filled.replace(length, b"Content-Length: %d\r\n" % now, 1)
 
 
 _PLACE = re.compile(rb"\{([a-z_0-9]+)\}")

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - one case per row: a table is read across
 """Documents that are broken, wrongly labelled or built to hurt, and listings, gates and lies about freshness."""
 
 from __future__ import annotations

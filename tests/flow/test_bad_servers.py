@@ -255,7 +255,7 @@ STATUSES = tuple(
         431: "client_error", 444: "client_error", 451: "client_error", 499: "client_error", 500: "server_error",
         501: "server_error", 502: "server_error", 503: "server_error", 504: "server_error", 505: "server_error",
         507: "server_error", 511: "login_wall", 520: "server_error", 525: "server_error", 530: "server_error",
-        599: "server_error", 600: "protocol_error", 777: "protocol_error", 999: "protocol_error",
+        599: "server_error", 600: "server_error", 777: "server_error", 999: "server_error",
     }.items()
 )  # fmt: skip
 ODD_STATUSES = (

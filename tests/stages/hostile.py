@@ -16,6 +16,7 @@ from typing import Any
 
 from vedette.contracts.fetching import Fetched, FetchRequest, FetchSettings
 from vedette.contracts.ports import Fetcher
+from vedette.telemetry.clock import SystemClock
 
 
 class Do(Enum):
@@ -104,7 +105,7 @@ class Hostile:
                 await asyncio.sleep(0)
 
 
-class StoppedClock:
+class StoppedClock(SystemClock):
     def now(self) -> datetime:
         return NOON
 

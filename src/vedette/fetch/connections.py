@@ -11,7 +11,9 @@ import asyncio
 import functools
 import ssl
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from aiohttp import ClientRequest, ClientResponse, ClientTimeout, ConnectionTimeoutError, TCPConnector
@@ -32,6 +34,7 @@ INTERIM_ANSWERS = 16  # 100 Continue, 103 Early Hints
 BLANK_HEADS = 4  # ends of a head with no head before them
 MAX_CLIENTS = 64
 DNS_TIMEOUT = 5.0
+Stopwatch = Callable[[], timedelta]
 _END_OF_HEAD = b"\r\n\r\n"
 _NO_CAUSE = Exception()
 
@@ -147,7 +150,7 @@ class FarResponse(ClientResponse):
     """Remembers its line: aiohttp lets go of it as soon as the body is in."""
 
     far: FarEnd
-    sent_at: float  # by the loop's time: the request was handed to the line
+    sent_after: timedelta  # the request was on the line
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +186,10 @@ class Client:
     def is_closed(self) -> bool:
         return self._connector.closed
 
-    async def send(self, url: URL, headers: CIMultiDict[str], timeout: ClientTimeout) -> FarResponse:
-        """One GET, up to the head of its answer.  The total deadline is the caller's."""
+    async def send(
+        self, url: URL, headers: CIMultiDict[str], timeout: ClientTimeout, waited: Stopwatch
+    ) -> FarResponse:
+        """One GET, up to the head of its answer.  The total deadline is the caller's, and so is the stopwatch."""
         request = ClientRequest(
             "GET", url, headers=headers, loop=self._loop, response_class=FarResponse, proxy=self._proxy
         )
@@ -206,7 +211,7 @@ class Client:
             response = await request.send(connection)
             assert isinstance(response, FarResponse)  # noqa: S101
             response.far = far
-            response.sent_at = self._loop.time()
+            response.sent_after = waited()
             await response.start(connection)
         except BaseException:
             connection.close()

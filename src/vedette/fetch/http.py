@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from ipaddress import ip_address
 
 import ada_url
@@ -45,7 +44,7 @@ class HttpFetcher:
 
     async def fetch(self, request: FetchRequest) -> Fetched:
         """One hop.  A redirect comes back with `redirect_to` filled and outcome ok."""
-        exchange = _Exchange(request, self._clock.now())
+        exchange = _Exchange(request, self._clock)
         plan = self._plans.get(request.settings) or await self._plan(request.settings)
         if plan.client.is_closed:
             plan = await self._plan(request.settings)
@@ -71,7 +70,7 @@ class HttpFetcher:
         headers = plan.headers_for(exchange.request)
         try:
             async with asyncio.timeout_at(exchange.deadline):
-                response = await plan.client.send(url, headers, plan.timeout)
+                response = await plan.client.send(url, headers, plan.timeout, exchange.took)
         except WEATHER as error:
             return exchange.failed(fault_of(error, is_tls=url.scheme == "https"))
         try:
@@ -142,18 +141,17 @@ class _Body:
 class _Exchange:
     """One request on its way to a Fetched."""
 
-    __slots__ = ("_at", "_begun", "_loop", "deadline", "request")
+    __slots__ = ("_at", "deadline", "request", "took")
 
-    def __init__(self, request: FetchRequest, at: datetime) -> None:
+    def __init__(self, request: FetchRequest, clock: Clock) -> None:
         self.request = request
-        self._at = at
-        self._loop = asyncio.get_running_loop()
-        self._begun = self._loop.time()
-        self.deadline = self._begun + request.settings.total_timeout.total_seconds()
+        self._at = clock.now()
+        self.took = clock.stopwatch()
+        self.deadline = asyncio.get_running_loop().time() + request.settings.total_timeout.total_seconds()
 
     def failed(self, fault: Fault) -> Fetched:
         """Nothing came back.  The request may have been out until the last moment."""
-        took = self._took()
+        took = self.took()
         return Fetched(
             url=self.request.url,
             outcome=fault.outcome,
@@ -183,8 +181,8 @@ class _Exchange:
             url=self.request.url,
             outcome=outcome,
             at=self._at,
-            took=self._took(),
-            sent_after=timedelta(seconds=response.sent_at - self._begun),
+            took=self.took(),
+            sent_after=response.sent_after,
             status=response.status,
             phrase=plain(response.reason or "", 200),
             headers=head.headers,
@@ -230,9 +228,6 @@ class _Exchange:
         settings = self.request.settings
         limits = DecodeLimits(body=limit, ratio=settings.ratio_limit, layers=settings.encoding_layers)
         return make_decoder(codings, limits)
-
-    def _took(self) -> timedelta:
-        return timedelta(seconds=self._loop.time() - self._begun)
 
 
 class _BodyReader:

@@ -22,7 +22,9 @@ from vedette.core.dates import read_date
 Blocks = Sequence[Block]
 MIN_STATES = 3
 RETURNS = 2  # times a place came back to an earlier text
-VOLATILE = frozenset((DATE, TIME, NUMBER, TOKEN))
+# A date that differs each time may be an edit each time: only the clock tells (`learn_clock`).
+VOLATILE = frozenset((TIME, NUMBER, TOKEN))
+COUNTER_STATES = 5  # numbers that were edited rise five times in a row once in 120 pages
 DAY = timedelta(days=1)
 TOLERANCE = timedelta(minutes=2)
 _TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})")
@@ -93,10 +95,11 @@ def _is_volatile(shown: tuple[str | None, ...]) -> bool:
 
 
 def _is_counter(shown: list[str]) -> bool:
-    """Only up: prices and statistics go both ways."""
+    """Only up, and for long enough: prices and statistics go both ways."""
     digits = ["".join(c for c in value if c.isdigit()).lstrip("0") for value in shown]
     sizes = [(len(number), number) for number in digits]  # ordered like the numbers, however long they are
-    return all("," not in value for value in shown) and all(a < b for a, b in pairwise(sizes))
+    is_whole = all("," not in value for value in shown)
+    return is_whole and len(sizes) >= COUNTER_STATES and all(a < b for a, b in pairwise(sizes))
 
 
 def _returns(values: Sequence[object]) -> int:
