@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import zipfile
 
+import pytest
 from bad_kit import (
     GOOD,
     PROSE,
@@ -16,8 +18,10 @@ from bad_kit import (
     packed,
     page,
     redirect,
+    watched,
 )
 
+pytestmark = pytest.mark.slow
 MIB = 2**20
 PATIENT = {"fetch": {"total_timeout": "20s", "read_timeout": "10s"}}
 UTF8 = "text/html; charset=utf-8"
@@ -345,3 +349,25 @@ SECOND_LOOKS = (
 )  # fmt: skip
 
 CASES = (*CHARSETS, *MARKUP, *TYPES, *LISTINGS, *GATES, *SECOND_LOOKS)
+
+
+async def test_every_bad_document_is_kept_or_named_and_none_takes_the_run_with_it(tmp_path):
+    assert await watched(CASES, tmp_path) == {}
+
+
+SECRET = "Strogo povjerljivo"
+SCREENED = (
+    case("screened", "screened", page(html(f"<p>{SECRET} {PROSE}</p>", SECRET))),
+    case("screened_title", "screened", page(html(title=SECRET))),
+    case("screened_error", "screened", page(html(SECRET, SECRET), status="404 Not Found")),
+    case("screened_refusal", "screened", page(html(SECRET, SECRET), status="403 Forbidden")),
+    case("not_screened", "ok", GOOD),
+)  # fmt: skip
+
+
+async def test_of_a_screened_answer_no_word_reaches_the_disk_whatever_its_status(tmp_path):
+    rows = [{"category": "secret", "name": "row", "pattern": SECRET}]
+    assert await watched(SCREENED, tmp_path, screen=rows) == {}
+    kept = [file for file in (tmp_path / "data").rglob("*") if file.is_file()]
+    plain = [gzip.decompress(f.read_bytes()) if f.suffix == ".gz" else f.read_bytes() for f in kept]
+    assert [file.name for file, data in zip(kept, plain, strict=True) if SECRET.encode() in data] == []
