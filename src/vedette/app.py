@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from vedette.config import Loaded
-from vedette.contracts.errors import StoreError
+from vedette.config import Config, Loaded
+from vedette.contracts.errors import ConfigError, InputError, StoreError
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.watch import Decision, Group, LedgerNote
 from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
@@ -31,7 +31,7 @@ from vedette.engine.settler import Settler, SettlerCalls
 from vedette.engine.sources import SourceBook
 from vedette.engine.workers import Workers
 from vedette.evidence.archive import Archive, ArchiveSettings
-from vedette.fetch.http import HttpFetcher
+from vedette.fetch.http import HttpFetcher, check_settings
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
 from vedette.policies import (
@@ -93,6 +93,7 @@ async def run_async(
 ) -> Ended:
     """The same inside a loop that somebody else owns."""
     clock = clock or SystemClock()
+    _check(loaded.config)
     pick = Pick(tier=request.tier, fetch_only=request.fetch_only, discover_only=request.discover_only)
     with _open_store(loaded, pick, clock) as opened:
         station = _Station(loaded, request, clock=clock, opened=opened, on_event=on_event)
@@ -101,6 +102,19 @@ async def run_async(
                 return await station.run(fetcher or HttpFetcher(clock))
         finally:
             opened.reader.close()
+
+
+def _check(config: Config) -> None:
+    """Raises ConfigError for what no look could use, before anything is opened."""
+    settings = {fetch_settings(config), *(fetch_settings(config, source) for source in sources_of(config))}
+    for one in settings:
+        check_settings(one)
+    try:
+        screens(config)
+        classifier(config)("https://vedette.example/")
+        due_rule(config, config.schedule.policy)
+    except InputError as error:
+        raise ConfigError(str(error)) from None
 
 
 @dataclass(slots=True)

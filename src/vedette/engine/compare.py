@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from vedette.contracts.changing import Block, Change, ChangeKind, ChangeState, Comparison, Layer, Mask
 from vedette.contracts.fetching import Extraction, Fetched
@@ -88,11 +88,23 @@ class Memory(Protocol):
     def states_before(self, watch: WatchId, at: datetime, most: int) -> list[EvidenceId]: ...
 
 
+@runtime_checkable
+class Archive(Memory, Protocol):
+    """A memory that can be taken along into another process."""
+
+    def snapshot(self, watch: Watch, most: int) -> Memory: ...
+
+
 @dataclass(slots=True)
 class Comparer:
     memory: Memory
     scope: str
     confirm_after: timedelta = SECOND_LOOK
+
+    def packed(self, watch: Watch) -> Comparer:
+        """The same for this watch alone, fit to be sent to another process."""
+        memory = self.memory.snapshot(watch, HISTORY) if isinstance(self.memory, Archive) else self.memory
+        return replace(self, memory=memory)
 
     def judge(self, watch: Watch, fetched: Fetched, extraction: Extraction, mark: Mark) -> Judged:
         """A body with content came that is not byte for byte the one before."""

@@ -82,7 +82,12 @@ class Finder:
                 text_key = xxhash.xxh3_64_intdigest(extraction.text.encode()) >> 1
                 observe_content(desk.tally, shape_of(watch.url).key, text_key)
             return self._crawl(watch, fetched, extraction, desk, now)
-        document = Document(
+        listing = read_listing(watch.lister, self.document(watch, fetched, desk, now))
+        return self.listed(watch, listing, desk, now)
+
+    def document(self, watch: Watch, fetched: Fetched, desk: SourceDesk, now: datetime) -> Document:
+        """The body as its lister takes it."""
+        return Document(
             url=fetched.url,
             body=fetched.body,
             content_type=fetched.content_type,
@@ -91,8 +96,6 @@ class Finder:
             now=now,
             sitemaps=self._sitemaps(origin_of(fetched.url)) if watch.lister is ListerKind.AUTO else (),
         )
-        listing = read_listing(watch.lister, document)
-        return self._listed(watch, listing, desk, now)
 
     def variant(self, watch: Watch, url: str, desk: SourceDesk, findings: Findings, now: datetime) -> WatchId:
         """Another address of the same page: it becomes a watch too, until both showed the same text."""
@@ -121,7 +124,7 @@ class Finder:
             self._take(seen, watch, desk, findings, now)
         return findings
 
-    def _listed(self, watch: Watch, listing: Listing, desk: SourceDesk, now: datetime) -> Findings:
+    def listed(self, watch: Watch, listing: Listing, desk: SourceDesk, now: datetime) -> Findings:
         findings = Findings(
             problem=listing.problem, became=listing.became, notes=listing.notes, listed=len(listing.sightings)
         )

@@ -151,15 +151,14 @@ def gate(status: int | None, extraction: Extraction, url: str, seen: Seen | None
     size = len(extraction.text)
     if size > LONG:
         return None
+    if size and extraction.content_class is ContentClass.HTML:
+        hints = {BLOCKED: status in REFUSING, LOGIN: _LOGIN_PATH.search(url) is not None, LOST: False}
+        found = [_weigh(outcome, extraction, seen, is_hinted=hints[outcome]) for outcome in hints]
+        best = max(found, key=_points)
+        if _points(best) >= ENOUGH:
+            return best
     emptied = _emptied(size, seen)
-    if emptied is not None:
-        return Gated(Outcome.EMPTY, (emptied,))
-    if extraction.content_class is not ContentClass.HTML:
-        return None
-    hints = {BLOCKED: status in REFUSING, LOGIN: _LOGIN_PATH.search(url) is not None, LOST: False}
-    found = [_weigh(outcome, extraction, seen, is_hinted=hints[outcome]) for outcome in hints]
-    best = max(found, key=_points)
-    return best if _points(best) >= ENOUGH else None
+    return Gated(Outcome.EMPTY, (emptied,)) if emptied is not None else None
 
 
 def _points(gated: Gated) -> float:
