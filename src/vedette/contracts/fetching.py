@@ -106,5 +106,6 @@ class Extraction:
     is_noindex: bool = False
     is_nofollow: bool = False
     problem: str = ""  # non-empty: parse_failed, and why
+    missing: str = ""  # non-empty: tool_missing, which tool and how to get it
     feeds: tuple[str, ...] = ()  # rel=alternate feeds, absolute
     targets: tuple[str, ...] = ()  # documents the compared part links to, canonical; compared with the text

@@ -19,7 +19,7 @@ from vedette.engine.look import Reached
 KEPT = frozenset(
     {Outcome.OK, Outcome.GONE, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.THROTTLED}
     | {Outcome.PARSE_FAILED, Outcome.BLOCKED_PAGE, Outcome.LOGIN_WALL, Outcome.SOFT_404, Outcome.DECODE_ERROR}
-    | {Outcome.EMPTY}
+    | {Outcome.EMPTY, Outcome.TOOL_MISSING}
 )
 
 

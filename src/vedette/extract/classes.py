@@ -1,4 +1,4 @@
-"""What kind of content is this?  By its bytes first, then by the header, then by the URL.
+"""What kind of content is this?  By its bytes first, then by the header, then by the URL (001 appendix A).
 
 A PDF under `text/html` is a PDF, an error page under `application/pdf` is a page: bytes do not lie.
 """
@@ -12,7 +12,7 @@ from vedette.contracts.words import ContentClass
 
 C = ContentClass
 LOOK = 1024  # bytes that decide (WHATWG MIME sniffing reads 1445)
-DIRECTORY = 1 << 16  # the names of a zip are at its end
+DIRECTORY = 1 << 18  # the names of a zip are at its end
 
 _MAGIC = (
     (b"\x89PNG", C.OTHER),
@@ -22,19 +22,29 @@ _MAGIC = (
     (b"\x1f\x8b", C.OTHER),
     (b"7z\xbc\xaf", C.OTHER),
     (b"Rar!", C.OTHER),
-    (b"{\\rtf", C.OTHER),
+    (b"{\\rtf", C.RTF),
     (b"OggS", C.OTHER),
     (b"ID3", C.OTHER),
     (b"\x7fELF", C.OTHER),
     (b"MZ\x90", C.OTHER),
     (b"wOF", C.OTHER),
 )
-_ZIP_PARTS = ((b"word/", C.DOCX), (b"xl/", C.XLSX))
+_ZIP_PARTS = (  # names of members, most telling first: a .docx may hold a .xlsx whole
+    (b"word/document", C.DOCX),
+    (b"xl/workbook", C.XLSX),
+    (b"ppt/presentation", C.PPTX),
+    (b"word/", C.DOCX),
+    (b"xl/", C.XLSX),
+    (b"ppt/", C.PPTX),
+)
+_ODF = b"mimetypeapplication/vnd.oasis.opendocument."  # the first member, stored and not compressed
+_ODF_KINDS = ((b"text", C.ODT), (b"spreadsheet", C.ODS))
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLE_STREAMS = (
     ("WordDocument".encode("utf-16le"), C.DOC),
     ("Workbook".encode("utf-16le"), C.XLS),
     ("Book\0".encode("utf-16le"), C.XLS),
+    ("PowerPoint Document".encode("utf-16le"), C.PPT),
 )
 _HTML_START = re.compile(
     rb"^(?:\s|<!--.{0,512}?-->|<\?xml[^>]{0,256}>)*<(?:!doctype\s+html|html|head|body|title|meta|script|div|p|h1)\b",
@@ -61,7 +71,10 @@ _EXTENSIONS = {
     "md": C.TEXT,
     "doc": C.DOC,
     "xls": C.XLS,
+    "ppt": C.PPT,
 }
+_ZIP_EXTENSIONS = {"docx": C.DOCX, "xlsx": C.XLSX, "pptx": C.PPTX, "odt": C.ODT, "ods": C.ODS}
+_OLE_HEADERS = (("msword", C.DOC), ("excel", C.XLS), ("powerpoint", C.PPT))
 _CONTROL = bytes(range(9)) + bytes(range(14, 27)) + bytes(range(28, 32))
 
 
@@ -78,8 +91,7 @@ def _by_magic(body: bytes, head: bytes, url: str, header: str) -> ContentClass |
     if b"%PDF-" in head and not _HTML_START.match(head):
         return C.PDF_TEXT
     if head.startswith(b"PK\x03\x04"):
-        names = body[-DIRECTORY:] + body[:DIRECTORY]
-        return next((kind for part, kind in _ZIP_PARTS if part in names), C.OTHER)
+        return _by_members(body, url)
     if head.startswith(_OLE):
         found = next((kind for name, kind in _OLE_STREAMS if name in body), None)
         return found or _by_office_hint(url, header)
@@ -89,11 +101,24 @@ def _by_magic(body: bytes, head: bytes, url: str, header: str) -> ContentClass |
     return None
 
 
+def _by_members(body: bytes, url: str) -> ContentClass:
+    """A package is named by its members; a broken one, whose directory is lost, by its URL."""
+    named = body.find(_ODF, 0, 256)
+    if named >= 0:
+        said = body[named + len(_ODF) : named + len(_ODF) + 16]
+        return next((kind for word, kind in _ODF_KINDS if said.startswith(word)), C.OTHER)
+    names = body[-DIRECTORY:] + body[:DIRECTORY]
+    found = next((kind for part, kind in _ZIP_PARTS if part in names), None)
+    if found is None and (b"content.xml" in names or b"PK\x05\x06" not in names):
+        return _ZIP_EXTENSIONS.get(_extension(url), C.OTHER)
+    return found or C.OTHER
+
+
 def _by_office_hint(url: str, header: str) -> ContentClass:
     hinted = _EXTENSIONS.get(_extension(url))
-    if hinted in (C.DOC, C.XLS):
+    if hinted in (C.DOC, C.XLS, C.PPT):
         return hinted
-    return C.DOC if "msword" in header else C.XLS if "excel" in header else C.OTHER
+    return next((kind for word, kind in _OLE_HEADERS if word in header), C.OTHER)
 
 
 def _by_looks(body: bytes, head: bytes, url: str, header: str) -> ContentClass:
