@@ -21,6 +21,7 @@ from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
 from vedette.core.limits import RunLimits
 from vedette.engine.assess import AssessOptions, Assessor
 from vedette.engine.compare import Comparer
+from vedette.engine.documents import DocumentDesk
 from vedette.engine.finding import Finder
 from vedette.engine.ids import Ids
 from vedette.engine.look import Looker
@@ -31,6 +32,8 @@ from vedette.engine.settler import Settler, SettlerCalls
 from vedette.engine.sources import SourceBook
 from vedette.engine.workers import Workers
 from vedette.evidence.archive import Archive, ArchiveSettings
+from vedette.evidence.shelf import Shelf
+from vedette.extract.documents.versions import reader_version
 from vedette.fetch.http import HttpFetcher, check_settings
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
@@ -247,6 +250,8 @@ class _Station:
 
     def _assessor(self, looker: Looker) -> Assessor:
         config = self.loaded.config
+        languages = config.extract.ocr_languages
+        shelf = Shelf(self.loaded.data, reader_version(languages))
         return Assessor(
             looker=looker,
             finder=self.finder,
@@ -254,11 +259,13 @@ class _Station:
                 Memory(self.opened.reader, self.loaded.data / ARCHIVE),
                 config.extract.scope,
                 config.run.confirm_after,
+                shelf,
             ),
             book=self.book,
             ids=self.ids,
             clock=self.clock,
             workers=self.workers,
+            documents=DocumentDesk(workers=self.workers, shelf=shelf, languages=languages),
             screen=screens(config),
             peer=self.opened.reader.watch,
             options=AssessOptions(

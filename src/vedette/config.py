@@ -214,6 +214,7 @@ class DiscoverConfig(Section):
 class ExtractConfig(Section):
     scope: Literal["main", "all"] = "main"
     worker_above: Size = 256 * 1024  # larger bodies are parsed in a worker process
+    ocr_languages: str = Field(default="hrv+eng", pattern=r"^[a-z_]{3,12}(\+[a-z_]{3,12}){0,5}$")
 
 
 class EvidenceConfig(Section):

@@ -19,6 +19,7 @@ from vedette.contracts.words import LaneKey, Outcome, SourceId
 from vedette.core.screen import ScreenRow, screen_table
 from vedette.engine.assess import AssessOptions, Assessor
 from vedette.engine.compare import Comparer
+from vedette.engine.documents import DocumentDesk
 from vedette.engine.finding import Finder
 from vedette.engine.ids import Ids
 from vedette.engine.look import Reached
@@ -81,7 +82,8 @@ def assessor(answer: Reached | Fetched | Exception, *, screens=(), source: Sourc
         book=SourceBook(load=lambda i: (known, SourceState(source=i)), settings_of=lambda s: FetchSettings()),
         ids=Ids(),
         clock=clock,
-        workers=Workers(),
+        workers=(workers := Workers()),
+        documents=DocumentDesk(workers=workers),
         screen=screen_table(screens),
         peer=lambda watch: None,
         options=AssessOptions(),

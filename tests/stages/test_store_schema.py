@@ -27,6 +27,7 @@ TABLES = schema.metadata.tables
         ("watches", rows.WATCH_COLUMNS),
         ("visits", statements.VISIT_COLUMNS),
         ("evidence", statements.EVIDENCE_COLUMNS),
+        ("artifacts", statements.ARTIFACT_COLUMNS),
         ("changes", statements.CHANGE_COLUMNS),
         ("ledger", statements.LEDGER_COLUMNS),
         ("refusals", statements.REFUSAL_COLUMNS),

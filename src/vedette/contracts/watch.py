@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from vedette.contracts.changing import Change, ChangeState, Mask
+from vedette.contracts.documents import Artifact
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.lane import LaneState
@@ -182,6 +183,7 @@ class Settlement:
     content_class: ContentClass = ContentClass.OTHER
     content_type: str = ""
     body_bytes: int = 0
+    artifact: Artifact | None = None  # text that was made of a document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

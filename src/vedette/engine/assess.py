@@ -6,6 +6,7 @@ compared text differs from what was seen before.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,7 @@ from vedette.contracts.ports import Clock
 from vedette.contracts.source import ListerKind, Listing
 from vedette.contracts.watch import Job, Parked, Release, Seen, Settlement, Watch
 from vedette.contracts.words import (
+    DOCUMENTS,
     ContentClass,
     NodeType,
     Outcome,
@@ -33,17 +35,18 @@ from vedette.core.screen import ScreenTable, screen
 from vedette.core.urls import host_of, watch_id
 from vedette.discover import read_listing
 from vedette.engine.compare import Comparer
+from vedette.engine.documents import TOO_MUCH, DocumentDesk, extraction_of
 from vedette.engine.finding import Finder, Findings
 from vedette.engine.ids import Ids
 from vedette.engine.look import Looker, Reached
+from vedette.engine.recall import Snapshot
 from vedette.engine.sheet import KEPT, Sheet
 from vedette.engine.sources import SourceBook, SourceDesk
 from vedette.engine.workers import Workers
-from vedette.extract import extract
+from vedette.extract import content_class, extract
 
 IN_ONE_PIECE = frozenset({ListerKind.CRAWL, ListerKind.PAGE})  # the page is parsed once, its links are there
 GZIP = b"\x1f\x8b"
-TOO_MUCH = "reading it takes too much time or memory"
 WALLS = (403, 503)  # what challenges and bans are sent with
 SELF_READ = frozenset({ListerKind.FEED, ListerKind.SITEMAP, ListerKind.AUTO})
 
@@ -69,6 +72,7 @@ class Assessor:
     ids: Ids
     clock: Clock
     workers: Workers
+    documents: DocumentDesk
     screen: ScreenTable
     peer: Callable[[WatchId], Watch | None]
     options: AssessOptions
@@ -101,7 +105,7 @@ class Assessor:
         if watch.seen is not None and sheet.digest == watch.seen.digest and not watch.is_gone:
             await self._same(sheet, watch.seen)
             return
-        extraction = await self._extract(fetched)
+        extraction = await self._extract(sheet)
         sheet.extraction = extraction
         sheet.content_class = extraction.content_class
         if self._is_screened(sheet, extraction, sheet.digest):
@@ -112,6 +116,8 @@ class Assessor:
         if refused is not None:
             sheet.gated(refused)
             return
+        if sheet.document is not None:
+            sheet.artifact = await self.documents.keep(sheet.digest, sheet.document)
         if await self._judge(sheet, extraction):
             await self._find(sheet, extraction)
             self._variant(sheet, extraction)
@@ -119,11 +125,15 @@ class Assessor:
     async def _judge(self, sheet: Sheet, extraction: Extraction) -> bool:
         """Does it differ?  False: that could not be told, which is neither changed nor unchanged."""
         fetched, watch, comparer = sheet.fetched, sheet.watch, self.comparer
-        if not self._is_slow(fetched.body, watch.seen):
+        is_document = sheet.document is not None and watch.seen is not None
+        if not (is_document or self._is_slow(fetched.body, watch.seen)):
             sheet.judge(comparer.judge(watch, fetched, extraction, sheet.mark()))
             return True
         lean = replace(fetched, wire=b"", headers=())
-        ask = comparer.packed(watch).judge
+        packed = comparer.packed(watch)
+        if is_document and not await self._recall(packed):
+            return sheet.judged_aside(None)
+        ask = packed.judge
         judged = await self.workers.run(ask, watch, lean, replace(extraction, hrefs=()), sheet.mark())
         return sheet.judged_aside(judged)
 
@@ -133,13 +143,25 @@ class Assessor:
         if not self._is_slow(b"", seen) or (watch.pending is None and not watch.is_gone):
             sheet.judge(comparer.judge_same(watch, sheet.seen or seen, sheet.mark()))
             return
-        ask = comparer.packed(watch).judge_same
+        packed = comparer.packed(watch)
+        if seen.content_class in DOCUMENTS and not await self._recall(packed):
+            sheet.judged_aside(None)
+            return
+        ask = packed.judge_same
         sheet.judged_aside(await self.workers.run(ask, watch, sheet.seen or seen, sheet.mark()))
 
     def _is_slow(self, body: bytes, seen: Seen | None) -> bool:
         """Would it hold up the loop, by what came or by what it is compared with?"""
         most = self.options.worker_above
-        return len(body) > most or (seen is not None and seen.text_chars > most)
+        was_slow = seen is not None and (seen.text_chars > most or seen.content_class in DOCUMENTS)
+        return len(body) > most or was_slow
+
+    async def _recall(self, packed: Comparer) -> bool:
+        """Earlier states of a document are compared by their text, so it must be there."""
+        if not isinstance(packed.memory, Snapshot):
+            return True
+        bodies = await asyncio.to_thread(list, packed.memory.bodies())
+        return await self.documents.recall(bodies)
 
     async def _stands_in_front(self, sheet: Sheet) -> bool:
         """An error page is kept too, so the screen sees it; and it may be a wall that speaks of us, not of the URL."""
@@ -150,7 +172,7 @@ class Assessor:
         )
         if not fetched.body or sheet.outcome not in KEPT or (self.screen.is_empty and not may_be_wall):
             return False
-        extraction = await self._extract(fetched)
+        extraction = await self._extract(sheet)
         if self._is_screened(sheet, extraction, hashlib.sha256(fetched.body).digest()):
             return True
         refused = gate(status=fetched.status, extraction=extraction, url=fetched.url, seen=None)
@@ -168,15 +190,18 @@ class Assessor:
         screened = screen(said, url, host_of(url), self.screen, digest=digest)
         if screened is None:
             return False
-        sheet.extraction = None
+        sheet.extraction = sheet.document = None
         sheet.content_class = ContentClass.OTHER
         sheet.outcome, sheet.detail = Outcome.SCREENED, screened.reason.note
         sheet.decide("screen", (screened.reason,), output=screened.category)
         return True
 
-    async def _extract(self, fetched: Fetched) -> Extraction:
+    async def _extract(self, sheet: Sheet) -> Extraction:
         """On the loop when it is quick, in a worker when it is not."""
-        scope = self.options.scope
+        fetched, scope = sheet.fetched, self.options.scope
+        if content_class(fetched.body, url=fetched.url, content_type=fetched.content_type) in DOCUMENTS:
+            sheet.document = await self.documents.read((fetched.body, fetched.content_type, fetched.url))
+            return extraction_of(sheet.document, fetched.url)
         if len(fetched.body) <= self.options.worker_above:
             return extract(fetched.body, url=fetched.url, content_type=fetched.content_type, scope=scope)
         done = await self.workers.run(_extract_there, fetched.body, fetched.url, fetched.content_type, scope)
@@ -355,7 +380,7 @@ class Assessor:
 
 
 ADMITS = 50  # new watches whose classification one visit records
-_PARKS = frozenset({Outcome.BUG})
+_PARKS = frozenset({Outcome.BUG, Outcome.TOOL_MISSING})
 
 
 def _leads_elsewhere(job: Job, reached: Reached) -> bool:

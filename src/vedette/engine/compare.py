@@ -14,7 +14,16 @@ from vedette.contracts.changing import Block, Change, ChangeKind, ChangeState, C
 from vedette.contracts.fetching import Extraction, Fetched
 from vedette.contracts.source import ListerKind
 from vedette.contracts.watch import ChangeMove, Seen, Watch
-from vedette.contracts.words import ChangeId, ContentClass, EvidenceId, Outcome, Reason, VisitId, WatchId
+from vedette.contracts.words import (
+    DOCUMENTS,
+    ChangeId,
+    ContentClass,
+    EvidenceId,
+    Outcome,
+    Reason,
+    VisitId,
+    WatchId,
+)
 from vedette.core.change.layers import compare, text_key
 from vedette.core.change.life import (
     SECOND_LOOK,
@@ -30,7 +39,9 @@ from vedette.core.change.life import (
 )
 from vedette.core.change.mask import masked_key
 from vedette.core.change.simhash import simhash
-from vedette.extract import blocks
+from vedette.evidence.shelf import Shelf
+from vedette.extract import blocks, content_class
+from vedette.extract.documents import read_document
 from vedette.extract.outline import STRICT, is_narrow
 from vedette.extract.scope import MAIN
 
@@ -38,10 +49,6 @@ Blocks = tuple[Block, ...]
 Body = tuple[bytes, str, str]  # bytes, content type, url
 # What is new in a feed or sitemap is reported as found, not as a change of the listing.
 MACHINE_LISTERS = frozenset({ListerKind.FEED, ListerKind.SITEMAP})
-NO_TEXT = frozenset(
-    {ContentClass.PDF_TEXT, ContentClass.PDF_SCANNED, ContentClass.DOC, ContentClass.DOCX}
-    | {ContentClass.XLS, ContentClass.XLSX, ContentClass.OTHER}
-)
 REMOVAL_LOOK = timedelta(minutes=1)  # a page that is gone for a moment is not gone
 LATE = timedelta(minutes=2)  # what differs between two looks is noise only when they are close together
 LATE_LOOK = Reason("late_look", note="the second look came late and showed a third state")
@@ -100,6 +107,7 @@ class Comparer:
     memory: Memory
     scope: str
     confirm_after: timedelta = SECOND_LOOK
+    shelf: Shelf | None = None  # the text of documents
 
     def packed(self, watch: Watch) -> Comparer:
         """The same for this watch alone, fit to be sent to another process."""
@@ -115,11 +123,11 @@ class Comparer:
         if watch.lister in MACHINE_LISTERS:
             note = "what is new in it is reported as found"
             return _quiet(watch, new, True, Reason("listing_differs", note=note))
-        has_text = new.content_class not in NO_TEXT
+        has_text = new.text_chars > 0  # two files without text are not alike for that
         is_settled = watch.pending is None and not watch.is_gone
         if has_text and is_settled and new.text_key == before.text_key:
             return _quiet(watch, new, False, Reason("equal_text", note=Layer.TEXT))
-        states = _States(self.memory, self.scope, (fetched.body, fetched.content_type, fetched.url))
+        states = _States(self, (fetched.body, fetched.content_type, fetched.url))
         if watch.mask:
             new = replace(new, masked_key=masked_key(states.after(), watch.mask))
             if is_settled and new.masked_key == before.masked_key:
@@ -153,7 +161,7 @@ class Comparer:
         if watch.pending is None and not watch.is_gone:
             reasons = (Reason("equal_bytes", note=Layer.BYTES),)
             return Judged(changed=False, seen=seen, mask=watch.mask, reasons=reasons)
-        states = _States(self.memory, self.scope, None)
+        states = _States(self, None)
         look = Look(outcome=Outcome.NOT_MODIFIED, at=mark.at, is_equal=True)
         known = self.memory.change(watch.pending) if watch.pending is not None else None
         step = advance(look, self._past(watch, seen, states, known))
@@ -202,9 +210,10 @@ class Comparer:
 class _States:
     """Blocks of several states of one target, cut by one rule."""
 
-    def __init__(self, memory: Memory, scope: str, new: Body | None) -> None:
-        self._memory = memory
-        self._scope = scope
+    def __init__(self, comparer: Comparer, new: Body | None) -> None:
+        self._memory = comparer.memory
+        self._scope = comparer.scope
+        self._shelf = comparer.shelf
         self._new = new
         self._made: dict[EvidenceId | None, Blocks | None] = {}
 
@@ -212,7 +221,7 @@ class _States:
         """The new state.  With `before`, both are narrowed when one of the two would be."""
         if before is not None and self._scope == MAIN:
             kept = self._memory.body(before)
-            bodies = [body for body in (kept, self._new) if body is not None]
+            bodies = [body for body in (kept, self._new) if body is not None and _is_page(body)]
             if any(is_narrow(body, content_type=content_type) for body, content_type, _ in bodies):
                 self._scope = STRICT
                 self._made.clear()
@@ -229,8 +238,22 @@ class _States:
 
     def _cut(self, body: Body) -> Blocks:
         data, content_type, url = body
-        found = blocks(data, url=url, content_type=content_type, scope=self._scope)
+        if content_class(data, url=url, content_type=content_type) in DOCUMENTS:
+            found = self._document(body)
+        else:
+            found = blocks(data, url=url, content_type=content_type, scope=self._scope)
         return found or (("document", f"{len(data)} bytes {hash_words(data)}"),)
+
+    def _document(self, body: Body) -> Blocks:
+        """From the shelf, where OCR has put what only it can tell; read here when it is not there."""
+        data, content_type, url = body
+        kept = self._shelf.get(hashlib.sha256(data).digest()) if self._shelf else None
+        return (kept or read_document(data, url=url, content_type=content_type)).blocks
+
+
+def _is_page(body: Body) -> bool:
+    data, content_type, url = body
+    return content_class(data, url=url, content_type=content_type) is ContentClass.HTML
 
 
 def hash_words(data: bytes) -> str:

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import replace
 from datetime import datetime
 
+from vedette.contracts.documents import Artifact, Document
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, VisitFacts
 from vedette.contracts.fetching import Extraction
 from vedette.contracts.watch import Decision, Job, Parked, Seen, Settlement, Visit, Watch
@@ -27,8 +28,8 @@ class Sheet:
     """What is known of one look so far.  Lives only while it is assessed."""
 
     __slots__ = (
-        "at", "canonical", "content_class", "decisions", "detail", "digest", "extraction", "fetched",
-        "findings", "job", "judged", "now", "outcome", "reached", "seen", "visit", "watch",
+        "artifact", "at", "canonical", "content_class", "decisions", "detail", "digest", "document", "extraction",
+        "fetched", "findings", "job", "judged", "now", "outcome", "reached", "seen", "visit", "watch",
     )  # fmt: skip
 
     def __init__(self, job: Job, reached: Reached, visit: VisitId, now: datetime) -> None:
@@ -43,6 +44,8 @@ class Sheet:
         self.detail = reached.fetched.detail
         self.digest: bytes | None = None
         self.extraction: Extraction | None = None
+        self.document: Document | None = None
+        self.artifact: Artifact | None = None
         self.content_class = ContentClass.OTHER
         self.judged: Judged | None = None
         self.findings: Findings | None = None
@@ -111,6 +114,7 @@ class Sheet:
             content_class=self.content_class,
             content_type=fetched.content_type,
             body_bytes=len(fetched.body),
+            artifact=self.artifact,
         )
 
     def _visit(self) -> Visit:

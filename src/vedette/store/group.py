@@ -37,6 +37,7 @@ class GroupRows:
 
     visits: list[Row] = field(default_factory=list)
     evidence: list[Row] = field(default_factory=list)
+    artifacts: list[Row] = field(default_factory=list)
     moved: list[Row] = field(default_factory=list)
     found: list[Row] = field(default_factory=list)
     signals: list[Row] = field(default_factory=list)
@@ -57,6 +58,7 @@ class GroupRows:
         yield sql.NEW_WATCH, self.found
         yield sql.NEW_VISIT, self.visits
         yield sql.NEW_EVIDENCE, self.evidence
+        yield sql.NEW_ARTIFACT, self.artifacts
         yield sql.MOVE_WATCH, self.moved
         yield sql.SIGNAL, self.signals
         yield sql.NEW_CHANGE, self.changes
@@ -99,6 +101,10 @@ def _add_settlement(rows: GroupRows, placed: Placed) -> None:
     rows.visits.append(_visit_row(placed))
     if placed.payload is not None:
         rows.evidence.append(_evidence_row(settled, placed.payload))
+    made = settled.artifact
+    if made is not None and placed.evidence is not None:
+        said = (made.kind, made.reader, made.chars, made.confidence, made.path, to_ms(visit.at))
+        rows.artifacts.append((placed.evidence, *said))
     row = list(watch_row(watch))
     if watch.seen is not None and watch.seen.visit == visit.id:
         row[_SEEN_EVIDENCE] = placed.evidence

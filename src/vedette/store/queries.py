@@ -176,6 +176,16 @@ class Queries:
         row = self._first(select(t.evidence).where(t.evidence.c.id == evidence))
         return None if row is None else views.read_evidence(row._mapping)
 
+    def artifacts(self, evidence: list[EvidenceId]) -> dict[EvidenceId, list[views.ArtifactView]]:
+        """What text was made of these pieces of evidence."""
+        found: dict[EvidenceId, list[views.ArtifactView]] = {}
+        for start in range(0, len(evidence), 500):
+            named = t.artifacts.c.evidence_id.in_(evidence[start : start + 500])
+            for row in self._rows(select(t.artifacts).where(named).order_by(t.artifacts.c.kind)):
+                one = views.read_artifact(row._mapping)
+                found.setdefault(one.evidence, []).append(one)
+        return found
+
     def evidence_by_digest(self, digest: bytes) -> list[views.EvidenceView]:
         query = select(t.evidence).where(t.evidence.c.digest == digest).order_by(t.evidence.c.at)
         return [views.read_evidence(row._mapping) for row in self._rows(query)]

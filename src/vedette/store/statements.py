@@ -12,6 +12,7 @@ VISIT_COLUMNS = (
     "segment seq kind offset length record_digest chain"
 ).split()
 EVIDENCE_COLUMNS = "id watch_id digest url at content_class content_type size segment offset length".split()
+ARTIFACT_COLUMNS = "evidence_id kind reader chars confidence path at".split()
 CHANGE_COLUMNS = (
     "id watch_id kind state before_visit after_visit before_evidence after_evidence observed_at decided_at "
     "layer similarity summary diff reasons seal"
@@ -55,6 +56,14 @@ SIGNAL = (
 )
 NEW_VISIT = insert("visits", VISIT_COLUMNS, conflict=NOTHING)
 NEW_EVIDENCE = insert("evidence", EVIDENCE_COLUMNS, conflict=NOTHING)
+NEW_ARTIFACT = insert(
+    "artifacts",
+    ARTIFACT_COLUMNS,
+    conflict=(
+        "ON CONFLICT (evidence_id, kind) DO UPDATE SET reader = excluded.reader, chars = excluded.chars, "
+        "confidence = excluded.confidence, path = excluded.path, at = excluded.at"
+    ),
+)
 NEW_CHANGE = insert("changes", CHANGE_COLUMNS, conflict=NOTHING)
 MOVE_CHANGE = (
     "UPDATE changes SET state = ?, decided_at = ?, reasons = ?, layer = COALESCE(?, layer), "

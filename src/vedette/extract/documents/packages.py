@@ -78,7 +78,9 @@ def read_pptx(body: bytes, kind: ContentClass) -> Document:
     """Slide after slide, each with its notes left out: the audience does not see them."""
     with zipfile.ZipFile(io.BytesIO(body)) as package:
         weigh(package)
-        found = ((int(match[1]), match[0]) for name in package.namelist() if (match := _SLIDE.fullmatch(name)))
+        found = (
+            (int(match[1]), match[0]) for name in package.namelist() if (match := _SLIDE.fullmatch(name))
+        )
         slides = sorted(found)
         blocks = Blocks()
         for _, name in slides:
@@ -107,7 +109,9 @@ def package_properties(package: zipfile.ZipFile, kind: ContentClass) -> Document
             root = _xml(package, name)
         except Unreadable:
             continue
-        for element in root.iter("{*}title", "{*}creator", "{*}created", "{*}modified", "{*}creation-date", "{*}date"):
+        for element in root.iter(
+            "{*}title", "{*}creator", "{*}created", "{*}modified", "{*}creation-date", "{*}date"
+        ):
             said.setdefault(etree.QName(element).localname, clean(element.text or "")[:500])
     return Document(
         content_class=kind,

@@ -23,6 +23,8 @@ PACKAGES = (
     "google-re2",
     "isal",
     "lxml",
+    "pypdfium2",
+    "python-calamine",
     "selectolax",
     "sqlalchemy",
     "uvloop",
@@ -188,6 +190,25 @@ def _archive(session: Session) -> Finding | None:
     return Finding("archive", "ok", f"{len(segments)} files")
 
 
+def _ocr(session: Session) -> Finding:
+    """Scanned pages need a program that pip cannot install."""
+    import asyncio
+
+    from vedette.extract.ocr import REMEDY, Tesseract, find_tesseract
+
+    found = asyncio.run(find_tesseract(session.loaded.config.extract.ocr_languages))
+    if isinstance(found, Tesseract):
+        return Finding("ocr", "ok", f"tesseract {found.version}, {found.languages}")
+    return Finding("ocr", "warn", f"{found.partition(':')[0]}; scanned documents are kept and parked", REMEDY)
+
+
+def _documents(session: Session) -> Finding:
+    if _has("kreuzberg"):
+        return Finding("documents", "ok", "PDF, DOC(X), XLS(X), PPT(X), ODT, ODS, RTF")
+    found = "PDF, DOCX, XLS(X), PPTX, ODT, ODS; DOC, PPT and RTF are kept and parked"
+    return Finding("documents", "warn", found, "pip install 'vedette[docs]'")
+
+
 CHECKS: tuple[Callable[[Session], Finding | None], ...] = (
     _contact,
     _writable,
@@ -196,4 +217,6 @@ CHECKS: tuple[Callable[[Session], Finding | None], ...] = (
     _lock,
     _clock,
     _archive,
+    _documents,
+    _ocr,
 )

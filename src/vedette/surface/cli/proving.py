@@ -17,7 +17,7 @@ from vedette.surface.cli.verbs import LimitOption, group, verb
 if TYPE_CHECKING:
     from vedette.evidence.findings import Report
     from vedette.store.queries import Queries
-    from vedette.store.views import EvidenceView
+    from vedette.store.views import ArtifactView, EvidenceView
 
 WhatArgument = Annotated[str, typer.Argument(metavar="URL|ID|DIGEST", help="A URL, or a piece of evidence.")]
 _DIGEST = re.compile(r"^(?:sha256:)?([0-9a-fA-F]{64})$")
@@ -74,12 +74,14 @@ def show(session: Session, what: WhatArgument, limit: LimitOption = 50) -> None:
     """The pieces of evidence of a URL, or one piece by its number or digest: where it lies and what it is."""
     with session.queries() as queries:
         found = _evidence(queries, what, limit)
+        made = queries.artifacts([one.id for one in found])
     if session.given.as_json:
-        session.out.document({"evidence": [_evidence_json(one) for one in found]})
+        documents = [_evidence_json(one) | _artifacts_json(made.get(one.id, [])) for one in found]
+        session.out.document({"evidence": documents})
         return
     from vedette.report.plain import moment
 
-    heads_ = ("ID", "AT", "TYPE", "BYTES", "SHA-256", "SEGMENT", "OFFSET")
+    heads_ = ("ID", "AT", "TYPE", "BYTES", "SHA-256", "SEGMENT", "OFFSET", "TEXT")
     rows = (
         (
             str(one.id),
@@ -89,6 +91,7 @@ def show(session: Session, what: WhatArgument, limit: LimitOption = 50) -> None:
             one.digest.hex(),
             one.segment,
             str(one.offset),
+            ", ".join(_artifact_words(view) for view in made.get(one.id, [])),
         )
         for one in found
     )
@@ -167,6 +170,30 @@ def _evidence_json(one: EvidenceView) -> dict[str, object]:
         "offset": one.offset,
         "length": one.length,
     }
+
+
+def _artifact_words(view: ArtifactView) -> str:
+    made = view.artifact
+    sure = "" if made.confidence is None else f", {made.confidence:.0f} % sure"
+    return f"{made.kind} {made.chars} characters{sure}"
+
+
+def _artifacts_json(made: list[ArtifactView]) -> dict[str, object]:
+    """Evidence that no text was made of has no such key."""
+    if not made:
+        return {}
+    listed = [
+        {
+            "kind": view.artifact.kind,
+            "at": view.at,
+            "reader": view.artifact.reader,
+            "chars": view.artifact.chars,
+            "confidence": view.artifact.confidence,
+            "path": view.artifact.path,
+        }
+        for view in made
+    ]
+    return {"artifacts": listed}
 
 
 def _report_json(report: Report, seals: list[int]) -> dict[str, object]:
