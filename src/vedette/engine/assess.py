@@ -31,6 +31,7 @@ from vedette.core.retry import Failure, Retry, RetryParams, next_attempt
 from vedette.core.schedule.due import DueParams, Facts, decide
 from vedette.core.screen import ScreenTable, screen
 from vedette.core.urls import host_of, watch_id
+from vedette.core.weight import is_irregular
 from vedette.discover import read_listing
 from vedette.engine.compare import Comparer
 from vedette.engine.finding import Finder, Findings
@@ -114,32 +115,35 @@ class Assessor:
             return
         if await self._judge(sheet, extraction):
             await self._find(sheet, extraction)
-            self._variant(sheet, extraction)
+            await self._variant(sheet, extraction)
 
     async def _judge(self, sheet: Sheet, extraction: Extraction) -> bool:
         """Does it differ?  False: that could not be told, which is neither changed nor unchanged."""
         fetched, watch, comparer = sheet.fetched, sheet.watch, self.comparer
+        judged = None
         if not self._is_slow(fetched.body, watch.seen):
-            sheet.judge(comparer.judge(watch, fetched, extraction, sheet.mark()))
-            return True
-        lean = replace(fetched, wire=b"", headers=())
-        ask = comparer.packed(watch).judge
-        judged = await self.workers.run(ask, watch, lean, replace(extraction, hrefs=()), sheet.mark())
-        return sheet.judged_aside(judged)
+            judged = comparer.judge(watch, fetched, extraction, sheet.mark())
+        if judged is None:
+            lean = replace(fetched, wire=b"", headers=())
+            ask = comparer.packed(watch).judge
+            judged = await self.workers.run(ask, watch, lean, replace(extraction, hrefs=()), sheet.mark())
+        return sheet.judged_if(judged)
 
     async def _same(self, sheet: Sheet, seen: Seen) -> None:
         sheet.repeats(seen)
-        watch, comparer = sheet.watch, self.comparer
+        watch, comparer, seen = sheet.watch, self.comparer, sheet.seen or seen
+        judged = None
         if not self._is_slow(b"", seen) or (watch.pending is None and not watch.is_gone):
-            sheet.judge(comparer.judge_same(watch, sheet.seen or seen, sheet.mark()))
-            return
-        ask = comparer.packed(watch).judge_same
-        sheet.judged_aside(await self.workers.run(ask, watch, sheet.seen or seen, sheet.mark()))
+            judged = comparer.judge_same(watch, seen, sheet.mark())
+        if judged is None:
+            judged = await self.workers.run(comparer.packed(watch).judge_same, watch, seen, sheet.mark())
+        sheet.judged_if(judged)
 
     def _is_slow(self, body: bytes, seen: Seen | None) -> bool:
         """Would it hold up the loop, by what came or by what it is compared with?"""
         most = self.options.worker_above
-        return len(body) > most or (seen is not None and seen.text_chars > most)
+        is_large = len(body) > most or (seen is not None and seen.text_chars > most)
+        return is_large or is_irregular(body)
 
     async def _stands_in_front(self, sheet: Sheet) -> bool:
         """An error page is kept too, so the screen sees it; and it may be a wall that speaks of us, not of the URL."""
@@ -177,7 +181,7 @@ class Assessor:
     async def _extract(self, fetched: Fetched) -> Extraction:
         """On the loop when it is quick, in a worker when it is not."""
         scope = self.options.scope
-        if len(fetched.body) <= self.options.worker_above:
+        if not self._is_slow(fetched.body, None):
             return extract(fetched.body, url=fetched.url, content_type=fetched.content_type, scope=scope)
         done = await self.workers.run(_extract_there, fetched.body, fetched.url, fetched.content_type, scope)
         return done or Extraction(content_class=ContentClass.OTHER, problem=TOO_MUCH)
@@ -189,11 +193,12 @@ class Assessor:
         desk = self.book.desk(watch.source)
         is_packed = fetched.body.startswith(GZIP)  # of a small body nobody knows how much comes out
         if watch.lister in IN_ONE_PIECE or not (is_packed or self._is_slow(fetched.body, None)):
-            findings = self.finder.find(watch, fetched, extraction, desk, sheet.now)
+            findings = await self.finder.find(watch, fetched, extraction, desk, sheet.now)
         else:
             document = self.finder.document(watch, fetched, desk, sheet.now)
             listing = await self.workers.run(read_listing, watch.lister, document)
-            findings = self.finder.listed(watch, listing or Listing(problem=TOO_MUCH), desk, sheet.now)
+            listing = listing or Listing(problem=TOO_MUCH)
+            findings = await self.finder.listed(watch, listing, desk, sheet.now)
         sheet.findings = findings
         if findings.problem:
             sheet.outcome = Outcome.PARSE_FAILED
@@ -207,7 +212,7 @@ class Assessor:
         for found in findings.found[:ADMITS]:
             sheet.note(admit_decision(found.url, watch.risk, self.finder.classify(found.url)))
 
-    def _variant(self, sheet: Sheet, extraction: Extraction) -> None:
+    async def _variant(self, sheet: Sheet, extraction: Extraction) -> None:
         """Does the page name another address of itself (canonical, permanent redirect; 001 section 12.4)?"""
         watch, fetched = sheet.watch, sheet.fetched
         url = extraction.canonical or (fetched.url if sheet.reached.is_permanent else None)
@@ -215,7 +220,7 @@ class Assessor:
             return
         findings = sheet.findings = sheet.findings or Findings()
         desk = self.book.desk(watch.source)
-        sheet.canonical = self.finder.variant(watch, url, desk, findings, sheet.now)
+        sheet.canonical = await self.finder.variant(watch, url, desk, findings, sheet.now)
 
     def _merged(self, sheet: Sheet, watch: Watch) -> Watch:
         """Once both addresses showed the same text they are one target, looked at there."""

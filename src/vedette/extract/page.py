@@ -9,10 +9,10 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from vedette.contracts.fetching import Extraction
 from vedette.contracts.words import ContentClass
 from vedette.core.urls import canonical
+from vedette.core.weight import too_heavy
 from vedette.extract.charset import decode
 from vedette.extract.head import read_head
 from vedette.extract.scope import MAIN, fold, narrowed, visible
-from vedette.extract.weight import too_heavy
 
 MAX_LINKS = 50_000
 _HINTS = (

@@ -132,7 +132,7 @@ def _placed(
 
 
 def _overlaps(taken: list[tuple[Place, str]], place: Place) -> bool:
-    return any(place[0] < end and start < place[1] or place == (start, end) for (start, end), _ in taken)
+    return any((place[0] < end and start < place[1]) or place == (start, end) for (start, end), _ in taken)
 
 
 def _replaced(blocks: tuple[Block, ...], taken: list[tuple[Place, str]]) -> tuple[Block, ...]:
