@@ -46,6 +46,7 @@ IN_ONE_PIECE = frozenset({ListerKind.CRAWL, ListerKind.PAGE})  # the page is par
 GZIP = b"\x1f\x8b"
 TOO_MUCH = "reading it takes too much time or memory"
 WALLS = (403, 503)  # what challenges and bans are sent with
+STANDING = (Outcome.BLOCKED_PAGE, Outcome.LOGIN_WALL)
 SELF_READ = frozenset({ListerKind.FEED, ListerKind.SITEMAP, ListerKind.AUTO})
 
 
@@ -158,7 +159,7 @@ class Assessor:
         if self._is_screened(sheet, extraction, hashlib.sha256(fetched.body).digest()):
             return True
         refused = gate(status=fetched.status, extraction=extraction, url=fetched.url, seen=None)
-        if not may_be_wall or refused is None or refused.outcome is not Outcome.BLOCKED_PAGE:
+        if not may_be_wall or refused is None or refused.outcome not in STANDING:
             return False
         sheet.gated(refused)
         return True

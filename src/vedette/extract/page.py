@@ -34,6 +34,7 @@ def read_page(body: bytes, *, url: str, content_type: str, scope: str = MAIN) ->
     markup, charset = decode(body, content_type)
     tree = LexborHTMLParser(markup)
     facts = read_head(tree, url)
+    asks_password = b"assword" in body and tree.css_first("input[type=password]") is not None
     hrefs = _hrefs(tree)
     text = visible(tree)
     root: LexborNode | None = None
@@ -55,6 +56,7 @@ def read_page(body: bytes, *, url: str, content_type: str, scope: str = MAIN) ->
         is_nofollow=facts.is_nofollow,
         feeds=facts.feeds,
         targets=_targets(hrefs, root or tree.body, facts.base),
+        asks_password=asks_password,
     )
 
 
