@@ -259,7 +259,7 @@ class _Station:
                 Memory(self.opened.reader, self.loaded.data / ARCHIVE),
                 config.extract.scope,
                 config.run.confirm_after,
-                shelf,
+                shelf=shelf,
             ),
             book=self.book,
             ids=self.ids,

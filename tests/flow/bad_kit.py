@@ -313,7 +313,7 @@ def quick_config(*ports: int) -> dict[str, Any]:
         },
         "lanes": {"default": {"gap_min": "0s", "gap_max": "0s", "per_minute": 0, "trips_after": 50}},
         "retry": {"attempts": 2, "shortest": "20ms", "longest": "50ms"},
-        "run": {"at_once": 48},
+        "run": {"at_once": 48, "confirm_after": "500ms"},
     }
 
 

@@ -301,6 +301,50 @@ GATES = (
     text("article_on_captchas", "ok", html(f"<h1>Captcha</h1><p>{PROSE * 5} captcha access denied 404 not found</p>")),
 )  # fmt: skip
 
+
+def wall(name: str, outcomes: str, body: str, title: str = "", status: str = "200 OK") -> Case:
+    """What stands in front of a page, in the words of those who sell it."""
+    return case(f"wall_{name}", outcomes, page(html(body, title), status=status))
+
+
+FIELD = "<form action=/login method=post><input name=user><input type=password name=pass><button>{}</button></form>"
+WALLS = (
+    wall("moment", "blocked_page", "<p>Verifying you are human. This may take a few seconds.</p>", "Just a moment..."),
+    wall("error_1020", "blocked_page", "<h1>Access denied</h1><p>Error code 1020.</p><p>Ray ID: 7d1f</p>", "Access denied"),
+    wall("attention", "blocked_page", "<h1>Sorry, you have been blocked</h1><p>Cloudflare Ray ID: 7d1</p>", "Attention Required!"),
+    wall("incapsula", "blocked_page", "Request unsuccessful. Incapsula incident ID: 123-456"),
+    wall("pardon", "blocked_page", "<p>Something about your browser made us think you were a bot.</p>", "Pardon Our Interruption"),
+    wall("automation", "blocked_page", "<p>We believe you are using automation tools.</p>", "Access to this page has been denied"),
+    wall("characters", "blocked_page", "<p>Enter the characters you see below. We need to make sure you're not a robot.</p>", "Robot Check"),
+    wall("traffic", "blocked_page", "<p>Our systems have detected unusual traffic from your network.</p>", "Sorry..."),
+    wall("rejected", "blocked_page", "The requested URL was rejected.<br>Your support ID is: 1234567890", "Request Rejected"),
+    wall("enable_js", "blocked_page", "<p>Please enable JS and disable any ad blocker</p>"),
+    wall("banned", "blocked_page", "<h1>Your IP address has been blocked</h1>", "Blocked"),
+    wall("too_many_with_200", "blocked_page", "<p>Rate limit exceeded. Try again later.</p>", "Too Many Requests"),
+    wall("forbidden_with_200", "blocked_page", "<h1>403 Forbidden</h1><hr>nginx", "403 Forbidden"),
+    wall("login_bare", "login_wall", FIELD.format("Log in"), "Log in"),
+    wall("login_bare_403", "login_wall", FIELD.format("Log in"), "Log in", "403 Forbidden"),
+    wall("login_labels", "login_wall", "<h1>Sign in</h1>Username, password" + FIELD.format("Sign in")),
+    wall("login_to_view", "login_wall", "<p>You must be logged in to view this page.</p>"),
+    wall("login_prijava", "login_wall", FIELD.format("Prijava"), "Prijava u sustav"),
+    wall("login_again", "login_wall", "<p>Your session has expired. Please log in again.</p>"),
+    wall("lost_url", "soft_404", "<p>The requested URL was not found on this server.</p>", "404 Not Found"),
+    wall("lost_here", "soft_404", "<p>It looks like nothing was found at this location.</p>", "Page not found - Blog"),
+    wall("lost_sorry", "soft_404", "<h1>Sorry, we couldn't find that page</h1>"),
+    wall("lost_no_longer", "soft_404", "<h1>This page no longer exists</h1><p>Return to the home page.</p>"),
+    wall("lost_404", "soft_404", "<h1>404</h1>", "404"),
+    wall("lost_german", "soft_404", "<h1>Seite nicht gefunden</h1>"),
+    wall("lost_stranica", "soft_404", "<h1>Ups! Stranica koju tražite ne postoji.</h1>", "Greška"),
+    wall("lost_dokument", "soft_404", "<p>Traženi dokument ne postoji ili je uklonjen.</p>", "Ministarstvo"),
+    wall("for_sale", "soft_404", "<p>This domain is for sale. Make an offer.</p>"),
+    wall("parked_domain", "soft_404", "<p>This domain is parked free, courtesy of a registrar.</p>"),
+    wall("suspended", "soft_404", "<h1>This Account has been suspended.</h1>"),
+    wall("not_a_login_box", "ok", f"<aside>Username, password. Forgot your password?{FIELD}</aside><p>{PROSE * 2}</p>", "Novosti"),
+    wall("not_a_comment", "ok", "<p>Odluka stupa na snagu.</p><p>Please log in to comment.</p>", "Odluka"),
+    wall("not_a_short_one", "ok", "<p>Radno vrijeme: 8-16</p>", "Kontakt"),
+    wall("not_a_closed_road", "ok", f"<p>Cesta je blocked zbog radova. {PROSE}</p>", "Promet"),
+)  # fmt: skip
+
 BIG = "".join(f"<p>Stavak {n}. {PROSE}</p>" for n in range(1500))
 FRESH = ('ETag: "1"', "Last-Modified: Mon, 16 Nov 2026 08:00:00 GMT")
 UNCHANGED = "HTTP/1.1 304 Not Modified\r\nConnection: close\r\n"
@@ -348,7 +392,7 @@ SECOND_LOOKS = (
     then("words_in_one_block", "ok parse_failed", page(html("<p>" + "b a " * 200_000)), html("<p>" + "a b " * 200_000)),
 )  # fmt: skip
 
-CASES = (*CHARSETS, *MARKUP, *TYPES, *LISTINGS, *GATES, *SECOND_LOOKS)
+CASES = (*CHARSETS, *MARKUP, *TYPES, *LISTINGS, *GATES, *WALLS, *SECOND_LOOKS)
 
 
 async def test_every_bad_document_is_kept_or_named_and_none_takes_the_run_with_it(tmp_path):

@@ -109,3 +109,4 @@ class Extraction:
     missing: str = ""  # non-empty: tool_missing, which tool and how to get it
     feeds: tuple[str, ...] = ()  # rel=alternate feeds, absolute
     targets: tuple[str, ...] = ()  # documents the compared part links to, canonical; compared with the text
+    asks_password: bool = False  # the page has a field for one

@@ -33,6 +33,7 @@ from vedette.core.retry import Failure, Retry, RetryParams, next_attempt
 from vedette.core.schedule.due import DueParams, Facts, decide
 from vedette.core.screen import ScreenTable, screen
 from vedette.core.urls import host_of, watch_id
+from vedette.core.weight import is_irregular
 from vedette.discover import read_listing
 from vedette.engine.compare import Comparer
 from vedette.engine.documents import TOO_MUCH, DocumentDesk, extraction_of
@@ -48,6 +49,7 @@ from vedette.extract import content_class, extract
 IN_ONE_PIECE = frozenset({ListerKind.CRAWL, ListerKind.PAGE})  # the page is parsed once, its links are there
 GZIP = b"\x1f\x8b"
 WALLS = (403, 503)  # what challenges and bans are sent with
+STANDING = (Outcome.BLOCKED_PAGE, Outcome.LOGIN_WALL)
 SELF_READ = frozenset({ListerKind.FEED, ListerKind.SITEMAP, ListerKind.AUTO})
 
 
@@ -120,45 +122,42 @@ class Assessor:
             sheet.artifact = await self.documents.keep(sheet.digest, sheet.document)
         if await self._judge(sheet, extraction):
             await self._find(sheet, extraction)
-            self._variant(sheet, extraction)
+            await self._variant(sheet, extraction)
 
     async def _judge(self, sheet: Sheet, extraction: Extraction) -> bool:
         """Does it differ?  False: that could not be told, which is neither changed nor unchanged."""
         fetched, watch, comparer = sheet.fetched, sheet.watch, self.comparer
-        is_document = sheet.document is not None and watch.seen is not None
-        if not (is_document or self._is_slow(fetched.body, watch.seen)):
-            sheet.judge(comparer.judge(watch, fetched, extraction, sheet.mark()))
-            return True
-        lean = replace(fetched, wire=b"", headers=())
-        packed = comparer.packed(watch)
-        if is_document and not await self._recall(packed):
-            return sheet.judged_aside(None)
-        ask = packed.judge
-        judged = await self.workers.run(ask, watch, lean, replace(extraction, hrefs=()), sheet.mark())
-        return sheet.judged_aside(judged)
+        judged = None
+        if not self._is_slow(fetched.body, watch.seen):
+            judged = comparer.judge(watch, fetched, extraction, sheet.mark())
+        if judged is None and await self._recall(packed := comparer.packed(watch), sheet):
+            lean = replace(fetched, wire=b"", headers=())
+            judged = await self.workers.run(
+                packed.judge, watch, lean, replace(extraction, hrefs=()), sheet.mark()
+            )
+        return sheet.judged_if(judged)
 
     async def _same(self, sheet: Sheet, seen: Seen) -> None:
         sheet.repeats(seen)
-        watch, comparer = sheet.watch, self.comparer
+        watch, comparer, seen = sheet.watch, self.comparer, sheet.seen or seen
+        judged = None
         if not self._is_slow(b"", seen) or (watch.pending is None and not watch.is_gone):
-            sheet.judge(comparer.judge_same(watch, sheet.seen or seen, sheet.mark()))
-            return
-        packed = comparer.packed(watch)
-        if seen.content_class in DOCUMENTS and not await self._recall(packed):
-            sheet.judged_aside(None)
-            return
-        ask = packed.judge_same
-        sheet.judged_aside(await self.workers.run(ask, watch, sheet.seen or seen, sheet.mark()))
+            judged = comparer.judge_same(watch, seen, sheet.mark())
+        if judged is None and await self._recall(packed := comparer.packed(watch), sheet):
+            judged = await self.workers.run(packed.judge_same, watch, seen, sheet.mark())
+        sheet.judged_if(judged)
 
     def _is_slow(self, body: bytes, seen: Seen | None) -> bool:
         """Would it hold up the loop, by what came or by what it is compared with?"""
         most = self.options.worker_above
-        was_slow = seen is not None and (seen.text_chars > most or seen.content_class in DOCUMENTS)
-        return len(body) > most or was_slow
+        is_large = len(body) > most or (seen is not None and seen.text_chars > most)
+        return is_large or is_irregular(body)
 
-    async def _recall(self, packed: Comparer) -> bool:
-        """Earlier states of a document are compared by their text, so it must be there."""
-        if not isinstance(packed.memory, Snapshot):
+    async def _recall(self, packed: Comparer, sheet: Sheet) -> bool:
+        """Earlier states of a document are compared by their text, so it must be at hand."""
+        seen = sheet.watch.seen
+        is_document = sheet.document is not None or (seen is not None and seen.content_class in DOCUMENTS)
+        if not is_document or not isinstance(packed.memory, Snapshot):
             return True
         bodies = await asyncio.to_thread(list, packed.memory.bodies())
         return await self.documents.recall(bodies)
@@ -176,7 +175,7 @@ class Assessor:
         if self._is_screened(sheet, extraction, hashlib.sha256(fetched.body).digest()):
             return True
         refused = gate(status=fetched.status, extraction=extraction, url=fetched.url, seen=None)
-        if not may_be_wall or refused is None or refused.outcome is not Outcome.BLOCKED_PAGE:
+        if not may_be_wall or refused is None or refused.outcome not in STANDING:
             return False
         sheet.gated(refused)
         return True
@@ -202,7 +201,7 @@ class Assessor:
         if content_class(fetched.body, url=fetched.url, content_type=fetched.content_type) in DOCUMENTS:
             sheet.document = await self.documents.read((fetched.body, fetched.content_type, fetched.url))
             return extraction_of(sheet.document, fetched.url)
-        if len(fetched.body) <= self.options.worker_above:
+        if not self._is_slow(fetched.body, None):
             return extract(fetched.body, url=fetched.url, content_type=fetched.content_type, scope=scope)
         done = await self.workers.run(_extract_there, fetched.body, fetched.url, fetched.content_type, scope)
         return done or Extraction(content_class=ContentClass.OTHER, problem=TOO_MUCH)
@@ -214,11 +213,12 @@ class Assessor:
         desk = self.book.desk(watch.source)
         is_packed = fetched.body.startswith(GZIP)  # of a small body nobody knows how much comes out
         if watch.lister in IN_ONE_PIECE or not (is_packed or self._is_slow(fetched.body, None)):
-            findings = self.finder.find(watch, fetched, extraction, desk, sheet.now)
+            findings = await self.finder.find(watch, fetched, extraction, desk, sheet.now)
         else:
             document = self.finder.document(watch, fetched, desk, sheet.now)
             listing = await self.workers.run(read_listing, watch.lister, document)
-            findings = self.finder.listed(watch, listing or Listing(problem=TOO_MUCH), desk, sheet.now)
+            listing = listing or Listing(problem=TOO_MUCH)
+            findings = await self.finder.listed(watch, listing, desk, sheet.now)
         sheet.findings = findings
         if findings.problem:
             sheet.outcome = Outcome.PARSE_FAILED
@@ -232,7 +232,7 @@ class Assessor:
         for found in findings.found[:ADMITS]:
             sheet.note(admit_decision(found.url, watch.risk, self.finder.classify(found.url)))
 
-    def _variant(self, sheet: Sheet, extraction: Extraction) -> None:
+    async def _variant(self, sheet: Sheet, extraction: Extraction) -> None:
         """Does the page name another address of itself (canonical, permanent redirect; 001 section 12.4)?"""
         watch, fetched = sheet.watch, sheet.fetched
         url = extraction.canonical or (fetched.url if sheet.reached.is_permanent else None)
@@ -240,7 +240,7 @@ class Assessor:
             return
         findings = sheet.findings = sheet.findings or Findings()
         desk = self.book.desk(watch.source)
-        sheet.canonical = self.finder.variant(watch, url, desk, findings, sheet.now)
+        sheet.canonical = await self.finder.variant(watch, url, desk, findings, sheet.now)
 
     def _merged(self, sheet: Sheet, watch: Watch) -> Watch:
         """Once both addresses showed the same text they are one target, looked at there."""

@@ -39,6 +39,7 @@ from vedette.core.change.life import (
 )
 from vedette.core.change.mask import masked_key
 from vedette.core.change.simhash import simhash
+from vedette.core.weight import is_irregular
 from vedette.evidence.shelf import Shelf
 from vedette.extract import blocks, content_class
 from vedette.extract.documents import read_document
@@ -52,6 +53,7 @@ MACHINE_LISTERS = frozenset({ListerKind.FEED, ListerKind.SITEMAP})
 REMOVAL_LOOK = timedelta(minutes=1)  # a page that is gone for a moment is not gone
 LATE = timedelta(minutes=2)  # what differs between two looks is noise only when they are close together
 LATE_LOOK = Reason("late_look", note="the second look came late and showed a third state")
+MOST_BLOCKS = 800  # of a state; with three of them a look takes up to 0.3 ms per block, and the loop waits
 HISTORY = 3  # earlier states that may show what is noise
 
 
@@ -107,15 +109,16 @@ class Comparer:
     memory: Memory
     scope: str
     confirm_after: timedelta = SECOND_LOOK
+    most_blocks: int | None = MOST_BLOCKS  # None: any number, for whoever has the time
     shelf: Shelf | None = None  # the text of documents
 
     def packed(self, watch: Watch) -> Comparer:
         """The same for this watch alone, fit to be sent to another process."""
         memory = self.memory.snapshot(watch, HISTORY) if isinstance(self.memory, Archive) else self.memory
-        return replace(self, memory=memory)
+        return replace(self, memory=memory, most_blocks=None)
 
-    def judge(self, watch: Watch, fetched: Fetched, extraction: Extraction, mark: Mark) -> Judged:
-        """A body with content came that is not byte for byte the one before."""
+    def judge(self, watch: Watch, fetched: Fetched, extraction: Extraction, mark: Mark) -> Judged | None:
+        """A body with content came that is not byte for byte the one before.  None: not here, it would take long."""
         new = _new(extraction, mark)
         before = watch.seen
         if before is None:
@@ -137,7 +140,10 @@ class Comparer:
         late = self._late(watch, known, states, mark)
         if late is not None:
             watch, known = replace(watch, pending=None), None
-        step = advance(look, self._past(watch, before, states, known))
+        past = self._past(watch, before, states, known)
+        if states.is_long:
+            return None
+        step = advance(look, past)
         if step.mask:
             new = replace(new, masked_key=masked_key(states.after(), step.mask))
         judged = self._timed(_life(watch, step, new, mark, known), mark)
@@ -156,16 +162,18 @@ class Comparer:
             return None
         return ChangeMove(id=known.id, state=ChangeState.REJECTED, at=mark.at, reasons=(LATE_LOOK,))
 
-    def judge_same(self, watch: Watch, seen: Seen, mark: Mark) -> Judged:
-        """The same bytes as before, or the server's word for it."""
+    def judge_same(self, watch: Watch, seen: Seen, mark: Mark) -> Judged | None:
+        """The same bytes as before, or the server's word for it.  None: not here, it would take long."""
         if watch.pending is None and not watch.is_gone:
             reasons = (Reason("equal_bytes", note=Layer.BYTES),)
             return Judged(changed=False, seen=seen, mask=watch.mask, reasons=reasons)
         states = _States(self, None)
         look = Look(outcome=Outcome.NOT_MODIFIED, at=mark.at, is_equal=True)
         known = self.memory.change(watch.pending) if watch.pending is not None else None
-        step = advance(look, self._past(watch, seen, states, known))
-        return self._timed(_life(watch, step, seen, mark, known), mark)
+        past = self._past(watch, seen, states, known)
+        if states.is_long:
+            return None
+        return self._timed(_life(watch, advance(look, past), seen, mark, known), mark)
 
     def judge_gone(self, watch: Watch, mark: Mark) -> Judged:
         """The page says that it is gone.  Believed after a second look."""
@@ -215,12 +223,14 @@ class _States:
         self._scope = comparer.scope
         self._shelf = comparer.shelf
         self._new = new
+        self._most = comparer.most_blocks
+        self.is_long = False  # one of them would take the loop too long
         self._made: dict[EvidenceId | None, Blocks | None] = {}
 
     def after(self, before: EvidenceId | None = None) -> Blocks:
         """The new state.  With `before`, both are narrowed when one of the two would be."""
         if before is not None and self._scope == MAIN:
-            kept = self._memory.body(before)
+            kept = self._kept(before)
             bodies = [body for body in (kept, self._new) if body is not None and _is_page(body)]
             if any(is_narrow(body, content_type=content_type) for body, content_type, _ in bodies):
                 self._scope = STRICT
@@ -232,28 +242,43 @@ class _States:
     def of(self, evidence: EvidenceId) -> Blocks | None:
         """A kept state; None when it is no longer there."""
         if evidence not in self._made:
-            kept = self._memory.body(evidence)
+            kept = self._kept(evidence)
             self._made[evidence] = None if kept is None else self._cut(kept)
         return self._made[evidence]
+
+    def _kept(self, evidence: EvidenceId) -> Body | None:
+        kept = self._memory.body(evidence)
+        if kept is None or self._most is None or not is_irregular(kept[0]):
+            return kept
+        self.is_long = True
+        return None
 
     def _cut(self, body: Body) -> Blocks:
         data, content_type, url = body
         if content_class(data, url=url, content_type=content_type) in DOCUMENTS:
-            found = self._document(body)
-        else:
-            found = blocks(data, url=url, content_type=content_type, scope=self._scope)
-        return found or (("document", f"{len(data)} bytes {hash_words(data)}"),)
+            return self._document(body)
+        found = blocks(data, url=url, content_type=content_type, scope=self._scope)
+        self.is_long = self.is_long or (self._most is not None and len(found) > self._most)
+        return found or _as_one_line(data)
 
     def _document(self, body: Body) -> Blocks:
-        """From the shelf, where OCR has put what only it can tell; read here when it is not there."""
+        """From the shelf, where OCR has put what only it can tell; read when it is not there, but never on the loop."""
+        if self._most is not None:
+            self.is_long = True
+            return ()
         data, content_type, url = body
         kept = self._shelf.get(hashlib.sha256(data).digest()) if self._shelf else None
-        return (kept or read_document(data, url=url, content_type=content_type)).blocks
+        document = kept or read_document(data, url=url, content_type=content_type)
+        return document.blocks or _as_one_line(data)
 
 
 def _is_page(body: Body) -> bool:
     data, content_type, url = body
     return content_class(data, url=url, content_type=content_type) is ContentClass.HTML
+
+
+def _as_one_line(data: bytes) -> Blocks:
+    return (("document", f"{len(data)} bytes {hash_words(data)}"),)
 
 
 def hash_words(data: bytes) -> str:

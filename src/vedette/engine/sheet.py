@@ -74,8 +74,8 @@ class Sheet:
         self.judged = judged
         self.decide("change", judged.reasons, output=judged.words)
 
-    def judged_aside(self, judged: Judged | None) -> bool:
-        """What another process made of it; None: nothing, so it stays unknown whether the page changed."""
+    def judged_if(self, judged: Judged | None) -> bool:
+        """None: not even a worker could tell, so it stays unknown whether the page changed."""
         if judged is None:
             self.outcome, self.detail = Outcome.PARSE_FAILED, "comparing it takes too much time or memory"
             self.decide("change", (Reason("not_compared", note=self.detail),), output="unknown")

@@ -36,6 +36,7 @@ class Workers:
                 self._pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=_end_with_the_engine)
             loop = asyncio.get_running_loop()
             future = loop.run_in_executor(self._pool, _within, self._cpu_s, self._memory, function, *args)
+            future.add_done_callback(_heard)
             try:
                 # Shielded: a future that was cancelled under its pool makes the pool's own thread raise.
                 return await asyncio.wait_for(asyncio.shield(future), self._wall_s)
@@ -50,6 +51,12 @@ class Workers:
         for process in list((pool._processes or {}).values()):
             process.kill()
         pool.shutdown(wait=False)
+
+
+def _heard(future: asyncio.Future[Any]) -> None:
+    """What nobody waits for any more still fails when its process is killed; that is no news."""
+    if not future.cancelled():
+        future.exception()
 
 
 def _within(cpu_s: int, memory: int, function: Callable[..., _T], *args: Any) -> _T:

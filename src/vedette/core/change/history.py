@@ -12,9 +12,10 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from vedette.contracts.changing import Block, Mask, MaskRegion
+from vedette.core.change.gaps import MAX_REGIONS
 from vedette.core.change.holes import learn_holes, values
 from vedette.core.change.kinds import DATE, NUMBER, RATE, TIME, TOKEN, kind_of
-from vedette.core.change.mask import MAX_REGIONS, learn
+from vedette.core.change.mask import learn
 from vedette.core.change.normalise import normalised
 from vedette.core.change.places import lines, renumbered
 from vedette.core.dates import read_date
