@@ -2,7 +2,7 @@
 
 from vedette.livingweb.clock import WorldClock
 from vedette.livingweb.noise import Noise, made_up
-from vedette.livingweb.presets import GridMix, demo_world, fault_world, grid_world, trap_world
+from vedette.livingweb.presets import GridMix, demo_world, document_world, fault_world, grid_world, trap_world
 from vedette.livingweb.robots import Robots
 from vedette.livingweb.web import LivingWeb
 from vedette.livingweb.world import EPOCH, FaultRule, HostSpec, Limits, PageState, World
@@ -20,6 +20,7 @@ __all__ = [
     "World",
     "WorldClock",
     "demo_world",
+    "document_world",
     "fault_world",
     "grid_world",
     "made_up",

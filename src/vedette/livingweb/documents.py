@@ -1,11 +1,13 @@
-"""Files that are no HTML: PDF, DOCX, XLSX and JSON, written byte by byte so that they are always the same."""
+"""Files that are no HTML: PDF, DOCX, XLSX and JSON, written byte by byte so that they are always the same.
+
+The older and the free formats are in `office`, scanned pages in `scanning`; `makers` has them all.
+"""
 
 from __future__ import annotations
 
 import io
 import json
 import zipfile
-from collections.abc import Callable
 from html import escape
 
 Lines = tuple[str, ...]
@@ -30,13 +32,13 @@ def make_pdf(title: str, lines: Lines) -> bytes:
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding << /Type /Encoding "
         b"/BaseEncoding /WinAnsiEncoding /Differences [%d %b] >> >>" % (_FIRST_CODE, differences.encode()),
     )
-    return _pdf_file(objects)
+    return pdf_file(objects)
 
 
 def make_docx(title: str, lines: Lines) -> bytes:
     rows = "".join(f"<w:p><w:r><w:t>{escape(line)}</w:t></w:r></w:p>" for line in (title, *lines))
     body = f'<w:document xmlns:w="{_WORD}"><w:body>{rows}</w:body></w:document>'
-    return _package("word/document.xml", body, f"{_OFFICE}.wordprocessingml.document.main+xml")
+    return _package("word/document.xml", body, f"{OFFICE}.wordprocessingml.document.main+xml")
 
 
 def make_xlsx(title: str, lines: Lines) -> bytes:
@@ -51,7 +53,7 @@ def make_xlsx(title: str, lines: Lines) -> bytes:
     )
     link = _relations("worksheet", "worksheets/sheet1.xml")
     more = {"xl/worksheets/sheet1.xml": sheet, "xl/_rels/workbook.xml.rels": link}
-    return _package("xl/workbook.xml", book, f"{_OFFICE}.spreadsheetml.sheet.main+xml", more)
+    return _package("xl/workbook.xml", book, f"{OFFICE}.spreadsheetml.sheet.main+xml", more)
 
 
 def make_json(title: str, lines: Lines) -> bytes:
@@ -63,15 +65,8 @@ _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
-_OFFICE = "application/vnd.openxmlformats-officedocument"
+OFFICE = "application/vnd.openxmlformats-officedocument"
 _XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
-
-MAKERS: dict[str, tuple[str, Callable[[str, Lines], bytes]]] = {  # kind -> content type, maker
-    "pdf": ("application/pdf", make_pdf),
-    "docx": (f"{_OFFICE}.wordprocessingml.document", make_docx),
-    "xlsx": (f"{_OFFICE}.spreadsheetml.sheet", make_xlsx),
-    "json": ("application/json", make_json),
-}
 
 
 def _pdf_text(line: str) -> bytes:
@@ -92,7 +87,7 @@ def _wrapped(line: str, width: int = 95) -> list[str]:
     return [*rows, row]
 
 
-def _pdf_file(objects: tuple[bytes, ...]) -> bytes:
+def pdf_file(objects: tuple[bytes, ...]) -> bytes:
     out, offsets = b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n", []
     for number, body in enumerate(objects, 1):
         offsets.append(len(out))
@@ -111,7 +106,7 @@ def _relations(kind: str, target: str) -> str:
 
 
 def _package(main: str, body: str, content_type: str, more: dict[str, str] | None = None) -> bytes:
-    sheet_type = f"{_OFFICE}.spreadsheetml.worksheet+xml"
+    sheet_type = f"{OFFICE}.spreadsheetml.worksheet+xml"
     types = (
         f'<Types xmlns="{_PACKAGE}/content-types">'
         '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'

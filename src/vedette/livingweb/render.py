@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from functools import cache
 from html import escape
 
-from vedette.livingweb.documents import MAKERS
 from vedette.livingweb.layouts import LAYOUTS, Anchor, View
+from vedette.livingweb.makers import MAKERS
 from vedette.livingweb.noise import Noise, Roll
 from vedette.livingweb.text import long_date
 from vedette.livingweb.words import LABELS
@@ -65,8 +65,8 @@ def render_page(host: Host, page: Page, version: int, where: str) -> Rendered:
     """The page in this version; `where` is the authority that the reader used (name:port or address:port)."""
     lines = page.story.paragraphs(version)
     if page.kind != "html":
-        content_type, make = MAKERS[page.kind]
-        return Rendered(content_type, (make(page.title, lines),))
+        maker = MAKERS[page.kind]
+        return Rendered(maker.content_type, (maker.make(page.title, lines),))
     content = Content(
         title=page.title,
         text=_story(host, lines),

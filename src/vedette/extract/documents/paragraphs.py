@@ -12,6 +12,7 @@ ALIKE = 0.35  # of the height; a larger difference is a heading
 _STARTS = re.compile(
     r"(?:[-–—•*▪]|\(?\d{1,3}[.)]|\(?[a-zčćžšđ]\)|[IVX]{1,5}\.|(?:Članak|Clanak|Article)\s\d)(?:\s|$)"
 )
+_STOPS = (".", "!", "?", ":", ";")
 _HYPHENS = ("\x02", "\ufffe", "\u00ad")  # how pdfium marks a hyphen at the end of a line
 
 
@@ -44,7 +45,8 @@ def _joined(text: str, line: str) -> str:
 
 def _goes_on(line: Line, after: Line, edge: float) -> bool:
     height = line.top - line.bottom
-    if height <= 0 or _STARTS.match(after.text):
+    is_over = line.text.endswith(_STOPS) and after.text[:1].isupper()
+    if height <= 0 or is_over or _STARTS.match(after.text):
         return False
     is_near = 0 < line.bottom - after.bottom <= LINE_GAP * height
     is_alike = abs((after.top - after.bottom) - height) <= ALIKE * height
