@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from vedette.contracts.changing import Block
@@ -124,14 +126,30 @@ def _kept(shelf: Shelf, data: bytes) -> Document | None:
 
 
 def _read_there(data: bytes, url: str, content_type: str) -> Document:
-    return read_document(data, url=url, content_type=content_type)
+    with _quietly():
+        return read_document(data, url=url, content_type=content_type)
 
 
 def _render_there(data: bytes, number: int) -> bytes | None:
     try:
-        return render_page(data, number)
+        with _quietly():
+            return render_page(data, number)
     except Unreadable:
         return None
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Parsers in other languages print their last words; the operator's terminal is not the place for them."""
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _with_pages(document: Document, pages: dict[int, Recognised]) -> Document:

@@ -7,7 +7,7 @@ here is shared with the program that is measured against it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -278,8 +278,9 @@ def authority(host: Host, port: int, by: str) -> str:
 
 def _check(spec: HostSpec) -> None:
     """A spec that cannot be served is a mistake of its maker; say so at once."""
-    words = ((spec.listing, LISTINGS), (spec.layout, _PATHS), (spec.validators, VALIDATORS))
-    for word, known in (*words, *((kind, MAKERS) for kind in spec.document_kinds)):
+    words: list[tuple[str, Collection[str]]] = [(kind, MAKERS) for kind in spec.document_kinds]
+    words += [(spec.listing, LISTINGS), (spec.layout, _PATHS), (spec.validators, VALIDATORS)]
+    for word, known in words:
         if word not in known:
             raise ValueError(f"{spec.name or 'host'}: {word!r} is not one of {', '.join(known)}")
     if spec.documents + spec.forbidden + spec.born_later > spec.pages:

@@ -27,8 +27,8 @@ def read_pdf(body: bytes, kind: ContentClass) -> Document:
     pdf = opened(body)
     try:
         count = len(pdf)
-        if count > MAX_PAGES:
-            raise Unreadable(f"{count} pages are more than we read")
+        if not 0 < count <= MAX_PAGES:
+            raise Unreadable(f"{count} pages are more than we read" if count else "a PDF without pages")
         blocks = Blocks()
         scans = [number for number in range(count) if _read_page(pdf, number, blocks)]
         said = pdf.get_metadata_dict()
@@ -65,7 +65,7 @@ def _read_page(pdf: Any, number: int, blocks: Blocks) -> bool:
         page = pdf[number]
         words = page.get_textpage()
     except pypdfium2.PdfiumError:
-        return False  # a page that cannot be loaded cannot be rendered either
+        raise Unreadable(f"page {number + 1} cannot be loaded") from None  # less text is not fewer words
     text = words.get_text_range()
     is_scan = (len(text.strip()) < SCAN_CHARS or not _is_legible(text)) and _is_drawn(page)
     if not is_scan or _is_legible(text):
