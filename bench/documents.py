@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parent.parent / "tests" / "stages")]
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "stages"))
 
 from document_kit import BOMBS, DAMAGES, LINES, TYPES, WHOLE, scanned
 

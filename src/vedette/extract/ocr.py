@@ -49,9 +49,9 @@ class Tesseract:
         return None if answer is None else _recognised(answer)
 
 
-async def find_tesseract(languages: str = LANGUAGES) -> Tesseract | str:
+async def find_tesseract(languages: str = LANGUAGES, name: str = "tesseract") -> Tesseract | str:
     """The program with the languages that are asked for, or what is missing and how to get it."""
-    program = shutil.which("tesseract")
+    program = shutil.which(name)
     if program is None:
         return f"tesseract, which reads scanned pages, is not installed: {REMEDY}"
     listed = await _run((program, "--list-langs"), b"", WALL_S)
