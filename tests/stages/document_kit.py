@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import random
+import shutil
 import struct
 import zipfile
 import zlib
@@ -15,12 +16,19 @@ from pathlib import Path
 import docx
 import matplotlib
 import numpy as np
+import pytest
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
+from vedette.config import is_ci
+from vedette.extract.ocr import REMEDY
 from vedette.livingweb.documents import make_pdf, make_xlsx
 from vedette.livingweb.makers import MAKERS
 from vedette.livingweb.office import make_doc, make_odt, make_rtf, make_xls
 
+# In CI it is there or the tests fail; elsewhere they are named as not run (tests/conftest.py).
+needs_tesseract = pytest.mark.skipif(
+    shutil.which("tesseract") is None and not is_ci(), reason=f"NOT RUN, tesseract is missing: {REMEDY}"
+)
 URL = "http://uprava.example/dokumenti/pravilnik"
 TITLE = "Pravilnik o čuđenju šume"
 LINES = (

@@ -12,9 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from document_kit import BOMBS, DAMAGES, LINES, TITLE, URL, WHOLE, scanned
+from document_kit import BOMBS, DAMAGES, LINES, TITLE, URL, WHOLE, needs_tesseract, scanned
 
-from vedette.config import is_ci
 from vedette.contracts.documents import Document
 from vedette.contracts.words import ContentClass, Outcome
 from vedette.core.change.gate import gate
@@ -24,9 +23,6 @@ from vedette.evidence.shelf import Shelf
 from vedette.extract.documents.versions import reader_version
 from vedette.extract.ocr import REMEDY, Recognised, Tesseract, _recognised, find_tesseract
 
-needs_tesseract = pytest.mark.skipif(
-    shutil.which("tesseract") is None and not is_ci(), reason=f"NOT RUN, tesseract is missing: {REMEDY}"
-)
 WHOLE_TEXT = Document(
     content_class=ContentClass.DOCX, blocks=(("p", "Šuma"), ("p[2]", "đak")), confidence=((0, 91.5),), pages=1
 )
