@@ -103,6 +103,7 @@ WORDS = {
     "schedule.interval": "Interval of the `fixed` policy.",
     "discover.blocked_words": "Hosts with one of these as a whole label or between hyphens are not watched.",
     "extract.scope": "`main`: the main part of a page is compared; `all`: everything.",
+    "extract.ocr_languages": "Languages of scanned pages, as tesseract names them, joined by `+`.",
     "extract.worker_above": "Larger bodies are parsed in a worker process.",
     "evidence.retention": "How long each class is kept; empty: for ever.",
     "evidence.segment_limit": "Size at which an archive file is closed.",
