@@ -102,6 +102,15 @@ async def test_without_the_tool_a_scan_is_parked_with_its_name_and_the_evidence_
     assert watched.rows("SELECT failures FROM sources") == [(0,)]
 
 
+async def test_of_a_screened_document_nothing_reaches_the_disk(tmp_path: Path):
+    body = make_pdf(TITLE, LINES)
+    watched = documents(tmp_path, lambda hours: body, screen=[{"category": "x", "pattern": "Čakovca"}])
+    await watched.run(seconds=3600)
+    assert watched.rows("SELECT outcome FROM visits") == [("screened",)]
+    assert watched.rows("SELECT COUNT(*) FROM evidence") == [(0,)]
+    assert [path for path in tmp_path.iterdir() if path.name == "artifacts"] == []
+
+
 async def test_a_document_that_kills_its_parser_is_evidence_all_the_same(tmp_path: Path):
     bomb = BOMBS["far cell.xlsx"]()
     watched = documents(tmp_path, lambda hours: bomb)

@@ -186,6 +186,38 @@ def package(parts: dict[str, bytes]) -> bytes:
     return out.getvalue()
 
 
+def free_sheet() -> bytes:
+    """ODS, as LibreOffice spells it."""
+    names = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+        for name in ("office", "table", "text")
+    )
+    cell = '<table:table-cell office:value-type="{kind}" {value}><text:p>{text}</text:p></table:table-cell>'
+    rows = (
+        cell.format(kind="string", value="", text="EUR")
+        + cell.format(kind="float", value='office:value="7.5345"', text="7,5345")
+        + cell.format(kind="date", value='office:date-value="2026-01-12"', text="12.01.2026."),
+        cell.format(kind="string", value="", text="Šuma")
+        + cell.format(kind="float", value='office:value="3"', text="3"),
+    )
+    lines = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
+    content = (
+        f"<office:document-content {names}><office:body><office:spreadsheet>"
+        f'<table:table table:name="Tečajna lista">{lines}</table:table>'
+        "</office:spreadsheet></office:body></office:document-content>"
+    )
+    kind = "application/vnd.oasis.opendocument.spreadsheet"
+    manifest = (
+        '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0">'
+        f'<manifest:file-entry manifest:full-path="/" manifest:media-type="{kind}"/></manifest:manifest>'
+    )
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as made:
+        for name, text in (("mimetype", kind), ("content.xml", content), ("META-INF/manifest.xml", manifest)):
+            made.writestr(name, text)
+    return out.getvalue()
+
+
 def _sheet(cells: bytes) -> bytes:
     with zipfile.ZipFile(io.BytesIO(make_xlsx(TITLE, LINES))) as good:
         parts = {name: good.read(name) for name in good.namelist()}
@@ -235,6 +267,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {  # built to take time or memory, or to
     "repeated rows.ods": lambda: package(
         {
             "mimetype": b"application/vnd.oasis.opendocument.spreadsheet",
+            "META-INF/manifest.xml": b"<manifest/>",
             "content.xml": b'<office:document-content xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
             b'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" '
             b'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><office:body><office:spreadsheet>'

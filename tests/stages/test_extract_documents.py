@@ -17,6 +17,7 @@ from document_kit import (
     TYPES,
     URL,
     WHOLE,
+    free_sheet,
     image_pdf,
     package,
     scanned,
@@ -87,6 +88,19 @@ def test_content_controls_are_read_and_deleted_text_is_not():
             end.addprevious(parse_xml(xml))
 
     assert texts(read(word_file(edit=edit)))[-2:] == ["U polju", "novo"]
+
+
+def test_a_table_of_one_cell_is_a_frame_and_its_paragraphs_stay_apart():
+    def edit(made) -> None:
+        cell = made.add_table(rows=1, cols=1).rows[0].cells[0]
+        cell.text = "Prvi stavak u okviru."
+        cell.add_paragraph("Drugi stavak u okviru.")
+
+    assert texts(read(word_file(edit=edit)))[-2:] == ["Prvi stavak u okviru.", "Drugi stavak u okviru."]
+
+
+def test_a_free_sheet_is_read_with_its_numbers_and_dates():
+    assert texts(read(free_sheet())) == ["Tečajna lista", "EUR | 7.5345 | 2026-01-12", "Šuma | 3"]
 
 
 def test_letters_are_composed_however_the_writer_spelled_them():

@@ -167,7 +167,11 @@ def _read_part(root: etree._Element, tags: Tags, blocks: Blocks, place: str) -> 
         if name in tags.skipped:
             continue
         if name == tags.row:
-            blocks.add(place, "tr", cells(" ".join(_texts(cell, tags)) for cell in _cells(element, tags)))
+            found = list(_cells(element, tags))
+            if len(found) == 1 and len(stack) < MAX_LEVELS:
+                stack.append(iter(found[0]))  # a frame around text, not a row of a table
+            else:
+                blocks.add(place, "tr", cells("".join(_texts(cell, tags)) for cell in found))
         elif name in tags.paragraph or name in tags.heading:
             blocks.add(place, "h" if name in tags.heading else "p", "".join(_texts(element, tags)))
         elif len(stack) < MAX_LEVELS:
