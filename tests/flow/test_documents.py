@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from document_kit import BOMBS, LINES, TITLE, needs_tesseract, scanned, word_file
+from document_kit import BOMBS, LINES, TITLE, image_pdf, needs_tesseract, scanned, word_file
 from scripted import START, Scripted, life
 from watching import Watched, clock_of, judge, living
 
@@ -102,13 +103,20 @@ async def test_without_the_tool_a_scan_is_parked_with_its_name_and_the_evidence_
     assert watched.rows("SELECT failures FROM sources") == [(0,)]
 
 
+async def test_a_file_without_text_is_compared_by_its_bytes(tmp_path: Path):
+    blank = image_pdf([], text=" ")
+    watched = documents(tmp_path, lambda hours: blank if hours < 6 else blank + b"\n% other\n")
+    await watched.run(seconds=DAY)
+    assert len(watched.reported()) == 1
+
+
 async def test_of_a_screened_document_nothing_reaches_the_disk(tmp_path: Path):
     body = make_pdf(TITLE, LINES)
     watched = documents(tmp_path, lambda hours: body, screen=[{"category": "x", "pattern": "Čakovca"}])
     await watched.run(seconds=3600)
     assert watched.rows("SELECT outcome FROM visits") == [("screened",)]
     assert watched.rows("SELECT COUNT(*) FROM evidence") == [(0,)]
-    assert [path for path in tmp_path.iterdir() if path.name == "artifacts"] == []
+    assert os.listdir(tmp_path).count("artifacts") == 0
 
 
 async def test_a_document_that_kills_its_parser_is_evidence_all_the_same(tmp_path: Path):
