@@ -410,11 +410,24 @@ class StoreContract:
         assert reader.robots("https://none.example") is None
         assert [(r["id"], r["kind"], r["watch_id"]) for r in store.rows("ledger")] == [(5, "lane", 3)]
 
-    def test_the_engine_does_not_write_the_operators_block_away(self, store, writer):
-        writer.settle(Group(run=RUN, lanes=((A, LaneState(failures=1)),)))
-        store.save_lane(A, LaneState(blocked_by="they asked us to stop"))
-        writer.settle(Group(run=RUN, lanes=((A, LaneState(failures=2)),)))
-        assert store.reader().lane(A) == LaneState(failures=2, blocked_by="they asked us to stop")
+    @pytest.mark.parametrize("said", [LaneState(), LaneState(blocked_by="they asked us to stop")])
+    def test_an_engine_that_has_not_heard_the_operator_does_not_write_their_word_away(
+        self, store, writer, said
+    ):
+        closed = LaneState(failures=5, recent=1, recent_count=1, closed_until=NOON + HOUR, held_until=NOON)
+        writer.settle(Group(run=RUN, lanes=((A, closed),)))
+        store.save_lane(A, said)
+        writer.settle(Group(run=RUN, lanes=((A, replace(closed, next_start_at=NOON + SECOND)),)))
+        kept = store.reader().lane(A)
+        assert kept == replace(said, next_start_at=NOON + SECOND, word=1)  # a start counts all the same
+        writer.settle(Group(run=RUN, lanes=((A, replace(kept, failures=1)),)))  # now it has heard
+        assert store.reader().lane(A).failures == 1
+
+    def test_the_last_of_several_words_stands(self, store, writer):
+        store.save_lane(A, LaneState(blocked_by="no"))
+        store.save_lane(A, LaneState())
+        writer.settle(Group(run=RUN, lanes=((A, LaneState(blocked_by="no", word=1)),)))
+        assert store.reader().lane(A) == LaneState(word=2)
 
     def test_how_a_source_fares_is_read_back(self, store, writer):
         source = Source(id=SourceId("a"), name="a", url="https://a.example/")

@@ -38,6 +38,7 @@ class LaneState:
     held_until: datetime | None = None  # Retry-After
     blocked_by: str = ""  # the operator's word; until `lanes reset`
     crawl_delay: timedelta | None = None  # robots.txt
+    word: int = 0  # how often the operator spoke; who missed the last word does not write over it
 
 
 @dataclass(frozen=True, slots=True)

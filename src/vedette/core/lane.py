@@ -78,6 +78,7 @@ def started(policy: LanePolicy, state: LaneState, now: datetime, jitter: float) 
         held_until=state.held_until,
         blocked_by=state.blocked_by,
         crawl_delay=state.crawl_delay,
+        word=state.word,
     )
 
 
@@ -106,6 +107,7 @@ def finished(
         held_until=held_until,
         blocked_by=state.blocked_by,
         crawl_delay=state.crawl_delay,
+        word=state.word,
     )
 
 
@@ -135,6 +137,7 @@ def reset(state: LaneState) -> LaneState:
         next_start_at=state.next_start_at,
         bucket_at=state.bucket_at,
         crawl_delay=state.crawl_delay,
+        word=state.word,
     )
 
 

@@ -105,7 +105,8 @@ def _add_settlement(rows: GroupRows, placed: Placed) -> None:
     rows.moved.append((*[row[i] for i in _MOVING], watch.id))
     rows.found += [watch_row(found) for found in settled.found]
     rows.signals += [
-        (to_ms(s.modified_at), to_ms(s.due_at), s.watch, to_ms(s.modified_at)) for s in settled.signals
+        (to_ms(s.modified_at), to_ms(s.due_at), to_ms(s.due_at), s.watch, to_ms(s.modified_at))
+        for s in settled.signals
     ]
     if settled.change is not None:
         rows.changes.append(_change_row(settled.change, placed.evidence))
