@@ -61,7 +61,7 @@ def test_every_statement_is_sql_that_the_migrated_store_takes(tmp_path: Path):
     ]
     assert len(hot) > 20
     for statement in hot:
-        if not statement.startswith(("SELECT * FROM (", "ON CONFLICT")):
+        if not statement.startswith(("SELECT * FROM (", "ON CONFLICT")) and not statement.endswith("AND "):
             text = statement.format(marks="?", risk=1, pick="")
             db.execute(f"EXPLAIN {text}", (None,) * text.count("?"))
     db.execute(f"EXPLAIN {statements.lane_heads()}", (1, 2, 3, 4) * statements.HEADS)

@@ -45,6 +45,7 @@ class ArchiveEntry:
     )
     address: str = ""
     refers_to: tuple[str, datetime] | None = None  # url and time of the record with the payload
+    refers_to_record: tuple[str, VisitId] | None = None  # its segment and visit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

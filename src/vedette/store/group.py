@@ -162,6 +162,7 @@ def _evidence_row(settled: Settlement, payload: Payload) -> Row:
         payload.segment,
         payload.offset,
         payload.length,
+        payload.stored_by,
     )
 
 

@@ -176,6 +176,7 @@ evidence = Table(
     Column("segment", String, nullable=False),  # where the payload is; shared between URLs
     Column("offset", BigInteger, nullable=False),
     Column("length", BigInteger, nullable=False),
+    Column("stored_by", BigInteger, nullable=False),  # the visit whose record holds the payload
     UniqueConstraint("watch_id", "digest"),
 )
 

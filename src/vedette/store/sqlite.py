@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Any, TypeVar
 
 from vedette.contracts.changing import Change
 from vedette.contracts.errors import RefusedError, StoreError
@@ -21,7 +21,7 @@ from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.watch import Ask, Group, Payload, SourceState, Watch
-from vedette.contracts.words import ChangeId, EvidenceId, LaneKey, Risk, RunId, SourceId, WatchId
+from vedette.contracts.words import ChangeId, EvidenceId, LaneKey, Risk, RunId, SourceId, VisitId, WatchId
 from vedette.core.urls import lane_of
 from vedette.store import statements as sql
 from vedette.store.group import GroupRows, rows_of
@@ -176,20 +176,31 @@ class Writer:
     def payloads(self, digests: Sequence[bytes]) -> dict[bytes, list[Payload]]:
         """Where the archive already has these payloads."""
         found: dict[bytes, list[Payload]] = {}
-        for chunk in _chunks(digests, 500):
-            for row in self._db.execute(sql.PAYLOADS.format(marks=_marks(chunk)), chunk):
-                digest, evidence, watch, url, at, segment, offset, length = row
-                payload = Payload(
-                    evidence=EvidenceId(evidence),
-                    watch=WatchId(watch),
-                    url=url,
-                    at=from_ms(at),
-                    segment=segment,
-                    offset=offset,
-                    length=length,
-                )
-                found.setdefault(digest, []).append(payload)
+        for digest, payload in self._payloads(sql.PAYLOADS, digests):
+            found.setdefault(digest, []).append(payload)
         return found
+
+    def kept(self, evidence: Sequence[EvidenceId]) -> dict[EvidenceId, Payload]:
+        """Where the archive has the payloads of these; what expired is not there."""
+        return {payload.evidence: payload for _, payload in self._payloads(sql.PAYLOADS_BY_ID, evidence)}
+
+    def _payloads(self, query: str, keys: Sequence[Any]) -> Iterator[tuple[bytes, Payload]]:
+        for chunk in _chunks(keys, 500):
+            for row in self._db.execute(query.format(marks=_marks(chunk)), chunk):
+                digest, evidence, watch, stored_by, url, at, segment, offset, length = row
+                yield (
+                    digest,
+                    Payload(
+                        evidence=EvidenceId(evidence),
+                        watch=WatchId(watch),
+                        stored_by=VisitId(stored_by),
+                        url=url,
+                        at=from_ms(at),
+                        segment=segment,
+                        offset=offset,
+                        length=length,
+                    ),
+                )
 
     def settle(self, group: Group) -> None:
         """All of the group, or nothing of it: the next commit must not keep the half of one that failed."""

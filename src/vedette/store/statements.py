@@ -11,7 +11,9 @@ VISIT_COLUMNS = (
     "id watch_id run_id at took_ms outcome url status changed digest evidence_id text_chars wire_bytes detail "
     "segment seq kind offset length record_digest chain"
 ).split()
-EVIDENCE_COLUMNS = "id watch_id digest url at content_class content_type size segment offset length".split()
+EVIDENCE_COLUMNS = (
+    "id watch_id digest url at content_class content_type size segment offset length stored_by".split()
+)
 CHANGE_COLUMNS = (
     "id watch_id kind state before_visit after_visit before_evidence after_evidence observed_at decided_at "
     "layer similarity summary diff reasons seal"
@@ -146,9 +148,14 @@ LOOKS_BEFORE = (
     "SELECT evidence_id FROM visits WHERE watch_id = ? AND at < ? AND evidence_id IS NOT NULL "
     "AND outcome IN ('ok', 'not_modified') ORDER BY at DESC LIMIT ?"
 )
-PAYLOADS = (
-    'SELECT digest, id, watch_id, url, at, segment, "offset", length FROM evidence WHERE digest IN ({marks})'
+# A payload that retention dropped is offered to nobody, whatever rows still name it.
+_PAYLOADS = (
+    'SELECT e.digest, e.id, e.watch_id, v.id, v.url, v.at, e.segment, e."offset", e.length '
+    "FROM evidence e JOIN visits v ON v.id = e.stored_by WHERE NOT EXISTS "
+    "(SELECT 1 FROM segments s WHERE s.name = e.segment AND s.state = 'expired') AND "
 )
+PAYLOADS = _PAYLOADS + "e.digest IN ({marks})"
+PAYLOADS_BY_ID = _PAYLOADS + "e.id IN ({marks})"
 LAST_ID = "SELECT COALESCE(MAX(id), 0) FROM (" + (
     " UNION ALL ".join(f"SELECT MAX(id) AS id FROM {table}" for table in ("visits", "ledger", "changes"))
     + ") AS ids"

@@ -53,6 +53,7 @@ def upgrade() -> None:
         sa.Column("segment", sa.String(), nullable=False),
         sa.Column("offset", sa.BigInteger(), nullable=False),
         sa.Column("length", sa.BigInteger(), nullable=False),
+        sa.Column("stored_by", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_evidence")),
         sa.UniqueConstraint("watch_id", "digest", name=op.f("uq_evidence_watch_id_digest")),
     )
