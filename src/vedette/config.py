@@ -200,6 +200,7 @@ class ExtractConfig(Section):
 class EvidenceConfig(Section):
     retention: dict[str, Duration | None] = {"standard": None, "short": timedelta(days=30)}
     segment_limit: Size = 1024**3
+    ledger: Duration | None = None
 
 
 class ScreenRowConfig(Section):

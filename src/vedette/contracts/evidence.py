@@ -39,7 +39,7 @@ class ArchiveEntry:
     retention: str = "standard"
     phrase: str = ""
     headers: Headers = ()
-    payload: bytes = b""  # wire bytes; content coding kept, transfer coding removed
+    payload: bytes = b""  # wire bytes; content coding kept, transfer coding removed; of a revisit not written
     payload_digest: bytes | None = (
         None  # sha256 of the wire bytes, where it is known (saves hashing them again)
     )

@@ -261,16 +261,17 @@ class Settler(threading.Thread):
         self._groups += 1
 
     def _place(self, settlements: list[Settlement]) -> list[Placed]:
-        """Into the archive, in order.  A payload that is there already is written as a revisit."""
+        """Into the archive, in order.  A payload that is there already is written as a revisit, and only such a one."""
+        seen = [s.visit.evidence for s in settlements if s.entry.kind in REVISITS and s.visit.evidence]
+        kept = self._store.kept(seen) if seen else {}
+        settlements = [_referring(settled, kept) for settled in settlements]
         digests = [
             s.entry.facts.digest
             for s in settlements
             if s.entry.kind is RecordKind.RESPONSE and s.entry.facts.digest is not None
         ]
         known = self._store.payloads(digests) if digests else {}
-        seen = [s.visit.evidence for s in settlements if s.entry.kind in REVISITS and s.visit.evidence]
-        kept = self._store.kept(seen) if seen else {}
-        return [self._place_one(_referring(settled, kept), known) for settled in settlements]
+        return [self._place_one(settled, known) for settled in settlements]
 
     def _place_one(self, settled: Settlement, known: dict[bytes, list[Payload]]) -> Placed:
         entry = settled.entry
@@ -286,7 +287,7 @@ class Settler(threading.Thread):
             )
         twins = [twin for twin in known.get(digest, []) if _keeps(twin, settled)]
         if twins:
-            entry = _revisit(replace(entry, kind=RecordKind.IDENTICAL, payload=b""), twins[0])
+            entry = _revisit(replace(entry, kind=RecordKind.IDENTICAL), twins[0])
         written = self._archive.append(entry)
         own = next((twin for twin in twins if twin.watch == settled.watch.id), None)
         new = None if own is not None else _payload(settled, written, twins)
@@ -332,13 +333,20 @@ def _payload(settled: Settlement, written: Written, twins: list[Payload]) -> Pay
 
 
 def _referring(settled: Settlement, kept: Mapping[EvidenceId, Payload]) -> Settlement:
-    """A look that showed a known state names the record with its payload, however many looks ago that was."""
+    """A look that showed a known state names the record with its payload, however many looks ago that was.
+
+    When that record is gone (it expired) and the bytes came again, they are kept anew.
+    """
+    entry = settled.entry
     payload = kept.get(settled.visit.evidence) if settled.visit.evidence else None
-    if payload is None or settled.entry.kind not in REVISITS:
+    if entry.kind not in REVISITS:
         return settled
-    return replace(settled, entry=_revisit(settled.entry, payload))
+    if payload is not None:
+        return replace(settled, entry=_revisit(entry, payload))
+    is_there = entry.kind is RecordKind.IDENTICAL and entry.payload
+    return replace(settled, entry=replace(entry, kind=RecordKind.RESPONSE)) if is_there else settled
 
 
 def _revisit(entry: ArchiveEntry, payload: Payload) -> ArchiveEntry:
     record = (payload.segment, payload.stored_by)
-    return replace(entry, refers_to=(payload.url, payload.at), refers_to_record=record)
+    return replace(entry, payload=b"", refers_to=(payload.url, payload.at), refers_to_record=record)

@@ -145,7 +145,7 @@ class Sheet:
             retention=retention,
             phrase=fetched.phrase,
             headers=fetched.headers,
-            payload=fetched.wire if kind is RecordKind.RESPONSE else b"",
+            payload=fetched.wire if kind in (RecordKind.RESPONSE, RecordKind.IDENTICAL) else b"",
             payload_digest=self.digest if fetched.wire is fetched.body else None,
             address=fetched.address,
         )

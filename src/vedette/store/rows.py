@@ -21,6 +21,7 @@ from vedette.contracts.changing import (
     Mask,
     MaskRegion,
 )
+from vedette.contracts.evidence import Segment
 from vedette.contracts.fetching import FetchSettings, RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors, Source
@@ -195,6 +196,24 @@ def read_lane(row: Sequence[Any]) -> tuple[LaneKey, LaneState]:
         word=row[11],
     )
     return LaneKey(row[1]), state
+
+
+def segment_row(segment: Segment) -> tuple[Any, ...]:
+    return (
+        segment.name,
+        segment.retention,
+        segment.day,
+        segment.size,
+        segment.count,
+        segment.head,
+        segment.state,
+    )
+
+
+def read_segment(row: Sequence[Any]) -> Segment:
+    """From the order of statements.SEGMENT_COLUMNS."""
+    name, retention, day, size, count, head, state = row
+    return Segment(name=name, retention=retention, day=day, size=size, count=count, head=head, state=state)
 
 
 def read_robots(row: Sequence[Any]) -> RobotsRules:

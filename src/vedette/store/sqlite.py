@@ -32,6 +32,7 @@ from vedette.store.rows import (
     read_change,
     read_lane,
     read_robots,
+    read_segment,
     read_source,
     read_watch,
     to_ms,
@@ -241,12 +242,7 @@ class Writer:
             self.return_leases()
 
     def segments(self) -> list[Segment]:
-        names = ", ".join(sql.SEGMENT_COLUMNS)
-        rows = self._db.execute(f"SELECT {names} FROM segments ORDER BY name")
-        return [
-            Segment(name=n, retention=r, day=d, size=s, count=c, head=h, state=st)
-            for n, r, d, s, c, h, st in rows
-        ]
+        return [read_segment(row) for row in self._db.execute(sql.SEGMENTS)]
 
     def checkpoint(self) -> None:
         """Move the WAL into the database when nobody waits for a commit.  Never waits for a reader."""
