@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -48,6 +48,7 @@ class FetchRequest:
     accept: str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
     body_limit: int | None = None  # robots.txt has its own
     is_foreign: bool = False  # a redirect left the origin the settings are for: no credentials go along
+    on_sent: Callable[[], None] | None = None  # called once, when the request is on the line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,7 @@ class LaneState:
     """What has happened in the lane, as far as the next start depends on it.  Survives restarts."""
 
     under_way: int = 0  # not persisted: a restart has none
+    unsent: int = 0  # of these, requests that are not on the line yet; not persisted
     next_start_at: datetime | None = None  # gap
     bucket_at: datetime | None = None  # GCRA: when the bucket is empty again
     failures: int = 0  # in a row
