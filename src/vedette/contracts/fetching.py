@@ -97,6 +97,7 @@ class Extraction:
     text: str = ""  # the compared text, white space folded, one space between blocks
     title: str = ""
     hrefs: tuple[str, ...] = ()  # raw, in order, not resolved (resolving is memoised per host)
+    nofollow: tuple[str, ...] = ()  # of these, what the page never links to without rel=nofollow
     base: str = ""  # what raw hrefs resolve against
     canonical: str | None = None  # rel=canonical, absolute, same host only
     published_at: datetime | None = None

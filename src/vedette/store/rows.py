@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -328,13 +328,19 @@ def _read_options(raw: dict[str, Any]) -> ListerOptions:
             raw[name] = datetime.fromisoformat(raw[name])
     if raw.get("selectors"):
         raw["selectors"] = ListSelectors(**raw["selectors"])
+    if raw.get("traps"):
+        plain, given = _PLAIN_OPTIONS.traps, raw["traps"]
+        raw["traps"] = replace(plain, **{name: _like(getattr(plain, name), given[name]) for name in given})
     return ListerOptions(**{name: _hashable(value) for name, value in raw.items()})
 
 
 def _read_setting(name: str, value: Any) -> Any:
+    return _like(getattr(_PLAIN_SETTINGS, name, None), value)
+
+
+def _like(plain: object, value: Any) -> Any:
     """Durations lie in JSON as seconds."""
-    is_duration = isinstance(getattr(_PLAIN_SETTINGS, name, None), timedelta)
-    return timedelta(seconds=value) if is_duration else _hashable(value)
+    return timedelta(seconds=value) if isinstance(plain, timedelta) else _hashable(value)
 
 
 def _hashable(value: Any) -> Any:
