@@ -209,6 +209,7 @@ class _Station:
             robots=robots,
             clock=self.clock,
             settings_of=self.book.settings,
+            needs_browser=self.book.needs_browser,
             on_closed=lambda key, reason: settler.aside(self._note("breaker", key, reason)),
         )
         self.engine.parts.serve = self._assessor(looker).serve

@@ -49,6 +49,7 @@ class Looker:
     clock: Clock
     settings_of: Callable[[SourceId], FetchSettings]
     on_closed: Callable[[LaneKey, Reason], None]
+    needs_browser: Callable[[SourceId], bool] = lambda source: False
 
     async def fetch_robots(self, origin: str, settings: FetchSettings) -> Fetched:
         """Only the robots.txt of an origin, with a permit of its own."""
@@ -63,6 +64,8 @@ class Looker:
         home = origin_of(job.watch.url)
         walk = _Walk(self, self.settings_of(job.watch.source), home=home, held=job.lanes)
         try:
+            if self.needs_browser(job.watch.source):
+                return Reached(fetched=_without_browser(job.watch.url, self.clock))
             reached = await walk.go(job.watch)
             return reached if walk.shut is None else replace(reached, shut=walk.shut)
         finally:
@@ -192,6 +195,12 @@ class _Walk:
         return replace(
             fetched, outcome=Outcome.GONE, redirect_to=None, detail="robots.txt redirects without end"
         )
+
+
+def _without_browser(url: str, clock: Clock) -> Fetched:
+    """Fetched plainly, such a page would show an empty frame, and its absence of text would be kept as what it says."""
+    words = "requires_headless is set and this version has no browser: nothing was asked"
+    return Fetched(url=url, outcome=Outcome.NO_BROWSER, at=clock.now(), took=timedelta(0), detail=words)
 
 
 def _shut(url: str, wait: Wait, clock: Clock) -> Fetched:
