@@ -70,6 +70,7 @@ class Store(Protocol):
 
     def reader(self) -> Any: ...
     def save_source(self, source: Source) -> None: ...
+    def pause_source(self, source: SourceId) -> None: ...
     def save_lane(self, key: LaneKey, state: LaneState) -> None:
         """The operator's word."""
         ...
@@ -422,6 +423,17 @@ class StoreContract:
         assert kept == replace(said, next_start_at=NOON + SECOND, word=1)  # a start counts all the same
         writer.settle(Group(run=RUN, lanes=((A, replace(kept, failures=1)),)))  # now it has heard
         assert store.reader().lane(A).failures == 1
+
+    def test_a_look_that_was_under_way_when_its_source_was_paused_schedules_no_other(
+        self, store, writer, plant
+    ):
+        watch = a_watch()
+        store.save_source(Source(id=watch.source, name="s", url="https://s.example/"))
+        plant(watch)
+        store.pause_source(watch.source)
+        writer.settle(a_group(a_look(watch, 1, b"A")))
+        assert store.reader().watch(watch.id).due_at is None
+        assert store.reader().watch(watch.id).seen is not None
 
     def test_the_last_of_several_words_stands(self, store, writer):
         store.save_lane(A, LaneState(blocked_by="no"))

@@ -57,11 +57,11 @@ def test_every_statement_is_sql_that_the_migrated_store_takes(tmp_path: Path):
     hot = [
         value
         for name, value in vars(statements).items()
-        if name.isupper() and isinstance(value, str) and " " in value
+        if name.isupper() and name[0] != "_" and isinstance(value, str) and " " in value
     ]
     assert len(hot) > 20
     for statement in hot:
-        if not statement.startswith(("SELECT * FROM (", "ON CONFLICT")) and not statement.endswith("AND "):
+        if not statement.startswith("ON CONFLICT"):
             text = statement.format(marks="?", risk=1, pick="")
             db.execute(f"EXPLAIN {text}", (None,) * text.count("?"))
     db.execute(f"EXPLAIN {statements.lane_heads()}", (1, 2, 3, 4) * statements.HEADS)

@@ -46,8 +46,13 @@ def upsert(table: str, columns: list[str], key: str) -> str:
 
 NOTHING = "ON CONFLICT DO NOTHING"
 NEW_WATCH = insert("watches", WATCH_COLUMNS, conflict=NOTHING)
+# A look that was under way when the operator paused its source does not schedule the next one.
+_PAUSED = "EXISTS (SELECT 1 FROM sources s WHERE s.id = watches.source_id AND s.paused_at IS NOT NULL)"
+_NEW_VALUE = {"due_at": f"CASE WHEN {_PAUSED} THEN NULL ELSE ? END"}
 MOVE_WATCH = (
-    "UPDATE watches SET " + ", ".join(f'"{name}" = ?' for name in MOVING_WATCH_COLUMNS) + " WHERE id = ?"
+    "UPDATE watches SET "
+    + ", ".join(f'"{name}" = {_NEW_VALUE.get(name, "?")}' for name in MOVING_WATCH_COLUMNS)
+    + " WHERE id = ?"
 )
 # A signal pulls a look forward; it never pushes one back and never wakes what is not scheduled.
 SIGNAL = (

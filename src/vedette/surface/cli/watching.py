@@ -125,6 +125,13 @@ def add(
         source, is_new = keep(session, db, source_of(before | given, origin="cli"))
     words = "watching" if is_new else "already watched, options updated:"
     session.out.say(f"{words} {source.url} (source {source.id}, lister {source.lister.value})")
+    _warn(session, url, source)
+    if session.given.as_json:
+        session.out.document({"source": source.id, "url": source.url, "added": is_new} | shown(source))
+
+
+def _warn(session: Session, url: str, source: Source) -> None:
+    """What the user may not expect of what they added."""
     if "@" in url.partition("//")[2].partition("/")[0]:
         session.out.note(
             "the user name and password in the URL are not kept; use `fetch.headers` with env:NAME"
@@ -133,8 +140,6 @@ def add(
         session.out.note(
             "this version has no browser: it is not looked at until one comes (outcome no_browser)"
         )
-    if session.given.as_json:
-        session.out.document({"source": source.id, "url": source.url, "added": is_new} | shown(source))
 
 
 def import_(
