@@ -21,7 +21,7 @@ from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
 from vedette.core.limits import RunLimits
 from vedette.engine.assess import AssessOptions, Assessor
 from vedette.engine.compare import Comparer
-from vedette.engine.finding import Finder
+from vedette.engine.following import PoliteFinder
 from vedette.engine.ids import Ids
 from vedette.engine.look import Looker
 from vedette.engine.loop import Ended, Engine, Mode, Parts
@@ -174,7 +174,7 @@ class _Station:
             settings_of=lambda source: fetch_settings(self.loaded.config, source),
             blocked_words=self.loaded.config.discover.blocked_words,
         )
-        self.finder = Finder(
+        self.finder = PoliteFinder(
             known=self.opened.reader.known,
             sitemaps=self._sitemaps,
             classify=classifier(self.loaded.config),
@@ -210,6 +210,7 @@ class _Station:
             robots=robots,
             clock=self.clock,
             settings_of=self.book.settings,
+            needs_browser=self.book.needs_browser,
             on_closed=lambda key, reason: settler.aside(self._note("breaker", key, reason)),
         )
         self.engine.parts.serve = self._assessor(looker).serve

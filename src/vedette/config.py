@@ -25,7 +25,7 @@ from pydantic import (
 )
 
 from vedette.contracts.errors import ConfigError
-from vedette.contracts.source import ListerKind
+from vedette.contracts.source import ListerKind, TrapBudgets
 from vedette.contracts.words import NodeRole, Risk
 from vedette.yaml_text import NotYaml, read_yaml
 
@@ -83,6 +83,7 @@ def parse_day(value: object) -> datetime | None:
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
+_TRAPS = TrapBudgets()
 _RISKS = [*Risk.__members__, "NORMAL"]
 # What an editor is told: the file as people write it, not the values that come out.
 _SPANS = {"type": ["string", "number"], "examples": ["500ms", "2s", "5m", "4h", "30d"]}
@@ -142,6 +143,20 @@ class SelectorsConfig(Section):
     date: str = "time, .date, .datum"
 
 
+class TrapsConfig(Section):
+    """How much of each class of made-up addresses a crawl takes; a refusal names the budget that it met."""
+
+    path_depth: int = Field(default=_TRAPS.path_depth, ge=0)
+    session: int = Field(default=_TRAPS.session, ge=0)
+    token_names: int = Field(default=_TRAPS.token_names, ge=0)
+    calendar: int = Field(default=_TRAPS.calendar, ge=0)
+    calendar_ahead: Duration = _TRAPS.calendar_ahead
+    calendar_back: Duration = _TRAPS.calendar_back
+    facets: int = Field(default=_TRAPS.facets, ge=0)
+    shape: int = Field(default=_TRAPS.shape, ge=0)
+    content_repeat: int = Field(default=_TRAPS.content_repeat, ge=1)
+
+
 class SourceConfig(Section):
     """One place to watch.  The words of 001 section 3.4 are accepted as aliases."""
 
@@ -168,6 +183,8 @@ class SourceConfig(Section):
     selectors: SelectorsConfig | None = None
     requires_headless: bool = Field(default=False, alias="requiresHeadless")
     follow_hosts: tuple[str, ...] = ()
+    honour_nofollow: bool = True
+    traps: TrapsConfig = TrapsConfig()
     fetch: FetchConfig = FetchConfig()
 
 
@@ -200,6 +217,7 @@ class ExtractConfig(Section):
 class EvidenceConfig(Section):
     retention: dict[str, Duration | None] = {"standard": None, "short": timedelta(days=30)}
     segment_limit: Size = 1024**3
+    ledger: Duration | None = None
 
 
 class ScreenRowConfig(Section):

@@ -13,7 +13,7 @@ from vedette.config import Config, FetchConfig, LaneConfig, SourceConfig, parse,
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetching import FetchSettings
 from vedette.contracts.lane import LanePolicy
-from vedette.contracts.source import ListerOptions, ListSelectors, Source
+from vedette.contracts.source import ListerOptions, ListSelectors, Source, TrapBudgets
 from vedette.contracts.words import SourceId
 from vedette.core.classify import Classification, classify_url
 from vedette.core.ledger import InForce
@@ -64,6 +64,8 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
             selectors=selectors,
             requires_headless=row.requires_headless,
             follow_hosts=row.follow_hosts,
+            honour_nofollow=row.honour_nofollow,
+            traps=TrapBudgets(**row.traps.model_dump()),
         ),
         risk=row.risk,
         tier=row.tier,

@@ -27,7 +27,16 @@ from vedette.contracts.words import (
 from vedette.store import schema as t
 from vedette.store import views
 from vedette.store.group import change_seal
-from vedette.store.rows import WATCH_COLUMNS, from_ms, lane_id, read_lane, read_source, read_watch, to_ms
+from vedette.store.rows import (
+    WATCH_COLUMNS,
+    from_ms,
+    lane_id,
+    read_lane,
+    read_robots,
+    read_source,
+    read_watch,
+    to_ms,
+)
 from vedette.store.sqlite import connect
 from vedette.store.statements import (
     CHANGE_COLUMNS,
@@ -164,8 +173,7 @@ class Queries:
 
     def robots(self, origin: str) -> RobotsRules | None:
         query = select(*(t.robots.c[name] for name in ROBOTS_COLUMNS)).where(t.robots.c.origin == origin)
-        row = self._first(query)
-        return None if row is None else views.read_robots(row._mapping)
+        return self._one(query, read_robots)
 
     def evidence(self, watch: WatchId, *, most: int = 0) -> list[views.EvidenceView]:
         """Newest first."""
