@@ -22,7 +22,7 @@ from vedette.surface.cli.program import program
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOP: Any = typer.main.get_command(program())
 VERBS = (
-    "demo init add import export list test run due explain why-not classify robots history changes diff evidence "
+    "demo init add import export list test run due explain why-not classify robots rank history changes diff evidence "
     "lanes sources parked doctor db"
 ).split()
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ from vedette.core.priority import (
     RULES,
     Facts,
     ScoredUrl,
+    UrlSignals,
     check_now,
     half_up,
     scored,
@@ -31,7 +33,6 @@ from vedette.core.priority import (
 
 Moments = NDArray[np.datetime64]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-NONE = np.datetime64("NaT", "us")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -106,13 +107,35 @@ def score_columns(columns: SignalColumns, *, now: datetime) -> ScoredColumns:
     return ScoredColumns(total.clip(LOWEST, HIGHEST).astype(np.uint8), marks, relevance)
 
 
-def as_moments(moments: list[datetime | None]) -> Moments:
-    """Aware datetimes as a column; None becomes NaT."""
-    ticks = [_NAT if one is None else (one - _EPOCH) // MICROSECOND for one in moments]
-    return np.array(ticks, np.int64).view("datetime64[us]")
+class Gathering:
+    """Columns that grow row by row: 33 bytes a row, whatever the size of the list."""
+
+    def __init__(self) -> None:
+        self._visited, self._changed = array("q"), array("q")
+        self._relevance, self._depth, self._is_hub = array("d"), array("q"), array("b")
+
+    def add(self, signals: UrlSignals) -> None:
+        self._visited.append(_ticks(signals.last_visited))
+        self._changed.append(_ticks(signals.last_changed))
+        self._relevance.append(signals.topic_relevance)
+        self._depth.append(signals.hub_depth)
+        self._is_hub.append(signals.is_hub)
+
+    def columns(self) -> SignalColumns:
+        return SignalColumns(
+            last_visited=np.array(self._visited, np.int64).view("datetime64[us]"),
+            last_changed=np.array(self._changed, np.int64).view("datetime64[us]"),
+            topic_relevance=np.array(self._relevance, np.float64),
+            hub_depth=np.array(self._depth, np.int64),
+            is_hub=np.array(self._is_hub, np.bool_),
+        )
 
 
-_NAT = int(NONE.astype(np.int64))
+def _ticks(moment: datetime | None) -> int:
+    return _NAT if moment is None else (moment - _EPOCH) // MICROSECOND
+
+
+_NAT = int(np.datetime64("NaT", "us").astype(np.int64))
 _KINDS = {"last_visited": "M", "last_changed": "M", "topic_relevance": "f", "hub_depth": "iu", "is_hub": "b"}
 _WORDS = {"M": "datetime64", "f": "floats", "iu": "integers", "b": "booleans"}
 

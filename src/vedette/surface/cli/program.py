@@ -61,11 +61,21 @@ def run(argv: Sequence[str] | None = None, *, clock: Clock | None = None, app: A
 def program() -> typer.Typer:
     """All verbs, in the order in which a user meets them."""
     from vedette import __version__
-    from vedette.surface.cli import asking, explaining, keeping, looking, proving, running, tending, watching
+    from vedette.surface.cli import (
+        asking,
+        explaining,
+        keeping,
+        looking,
+        proving,
+        ranking,
+        running,
+        tending,
+        watching,
+    )
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None, help=WORDS + _exit_table())
     verbs.root(app, lambda: _session(None, None), version=__version__)
-    for module in (watching, running, asking, explaining, looking, proving, keeping, tending):
+    for module in (watching, running, asking, explaining, looking, ranking, proving, keeping, tending):
         module.register(app)
     return app
 
