@@ -182,6 +182,7 @@ class ScoredUrl:
 
 def score_url_priority(signals: UrlSignals | Mapping[str, object], *, now: datetime) -> ScoredUrl:
     """The score of one URL at `now`.  Raises InputError where a signal cannot be used."""
+    check_now(now)
     known = signals if isinstance(signals, UrlSignals) else UrlSignals.from_mapping(signals)
     facts = Facts(
         visited=_age("last_visited", known.last_visited, now),
@@ -198,6 +199,7 @@ def rank_urls_for_crawling(
     urls: Iterable[UrlSignals | Mapping[str, object]], *, now: datetime
 ) -> list[ScoredUrl]:
     """All of them, highest score first; equal scores keep their order.  An InputError names the place."""
+    check_now(now)
     ranked = []
     for at, signals in enumerate(urls):
         try:
@@ -247,7 +249,6 @@ def check_now(now: datetime) -> None:
 
 
 def _age(field: str, then: datetime | None, now: datetime) -> float:
-    check_now(now)
     if then is None:
         return float("nan")
     age = (now - then) // MICROSECOND
