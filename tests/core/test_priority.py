@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import vedette
@@ -259,7 +259,11 @@ def test_contributions_always_add_up_and_reasons_are_their_words(signals: UrlSig
     assert 15 <= one.score <= 100
 
 
+BEST = UrlSignals(url=URL, last_visited=NOW - 8 * DAY, last_changed=NOW, topic_relevance=1, is_hub=True)
+
+
 @given(st.lists(SIGNALS, max_size=30), st.integers(0, 40), st.integers(0, 101))
+@example([BEST], 1, 100)
 def test_columns_agree_with_one_url_in_every_row_and_in_the_order(
     rows: list[UrlSignals], top: int, least: int
 ) -> None:
