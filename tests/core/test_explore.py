@@ -76,13 +76,12 @@ def test_the_share_for_what_is_new_holds_over_all_calls(share: float, sizes: lis
 
 def test_new_hosts_come_first_then_new_neighbourhoods() -> None:
     yields = Yields()
-    old = pages("old.example", "a/1", "a/2", "b/1", "b/2")
-    for one in old[:1] * 3:
-        yields.note(one, 1.0)
-    fresh = pages("new.example", "a/1", "a/2")
-    chosen = choose([*old[1:], *fresh], yields, 3, turn=0, params=ONLY_NEW)
-    assert chosen[0].prospect.host == "new.example"
-    assert chosen[1].prospect.neighbourhood == "old.example/b"  # new there, and its host is known
+    old = pages("old.example", "a/1", *(f"part{n}/1" for n in range(20)))
+    yields.note(old[0], 1.0)
+    fresh = [one for n in range(5) for one in pages(f"new{n}.example", "a/1", "a/2")]
+    chosen = choose([*old, *fresh], yields, 6, turn=0, params=ONLY_NEW)
+    assert {one.prospect.host for one in chosen[:5]} == {f"new{n}.example" for n in range(5)}
+    assert chosen[5].prospect.neighbourhood.startswith("old.example/part")  # new there, on a known host
     assert all(one.is_new for one in chosen)
 
 
@@ -97,13 +96,15 @@ def test_a_neighbourhood_that_is_known_leaves_its_turn_to_yield() -> None:
 
 def test_what_gave_most_is_chosen_and_its_host_lends_belief_to_a_new_part() -> None:
     yields = Yields()
-    rich, poor = pages("rich.example", "a/1", "a/2", "b/1"), pages("poor.example", "a/1", "a/2", "b/1")
+    rich, poor = pages("rich.example", "a/1", "a/2", "b/1"), pages("poor.example", "a/1", "b/1")
     for _ in range(10):
         yields.note(rich[0], 1.0)
         yields.note(poor[0], 0.0)
-    chosen = choose([*poor, *rich], yields, 6, turn=0, params=ONLY_YIELD)
-    assert [one.prospect.host for one in chosen] == ["rich.example"] * 3 + ["poor.example"] * 3
-    assert [one.prospect.neighbourhood for one in chosen][2] == "rich.example/b"
+    unknown = pages("unknown.example", "a/1")
+    chosen = choose([*poor, *unknown, *rich], yields, 6, turn=0, params=ONLY_YIELD)
+    assert [one.prospect.neighbourhood for one in chosen] == [
+        "rich.example/a", "rich.example/a", "rich.example/b", "unknown.example/a", "poor.example/b", "poor.example/a",
+    ]  # fmt: skip
     assert not any(one.is_new for one in chosen)
 
 

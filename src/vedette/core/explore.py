@@ -30,10 +30,8 @@ from vedette.core.schedule.chance import chances
 from vedette.core.shape import shape_of
 from vedette.core.urls import host_of, watch_id
 
-NEW_HOST, NEW_NEIGHBOURHOOD = (
-    60.0,
-    40.0,
-)  # points of the first look at it; they halve with one look, and so on
+# Points of a first look; half of them for the second, a third for the third, and so on.
+NEW_HOST, NEW_NEIGHBOURHOOD = 60.0, 40.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
