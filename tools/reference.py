@@ -1,8 +1,9 @@
-"""Writes docs/reference/cli.md and docs/reference/config.md from the program itself.  A test compares."""
+"""Writes docs/reference/cli.md, config.md and the JSON Schemas from the program itself.  A test compares."""
 
 from __future__ import annotations
 
 import inspect
+import json
 import pathlib
 import sys
 from collections.abc import Iterator
@@ -16,12 +17,17 @@ from vedette.contracts.fetching import FetchSettings
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.source import ListerKind
 from vedette.contracts.words import NodeRole, Risk
+from vedette.core.priority_schema import scored_url_schema, url_signals_schema
 from vedette.surface.cli.exits import MEANING
 from vedette.surface.cli.program import program
 from vedette.surface.cli.verbs import SHARED
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CLI, CONFIG = ROOT / "docs/reference/cli.md", ROOT / "docs/reference/config.md"
+SCHEMAS = {
+    ROOT / "docs/reference/url-signals.schema.json": url_signals_schema,
+    ROOT / "docs/reference/scored-url.schema.json": scored_url_schema,
+}
 
 KINDS = {
     timedelta: "duration", Risk: "risk", datetime: "date", bool: "true or false", int: "number", float: "number",
@@ -137,6 +143,8 @@ def main() -> int:
     CLI.parent.mkdir(parents=True, exist_ok=True)
     CLI.write_text(cli_page(), encoding="utf-8")
     CONFIG.write_text(config_page(), encoding="utf-8")
+    for place, schema in SCHEMAS.items():
+        place.write_text(schema_text(schema()), encoding="utf-8")
     return 0
 
 
@@ -158,6 +166,10 @@ def cli_page() -> str:
         for inner, one in getattr(command, "commands", {}).items():
             parts.append(_verb(f"{name} {inner}", one, level=3))
     return "\n".join(parts)
+
+
+def schema_text(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, indent=2) + "\n"
 
 
 def config_page() -> str:
