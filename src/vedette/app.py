@@ -13,15 +13,15 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from vedette.config import Loaded
-from vedette.contracts.errors import StoreError
+from vedette.config import Config, Loaded
+from vedette.contracts.errors import ConfigError, InputError, StoreError
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.watch import Decision, Group, LedgerNote
 from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
 from vedette.core.limits import RunLimits
 from vedette.engine.assess import AssessOptions, Assessor
 from vedette.engine.compare import Comparer
-from vedette.engine.following import PoliteFinder
+from vedette.engine.finding import Finder
 from vedette.engine.ids import Ids
 from vedette.engine.look import Looker
 from vedette.engine.loop import Ended, Engine, Mode, Parts
@@ -31,7 +31,7 @@ from vedette.engine.settler import Settler, SettlerCalls
 from vedette.engine.sources import SourceBook
 from vedette.engine.workers import Workers
 from vedette.evidence.archive import Archive, ArchiveSettings
-from vedette.fetch.http import HttpFetcher
+from vedette.fetch.http import HttpFetcher, check_settings
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
 from vedette.policies import (
@@ -93,6 +93,7 @@ async def run_async(
 ) -> Ended:
     """The same inside a loop that somebody else owns."""
     clock = clock or SystemClock()
+    _check(loaded.config)
     pick = Pick(tier=request.tier, fetch_only=request.fetch_only, discover_only=request.discover_only)
     with _open_store(loaded, pick, clock) as opened:
         station = _Station(loaded, request, clock=clock, opened=opened, on_event=on_event)
@@ -101,6 +102,19 @@ async def run_async(
                 return await station.run(fetcher or HttpFetcher(clock))
         finally:
             opened.reader.close()
+
+
+def _check(config: Config) -> None:
+    """Raises ConfigError for what no look could use, before anything is opened."""
+    settings = {fetch_settings(config), *(fetch_settings(config, source) for source in sources_of(config))}
+    for one in settings:
+        check_settings(one)
+    try:
+        screens(config)
+        classifier(config)("https://vedette.example/")
+        due_rule(config, config.schedule.policy)
+    except InputError as error:
+        raise ConfigError(str(error)) from None
 
 
 @dataclass(slots=True)
@@ -174,7 +188,7 @@ class _Station:
             settings_of=lambda source: fetch_settings(self.loaded.config, source),
             blocked_words=self.loaded.config.discover.blocked_words,
         )
-        self.finder = PoliteFinder(
+        self.finder = Finder(
             known=self.opened.reader.known,
             sitemaps=self._sitemaps,
             classify=classifier(self.loaded.config),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import math
 import os
 import re
 from datetime import UTC, date, datetime, timedelta
@@ -34,6 +35,9 @@ DATA_NAME = "vedette-data"
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DURATION = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)?\s*$")
 _SIZE = re.compile(r"^\s*(\d+)\s*([kKmMgG]i?[bB]?)?\s*$")
+MOST_BYTES = 1024**3  # a body is held in memory
+SLOWEST, FASTEST = 1e-4, 1e6  # requests a minute: one a week, and more than any line carries
+LONGEST = timedelta(days=3653)  # no sum of a date and a few of these leaves the calendar
 FREQUENCIES = {"EVERY_RUN": 0, "DAILY": 24, "TWICE_WEEKLY": 84, "WEEKLY": 168, "MONTHLY": 720}  # 001 11.3
 
 
@@ -44,7 +48,10 @@ def parse_duration(value: object) -> timedelta:
     match = _DURATION.match(str(value))
     try:
         if match and not isinstance(value, bool):
-            return timedelta(seconds=float(match[1]) * _UNITS[match[2] or "s"])
+            span = timedelta(seconds=float(match[1]) * _UNITS[match[2] or "s"])
+            if span <= LONGEST:
+                return span
+            raise ValueError(f"{value!r} is longer than ten years")
     except OverflowError:
         pass
     raise ValueError(f"{value!r} is not a duration; write for example 500ms, 2s, 5m, 4h, 30d")
@@ -83,6 +90,17 @@ def parse_day(value: object) -> datetime | None:
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
+def parse_rate(value: object) -> float:
+    """Zero, or a rate that a lane can be held to."""
+    try:
+        rate = float(str(value))
+    except ValueError:
+        rate = math.nan
+    if isinstance(value, bool) or not (rate == 0 or SLOWEST <= rate <= FASTEST):
+        raise ValueError(f"{value!r} is not a rate; write 0 for none, or a number of requests a minute")
+    return rate
+
+
 _TRAPS = TrapBudgets()
 _RISKS = [*Risk.__members__, "NORMAL"]
 # What an editor is told: the file as people write it, not the values that come out.
@@ -92,6 +110,7 @@ _WORDS = {"enum": [*_RISKS, *(name.lower() for name in _RISKS)]}
 _FREQUENCIES = {"type": ["string", "number", "null"], "examples": [*FREQUENCIES, "6h"]}
 _DAYS = {"type": ["string", "null"], "examples": ["2024-01-01"]}
 Duration = Annotated[timedelta, BeforeValidator(parse_duration), WithJsonSchema(_SPANS)]
+Rate = Annotated[float, BeforeValidator(parse_rate), WithJsonSchema({"type": "number", "minimum": 0})]
 Size = Annotated[int, BeforeValidator(parse_size), WithJsonSchema(_SIZES)]
 RiskWord = Annotated[Risk, BeforeValidator(parse_risk), WithJsonSchema(_WORDS)]
 Frequency = Annotated[timedelta | None, BeforeValidator(parse_frequency), WithJsonSchema(_FREQUENCIES)]
@@ -107,7 +126,7 @@ class LaneConfig(Section):
 
     gap_min: Duration | None = None
     gap_max: Duration | None = None
-    per_minute: float | None = Field(default=None, ge=0)
+    per_minute: Rate | None = None
     burst: int | None = Field(default=None, ge=1)
     at_once: int | None = Field(default=None, ge=1)
     trips_after: int | None = Field(default=None, ge=1)
@@ -118,17 +137,17 @@ class LaneConfig(Section):
 class FetchConfig(Section):
     """How to ask.  Global under `fetch`, per source under `sources[].fetch`."""
 
-    connect_timeout: Duration | None = None
-    read_timeout: Duration | None = None
-    total_timeout: Duration | None = None
-    wire_limit: Size | None = None
-    body_limit: Size | None = None
+    connect_timeout: Duration | None = Field(default=None, gt=timedelta(0))
+    read_timeout: Duration | None = Field(default=None, gt=timedelta(0))
+    total_timeout: Duration | None = Field(default=None, gt=timedelta(0))
+    wire_limit: Size | None = Field(default=None, ge=1, le=MOST_BYTES)
+    body_limit: Size | None = Field(default=None, ge=1, le=MOST_BYTES)
     redirects: int | None = Field(default=None, ge=0, le=50)
     allow_networks: tuple[str, ...] | None = None
     allow_ports: tuple[int, ...] | None = None
     nameservers: tuple[str, ...] | None = None
     ca_file: str | None = None
-    user_agent: str | None = Field(default=None, min_length=3)
+    user_agent: str | None = Field(default=None, min_length=3, max_length=1000)
     robots_agent: str | None = None
     accept_language: str | None = None
     headers: dict[str, str] | None = None
@@ -247,7 +266,7 @@ class RetryConfig(Section):
 class Config(Section):
     """All of `vedette.yaml`."""
 
-    data: str | None = None
+    data: str | None = Field(default=None, pattern=r"^[^\x00]+$")
     sources: tuple[SourceConfig, ...] = ()
     lanes: dict[str, LaneConfig] = {}
     fetch: FetchConfig = FetchConfig()

@@ -16,13 +16,15 @@ from vedette.contracts.lane import LanePolicy
 from vedette.contracts.source import ListerOptions, ListSelectors, Source, TrapBudgets
 from vedette.contracts.words import SourceId
 from vedette.core.classify import Classification, classify_url
+from vedette.core.filters import compile_pattern, filters_of
 from vedette.core.ledger import InForce
 from vedette.core.packs import RolePattern
 from vedette.core.retry import RetryParams
 from vedette.core.schedule.due import DueParams, due_params
 from vedette.core.schedule.fixed import FixedRule
 from vedette.core.screen import ScreenRow, ScreenTable, screen_table
-from vedette.core.urls import canonical
+from vedette.core.segments import is_retention
+from vedette.core.urls import canonical, watch_id
 from vedette.lanes import LanePolicies
 
 _FETCH_NAMES = {field.name for field in fields(FetchSettings)}
@@ -32,9 +34,17 @@ _SLUG = re.compile(r"[^a-z0-9]+")
 
 
 def sources_of(config: Config) -> Iterator[Source]:
-    """The configured sources, with clear errors for those that cannot be watched."""
+    """The configured sources, each under an id of its own, with clear errors for those that cannot be watched."""
+    taken: dict[SourceId, str] = {}
     for number, row in enumerate(config.sources):
-        yield source_of(row, where=f"sources.{number}")
+        source = source_of(row, where=f"sources.{number}")
+        holder = taken.get(source.id, source.url)
+        if holder != source.url and row.id:
+            raise ConfigError(f"`sources.{number}.id`: {row.id!r} is already the id of {holder}")
+        if holder != source.url:
+            source = replace(source, id=SourceId(f"{source.id}-{watch_id(source.url) & 0xFFFFFF:06x}"))
+        taken[source.id] = source.url
+        yield source
 
 
 def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config") -> Source:
@@ -44,7 +54,7 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
         raise ConfigError(f"`{where}.url`: {row.url!r} is not an http or https URL{hint}")
     name = row.name or url.split("//", 1)[1].rstrip("/")
     selectors = ListSelectors(**row.selectors.model_dump()) if row.selectors else None
-    return Source(
+    source = Source(
         id=SourceId(row.id or slug(name)),
         name=name,
         url=url,
@@ -75,6 +85,22 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
         fetch=tuple(sorted(_overrides(row.fetch).items())),
         origin=origin,
     )
+    _check_source(source, where)
+    return source
+
+
+def _check_source(source: Source, where: str) -> None:
+    """What no look at this source could use is told now, not when it is due."""
+    if not is_retention(source.retention):
+        words = "a retention class is a-z, 0-9, _ and -, at most 32, a letter first"
+        raise ConfigError(f"`{where}.retention`: {source.retention!r}: {words}")
+    pattern = source.options.pagination_pattern
+    try:
+        filters_of(source.options)
+        if pattern is not None:
+            compile_pattern("pagination_pattern", pattern)
+    except ConfigError as error:
+        raise ConfigError(f"`{where}`: {error}") from None
 
 
 def slug(name: str) -> str:

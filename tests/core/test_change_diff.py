@@ -74,3 +74,27 @@ def test_every_line_that_came_or_went_is_in_the_diff(a, b):
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_word_diffs_never_fail(a, b):
     diff_words(a, b)
+
+
+class Counted(str):
+    """A line that counts how often it is taken apart."""
+
+    __slots__ = ()
+    splits = 0
+
+    def __getitem__(self, key):
+        return Counted(super().__getitem__(key))
+
+    def split(self, *words):
+        Counted.splits += 1
+        return super().split(*words)
+
+
+def test_a_page_with_nothing_in_common_is_diffed_in_time_that_grows_with_its_lines_alone():
+    before = [Counted(f"staro {n}") for n in range(3000)]
+    after = [Counted(f"novo {-n}") for n in range(3000)]
+    Counted.splits = 0
+    ops, reasons = diff_lines(before, after)
+    assert Counted.splits < 20_000
+    assert len(ops) == 500
+    assert reasons[0].code == "diff_coarse"

@@ -106,3 +106,9 @@ def test_a_long_page_is_never_gated(words, title):
 
 def test_every_sign_can_be_seen_in_some_text():
     assert {sign.outcome for sign in SIGNS} == {Outcome.BLOCKED_PAGE, Outcome.LOGIN_WALL, Outcome.SOFT_404}
+
+
+def test_a_wall_is_named_even_where_hardly_a_word_is_left_of_the_page():
+    gated = gate(200, page("Please log in with your password.", "Sign in"), URL, had(5000))
+    assert gated is not None
+    assert gated.outcome is Outcome.LOGIN_WALL

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from vedette.core.change.history import flip_flop, learn_clock, learn_from_history
 from vedette.core.change.mask import masked_key
 
@@ -50,3 +52,19 @@ def test_a_date_is_a_clock_only_when_it_shows_the_day_of_both_visits():
     later = NOON + timedelta(days=3)
     assert learn_clock(page("Danas je 14.01.2026."), NOON, page("Danas je 17.01.2026."), later)
     assert not learn_clock(page("Vrijedi od 1.1.2026."), NOON, page("Vrijedi od 4.1.2026."), later)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("u 12:30", "€½€b, 25"),
+        ("12:30", "12:"),
+        ("²²²²²²²²²²", "³³³³³³³³³³"),
+        ("1" + "0" * 5000, "2" + "0" * 5000),
+    ],
+)
+def test_places_that_show_odd_numbers_teach_nothing_and_break_nothing(one, other):
+    states = [page(f"a {text} b") for text in (one, other, one + "1", other + "2")]
+    learn_clock(states[0], NOON, states[1], NOON + timedelta(minutes=5))
+    learn_from_history(states)
+    flip_flop(states)

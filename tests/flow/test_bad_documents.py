@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import zipfile
 
+import pytest
 from bad_kit import (
     GOOD,
     PROSE,
@@ -15,8 +17,11 @@ from bad_kit import (
     html,
     packed,
     page,
+    redirect,
+    watched,
 )
 
+pytestmark = pytest.mark.slow
 MIB = 2**20
 PATIENT = {"fetch": {"total_timeout": "20s", "read_timeout": "10s"}}
 UTF8 = "text/html; charset=utf-8"
@@ -233,7 +238,7 @@ LISTINGS = (
     lists("cp1250_undeclared", "ok parse_failed", "feed", rss(item(title="šđčćž")).encode("cp1250")),
     lists("two_roots", "ok parse_failed", "feed", rss(item()) + rss(item())),
     lists("deep", "ok parse_failed", "feed", rss("<item>" * 9999)),
-    lists("5000_items", "ok", "feed", rss("".join(item(f"http://10.0.0.1/{n}") for n in range(5000))), **PATIENT),
+    lists("5000_items", "ok", "feed", rss("".join(item(f"http://10.0.{n % 250}.1/{n}") for n in range(5000))), **PATIENT),
     lists("wrong_root", "parse_failed", "feed", "<opml><body><outline xmlUrl='/1'/></body></opml>"),
     lists("atom_bad", "ok parse_failed", "feed", "<feed xmlns='http://www.w3.org/2005/Atom'><entry><link href=''/></entry></feed>"),
     lists("atom_base_evil", "ok parse_failed", "feed", "<feed xmlns='http://www.w3.org/2005/Atom' xml:base='javascript:1'><entry><link href='x'/></entry></feed>"),
@@ -260,7 +265,7 @@ LISTINGS = (
     lists("text", "ok", "sitemap", "http://{self}/1\nhttp://{self}/2\nnonsense\n", "text/plain"),
     lists("noise", "parse_failed", "sitemap", bytes(range(256)) * 40, "application/octet-stream"),
     lists("deep", "parse_failed ok", "sitemap", urlset("<url>" * 9999)),
-    lists("5000_urls", "ok", "sitemap", urlset("".join(loc(f"http://10.0.0.1/{n}") for n in range(5000))), **PATIENT),
+    lists("5000_urls", "ok", "sitemap", urlset("".join(loc(f"http://10.0.{n % 250}.1/{n}") for n in range(5000))), **PATIENT),
     lists("loc_of_1_mib", "ok parse_failed", "sitemap", urlset(loc("http://{self}/" + "x" * MIB))),
     lists("nul", "ok parse_failed", "sitemap", urlset(loc("http://{self}/\0"))),
     lists("bad_links", "ok", "html_list", html(f"<ul>{LINKS}</ul>"), UTF8),
@@ -271,7 +276,7 @@ LISTINGS = (
     lists("bad_links", "ok", "crawl", html(LINKS), UTF8),
     lists("noise", "ok parse_failed", "crawl", bytes(range(256)) * 40, "application/octet-stream"),
     lists("base_elsewhere", "ok", "crawl", html(LINKS, more_head="<base href=http://10.0.0.1/>"), UTF8),
-    lists("60000_links", "ok", "crawl", html("".join(f"<a href=http://10.0.0.1/{n}>x</a>" for n in range(60_000))), UTF8, **PATIENT),
+    lists("60000_links", "ok", "crawl", html("".join(f"<a href=http://10.0.{n % 250}.1/{n}>x</a>" for n in range(60_000))), UTF8, **PATIENT),
     lists("pages_of_itself", "ok", "pagination", html("<ul class=pager><li><a href='?page=2'>2</a></li></ul>" + LINKS), UTF8, max_pages=3),
     lists("pager_evil", "ok", "pagination", html("<div class=pager><a href='javascript:1'>2</a><a href='//10.0.0.1/'>3</a></div>" + LINKS), UTF8),
     lists("next_of_itself", "ok", "pagination", html(LINKS, more_head="<link rel=next href='/'>"), UTF8),
@@ -296,4 +301,117 @@ GATES = (
     text("article_on_captchas", "ok", html(f"<h1>Captcha</h1><p>{PROSE * 5} captcha access denied 404 not found</p>")),
 )  # fmt: skip
 
-CASES = (*CHARSETS, *MARKUP, *TYPES, *LISTINGS, *GATES)
+
+def wall(name: str, outcomes: str, body: str, title: str = "", status: str = "200 OK") -> Case:
+    """What stands in front of a page, in the words of those who sell it."""
+    return case(f"wall_{name}", outcomes, page(html(body, title), status=status))
+
+
+FIELD = "<form action=/login method=post><input name=user><input type=password name=pass><button>{}</button></form>"
+WALLS = (
+    wall("moment", "blocked_page", "<p>Verifying you are human. This may take a few seconds.</p>", "Just a moment..."),
+    wall("error_1020", "blocked_page", "<h1>Access denied</h1><p>Error code 1020.</p><p>Ray ID: 7d1f</p>", "Access denied"),
+    wall("attention", "blocked_page", "<h1>Sorry, you have been blocked</h1><p>Cloudflare Ray ID: 7d1</p>", "Attention Required!"),
+    wall("incapsula", "blocked_page", "Request unsuccessful. Incapsula incident ID: 123-456"),
+    wall("pardon", "blocked_page", "<p>Something about your browser made us think you were a bot.</p>", "Pardon Our Interruption"),
+    wall("automation", "blocked_page", "<p>We believe you are using automation tools.</p>", "Access to this page has been denied"),
+    wall("characters", "blocked_page", "<p>Enter the characters you see below. We need to make sure you're not a robot.</p>", "Robot Check"),
+    wall("traffic", "blocked_page", "<p>Our systems have detected unusual traffic from your network.</p>", "Sorry..."),
+    wall("rejected", "blocked_page", "The requested URL was rejected.<br>Your support ID is: 1234567890", "Request Rejected"),
+    wall("enable_js", "blocked_page", "<p>Please enable JS and disable any ad blocker</p>"),
+    wall("banned", "blocked_page", "<h1>Your IP address has been blocked</h1>", "Blocked"),
+    wall("too_many_with_200", "blocked_page", "<p>Rate limit exceeded. Try again later.</p>", "Too Many Requests"),
+    wall("forbidden_with_200", "blocked_page", "<h1>403 Forbidden</h1><hr>nginx", "403 Forbidden"),
+    wall("login_bare", "login_wall", FIELD.format("Log in"), "Log in"),
+    wall("login_bare_403", "login_wall", FIELD.format("Log in"), "Log in", "403 Forbidden"),
+    wall("login_labels", "login_wall", "<h1>Sign in</h1>Username, password" + FIELD.format("Sign in")),
+    wall("login_to_view", "login_wall", "<p>You must be logged in to view this page.</p>"),
+    wall("login_prijava", "login_wall", FIELD.format("Prijava"), "Prijava u sustav"),
+    wall("login_again", "login_wall", "<p>Your session has expired. Please log in again.</p>"),
+    wall("lost_url", "soft_404", "<p>The requested URL was not found on this server.</p>", "404 Not Found"),
+    wall("lost_here", "soft_404", "<p>It looks like nothing was found at this location.</p>", "Page not found - Blog"),
+    wall("lost_sorry", "soft_404", "<h1>Sorry, we couldn't find that page</h1>"),
+    wall("lost_no_longer", "soft_404", "<h1>This page no longer exists</h1><p>Return to the home page.</p>"),
+    wall("lost_404", "soft_404", "<h1>404</h1>", "404"),
+    wall("lost_german", "soft_404", "<h1>Seite nicht gefunden</h1>"),
+    wall("lost_stranica", "soft_404", "<h1>Ups! Stranica koju tražite ne postoji.</h1>", "Greška"),
+    wall("lost_dokument", "soft_404", "<p>Traženi dokument ne postoji ili je uklonjen.</p>", "Ministarstvo"),
+    wall("for_sale", "soft_404", "<p>This domain is for sale. Make an offer.</p>"),
+    wall("parked_domain", "soft_404", "<p>This domain is parked free, courtesy of a registrar.</p>"),
+    wall("suspended", "soft_404", "<h1>This Account has been suspended.</h1>"),
+    wall("not_a_login_box", "ok", f"<aside>Username, password. Forgot your password?{FIELD}</aside><p>{PROSE * 2}</p>", "Novosti"),
+    wall("not_a_comment", "ok", "<p>Odluka stupa na snagu.</p><p>Please log in to comment.</p>", "Odluka"),
+    wall("not_a_short_one", "ok", "<p>Radno vrijeme: 8-16</p>", "Kontakt"),
+    wall("not_a_closed_road", "ok", f"<p>Cesta je blocked zbog radova. {PROSE}</p>", "Promet"),
+)  # fmt: skip
+
+BIG = "".join(f"<p>Stavak {n}. {PROSE}</p>" for n in range(1500))
+FRESH = ('ETag: "1"', "Last-Modified: Mon, 16 Nov 2026 08:00:00 GMT")
+UNCHANGED = "HTTP/1.1 304 Not Modified\r\nConnection: close\r\n"
+
+
+def then(name: str, outcomes: str, second: bytes, first: str | bytes = GOOD) -> Case:
+    """A page that was sound at the first look."""
+    before = first if isinstance(first, bytes) else page(first, UTF8)
+    return case(f"then_{name}", outcomes, before, then=(second,))
+
+
+SOUND = page(html(), UTF8, *FRESH)
+SECOND_LOOKS = (
+    then("same", "ok", GOOD),
+    then("not_modified", "not_modified", (UNCHANGED + "\r\n").encode(), SOUND),
+    then("not_modified_with_body", "not_modified", (UNCHANGED + "Content-Length: 5\r\n\r\nhello").encode(), SOUND),
+    then("not_modified_other_etag", "not_modified", (UNCHANGED + 'ETag: "2"\r\n\r\n').encode(), SOUND),
+    then("not_modified_unasked", "protocol_error", (UNCHANGED + "\r\n").encode()),
+    then("same_with_other_etag", "ok", page(html(), UTF8, 'ETag: "2"'), SOUND),
+    then("other_with_same_etag", "ok", page(html("<p>Nova odluka</p>" + PROSE), UTF8, *FRESH), SOUND),
+    then("older_than_before", "ok", page(html("<p>x</p>" + PROSE), UTF8, "Last-Modified: Thu, 01 Jan 1970 00:00:00 GMT"), SOUND),
+    then("empty", "empty", page("")),
+    then("no_text", "empty", page("<html><body></body></html>")),
+    then("shrunken", "empty", page(html("<p>...</p>"))),
+    then("captcha", "blocked_page", page(html(CHALLENGE, "Just a moment..."))),
+    then("login", "login_wall", page(html("<p>Please log in with your password.</p>", "Sign in"))),
+    then("soft_404", "soft_404", page(html("<p>Tražena stranica ne postoji.</p>", "404"))),
+    then("gone", "gone", page("gone", status="410 Gone")),
+    then("moved_to_login", "login_wall soft_404 redirect_error", redirect("/login")),
+    then("binary", "ok", page(bytes(range(256)) * 9, "application/octet-stream")),
+    then("pdf", "ok", page(b"%PDF-1.7 " + bytes(range(256)), "application/pdf")),
+    then("json", "ok empty", page('{"a": 1}', "application/json")),
+    then("deep", "parse_failed", page("<div>" * 100_000)),
+    then("cut", "truncated", page(html())[:-50]),
+    then("bomb", "too_large", page(packed(bytes(50 * MIB)), UTF8, "Content-Encoding: gzip")),
+    then("other_charset", "ok", page(html(f"<p>{PROSE} šđ</p>").encode("cp1250"), "text/html; charset=cp1250")),
+    then("big_edit", "ok", page(html(BIG.replace("Stavak 700.", "Stavak 700a."))), html(BIG)),
+    then("big_all_new", "ok", page(html(BIG.replace("naknade", "doplatka"))), html(BIG)),
+    then("big_shuffled", "ok", page(html("".join(reversed(BIG.split("<p>"))))), html(BIG)),
+    then("big_becomes_small", "ok", page(html(PROSE)), html(BIG)),
+    then("small_becomes_big", "ok", page(html(BIG))),
+    then("big_text", "ok", page("blue\n" * 300_000, "text/plain"), page("red\n" * 300_000, "text/plain")),
+    then("big_numbers", "ok", page(json.dumps([*range(1, 90_000)]), "application/json"), page(json.dumps([*range(90_000)]), "application/json")),
+    then("one_word", "ok parse_failed", page(html("y" * (2 * MIB))), html("x" * (2 * MIB))),
+    then("words_in_one_block", "ok parse_failed", page(html("<p>" + "b a " * 200_000)), html("<p>" + "a b " * 200_000)),
+)  # fmt: skip
+
+CASES = (*CHARSETS, *MARKUP, *TYPES, *LISTINGS, *GATES, *WALLS, *SECOND_LOOKS)
+
+
+async def test_every_bad_document_is_kept_or_named_and_none_takes_the_run_with_it(tmp_path):
+    assert await watched(CASES, tmp_path) == {}
+
+
+SECRET = "Strogo povjerljivo"
+SCREENED = (
+    case("screened", "screened", page(html(f"<p>{SECRET} {PROSE}</p>", SECRET))),
+    case("screened_title", "screened", page(html(title=SECRET))),
+    case("screened_error", "screened", page(html(SECRET, SECRET), status="404 Not Found")),
+    case("screened_refusal", "screened", page(html(SECRET, SECRET), status="403 Forbidden")),
+    case("not_screened", "ok", GOOD),
+)  # fmt: skip
+
+
+async def test_of_a_screened_answer_no_word_reaches_the_disk_whatever_its_status(tmp_path):
+    rows = [{"category": "secret", "name": "row", "pattern": SECRET}]
+    assert await watched(SCREENED, tmp_path, screen=rows) == {}
+    kept = [file for file in (tmp_path / "data").rglob("*") if file.is_file()]
+    plain = [gzip.decompress(f.read_bytes()) if f.suffix == ".gz" else f.read_bytes() for f in kept]
+    assert [file.name for file, data in zip(kept, plain, strict=True) if SECRET.encode() in data] == []

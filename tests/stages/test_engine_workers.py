@@ -54,6 +54,27 @@ async def test_a_run_that_ends_while_a_page_is_parsed_says_nothing_on_the_way(wo
     assert capfd.readouterr().err == ""
 
 
+async def test_what_takes_too_much_memory_is_given_up_and_the_next_is_served(workers: Workers):
+    assert await workers.run(_hoard, 1 << 31) is None
+    assert await workers.run(_hoard, 1 << 20) == 1 << 20
+
+
+async def test_what_takes_too_much_processor_time_is_ended_by_the_system(workers: Workers):
+    workers._cpu_s = 0  # the second that is under way is still given
+    assert await workers.run(_spin) is None
+    workers._cpu_s = 10
+    assert await workers.run(abs, -2) == 2
+
+
+def _hoard(size: int) -> int:
+    return len(bytearray(size))
+
+
+def _spin() -> None:
+    while True:
+        pass
+
+
 def _slow_abs(number: int) -> int:
     time.sleep(0.15)
     return abs(number)

@@ -110,3 +110,4 @@ class Extraction:
     problem: str = ""  # non-empty: parse_failed, and why
     feeds: tuple[str, ...] = ()  # rel=alternate feeds, absolute
     targets: tuple[str, ...] = ()  # documents the compared part links to, canonical; compared with the text
+    asks_password: bool = False  # the page has a field for one

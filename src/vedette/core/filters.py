@@ -81,7 +81,7 @@ def compile_pattern(option: str, text: str) -> Pattern:
     settings.log_errors = False
     try:
         compiled: Pattern = re2.compile(text, options=settings)
-    except re2.error as error:
+    except (re2.error, UnicodeError) as error:
         raise ConfigError(f"{option}: {text!r} is not a valid RE2 expression: {_words(error)}") from None
     return compiled
 

@@ -41,11 +41,18 @@ class RolePattern:
                 f"a role pattern has {len(self.pattern)} characters; at most {MAX_PATTERN} are read"
             )
         try:
-            re2.compile(plain(self.pattern))
+            re2.compile(plain(self.pattern), options=_quiet())
         except (re2.error, UnicodeError) as problem:
             raise InputError(
                 f"role pattern {self.pattern!r} is not a valid RE2 expression: {problem}"
             ) from None
+
+
+def _quiet() -> re2.Options:
+    """What is wrong with an expression is told by us, not by RE2 on stderr."""
+    options = re2.Options()
+    options.log_errors = False
+    return options
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,9 @@ def screen_table(rows: Iterable[ScreenRow]) -> ScreenTable:
     """Compile rows; a row that cannot be used is an InputError that names it."""
     patterns: list[ScreenRow] = []
     digests: dict[bytes, ScreenRow] = {}
-    matches = re2.Set.SearchSet()
+    options = re2.Options()
+    options.log_errors = False
+    matches = re2.Set.SearchSet(options)
     for row in rows:
         if bool(row.pattern) == bool(row.digest):
             raise InputError(f"screen row {row.name!r} needs a pattern or a digest, and not both")

@@ -47,9 +47,14 @@ def order(segment: Segment) -> tuple[str, str, int]:
     return ("", segment.name, 0) if name is None else (name.retention, name.day.isoformat(), name.number)
 
 
+def is_retention(text: str) -> bool:
+    """Is this a name for a retention class?  It becomes part of file names."""
+    return _RETENTION.fullmatch(text) is not None
+
+
 def next_name(retention: str, day: date, newest: SegmentName | None) -> SegmentName:
     """The segment after `newest`.  Days never run backwards: a late visit goes where we write now."""
-    if _RETENTION.fullmatch(retention) is None:
+    if not is_retention(retention):
         raise ValueError(f"retention class {retention!r}: use a-z, 0-9, _ and -, at most 32, a letter first")
     if newest is None or newest.day < day:
         return SegmentName(retention, day, 1)

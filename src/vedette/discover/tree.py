@@ -8,9 +8,9 @@ from collections.abc import Container, Iterator
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from vedette.contracts.errors import ConfigError
-from vedette.core.nesting import MAX_NESTING, is_too_deep
 from vedette.core.shape import is_document
 from vedette.core.urls import canonical
+from vedette.core.weight import too_heavy
 from vedette.discover.document import Document, text_of
 
 MAX_NODES = 5000  # a list is never longer; a page made to hurt is
@@ -23,13 +23,13 @@ _NAVIGATION_CLASS = re.compile(
 
 
 class Page:
-    """A parsed page; one that nests too deep has nothing in it.  `base` is what its links resolve against."""
+    """A parsed page; one that must not be parsed has nothing in it.  `base` is what its links resolve against."""
 
     def __init__(self, document: Document) -> None:
         self.url = document.url
-        text = text_of(document.body, document.content_type)
-        self.is_too_deep = is_too_deep(text)
-        self.tree = LexborHTMLParser("" if self.is_too_deep else text)
+        self.problem = too_heavy(document.body)
+        text = "" if self.problem else text_of(document.body, document.content_type)
+        self.tree = LexborHTMLParser(text)
         base = self.tree.css_first("base[href]")
         self.base = canonical(attribute(base, "href"), document.url) or document.url if base else document.url
 
@@ -52,10 +52,6 @@ class Page:
         for node, href in self.links():
             if "." in href and is_document(canonical(href, self.base) or ""):
                 yield node, href
-
-    @property
-    def problem(self) -> str:
-        return f"the page nests its elements more than {MAX_NESTING} deep" if self.is_too_deep else ""
 
     def text_chars(self) -> int:
         body = self.tree.body

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from vedette.contracts.fetching import Extraction, Fetched
 from vedette.contracts.ports import Clock
-from vedette.contracts.source import ListerKind
+from vedette.contracts.source import ListerKind, Listing
 from vedette.contracts.watch import Job, Parked, Release, Seen, Settlement, Watch
 from vedette.contracts.words import (
     ContentClass,
@@ -31,6 +31,8 @@ from vedette.core.retry import Failure, Retry, RetryParams, next_attempt
 from vedette.core.schedule.due import DueParams, Facts, decide
 from vedette.core.screen import ScreenTable, screen
 from vedette.core.urls import host_of, watch_id
+from vedette.core.weight import is_irregular
+from vedette.discover import read_listing
 from vedette.engine.compare import Comparer
 from vedette.engine.finding import Finder, Findings
 from vedette.engine.ids import Ids
@@ -40,7 +42,11 @@ from vedette.engine.sources import SourceBook, SourceDesk
 from vedette.engine.workers import Workers
 from vedette.extract import extract
 
+IN_ONE_PIECE = frozenset({ListerKind.CRAWL, ListerKind.PAGE})  # the page is parsed once, its links are there
+GZIP = b"\x1f\x8b"
+TOO_MUCH = "reading it takes too much time or memory"
 WALLS = (403, 503)  # what challenges and bans are sent with
+STANDING = (Outcome.BLOCKED_PAGE, Outcome.LOGIN_WALL)
 SELF_READ = frozenset({ListerKind.FEED, ListerKind.SITEMAP, ListerKind.AUTO})
 
 
@@ -83,7 +89,7 @@ class Assessor:
         sheet = Sheet(job, reached, VisitId(self.ids.next(reached.fetched.at)), self.clock.now())
         fetched = reached.fetched
         if fetched.outcome is Outcome.NOT_MODIFIED and job.watch.seen is not None:
-            self._same(sheet, job.watch.seen)
+            await self._same(sheet, job.watch.seen)
         elif fetched.outcome is Outcome.OK:
             await self._read(sheet)
         elif not await self._stands_in_front(sheet) and fetched.outcome is Outcome.GONE:
@@ -95,7 +101,7 @@ class Assessor:
         fetched, watch = sheet.fetched, sheet.watch
         sheet.digest = hashlib.sha256(fetched.body).digest()
         if watch.seen is not None and sheet.digest == watch.seen.digest and not watch.is_gone:
-            self._same(sheet, watch.seen)
+            await self._same(sheet, watch.seen)
             return
         extraction = await self._extract(fetched)
         sheet.extraction = extraction
@@ -108,13 +114,37 @@ class Assessor:
         if refused is not None:
             sheet.gated(refused)
             return
-        sheet.judge(self.comparer.judge(watch, fetched, extraction, sheet.mark()))
-        self._find(sheet, extraction)
-        self._variant(sheet, extraction)
+        if await self._judge(sheet, extraction):
+            await self._find(sheet, extraction)
+            await self._variant(sheet, extraction)
 
-    def _same(self, sheet: Sheet, seen: Seen) -> None:
+    async def _judge(self, sheet: Sheet, extraction: Extraction) -> bool:
+        """Does it differ?  False: that could not be told, which is neither changed nor unchanged."""
+        fetched, watch, comparer = sheet.fetched, sheet.watch, self.comparer
+        judged = None
+        if not self._is_slow(fetched.body, watch.seen):
+            judged = comparer.judge(watch, fetched, extraction, sheet.mark())
+        if judged is None:
+            lean = replace(fetched, wire=b"", headers=())
+            ask = comparer.packed(watch).judge
+            judged = await self.workers.run(ask, watch, lean, replace(extraction, hrefs=()), sheet.mark())
+        return sheet.judged_if(judged)
+
+    async def _same(self, sheet: Sheet, seen: Seen) -> None:
         sheet.repeats(seen)
-        sheet.judge(self.comparer.judge_same(sheet.watch, sheet.seen or seen, sheet.mark()))
+        watch, comparer, seen = sheet.watch, self.comparer, sheet.seen or seen
+        judged = None
+        if not self._is_slow(b"", seen) or (watch.pending is None and not watch.is_gone):
+            judged = comparer.judge_same(watch, seen, sheet.mark())
+        if judged is None:
+            judged = await self.workers.run(comparer.packed(watch).judge_same, watch, seen, sheet.mark())
+        sheet.judged_if(judged)
+
+    def _is_slow(self, body: bytes, seen: Seen | None) -> bool:
+        """Would it hold up the loop, by what came or by what it is compared with?"""
+        most = self.options.worker_above
+        is_large = len(body) > most or (seen is not None and seen.text_chars > most)
+        return is_large or is_irregular(body)
 
     async def _stands_in_front(self, sheet: Sheet) -> bool:
         """An error page is kept too, so the screen sees it; and it may be a wall that speaks of us, not of the URL."""
@@ -129,7 +159,7 @@ class Assessor:
         if self._is_screened(sheet, extraction, hashlib.sha256(fetched.body).digest()):
             return True
         refused = gate(status=fetched.status, extraction=extraction, url=fetched.url, seen=None)
-        if not may_be_wall or refused is None or refused.outcome is not Outcome.BLOCKED_PAGE:
+        if not may_be_wall or refused is None or refused.outcome not in STANDING:
             return False
         sheet.gated(refused)
         return True
@@ -152,17 +182,24 @@ class Assessor:
     async def _extract(self, fetched: Fetched) -> Extraction:
         """On the loop when it is quick, in a worker when it is not."""
         scope = self.options.scope
-        if len(fetched.body) <= self.options.worker_above:
+        if not self._is_slow(fetched.body, None):
             return extract(fetched.body, url=fetched.url, content_type=fetched.content_type, scope=scope)
         done = await self.workers.run(_extract_there, fetched.body, fetched.url, fetched.content_type, scope)
-        return done or Extraction(content_class=ContentClass.OTHER, problem="parsing took too long")
+        return done or Extraction(content_class=ContentClass.OTHER, problem=TOO_MUCH)
 
-    def _find(self, sheet: Sheet, extraction: Extraction) -> None:
-        watch = sheet.watch
+    async def _find(self, sheet: Sheet, extraction: Extraction) -> None:
+        watch, fetched = sheet.watch, sheet.fetched
         if watch.lister is None or self.options.fetch_only:
             return
         desk = self.book.desk(watch.source)
-        findings = self.finder.find(watch, sheet.fetched, extraction, desk, sheet.now)
+        is_packed = fetched.body.startswith(GZIP)  # of a small body nobody knows how much comes out
+        if watch.lister in IN_ONE_PIECE or not (is_packed or self._is_slow(fetched.body, None)):
+            findings = await self.finder.find(watch, fetched, extraction, desk, sheet.now)
+        else:
+            document = self.finder.document(watch, fetched, desk, sheet.now)
+            listing = await self.workers.run(read_listing, watch.lister, document)
+            listing = listing or Listing(problem=TOO_MUCH)
+            findings = await self.finder.listed(watch, listing, desk, sheet.now)
         sheet.findings = findings
         if findings.problem:
             sheet.outcome = Outcome.PARSE_FAILED
@@ -176,7 +213,7 @@ class Assessor:
         for found in findings.found[:ADMITS]:
             sheet.note(admit_decision(found.url, watch.risk, self.finder.classify(found.url)))
 
-    def _variant(self, sheet: Sheet, extraction: Extraction) -> None:
+    async def _variant(self, sheet: Sheet, extraction: Extraction) -> None:
         """Does the page name another address of itself (canonical, permanent redirect; 001 section 12.4)?"""
         watch, fetched = sheet.watch, sheet.fetched
         url = extraction.canonical or (fetched.url if sheet.reached.is_permanent else None)
@@ -184,7 +221,7 @@ class Assessor:
             return
         findings = sheet.findings = sheet.findings or Findings()
         desk = self.book.desk(watch.source)
-        sheet.canonical = self.finder.variant(watch, url, desk, findings, sheet.now)
+        sheet.canonical = await self.finder.variant(watch, url, desk, findings, sheet.now)
 
     def _merged(self, sheet: Sheet, watch: Watch) -> Watch:
         """Once both addresses showed the same text they are one target, looked at there."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from vedette.contracts.changing import Block, Change, ChangeKind, ChangeState, Comparison, Layer, Mask
 from vedette.contracts.fetching import Extraction, Fetched
@@ -30,6 +30,7 @@ from vedette.core.change.life import (
 )
 from vedette.core.change.mask import masked_key
 from vedette.core.change.simhash import simhash
+from vedette.core.weight import is_irregular
 from vedette.extract import blocks
 from vedette.extract.outline import STRICT, is_narrow
 from vedette.extract.scope import MAIN
@@ -45,6 +46,7 @@ NO_TEXT = frozenset(
 REMOVAL_LOOK = timedelta(minutes=1)  # a page that is gone for a moment is not gone
 LATE = timedelta(minutes=2)  # what differs between two looks is noise only when they are close together
 LATE_LOOK = Reason("late_look", note="the second look came late and showed a third state")
+MOST_BLOCKS = 800  # of a state; with three of them a look takes up to 0.3 ms per block, and the loop waits
 HISTORY = 3  # earlier states that may show what is noise
 
 
@@ -88,14 +90,27 @@ class Memory(Protocol):
     def states_before(self, watch: WatchId, at: datetime, most: int) -> list[EvidenceId]: ...
 
 
+@runtime_checkable
+class Archive(Memory, Protocol):
+    """A memory that can be taken along into another process."""
+
+    def snapshot(self, watch: Watch, most: int) -> Memory: ...
+
+
 @dataclass(slots=True)
 class Comparer:
     memory: Memory
     scope: str
     confirm_after: timedelta = SECOND_LOOK
+    most_blocks: int | None = MOST_BLOCKS  # None: any number, for whoever has the time
 
-    def judge(self, watch: Watch, fetched: Fetched, extraction: Extraction, mark: Mark) -> Judged:
-        """A body with content came that is not byte for byte the one before."""
+    def packed(self, watch: Watch) -> Comparer:
+        """The same for this watch alone, fit to be sent to another process."""
+        memory = self.memory.snapshot(watch, HISTORY) if isinstance(self.memory, Archive) else self.memory
+        return replace(self, memory=memory, most_blocks=None)
+
+    def judge(self, watch: Watch, fetched: Fetched, extraction: Extraction, mark: Mark) -> Judged | None:
+        """A body with content came that is not byte for byte the one before.  None: not here, it would take long."""
         new = _new(extraction, mark)
         before = watch.seen
         if before is None:
@@ -107,7 +122,8 @@ class Comparer:
         is_settled = watch.pending is None and not watch.is_gone
         if has_text and is_settled and new.text_key == before.text_key:
             return _quiet(watch, new, False, Reason("equal_text", note=Layer.TEXT))
-        states = _States(self.memory, self.scope, (fetched.body, fetched.content_type, fetched.url))
+        new_body = (fetched.body, fetched.content_type, fetched.url)
+        states = _States(self.memory, self.scope, new_body, self.most_blocks)
         if watch.mask:
             new = replace(new, masked_key=masked_key(states.after(), watch.mask))
             if is_settled and new.masked_key == before.masked_key:
@@ -117,7 +133,10 @@ class Comparer:
         late = self._late(watch, known, states, mark)
         if late is not None:
             watch, known = replace(watch, pending=None), None
-        step = advance(look, self._past(watch, before, states, known))
+        past = self._past(watch, before, states, known)
+        if states.is_long:
+            return None
+        step = advance(look, past)
         if step.mask:
             new = replace(new, masked_key=masked_key(states.after(), step.mask))
         judged = self._timed(_life(watch, step, new, mark, known), mark)
@@ -136,16 +155,18 @@ class Comparer:
             return None
         return ChangeMove(id=known.id, state=ChangeState.REJECTED, at=mark.at, reasons=(LATE_LOOK,))
 
-    def judge_same(self, watch: Watch, seen: Seen, mark: Mark) -> Judged:
-        """The same bytes as before, or the server's word for it."""
+    def judge_same(self, watch: Watch, seen: Seen, mark: Mark) -> Judged | None:
+        """The same bytes as before, or the server's word for it.  None: not here, it would take long."""
         if watch.pending is None and not watch.is_gone:
             reasons = (Reason("equal_bytes", note=Layer.BYTES),)
             return Judged(changed=False, seen=seen, mask=watch.mask, reasons=reasons)
-        states = _States(self.memory, self.scope, None)
+        states = _States(self.memory, self.scope, None, self.most_blocks)
         look = Look(outcome=Outcome.NOT_MODIFIED, at=mark.at, is_equal=True)
         known = self.memory.change(watch.pending) if watch.pending is not None else None
-        step = advance(look, self._past(watch, seen, states, known))
-        return self._timed(_life(watch, step, seen, mark, known), mark)
+        past = self._past(watch, seen, states, known)
+        if states.is_long:
+            return None
+        return self._timed(_life(watch, advance(look, past), seen, mark, known), mark)
 
     def judge_gone(self, watch: Watch, mark: Mark) -> Judged:
         """The page says that it is gone.  Believed after a second look."""
@@ -190,16 +211,18 @@ class Comparer:
 class _States:
     """Blocks of several states of one target, cut by one rule."""
 
-    def __init__(self, memory: Memory, scope: str, new: Body | None) -> None:
+    def __init__(self, memory: Memory, scope: str, new: Body | None, most: int | None) -> None:
         self._memory = memory
         self._scope = scope
         self._new = new
+        self._most = most
+        self.is_long = False  # one of them would take the loop too long
         self._made: dict[EvidenceId | None, Blocks | None] = {}
 
     def after(self, before: EvidenceId | None = None) -> Blocks:
         """The new state.  With `before`, both are narrowed when one of the two would be."""
         if before is not None and self._scope == MAIN:
-            kept = self._memory.body(before)
+            kept = self._kept(before)
             bodies = [body for body in (kept, self._new) if body is not None]
             if any(is_narrow(body, content_type=content_type) for body, content_type, _ in bodies):
                 self._scope = STRICT
@@ -211,13 +234,21 @@ class _States:
     def of(self, evidence: EvidenceId) -> Blocks | None:
         """A kept state; None when it is no longer there."""
         if evidence not in self._made:
-            kept = self._memory.body(evidence)
+            kept = self._kept(evidence)
             self._made[evidence] = None if kept is None else self._cut(kept)
         return self._made[evidence]
+
+    def _kept(self, evidence: EvidenceId) -> Body | None:
+        kept = self._memory.body(evidence)
+        if kept is None or self._most is None or not is_irregular(kept[0]):
+            return kept
+        self.is_long = True
+        return None
 
     def _cut(self, body: Body) -> Blocks:
         data, content_type, url = body
         found = blocks(data, url=url, content_type=content_type, scope=self._scope)
+        self.is_long = self.is_long or (self._most is not None and len(found) > self._most)
         return found or (("document", f"{len(data)} bytes {hash_words(data)}"),)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeVar
 
 import xxhash
 
@@ -18,9 +20,12 @@ from vedette.core.shape import shape_of
 from vedette.core.urls import lane_of, origin_of, watch_id
 from vedette.discover import Document, read_listing
 from vedette.discover.crawl import LinkReader
+from vedette.engine.following import followed
 from vedette.engine.sources import SourceDesk
 
+_T = TypeVar("_T")
 KNOWN = 5_000_000  # ids remembered; beyond it the store is asked again
+AT_ONCE = 500  # sightings taken before others have their turn on the loop; about 15 us each
 REFUSALS = 10_000  # rows per source and run: a trap refuses without end
 
 
@@ -71,7 +76,7 @@ class Finder:
         self._most = most
         self.taken = 0
 
-    def find(
+    async def find(
         self, watch: Watch, fetched: Fetched, extraction: Extraction, desk: SourceDesk, now: datetime
     ) -> Findings:
         """What this watch's body lists.  A watch without a lister lists nothing."""
@@ -81,8 +86,13 @@ class Finder:
             if watch.seen is None:
                 text_key = xxhash.xxh3_64_intdigest(extraction.text.encode()) >> 1
                 observe_content(desk.tally, shape_of(watch.url).key, text_key)
-            return self._crawl(watch, fetched, extraction, desk, now)
-        document = Document(
+            return await self._crawl(watch, fetched, extraction, desk, now)
+        listing = read_listing(watch.lister, self.document(watch, fetched, desk, now))
+        return await self.listed(watch, listing, desk, now)
+
+    def document(self, watch: Watch, fetched: Fetched, desk: SourceDesk, now: datetime) -> Document:
+        """The body as its lister takes it."""
+        return Document(
             url=fetched.url,
             body=fetched.body,
             content_type=fetched.content_type,
@@ -91,37 +101,36 @@ class Finder:
             now=now,
             sitemaps=self._sitemaps(origin_of(fetched.url)) if watch.lister is ListerKind.AUTO else (),
         )
-        listing = read_listing(watch.lister, document)
-        return self._listed(watch, listing, desk, now)
 
-    def variant(self, watch: Watch, url: str, desk: SourceDesk, findings: Findings, now: datetime) -> WatchId:
+    async def variant(
+        self, watch: Watch, url: str, desk: SourceDesk, findings: Findings, now: datetime
+    ) -> WatchId:
         """Another address of the same page: it becomes a watch too, until both showed the same text."""
         i = watch_id(url)
         if i not in self._known:
             lister = watch.lister if watch.lister is ListerKind.CRAWL else None
-            self._take({i: _Seen(url, lister=lister, depth=watch.depth)}, watch, desk, findings, now)
+            await self._take({i: _Seen(url, lister=lister, depth=watch.depth)}, watch, desk, findings, now)
         return i
 
-    def _crawl(
+    async def _crawl(
         self, watch: Watch, fetched: Fetched, extraction: Extraction, desk: SourceDesk, now: datetime
     ) -> Findings:
-        findings = Findings(listed=len(extraction.hrefs))
-        options = desk.source.options
-        if extraction.is_nofollow and options.honour_nofollow:
-            findings.notes = (Reason("nofollow", note="the page asks not to follow its links"),)
-            return findings
+        links, notes = followed(extraction, fetched, desk)
+        findings = Findings(listed=len(extraction.hrefs), notes=notes)
         reader = self._links.get(desk.source.id)
         if reader is None:
-            reader = self._links[desk.source.id] = LinkReader(desk.source.url, options.follow_hosts)
-        pairs = reader.links(fetched.url, extraction.base or fetched.url, extraction.hrefs)
-        known = self._known
-        fresh = [pair for pair in pairs if pair[0] not in known]
-        if fresh:
+            reader = self._links[desk.source.id] = LinkReader(
+                desk.source.url, desk.source.options.follow_hosts
+            )
+        base, known = extraction.base or fetched.url, self._known
+        for hrefs in _parts(links):
+            fresh = [pair for pair in reader.links(fetched.url, base, hrefs) if pair[0] not in known]
             seen = {i: _Seen(url, lister=ListerKind.CRAWL, depth=watch.depth + 1) for i, url in fresh}
-            self._take(seen, watch, desk, findings, now)
+            if seen:
+                await self._take(seen, watch, desk, findings, now)
         return findings
 
-    def _listed(self, watch: Watch, listing: Listing, desk: SourceDesk, now: datetime) -> Findings:
+    async def listed(self, watch: Watch, listing: Listing, desk: SourceDesk, now: datetime) -> Findings:
         findings = Findings(
             problem=listing.problem, became=listing.became, notes=listing.notes, listed=len(listing.sightings)
         )
@@ -137,22 +146,24 @@ class Finder:
             refusal = Refused(url=url, id=watch_id(url), source=desk.source.id, reason=reason, at=now)
             self._refuse(refusal, findings)
         findings.signals += _signals(watch, seen, now)
-        fresh = {i: s for i, s in seen.items() if i not in self._known}
-        if fresh:
-            self._take(fresh, watch, desk, findings, now)
+        for part in _parts(list(seen)):
+            fresh = {i: seen[i] for i in part if i not in self._known}
+            if fresh:
+                await self._take(fresh, watch, desk, findings, now)
         return findings
 
-    def _take(
+    async def _take(
         self, seen: dict[WatchId, _Seen], parent: Watch, desk: SourceDesk, findings: Findings, now: datetime
     ) -> None:
-        """Those that the store does not have either, and that may come in."""
+        """Those that the store does not have either, and that may come in; then others have their turn."""
+        before = len(findings.found)
         existing = self._ask_store(list(seen))
         self._remember(existing)
         for i, sighting in seen.items():
             if i in existing:
                 continue
             candidate = Candidate(url=sighting.url, depth=sighting.depth, published_at=sighting.published_at)
-            left = None if self._most is None else self._most - self.taken - len(findings.found)
+            left = None if self._most is None else self._most - self.taken - len(findings.found) + before
             verdict = admit(desk.rules, desk.tally, candidate, now=now, left_in_run=left)
             if isinstance(verdict, Reason):
                 refusal = Refused(url=sighting.url, id=i, source=desk.source.id, reason=verdict, at=now)
@@ -161,8 +172,11 @@ class Finder:
             desk.tally.take(verdict)
             desk.is_dirty = True
             findings.found.append(self._watch(i, sighting, parent, desk, now))
-        self._remember({w.id for w in findings.found})
-        self.taken += len(findings.found)
+        taken = findings.found[before:]
+        self._remember({watch.id for watch in taken})
+        self.taken += len(taken)
+        if len(seen) >= AT_ONCE // 2:
+            await asyncio.sleep(0)
 
     def _watch(self, i: WatchId, sighting: _Seen, parent: Watch, desk: SourceDesk, now: datetime) -> Watch:
         kind = inherit_risk(self.classify(sighting.url), parent.risk)
@@ -197,6 +211,10 @@ class Finder:
         if len(self._known) > KNOWN:
             self._known.clear()
         self._known |= ids
+
+
+def _parts(many: Sequence[_T]) -> Iterator[Sequence[_T]]:
+    return (many[at : at + AT_ONCE] for at in range(0, len(many), AT_ONCE))
 
 
 def _signals(watch: Watch, seen: dict[WatchId, _Seen], now: datetime) -> list[Signal]:

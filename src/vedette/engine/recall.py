@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
@@ -10,6 +12,7 @@ from vedette.contracts.changing import Change
 from vedette.contracts.errors import StoreError
 from vedette.contracts.evidence import Located
 from vedette.contracts.fetching import MIB
+from vedette.contracts.watch import Watch
 from vedette.contracts.words import ChangeId, EvidenceId, WatchId
 from vedette.evidence.reading import read_payload
 from vedette.fetch.decode import DecodeLimits, codings_of, make_decoder
@@ -40,12 +43,50 @@ class Memory:
 
     def body(self, evidence: EvidenceId) -> tuple[bytes, str, str] | None:
         """Body, content type and URL of a kept state; None when it expired or cannot be read."""
-        place = self._rows.located(evidence)
-        if place is None:
-            return None
-        located, content_type, url = place
-        body = read_body(self._directory, located)
-        return None if body is None else (body, content_type, url)
+        return _body_at(self._directory, self._rows.located(evidence))
+
+    def snapshot(self, watch: Watch, most: int) -> Snapshot:
+        """All that a comparison of this watch may ask for, to be asked in another process."""
+        rows, seen = self._rows, watch.seen
+        change = rows.change(watch.pending) if watch.pending is not None else None
+        looks = rows.looks_since(watch.id, change.observed_at) if change is not None else []
+        states = rows.states_before(watch.id, seen.at, most) if seen is not None else []
+        named = [*looks, *states, *([seen.evidence] if seen else [])]
+        if change is not None and change.after_evidence is not None:
+            named.append(change.after_evidence)
+        places = {evidence: rows.located(evidence) for evidence in dict.fromkeys(named)}
+        return Snapshot(self._directory, change, tuple(looks), tuple(states), places)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The rows of one watch, read beforehand; bodies are read from the archive when they are asked for."""
+
+    directory: Path
+    pending: Change | None
+    looks: tuple[EvidenceId, ...]
+    states: tuple[EvidenceId, ...]
+    places: Mapping[EvidenceId, tuple[Located, str, str] | None]
+
+    def body(self, evidence: EvidenceId) -> tuple[bytes, str, str] | None:
+        return _body_at(self.directory, self.places.get(evidence))
+
+    def change(self, change: ChangeId) -> Change | None:
+        return self.pending
+
+    def looks_since(self, watch: WatchId, at: datetime) -> list[EvidenceId]:
+        return list(self.looks)
+
+    def states_before(self, watch: WatchId, at: datetime, most: int) -> list[EvidenceId]:
+        return list(self.states[:most])
+
+
+def _body_at(directory: Path, place: tuple[Located, str, str] | None) -> tuple[bytes, str, str] | None:
+    if place is None:
+        return None
+    located, content_type, url = place
+    body = read_body(directory, located)
+    return None if body is None else (body, content_type, url)
 
 
 def read_body(directory: Path, located: Located) -> bytes | None:

@@ -71,6 +71,15 @@ class Sheet:
         self.judged = judged
         self.decide("change", judged.reasons, output=judged.words)
 
+    def judged_if(self, judged: Judged | None) -> bool:
+        """None: not even a worker could tell, so it stays unknown whether the page changed."""
+        if judged is None:
+            self.outcome, self.detail = Outcome.PARSE_FAILED, "comparing it takes too much time or memory"
+            self.decide("change", (Reason("not_compared", note=self.detail),), output="unknown")
+            return False
+        self.judge(judged)
+        return True
+
     def gated(self, refused: Gated) -> None:
         """This answer is not the page, and why."""
         self.outcome = refused.outcome

@@ -5,34 +5,42 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
+import resource
 import threading
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from pathlib import Path
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
-WALL_S = 15.0  # DESIGN section 8
+WALL_S = 15.0  # DESIGN section 8, like the two below
+CPU_S = 10
+MEMORY = 1536 * 1024 * 1024  # address space beyond what the program itself takes
 
 
 class Workers:
-    """Runs a pure function of bytes in another process, one at a time, within a time limit."""
+    """Runs a pure function of bytes in another process, one at a time, within limits of time and memory."""
 
-    def __init__(self, *, wall_s: float = WALL_S) -> None:
+    def __init__(self, *, wall_s: float = WALL_S, cpu_s: int = CPU_S, memory: int = MEMORY) -> None:
         self._wall_s = wall_s
+        self._cpu_s = cpu_s
+        self._memory = memory
         self._turn = asyncio.Semaphore(1)  # who waits here is not yet out of time
         self._pool: ProcessPoolExecutor | None = None
 
     async def run(self, function: Callable[..., _T], *args: Any) -> _T | None:
-        """None: it took too long or its process died."""
+        """None: it needed too much time or memory, or its process died."""
         async with self._turn:
             if self._pool is None:
                 spawn = multiprocessing.get_context("spawn")
                 self._pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=_end_with_the_engine)
-            future = asyncio.get_running_loop().run_in_executor(self._pool, function, *args)
+            loop = asyncio.get_running_loop()
+            future = loop.run_in_executor(self._pool, _within, self._cpu_s, self._memory, function, *args)
+            future.add_done_callback(_heard)
             try:
                 # Shielded: a future that was cancelled under its pool makes the pool's own thread raise.
                 return await asyncio.wait_for(asyncio.shield(future), self._wall_s)
-            except (TimeoutError, BrokenExecutor):
+            except (TimeoutError, BrokenExecutor, MemoryError):
                 self.close()
                 return None
 
@@ -43,6 +51,32 @@ class Workers:
         for process in list((pool._processes or {}).values()):
             process.kill()
         pool.shutdown(wait=False)
+
+
+def _heard(future: asyncio.Future[Any]) -> None:
+    """What nobody waits for any more still fails when its process is killed; that is no news."""
+    if not future.cancelled():
+        future.exception()
+
+
+def _within(cpu_s: int, memory: int, function: Callable[..., _T], *args: Any) -> _T:
+    """In the worker: the function's own module is loaded by now, so what is counted is what the work takes."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    spent = int(used.ru_utime + used.ru_stime) + 1
+    _lower(resource.RLIMIT_CPU, spent + cpu_s)  # SIGXCPU ends the process
+    if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
+        _lower(resource.RLIMIT_AS, _address_space() + memory)
+    return function(*args)
+
+
+def _lower(what: int, limit: int) -> None:
+    _, most = resource.getrlimit(what)
+    resource.setrlimit(what, (limit if most == resource.RLIM_INFINITY else min(limit, most), most))
+
+
+def _address_space() -> int:
+    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+    return int(pages) * resource.getpagesize()
 
 
 def _end_with_the_engine() -> None:

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from vedette.contracts.changing import Block
+from vedette.core.weight import too_heavy
 from vedette.extract.charset import decode
 from vedette.extract.head import read_head
 from vedette.extract.page import document_target
 from vedette.extract.scope import ALL, MAIN, fold, narrowed, visible
-from vedette.extract.weight import too_heavy
 
 MAX_LEVELS = 64  # of a path; what is deeper shares the path of its ancestor
 MAX_BLOCKS = 300_000

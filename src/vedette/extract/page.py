@@ -9,10 +9,10 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from vedette.contracts.fetching import Extraction
 from vedette.contracts.words import ContentClass
 from vedette.core.urls import canonical
+from vedette.core.weight import too_heavy
 from vedette.extract.charset import decode
 from vedette.extract.head import read_head
 from vedette.extract.scope import MAIN, fold, narrowed, visible
-from vedette.extract.weight import too_heavy
 
 MAX_LINKS = 50_000
 _HINTS = (
@@ -34,6 +34,7 @@ def read_page(body: bytes, *, url: str, content_type: str, scope: str = MAIN) ->
     markup, charset = decode(body, content_type)
     tree = LexborHTMLParser(markup)
     facts = read_head(tree, url)
+    asks_password = b"assword" in body and tree.css_first("input[type=password]") is not None
     hrefs, nofollow = _hrefs(tree)
     text = visible(tree)
     root: LexborNode | None = None
@@ -56,6 +57,7 @@ def read_page(body: bytes, *, url: str, content_type: str, scope: str = MAIN) ->
         is_nofollow=facts.is_nofollow,
         feeds=facts.feeds,
         targets=_targets(hrefs, root or tree.body, facts.base),
+        asks_password=asks_password,
     )
 
 

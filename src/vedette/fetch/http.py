@@ -32,6 +32,7 @@ ACCEPTS = 16
 REDIRECTS = frozenset((300, 301, 302, 303, 307, 308))
 # What an operator's own header may be and still go to a foreign origin; anything else may be a secret.
 HARMLESS = frozenset("accept accept-language cache-control dnt pragma sec-gpc user-agent".split())
+FRAMING = frozenset("connection content-length expect host te trailer transfer-encoding upgrade".split())
 _BY_STATUS = {204: Outcome.EMPTY, 205: Outcome.EMPTY, 206: Outcome.TRUNCATED}
 
 
@@ -95,7 +96,7 @@ def check_settings(settings: FetchSettings) -> None:
     _make_headers(settings, "*/*", is_foreign=False)
     if settings.ca_file:
         tls_context(settings.ca_file)
-    if settings.proxy and not settings.proxy.startswith(("http://", "https://")):
+    if settings.proxy and canonical(settings.proxy) is None:
         raise ConfigError(f"fetch.proxy: {settings.proxy!r} is not an http:// or https:// address")
 
 
@@ -375,6 +376,8 @@ def _make_headers(settings: FetchSettings, accept: str, is_foreign: bool) -> CIM
         }
     )
     for name, value in settings.headers:
+        if name.lower() in FRAMING:
+            raise ConfigError(f"fetch.headers: {name} is not yours to set, it follows from the request")
         if name.lower().startswith("proxy-"):
             continue  # credentials of a proxy belong into its address, or they would reach the site
         if not is_foreign or name.lower() in HARMLESS:

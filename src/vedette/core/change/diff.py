@@ -121,7 +121,7 @@ def _run_ops(
             ops.append(DiffOp("move", (_cut(line),), (_cut(line),)))
         else:
             come.append(line)
-    for old, new in _paired(gone, come, budget):
+    for old, new in _paired(gone, come, budget)[: MAX_OPS + 1]:  # no more are shown
         if old is None or new is None:
             op = "insert" if old is None else "delete"
             ops.append(DiffOp(op, () if old is None else (_cut(old),), () if new is None else (_cut(new),)))
@@ -134,16 +134,16 @@ def _paired(gone: list[str], come: list[str], budget: list[int]) -> list[tuple[s
     """Which old line became which new one; in order, by common words."""
     if len(gone) == len(come) == 1:
         return [(gone[0], come[0])]
+    words = [_words(line) for line in gone] if budget[0] > 0 else []
     if len(gone) == len(come) and budget[0] > 0:
         budget[0] -= len(gone)
-        if all(_likeness(old, new) >= LIKE for old, new in zip(gone, come, strict=True)):
+        if all(_are_like(old, _words(new)) for old, new in zip(words, come, strict=True)):
             return list(zip(gone, come, strict=True))
     pairs: list[tuple[str | None, str | None]] = []
     left = 0
     for new in come:
-        budget[0] -= len(gone) - left
-        match = next((at for at in range(left, len(gone)) if _likeness(gone[at], new) >= LIKE), None)
-        if budget[0] <= 0 or match is None:
+        match = _match(words, left, _words(new), budget) if budget[0] > 0 else None
+        if match is None:
             pairs.append((None, new))
             continue
         pairs += [(old, None) for old in gone[left:match]]
@@ -152,9 +152,23 @@ def _paired(gone: list[str], come: list[str], budget: list[int]) -> list[tuple[s
     return pairs + [(old, None) for old in gone[left:]]
 
 
-def _likeness(one: str, other: str) -> float:
-    a, b = set(one[:MAX_LINE].split()), set(other[:MAX_LINE].split())
-    return len(a & b) / max(len(a), len(b), 1)
+def _match(words: list[set[str]], left: int, new: set[str], budget: list[int]) -> int | None:
+    """The first line from `left` on that the new one is a version of; None also when the budget is over."""
+    for at in range(left, len(words)):
+        budget[0] -= 1
+        if budget[0] <= 0:
+            return None
+        if _are_like(words[at], new):
+            return at
+    return None
+
+
+def _words(line: str) -> set[str]:
+    return set(line[:MAX_LINE].split())
+
+
+def _are_like(one: set[str], other: set[str]) -> bool:
+    return len(one & other) >= LIKE * max(len(one), len(other), 1)
 
 
 def _context(equal: Sequence[str], *, has_before: bool) -> list[DiffOp]:

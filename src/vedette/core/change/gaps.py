@@ -6,6 +6,7 @@ whole content is noise is a gap without neighbours.  Shuffled siblings lose noth
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
@@ -14,13 +15,13 @@ from vedette.contracts.changing import Block, MaskRegion
 from vedette.core.change.align import Run, runs
 from vedette.core.change.holes import learn_holes, token
 from vedette.core.change.kinds import ANY, ATOMS, ORDER, WORDS, accepts, kind_of
-from vedette.core.change.places import common_container, is_below, parent, shape
+from vedette.core.change.places import Below, common_container, is_below, parent, shape
+from vedette.core.change.row import ANCHOR, MAX_ANCHORS, Place, Row
 
 Blocks = Sequence[Block]
 EVERYTHING = "/*"
 GAP = "gap*"  # the path of a token that stands for whole blocks: under no container, so it shifts nothing
-ANCHOR = 80  # characters of a neighbour that are kept
-MAX_ANCHORS = 4  # neighbours taken until the place is unique
+MAX_REGIONS = 300  # of a mask; whoever has more of it is not a page with noise but noise
 _ALL_WORDS = (MaskRegion("", kind=WORDS),)
 
 
@@ -35,62 +36,117 @@ def is_order(region: MaskRegion) -> bool:
 def learn_orders(first: Blocks, second: Blocks) -> tuple[MaskRegion, ...]:
     """Containers that hold the same texts in another order."""
     found: dict[str, MaskRegion] = {}
-    for run in runs(_keys(first), _keys(second)):
+    siblings = _Siblings(first, second)
+    for run in runs(siblings.first, siblings.second):
         touched = [path for path, _ in (*first[run[0] : run[1]], *second[run[2] : run[3]])]
         container = common_container(touched)
-        while not _is_shuffled(container, first, second):
-            if not container:
-                break
+        while container and not siblings.are_shuffled(container):
             container = parent(container)
-        else:
+        if siblings.are_shuffled(container):
             found.setdefault(container, MaskRegion(container + EVERYTHING, kind=ORDER))
+        if len(found) == MAX_REGIONS:
+            break
     return tuple(found.values())
 
 
 def learn_gaps(first: Blocks, second: Blocks) -> tuple[MaskRegion, ...]:
     """Places where the number or nature of the blocks differs, and containers that are noise throughout."""
-    found: list[MaskRegion] = []
+    found: dict[MaskRegion, None] = {}
+    looks = _Looks(first, second)
     for run in runs(_keys(first), _keys(second)):
         one, other = first[run[0] : run[1]], second[run[2] : run[3]]
         if [shape(path) for path, _ in one] != [shape(path) for path, _ in other]:
-            found.append(_gap(first, second, run))
+            found[looks.gap(run)] = None
         else:
-            found += _prose_containers(first, second, run)
-    return tuple(dict.fromkeys(found))
+            found.update(dict.fromkeys(looks.prose_containers(run)))
+        if len(found) >= MAX_REGIONS:
+            break
+    return tuple(found)
 
 
 def collapse(blocks: Blocks, regions: Sequence[MaskRegion]) -> tuple[Block, ...]:
-    """The blocks with every gap replaced by one token, unless it shows something of another kind."""
-    kept = tuple(blocks)
-    for region in regions:
-        place = _place(kept, region)
-        if place is not None and all(accepts(region.kind, text) for _, text in kept[place[0] : place[1]]):
-            start, end = place
-            kept = (*kept[:start], (GAP, token(region.kind)), *kept[end:])
+    """The blocks with every gap replaced by one token, unless it shows something of another kind.
+
+    Places are looked for in rounds: the neighbour of a gap may be the token of another.
+    """
+    kept, waiting = tuple(blocks), list(regions)
+    by_neighbours = True
+    while waiting:
+        row = Row(kept)
+        taken, left = _placed(row, waiting, by_neighbours=by_neighbours)
+        kept = _replaced(kept, taken)
+        if not by_neighbours:
+            break
+        by_neighbours = len(left) < len(waiting)
+        waiting = left
     return kept
 
 
 def put_in_order(blocks: Blocks, regions: Sequence[MaskRegion]) -> tuple[Block, ...]:
     """The children of shuffled containers, sorted by what they say."""
     kept = list(blocks)
+    below, done = Below(kept), list[str]()
     for region in regions:
         container = region.path.removesuffix(EVERYTHING)
-        inside = [at for at, (path, _) in enumerate(kept) if is_below(path, container)]
-        if len(inside) != (inside[-1] - inside[0] + 1 if inside else 0):
-            continue
-        start, end = (inside[0], inside[-1] + 1) if inside else (0, 0)
-        kept[start:end] = _sorted_children(kept[start:end], container)
+        if any(is_below(container, above) for above in done):
+            below, done = Below(kept), []  # what is inside went elsewhere
+        inside = below.of(container)
+        if inside and len(inside) == inside[-1] - inside[0] + 1:
+            start, end = inside[0], inside[-1] + 1
+            kept[start:end] = _sorted_children(kept[start:end], container)
+            done.append(container)
     return tuple(kept)
+
+
+class _Siblings:
+    """Do two looks hold the same texts below a container, in another order?  Asked once of each."""
+
+    def __init__(self, first: Blocks, second: Blocks) -> None:
+        self.first, self.second = _keys(first), _keys(second)
+        self._below = Below(first), Below(second)
+        self._known: dict[str, bool] = {}
+
+    def are_shuffled(self, container: str) -> bool:
+        if container not in self._known:
+            one = [self.first[at] for at in self._below[0].of(container)]
+            other = [self.second[at] for at in self._below[1].of(container)]
+            self._known[container] = len(one) > 1 and one != other and Counter(one) == Counter(other)
+        return self._known[container]
+
+
+def _placed(
+    row: Row, regions: Sequence[MaskRegion], *, by_neighbours: bool
+) -> tuple[list[tuple[Place, str]], list[MaskRegion]]:
+    """Tokens for the gaps that are found now, in order; and the regions that are not, or lie over one that is."""
+    taken: list[tuple[Place, str]] = []
+    left: list[MaskRegion] = []
+    for region in regions:
+        container = region.path.removesuffix(EVERYTHING)
+        place = row.between(region.before, region.after) if by_neighbours else row.below(container)
+        at = bisect_left(taken, (place, "")) if place is not None else 0
+        if place is None or _overlaps(taken[max(0, at - 1) : at + 1], place):
+            left.append(region)
+        elif all(accepts(region.kind, text) for _, text in row.blocks[place[0] : place[1]]):
+            taken.insert(at, (place, token(region.kind)))
+    return taken, left
+
+
+def _overlaps(taken: list[tuple[Place, str]], place: Place) -> bool:
+    return any((place[0] < end and start < place[1]) or place == (start, end) for (start, end), _ in taken)
+
+
+def _replaced(blocks: tuple[Block, ...], taken: list[tuple[Place, str]]) -> tuple[Block, ...]:
+    out: list[Block] = []
+    at = 0
+    for (start, end), words in taken:
+        out += blocks[at:start]
+        out.append((GAP, words))
+        at = end
+    return (*out, *blocks[at:])
 
 
 def _keys(blocks: Blocks) -> list[tuple[str, str]]:
     return [(shape(path), text) for path, text in blocks]
-
-
-def _is_shuffled(container: str, first: Blocks, second: Blocks) -> bool:
-    one = [(shape(path), text) for path, text in first if is_below(path, container)]
-    other = [(shape(path), text) for path, text in second if is_below(path, container)]
-    return len(one) > 1 and one != other and Counter(one) == Counter(other)
 
 
 def _sorted_children(blocks: list[Block], container: str) -> list[Block]:
@@ -102,32 +158,61 @@ def _sorted_children(blocks: list[Block], container: str) -> list[Block]:
     return [block for group in groups for block in group]
 
 
-def _gap(first: Blocks, second: Blocks, run: Run) -> MaskRegion:
-    i1, i2, j1, j2 = run
-    inside = (*first[i1:i2], *second[j1:j2])
-    touched = [path for path, _ in inside]
-    container = common_container(touched)
-    container = parent(container) if len({*touched}) == 1 else container
-    return MaskRegion(
-        container + EVERYTHING,
-        before=_anchor_before(first, second, i1, j1),
-        after=_anchor_after(first, second, i2, j2),
-        kind=_kind_of_all(inside),
-    )
+class _Looks:
+    """Two looks seconds apart, and what of them is a gap."""
 
+    def __init__(self, first: Blocks, second: Blocks) -> None:
+        self.first, self.second = Row(first), Row(second)
 
-def _prose_containers(first: Blocks, second: Blocks, run: Run) -> list[MaskRegion]:
-    """Containers that show nothing but changing prose: how much of it is chance, so any amount is noise."""
-    found = []
-    i1, i2, j1, _ = run
-    for _, group in groupby(range(i1, i2), lambda at: parent(first[at][0])):
-        at = list(group)
-        part = (at[0], at[-1] + 1, j1 + at[0] - i1, j1 + at[-1] + 1 - i1)
-        if _is_prose(first[part[0] : part[1]], second[part[2] : part[3]]) and _is_all_noise(
-            first, second, part
-        ):
-            found.append(_gap(first, second, part))
-    return found
+    def gap(self, run: Run) -> MaskRegion:
+        i1, i2, j1, j2 = run
+        inside = (*self.first.blocks[i1:i2], *self.second.blocks[j1:j2])
+        touched = [path for path, _ in inside]
+        container = common_container(touched)
+        container = parent(container) if len({*touched}) == 1 else container
+        return MaskRegion(
+            container + EVERYTHING,
+            before=self._anchor_before(i1, j1),
+            after=self._anchor_after(i2, j2),
+            kind=_kind_of_all(inside),
+        )
+
+    def prose_containers(self, run: Run) -> list[MaskRegion]:
+        """Containers that show nothing but changing prose: how much of it is chance, so any amount is noise."""
+        found = []
+        i1, i2, j1, _ = run
+        one, other = self.first.blocks, self.second.blocks
+        for _, group in groupby(range(i1, i2), lambda at: parent(one[at][0])):
+            at = list(group)
+            part = (at[0], at[-1] + 1, j1 + at[0] - i1, j1 + at[-1] + 1 - i1)
+            if self._is_all_noise(part) and _is_prose(one[part[0] : part[1]], other[part[2] : part[3]]):
+                found.append(self.gap(part))
+        return found
+
+    def _is_all_noise(self, run: Run) -> bool:
+        """Does the container hold nothing but the run, in both looks?"""
+        for row, start, end in ((self.first, run[0], run[1]), (self.second, run[2], run[3])):
+            place = row.below(parent(row.blocks[start][0]))
+            if place is None or place[0] < start or place[1] > end:
+                return False
+        return True
+
+    def _anchor_before(self, i: int, j: int) -> str:
+        """The end of the text before the gap, as many neighbours as make it unique."""
+        for count in range(1, MAX_ANCHORS + 1):
+            taken = [text[-ANCHOR:] for _, text in self.first.blocks[max(0, i - count) : i]]
+            anchor = "".join(text + "\n" for text in taken)
+            if not anchor or (self.first.ends(anchor) == [i] and self.second.ends(anchor) == [j]):
+                return anchor
+        return anchor
+
+    def _anchor_after(self, i: int, j: int) -> str:
+        for count in range(1, MAX_ANCHORS + 1):
+            taken = [text[:ANCHOR] for _, text in self.first.blocks[i : i + count]]
+            anchor = "".join("\n" + text for text in taken)
+            if not anchor or (self.first.begins(anchor) == [i] and self.second.begins(anchor) == [j]):
+                return anchor
+        return anchor
 
 
 def _is_prose(one: Blocks, other: Blocks) -> bool:
@@ -139,64 +224,3 @@ def _kind_of_all(blocks: Blocks) -> str:
     """One kind for whole blocks: what they share, or words; numbers among words do not make them numbers."""
     kinds = {kind_of(text) for _, text in blocks}
     return kinds.pop() if len(kinds) == 1 else ANY if kinds & ATOMS else WORDS
-
-
-def _is_all_noise(first: Blocks, second: Blocks, run: Run) -> bool:
-    """Does the container hold nothing but the run, in both looks?"""
-    for blocks, start, end in ((first, run[0], run[1]), (second, run[2], run[3])):
-        container = parent(blocks[start][0])
-        inside = [at for at, (path, _) in enumerate(blocks) if is_below(path, container)]
-        if not container or inside[0] < start or inside[-1] >= end:
-            return False
-    return True
-
-
-def _anchor_before(first: Blocks, second: Blocks, i: int, j: int) -> str:
-    """The end of the text before the gap, as many neighbours as make it unique."""
-    for count in range(1, MAX_ANCHORS + 1):
-        taken = [text[-ANCHOR:] for _, text in first[max(0, i - count) : i]]
-        anchor = "".join(text + "\n" for text in taken)
-        if not anchor or (_ends(first, anchor) == [i] and _ends(second, anchor) == [j]):
-            return anchor
-    return anchor
-
-
-def _anchor_after(first: Blocks, second: Blocks, i: int, j: int) -> str:
-    for count in range(1, MAX_ANCHORS + 1):
-        taken = [text[:ANCHOR] for _, text in first[i : i + count]]
-        anchor = "".join("\n" + text for text in taken)
-        if not anchor or (_begins(first, anchor, 0) == i and _begins(second, anchor, 0) == j):
-            return anchor
-    return anchor
-
-
-def _ends(blocks: Blocks, anchor: str) -> list[int]:
-    """The positions right behind blocks that end with the anchor."""
-    texts = anchor.split("\n")[:-1]
-    size = len(texts)
-    return [
-        at + size
-        for at in range(len(blocks) - size + 1)
-        if all(blocks[at + k][1].endswith(texts[k]) for k in range(size))
-    ]
-
-
-def _begins(blocks: Blocks, anchor: str, start: int) -> int | None:
-    texts = anchor.split("\n")[1:]
-    size = len(texts)
-    for at in range(start, len(blocks) - size + 1):
-        if all(blocks[at + k][1].startswith(texts[k]) for k in range(size)):
-            return at
-    return None
-
-
-def _place(blocks: Blocks, region: MaskRegion) -> tuple[int, int] | None:
-    """Which blocks the region covers now: those between its neighbours, else those of its container."""
-    starts = _ends(blocks, region.before) if region.before else [0]
-    for start in starts[:1]:
-        end = _begins(blocks, region.after, start) if region.after else len(blocks)
-        if end is not None:
-            return start, end
-    container = region.path.removesuffix(EVERYTHING)
-    inside = [at for at, (path, _) in enumerate(blocks) if container and is_below(path, container)]
-    return (inside[0], inside[-1] + 1) if inside else None

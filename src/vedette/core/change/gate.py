@@ -17,6 +17,7 @@ from vedette.contracts.watch import Seen
 from vedette.contracts.words import ContentClass, Outcome, Reason
 
 ENOUGH = 10.0
+PASSWORD_FIELD = 4.0
 SHORT, MEDIUM, LONG = 400, 1200, 2500  # characters of text
 WEIGHTS = {  # what a sign still says in a page of this size
     "title": ((MEDIUM, 1.0), (LONG, 0.6)),
@@ -56,8 +57,9 @@ SIGNS = (
         "title_challenge",
         "title",
         8,
-        r"just a moment|attention required|security check|are you (?:a )?"
-        r"(?:robot|human)|bot verification|ddos.guard|sigurnosna provjera|jeste li (?:robot|čovjek)",
+        r"just a moment|one moment, please|attention required|security (?:check|verification)|are you (?:a )?"
+        r"(?:robot|human)|(?:bot|human) verification|robot check|pardon our interruption|ddos.guard|"
+        r"sigurnosna provjera|jeste li (?:robot|čovjek)",
     ),
     _sign(BLOCKED, "title_captcha", "title", 4, r"captcha"),
     _sign(
@@ -65,7 +67,8 @@ SIGNS = (
         "title_denied",
         "title",
         7,
-        r"access denied|request rejected|forbidden|\bblocked\b|"
+        r"access denied|request rejected|forbidden|\bblocked\b|too many requests|"
+        r"access to this (?:page|site) (?:has been|is|was) (?:denied|blocked)|"
         r"pristup (?:je )?(?:odbijen|zabranjen|onemogućen)|zabranjen pristup",
     ),
     _sign(
@@ -74,7 +77,9 @@ SIGNS = (
         "text",
         7,
         r"checking (?:if the site connection|your browser)|verif(?:y|ying) "
-        r"(?:that )?you are (?:a )?(?:human|not a robot)|enable javascript and cookies to continue|"
+        r"(?:that )?you are (?:a )?(?:human|not a robot)|enable (?:javascript|js) and|"
+        r"please enable (?:javascript|js|cookies)|"
+        r"made us think (?:that )?you (?:are|were) a bot|you.re not a robot|characters you see|"
         r"(?:potvrdite|dokažite) da niste robot|provjeravamo vaš preglednik",
     ),
     _sign(BLOCKED, "names_captcha", "text", 4, r"\b(?:re|h)?captcha\b|turnstile|nisam robot|i'm not a robot"),
@@ -82,18 +87,26 @@ SIGNS = (
         BLOCKED,
         "unusual_traffic",
         "text",
-        6,
-        r"unusual traffic|automated (?:requests|queries|access)|"
+        7,
+        r"unusual traffic|automat(?:ed|ion) (?:requests|queries|access|tools)|too many requests|rate limit exceeded|"
         r"neuobičajen promet|automatizirani (?:pristup|zahtjevi)",
     ),
     _sign(
         BLOCKED,
         "denies",
         "text",
-        5,
+        7,
         r"(?:access (?:to this page )?(?:has been |is )?(?:denied|blocked))|"
+        r"your ip (?:address )?(?:has been|is) (?:blocked|banned)|"
         r"you (?:have been|are) blocked|requested url was rejected|you don.t have permission to access|"
         r"pristup (?:vam )?(?:je )?(?:odbijen|zabranjen|blokiran)",
+    ),
+    _sign(
+        BLOCKED,
+        "names_wall",
+        "text",
+        7,
+        r"\bincapsula\b|sucuri website firewall|cloudflare ray id|\bdatadome\b",
     ),
     _sign(BLOCKED, "incident_number", "text", 4, r"\b(?:ray|incident|support|reference)(?: id|:? ?#)"),
     _sign(
@@ -122,6 +135,14 @@ SIGNS = (
         r"prijavi(?:ti|te)|za nastavak (?:se )?prijavite",
     ),
     _sign(
+        LOGIN,
+        "log_in_to_see",
+        "text",
+        7,
+        r"(?:log|sign|logged|signed) in to (?:view|see|access|read|continue)|session (?:has )?expired|"
+        r"prijavi(?:ti|te) (?:se )?(?:za|kako biste) (?:pristup|nastav|vidje)|sesija (?:vam )?je istekla",
+    ),
+    _sign(
         LOST,
         "title_lost",
         "title",
@@ -133,11 +154,22 @@ SIGNS = (
         LOST,
         "says_lost",
         "text",
-        6,
+        7,
         r"page (?:you (?:requested|are looking for|were looking for) )?(?:was not|could not "
-        r"be|cannot be|can.t be|does not|doesn.t) (?:found|exist)|error 404|404 (?:error|not found)|"
+        r"be|cannot be|can.t be|does not|doesn.t|no longer) (?:found|exists?)|error 404|404 (?:error|not found)|"
+        r"page not found|(?:can.t|cannot|couldn.t|could not) find (?:the |that |this )?page|"
+        r"requested (?:url|document|file|page) (?:was|is|could) not (?:be )?found|nothing was found at this location|"
         r"stranic[au] (?:koju (?:ste )?traž\w+ )?(?:nije pronađena|ne postoji|nije dostupna)|"
-        r"tražena stranica|greška 404",
+        r"traženi (?:dokument|sadržaj) (?:nije pronađen|ne postoji)|tražena stranica|greška 404|"
+        r"seite (?:wurde )?nicht gefunden|page introuvable|pagina non trovata|página no encontrada|stran ne obstaja",
+    ),
+    _sign(
+        LOST,
+        "nobody_lives_here",
+        "text",
+        7,
+        r"domain (?:name )?(?:is|may be) (?:for sale|parked)|buy this domain|get this domain|"
+        r"this account has been suspended|domena (?:je )?(?:na prodaju|parkirana|istekla)",
     ),
 )
 
@@ -151,15 +183,14 @@ def gate(status: int | None, extraction: Extraction, url: str, seen: Seen | None
     size = len(extraction.text)
     if size > LONG:
         return None
+    if size and extraction.content_class is ContentClass.HTML:
+        hints = {BLOCKED: status in REFUSING, LOGIN: _LOGIN_PATH.search(url) is not None, LOST: False}
+        found = [_weigh(outcome, extraction, seen, is_hinted=hints[outcome]) for outcome in hints]
+        best = max(found, key=_points)
+        if _points(best) >= ENOUGH:
+            return best
     emptied = _emptied(size, seen)
-    if emptied is not None:
-        return Gated(Outcome.EMPTY, (emptied,))
-    if extraction.content_class is not ContentClass.HTML:
-        return None
-    hints = {BLOCKED: status in REFUSING, LOGIN: _LOGIN_PATH.search(url) is not None, LOST: False}
-    found = [_weigh(outcome, extraction, seen, is_hinted=hints[outcome]) for outcome in hints]
-    best = max(found, key=_points)
-    return best if _points(best) >= ENOUGH else None
+    return Gated(Outcome.EMPTY, (emptied,)) if emptied is not None else None
 
 
 def _points(gated: Gated) -> float:
@@ -180,6 +211,8 @@ def _weigh(outcome: Outcome, extraction: Extraction, seen: Seen | None, *, is_hi
         where: next(share for limit, share in steps if size <= limit) for where, steps in WEIGHTS.items()
     }
     reasons = []
+    if outcome is LOGIN and extraction.asks_password:
+        reasons.append(Reason("password_field", round(PASSWORD_FIELD * weight["text"], 2)))
     for sign in SIGNS:
         said = extraction.title if sign.where == "title" else extraction.text
         if sign.outcome is outcome and sign.regex.search(said):

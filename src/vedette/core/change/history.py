@@ -6,11 +6,13 @@ that changes daily is what people watch the page for.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 
 from vedette.contracts.changing import Block, Mask, MaskRegion
+from vedette.core.change.gaps import MAX_REGIONS
 from vedette.core.change.holes import learn_holes, values
 from vedette.core.change.kinds import DATE, NUMBER, RATE, TIME, TOKEN, kind_of
 from vedette.core.change.mask import learn
@@ -26,6 +28,7 @@ VOLATILE = frozenset((TIME, NUMBER, TOKEN))
 COUNTER_STATES = 5  # numbers that were edited rise five times in a row once in 120 pages
 DAY = timedelta(days=1)
 TOLERANCE = timedelta(minutes=2)
+_TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})")
 
 
 def learn_from_history(states: Sequence[Blocks]) -> Mask:
@@ -33,7 +36,7 @@ def learn_from_history(states: Sequence[Blocks]) -> Mask:
     if len(states) < MIN_STATES:
         return ()
     found: list[MaskRegion] = []
-    for path, texts in _by_path(states).items():
+    for path, texts in _differing(states).items():
         if all(one != other for one, other in pairwise(texts)):
             found += _always_new(path, texts)
     return tuple(found)
@@ -43,7 +46,7 @@ def flip_flop(states: Sequence[Blocks]) -> Mask:
     """Places (or a whole page) that returned to an earlier text twice: drawn from a pool, not edited."""
     pages = [lines(normalised(state)) for state in states]
     found: list[MaskRegion] = []
-    for path, texts in _by_path(states).items():
+    for path, texts in _differing(states).items():
         if _returns(texts) >= RETURNS:
             found += [region for region in _hull(path, texts) if region.kind != RATE]
     if not found and _returns(pages) >= RETURNS:
@@ -54,9 +57,7 @@ def flip_flop(states: Sequence[Blocks]) -> Mask:
 def learn_clock(before: Blocks, before_at: datetime, after: Blocks, after_at: datetime) -> Mask:
     """Places that moved exactly as far as the time between the visits: they show the time of the visit."""
     found: list[MaskRegion] = []
-    for path, (one, other) in _by_path((before, after)).items():
-        if one == other:
-            continue
+    for path, (one, other) in _differing((before, after)).items():
         regions = learn_holes(path, one, other)
         shown = zip(values(one, regions), values(other, regions), strict=True)
         times = (before_at, after_at)
@@ -64,8 +65,15 @@ def learn_clock(before: Blocks, before_at: datetime, after: Blocks, after_at: da
     return tuple(found)
 
 
+def _differing(states: Sequence[Blocks]) -> dict[str, list[str]]:
+    """The texts of every place that all states have and that is not always the same; none where most of a page is."""
+    found = {
+        path: texts for path, texts in _by_path(states).items() if any(text != texts[0] for text in texts)
+    }
+    return found if len(found) <= MAX_REGIONS else {}
+
+
 def _by_path(states: Sequence[Blocks]) -> dict[str, list[str]]:
-    """The texts of every place that all states have."""
     tables = [dict(renumbered(normalised(state))) for state in states]
     common = set(tables[0]).intersection(*tables[1:]) if tables else set()
     return {path: [table[path] for table in tables] for path in tables[0] if path in common} if tables else {}
@@ -89,9 +97,10 @@ def _is_volatile(shown: tuple[str | None, ...]) -> bool:
 
 def _is_counter(shown: list[str]) -> bool:
     """Only up, and for long enough: prices and statistics go both ways."""
-    values = [int("".join(c for c in value if c.isdigit()) or 0) for value in shown]
+    digits = ["".join(c for c in value if c.isdigit()).lstrip("0") for value in shown]
+    sizes = [(len(number), number) for number in digits]  # ordered like the numbers, however long they are
     is_whole = all("," not in value for value in shown)
-    return is_whole and len(values) >= COUNTER_STATES and all(a < b for a, b in pairwise(values))
+    return is_whole and len(sizes) >= COUNTER_STATES and all(a < b for a, b in pairwise(sizes))
 
 
 def _returns(values: Sequence[object]) -> int:
@@ -119,7 +128,10 @@ def _is_clock(shown: tuple[str | None, str | None], kind: str, at: tuple[datetim
 
 
 def _is_time_of_day(one: str, other: str, passed: timedelta) -> bool:
-    minutes = [int(text.partition(":")[0]) * 60 + int(text.partition(":")[2][:2]) for text in (one, other)]
+    read = [_TIME_OF_DAY.match(text) for text in (one, other)]
+    minutes = [int(found[1]) * 60 + int(found[2]) for found in read if found is not None]
+    if len(minutes) < len(read):  # the place showed a time, and something else beside it
+        return False
     shown = timedelta(minutes=(minutes[1] - minutes[0]) % 1440)
     off = abs(shown - passed % DAY)
     return min(off, DAY - off) <= TOLERANCE
@@ -127,7 +139,7 @@ def _is_time_of_day(one: str, other: str, passed: timedelta) -> bool:
 
 def _is_epoch(one: str, other: str, passed: timedelta) -> bool:
     """Seconds or milliseconds since 1970."""
-    if not (one.isdigit() and other.isdigit() and len(one) == len(other) and len(one) in (10, 13)):
+    if not (one.isdecimal() and other.isdecimal() and len(one) == len(other) and len(one) in (10, 13)):
         return False
     unit = timedelta(seconds=1) if len(one) == 10 else timedelta(milliseconds=1)
     return abs((int(other) - int(one)) * unit - passed) <= TOLERANCE

@@ -18,6 +18,7 @@ OPEN, CLOSE = "⟨", "⟩"
 CONTEXT = 24  # characters of context at least, where there are as many
 NEAR = 10  # characters that still tell the place
 MANY_UNITS = 4000  # beyond this a block is compared as prefix, middle and suffix only
+MANY_WORDS = 100  # units of prose that stay prose, whatever more is found to belong to them
 FEW_WORDS = 4  # fewer than these stable words between two holes of prose that are there by accident
 EDGES = frozenset(":=()[]{}\"'„“”#/?&,;|<>\n\t ")  # a token ends here
 _TOKEN = re.compile(f"{OPEN}[a-z]+[?]?{CLOSE}")
@@ -155,7 +156,8 @@ def _merged(found: list[_Hole], a: list[str], b: list[str]) -> list[_Hole]:
         if merged and _is_accident(merged[-1], hole, a):
             last = merged[-1]
             last.a2, last.b2 = max(last.a2, hole.a2), max(last.b2, hole.b2)
-            _rekind(last, a, b)
+            if last.kind != WORDS or min(last.a2 - last.a1, last.b2 - last.b1) < MANY_WORDS:
+                _rekind(last, a, b)
         else:
             merged.append(hole)
     return merged

@@ -95,9 +95,15 @@ def _is_date(text: str) -> bool:
 
 def _word_or_token(text: str) -> str:
     if " " in text:
-        parts = {kind_of(part) for part in text.split()}
-        return parts.pop() if len(parts) == 1 and parts <= {TOKEN, NUMBER} else WORDS
+        return _kind_of_parts(text.split())
     core = text.strip(".,;:!?()[]{}\"'„“”«»")
     has_digit = any(c.isdigit() for c in core)
     has_symbol = any(not c.isalnum() and c not in "-'’.&/" for c in core)
     return TOKEN if core and (has_digit or has_symbol or len(core) > 30) else WORDS
+
+
+def _kind_of_parts(parts: list[str]) -> str:
+    """Numbers or tokens when all are; the first that differs decides."""
+    kind = kind_of(parts[0])
+    is_one = kind in (TOKEN, NUMBER) and all(kind_of(part) == kind for part in parts)
+    return kind if is_one else WORDS

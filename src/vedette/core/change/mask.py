@@ -16,16 +16,24 @@ import xxhash
 from vedette.contracts.changing import Block, Mask, MaskRegion
 from vedette.contracts.words import Reason
 from vedette.core.change.align import runs
-from vedette.core.change.gaps import collapse, is_gap, is_order, learn_gaps, learn_orders, put_in_order
+from vedette.core.change.gaps import (
+    MAX_REGIONS,
+    collapse,
+    is_gap,
+    is_order,
+    learn_gaps,
+    learn_orders,
+    put_in_order,
+)
 from vedette.core.change.holes import fill, hides, learn_holes, values
 from vedette.core.change.kinds import ANY, NUMBER, OPTIONAL, QUIET, TOKEN, WORDS, accepts, kind_of
 from vedette.core.change.normalise import normalised
-from vedette.core.change.places import is_below, lines, renumbered, shape
+from vedette.core.change.places import containers, lines, renumbered, shape
 
 Blocks = Sequence[Block]
 MAX_SHARE = 0.6  # of the text that whole-block masks may cover
 REDRAWN = 0.3  # a block that keeps fewer of its words was not edited
-MAX_REGIONS = 300
+MAX_TRIES = 20_000  # texts in which carried holes are looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +174,14 @@ def _new(mask: Mask, found: tuple[MaskRegion, ...]) -> tuple[MaskRegion, ...]:
 def _with_holes(first: Blocks, second: Blocks, mask: Mask) -> Mask:
     """Adds the spans by which blocks of one path still differ; a path is learned anew as a whole."""
     one, other = dict(_masked(first, mask)), dict(_masked(second, mask))
-    shuffled = [region.path.removesuffix("/*") for region in mask if is_order(region)]
+    shuffled = {region.path.removesuffix("/*") for region in mask if is_order(region)}
     found: dict[str, tuple[MaskRegion, ...]] = {}
     for path, text in one.items():
         differs = path in other and other[path] != text
-        if differs and not any(is_below(path, container) for container in shuffled):
+        if differs and shuffled.isdisjoint(containers(path)):
             found[path] = learn_holes(path, text, other[path])
+        if len(found) > MAX_REGIONS:
+            break
     kept = tuple(region for region in mask if region.path not in found)
     return kept + tuple(region for regions in found.values() for region in regions)
 
@@ -201,20 +211,23 @@ def _moves(old: Blocks, new: Blocks, holes: dict[str, list[MaskRegion]]) -> dict
         moved.update({old[at + k][0]: new[offset + k][0] for k in range(i1 - at)})
         moved.update(_found_again(old[i1:i2], new[j1:j2], holes))
         at, offset = i2, j2
-    gone = {
-        path for path in holes if path not in {p for p, _ in old}
-    }  # nothing there now: keep it for its return
+    shown = {path for path, _ in old}
+    gone = {path for path in holes if path not in shown}  # nothing there now: keep it for its return
     return {path: moved.get(path, path) for path in holes if path in moved or path in gone}
 
 
 def _found_again(old: Blocks, new: Blocks, holes: dict[str, list[MaskRegion]]) -> dict[str, str]:
     if [shape(path) for path, _ in old] == [shape(path) for path, _ in new]:
         return {path: there for (path, _), (there, _) in zip(old, new, strict=True) if path in holes}
+    alike: dict[str, list[Block]] = {}
+    for block in new:
+        alike.setdefault(shape(block[0]), []).append(block)
     found: dict[str, str] = {}
-    for path, _ in old:
-        if path in holes:
-            wanted = shape(path)
-            there = [p for p, text in new if shape(p) == wanted and hides(text, holes[path])]
-            if len(there) == 1:
-                found[path] = there[0]
+    tries = MAX_TRIES
+    for path in [path for path, _ in old if path in holes]:
+        texts = alike.get(shape(path), [])
+        tries -= len(texts)
+        there = [p for p, text in texts if hides(text, holes[path])] if tries >= 0 else []
+        if len(there) == 1:
+            found[path] = there[0]
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -30,8 +31,38 @@ def parent(path: str) -> str:
     return path.rpartition("/")[0]
 
 
+def containers(path: str) -> list[str]:
+    """The path itself and all that it stands in, up to the page as a whole."""
+    steps = path.split("/")
+    return ["/".join(steps[:count]) for count in range(len(steps), -1, -1)]
+
+
 def is_below(path: str, container: str) -> bool:
     return not container or path == container or path.startswith(container + "/")
+
+
+class Below:
+    """Which blocks stand below a container, without looking at the others."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self._size = len(blocks)
+        self._sorted = sorted([(path + "/", at) for at, (path, _) in enumerate(blocks)])
+        self._edges: dict[str, tuple[int, int] | None] = {}
+
+    def of(self, container: str) -> list[int]:
+        """Their positions, in order."""
+        if not container:
+            return list(range(self._size))
+        start = bisect_left(self._sorted, (container + "/", -1))
+        end = bisect_left(self._sorted, (container + "0", -1))  # "0" follows "/"
+        return sorted([at for _, at in self._sorted[start:end]])
+
+    def edges(self, container: str) -> tuple[int, int] | None:
+        """The first and the last of them.  Remembered: whole pages ask for one container."""
+        if container not in self._edges:
+            inside = self.of(container)
+            self._edges[container] = (inside[0], inside[-1]) if inside else None
+        return self._edges[container]
 
 
 def common_container(paths: Sequence[str]) -> str:

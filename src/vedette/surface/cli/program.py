@@ -56,6 +56,8 @@ def run(argv: Sequence[str] | None = None, *, clock: Clock | None = None, app: A
         code = _ended(str(error), exit_of(error), is_json)
     except typer.TyperException as error:
         code = _ended(_usage(error), Exit.BAD_INPUT, is_json)
+    except UnicodeEncodeError:
+        code = _ended("a word holds bytes that are not text (UTF-8)", Exit.BAD_INPUT, is_json)
     except OSError as error:
         code = _ended(f"{error.filename or 'input or output'}: {error.strerror}", Exit.FAILED, is_json)
     return int(code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -52,12 +53,22 @@ def source_of(keys: Mapping[str, Any], *, origin: str) -> Source:
     if not isinstance(given.get("url"), str):
         raise InputError("there is no `url`")
     given["url"] = a_url(given["url"])
+    if not _is_text(given):
+        raise InputError("it holds half a character (a lone surrogate), which no store can keep")
     try:
         section = parse({"sources": [given]}, "").sources[0]
     except ConfigError as error:
         raise InputError(str(error).removeprefix(": ").replace("sources.0.", "")) from None
     source = as_source(section, origin=origin)
     return replace(source, id=SourceId(slug(source.id)[:MOST_ID].strip("-")))
+
+
+def _is_text(values: object) -> bool:
+    try:
+        json.dumps(values, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def keys_of(source: Source) -> dict[str, Any]:

@@ -1,0 +1,77 @@
+"""Pages that would take a parser minutes are told from large pages."""
+
+from __future__ import annotations
+
+import pytest
+
+from vedette.core import weight
+from vedette.core.weight import is_irregular, too_heavy
+
+ROW = "<tr><td><a href=x><b>x</b></a><td><p>a<p>b<br><img src=y></tr>"
+DEEP = {
+    "div": "<div>" * 20_000,
+    "closed": "<article><section>" * 9000 + "</section></article>" * 9000,
+    "formatting": "<b><i>" * 9000,
+    "capitals": "<DIV\n>" * 20_000,
+    "behind an odd end tag": "<SCRIPT></sCript>" + "<div>" * 20_000,
+    "closed by what was never open": "<div></x>" * 20_000,
+}
+SOUND = {
+    "nothing": "",
+    "table": "<table>" + ROW * 5000 + "</table>",
+    "list": "<ul>" + "<li><a href=x>x</a>" * 9000 + "</ul>",
+    "sloppy": "<div><span>sloppy</div>" * 9000,
+    "deep for people": "<div>" * 300 + "<p>x</p>" * 9000,
+    "in scripts": "<script>" + "'<div>'" * 20_000 + "</script><!-- " + "<div>" * 20_000 + " -->",
+    "less than": "<p>1 < 2 " * 9000,
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+@pytest.mark.parametrize("charset", ["utf-8", "utf-16", "utf-16-be"])
+def test_nesting_without_end_is_too_heavy_in_any_charset(name, charset):
+    assert too_heavy(DEEP[name].encode(charset)) == weight.DEEP
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_a_large_or_sloppy_page_is_not(name):
+    assert too_heavy(SOUND[name].encode()) == ""
+
+
+def test_formatting_that_is_rebuilt_in_every_block_is_too_heavy():
+    for end in ("", "</i>"):
+        markup = "".join(f"<b a={n}><p>{end}" for n in range(2000))
+        assert too_heavy(markup.encode()) == "too many unclosed tags"
+    assert too_heavy(("<b><p>x" * 4000).encode()) == ""  # three are rebuilt, not four thousand
+
+
+def test_a_tag_with_thousands_of_attributes_is_too_heavy():
+    markup = "<p " + " ".join(f"a{n}=1" for n in range(20_000)) + ">"
+    assert too_heavy(markup.encode()) == "too many attributes"
+
+
+@pytest.mark.parametrize(
+    "markup", ["<!--" * 50_000, "<script>" * 50_000, "<div></x>" * 400 + "</y>" * 90_000]
+)
+def test_bait_is_read_once(markup):
+    assert too_heavy(markup.encode()) == ""
+
+
+ODD = {
+    "half as deep": "<div>" * 9000,
+    "options": "<select>" + "<option>" * 9000,
+    "closed by others": "".join(f"<b a={n}><i><u>" for n in range(50)) + "<div>x</b>" * 2000,
+    "closings alone": "<div>" * 3000 + "</p></x>" * 3000,
+    "lists": "<li><ul>" * 3000,
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("charset", ["utf-8", "utf-16"])
+def test_tags_that_do_not_pair_are_left_to_a_worker(name, charset):
+    assert is_irregular(ODD[name].encode(charset))
+
+
+@pytest.mark.parametrize("name", ["nothing", "table", "list", "deep for people", "less than"])
+def test_a_page_whose_tags_pair_is_not(name):
+    assert not is_irregular(SOUND[name].encode())
