@@ -1,8 +1,9 @@
-"""Writes docs/reference/cli.md and docs/reference/config.md from the program itself.  A test compares."""
+"""Writes docs/reference/cli.md, config.md and the JSON Schemas from the program itself.  A test compares."""
 
 from __future__ import annotations
 
 import inspect
+import json
 import pathlib
 import sys
 from collections.abc import Iterator
@@ -16,12 +17,17 @@ from vedette.contracts.fetching import FetchSettings
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.source import ListerKind
 from vedette.contracts.words import NodeRole, Risk
+from vedette.core.priority_schema import scored_url_schema, url_signals_schema
 from vedette.surface.cli.exits import MEANING
 from vedette.surface.cli.program import program
 from vedette.surface.cli.verbs import SHARED
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CLI, CONFIG = ROOT / "docs/reference/cli.md", ROOT / "docs/reference/config.md"
+SCHEMAS = {
+    ROOT / "docs/reference/url-signals.schema.json": url_signals_schema,
+    ROOT / "docs/reference/scored-url.schema.json": scored_url_schema,
+}
 
 KINDS = {
     timedelta: "duration", Risk: "risk", datetime: "date", bool: "true or false", int: "number", float: "number",
@@ -66,7 +72,7 @@ WORDS = {
     "sources[].selectors.link": "The link inside an entry.",
     "sources[].selectors.title": "The title inside an entry.",
     "sources[].selectors.date": "The date inside an entry.",
-    "sources[].requires_headless": "The page needs a browser.",
+    "sources[].requires_headless": "Its pages need a browser: not in this version, so they are not looked at.",
     "sources[].follow_hosts": "Other hosts that a crawl of this source may enter.",
     "sources[].fetch": "Any key of `fetch`, for this source alone.",
     "lanes.*.gap_min": "Least time between two starts.",
@@ -77,6 +83,17 @@ WORDS = {
     "lanes.*.trips_after": "Failures in a row that close the lane.",
     "lanes.*.trip_share": "Or this share of failures among the last calls; 0: off.",
     "lanes.*.closed_for": "How long it stays closed; doubles with every failed probe, up to a day.",
+    "sources[].honour_nofollow": "`false`: a crawl also follows links marked nofollow.  Only for sites of your own.",
+    "sources[].traps": "Budgets of a crawl against sites without end; a refusal names the one that it met.",
+    "sources[].traps.path_depth": "Parts of a path.",
+    "sources[].traps.session": "Addresses with a token in the middle of the path or in the query, per place.",
+    "sources[].traps.token_names": "Addresses whose page is named by a token, per shape.",
+    "sources[].traps.calendar": "Pages that end in a day or month, per shape.",
+    "sources[].traps.calendar_ahead": "How far ahead the day in an address may be.",
+    "sources[].traps.calendar_back": "How far back the day of a calendar's page may be.",
+    "sources[].traps.facets": "Query strings per path, unless one parameter tells most of them apart.",
+    "sources[].traps.shape": "Addresses of one shape.",
+    "sources[].traps.content_repeat": "Pages of one shape in a row with the same text that close the shape.",
     "fetch.connect_timeout": "For the connection.",
     "fetch.read_timeout": "Between two pieces of the answer.",
     "fetch.total_timeout": "For the whole request.",
@@ -104,7 +121,8 @@ WORDS = {
     "discover.blocked_words": "Hosts with one of these as a whole label or between hyphens are not watched.",
     "extract.scope": "`main`: the main part of a page is compared; `all`: everything.",
     "extract.worker_above": "Larger bodies are parsed in a worker process.",
-    "evidence.retention": "How long each class is kept; empty: for ever.",
+    "evidence.retention": "How long each class is kept; empty: for ever.  `vedette gc` drops what is over.",
+    "evidence.ledger": "How long decisions are kept; not set: for ever.  The newest about each URL stays.",
     "evidence.segment_limit": "Size at which an archive file is closed.",
     "screen[].category": "What it is about; all that a screened look leaves behind.",
     "screen[].name": "What the row is called in an explanation.",
@@ -125,6 +143,8 @@ def main() -> int:
     CLI.parent.mkdir(parents=True, exist_ok=True)
     CLI.write_text(cli_page(), encoding="utf-8")
     CONFIG.write_text(config_page(), encoding="utf-8")
+    for place, schema in SCHEMAS.items():
+        place.write_text(schema_text(schema()), encoding="utf-8")
     return 0
 
 
@@ -146,6 +166,10 @@ def cli_page() -> str:
         for inner, one in getattr(command, "commands", {}).items():
             parts.append(_verb(f"{name} {inner}", one, level=3))
     return "\n".join(parts)
+
+
+def schema_text(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, indent=2) + "\n"
 
 
 def config_page() -> str:

@@ -40,6 +40,7 @@ from vedette.policies import (
     fetch_settings,
     lane_policies,
     retry_rule,
+    rules_text,
     screens,
     sources_of,
 )
@@ -223,13 +224,18 @@ class _Station:
             robots=robots,
             clock=self.clock,
             settings_of=self.book.settings,
+            needs_browser=self.book.needs_browser,
             on_closed=lambda key, reason: settler.aside(self._note("breaker", key, reason)),
         )
         self.engine.parts.serve = self._assessor(looker).serve
         for lane, risk, due_at in self.opened.reader.lanes_due():
             self.frontier.note_due(lane, due_at, risk)
         self.opened.writer.start_run(
-            self.run_id, now=self.clock.now(), policy=self.policy, digest=self.loaded.digest
+            self.run_id,
+            now=self.clock.now(),
+            policy=self.policy,
+            digest=self.loaded.digest,
+            rules=rules_text(self.loaded.config),
         )
         self.on_event(Event(name="run_started", at=self.clock.now(), fields={"run": self.run_id}))
         settler.start()

@@ -26,7 +26,7 @@ from pydantic import (
 )
 
 from vedette.contracts.errors import ConfigError
-from vedette.contracts.source import ListerKind
+from vedette.contracts.source import ListerKind, TrapBudgets
 from vedette.contracts.words import NodeRole, Risk
 from vedette.yaml_text import NotYaml, read_yaml
 
@@ -101,6 +101,7 @@ def parse_rate(value: object) -> float:
     return rate
 
 
+_TRAPS = TrapBudgets()
 _RISKS = [*Risk.__members__, "NORMAL"]
 # What an editor is told: the file as people write it, not the values that come out.
 _SPANS = {"type": ["string", "number"], "examples": ["500ms", "2s", "5m", "4h", "30d"]}
@@ -161,6 +162,20 @@ class SelectorsConfig(Section):
     date: str = "time, .date, .datum"
 
 
+class TrapsConfig(Section):
+    """How much of each class of made-up addresses a crawl takes; a refusal names the budget that it met."""
+
+    path_depth: int = Field(default=_TRAPS.path_depth, ge=0)
+    session: int = Field(default=_TRAPS.session, ge=0)
+    token_names: int = Field(default=_TRAPS.token_names, ge=0)
+    calendar: int = Field(default=_TRAPS.calendar, ge=0)
+    calendar_ahead: Duration = _TRAPS.calendar_ahead
+    calendar_back: Duration = _TRAPS.calendar_back
+    facets: int = Field(default=_TRAPS.facets, ge=0)
+    shape: int = Field(default=_TRAPS.shape, ge=0)
+    content_repeat: int = Field(default=_TRAPS.content_repeat, ge=1)
+
+
 class SourceConfig(Section):
     """One place to watch.  The words of 001 section 3.4 are accepted as aliases."""
 
@@ -187,6 +202,8 @@ class SourceConfig(Section):
     selectors: SelectorsConfig | None = None
     requires_headless: bool = Field(default=False, alias="requiresHeadless")
     follow_hosts: tuple[str, ...] = ()
+    honour_nofollow: bool = True
+    traps: TrapsConfig = TrapsConfig()
     fetch: FetchConfig = FetchConfig()
 
 
@@ -219,6 +236,7 @@ class ExtractConfig(Section):
 class EvidenceConfig(Section):
     retention: dict[str, Duration | None] = {"standard": None, "short": timedelta(days=30)}
     segment_limit: Size = 1024**3
+    ledger: Duration | None = None
 
 
 class ScreenRowConfig(Section):
@@ -339,7 +357,7 @@ def schema() -> dict[str, Any]:
         for name, field in model.model_fields.items():
             rule = keys[field.alias or name]
             if "default" in rule:
-                rule["default"] = _written(field.default)
+                rule["default"] = written(field.default)
             keys[name] = rule
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
@@ -348,11 +366,12 @@ def is_ci() -> bool:
     return bool(os.environ.get("CI"))
 
 
-def _written(value: object) -> object:
+def written(value: object) -> object:
+    """A value as people write it in the file."""
     if isinstance(value, BaseModel):
-        return _written(value.model_dump(exclude_unset=True))
+        return written(value.model_dump(exclude_unset=True))
     if isinstance(value, dict):
-        return {name: _written(one) for name, one in value.items()}
+        return {name: written(one) for name, one in value.items()}
     if isinstance(value, timedelta):
         return f"{value / timedelta(seconds=1):.15g}s"
     return value.name if isinstance(value, Risk) else value

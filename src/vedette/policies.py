@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from datetime import timedelta
 from typing import Any
 
-from vedette.config import Config, FetchConfig, LaneConfig, SourceConfig, secret
+from vedette.config import Config, FetchConfig, LaneConfig, SourceConfig, parse, secret, written
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetching import FetchSettings
 from vedette.contracts.lane import LanePolicy
-from vedette.contracts.source import ListerOptions, ListSelectors, Source
+from vedette.contracts.source import ListerOptions, ListSelectors, Source, TrapBudgets
 from vedette.contracts.words import SourceId
 from vedette.core.classify import Classification, classify_url
 from vedette.core.filters import compile_pattern, filters_of
+from vedette.core.ledger import InForce
 from vedette.core.packs import RolePattern
 from vedette.core.retry import RetryParams
 from vedette.core.schedule.due import DueParams, due_params
@@ -26,6 +28,7 @@ from vedette.core.urls import canonical, watch_id
 from vedette.lanes import LanePolicies
 
 _FETCH_NAMES = {field.name for field in fields(FetchSettings)}
+RULE_SECTIONS = ("classify", "retry", "schedule")
 _ZERO = timedelta(0)
 _SLUG = re.compile(r"[^a-z0-9]+")
 
@@ -71,6 +74,8 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
             selectors=selectors,
             requires_headless=row.requires_headless,
             follow_hosts=row.follow_hosts,
+            honour_nofollow=row.honour_nofollow,
+            traps=TrapBudgets(**row.traps.model_dump()),
         ),
         risk=row.risk,
         tier=row.tier,
@@ -124,10 +129,7 @@ def lane_policies(config: Config) -> LanePolicies:
 def classifier(config: Config) -> Callable[[str], Classification]:
     """classify_url with the configured packs and patterns."""
     packs = config.classify.packs
-    extra = tuple(
-        RolePattern(pattern=p.pattern, role=p.role, risk=p.risk, is_hub=p.is_hub)
-        for p in config.classify.patterns
-    )
+    extra = _patterns(config)
     return lambda url: classify_url(url, packs=packs, rows=extra)
 
 
@@ -143,10 +145,37 @@ def retry_rule(config: Config) -> RetryParams:
     return RetryParams(attempts=row.attempts, shortest=row.shortest, longest=max(row.shortest, row.longest))
 
 
+def in_force(config: Config, policy: str) -> InForce:
+    """The rules by which decisions are made, and made again."""
+    return InForce(
+        due=due_rule(config, policy),
+        retry=retry_rule(config),
+        packs=config.classify.packs,
+        rows=_patterns(config),
+    )
+
+
+def rules_text(config: Config) -> str:
+    """The sections that `in_force` reads, as they are kept with the run that decides by them."""
+    return json.dumps({name: written(getattr(config, name).model_dump()) for name in RULE_SECTIONS})
+
+
+def read_rules(text: str) -> Config:
+    """The rules that a run decided by."""
+    return parse(json.loads(text), "the rules of a run")
+
+
 def screens(config: Config) -> ScreenTable:
     return screen_table(
         ScreenRow(name=row.name or f"row {n}", category=row.category, pattern=row.pattern, digest=row.digest)
         for n, row in enumerate(config.screen, start=1)
+    )
+
+
+def _patterns(config: Config) -> tuple[RolePattern, ...]:
+    return tuple(
+        RolePattern(pattern=p.pattern, role=p.role, risk=p.risk, is_hub=p.is_hub)
+        for p in config.classify.patterns
     )
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -8,6 +9,7 @@ from vedette.contracts.changing import ChangeKind
 from vedette.contracts.words import Outcome, Risk
 from vedette.core.change.life import (
     LOOKED,
+    MAX_LOOKS,
     Confirm,
     Look,
     Nothing,
@@ -61,7 +63,10 @@ def test_once_noise_is_known_a_change_is_confirmed_at_once_but_never_a_critical_
 
 
 def test_noise_alone_is_rejected_and_masked_for_good():
-    step = advance(look("Posjeta 133"), past("Posjeta 99", pending=observed(page("Posjeta 120"))))
+    second = advance(look("Posjeta 133"), past("Posjeta 99", pending=observed(page("Posjeta 120"))))
+    assert isinstance(second, Observe)
+    waiting = observed(page("Posjeta 120"), page("Posjeta 133"))
+    step = advance(look("Posjeta 140"), past("Posjeta 99", mask=second.mask, pending=waiting))
     assert isinstance(step, Reject)
     later = advance(look("Posjeta 9000"), past("Posjeta 133", mask=step.mask))
     assert isinstance(later, Nothing)
@@ -69,10 +74,8 @@ def test_noise_alone_is_rejected_and_masked_for_good():
 
 
 def test_a_real_change_among_noise_is_confirmed_without_the_noise():
-    step = advance(
-        look("Posjeta 133", "PDV 24 %"),
-        past("Posjeta 99", "PDV 25 %", pending=observed(page("Posjeta 120", "PDV 24 %"))),
-    )
+    looks = (page("Posjeta 120", "PDV 24 %"), page("Posjeta 133", "PDV 24 %"))
+    step = advance(look("Posjeta 140", "PDV 24 %"), past("Posjeta 99", "PDV 25 %", pending=observed(*looks)))
     assert isinstance(step, Confirm)
     assert step.comparison.summary == "1 line changed: '25 %' -> '24 %'"
 
@@ -93,15 +96,42 @@ def test_one_odd_answer_does_not_teach_that_the_whole_page_is_noise():
     assert isinstance(later, Confirm)
 
 
-def test_a_page_that_was_replaced_between_two_looks_gets_a_third_and_is_then_confirmed():
+def lived(before: Past, *states: tuple[tuple[str, str], ...]):
+    """The step that ends the looks at these states, one after another, and how many of them it took."""
+    known, looks = before, ()
+    for number, state in enumerate(states, 1):
+        step = advance(Look(outcome=Outcome.OK, at=NOON, blocks=state), known)
+        if not isinstance(step, Observe):
+            return step, number
+        looks = (*looks, state)
+        known = replace(before, mask=step.mask, pending=observed(*looks))
+    raise AssertionError("still observed")
+
+
+def test_a_page_that_was_replaced_between_two_looks_is_confirmed_once_it_stays():
     old = (("main/p", "Stara stranica o porezu i o rokovima koji su prošli."),)
     half = (("main/p", "Stranica se upravo preuređuje, molimo pričekajte trenutak."),)
     new = (("main/p", "Uredba donosi potpuno drukčije stope i nove obrasce."),)
-    known = Past(before=old, before_at=NOON, pending=observed(half))
-    third = advance(Look(outcome=Outcome.OK, at=NOON, blocks=new), known)
-    assert isinstance(third, Observe)
-    settled = Past(before=old, before_at=NOON, pending=observed(half, new))
-    assert isinstance(advance(Look(outcome=Outcome.OK, at=NOON, blocks=new), settled), Confirm)
+    step, looks = lived(Past(before=old, before_at=NOON), half, *[new] * 9)
+    assert isinstance(step, Confirm)
+    assert looks == MAX_LOOKS
+
+
+def test_an_edit_between_two_looks_is_seen_beside_noise_and_its_place_is_not_masked():
+    before = past("Posjeta 99", "PDV 25 %")
+    looks = (page("Posjeta 120", "PDV 25 %"), *(page(f"Posjeta {n}", "PDV 24 %") for n in range(150, 159)))
+    step, _ = lived(before, *looks)
+    assert isinstance(step, Confirm)
+    assert step.comparison.summary == "1 line changed: '25 %' -> '24 %'"
+    later = advance(look("Posjeta 9000", "PDV 23 %"), past("Posjeta 153", "PDV 24 %", mask=step.mask))
+    assert isinstance(later, Confirm)
+    assert later.comparison.summary == "1 line changed: '24 %' -> '23 %'"
+
+
+def test_two_edits_in_one_place_within_seconds_are_one_change():
+    step, _ = lived(past("PDV 25 %"), page("PDV 24 %"), *[page("PDV 23 %")] * 9)
+    assert isinstance(step, Confirm)
+    assert step.comparison.summary == "1 line changed: '25 %' -> '23 %'"
 
 
 @pytest.mark.parametrize("outcome", [Outcome.TIMEOUT, Outcome.BLOCKED_PAGE, Outcome.SOFT_404, Outcome.EMPTY])
@@ -195,8 +225,9 @@ def test_when_content_moves_unclear_noise_a_second_look_finds_it_again():
 
 
 def advance_to_mask(first: str, second: str):
-    """The mask after two looks that differ in one line."""
-    step = advance(look(second, "Kraj."), past(first, "Kraj.", pending=observed(page(first, "Kraj."))))
+    """The mask after looks at one line of noise."""
+    states = [page(text, "Kraj.") for text in (second, first, second)]
+    step, _ = lived(past(first, "Kraj."), *states)
     return step.mask
 
 

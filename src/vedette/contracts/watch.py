@@ -186,12 +186,13 @@ class Settlement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payload:
-    """A payload that the archive already has, and the evidence that names it."""
+    """A payload that the archive already has, the evidence that names it, and the record that holds it."""
 
     evidence: EvidenceId
     watch: WatchId
-    url: str
-    at: datetime
+    stored_by: VisitId  # the visit of that record; may be another watch's
+    url: str  # as that record names it
+    at: datetime  # of that record
     segment: str
     offset: int
     length: int

@@ -146,9 +146,9 @@ class Comparer:
         """A second look that came late and shows a third state cannot tell noise from another edit: look anew, once."""
         if known is None or known.kind is not ChangeKind.CHANGED or known.after_evidence is None:
             return None
-        if mark.at - known.observed_at <= LATE or any(
-            r.code == "late_look" for r in known.comparison.reasons
-        ):
+        looks = len(self.memory.looks_since(watch.id, known.observed_at))
+        is_anew = any(r.code == "late_look" for r in known.comparison.reasons)
+        if mark.at - known.observed_at <= LATE * looks or is_anew:
             return None
         observed = states.of(known.after_evidence)
         if observed is None or not compare(observed, states.after(), watch.mask).has_changed:

@@ -148,17 +148,15 @@ class Sheet:
             status=fetched.status,
             digest=self.digest,
         )
-        seen = self.watch.seen
         return ArchiveEntry(
             facts=facts,
             kind=kind,
             retention=retention,
             phrase=fetched.phrase,
             headers=fetched.headers,
-            payload=fetched.wire if kind is RecordKind.RESPONSE else b"",
+            payload=fetched.wire if kind in (RecordKind.RESPONSE, RecordKind.IDENTICAL) else b"",
             payload_digest=self.digest if fetched.wire is fetched.body else None,
             address=fetched.address,
-            refers_to=(fetched.url, seen.at) if seen and kind is not RecordKind.RESPONSE else None,
         )
 
     def _kind(self) -> RecordKind:

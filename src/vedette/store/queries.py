@@ -27,7 +27,16 @@ from vedette.contracts.words import (
 from vedette.store import schema as t
 from vedette.store import views
 from vedette.store.group import change_seal
-from vedette.store.rows import WATCH_COLUMNS, from_ms, lane_id, read_lane, read_source, read_watch, to_ms
+from vedette.store.rows import (
+    WATCH_COLUMNS,
+    from_ms,
+    lane_id,
+    read_lane,
+    read_robots,
+    read_source,
+    read_watch,
+    to_ms,
+)
 from vedette.store.sqlite import connect
 from vedette.store.statements import (
     CHANGE_COLUMNS,
@@ -116,6 +125,16 @@ class Queries:
         )
         return [views.read_ledger(row._mapping) for row in self._rows(_limited(query, most))]
 
+    def decisions(self, which: views.LedgerFilter) -> Iterator[views.LedgerView]:
+        """All that was decided, oldest first."""
+        query = select(t.ledger).where(*_ledger_terms(which)).order_by(t.ledger.c.id)
+        return (views.read_ledger(row._mapping) for row in self._rows(query))
+
+    def count_decisions(self, which: views.LedgerFilter) -> int:
+        """Rows of the ledger."""
+        query = select(func.count()).select_from(t.ledger).where(*_ledger_terms(which))
+        return int(self._scalar(query) or 0)
+
     def changes(self, which: views.ChangeFilter, *, most: int = 0) -> Iterator[views.ChangeView]:
         """Newest first."""
         query = _CHANGE.where(*_change_terms(which)).order_by(t.changes.c.observed_at.desc(), t.changes.c.id)
@@ -154,8 +173,7 @@ class Queries:
 
     def robots(self, origin: str) -> RobotsRules | None:
         query = select(*(t.robots.c[name] for name in ROBOTS_COLUMNS)).where(t.robots.c.origin == origin)
-        row = self._first(query)
-        return None if row is None else views.read_robots(row._mapping)
+        return self._one(query, read_robots)
 
     def evidence(self, watch: WatchId, *, most: int = 0) -> list[views.EvidenceView]:
         """Newest first."""
@@ -254,6 +272,16 @@ def _watch_terms(which: views.WatchFilter) -> list[Any]:
         terms.append(and_(c.due_at.is_not(None), c.due_at <= to_ms(which.due_before)))
     if which.only_listings:
         terms.append(c.lister.is_not(None))
+    return terms
+
+
+def _ledger_terms(which: views.LedgerFilter) -> list[Any]:
+    c = t.ledger.c
+    terms: list[Any] = []
+    if which.watch is not None:
+        terms.append(c.watch_id == which.watch)
+    if which.since is not None:
+        terms.append(c.at >= to_ms(which.since))
     return terms
 
 

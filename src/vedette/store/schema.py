@@ -41,7 +41,7 @@ sources = Table(
     Column("options", Text, nullable=False, server_default="{}"),
     Column("risk", Integer),
     Column("tier", Integer, nullable=False, server_default="1"),
-    Column("is_active", Boolean, nullable=False, server_default="1"),
+    Column("is_active", Boolean, nullable=False, server_default="1"),  # as configured
     Column("scrape_frequency_s", BigInteger),
     Column("retention", String, nullable=False, server_default="standard"),
     Column("fetch", Text, nullable=False, server_default="{}"),
@@ -52,6 +52,7 @@ sources = Table(
     Column("last_success_at", BigInteger),
     Column("closed_until", BigInteger),
     Column("tally", Text, nullable=False, server_default="{}"),  # trap budgets, core/admission.py
+    Column("paused_at", BigInteger),  # by the operator's hand; stands until they resume it
 )
 
 watches = Table(
@@ -130,6 +131,7 @@ lanes = Table(
     Column("held_until", BigInteger),
     Column("blocked_by", Text, nullable=False, server_default=""),
     Column("crawl_delay_ms", BigInteger),
+    Column("word", BigInteger, nullable=False, server_default="0"),  # how often the operator spoke
 )
 
 visits = Table(
@@ -174,6 +176,7 @@ evidence = Table(
     Column("segment", String, nullable=False),  # where the payload is; shared between URLs
     Column("offset", BigInteger, nullable=False),
     Column("length", BigInteger, nullable=False),
+    Column("stored_by", BigInteger, nullable=False),  # the visit whose record holds the payload
     UniqueConstraint("watch_id", "digest"),
 )
 
@@ -270,6 +273,7 @@ runs = Table(
     Column("ended_at", BigInteger),
     Column("policy", String, nullable=False),
     Column("config_digest", String, nullable=False),
+    Column("rules", Text, nullable=False, server_default="{}"),  # the configured rules, for `replay`
     Column("ended_by", String),  # idle | limit | stopped | killed
     Column("tally", Text, nullable=False, server_default="{}"),
 )

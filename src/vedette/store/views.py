@@ -10,18 +10,12 @@ from typing import Any
 
 from vedette.contracts.changing import (
     Change,
-    ChangeKind,
     ChangeState,
-    Comparison,
-    DiffOp,
-    Layer,
 )
-from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.watch import Decision, Parked, Refused, SourceState, Visit
 from vedette.contracts.words import (
-    ChangeId,
     EvidenceId,
     LaneKey,
     Outcome,
@@ -32,7 +26,9 @@ from vedette.contracts.words import (
     VisitId,
     WatchId,
 )
+from vedette.store import rows
 from vedette.store.rows import from_ms, opt_at
+from vedette.store.statements import CHANGE_COLUMNS
 
 Row = Mapping[str, Any]
 
@@ -95,6 +91,14 @@ class LedgerView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerFilter:
+    """Which rows of the ledger; every term narrows."""
+
+    watch: WatchId | None = None
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaneView:
     key: LaneKey
     state: LaneState
@@ -135,6 +139,7 @@ class RunView:
     started_at: datetime
     ended_at: datetime | None
     policy: str
+    rules: str  # the configured rules, as JSON
     ended_by: str | None
 
 
@@ -158,28 +163,8 @@ def read_visit(row: Row) -> Visit:
 
 
 def read_change(row: Row) -> ChangeView:
-    compared = Comparison(
-        has_changed=True,
-        layer=Layer(row["layer"]),
-        similarity=row["similarity"],
-        summary=row["summary"],
-        diff=tuple(_diff_op(op) for op in json.loads(row["diff"])),
-        reasons=_reasons(json.loads(row["reasons"])),
-    )
-    change = Change(
-        id=ChangeId(row["id"]),
-        watch=WatchId(row["watch_id"]),
-        kind=ChangeKind(row["kind"]),
-        state=ChangeState(row["state"]),
-        before_visit=VisitId(row["before_visit"]),
-        after_visit=VisitId(row["after_visit"]),
-        before_evidence=row["before_evidence"],
-        after_evidence=row["after_evidence"],
-        observed_at=from_ms(row["observed_at"]),
-        comparison=compared,
-    )
     return ChangeView(
-        change=change,
+        change=rows.read_change([row[name] for name in CHANGE_COLUMNS]),
         url=row["watch_url"],
         title=row["watch_title"],
         risk=Risk(row["watch_risk"]),
@@ -220,20 +205,6 @@ def read_refusal(row: Row) -> RefusalView:
     return RefusalView(refused=refused, first_at=from_ms(row["first_at"]), count=row["count"])
 
 
-def read_robots(row: Row) -> RobotsRules:
-    return RobotsRules(
-        origin=row["origin"],
-        fetched_at=from_ms(row["fetched_at"]),
-        expires_at=from_ms(row["expires_at"]),
-        status=row["status"],
-        outcome=Outcome(row["outcome"]),
-        text=row["text"],
-        verdict=row["verdict"],
-        crawl_delay=row["crawl_delay"],
-        sitemaps=tuple(json.loads(row["sitemaps"])),
-    )
-
-
 def read_evidence(row: Row) -> EvidenceView:
     return EvidenceView(
         id=EvidenceId(row["id"]),
@@ -256,13 +227,9 @@ def read_run(row: Row) -> RunView:
         started_at=from_ms(row["started_at"]),
         ended_at=opt_at(row["ended_at"]),
         policy=row["policy"],
+        rules=row["rules"],
         ended_by=row["ended_by"],
     )
-
-
-def _diff_op(op: list[Any]) -> DiffOp:
-    name, before, after, words = op
-    return DiffOp(name, tuple(before), tuple(after), tuple((gone, new) for gone, new in words))
 
 
 def _decision(part: Mapping[str, Any]) -> Decision:

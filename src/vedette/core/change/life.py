@@ -1,13 +1,15 @@
 """The life of a change: observed, gated, confirmed, reported.  Unknown is never unchanged, and never removed.
 
 The first difference on a target that was never looked at twice, and every CRITICAL one, gets a second
-look.  What differs between the looks is noise; what is left between before and after is the change.
+look.  What differs between the looks and goes on differing is noise; what is left between before and after is
+the change.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from vedette.contracts.changing import Block, ChangeKind, Comparison, Layer, Mask, MaskRegion
 from vedette.contracts.words import Outcome, Reason, Risk
@@ -17,8 +19,10 @@ from vedette.core.change.layers import compare
 from vedette.core.change.mask import Learned, carry, learn, redrawn, relaxed, widen
 
 SECOND_LOOK = timedelta(seconds=5)  # long enough for a new draw of noise, short enough for no new edit
-WIDE = 0.6  # a mask that covers more of the page needs a third look
-MAX_LOOKS = 3
+WIDE = 0.6  # one odd answer teaches no mask that covers more of the page
+MAX_LOOKS = (
+    5  # what stayed for four looks after it differed was edited; one of three texts does so once in 27
+)
 LOOKED = MaskRegion("#", kind=QUIET)  # in a mask: this target has been looked at twice
 CONTENT = frozenset((Outcome.OK, Outcome.NOT_MODIFIED))
 
@@ -198,34 +202,37 @@ def _quiet(mask: Mask, reasons: tuple[Reason, ...], comparison: Comparison, *, c
 
 
 def _looked_again(look: Look, past: Past, pending: Pending) -> Step:
-    last = pending.looks[-1]
+    """An edit settles; noise is drawn anew.  Two looks that differ leave both open, so a third tells."""
+    looks = (*pending.looks, look.blocks)
     if look.is_equal:
-        learned = _unless_wide(learn(last, past.before, past.mask), past.mask)
+        learned = _unless_wide(learn(pending.looks[-1], past.before, past.mask), past.mask)
         return Reject(mask=_settled(learned.mask), reasons=(Reason("went_away"), *learned.reasons))
     here = carry(past.mask, past.before, look.blocks)
-    if not compare(last, look.blocks, here).has_changed:
+    if len(looks) == 2 and not compare(*looks, here).has_changed:
         return _decided(look, past, Learned(here), Reason("seen_twice"))
-    learned = learn(last, look.blocks, here)
+    learned = _learn_all(looks[1:], here)
+    is_noise = not compare(looks[0], looks[-1], relaxed(learned.mask)).has_changed
+    if is_noise:
+        learned = _learn_all(looks[:2], learned.mask)
+    elif len(looks) < MAX_LOOKS:
+        reason = Reason("edit_or_noise", len(looks), "it differed between two looks; the next one tells")
+        return Observe(
+            kind=ChangeKind.CHANGED,
+            mask=past.mask,
+            reasons=(reason,),
+            comparison=_compared(look, past, past.mask),
+        )
     learned = replace(learned, mask=widen(learned.mask, past.before))
-    doubt = _doubt_of(learned, look, past) if len(pending.looks) + 1 < MAX_LOOKS else None
-    if doubt is not None:
-        mask = past.mask if learned.share > WIDE else learned.mask
-        comparison = _compared(look, past, mask)
-        return Observe(kind=ChangeKind.CHANGED, mask=mask, reasons=(doubt,), comparison=comparison)
     return _decided(look, past, learned, Reason("noise_learned", len(learned.mask)))
 
 
-def _doubt_of(learned: Learned, look: Look, past: Past) -> Reason | None:
-    """Why two looks are not enough to tell noise from change."""
-    if learned.share > WIDE:
-        return Reason("mostly_noise", learned.share, "most of the page differed between two looks")
-    if not _compared(look, past, learned.mask).has_changed:
-        return None
-    if not _compared(look, past, relaxed(learned.mask)).has_changed:
-        return Reason(
-            "change_inside_noise", note="only blocks that hold noise differ; parts may agree by chance"
-        )
-    return None
+def _learn_all(looks: tuple[Blocks, ...], mask: Mask) -> Learned:
+    """What differs between any look and the next."""
+    learned = Learned(mask)
+    for one, other in pairwise(looks):
+        found = learn(one, other, learned.mask)
+        learned = Learned(found.mask, max(learned.share, found.share), (*learned.reasons, *found.reasons))
+    return learned
 
 
 def _unless_wide(learned: Learned, mask: Mask) -> Learned:

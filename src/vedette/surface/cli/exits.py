@@ -25,7 +25,7 @@ MEANING = {
     Exit.REFUSED: "refused: understood, and not done (blocked host, file exists, store in use)",
     Exit.BAD_CONFIG: "the configuration cannot be used as it is",
     Exit.STORE: "the store is missing, of another version, or damaged",
-    Exit.FOUND_PROBLEMS: "the check ran and found problems (`evidence verify`, `doctor`)",
+    Exit.FOUND_PROBLEMS: "the check ran and found problems (`evidence verify`, `replay`, `doctor`)",
     Exit.INTERRUPTED: "interrupted before the work was done",
 }
 # The first class that fits decides.

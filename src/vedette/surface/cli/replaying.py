@@ -1,0 +1,141 @@
+"""Would we decide the same again?  replay."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vedette.contracts.errors import InputError, VedetteError
+from vedette.surface.cli.asking import known_watch
+from vedette.surface.cli.exits import Exit
+from vedette.surface.cli.session import Session, a_moment, a_url
+from vedette.surface.cli.verbs import verb
+
+if TYPE_CHECKING:
+    from vedette.contracts.watch import Decision
+    from vedette.contracts.words import RunId
+    from vedette.core.ledger import InForce
+    from vedette.store.queries import Queries
+    from vedette.store.views import LedgerView
+
+SHOWN = 20  # differences that are listed in full
+
+
+def register(app: typer.Typer) -> None:
+    verb(app, "replay", example="vedette replay\nvedette replay --since 7d --json")(replay)
+
+
+def replay(
+    session: Session,
+    url: Annotated[str | None, typer.Argument(metavar="[URL]", help="Only decisions about this URL.")] = None,
+    since: Annotated[str | None, typer.Option("--since", help="24h, 7d, 2026-11-15, ...")] = None,
+) -> None:
+    """Decide again, from the inputs on record and under the rules of their run, and compare.
+
+    Recomputed are due times, retries and classifications; what a page or a lane has to be asked for is counted
+    only.  Exit 0 when every decision comes out as it was recorded, 6 when not.
+    """
+    from vedette.store.views import LedgerFilter
+
+    with session.queries() as queries, session.out.progress("deciding again") as progress:
+        watch = known_watch(queries, a_url(url)).id if url is not None else None
+        which = LedgerFilter(watch=watch, since=a_moment(since, "--since", session.now()))
+        whole = queries.count_decisions(which)
+        result = _Result()
+        rules = _Rules(queries)
+        for done, row in enumerate(queries.decisions(which), 1):
+            result.take(row, rules)
+            progress(done, whole)
+    _say(session, result)
+    if result.differences:
+        raise typer.Exit(Exit.FOUND_PROBLEMS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    row: LedgerView
+    action: str
+    words: str
+
+
+@dataclass(slots=True)
+class _Result:
+    agreed: Counter[str] = field(default_factory=Counter)
+    differing: Counter[str] = field(default_factory=Counter)
+    not_recomputed: Counter[str] = field(default_factory=Counter)
+    differences: list[_Difference] = field(default_factory=list)
+
+    def take(self, row: LedgerView, rules: _Rules) -> None:
+        from vedette.core.ledger import RULES
+
+        for decision in row.decisions:
+            if decision.action not in RULES:
+                self.not_recomputed[decision.action] += 1
+                continue
+            words = _compared(decision, rules, row.run)
+            if words is None:
+                self.agreed[decision.action] += 1
+            else:
+                self.differing[decision.action] += 1
+                self.differences.append(_Difference(row, decision.action, words))
+
+
+class _Rules:
+    """The rules of every run, read once."""
+
+    def __init__(self, queries: Queries) -> None:
+        self._runs = {run.id: run for run in queries.runs(most=0)}
+        self._made: dict[RunId, InForce] = {}
+
+    def of(self, run: RunId) -> InForce:
+        from vedette.policies import in_force, read_rules
+
+        if run not in self._made:
+            if run not in self._runs:
+                raise InputError(f"its run {run} is not on record")
+            known = self._runs[run]
+            self._made[run] = in_force(read_rules(known.rules), known.policy)
+        return self._made[run]
+
+
+def _compared(decision: Decision, rules: _Rules, run: RunId) -> str | None:
+    from vedette.core.ledger import difference
+
+    try:
+        return difference(decision, rules.of(run))
+    except VedetteError as error:
+        return f"cannot be decided again: {error}"
+
+
+def _say(session: Session, result: _Result) -> None:
+    out = session.out
+    if session.given.as_json:
+        out.document(
+            {
+                "agreed": dict(result.agreed),
+                "differing": dict(result.differing),
+                "not_recomputed": dict(result.not_recomputed),
+                "differences": [
+                    {"at": one.row.at, "visit": one.row.visit, "action": one.action, "difference": one.words}
+                    for one in result.differences
+                ],
+            }
+        )
+        return
+    out.table(("DECISION", "AGREED", "DIFFERING"), _rows(result), empty="nothing was decided yet")
+    if result.not_recomputed:
+        others = ", ".join(f"{count} {action}" for action, count in sorted(result.not_recomputed.items()))
+        out.note(f"not recomputed, since they follow from what was seen: {others}")
+    for one in result.differences[:SHOWN]:
+        out.say(f"{one.row.at:%Y-%m-%d %H:%M:%S} {one.action}: {one.words}")
+    if len(result.differences) > SHOWN:
+        out.note(f"and {len(result.differences) - SHOWN} more; --json lists them all")
+
+
+def _rows(result: _Result) -> Iterator[tuple[str, str, str]]:
+    for action in sorted({*result.agreed, *result.differing}):
+        yield action, str(result.agreed[action]), str(result.differing[action])
