@@ -95,7 +95,7 @@ def make_due(db: sqlite3.Connection, watch: WatchId, *, now: datetime) -> bool:
     if row is None:
         return False
     db.execute(
-        "UPDATE watches SET due_at = ? WHERE id = ? AND (due_at IS NULL OR due_at > ?)",
+        "UPDATE watches SET due_at = ?, audit_s = NULL WHERE id = ? AND (due_at IS NULL OR due_at > ?)",
         (to_ms(now), watch, to_ms(now)),
     )
     order(db, "due", lane_of(row[0]), now=now)
@@ -107,7 +107,8 @@ def pause_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> 
     _known(db, source)
     db.execute("UPDATE sources SET is_active = 0 WHERE id = ?", (source,))
     count = db.execute(
-        "UPDATE watches SET due_at = NULL WHERE source_id = ? AND due_at IS NOT NULL", (source,)
+        "UPDATE watches SET due_at = NULL, audit_s = NULL WHERE source_id = ? AND due_at IS NOT NULL",
+        (source,),
     ).rowcount
     order(db, "source", source, now=now)
     return count

@@ -64,18 +64,22 @@ def program() -> typer.Typer:
     from vedette.surface.cli import (
         asking,
         explaining,
+        foreseeing,
         keeping,
         looking,
         proving,
         replaying,
         running,
+        simulating,
         tending,
         watching,
     )
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None, help=WORDS + _exit_table())
     verbs.root(app, lambda: _session(None, None), version=__version__)
-    for module in (watching, running, asking, explaining, replaying, looking, proving, keeping, tending):
+    for module in (
+        watching, running, asking, explaining, foreseeing, simulating, replaying, looking, proving, keeping, tending,
+    ):  # fmt: skip
         module.register(app)
     return app
 
