@@ -126,7 +126,7 @@ def schedule_policy(
     config: Config, name: str, *, goals: Mapping[str, tuple[float, float]], budget: float | None
 ) -> SchedulePolicy:
     """The named policy over columns, as simulation and forecast play it."""
-    options = {"every_hours": config.schedule.interval / _HOUR} if name == "fixed" else {}
+    options: dict[str, Any] = {"every_hours": config.schedule.interval / _HOUR} if name == "fixed" else {}
     return make_policy(name, objectives=goals, budget_per_day=budget, **options)
 
 

@@ -132,7 +132,7 @@ class Queries:
         shown = exists().where(
             changes.watch_id == visits.watch_id, changes.after_visit == visits.id, changes.state != "rejected"
         )
-        terms = [visits.outcome.in_([one.value for one in _TELLING])]
+        terms: list[Any] = [visits.outcome.in_([one.value for one in _TELLING])]
         if since is not None:
             terms.append(visits.at >= to_ms(since))
         query = select(visits.watch_id, visits.at, visits.audit_s, shown).where(*terms)
@@ -142,7 +142,8 @@ class Queries:
         """How many looks there were of any outcome, the first and the last."""
         terms = () if since is None else (t.visits.c.at >= to_ms(since),)
         at = t.visits.c.at
-        row = self._first(select(func.count(), func.min(at), func.max(at)).where(*terms))
+        query: Any = select(func.count(), func.min(at), func.max(at)).where(*terms)
+        row = self._first(query)
         return int(row[0]), opt_at(row[1]), opt_at(row[2])
 
     def ledger(self, watch: WatchId, *, most: int) -> list[views.LedgerView]:

@@ -32,7 +32,9 @@ class Recorded:
 
 def recorded(queries: Queries, *, since: datetime | None = None, now: datetime) -> Recorded:
     """Every watch, and every look from `since` on that said something about the content."""
-    rows, names, targets = {}, {}, []
+    rows: dict[int, int] = {}
+    names: dict[str, int] = {}
+    targets: list[tuple[int, int, int]] = []
     for number, (watch, url, risk, created) in enumerate(queries.targets()):
         rows[watch] = number
         host = names.setdefault(host_of(url), len(names))

@@ -11,11 +11,11 @@ from vedette.contracts.words import Risk
 if TYPE_CHECKING:
     from vedette.surface.cli.simulating import Result
 
-PANELS = (  # figure, title, label of the axis
-    ("requests", "Requests", "requests per day"),
-    ("delay", "Detection delay", "hours, mean"),
-    ("within", "Seen within the objective", "share of changes"),
-    ("missed", "Missed changes", "states never seen"),
+PANELS = (  # figure, title, label of the axis, its scale
+    ("requests", "Requests", "requests per day", "linear"),
+    ("delay", "Detection delay", "hours, mean", "log"),
+    ("within", "Seen within the objective", "share of changes", "linear"),
+    ("missed", "Missed changes", "states never seen", "symlog"),
 )
 _COLOURS = (
     "#0072b2",
@@ -37,23 +37,39 @@ def draw_what_if(path: Path, results: Sequence[Result], title: str) -> None:
     figure: Any = Figure(figsize=(10.5, 7.4), dpi=130, layout="constrained", facecolor="white")
     FigureCanvasAgg(figure)
     axes = figure.subplots(2, 2)
-    for axis, (name, head, unit) in zip(axes.flat, PANELS, strict=True):
+    for axis, (name, head, unit, scale) in zip(axes.flat, PANELS, strict=True):
         for n, one in enumerate(results):
             _bands(axis, n, len(results), [one.table[risk][name] for risk in names], one.label)
+        _scaled(axis, scale, is_share=name == "within")
         axis.set_title(head, loc="left", fontsize=11, fontweight="bold")
         axis.set_ylabel(unit)
         axis.set_xticks(range(len(names)), names)
         axis.grid(axis="y", color="#dddddd", linewidth=0.7)
         axis.set_axisbelow(True)
         axis.spines[["top", "right"]].set_visible(False)
-        axis.set_ylim(0, 1.02 if name == "within" else None)
     figure.suptitle(f"What if: {title}", x=0.01, ha="left", fontsize=12)
     handles, labels = axes.flat[0].get_legend_handles_labels()
     figure.legend(
         handles, labels, loc="outside lower center", ncols=min(3, len(results)), frameon=False, fontsize=9,
-        title="bar: bounds, line: their middle",
+        title="band: bounds, line: the middle draw",
     )  # fmt: skip
     figure.savefig(path)
+
+
+def _scaled(axis: Any, scale: str, *, is_share: bool) -> None:
+    """Plain numbers on every scale, zero where it can be, and room above the highest."""
+    from matplotlib.ticker import FuncFormatter
+
+    axis.use_sticky_edges = False  # a band without height would lie on the frame
+    if scale != "linear":
+        axis.set_yscale(scale)
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
+        axis.margins(y=0.08)
+        if scale == "symlog":
+            axis.set_ylim(bottom=0)
+        return
+    axis.margins(y=0.08)
+    axis.set_ylim(bottom=0, top=1.03 if is_share else None)
 
 
 def _bands(axis: Any, n: int, of: int, bounds: Sequence[Any], label: str) -> None:
@@ -68,7 +84,11 @@ def _bands(axis: Any, n: int, of: int, bounds: Sequence[Any], label: str) -> Non
         at, [b - a for a, b in zip(low, high, strict=True)], bottom=low, width=width * 0.86, color=colour,
         alpha=0.35, edgecolor=colour, linewidth=1.0, label=label,
     )  # fmt: skip
-    middle = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
+    half = width * 0.43
     axis.hlines(
-        middle, [p - width * 0.43 for p in at], [p + width * 0.43 for p in at], color=colour, linewidth=2.2
+        [one.middle for _, one in known],
+        [place - half for place in at],
+        [place + half for place in at],
+        color=colour,
+        linewidth=2.2,
     )

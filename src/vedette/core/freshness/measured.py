@@ -1,11 +1,11 @@
 """How fresh were we?  Per risk class, from the looks on record, with how far each figure can be trusted.
 
 Seen within the objective: a change that was found after a gap of D hours came at a uniform moment of it, so it was
-seen within T with chance min(1, T / D).  A gap may hold more changes than one: it counts as often as its target's
-rate says, r D / (1 - exp(-r D)).  `sure` needs neither assumption: the share whose whole gap was within T.
+seen within T with chance min(1, T / D).  A gap that held several changes counts once: nobody knows how many there
+were.  `sure` needs no assumption: the share whose whole gap was within T.
 
 Stale share, by audits: looks at random moments, each weighed by its interval (core/audit.py); unbiased.
-Stale share, by gaps: from the same assumptions as above; steadier, and only as good as they are.
+Stale share, by gaps: from the rates that the gaps tell (core/whatif/rates.py); steadier, and only as good as they are.
 """
 
 from __future__ import annotations
@@ -65,27 +65,32 @@ def wilson(share: float, count: float) -> Estimate:
 
 
 def stale_by_audits(interval: Floats, found: Flags) -> Estimate | None:
-    """The share of time that a copy is stale: audits weighed by their interval, Wilson by the effective count."""
-    weight = float(interval.sum())
+    """The share of time that a copy is stale: audits weighed by their interval, Wilson by the effective count.
+
+    Long intervals weigh more and are stale more often, so the spread is taken from the audits as they are
+    (linearised), and by the weights alone (Kish) where that is wider.
+    """
+    weight, squares = float(interval.sum()), float((interval**2).sum())
     if not weight > 0:
         return None
     share = float((interval * found).sum()) / weight
-    return wilson(share, weight * weight / float((interval**2).sum()))
+    count = weight * weight / squares
+    spread = (
+        float((interval**2 * (found - share) ** 2).sum()) / (weight * weight) * _small_sample(len(interval))
+    )
+    return wilson(share, min(count, share * (1 - share) / spread) if spread > 0 else count)
 
 
-def in_time(hours: Floats, mean_changes: Floats, rate: Floats, within: float) -> Estimate | None:
-    """The share of changes seen within the objective, from gaps that showed a change."""
-    total = float(mean_changes.sum())
-    if not total > 0:
+def in_time(hours: Floats, within: float) -> Estimate | None:
+    """The share of changes seen within the objective, from the gaps that showed one."""
+    if not len(hours):
         return None
     chance = np.minimum(1.0, within / np.maximum(hours, 1e-9))
-    share = float((mean_changes * chance).sum()) / total
-    # Where in its gap each change came, and how many there were: both unknown, both add to the spread.
-    count_spread = mean_changes * np.maximum(0.0, 1.0 + rate * hours - mean_changes)
-    spread = float((mean_changes * chance * (1 - chance) + count_spread * (chance - share) ** 2).sum())
+    share = float(chance.mean())
+    spread = float((chance * (1 - chance)).sum())  # where in its gap each change came is not known
     if spread <= 0:
         return Estimate(share, share, share)
-    return wilson(share, share * (1 - share) * total * total / spread)
+    return wilson(share, share * (1 - share) * len(hours) ** 2 / spread)
 
 
 def _measured(history: History, between: Gaps, rates: Rates, risk: Risk, within: float) -> Measured:
@@ -96,15 +101,13 @@ def _measured(history: History, between: Gaps, rates: Rates, risk: Risk, within:
     changed = mine & between.changed
     hours = between.hours
     rate = rates.mean()[between.row]
-    mean_changes = _mean_changes(rate * hours)
-    total = float(mean_changes[changed].sum())
     whole = float(hours[mine].sum())
     return Measured(
         looks=int(looks.sum()),
         changes=int(changed.sum()),
         within=within,
-        in_time=in_time(hours[changed], mean_changes[changed], rate[changed], within),
-        sure=float(mean_changes[changed & (hours <= within)].sum()) / total if total > 0 else None,
+        in_time=in_time(hours[changed], within),
+        sure=float((hours[changed] <= within).mean()) if changed.any() else None,
         audits=int(audits.sum()),
         audits_found=int((audits & history.changed).sum()),
         stale=stale_by_audits(history.audit[audits], history.changed[audits]),
@@ -112,10 +115,8 @@ def _measured(history: History, between: Gaps, rates: Rates, risk: Risk, within:
     )
 
 
-def _mean_changes(x: Floats) -> Floats:
-    """Changes in a gap that showed one, x = rate * hours."""
-    mean: Floats = np.where(x < 1e-9, 1.0, x / np.maximum(-np.expm1(-x), 1e-300))
-    return mean
+def _small_sample(count: int) -> float:
+    return count / (count - 1) if count > 1 else 1.0
 
 
 def _stale_hours(rate: Floats, hours: Floats) -> Floats:

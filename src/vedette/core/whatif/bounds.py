@@ -32,9 +32,13 @@ Table = Mapping[str, Figures]  # by risk name, and ALL
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Of one figure.  `least` and `most` reach over the extremes too; NaN: nothing to measure it by."""
+    """Of one figure.  `middle` is the median draw; `least` and `most` reach over the extremes too.
+
+    NaN: nothing to measure it by.
+    """
 
     low: float
+    middle: float
     high: float
     least: float
     most: float
@@ -83,7 +87,7 @@ def bounds(
 def exact(table: Table) -> BoundTable:
     """The figures of a truth that is known, as bounds without width."""
     return {
-        risk: {name: Bounds(value, value, value, value) for name, value in one.items()}
+        risk: {name: Bounds(value, value, value, value, value) for name, value in one.items()}
         for risk, one in table.items()
     }
 
@@ -108,9 +112,10 @@ def _bounds(name: str, values: Iterable[float], draws: int) -> Bounds:
     drawn, known = every[:draws], every[~np.isnan(every)]
     drawn = drawn[~np.isnan(drawn)]
     if not len(drawn):
-        return Bounds(math.nan, math.nan, math.nan, math.nan)
+        return Bounds(*[math.nan] * 5)
     low, high = _reach(drawn, _SPREAD[name], is_share=name in _SHARES)
-    return Bounds(low, high, min(low, float(known.min())), max(high, float(known.max())))
+    least, most = min(low, float(known.min())), max(high, float(known.max()))
+    return Bounds(low, float(np.median(drawn)), high, least, most)
 
 
 def _reach(drawn: Floats, deviations: float, *, is_share: bool) -> tuple[float, float]:

@@ -17,7 +17,17 @@ from enum import StrEnum
 import numpy as np
 
 from vedette.core.schedule.chance import chances
-from vedette.core.whatif.history import Flags, Floats, Gaps, History, Rows, Truth, first_and_last, gaps, sorted_truth
+from vedette.core.whatif.history import (
+    Flags,
+    Floats,
+    Gaps,
+    History,
+    Rows,
+    Truth,
+    first_and_last,
+    gaps,
+    sorted_truth,
+)
 from vedette.core.whatif.rates import Rates, estimate
 
 _RIGHT_AFTER = 1e-6  # hours: after the look, before any other

@@ -93,6 +93,7 @@ class _Court:
         self._sums = np.r_[0.0, np.cumsum(truth.at - truth.start)]
         self._seen = np.searchsorted(self._keys, np.arange(n) * self._span)  # changes before it are seen
         self._is_met = np.zeros(n, bool)
+        self._looks = np.zeros(n, np.int64)
         self._within = np.asarray(terms.within)
         self._sum = {
             name: np.zeros(CLASSES)
@@ -101,18 +102,19 @@ class _Court:
 
     def look(self, rows: Rows, t: float) -> Flags:
         """Which of these looks show a change."""
-        risk = self._truth.targets.risk[rows]
-        self._add("looks", risk, np.ones(len(rows)))
+        self._looks[rows] += 1
         old, new = self._seen[rows], self._upto(rows, t)
         changed: Flags = (new > old) & self._is_met[rows]
         self._seen[rows] = new
         self._is_met[rows] = True
-        self._count(rows[changed], old[changed], new[changed], t, is_seen=True)
+        if changed.any():
+            self._count(rows[changed], old[changed], new[changed], t, is_seen=True)
         return changed
 
     def verdict(self, history: History | None) -> Played:
         """What is unseen at the end counts as far as it is known."""
         truth = self._truth
+        self._add("looks", truth.targets.risk, self._looks)
         rows = np.flatnonzero(self._is_met)
         old, new = self._seen[rows], self._upto(rows, truth.end)
         left = new > old

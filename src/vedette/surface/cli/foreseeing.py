@@ -25,9 +25,13 @@ EXPECTED = ("RISK", "TARGETS", "OBJECTIVE", "EXPECTED", "CURRENT", "NEEDS/DAY", 
 MEASURED = ("RISK", "CHANGES", "WITHIN", "SEEN IN TIME", "FOR SURE", "STALE (AUDITS)", "STALE (GAPS)")
 
 
+EXAMPLE = """vedette freshness
+vedette freshness --budget 0.5x --objective CRITICAL=2h:0.95
+vedette freshness --check --json"""
+
+
 def register(app: typer.Typer) -> None:
-    example = "vedette freshness\nvedette freshness --budget 0.5x --objective CRITICAL=2h:0.95\nvedette freshness --check --json"
-    verb(app, "freshness", example=example)(freshness)
+    verb(app, "freshness", example=EXAMPLE)(freshness)
 
 
 def freshness(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -80,6 +80,7 @@ def simulate(
     goals = some_objectives(objective, objectives(config))
     names = some_policies(policy, config.schedule.policy)
     with session.out.progress("playing") as progress:
+        stage: _Stage
         if world is not None:
             stage = _Living(session, goals, world, seed=seed, days=days)
         else:
@@ -285,4 +286,4 @@ def _document(stage: _Stage, results: Sequence[Result]) -> dict[str, object]:
 def _plain(bounds: Bounds) -> dict[str, float] | None:
     if not bounds.is_known:
         return None
-    return {"low": bounds.low, "high": bounds.high, "least": bounds.least, "most": bounds.most}
+    return asdict(bounds)
