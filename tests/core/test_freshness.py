@@ -162,7 +162,7 @@ def covers(one, truth: float) -> bool:
 
 @pytest.fixture(scope="module")
 def watched() -> list[_Watched]:
-    return [_Watched(seed, share=0.05) for seed in range(80)]
+    return [_Watched(seed, share=0.05) for seed in range(40)]
 
 
 def test_the_audited_stale_share_is_unbiased(watched):
@@ -181,7 +181,7 @@ def test_the_audited_stale_share_is_unbiased(watched):
 
 def test_the_stale_interval_covers_the_truth_nineteen_times_in_twenty(watched):
     hits = [covers(measure(one.history, WITHIN)["CRITICAL"].stale, one.true_stale) for one in watched]
-    assert 0.89 <= np.mean(hits) <= 1.0
+    assert 0.87 <= np.mean(hits) <= 1.0
 
 
 def test_the_interval_of_the_share_in_time_covers_the_truth(watched):
@@ -191,7 +191,7 @@ def test_the_interval_of_the_share_in_time_covers_the_truth(watched):
         truth = np.mean(one.shares)
         assert found.sure <= found.in_time.value
         hits.append(covers(found.in_time, truth))
-    assert 0.89 <= np.mean(hits) <= 1.0
+    assert 0.87 <= np.mean(hits) <= 1.0
 
 
 @pytest.mark.slow

@@ -167,12 +167,16 @@ Held = list[tuple[str, str, float, Bounds]]
 
 
 def held(
-    seeds: tuple[int, ...], policies: tuple[str, ...], shares: tuple[float | None, ...], step: float
+    seeds: tuple[int, ...],
+    policies: tuple[str, ...],
+    shares: tuple[float | None, ...],
+    days: float,
+    step: float,
 ) -> Held:
     """Figures of the living web's truth beside the bounds that a history of it gives."""
     found: Held = []
     for seed in seeds:
-        truth = truth_of(grid_world(12, 20, seed=seed), 10, classify_url)
+        truth = truth_of(grid_world(12, 16, seed=seed), days, classify_url)
         history = play(make_policy("seed-ewma", seed=1), truth, Terms(step=step), record=True).history
         made, spent = imputer(history), history.requests / history.days
         for name in policies:
@@ -186,7 +190,7 @@ def held(
 
 @pytest.fixture(scope="module")
 def few() -> Held:
-    return held((2,), ("seed-ewma", "per-risk"), (None, 0.5), 0.5)
+    return held((2,), ("seed-ewma", "per-risk"), (None, 0.5), 7, 1.0)
 
 
 def test_the_bounds_hold_the_living_webs_truth(few):
@@ -197,7 +201,7 @@ def test_the_bounds_hold_the_living_webs_truth(few):
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_the_bounds_hold_the_truth_of_many_worlds_policies_and_budgets():
-    many = held((1, 2, 3, 4), ("seed-ewma", "fixed", "per-risk"), (None, 0.25, 0.5, 1.0), 0.25)
+    many = held((1, 2, 3, 4), ("seed-ewma", "fixed", "per-risk"), (None, 0.25, 0.5, 1.0), 10, 0.25)
     out = [(risk, key, real, one) for risk, key, real, one in many if not one.contains(real)]
     assert len(out) <= len(many) * 0.01, out
 
