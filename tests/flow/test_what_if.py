@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
-import pytest
 from watching import clock_of, living
 
 from vedette.core.freshness.measured import measure
@@ -126,11 +125,11 @@ def _the_verbs_speak(watched) -> None:
     assert 0 < delay["low"] <= delay["middle"] <= delay["high"]
 
 
-@pytest.mark.parametrize("suffix", ["png", "svg"])
-async def test_a_plot_of_the_record(tmp_path, suffix):
-    watched = await lived(tmp_path, seed=5, days=1)
-    path = tmp_path / f"what-if.{suffix}"
-    code, words = told(watched, "simulate", "--draws", "2", "--plot", str(path))
-    assert code == 0
-    assert "CRITICAL" in words
-    assert path.stat().st_size > 10_000
+async def test_a_plot_of_the_record(tmp_path):
+    watched = await lived(tmp_path, seed=5, days=0.5)
+    for suffix in ("png", "svg"):
+        path = tmp_path / f"what-if.{suffix}"
+        code, words = told(watched, "simulate", "--draws", "2", "--plot", str(path))
+        assert code == 0
+        assert "CRITICAL" in words
+        assert path.stat().st_size > 10_000
