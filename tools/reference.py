@@ -106,7 +106,7 @@ WORDS = {
     "schedule.interval": "Interval of the `fixed` policy.",
     "schedule.budget_per_day": "Looks per day that `freshness` and `simulate` plan with; not set: no limit.",
     "schedule.host_budget_per_day": "The same for every host, beside what its lane allows.",
-    "schedule.audit_share": "Share of looks made at a random moment, so that `freshness` measures without bias; 0: none.",
+    "schedule.audit_share": "Share of looks at a random moment, so that `freshness` measures without bias; 0: none.",
     "discover.blocked_words": "Hosts with one of these as a whole label or between hyphens are not watched.",
     "extract.scope": "`main`: the main part of a page is compared; `all`: everything.",
     "extract.worker_above": "Larger bodies are parsed in a worker process.",

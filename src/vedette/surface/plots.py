@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from vedette.contracts.words import Risk
 
 if TYPE_CHECKING:
-    from vedette.surface.cli.simulating import Result
+    from vedette.core.whatif.bounds import Bounds, Scene
 
 PANELS = (  # figure, title, label of the axis, its scale
     ("requests", "Requests", "requests per day", "linear"),
@@ -28,7 +28,7 @@ _COLOURS = (
 _WIDTH = 0.8  # of the place of one risk class
 
 
-def draw_what_if(path: Path, results: Sequence[Result], title: str) -> None:
+def draw_what_if(path: Path, results: Sequence[Scene], title: str) -> None:
     """Four panels, a group of bars per risk class, bounds as bands around their middle."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -39,7 +39,9 @@ def draw_what_if(path: Path, results: Sequence[Result], title: str) -> None:
     axes = figure.subplots(2, 2)
     for axis, (name, head, unit, scale) in zip(axes.flat, PANELS, strict=True):
         for n, one in enumerate(results):
-            _bands(axis, n, len(results), [one.table[risk][name] for risk in names], one.label)
+            _bands(
+                axis, n, len(results), [one.table[risk][name] for risk in names], f"{one.policy}, {one.limit}"
+            )
         _scaled(axis, scale, is_share=name == "within")
         axis.set_title(head, loc="left", fontsize=11, fontweight="bold")
         axis.set_ylabel(unit)
@@ -72,7 +74,7 @@ def _scaled(axis: Any, scale: str, *, is_share: bool) -> None:
     axis.set_ylim(bottom=0, top=1.03 if is_share else None)
 
 
-def _bands(axis: Any, n: int, of: int, bounds: Sequence[Any], label: str) -> None:
+def _bands(axis: Any, n: int, of: int, bounds: Sequence[Bounds], label: str) -> None:
     width = _WIDTH / of
     colour = _COLOURS[n % len(_COLOURS)]
     places = [k - _WIDTH / 2 + (n + 0.5) * width for k in range(len(bounds))]

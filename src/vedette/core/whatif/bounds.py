@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -56,6 +57,19 @@ class Bounds:
 BoundTable = Mapping[str, Mapping[str, Bounds]]
 
 
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A policy with a budget, and what it would have done."""
+
+    policy: str
+    budget: float | None  # looks per day; None: no limit
+    table: BoundTable
+
+    @property
+    def limit(self) -> str:
+        return "no limit" if self.budget is None else f"{self.budget:,.0f}/day"
+
+
 def figures(played: Played) -> Table:
     """Per risk class and for all: requests per day, mean delay in hours, share within the objective, states
     never seen, changes."""
@@ -71,8 +85,8 @@ def bounds(
     on_play: Callable[[int, int], None] | None = None,
 ) -> BoundTable:
     """Play the policy on every draw and both extremes."""
-    truths: list[Callable[[], Truth]] = [lambda n=n: history.draw(n, draws) for n in range(draws)]  # type: ignore[misc]
-    truths += [lambda which=which: history.extreme(which) for which in Extreme]  # type: ignore[misc]
+    truths: list[Callable[[], Truth]] = [partial(history.draw, n, draws) for n in range(draws)]
+    truths += [partial(history.extreme, which) for which in Extreme]
     tables = []
     for n, truth in enumerate(truths, 1):
         tables.append(figures(play(make(), truth(), terms)))

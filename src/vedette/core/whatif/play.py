@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -68,7 +69,7 @@ def play(
         upto = int(np.searchsorted(born_at, t, side="right"))
         if upto > known:
             new = births[known:upto]
-            policy.add(new, risk=truth.targets.risk[new], host=truth.targets.host[new], now=t)  # type: ignore[arg-type]
+            policy.add(new, risk=truth.targets.risk[new].tolist(), host=truth.targets.host[new], now=t)
             known = upto
         rows = policy.next(t, purse.take(known), host_room=purse.room())
         if len(rows):
@@ -136,10 +137,10 @@ class _Court:
             self._add("judged", risk, count - young)  # the young ones may still be seen in time
             self._add("unseen", risk, count)
 
-    def _upto(self, rows: Rows, t: float | Floats, side: str = "right") -> Rows:
+    def _upto(self, rows: Rows, t: float | Floats, side: Literal["left", "right"] = "right") -> Rows:
         """Index behind the last change of each row at or before `t` (`left`: before)."""
         after = np.maximum(t - self._truth.start, 0.0) if side == "left" else t - self._truth.start
-        found: Rows = np.searchsorted(self._keys, rows * self._span + after, side=side)  # type: ignore[call-overload]
+        found: Rows = np.searchsorted(self._keys, rows * self._span + after, side=side)
         return found
 
     def _add(self, name: str, risk: Rows, amount: Floats | Rows) -> None:

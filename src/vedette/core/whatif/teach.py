@@ -19,7 +19,7 @@ def teach(policy: SchedulePolicy, history: History) -> None:
         return
     rows = np.arange(len(targets))
     start = float(min(targets.since.min(), history.start))
-    policy.add(rows, risk=targets.risk, host=targets.host, now=start)  # type: ignore[arg-type]
+    policy.add(rows, risk=targets.risk.tolist(), host=targets.host, now=start)
     keep = _own_looks(history)
     order = keep[np.argsort(history.at[keep], kind="stable")]
     for part in _rounds(history.row[order]):

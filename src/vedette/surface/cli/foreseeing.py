@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -198,21 +198,14 @@ def _document(found: _Answer) -> dict[str, object]:
             "budget_per_day": outlook.budget,
             "needed_per_day": outlook.needed,
             "shortfall_per_day": outlook.shortfall,
-            "classes": {name: _fields(one) | {"is_met": one.is_met} for name, one in outlook.classes.items()},
+            "classes": {name: asdict(one) | {"is_met": one.is_met} for name, one in outlook.classes.items()},
             "tight_hosts": [
-                _fields(one) | {"host": found.hosts[one.host], "missing": one.missing}
-                for one in outlook.tight
+                asdict(one) | {"host": found.hosts[one.host], "missing": one.missing} for one in outlook.tight
             ],
         },
         "measured": {
             "days": found.days,
             "requests_per_day": found.requests_per_day,
-            "classes": {name: _fields(one) for name, one in found.measured.items()},
+            "classes": {name: asdict(one) for name, one in found.measured.items()},
         },
     }
-
-
-def _fields(value: object) -> dict[str, object]:
-    from dataclasses import asdict
-
-    return asdict(value)  # type: ignore[call-overload,no-any-return]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,7 +25,7 @@ from vedette.surface.cli.verbs import verb
 
 if TYPE_CHECKING:
     from vedette.core.schedule.protocol import SchedulePolicy
-    from vedette.core.whatif.bounds import Bounds, BoundTable
+    from vedette.core.whatif.bounds import Bounds, BoundTable, Scene
     from vedette.core.whatif.play import Terms
 
 _BASE = "seed-ewma"  # whose own spending `--budget 1x` means where nothing is on record
@@ -75,6 +75,7 @@ def simulate(
     """
     check_plot(plot)
     config = session.loaded.config
+    from vedette.core.whatif.bounds import Scene
     from vedette.policies import objectives
 
     goals = some_objectives(objective, objectives(config))
@@ -85,31 +86,18 @@ def simulate(
             stage = _Living(session, goals, world, seed=seed, days=days)
         else:
             stage = _OnRecord(session, goals, a_moment(since, "--since", session.now()), draws)
-        asked = [text for text in budget or ()] or [_configured(config.schedule.budget_per_day)]
-        scenes = [(name, a_budget(text, stage.per_day)) for name in names for text in asked]
-        results = []
-        for n, (name, looks) in enumerate(scenes):
-            table = stage.play(name, looks, _part(progress, n, len(scenes)))
-            results.append(Result(name, looks, table))
-    _say(session, stage, results)
+        asked = budget or [_configured(config.schedule.budget_per_day)]
+        wanted = [(name, a_budget(text, stage.per_day)) for name in names for text in asked]
+        scenes = [
+            Scene(name, looks, stage.play(name, looks, _part(progress, n, len(wanted))))
+            for n, (name, looks) in enumerate(wanted)
+        ]
+    _say(session, stage, scenes)
     if plot is not None:
         from vedette.surface.plots import draw_what_if
 
-        draw_what_if(plot, results, stage.title)
+        draw_what_if(plot, scenes, stage.title)
         session.out.note(f"drawn in {plot}")
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One scene: a policy with a budget."""
-
-    policy: str
-    budget: float | None
-    table: BoundTable
-
-    @property
-    def label(self) -> str:
-        return f"{self.policy}, {_looks(self.budget)}"
 
 
 class _Stage:
@@ -217,7 +205,7 @@ def _configured(per_day: float | None) -> str:
     return "none" if per_day is None else str(per_day)
 
 
-def _say(session: Session, stage: _Stage, results: Sequence[Result]) -> None:
+def _say(session: Session, stage: _Stage, results: Sequence[Scene]) -> None:
     if session.given.as_json:
         session.out.document(_document(stage, results))
         return
@@ -232,7 +220,7 @@ def _spent(stage: _Stage) -> str:
     return "were made" if stage.kind == "history" else f"by {_BASE} without a limit"
 
 
-def _rows(stage: _Stage, results: Sequence[Result]) -> Iterator[tuple[str, ...]]:
+def _rows(stage: _Stage, results: Sequence[Scene]) -> Iterator[tuple[str, ...]]:
     within = {risk.name: hours for risk, hours in zip(Risk, stage.within(), strict=True)}
     for one in results:
         for risk, row in one.table.items():
@@ -240,7 +228,7 @@ def _rows(stage: _Stage, results: Sequence[Result]) -> Iterator[tuple[str, ...]]
                 continue
             yield (
                 one.policy,
-                _looks(one.budget),
+                one.limit,
                 risk,
                 _span(row["requests"], "{:,.0f}"),
                 _span(row["delay"], "{:.1f}", " h"),
@@ -250,10 +238,6 @@ def _rows(stage: _Stage, results: Sequence[Result]) -> Iterator[tuple[str, ...]]
             )
 
 
-def _looks(budget: float | None) -> str:
-    return "no limit" if budget is None else f"{budget:,.0f}/day"
-
-
 def _span(bounds: Bounds, form: str, unit: str = "") -> str:
     if not bounds.is_known:
         return "-"
@@ -261,7 +245,7 @@ def _span(bounds: Bounds, form: str, unit: str = "") -> str:
     return f"{low}{unit}" if low == high else f"{low}-{high}{unit}"
 
 
-def _document(stage: _Stage, results: Sequence[Result]) -> dict[str, object]:
+def _document(stage: _Stage, results: Sequence[Scene]) -> dict[str, object]:
     return {
         "over": stage.kind,
         "title": stage.title,
