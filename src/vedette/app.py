@@ -265,6 +265,7 @@ class _Station:
             options=AssessOptions(
                 due=due_rule(config, self.policy),
                 retry=retry_rule(config),
+                audit_share=config.schedule.audit_share,
                 scope=config.extract.scope,
                 worker_above=config.extract.worker_above,
                 fetch_only=self.request.fetch_only,

@@ -222,6 +222,16 @@ class ClassifyConfig(Section):
 class ScheduleConfig(Section):
     policy: str = "seed-ewma"
     interval: Duration = timedelta(hours=4)  # for `fixed`
+    budget_per_day: float | None = Field(default=None, gt=0)  # looks; not set: no limit
+    host_budget_per_day: float | None = Field(default=None, gt=0)
+    audit_share: float = Field(default=0.015, ge=0, le=0.5)  # of looks, at a random moment
+
+
+class ObjectiveConfig(Section):
+    """How soon a change must be seen, and how often that must hold."""
+
+    within: Duration
+    share: float = Field(default=0.95, gt=0, le=1)
 
 
 class DiscoverConfig(Section):
@@ -272,6 +282,9 @@ class Config(Section):
     fetch: FetchConfig = FetchConfig()
     classify: ClassifyConfig = ClassifyConfig()
     schedule: ScheduleConfig = ScheduleConfig()
+    objectives: dict[RiskWord, ObjectiveConfig] = {
+        Risk.CRITICAL: ObjectiveConfig(within=timedelta(hours=4))
+    }  # 000 section 8
     discover: DiscoverConfig = DiscoverConfig()
     extract: ExtractConfig = ExtractConfig()
     evidence: EvidenceConfig = EvidenceConfig()
@@ -371,7 +384,7 @@ def written(value: object) -> object:
     if isinstance(value, BaseModel):
         return written(value.model_dump(exclude_unset=True))
     if isinstance(value, dict):
-        return {name: written(one) for name, one in value.items()}
+        return {written(name): written(one) for name, one in value.items()}
     if isinstance(value, timedelta):
         return f"{value / timedelta(seconds=1):.15g}s"
     return value.name if isinstance(value, Risk) else value

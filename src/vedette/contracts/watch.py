@@ -76,6 +76,9 @@ class Watch:
     is_gone: bool = False  # its removal was reported
     canonical: WatchId | None = None  # the page says, or redirects for good, that this is its right address
     merged_into: WatchId | None = None  # both showed the same text: one target, looked at there
+    audit: timedelta | None = (
+        None  # the next look is an audit, at a random moment of an interval of this length
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +110,7 @@ class Visit:
     text_chars: int | None = None
     wire_bytes: int = 0
     detail: str = ""
+    audit: timedelta | None = None  # it was an audit, in an interval of this length
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

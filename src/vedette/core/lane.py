@@ -189,6 +189,18 @@ def with_crawl_delay(state: LaneState, seconds: float | None, now: datetime | No
     return replace(state, crawl_delay=delay, next_start_at=next_start_at)
 
 
+def starts_per_day(policy: LanePolicy, crawl_delay: timedelta | None = None) -> float:
+    """How many calls a day the lane lets through at most: the gap's mean or the bucket, the stricter; inf: no limit."""
+    low, high = policy.gap_min.total_seconds(), max(policy.gap_min, policy.gap_max).total_seconds()
+    delay = 0.0 if crawl_delay is None else crawl_delay.total_seconds()
+    if low < delay < high:  # some of the drawn gaps are longer than the Crawl-delay, the others become it
+        gap = ((delay - low) * delay + (high * high - delay * delay) / 2) / (high - low)
+    else:
+        gap = max(delay, (low + high) / 2)
+    spacing = max(gap, 60.0 / policy.per_minute if policy.per_minute > 0 else 0.0)
+    return 86_400.0 / spacing if spacing > 0 else float("inf")
+
+
 def condition(state: LaneState, now: datetime) -> str:
     """One word for people: blocked, closed, half_open, held or open."""
     if state.blocked_by:

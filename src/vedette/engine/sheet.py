@@ -132,6 +132,7 @@ class Sheet:
             text_chars=chars,
             wire_bytes=len(fetched.wire),
             detail=self.detail[:1000],
+            audit=self.watch.audit,
         )
 
     def _entry(self, retention: str) -> ArchiveEntry:

@@ -14,7 +14,9 @@ from typing import Any, TypeVar
 
 _T = TypeVar("_T")
 CPU_S = 10  # DESIGN section 8, like the memory below
-WALL_S = 45.0  # only for what hangs without working: ten seconds of work take longer on a busy machine (ADR 0020)
+WALL_S = (
+    45.0  # only for what hangs without working: ten seconds of work take longer on a busy machine (ADR 0020)
+)
 MEMORY = 1536 * 1024 * 1024  # address space beyond what the program itself takes
 
 

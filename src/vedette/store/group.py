@@ -23,7 +23,16 @@ from vedette.contracts.watch import (
 )
 from vedette.contracts.words import EvidenceId, Outcome, RunId
 from vedette.store import statements as sql
-from vedette.store.rows import WATCH_COLUMNS, dump_json, lane_row, opt_ms, segment_row, to_ms, watch_row
+from vedette.store.rows import (
+    WATCH_COLUMNS,
+    dump_json,
+    lane_row,
+    opt_ms,
+    opt_seconds,
+    segment_row,
+    to_ms,
+    watch_row,
+)
 
 Row = tuple[Any, ...]
 _MOVING = [WATCH_COLUMNS.index(name) for name in sql.MOVING_WATCH_COLUMNS]
@@ -105,8 +114,7 @@ def _add_settlement(rows: GroupRows, placed: Placed) -> None:
     rows.moved.append((*[row[i] for i in _MOVING], watch.id))
     rows.found += [watch_row(found) for found in settled.found]
     rows.signals += [
-        (to_ms(s.modified_at), to_ms(s.due_at), to_ms(s.due_at), s.watch, to_ms(s.modified_at))
-        for s in settled.signals
+        (to_ms(s.modified_at), *[to_ms(s.due_at)] * 3, s.watch, to_ms(s.modified_at)) for s in settled.signals
     ]
     if settled.change is not None:
         rows.changes.append(_change_row(settled.change, placed.evidence))
@@ -146,6 +154,7 @@ def _visit_row(placed: Placed) -> Row:
         written.length,
         written.record_digest,
         written.chain,
+        opt_seconds(visit.audit),
     )
 
 

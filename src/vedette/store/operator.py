@@ -100,7 +100,7 @@ def make_due(db: sqlite3.Connection, watch: WatchId, *, now: datetime) -> bool:
     if row is None:
         return False
     db.execute(
-        "UPDATE watches SET due_at = ? WHERE id = ? AND (due_at IS NULL OR due_at > ?)",
+        "UPDATE watches SET due_at = ?, audit_s = NULL WHERE id = ? AND (due_at IS NULL OR due_at > ?)",
         (to_ms(now), watch, to_ms(now)),
     )
     order(db, "due", lane_of(row[0]), now=now)
@@ -223,7 +223,7 @@ def _source_row(db: sqlite3.Connection, source: str) -> dict[str, Any] | None:
 
 def _lay_to_rest(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> int:
     """None of its watches is scheduled any more.  Gives how many were."""
-    rest = "UPDATE watches SET due_at = NULL WHERE source_id = ? AND due_at IS NOT NULL"
+    rest = "UPDATE watches SET due_at = NULL, audit_s = NULL WHERE source_id = ? AND due_at IS NOT NULL"
     return db.execute(rest, (source,)).rowcount
 
 

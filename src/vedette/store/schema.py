@@ -96,6 +96,7 @@ watches = Table(
     Column("canonical_id", BigInteger),
     Column("merged_into", BigInteger),
     Column("is_gone", Boolean, nullable=False, server_default="0"),
+    Column("audit_s", BigInteger),  # not null: the next look is an audit in an interval of so many seconds
     # One queue per lane: within a lane, each risk class in order of due time (DESIGN section 1).
     Index("ix_watches_queue", "lane_id", "risk", "due_at", "interval_s"),
 )
@@ -158,6 +159,7 @@ visits = Table(
     Column("length", BigInteger),
     Column("record_digest", LargeBinary),
     Column("chain", LargeBinary, nullable=False),
+    Column("audit_s", BigInteger),  # not null: an audit in an interval of so many seconds
     UniqueConstraint("watch_id", "at"),  # (url_hash, fetched_at) of 004
     UniqueConstraint("segment", "seq"),
 )

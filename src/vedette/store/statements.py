@@ -9,7 +9,7 @@ from vedette.store.rows import WATCH_COLUMNS
 
 VISIT_COLUMNS = (
     "id watch_id run_id at took_ms outcome url status changed digest evidence_id text_chars wire_bytes detail "
-    "segment seq kind offset length record_digest chain"
+    "segment seq kind offset length record_digest chain audit_s"
 ).split()
 EVIDENCE_COLUMNS = (
     "id watch_id digest url at content_class content_type size segment offset length stored_by".split()
@@ -54,9 +54,11 @@ MOVE_WATCH = (
     + ", ".join(f'"{name}" = {_NEW_VALUE.get(name, "?")}' for name in MOVING_WATCH_COLUMNS)
     + " WHERE id = ?"
 )
-# A signal pulls a look forward; it never pushes one back and never wakes what is not scheduled.
+# A signal pulls a look forward; it never pushes one back and never wakes what is not scheduled.  A look that it
+# pulls forward is no audit: the signal chose its moment.
 SIGNAL = (
-    "UPDATE watches SET modified_at = ?, due_at = CASE WHEN due_at > ? THEN ? ELSE due_at END "
+    "UPDATE watches SET modified_at = ?, audit_s = CASE WHEN due_at > ? THEN NULL ELSE audit_s END, "
+    "due_at = CASE WHEN due_at > ? THEN ? ELSE due_at END "
     "WHERE id = ? AND due_at IS NOT NULL AND (seen_at IS NULL OR seen_at < ?)"
 )
 NEW_VISIT = insert("visits", VISIT_COLUMNS, conflict=NOTHING)

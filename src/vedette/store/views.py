@@ -159,6 +159,7 @@ def read_visit(row: Row) -> Visit:
         text_chars=row["text_chars"],
         wire_bytes=row["wire_bytes"],
         detail=row["detail"],
+        audit=None if row["audit_s"] is None else timedelta(seconds=row["audit_s"]),
     )
 
 

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from vedette.contracts.ports import Clock
 
 # In the order in which a user meets their verbs.
-MODULES = "watching running asking explaining replaying looking ranking proving keeping tending".split()
+MODULES = (
+    "watching running asking explaining foreseeing simulating replaying looking ranking proving keeping tending"
+).split()
 WORDS = """Watch the web you answer for: looks politely, proves what changed, says why it looked.
 
 \b
