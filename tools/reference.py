@@ -104,7 +104,7 @@ WORDS = {
     "fetch.body_limit": "Largest body once decoded.",
     "fetch.redirects": "Hops that are followed.",
     "fetch.allow_networks": "Private, loopback and other special networks (CIDR) that may be connected to.",
-    "fetch.allow_ports": "Ports that may be connected to.",
+    "fetch.allow_ports": "Ports that may be connected to, beside 80, 443, 8080 and 8443.",
     "fetch.nameservers": "Name servers, `address:port`; not set: the system's.",
     "fetch.ca_file": "Certificates to trust, instead of the system's.",
     "fetch.user_agent": "Who we say we are: name the bot and a way to reach you.",

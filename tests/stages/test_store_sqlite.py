@@ -105,7 +105,7 @@ def test_a_claim_walks_the_queue_index_and_sorts_nothing(tmp_path: Path, pick: P
         (statements.KNOWN_IDS.format(marks="?,?"), (1, 2)),
         (statements.PAYLOADS.format(marks="?"), (b"",)),
         (statements.MOVE_WATCH, (None,) * statements.MOVE_WATCH.count("?")),
-        (statements.SIGNAL, (1, 2, 2, 3, 4)),
+        (statements.SIGNAL, (1, 2, 2, 2, 3, 4)),
     ],
 )
 def test_no_hot_statement_reads_a_whole_table(tmp_path: Path, statement: str, values: tuple[object, ...]):

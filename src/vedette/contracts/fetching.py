@@ -25,7 +25,7 @@ class FetchSettings:
     encoding_layers: int = 2
     redirects: int = 10
     allow_networks: tuple[str, ...] = ()
-    allow_ports: tuple[int, ...] = (80, 443, 8080, 8443)
+    allow_ports: tuple[int, ...] = ()  # beside the usual ones
     nameservers: tuple[str, ...] = ()  # "127.0.0.1:5353"; empty: the system's
     ca_file: str | None = None
     user_agent: str = "Vedette/0.1 (+https://vedette.example/bot; contact: set fetch.user_agent)"
