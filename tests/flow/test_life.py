@@ -191,3 +191,23 @@ async def test_a_second_look_that_comes_late_does_not_take_another_edit_for_nois
     await watched.run(seconds=60 * 3600)
     summaries = watched.rows("SELECT summary FROM changes WHERE state = 'reported' ORDER BY observed_at")
     assert ["25 %" in summaries[0][0], "22 %" in summaries[-1][0]] == [True, True]
+
+
+async def test_an_edit_between_two_looks_is_a_change_of_its_own_with_its_own_evidence(tmp_path):
+    looks = [0]
+
+    def edited(url, hours):
+        looks[0] += hours >= 4
+        return (
+            200,
+            page("Stopa je 25 %." if hours < 4 else "Stopa je 24 %." if looks[0] < 2 else "Stopa je 23 %."),
+        )
+
+    watched = life(tmp_path, only(edited), {"url": URL, "lister": "page"})
+    await watched.run(seconds=20 * 3600)
+    rows = watched.rows(
+        "SELECT summary, before_evidence, after_evidence FROM changes WHERE state = 'reported' ORDER BY observed_at"
+    )
+    assert [row[0].split(": ")[1] for row in rows] == ["'25 %' -> '24 %'", "'24 %' -> '23 %'"]
+    assert rows[0][2] == rows[1][1]
+    assert len(watched.rows("SELECT id FROM evidence")) == 3
