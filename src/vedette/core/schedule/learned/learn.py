@@ -7,7 +7,7 @@ followed the one before; the rate is credited with its share of what was expecte
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,16 +37,21 @@ class Lesson:
     taught: Flags  # not the first look at its target
     start: Floats  # a change happened between start and end; equal where the time is known
     end: Floats
-    burst_seen: Floats  # changes credited to each burst constant, and
+    burst_seen: Floats  # changes credited to the rate itself and to each burst constant, and
+    predicted: Floats  # chance of a change as it was told, of the looks that taught
     burst_room: Floats  # the changes that they could have followed
-    predicted: Floats  # chance of a change, as believed before the look
 
 
 def learn(b: Beliefs, around: Around, looks: Looks) -> tuple[Beliefs, Lesson]:
     """Belief after the looks, and the lesson for everyone else."""
     age = np.maximum(looks.at - b.last, _SHORTEST)
     first = b.mark >= NEW_MARK
-    before = unseen(b, around, age)
+    said = before = unseen(b, around, age)
+    if np.isfinite(around.listed_at).any():
+        around = replace(
+            around, listed_at=np.full(len(b), -np.inf)
+        )  # a look sees all that happened, named or not
+        before = unseen(b, around, age)
     is_dated = looks.changed & (looks.modified > b.last) & (looks.modified <= looks.at)
     since = np.where(is_dated, looks.at - np.where(is_dated, looks.modified, 0.0), age / 2)
     steady, asleep = _states(b, before, looks.changed, since)
@@ -63,7 +68,7 @@ def learn(b: Beliefs, around: Around, looks: Looks) -> tuple[Beliefs, Lesson]:
         mark=np.zeros(len(b)),
         mark_lag=np.zeros(len(b)),
     )
-    return after, _lesson(b, around, before, _Seen(looks, is_dated, since, asleep))
+    return after, _lesson(b, around, said, _Seen(looks, is_dated, since, asleep))
 
 
 @dataclass(slots=True)
@@ -118,14 +123,16 @@ def _matched(a: Floats, hours: Floats, clock: Floats) -> tuple[Floats, Floats]:
     return mean**2 / spread, mean / spread
 
 
-def _lesson(b: Beliefs, around: Around, before: Unseen, seen: _Seen) -> Lesson:
+def _lesson(b: Beliefs, around: Around, said: Unseen, seen: _Seen) -> Lesson:
     looks, taught = seen.looks, b.mark < NEW_MARK
     age = np.maximum(looks.at - b.last, _SHORTEST)
-    known = taught & np.isfinite(b.lag)
-    chance = before.changed
+    known = taught & (b.mark == 0)  # marks choose their moment: they would teach bursts
+    own = around.published.own
+    base = -np.log(np.maximum(said.steady + said.awake + said.asleep, 1e-12))[known, None] / own
     room = np.exp(-b.lag[known, None] / BURST_HOURS) * -np.expm1(-age[known, None] / BURST_HOURS)
-    expected = room * np.array(around.published.bursts)
-    found = np.where(looks.changed[known], 1.0 / np.maximum(chance[known], 1e-9), 0.0)
+    room = np.concatenate([base, room], axis=1)
+    expected = room * np.array([own, *around.published.bursts])
+    found = np.where(looks.changed[known], 1.0 / -np.expm1(-expected.sum(axis=1) - 1e-12), 0.0)
     hit = np.flatnonzero(taught & looks.changed)
     at = looks.at[hit] - seen.since[hit]
     dated = seen.is_dated[hit]
@@ -135,5 +142,5 @@ def _lesson(b: Beliefs, around: Around, before: Unseen, seen: _Seen) -> Lesson:
         end=np.where(dated, at, looks.at[hit]),
         burst_seen=(expected * found[:, None]).sum(axis=0),
         burst_room=room.sum(axis=0),
-        predicted=chance,
+        predicted=(1.0 - (1.0 - said.changed) * (1.0 - b.mark))[taught],
     )

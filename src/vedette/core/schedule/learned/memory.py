@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vedette.core.schedule.learned.belief import NEW_MARK, Around, Beliefs
+from vedette.core.schedule.learned.calibration import Calibration
 from vedette.core.schedule.learned.hosts import Hosts
 from vedette.core.schedule.learned.learn import Lesson, Looks, learn
 from vedette.core.schedule.learned.listing import FALSE, MISSED, NAMED, ROOM, Hubs, Told, mark, share
@@ -26,9 +27,9 @@ class Memory:
         self.hosts = Hosts()
         self.hubs = Hubs()
         self.published = Published()
-        self.bursts = np.array(
-            [[BURST_START * BURST_TRUST] * len(BURST_HOURS), [BURST_TRUST] * len(BURST_HOURS)]
-        )
+        self.calibration = Calibration()
+        start = [1.0, *[BURST_START] * len(BURST_HOURS)]
+        self.bursts = np.array([start, np.ones(len(start))]) * BURST_TRUST  # seen, and what they could follow
 
     def find(self, ids: Rows) -> Rows:
         return self.order.find(ids, self.table["id"])
@@ -99,8 +100,10 @@ class Memory:
         self.table.believe(rows, after)
         hit = np.flatnonzero(lesson.taught & looks.changed)
         self.hosts.clocks.learn(around.host[hit], lesson.start, lesson.end)
+        self.calibration.learn(lesson.predicted, looks.changed[lesson.taught])
         self.bursts += (lesson.burst_seen, lesson.burst_room)
-        self.published = replace(self.published, bursts=tuple((self.bursts[0] / self.bursts[1]).tolist()))
+        own, *bursts = (self.bursts[0] / self.bursts[1]).tolist()
+        self.published = replace(self.published, own=own, bursts=tuple(bursts))
 
     def tell(self, rows: Rows, hub: int, told: tuple[float, bool, Floats]) -> None:
         """A source names these rows: (time, is it complete, dates or NaN)."""

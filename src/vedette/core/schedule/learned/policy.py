@@ -29,6 +29,7 @@ from vedette.core.schedule.learned.ladder import Ladder
 from vedette.core.schedule.learned.learn import Looks
 from vedette.core.schedule.learned.memory import Memory
 from vedette.core.schedule.learned.objective import TIER, hours_left
+from vedette.core.schedule.learned.prior import fitted
 from vedette.core.schedule.learned.settings import LEAST_HOURS, MOST_HOURS
 from vedette.core.schedule.learned.worth import least_hours, plan, value_now
 from vedette.core.schedule.protocol import Explanation, Forecast, Risks
@@ -168,7 +169,9 @@ class LearnedPolicy:
             due_at=float(table.due(rows)[0]),
             failures=int(table["failures"][rows[0]]),
         )
-        return telling.explain(subject, t, self._options.objectives)
+        told = telling.explain(subject, t, self._options.objectives)
+        honest = self._memory.calibration.honest(np.array([told.p_changed]))
+        return replace(told, p_changed=float(honest[0]))
 
     def forecast(
         self, t: float, budget: float | None, *, host_limits: Mapping[int, float] | None = None
@@ -296,6 +299,8 @@ class LearnedPolicy:
             budget = run.asked * 24.0 / gone
         run.asked, run.reviewed_at = 0, t
         sample = self._sample(t)
+        prior = fitted(sample.beliefs.take(sample.around.pull == 0), self._memory.published.prior)
+        self._memory.published = replace(self._memory.published, prior=prior)
         packed = outlook.tiers(sample, options.objectives, budget)
         prices = [packed[one.name].least if one.name in packed else math.inf for one in Risk]
         self._memory.published = replace(self._memory.published, objective_price=tuple(prices))

@@ -37,7 +37,8 @@ def dump(about: Mapping[str, Any], memory: Memory, run: Running) -> bytes:
     hub_ids = np.fromiter(memory.hubs.ids, np.int64, len(memory.hubs.ids))
     head = {
         **about, "run": asdict(run), "published": asdict(memory.published),
-        "bursts": memory.bursts.tolist(), "shared_clock": memory.hosts.clocks.shared.tolist(),
+        "bursts": memory.bursts.tolist(),
+        "calibration": memory.calibration.counts.tolist(), "shared_clock": memory.hosts.clocks.shared.tolist(),
     }  # fmt: skip
     parts = [
         pack(head, memory.table.columns()),
@@ -53,9 +54,8 @@ def load(data: bytes, about: Mapping[str, Any]) -> tuple[Memory, Running]:
         unpack(part, kinds) for part, kinds in zip(_parts(data), _KINDS, strict=True)
     )
     fields: dict[str, Any] = dict(head)
-    run, published, bursts, shared = (
-        fields.pop(key, None) for key in ("run", "published", "bursts", "shared_clock")
-    )
+    names = ("run", "published", "bursts", "shared_clock", "calibration")
+    run, published, bursts, shared, calibration = (fields.pop(key, None) for key in names)
     if fields != json.loads(json.dumps(dict(about))):
         raise InputError(f"this dump is of {fields}, not of {dict(about)}")
     memory = Memory()
@@ -65,8 +65,9 @@ def load(data: bytes, about: Mapping[str, Any]) -> tuple[Memory, Running]:
     memory.hosts.clocks.shared = np.array(shared)
     memory.hubs.restore(of_hubs.pop("id").tolist(), of_hubs)
     memory.bursts = np.array(bursts)
+    memory.calibration.counts = np.array(calibration)
     lists = {key: tuple(one) for key, one in published.items() if isinstance(one, list)}
-    memory.published = Published(price=published["price"], **lists)
+    memory.published = Published(price=published["price"], own=published["own"], **lists)
     return memory, Running(**run)
 
 

@@ -37,6 +37,9 @@ class Published:
     price: float = START_PRICE
     prior: tuple[float, float] = PRIOR
     bursts: tuple[float, ...] = (BURST_START,) * len(BURST_HOURS)
+    own: float = (
+        1.0  # changes seen for each that the rates alone expect, so that bursts explain only what decays
+    )
     objective_price: tuple[float, ...] = (
         np.inf,
     ) * 4  # per risk: the least change per hour a tier look is for

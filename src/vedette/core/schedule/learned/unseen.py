@@ -43,7 +43,7 @@ def unseen(b: Beliefs, around: Around, age: Floats) -> Unseen:
     """At `age` hours after the last look.  All arguments broadcast, so ages may be a grid."""
     shape, scale = around.published.prior
     clock = clock_hours(b, around, age)
-    hazard = (b.events + shape) * np.log1p(clock / (b.hours + scale))
+    hazard = around.published.own * (b.events + shape) * np.log1p(clock / (b.hours + scale))
     none = np.exp(-hazard)
     off, on = FALLS_ASLEEP * age, WAKES * age
     still = np.exp(-off) * none

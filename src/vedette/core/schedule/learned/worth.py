@@ -107,7 +107,8 @@ def rate_ahead(b: Beliefs, around: Around) -> Floats:
     after = np.zeros(b.lag.shape)
     for more, hours in zip(around.published.bursts, BURST_HOURS, strict=True):
         after += more * np.exp(-b.lag / hours)
-    return np.maximum(base + after / (10.0 * BURST_HOURS[-1]), _SLOWEST)
+    rate: Floats = np.maximum(base + after / (10.0 * BURST_HOURS[-1]), _SLOWEST)
+    return rate
 
 
 def crossing(value: Floats, price: float) -> Floats:
