@@ -101,8 +101,7 @@ def pack_published(published: Published) -> bytes:
 
 
 def unpack_published(data: bytes) -> Published:
-    fields: dict[str, Any] = json.loads(data)
-    return Published(**{key: tuple(one) if isinstance(one, list) else one for key, one in fields.items()})
+    return Published.of(json.loads(data))
 
 
 def surroundings(places: Sequence[Place], published: Published) -> Around:

@@ -66,8 +66,7 @@ def load(data: bytes, about: Mapping[str, Any]) -> tuple[Memory, Running]:
     memory.hubs.restore(of_hubs.pop("id").tolist(), of_hubs)
     memory.bursts = np.array(bursts)
     memory.calibration.counts = np.array(calibration)
-    lists = {key: tuple(one) for key, one in published.items() if isinstance(one, list)}
-    memory.published = Published(price=published["price"], own=published["own"], **lists)
+    memory.published = Published.of(published)
     return memory, Running(**run)
 
 

@@ -6,7 +6,9 @@ Every constant was chosen once for all worlds of the freshness judge together an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +35,12 @@ START_PRICE = 10.0  # weighted stale hours per look; moves within the first look
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
     """What one scheduler learns from all targets and publishes; with it every worker decides alike."""
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> Published:
+        """From JSON, which knows lists only."""
+        lists = {key: tuple(one) for key, one in fields.items() if isinstance(one, list)}
+        return cls(**{**fields, **lists})
 
     price: float = START_PRICE
     prior: tuple[float, float] = PRIOR

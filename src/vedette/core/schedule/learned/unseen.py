@@ -3,7 +3,8 @@
     unchanged = (steady * G + awake * W + asleep * Z) * exp(-bursts)
 
 G is the chance of no change in X clock hours at a Gamma rate: (b / (b + X)) ** a.  With y = -log G, a target
-that is awake either stays so (exp(-off) * G, off = falls_asleep * age) or falls asleep before it changes; one that
+that is awake either stays so (exp(-off) * G, off = falls_asleep * age) or falls asleep before it changes (taken at
+the mean rate, which keeps the chance of a change from ever falling); one that
 sleeps has first to wake (on = wakes * age) and then to change, the sum of two exponential times.  Hours that a
 complete listing covered without naming the target count only for the share of changes that it misses.
 """
@@ -47,7 +48,8 @@ def unseen(b: Beliefs, around: Around, age: Floats) -> Unseen:
     none = np.exp(-hazard)
     off, on = FALLS_ASLEEP * age, WAKES * age
     still = np.exp(-off) * none
-    fell = off * -np.expm1(-(hazard + off)) / np.maximum(hazard + off, 1e-12)
+    flat = around.published.own * (b.events + shape) / (b.hours + scale) * clock + off
+    fell = off * -np.expm1(-flat) / np.maximum(flat, 1e-12)
     sleeps = np.exp(-on)
     gap = hazard - on
     gap = np.where(np.abs(gap) < _APART, _APART, gap)
