@@ -45,8 +45,11 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     asked.add_argument("--n", type=int, default=600)
     asked.add_argument("--seed", type=int, default=1)
+    asked.add_argument("--only", nargs="*", default=())
     a = asked.parse_args()
     for name, make in WORLDS.items():
+        if a.only and name not in a.only:
+            continue
         world = make(np.random.default_rng([a.seed, len(name)]), a.n)
         for share in (1.0, 0.25):
             best = run(world, None, share)

@@ -16,12 +16,16 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 _DATES = (1.0, 0.25)  # dates that could be true and that could not, before any was seen
 _TRUSTED = 3.0  # believed while there are three times as many good ones
+DOWN = 3  # failed looks in a row, of any targets, after which a host counts as down
+PROBE_HOURS = 1.0  # between two tries of a host that is down (the breaker of 001: 1 h)
 _TOO_NEW = 0.01  # a date within the last hundredth of the gap is as likely the time of the look
 
 KINDS: dict[str, Any] = {
     "id": np.int64,
     "spent": np.float32,
     "day": np.float32,
+    "streak": np.int16,
+    "failed_at": np.float64,
     "dates": np.dtype((np.float32, (2,))),
     "quality": np.dtype((np.float64, (4,))),
     "counts": np.dtype((np.float32, (2, 24))),
@@ -39,6 +43,9 @@ class Hosts:
         self._dates = np.zeros((0, 2), np.float32)
         self._spent = np.zeros(0, np.float32)  # looks on the day below
         self._day = np.zeros(0, np.float32)
+        self.streak = np.zeros(0, np.int16)  # failed looks in a row, over all targets of the host
+        self.failed_at = np.zeros(0)
+        self.failing: dict[int, set[int]] = {}  # rows of each host whose last look failed
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -52,8 +59,9 @@ class Hosts:
             self.clocks.grow(len(self.ids))
             self.quality.grow(len(self.ids))
             self._dates = np.concatenate([self._dates, np.tile(np.array(_DATES, np.float32), (more, 1))])
-            self._spent, self._day = (
-                np.concatenate([one, np.zeros(more, np.float32)]) for one in (self._spent, self._day)
+            self._spent, self._day, self.streak, self.failed_at = (
+                np.concatenate([one, np.zeros(more, one.dtype)])
+                for one in (self._spent, self._day, self.streak, self.failed_at)
             )
         return numbers[places] if len(names) else np.empty(0, np.int64)
 
@@ -89,15 +97,48 @@ class Hosts:
                 room[number] = max(0, int(most * min(1.0, hour + 1 / 24) - spent))
         return room
 
+    def answered(self, host: Rows, rows: Rows, at: Floats, good: Flags) -> list[int]:
+        """Note which looks failed.  Gives the rows that failed while their host was down, now that it is back."""
+        back: set[int] = set()
+        for number, row, t, is_good in zip(
+            host.tolist(), rows.tolist(), at.tolist(), good.tolist(), strict=True
+        ):
+            if not is_good:
+                self.failing.setdefault(number, set()).add(row)
+                self.streak[number] = min(self.streak[number] + 1, 1000)
+                self.failed_at[number] = t
+            elif number in self.failing:
+                self.failing[number].discard(row)
+                if self.streak[number] >= DOWN:
+                    back |= self.failing[number]
+                self.streak[number] = 0
+        return sorted(back - {int(row) for row in rows[~good]})
+
+    def closed(self, t: float) -> dict[int, int]:
+        """Hosts that are down and how many looks may try them now: one an hour."""
+        down = np.flatnonzero(self.streak >= DOWN)
+        return {int(one): int(t - self.failed_at[one] >= PROBE_HOURS) for one in down}
+
     def columns(self) -> dict[str, NDArray[Any]]:
         ids = np.fromiter(self.ids, np.int64, len(self.ids))
         return {
-            "id": ids, "spent": self._spent, "day": self._day, "dates": self._dates, "quality": self.quality.counts,
-            "counts": self.clocks.counts, "upto": self.clocks.upto,
-        }  # fmt: skip
+            "id": ids,
+            "spent": self._spent,
+            "day": self._day,
+            "streak": self.streak,
+            "failed_at": self.failed_at,
+            "dates": self._dates,
+            "quality": self.quality.counts,
+            "counts": self.clocks.counts,
+            "upto": self.clocks.upto,
+        }
 
-    def restore(self, columns: dict[str, NDArray[Any]]) -> None:
+    def restore(self, columns: dict[str, NDArray[Any]], failing: tuple[Rows, Rows]) -> None:
+        """`failing`: rows whose last look failed, and their hosts."""
+        for row, host in zip(*(one.tolist() for one in failing), strict=True):
+            self.failing.setdefault(host, set()).add(row)
         self.ids = {one: number for number, one in enumerate(columns["id"].tolist())}
         self._spent, self._day = columns["spent"], columns["day"]
+        self.streak, self.failed_at = columns["streak"], columns["failed_at"]
         self._dates, self.quality.counts = columns["dates"], columns["quality"]
         self.clocks.counts, self.clocks.upto = columns["counts"], columns["upto"]

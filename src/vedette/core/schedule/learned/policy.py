@@ -30,7 +30,7 @@ from vedette.core.schedule.learned.learn import Looks
 from vedette.core.schedule.learned.memory import Memory
 from vedette.core.schedule.learned.objective import TIER, hours_left
 from vedette.core.schedule.learned.prior import fitted
-from vedette.core.schedule.learned.settings import LEAST_HOURS, MOST_HOURS
+from vedette.core.schedule.learned.settings import MOST_HOURS
 from vedette.core.schedule.learned.worth import least_hours, plan, value_now
 from vedette.core.schedule.protocol import Explanation, Forecast, Risks
 
@@ -48,6 +48,7 @@ _REVIEW_HOURS = 6.0  # between two reviews of the objectives and of a daily budg
 _TIER_SAVES = 4.0  # decisions whose tier looks may be saved up
 _LEAST_PRICE = 1e-6
 _MOST_FAILURES = 12
+_LIKELY_GONE = 6  # failures in a row
 _NO_BUDGET_PRICE = 1.0  # no budget binds: a look is worth one stale hour of a MEDIUM target
 
 
@@ -96,7 +97,7 @@ class LearnedPolicy:
         rows, at = self._known(keys), as_times(t, len(keys))
         good = np.ones(len(keys), bool) if status is None else is_good(one_each(keys, status, "status"))
         dates = as_dates(last_modified, len(keys))
-        table = self._memory.table
+        memory, table = self._memory, self._memory.table
         late = at < table["last"][rows]
         if late.any():
             raise InputError(
@@ -106,7 +107,9 @@ class LearnedPolicy:
         if good.any():
             self._memory.observe(rows[good], Looks(at[good], seen[good], dates[good]))
             table["failures"][rows[good]] = 0
+        back = memory.hosts.answered(table["host"][rows], rows, at, good)
         self._put_off(rows[~good], at[~good])
+        self._try_again(np.array(back, np.int64), float(at.max()))
         self._plan(rows[good], float(at.max()))
 
     def signal(  # noqa: PLR0913  the Protocol is DESIGN's
@@ -247,19 +250,24 @@ class LearnedPolicy:
         asked = np.flatnonzero(promised)
         urgent[asked[np.argsort(due[asked], kind="stable")[: int(self._run.tier)]]] = True
         order = np.lexsort((table["id"][rows], -value, ~urgent))
-        if host_room is not None or self._options.has_host_budgets:
-            order = order[self._fits(rows[order], t, host_room)]
+        closed = memory.hosts.closed(t)
+        if host_room is not None or self._options.has_host_budgets or closed:
+            order = order[self._fits(rows[order], t, (host_room or {}, closed))]
         order = order[:k]
         return Choice(rows[order], value[order], urgent[order])
 
-    def _fits(self, rows: Rows, t: float, host_room: Mapping[int, int] | None) -> NDArray[np.bool_]:
-        """Best first: does each row still fit in the room and the budget of its host?"""
+    def _fits(
+        self, rows: Rows, t: float, rooms: tuple[Mapping[int, int], Mapping[int, int]]
+    ) -> NDArray[np.bool_]:
+        """Best first: does each row still fit in the room and the budget of its host, and is the host up?"""
+        asked, closed = rooms
         hosts = self._memory.hosts
         host = self._memory.table["host"][rows].astype(np.int64)
-        room = {hosts.ids[one]: most for one, most in (host_room or {}).items() if one in hosts.ids}
+        room = {hosts.ids[one]: most for one, most in asked.items() if one in hosts.ids}
         if self._options.has_host_budgets:
             left = hosts.left(np.unique(host), t, self._options)
-            room = {one: min(most, room.get(one, most)) for one, most in left.items()}
+            room |= {one: min(most, room.get(one, most)) for one, most in left.items()}
+        room |= {one: min(most, room.get(one, most)) for one, most in closed.items()}
         return fits(host, room)
 
     def _follow(self, marginal: float, t: float) -> None:
@@ -318,13 +326,26 @@ class LearnedPolicy:
         return outlook.Sample(table.beliefs(rows), around, table["risk"][rows], each)
 
     def _put_off(self, rows: Rows, at: NDArray[np.float64]) -> None:
-        """A failed look teaches nothing about change; the target waits, twice as long after each failure."""
+        """A failed look teaches nothing about change; the target waits, twice as long after each failure.
+
+        No longer than its usual interval, unless it has failed so often that it is likely gone.
+        """
         if not len(rows):
             return
+        memory, table = self._memory, self._memory.table
+        failures = np.minimum(table["failures"][rows] + 1, _MOST_FAILURES)
+        table["failures"][rows] = failures
+        around = memory.around(rows, float(at.max()))
+        least = least_hours(table["risk"][rows], around)
+        usual = plan(table.beliefs(rows), around, least) * 2.0 ** np.maximum(failures - _LIKELY_GONE, 0)
+        wait = np.minimum(np.minimum(least * 2.0 ** (failures - 1.0), usual), MOST_HOURS)
+        table["wait"][rows] = at + wait - table["last"][rows]
+        self._ladder.moved(rows, table.size)
+
+    def _try_again(self, rows: Rows, t: float) -> None:
+        """The host is back: what failed while it was down need not wait."""
         table = self._memory.table
-        table["failures"][rows] = np.minimum(table["failures"][rows] + 1, _MOST_FAILURES)
-        wait = LEAST_HOURS[table["risk"][rows]] * 2.0 ** (table["failures"][rows] - 1)
-        table["wait"][rows] = at + np.minimum(wait, MOST_HOURS) - table["last"][rows]
+        table["wait"][rows] = np.minimum(table["wait"][rows], np.maximum(t - table["last"][rows], 0.0))
         self._ladder.moved(rows, table.size)
 
     def _source(self, kind: str, source: int | None, rows: Rows) -> int:
