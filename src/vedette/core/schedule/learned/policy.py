@@ -41,10 +41,14 @@ if TYPE_CHECKING:
 Rows = NDArray[np.int64]
 _PRICE_HOURS = 24.0  # the price follows what was chosen within about a day
 _SWEEP = 32  # rows planned anew at every decision, so that all follow the price
+_SWEEP_MOST = 2048
+_SWEEP_PER_MOVE = 4096  # more rows when the price moves by a factor of e
 _SWEEP_AT_ONCE = 256  # many rows at once cost little more than a few
 _POOL = 64  # rows whose value is weighed at every decision, at least
 _SAMPLE = 4096  # targets that prices and forecasts are worked out from
-_REVIEW_HOURS = 6.0  # between two reviews of the objectives and of a daily budget
+_REVIEW_HOURS = 6.0  # between two reviews of the objectives, the prior and a daily budget,
+_EARLY_REVIEW_HOURS = 1.0  # and in the first days, when beliefs move fast
+_FIRST_HOURS = 72.0
 _TIER_SAVES = 4.0  # decisions whose tier looks may be saved up
 _LEAST_PRICE = 1e-6
 _MOST_FAILURES = 12
@@ -271,16 +275,18 @@ class LearnedPolicy:
         return fits(host, room)
 
     def _follow(self, marginal: float, t: float) -> None:
-        """Move the price towards the value of the last one taken."""
+        """Move the price towards the value of the last one taken; in the first days beliefs set it (`_review`)."""
         run = self._run
-        gone = min(max(t - run.decided_at, 0.0), _PRICE_HOURS)
-        run.decisions += 1
-        step = max(-math.expm1(-gone / _PRICE_HOURS), 1.0 / run.decisions)
-        was = math.log(self._memory.published.price)
-        self._price(math.exp(was + step * (math.log(max(marginal, _LEAST_PRICE)) - was)))
-        run.decided_at = t
+        gone, run.decided_at = min(max(t - run.decided_at, 0.0), _PRICE_HOURS), t
+        if t - run.started_at >= _FIRST_HOURS:
+            step = -math.expm1(-gone / _PRICE_HOURS)
+            was = math.log(self._memory.published.price)
+            self._price(math.exp(was + step * (math.log(max(marginal, _LEAST_PRICE)) - was)))
 
     def _price(self, price: float) -> None:
+        """A new price.  The more it moves, the more rows are planned anew with the next decisions."""
+        moved = abs(math.log(price / self._memory.published.price))
+        self._run.owed += int(_SWEEP_PER_MOVE * moved)
         self._memory.published = replace(self._memory.published, price=price)
 
     def _sweep(self, t: float, k: int) -> None:
@@ -288,9 +294,9 @@ class LearnedPolicy:
         size, run = self._memory.table.size, self._run
         run.owed += _SWEEP + 2 * k
         if run.owed >= _SWEEP_AT_ONCE:
-            count = min(size, run.owed)
+            count = min(size, run.owed, _SWEEP_MOST)
             rows = (run.swept + np.arange(count)) % size
-            run.swept, run.owed = int((run.swept + count) % size), 0
+            run.swept, run.owed = int((run.swept + count) % size), run.owed - count if count < size else 0
             self._plan(rows, t)
 
     def _review(self, t: float, k: int | None) -> None:
@@ -299,8 +305,10 @@ class LearnedPolicy:
         run.asked += k or 0
         if k is not None:
             run.tier = min(run.tier + TIER * k, max(_TIER_SAVES * TIER * k, _TIER_SAVES))
+        run.started_at = min(run.started_at, t)
+        is_early = t - run.started_at < _FIRST_HOURS
         gone = t - run.reviewed_at
-        if gone < _REVIEW_HOURS:
+        if gone < (_EARLY_REVIEW_HOURS if is_early else _REVIEW_HOURS):
             return
         budget = options.budget_per_day
         if k is not None and math.isfinite(gone):
@@ -312,7 +320,7 @@ class LearnedPolicy:
         packed = outlook.tiers(sample, options.objectives, budget)
         prices = [packed[one.name].least if one.name in packed else math.inf for one in Risk]
         self._memory.published = replace(self._memory.published, objective_price=tuple(prices))
-        if k is None and budget is not None:
+        if budget is not None and (k is None or is_early):
             left = budget - sum(one.looks for one in packed.values())
             self._price(outlook.price_for(sample, max(left, 1e-9)))
 

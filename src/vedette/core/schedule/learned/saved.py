@@ -24,8 +24,8 @@ _KINDS = (table.KINDS, hosts.KINDS, {"id": np.int64, **HUB_KINDS})
 class Running:
     """What a decision leaves behind for the next one."""
 
+    started_at: float = math.inf
     decided_at: float = -math.inf
-    decisions: int = 0
     owed: int = 0  # rows to plan anew
     swept: int = 0  # the row from which on rows are planned anew
     tier: float = 0.0  # looks that objectives may take now
