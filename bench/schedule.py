@@ -110,9 +110,9 @@ def updates(policy: LearnedPolicy) -> float:
 def held(policy: LearnedPolicy) -> float:
     """Bytes of every array that the policy keeps, hosts and hubs among them."""
     memory: Any = policy._memory
-    arrays = [*memory.table.columns().values(), memory.order.rows, policy._ladder.rung]
+    arrays = [*memory.table.columns().values(), memory.order.rows, policy._queue.by_price.rung]
     arrays += [*memory.hosts.columns().values(), *memory.hubs.columns.values()]
-    arrays += [policy._ladder._hot, *policy._ladder._near]
+    arrays += [policy._queue.by_price._hot, *policy._queue.by_price._near]
     return float(sum(one.nbytes for one in arrays)) / int(memory.table.size)
 
 

@@ -376,7 +376,7 @@ def test_a_target_takes_at_most_64_bytes() -> None:
     n = 20_000
     policy.add(np.arange(n), risk="LOW", host=np.arange(n) // 100, now=0.0)
     columns, order, rung = sum(np.dtype(kind).itemsize for kind in KINDS.values()), 4, 1
-    assert columns + order + rung <= 58
+    assert columns + order + rung <= 60
     assert len(policy.dump()) / n + order + rung <= 64
 
 

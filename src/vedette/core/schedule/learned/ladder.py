@@ -12,12 +12,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from vedette.core.schedule.learned.table import Table
+
 Rows = NDArray[np.int64]
 Due = Callable[[Rows], NDArray[np.float64]]  # due times of rows
 _NEAR_PART = 32  # near is a 32nd of far
 _LEAST_NEAR = 4096
 _HOT_MOST = 512  # hot rows before the later ones step back
 _FAR, _NEAR, _HOT = 0, 1, 2
+_ALL = 1e300  # a rung that reaches this far holds all rows that are ever due
 
 
 class Ladder:
@@ -46,10 +49,10 @@ class Ladder:
             self._near.append(into_near)
 
     def first(self, count: int) -> Rows:
-        """The `count` rows that are due first, earliest first, of equals the lower row; all when there are fewer."""
+        """The `count` rows due first, earliest first, of equals the lower row; all that are ever due when fewer."""
         count = min(count, len(self.rung))
         self._hot = self._keep(self._hot)
-        if len(self._hot) < count:
+        if len(self._hot) < count and self._hot_until < _ALL:
             self._fill_hot(count)
         elif len(self._hot) > max(_HOT_MOST, 4 * count):
             self._thin(2 * count)
@@ -69,7 +72,7 @@ class Ladder:
 
     def _fill_hot(self, count: int) -> None:
         near = self._gather()
-        if len(near) + len(self._hot) < 2 * count and len(near) + len(self._hot) < len(self.rung):
+        if len(near) + len(self._hot) < 2 * count and self._near_until < _ALL:
             near = self._fill_near(count)
         due = self._due(near)
         if 2 * count < len(near):
@@ -92,10 +95,11 @@ class Ladder:
 
     def _fill_near(self, count: int) -> Rows:
         """Begin again from all rows."""
-        every = np.arange(len(self.rung))
-        due = self._due(every)
+        due = self._due(np.arange(len(self.rung)))
+        every = np.flatnonzero(due < _ALL)
+        due = due[every]
         most = max(_LEAST_NEAR, 4 * count, len(every) // _NEAR_PART)
-        self._near_until = float(np.partition(due, most)[most]) if most < len(every) else np.inf
+        self._near_until = float(np.partition(due, most)[most]) if most < len(every) else _ALL
         self._hot = np.empty(0, np.int64)
         near = every[due <= self._near_until]
         self.rung[:] = _FAR
@@ -110,3 +114,29 @@ class Ladder:
         self.rung[self._hot[back]] = _NEAR
         self._near.append(self._hot[back])
         self._hot = self._hot[~back]
+
+
+class Queue:
+    """Targets by price, and beside them those that an objective asks for."""
+
+    def __init__(self, table: Table, with_promises: bool) -> None:
+        self._table = table
+        self.by_price = Ladder(table.due_by_price)
+        self.by_promise = Ladder(table.due_by_promise) if with_promises else None
+
+    def moved(self, rows: Rows) -> None:
+        """These rows have new due times."""
+        self.by_price.moved(rows, self._table.size)
+        if self.by_promise is not None:
+            self.by_promise.moved(rows, self._table.size)
+
+    def first(self, count: int, t: float) -> tuple[Rows, bool]:
+        """The first by price and those promised by `t`; and whether all that is due by then is among them."""
+        rows = self.by_price.first(count)
+        is_all = len(rows) < count or bool(self._table.due_by_price(rows[-1:])[0] > t)
+        if self.by_promise is None:
+            return rows, is_all
+        promised = self.by_promise.first(count)
+        promised = promised[self._table.due_by_promise(promised) <= t]
+        is_all &= len(promised) < count
+        return np.concatenate([rows, promised[~np.isin(promised, rows)]]), is_all

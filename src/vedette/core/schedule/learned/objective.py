@@ -20,7 +20,7 @@ from vedette.core.schedule.learned.settings import BURST_HOURS
 Floats = NDArray[np.float64]
 TIER = 0.4  # of the budget at most goes to objectives (DESIGN section 4)
 AIM = 0.25  # of the misses that the promise allows are aimed at: beliefs are estimates
-SLACK = 0.25  # hours kept in hand for the wait in the lane
+SLACK = 0.1  # hours kept in hand for the wait in the lane
 _AHEAD = np.arange(72.0)  # hours that are looked ahead: a weekend and the night before it
 
 
@@ -37,7 +37,8 @@ class Tier:
 def hours_left(b: Beliefs, around: Around, within: float, least: float) -> Floats:
     """Hours after the last look at which the objective asks for the next; inf: not within three days."""
     late = hazard(b, around, _AHEAD) >= least
-    first = np.where(late.any(axis=1), late.argmax(axis=1), np.inf)
+    begun = b.last - np.floor(b.last)  # clocks go by full hours
+    first = np.where(late.any(axis=1), np.maximum(late.argmax(axis=1) - begun, 0.0), np.inf)
     return np.maximum(first + within - SLACK, SLACK)
 
 
@@ -45,7 +46,7 @@ def hazard(b: Beliefs, around: Around, ahead: Floats) -> Floats:
     """Changes per hour expected so many hours after the last look, a matrix of targets and hours."""
     shape, scale = around.published.prior
     rate = (b.events + shape) / (b.hours + scale) * (1.0 - b.asleep)
-    speed = around.clocks.now(around.host[:, None], b.last[:, None] + ahead)
+    speed = around.clocks.now(around.host[:, None], np.floor(b.last)[:, None] + ahead)
     burst = np.zeros((len(b), len(ahead)))
     for more, hours in zip(around.published.bursts, BURST_HOURS, strict=True):
         burst += more / hours * np.exp(-(b.lag[:, None] + ahead) / hours)

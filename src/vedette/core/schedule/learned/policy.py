@@ -25,7 +25,7 @@ from vedette.core.schedule.checks import (
 )
 from vedette.core.schedule.learned import outlook, saved, telling
 from vedette.core.schedule.learned.belief import NEW_MARK, Around, Beliefs
-from vedette.core.schedule.learned.ladder import Ladder
+from vedette.core.schedule.learned.ladder import Queue
 from vedette.core.schedule.learned.learn import Looks
 from vedette.core.schedule.learned.memory import Memory
 from vedette.core.schedule.learned.objective import TIER, hours_left
@@ -49,8 +49,8 @@ _SAMPLE = 4096  # targets that prices and forecasts are worked out from
 _REVIEW_HOURS = 6.0  # between two reviews of the objectives, the prior and a daily budget,
 _EARLY_REVIEW_HOURS = 1.0  # and in the first days, when beliefs move fast
 _FIRST_HOURS = 72.0
-_TIER_SAVES = 4.0  # decisions whose tier looks may be saved up
 _LEAST_PRICE = 1e-6
+_SURE = 1.0 - 1e-9
 _MOST_FAILURES = 12
 _LIKELY_GONE = 6  # failures in a row
 _NO_BUDGET_PRICE = 1.0  # no budget binds: a look is worth one stale hour of a MEDIUM target
@@ -63,7 +63,7 @@ class LearnedPolicy:
         self.name = name
         self._options = options
         self._memory = Memory()
-        self._ladder = Ladder(self._memory.table.due)
+        self._queue = Queue(self._memory.table, with_promises=bool(options.objectives))
         self._run = saved.Running()
         if options.budget_per_day is None:
             self._price(_NO_BUDGET_PRICE)
@@ -80,7 +80,7 @@ class LearnedPolicy:
         table["host"][rows] = memory.hosts.numbers(hosts)
         memory.adopt(rows, parents, rows >= before)
         memory.link_hubs(np.unique(np.concatenate([keys, parents])))
-        self._ladder.moved(rows[rows >= before], table.size)
+        self._queue.moved(rows[rows >= before])
         self._plan(rows[rows < before], now)
 
     def observe(
@@ -149,10 +149,10 @@ class LearnedPolicy:
         self._sweep(t, k or 0)
         pool = _POOL if k is None else max(_POOL, 4 * k)
         while True:
-            rows = self._ladder.first(pool)
+            rows, is_all = self._queue.first(pool, t)
             chosen = self._choose(rows, t, k, host_room)
-            is_all = len(rows) == table.size or (k is None and table.due(rows[-1:])[0] > t)
-            if is_all or (k is not None and len(chosen.rows) >= k):
+            is_enough = is_all if k is None else len(chosen.rows) >= k
+            if is_enough or len(rows) >= table.size:
                 break
             pool *= 4
         self._run.tier -= int(chosen.urgent.sum())
@@ -201,8 +201,8 @@ class LearnedPolicy:
 
     def load(self, data: bytes) -> None:
         self._memory, self._run = saved.load(data, self._about())
-        self._ladder = Ladder(self._memory.table.due)
-        self._ladder.moved(np.empty(0, np.int64), self._memory.table.size)
+        self._queue = Queue(self._memory.table, with_promises=bool(self._options.objectives))
+        self._queue.moved(np.empty(0, np.int64))
 
     def _about(self) -> dict[str, Any]:
         return {"policy": self.name, "seed": self._options.seed, "objectives": dict(self._options.objectives)}
@@ -216,10 +216,10 @@ class LearnedPolicy:
         b, around = table.beliefs(rows), self._memory.around(rows, t)
         risk = table["risk"][rows]
         wait = plan(b, around, least_hours(risk, around))
-        wait = np.minimum(wait, self._objective_wait(b, around, risk))
+        table["promise"][rows] = self._objective_wait(b, around, risk)
         table["wait"][rows] = np.where(b.mark > 0, np.minimum(wait, np.maximum(t - b.last, 0.0)), wait)
         self._memory.pull(rows, b, around)
-        self._ladder.moved(rows, table.size)
+        self._queue.moved(rows)
 
     def _bring_forward(self, rows: Rows, t: float) -> None:
         """Marked targets are weighed at the next decision, whatever was planned."""
@@ -227,7 +227,7 @@ class LearnedPolicy:
         rows = rows[table["failures"][rows] == 0]
         soon = np.maximum(t - table["last"][rows], 0.0)
         table["wait"][rows] = np.minimum(table["wait"][rows], soon)
-        self._ladder.moved(rows, table.size)
+        self._queue.moved(rows)
 
     def _objective_wait(self, b: Beliefs, around: Around, risk: NDArray[np.int8]) -> NDArray[np.float64]:
         """Hours after the last look at which an objective asks for the next; inf: none does."""
@@ -244,15 +244,16 @@ class LearnedPolicy:
         memory, table = self._memory, self._memory.table
         b, around = table.beliefs(rows), memory.around(rows, t)
         risk, due = table["risk"][rows], table.due(rows)
-        promised = t >= b.last + self._objective_wait(b, around, risk)
+        promised = t >= table.due_by_promise(rows)
         ready = (due <= t) | ((table["failures"][rows] == 0) & (k is not None))
         ready &= (b.mark >= NEW_MARK) | (t - b.last >= least_hours(risk, around)) | promised
         can = np.flatnonzero(ready)
-        rows, due, promised = rows[can], due[can], promised[can]
-        value = value_now(b.take(can), around.take(can), t)[0]
+        rows, promised = rows[can], promised[can]
+        value, stale = value_now(b.take(can), around.take(can), t)
         urgent = np.zeros(len(can), bool)
         asked = np.flatnonzero(promised)
-        urgent[asked[np.argsort(due[asked], kind="stable")[: int(self._run.tier)]]] = True
+        calm = np.log1p(-np.minimum(stale[asked], _SURE)) / np.maximum(t - b.last[can][asked], 1e-6)
+        urgent[asked[np.argsort(calm, kind="stable")[: int(self._run.tier)]]] = True  # the busiest first
         order = np.lexsort((table["id"][rows], -value, ~urgent))
         closed = memory.hosts.closed(t)
         if host_room is not None or self._options.has_host_budgets or closed:
@@ -304,7 +305,7 @@ class LearnedPolicy:
         run, options = self._run, self._options
         run.asked += k or 0
         if k is not None:
-            run.tier = min(run.tier + TIER * k, max(_TIER_SAVES * TIER * k, _TIER_SAVES))
+            run.tier = min(run.tier + TIER * k, max(TIER * run.per_day, 1.0))  # a day's worth may be saved up
         run.started_at = min(run.started_at, t)
         is_early = t - run.started_at < _FIRST_HOURS
         gone = t - run.reviewed_at
@@ -312,7 +313,7 @@ class LearnedPolicy:
             return
         budget = options.budget_per_day
         if k is not None and math.isfinite(gone):
-            budget = run.asked * 24.0 / gone
+            budget = run.per_day = run.asked * 24.0 / gone
         run.asked, run.reviewed_at = 0, t
         sample = self._sample(t)
         prior = fitted(sample.beliefs.take(sample.around.pull == 0), self._memory.published.prior)
@@ -348,13 +349,14 @@ class LearnedPolicy:
         usual = plan(table.beliefs(rows), around, least) * 2.0 ** np.maximum(failures - _LIKELY_GONE, 0)
         wait = np.minimum(np.minimum(least * 2.0 ** (failures - 1.0), usual), MOST_HOURS)
         table["wait"][rows] = at + wait - table["last"][rows]
-        self._ladder.moved(rows, table.size)
+        table["promise"][rows] = np.inf
+        self._queue.moved(rows)
 
     def _try_again(self, rows: Rows, t: float) -> None:
         """The host is back: what failed while it was down need not wait."""
         table = self._memory.table
         table["wait"][rows] = np.minimum(table["wait"][rows], np.maximum(t - table["last"][rows], 0.0))
-        self._ladder.moved(rows, table.size)
+        self._queue.moved(rows)
 
     def _source(self, kind: str, source: int | None, rows: Rows) -> int:
         """The number of what told us; of an unnamed one, of its kind.  -1: it has no host to learn about."""

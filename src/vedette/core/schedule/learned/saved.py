@@ -31,6 +31,7 @@ class Running:
     tier: float = 0.0  # looks that objectives may take now
     reviewed_at: float = -math.inf
     asked: int = 0  # looks asked for since then
+    per_day: float = 0.0  # looks asked for per day before that
 
 
 def dump(about: Mapping[str, Any], memory: Memory, run: Running) -> bytes:

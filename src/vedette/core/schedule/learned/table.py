@@ -1,4 +1,4 @@
-"""The targets as columns: 58 bytes each with the index (order.py) and the queue (ladder.py)."""
+"""The targets as columns: 60 bytes each with the index (order.py) and the queue (ladder.py)."""
 
 from __future__ import annotations
 
@@ -17,16 +17,21 @@ KINDS: dict[str, Any] = {
     "id": np.int64, "host": np.int32, "hub": np.int32, "risk": np.int8, "failures": np.int8,
     "events": np.float32, "hours": np.float32, "steady": np.float16, "asleep": np.float16, "last": np.float64,
     "lag": np.float16, "mark": np.float16, "mark_lag": np.float16, "share": np.float16, "wait": np.float32,
+    "promise": np.float16,
 }  # fmt: skip
 BELIEF = ("events", "hours", "steady", "asleep", "last", "lag", "mark", "mark_lag")
 _NEW: dict[str, float] = {
     "hub": -1, "steady": STEADY, "asleep": (1 - STEADY) * (1 - AWAKE), "lag": np.inf, "mark": NEW_MARK,
+    "promise": np.inf,
 }  # fmt: skip
 _MOST_LAG = 60_000.0  # float16 ends at 65,504; a change so long ago is as good as none
 
 
 class Table:
-    """Columns with room to grow.  A target is due `wait` hours after its last good look."""
+    """Columns with room to grow.
+
+    A target is due `wait` hours after its last good look by its price, or `promise` hours if an objective asks.
+    """
 
     def __init__(self) -> None:
         self.size = 0
@@ -46,8 +51,16 @@ class Table:
         self["last"][rows] = now
         return rows
 
-    def due(self, rows: Rows | slice) -> Floats:
+    def due(self, rows: Rows) -> Floats:
+        due: Floats = self["last"][rows] + np.minimum(self["wait"][rows], self["promise"][rows])
+        return due
+
+    def due_by_price(self, rows: Rows) -> Floats:
         due: Floats = self["last"][rows] + self["wait"][rows]
+        return due
+
+    def due_by_promise(self, rows: Rows) -> Floats:
+        due: Floats = self["last"][rows] + self["promise"][rows]
         return due
 
     def beliefs(self, rows: Rows) -> Beliefs:

@@ -21,6 +21,7 @@ from vedette.core.schedule.learned.worth import least_hours, plan, value_now
 from vedette.core.schedule.protocol import Explanation
 
 _NONE = np.zeros(1)
+_ROUNDING = 0.05  # hours: what small columns may round away
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,7 @@ def explain(subject: Subject, t: float, objectives: Mapping[str, tuple[float, fl
     low, high = (_quantile(a, z) / hours for z in (-1.645, 1.645))
     interval = subject.due_at - float(b.last[0])
     is_new = bool(b.mark[0] >= NEW_MARK)
-    reasons = (Reason("never_looked_at", interval),) if is_new else _parts(subject, t, objectives, interval)
+    reasons = (Reason("never_looked_at", interval),) if is_new else _parts(subject, objectives, interval)
     return Explanation(
         id=subject.id, at=t, p_changed=float(stale[0]), rate=a / hours, rate_low=low, rate_high=high,
         interval=interval, due_at=subject.due_at, value=float(value[0]), price=around.published.price,
@@ -52,7 +53,7 @@ def explain(subject: Subject, t: float, objectives: Mapping[str, tuple[float, fl
 
 
 def _parts(
-    subject: Subject, t: float, objectives: Mapping[str, tuple[float, float]], interval: float
+    subject: Subject, objectives: Mapping[str, tuple[float, float]], interval: float
 ) -> tuple[Reason, ...]:
     b, around = subject.beliefs, subject.around
     reasons: list[Reason] = []
@@ -74,8 +75,10 @@ def _parts(
         if then != hours:
             reasons.append(Reason(code, then - hours, note))
             hours = then
-    if interval != hours:
-        reasons.append(_last_step(subject, t, interval - hours))
+    if abs(interval - hours) > _ROUNDING:
+        reasons.append(_last_step(subject, interval - hours))
+    else:
+        reasons[-1] = replace(reasons[-1], points=reasons[-1].points + interval - hours)
     return tuple(reasons)
 
 
@@ -107,7 +110,7 @@ def _steps(b: Beliefs, around: Around) -> list[tuple[str, str, Beliefs, Around]]
     ]
 
 
-def _last_step(subject: Subject, t: float, points: float) -> Reason:
+def _last_step(subject: Subject, points: float) -> Reason:
     b = subject.beliefs
     if subject.failures:
         return Reason("failed", points, f"{subject.failures} failed looks in a row")
