@@ -65,8 +65,8 @@ class LearnedPolicy:
         self._memory = Memory()
         self._queue = Queue(self._memory.table, with_promises=bool(options.objectives))
         self._run = saved.Running()
-        for name, (within, _) in options.objectives.items():
-            self._memory.kept.within[Risk[name]] = within
+        for risk, (within, _) in options.objectives.items():
+            self._memory.kept.within[Risk[risk]] = within
         if options.budget_per_day is None:
             self._price(_NO_BUDGET_PRICE)
 
