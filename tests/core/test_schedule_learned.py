@@ -65,11 +65,11 @@ def watching(n: int = 40, hosts: int = 4, **options: object) -> LearnedPolicy:
     return policy
 
 
-def live(policy: LearnedPolicy, rates: np.ndarray, until: float, k: int | None = 4, seed: int = 1) -> int:
+def live(policy: LearnedPolicy, rates: np.ndarray, until: float, k: int | None = 4, step: float = 1.0) -> int:
     """Pages that change at random, looked at as the policy says; ids are i * 10**15.  Gives the number of looks."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1)
     last, count = np.zeros(len(rates)), 0
-    for t in np.arange(1.0, until):
+    for t in np.arange(step, until, step):
         ids = policy.next(float(t), k)
         i = ids // 10**15
         changed = rng.random(len(i)) < -np.expm1(-rates[i] * (t - last[i]))
@@ -408,8 +408,8 @@ def test_a_price_settles_and_a_short_budget_makes_looks_dearer() -> None:
 @pytest.mark.parametrize("budget", [20.0, 80.0])
 def test_a_daily_budget_is_spent_and_not_overspent(budget: float) -> None:
     policy = watching(200, budget_per_day=budget)
-    spent = live(policy, np.full(200, 0.02), 24 * 8.0, k=None)
-    assert 0.6 * budget < spent / 8 < 1.4 * budget
+    spent = live(policy, np.full(200, 0.02), 24 * 20.0, k=None, step=4.0)
+    assert 0.6 * budget < spent / 20 < 1.3 * budget
 
 
 def test_hosts_without_room_are_left_alone_and_their_budget_is_kept() -> None:
@@ -474,7 +474,7 @@ def test_an_objective_is_kept_within_its_tier_and_the_forecast_says_when_it_cann
     rich, poor = (policy.forecast(120.0, looks) for looks in (14 * 24.0, 60.0))
     assert rich.coverage["CRITICAL"] > 0.95
     assert rich.shortfall == 0.0
-    assert poor.coverage["CRITICAL"] < 0.5
+    assert poor.coverage["CRITICAL"] < 0.7
     assert poor.shortfall > 0.0
     assert poor.needed == pytest.approx(rich.needed)
 
