@@ -177,7 +177,7 @@ def _coverage(sample: Sample, gap: Floats, goal: tuple[float, Tier | None]) -> f
 def _learning(
     known: Sample, goal: tuple[tuple[float, float], Tier], plan_at: tuple[float, Floats], now: float
 ) -> float:
-    """Coverage in the weeks to come: from what beliefs give now, most of the way to what knowing the rates would give."""
+    """Coverage in the weeks to come: from what beliefs give now, most of the way to knowing the rates."""
     (within, share), packed = goal
     price, stretch = plan_at
     sure = tier(known.beliefs, known.around, (within, share), packed.looks / known.each)
