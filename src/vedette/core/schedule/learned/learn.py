@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from vedette.core.schedule.learned.belief import NEW_MARK, Around, Beliefs
 from vedette.core.schedule.learned.settings import BURST_HOURS, FALLS_ASLEEP
-from vedette.core.schedule.learned.unseen import Unseen, bursts, clock_hours, unseen
+from vedette.core.schedule.learned.unseen import Unseen, clock_hours, unseen
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -38,10 +38,6 @@ class Lesson:
     start: Floats  # a change happened between start and end; equal where the time is known
     end: Floats
     burst_seen: Floats  # changes credited to the rate itself and to each burst constant, and
-    gap: Floats  # hours since the last look of those that changed, and
-    since: Floats  # hours since the change, NaN where not known, and
-    expected: Floats  # changes that were expected between the looks
-    followers: Floats  # changes that came in the wake of such a one, between the looks
     predicted: Floats  # chance of a change as it was told, of the looks that taught
     burst_room: Floats  # the changes that they could have followed
 
@@ -146,9 +142,5 @@ def _lesson(b: Beliefs, around: Around, said: Unseen, seen: _Seen) -> Lesson:
         end=np.where(dated, at, looks.at[hit]),
         burst_seen=(expected * found[:, None]).sum(axis=0),
         burst_room=room.sum(axis=0),
-        gap=age[hit],
-        since=np.where(dated, seen.since[hit], np.nan),
-        expected=-np.log1p(-np.minimum(said.changed[hit], 1.0 - 1e-9)),
-        followers=bursts(around.take(hit), np.zeros(len(hit)), age[hit] / 2),
         predicted=(1.0 - (1.0 - said.changed) * (1.0 - b.mark))[taught],
     )

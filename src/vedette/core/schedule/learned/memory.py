@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from vedette.core.schedule.learned.belief import NEW_MARK, Around, Beliefs
 from vedette.core.schedule.learned.calibration import Calibration
 from vedette.core.schedule.learned.hosts import Hosts
-from vedette.core.schedule.learned.kept import Kept
 from vedette.core.schedule.learned.learn import Lesson, Looks, learn
 from vedette.core.schedule.learned.listing import FALSE, MISSED, NAMED, ROOM, Hubs, Told, mark, share
 from vedette.core.schedule.learned.order import Order
@@ -29,7 +28,6 @@ class Memory:
         self.hubs = Hubs()
         self.published = Published()
         self.calibration = Calibration()
-        self.kept = Kept()
         start = [1.0, *[BURST_START] * len(BURST_HOURS)]
         self.bursts = np.array([start, np.ones(len(start))]) * BURST_TRUST  # seen, and what they could follow
 
@@ -102,8 +100,6 @@ class Memory:
         self.table.believe(rows, after)
         hit = np.flatnonzero(lesson.taught & looks.changed)
         self.hosts.clocks.learn(around.host[hit], lesson.start, lesson.end)
-        self.kept.fade(float(looks.at.max()))
-        self.kept.learn(self.table["risk"][rows[hit]], lesson)
         self.calibration.learn(lesson.predicted, looks.changed[lesson.taught])
         self.bursts += (lesson.burst_seen, lesson.burst_room)
         own, *bursts = (self.bursts[0] / self.bursts[1]).tolist()

@@ -59,7 +59,7 @@ def tier(b: Beliefs, around: Around, goal: tuple[float, float], room: float) -> 
     rate = weekly(b, around)
     order = np.argsort(-rate, axis=None)
     flat = rate.ravel()[order]
-    part = np.tile(_DAY_PART, len(b))[order]
+    part = np.tile(DAY_PART, len(b))[order]
     covered = np.cumsum(flat * part) / max((flat * part).sum(), 1e-12)
     looks = np.cumsum(part) * 24.0 / max(within - SLACK, SLACK)
     enough = min(int(np.searchsorted(covered, 1.0 - (1.0 - share) * AIM)), len(flat) - 1)
@@ -77,4 +77,4 @@ def weekly(b: Beliefs, around: Around) -> Floats:
     return rates
 
 
-_DAY_PART = np.repeat([5.0, 2.0], 24) / 168  # the part of the time that each of the 48 hours stands for
+DAY_PART = np.repeat([5.0, 2.0], 24) / 168  # the part of the time that each of the 48 hours stands for

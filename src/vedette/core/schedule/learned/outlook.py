@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from vedette.contracts.words import Reason, Risk
 from vedette.core.schedule.learned.belief import Around, Beliefs
-from vedette.core.schedule.learned.objective import TIER, Tier, tier, weekly
+from vedette.core.schedule.learned.objective import DAY_PART, TIER, Tier, tier, weekly
 from vedette.core.schedule.learned.settings import MOST_HOURS
 from vedette.core.schedule.learned.unseen import unseen
 from vedette.core.schedule.learned.worth import crossing, least_hours, values
@@ -23,6 +23,12 @@ from vedette.core.schedule.protocol import Forecast
 
 Floats = NDArray[np.float64]
 WITHIN = 4.0  # hours: 000 section 8 promises CRITICAL within 4
+_GROWTH = 0.75  # of the way from today's beliefs to known rates, on average over the weeks to come
+_QUANTILES = 8
+_NORMAL = np.array(
+    [-1.534, -0.887, -0.489, -0.157, 0.157, 0.489, 0.887, 1.534]
+)  # middles of eight even parts
+_KNOWN_HOURS = 1e5  # watched so long, a rate is known
 _PRICES = np.geomspace(1e-4, 1e7, 60)  # searched for the one that spends the budget
 
 
@@ -35,6 +41,9 @@ class Sample:
     risk: NDArray[np.int8]
     each: float
 
+    def only(self, rows: NDArray[np.int64]) -> Sample:
+        return Sample(self.beliefs.take(rows), self.around.take(rows), self.risk[rows], self.each)
+
 
 @dataclass(slots=True)
 class Asked:
@@ -44,11 +53,11 @@ class Asked:
     host_limits: Mapping[int, float]  # by host number, looks per day
 
 
-def price_for(sample: Sample, budget: float) -> float:
-    """The price at which the targets ask for `budget` looks per day."""
-    table = _values(sample)
+def price_for(sample: Sample, budget: float, packed: Mapping[str, Tier]) -> float:
+    """The price at which the targets ask for `budget` looks per day beside those for objectives."""
+    table, free = _values(sample), _free(sample, packed)
     least = least_hours(sample.risk, sample.around)
-    asked = [_looks(np.clip(crossing(table, one), least, MOST_HOURS), sample) for one in _PRICES]
+    asked = [_looks(np.clip(crossing(table, one), least, MOST_HOURS), sample, free) for one in _PRICES]
     return float(np.exp(np.interp(-budget, -np.array(asked), np.log(_PRICES))))
 
 
@@ -75,10 +84,14 @@ def forecast(sample: Sample, asked: Asked) -> Forecast:
     spent = sum(one.looks for one in packed.values())
     budget = asked.budget
     table = _values(sample)
-    price = sample.around.published.price if budget is None else price_for(sample, max(budget - spent, 1e-9))
-    gap = np.clip(crossing(table, price), least_hours(sample.risk, sample.around), MOST_HOURS)
-    gap, tight = _hold(gap, sample, asked.host_limits)
-    own = _looks(gap, sample)
+    price = (
+        sample.around.published.price
+        if budget is None
+        else price_for(sample, max(budget - spent, 1e-9), packed)
+    )
+    free = np.clip(crossing(table, price), least_hours(sample.risk, sample.around), MOST_HOURS)
+    gap, tight = _hold(free.copy(), sample, asked.host_limits)
+    own = _looks(gap, sample, _free(sample, packed))
     wanted = sum(one.wanted for one in packed.values())
     needed = wanted / TIER if packed and budget is not None else own + spent
     missing = 0.0 if budget is None else max(0.0, needed - budget) if packed else 0.0
@@ -86,9 +99,13 @@ def forecast(sample: Sample, asked: Asked) -> Forecast:
     within = {name: asked.objectives.get(name, (WITHIN, 0.0))[0] for name in Risk.__members__}
     groups = {one.name: np.flatnonzero(sample.risk == one) for one in Risk}
     seen = {
-        name: _coverage(sample, rows, gap[rows], (within[name], packed.get(name)))
+        name: _coverage(sample.only(rows), gap[rows], (within[name], packed.get(name)))
         for name, rows in groups.items()
     }
+    for name, one in packed.items():
+        known = sharpened(sample.only(groups[name]))
+        stretch = np.tile(gap[groups[name]] / np.maximum(free[groups[name]], 1e-9), _QUANTILES)
+        seen[name] = _learning(known, (asked.objectives[name], one), (price, stretch), seen[name])
     return Forecast(
         at=asked.t, budget=budget, needed=needed, shortfall=missing,
         freshness={name: _mean(fresh[rows], 1.0) for name, rows in groups.items()},
@@ -106,8 +123,18 @@ def _values(sample: Sample) -> Floats:
     return values(sample.beliefs, sample.around)[0]
 
 
-def _looks(gap: Floats, sample: Sample) -> float:
-    return float((24.0 / gap).sum()) * sample.each
+def _looks(gap: Floats, sample: Sample, free: Floats) -> float:
+    return float((free * 24.0 / gap).sum()) * sample.each
+
+
+def _free(sample: Sample, packed: Mapping[str, Tier]) -> Floats:
+    """The part of the time in which no objective looks at a target anyway."""
+    free = np.ones(len(sample.risk))
+    for name, one in packed.items():
+        rows = np.flatnonzero(sample.risk == Risk[name])
+        part = sample.only(rows)
+        free[rows] = (weekly(part.beliefs, part.around) < one.least) @ DAY_PART
+    return free
 
 
 def _hold(gap: Floats, sample: Sample, limits: Mapping[int, float]) -> tuple[Floats, dict[int, float]]:
@@ -130,12 +157,12 @@ def _state(sample: Sample, gap: Floats) -> tuple[Floats, Floats]:
     return 1.0 - p.mean(axis=1), (p * (1.0 - part)).mean(axis=1) * gap
 
 
-def _coverage(sample: Sample, rows: NDArray[np.int64], gap: Floats, goal: tuple[float, Tier | None]) -> float:
+def _coverage(sample: Sample, gap: Floats, goal: tuple[float, Tier | None]) -> float:
     """Share of the changes of these targets that are seen in time: by tier looks, by their interval, by a listing."""
-    if not len(rows):
+    if not len(gap):
         return 1.0
     within, packed = goal
-    b, around = sample.beliefs.take(rows), sample.around.take(rows)
+    b, around = sample.beliefs, sample.around
     rate = weekly(b, around) * np.repeat([5.0, 2.0], 24)
     by_gap = np.minimum(1.0, within / gap)
     told = np.where(
@@ -145,6 +172,40 @@ def _coverage(sample: Sample, rows: NDArray[np.int64], gap: Floats, goal: tuple[
     if packed is not None:
         seen = np.where(weekly(b, around) >= packed.least, 1.0, seen)
     return float((rate * seen).sum() / max(rate.sum(), 1e-300))
+
+
+def _learning(
+    known: Sample, goal: tuple[tuple[float, float], Tier], plan_at: tuple[float, Floats], now: float
+) -> float:
+    """Coverage in the weeks to come: from what beliefs give now, most of the way to knowing the rates."""
+    (within, share), packed = goal
+    price, stretch = plan_at
+    sure = tier(known.beliefs, known.around, (within, share), packed.looks / known.each)
+    gap = (
+        np.clip(crossing(_values(known), price), least_hours(known.risk, known.around), MOST_HOURS) * stretch
+    )
+    then = _coverage(known, gap, (within, sure))
+    return now + _GROWTH * max(0.0, then - now)
+
+
+def sharpened(sample: Sample) -> Sample:
+    """Each target as several with known rates, at even quantiles of its belief."""
+    shape, scale = sample.around.published.prior
+    a, hours = sample.beliefs.events + shape, sample.beliefs.hours + scale
+    every = np.tile(np.arange(len(a)), _QUANTILES)
+    normal = np.repeat(_NORMAL, len(a))
+    root = (
+        1.0 - 1.0 / (9.0 * a[every]) + normal / (3.0 * np.sqrt(a[every]))
+    )  # Wilson and Hilferty, see telling.py
+    rate = a[every] * np.maximum(root, 0.0) ** 3 / hours[every]
+    # the quantiles of a skewed belief are scaled to its mean
+    rate *= np.tile(a / hours, _QUANTILES) / np.maximum(
+        np.tile(rate.reshape(_QUANTILES, -1).mean(axis=0), _QUANTILES), 1e-12
+    )
+    beliefs = sample.beliefs.take(every)
+    beliefs.hours = np.full(len(every), _KNOWN_HOURS)
+    beliefs.events = rate * (_KNOWN_HOURS + scale) - shape
+    return Sample(beliefs, sample.around.take(every), sample.risk[every], sample.each / _QUANTILES)
 
 
 def _mean(column: Floats, empty: float) -> float:

@@ -65,8 +65,6 @@ class LearnedPolicy:
         self._memory = Memory()
         self._queue = Queue(self._memory.table, with_promises=bool(options.objectives))
         self._run = saved.Running()
-        for name, (within, _) in options.objectives.items():
-            self._memory.kept.within[Risk[name]] = within
         if options.budget_per_day is None:
             self._price(_NO_BUDGET_PRICE)
 
@@ -194,12 +192,7 @@ class LearnedPolicy:
         known = {numbers[host]: float(most) for host, most in limits.items() if host in numbers}
         spend = self._options.budget_per_day if budget is None else budget
         asked = outlook.Asked(t, spend, self._options.objectives, known)
-        sample, kept = self._sample(t), self._memory.kept
-        told = outlook.forecast(sample, asked)
-        if self._run.per_day > 0 and not host_limits:
-            usual = outlook.forecast(sample, replace(asked, budget=self._run.per_day)).coverage
-            seen = {name: kept.corrected(Risk[name], one, usual[name]) for name, one in told.coverage.items()}
-            told = replace(told, coverage=seen)
+        told = outlook.forecast(self._sample(t), asked)
         names = {number: host for host, number in numbers.items()}
         return replace(told, tight_hosts={names[number]: most for number, most in told.tight_hosts.items()})
 
@@ -207,9 +200,7 @@ class LearnedPolicy:
         return saved.dump(self._about(), self._memory, self._run)
 
     def load(self, data: bytes) -> None:
-        within = self._memory.kept.within
         self._memory, self._run = saved.load(data, self._about())
-        self._memory.kept.within = within
         self._queue = Queue(self._memory.table, with_promises=bool(self._options.objectives))
         self._queue.moved(np.empty(0, np.int64))
 
@@ -332,7 +323,7 @@ class LearnedPolicy:
         self._memory.published = replace(self._memory.published, objective_price=tuple(prices))
         if budget is not None and (k is None or is_early):
             left = budget - sum(one.looks for one in packed.values())
-            self._price(outlook.price_for(sample, max(left, 1e-9)))
+            self._price(outlook.price_for(sample, max(left, 1e-9), packed))
 
     def _sample(self, t: float) -> outlook.Sample:
         """Targets at even steps; those never looked at count as any other."""

@@ -39,8 +39,7 @@ def dump(about: Mapping[str, Any], memory: Memory, run: Running) -> bytes:
     head = {
         **about, "run": asdict(run), "published": asdict(memory.published),
         "bursts": memory.bursts.tolist(),
-        "calibration": memory.calibration.counts.tolist(),
-        "kept": [memory.kept.at, memory.kept.counts.tolist()], "shared_clock": memory.hosts.clocks.shared.tolist(),
+        "calibration": memory.calibration.counts.tolist(), "shared_clock": memory.hosts.clocks.shared.tolist(),
     }  # fmt: skip
     parts = [
         pack(head, memory.table.columns()),
@@ -56,8 +55,8 @@ def load(data: bytes, about: Mapping[str, Any]) -> tuple[Memory, Running]:
         unpack(part, kinds) for part, kinds in zip(_parts(data), _KINDS, strict=True)
     )
     fields: dict[str, Any] = dict(head)
-    names = ("run", "published", "bursts", "shared_clock", "calibration", "kept")
-    run, published, bursts, shared, calibration, kept = (fields.pop(key, None) for key in names)
+    names = ("run", "published", "bursts", "shared_clock", "calibration")
+    run, published, bursts, shared, calibration = (fields.pop(key, None) for key in names)
     if fields != json.loads(json.dumps(dict(about))):
         raise InputError(f"this dump is of {fields}, not of {dict(about)}")
     memory = Memory()
@@ -69,7 +68,6 @@ def load(data: bytes, about: Mapping[str, Any]) -> tuple[Memory, Running]:
     memory.hubs.restore(of_hubs.pop("id").tolist(), of_hubs)
     memory.bursts = np.array(bursts)
     memory.calibration.counts = np.array(calibration)
-    memory.kept.at, memory.kept.counts = kept[0], np.array(kept[1])
     memory.published = Published.of(published)
     return memory, Running(**run)
 
