@@ -1,8 +1,9 @@
-"""Writes docs/reference/cli.md and docs/reference/config.md from the program itself.  A test compares."""
+"""Writes docs/reference/cli.md, config.md and the JSON Schemas from the program itself.  A test compares."""
 
 from __future__ import annotations
 
 import inspect
+import json
 import pathlib
 import sys
 from collections.abc import Iterator
@@ -16,12 +17,17 @@ from vedette.contracts.fetching import FetchSettings
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.source import ListerKind
 from vedette.contracts.words import NodeRole, Risk
+from vedette.core.priority_schema import scored_url_schema, url_signals_schema
 from vedette.surface.cli.exits import MEANING
 from vedette.surface.cli.program import program
 from vedette.surface.cli.verbs import SHARED
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CLI, CONFIG = ROOT / "docs/reference/cli.md", ROOT / "docs/reference/config.md"
+SCHEMAS = {
+    ROOT / "docs/reference/url-signals.schema.json": url_signals_schema,
+    ROOT / "docs/reference/scored-url.schema.json": scored_url_schema,
+}
 
 KINDS = {
     timedelta: "duration", Risk: "risk", datetime: "date", bool: "true or false", int: "number", float: "number",
@@ -36,6 +42,9 @@ WORDS = {
     "fetch": "How to ask.  A source may override every key under its own `fetch`.",
     "classify": "How URLs are classified.",
     "schedule": "When to look again.",
+    "objectives": "How soon a change must be seen, by risk.",
+    "objectives.*.within": "A change is to be seen within this time,",
+    "objectives.*.share": "in this share of all cases.",
     "discover": "What listers may bring in.",
     "extract": "How text is taken from a body.",
     "evidence": "How evidence is kept.",
@@ -66,7 +75,7 @@ WORDS = {
     "sources[].selectors.link": "The link inside an entry.",
     "sources[].selectors.title": "The title inside an entry.",
     "sources[].selectors.date": "The date inside an entry.",
-    "sources[].requires_headless": "The page needs a browser.",
+    "sources[].requires_headless": "Its pages need a browser: not in this version, so they are not looked at.",
     "sources[].follow_hosts": "Other hosts that a crawl of this source may enter.",
     "sources[].fetch": "Any key of `fetch`, for this source alone.",
     "lanes.*.gap_min": "Least time between two starts.",
@@ -77,6 +86,17 @@ WORDS = {
     "lanes.*.trips_after": "Failures in a row that close the lane.",
     "lanes.*.trip_share": "Or this share of failures among the last calls; 0: off.",
     "lanes.*.closed_for": "How long it stays closed; doubles with every failed probe, up to a day.",
+    "sources[].honour_nofollow": "`false`: a crawl also follows links marked nofollow.  Only for sites of your own.",
+    "sources[].traps": "Budgets of a crawl against sites without end; a refusal names the one that it met.",
+    "sources[].traps.path_depth": "Parts of a path.",
+    "sources[].traps.session": "Addresses with a token in the middle of the path or in the query, per place.",
+    "sources[].traps.token_names": "Addresses whose page is named by a token, per shape.",
+    "sources[].traps.calendar": "Pages that end in a day or month, per shape.",
+    "sources[].traps.calendar_ahead": "How far ahead the day in an address may be.",
+    "sources[].traps.calendar_back": "How far back the day of a calendar's page may be.",
+    "sources[].traps.facets": "Query strings per path, unless one parameter tells most of them apart.",
+    "sources[].traps.shape": "Addresses of one shape.",
+    "sources[].traps.content_repeat": "Pages of one shape in a row with the same text that close the shape.",
     "fetch.connect_timeout": "For the connection.",
     "fetch.read_timeout": "Between two pieces of the answer.",
     "fetch.total_timeout": "For the whole request.",
@@ -84,7 +104,7 @@ WORDS = {
     "fetch.body_limit": "Largest body once decoded.",
     "fetch.redirects": "Hops that are followed.",
     "fetch.allow_networks": "Private, loopback and other special networks (CIDR) that may be connected to.",
-    "fetch.allow_ports": "Ports that may be connected to.",
+    "fetch.allow_ports": "Ports that may be connected to, beside 80, 443, 8080 and 8443.",
     "fetch.nameservers": "Name servers, `address:port`; not set: the system's.",
     "fetch.ca_file": "Certificates to trust, instead of the system's.",
     "fetch.user_agent": "Who we say we are: name the bot and a way to reach you.",
@@ -101,11 +121,15 @@ WORDS = {
     "classify.patterns[].is_hub": "Such a page lists others.",
     "schedule.policy": "`seed-ewma`, `fixed` or `per-risk`.",
     "schedule.interval": "Interval of the `fixed` policy.",
+    "schedule.budget_per_day": "Looks per day that `freshness` and `simulate` plan with; not set: no limit.",
+    "schedule.host_budget_per_day": "The same for every host, beside what its lane allows.",
+    "schedule.audit_share": "Share of looks at a random moment, so that `freshness` measures without bias; 0: none.",
     "discover.blocked_words": "Hosts with one of these as a whole label or between hyphens are not watched.",
     "extract.scope": "`main`: the main part of a page is compared; `all`: everything.",
     "extract.ocr_languages": "Languages of scanned pages, as tesseract names them, joined by `+`.",
     "extract.worker_above": "Larger bodies are parsed in a worker process.",
-    "evidence.retention": "How long each class is kept; empty: for ever.",
+    "evidence.retention": "How long each class is kept; empty: for ever.  `vedette gc` drops what is over.",
+    "evidence.ledger": "How long decisions are kept; not set: for ever.  The newest about each URL stays.",
     "evidence.segment_limit": "Size at which an archive file is closed.",
     "screen[].category": "What it is about; all that a screened look leaves behind.",
     "screen[].name": "What the row is called in an explanation.",
@@ -126,6 +150,8 @@ def main() -> int:
     CLI.parent.mkdir(parents=True, exist_ok=True)
     CLI.write_text(cli_page(), encoding="utf-8")
     CONFIG.write_text(config_page(), encoding="utf-8")
+    for place, schema in SCHEMAS.items():
+        place.write_text(schema_text(schema()), encoding="utf-8")
     return 0
 
 
@@ -147,6 +173,10 @@ def cli_page() -> str:
         for inner, one in getattr(command, "commands", {}).items():
             parts.append(_verb(f"{name} {inner}", one, level=3))
     return "\n".join(parts)
+
+
+def schema_text(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, indent=2) + "\n"
 
 
 def config_page() -> str:

@@ -10,17 +10,32 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vedette.core.classify import classify_url
+    from vedette.core.priority import ScoredUrl, UrlSignals, rank_urls_for_crawling, score_url_priority
     from vedette.core.schedule import make_policy
     from vedette.core.schedule.ewma import calculate_next_scan
     from vedette.core.velocity import update_velocity
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "calculate_next_scan", "classify_url", "make_policy", "update_velocity"]
+__all__ = [
+    "ScoredUrl",
+    "UrlSignals",
+    "__version__",
+    "calculate_next_scan",
+    "classify_url",
+    "make_policy",
+    "rank_urls_for_crawling",
+    "score_url_priority",
+    "update_velocity",
+]
 
 _HOMES = {
+    "ScoredUrl": "vedette.core.priority",
+    "UrlSignals": "vedette.core.priority",
     "calculate_next_scan": "vedette.core.schedule.ewma",
     "classify_url": "vedette.core.classify",
     "make_policy": "vedette.core.schedule",
+    "rank_urls_for_crawling": "vedette.core.priority",
+    "score_url_priority": "vedette.core.priority",
     "update_velocity": "vedette.core.velocity",
 }
 

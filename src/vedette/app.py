@@ -227,6 +227,7 @@ class _Station:
             robots=robots,
             clock=self.clock,
             settings_of=self.book.settings,
+            needs_browser=self.book.needs_browser,
             on_closed=lambda key, reason: settler.aside(self._note("breaker", key, reason)),
         )
         self.engine.parts.serve = self._assessor(looker).serve
@@ -271,6 +272,7 @@ class _Station:
             options=AssessOptions(
                 due=due_rule(config, self.policy),
                 retry=retry_rule(config),
+                audit_share=config.schedule.audit_share,
                 scope=config.extract.scope,
                 worker_above=config.extract.worker_above,
                 fetch_only=self.request.fetch_only,

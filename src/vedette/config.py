@@ -26,7 +26,7 @@ from pydantic import (
 )
 
 from vedette.contracts.errors import ConfigError
-from vedette.contracts.source import ListerKind
+from vedette.contracts.source import ListerKind, TrapBudgets
 from vedette.contracts.words import NodeRole, Risk
 from vedette.yaml_text import NotYaml, read_yaml
 
@@ -101,6 +101,7 @@ def parse_rate(value: object) -> float:
     return rate
 
 
+_TRAPS = TrapBudgets()
 _RISKS = [*Risk.__members__, "NORMAL"]
 # What an editor is told: the file as people write it, not the values that come out.
 _SPANS = {"type": ["string", "number"], "examples": ["500ms", "2s", "5m", "4h", "30d"]}
@@ -161,6 +162,20 @@ class SelectorsConfig(Section):
     date: str = "time, .date, .datum"
 
 
+class TrapsConfig(Section):
+    """How much of each class of made-up addresses a crawl takes; a refusal names the budget that it met."""
+
+    path_depth: int = Field(default=_TRAPS.path_depth, ge=0)
+    session: int = Field(default=_TRAPS.session, ge=0)
+    token_names: int = Field(default=_TRAPS.token_names, ge=0)
+    calendar: int = Field(default=_TRAPS.calendar, ge=0)
+    calendar_ahead: Duration = _TRAPS.calendar_ahead
+    calendar_back: Duration = _TRAPS.calendar_back
+    facets: int = Field(default=_TRAPS.facets, ge=0)
+    shape: int = Field(default=_TRAPS.shape, ge=0)
+    content_repeat: int = Field(default=_TRAPS.content_repeat, ge=1)
+
+
 class SourceConfig(Section):
     """One place to watch.  The words of 001 section 3.4 are accepted as aliases."""
 
@@ -187,6 +202,8 @@ class SourceConfig(Section):
     selectors: SelectorsConfig | None = None
     requires_headless: bool = Field(default=False, alias="requiresHeadless")
     follow_hosts: tuple[str, ...] = ()
+    honour_nofollow: bool = True
+    traps: TrapsConfig = TrapsConfig()
     fetch: FetchConfig = FetchConfig()
 
 
@@ -205,6 +222,16 @@ class ClassifyConfig(Section):
 class ScheduleConfig(Section):
     policy: str = "seed-ewma"
     interval: Duration = timedelta(hours=4)  # for `fixed`
+    budget_per_day: float | None = Field(default=None, gt=0)  # looks; not set: no limit
+    host_budget_per_day: float | None = Field(default=None, gt=0)
+    audit_share: float = Field(default=0.015, ge=0, le=0.5)  # of looks, at a random moment
+
+
+class ObjectiveConfig(Section):
+    """How soon a change must be seen, and how often that must hold."""
+
+    within: Duration
+    share: float = Field(default=0.95, gt=0, le=1)
 
 
 class DiscoverConfig(Section):
@@ -220,6 +247,7 @@ class ExtractConfig(Section):
 class EvidenceConfig(Section):
     retention: dict[str, Duration | None] = {"standard": None, "short": timedelta(days=30)}
     segment_limit: Size = 1024**3
+    ledger: Duration | None = None
 
 
 class ScreenRowConfig(Section):
@@ -255,6 +283,9 @@ class Config(Section):
     fetch: FetchConfig = FetchConfig()
     classify: ClassifyConfig = ClassifyConfig()
     schedule: ScheduleConfig = ScheduleConfig()
+    objectives: dict[RiskWord, ObjectiveConfig] = {
+        Risk.CRITICAL: ObjectiveConfig(within=timedelta(hours=4))
+    }  # 000 section 8
     discover: DiscoverConfig = DiscoverConfig()
     extract: ExtractConfig = ExtractConfig()
     evidence: EvidenceConfig = EvidenceConfig()
@@ -354,7 +385,7 @@ def written(value: object) -> object:
     if isinstance(value, BaseModel):
         return written(value.model_dump(exclude_unset=True))
     if isinstance(value, dict):
-        return {name: written(one) for name, one in value.items()}
+        return {written(name): written(one) for name, one in value.items()}
     if isinstance(value, timedelta):
         return f"{value / timedelta(seconds=1):.15g}s"
     return value.name if isinstance(value, Risk) else value

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vedette.config import Config, FetchConfig, LaneConfig, SourceConfig, parse, secret, written
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetching import FetchSettings
 from vedette.contracts.lane import LanePolicy
-from vedette.contracts.source import ListerOptions, ListSelectors, Source
-from vedette.contracts.words import SourceId
+from vedette.contracts.source import ListerOptions, ListSelectors, Source, TrapBudgets
+from vedette.contracts.words import LaneKey, SourceId
 from vedette.core.classify import Classification, classify_url
 from vedette.core.filters import compile_pattern, filters_of
+from vedette.core.lane import starts_per_day
 from vedette.core.ledger import InForce
 from vedette.core.packs import RolePattern
 from vedette.core.retry import RetryParams
+from vedette.core.schedule import make_policy
 from vedette.core.schedule.due import DueParams, due_params
 from vedette.core.schedule.fixed import FixedRule
 from vedette.core.screen import ScreenRow, ScreenTable, screen_table
@@ -27,9 +29,13 @@ from vedette.core.segments import is_retention
 from vedette.core.urls import canonical, watch_id
 from vedette.lanes import LanePolicies
 
+if TYPE_CHECKING:
+    from vedette.core.schedule.protocol import SchedulePolicy
+
 _FETCH_NAMES = {field.name for field in fields(FetchSettings)}
 RULE_SECTIONS = ("classify", "retry", "schedule")
 _ZERO = timedelta(0)
+_HOUR = timedelta(hours=1)
 _SLUG = re.compile(r"[^a-z0-9]+")
 
 
@@ -74,6 +80,8 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
             selectors=selectors,
             requires_headless=row.requires_headless,
             follow_hosts=row.follow_hosts,
+            honour_nofollow=row.honour_nofollow,
+            traps=TrapBudgets(**row.traps.model_dump()),
         ),
         risk=row.risk,
         tier=row.tier,
@@ -133,8 +141,31 @@ def classifier(config: Config) -> Callable[[str], Classification]:
 
 def due_rule(config: Config, policy: str) -> DueParams:
     """The named schedule policy, with the configured interval where it takes one."""
-    rule = FixedRule(config.schedule.interval / timedelta(hours=1)) if policy == "fixed" else None
+    rule = FixedRule(config.schedule.interval / _HOUR) if policy == "fixed" else None
     return due_params(policy, rule)
+
+
+def objectives(config: Config) -> dict[str, tuple[float, float]]:
+    """By risk name: hours, share."""
+    return {risk.name: (row.within / _HOUR, row.share) for risk, row in config.objectives.items()}
+
+
+def schedule_policy(
+    config: Config, name: str, *, goals: Mapping[str, tuple[float, float]], budget: float | None
+) -> SchedulePolicy:
+    """The named policy over columns, as simulation and forecast play it."""
+    options: dict[str, Any] = {"every_hours": config.schedule.interval / _HOUR} if name == "fixed" else {}
+    return make_policy(name, objectives=goals, budget_per_day=budget, **options)
+
+
+def rooms(config: Config, hosts: Iterable[tuple[str, timedelta | None]]) -> list[float]:
+    """Looks per day that lane, Crawl-delay and budget allow each host."""
+    lanes, most = lane_policies(config), config.schedule.host_budget_per_day
+    budget = float("inf") if most is None else most
+    return [
+        min(starts_per_day(lanes.of(LaneKey(f"host:{host}")), crawl_delay), budget)
+        for host, crawl_delay in hosts
+    ]
 
 
 def retry_rule(config: Config) -> RetryParams:

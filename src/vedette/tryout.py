@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 
@@ -77,28 +79,23 @@ class _Desk:
         job = Job(
             watch=watch, lanes=lanes, run=RunId("tryout"), value=0.0, leased_until=now + timedelta(minutes=5)
         )
-        fetcher = HttpFetcher(self._clock)
-        looker = Looker(
-            fetcher=fetcher,
-            keeper=self._keeper,
-            robots=self._shelf,
-            clock=self._clock,
-            settings_of=lambda source: self._settings,
-            on_closed=lambda key, reason: None,
-        )
         self._keeper.start(lanes, now)
-        ticking = asyncio.create_task(self._tick())
-        try:
+        async with self._looker() as looker:
             return await looker.look(job)
-        finally:
-            ticking.cancel()
-            await fetcher.close()
 
     async def robots(self, url: str) -> tuple[RobotsRules, Reason | None]:
         agent = self._settings.robots_agent
+        async with self._looker() as looker:
+            fetched = await looker.fetch_robots(origin_of(url), self._settings)
+        rules = self._shelf.keep(fetched, origin_of(url), agent)
+        return rules, self._shelf.refuses(rules, url, agent)
+
+    @asynccontextmanager
+    async def _looker(self) -> AsyncIterator[Looker]:
         fetcher = HttpFetcher(self._clock)
+        ticking = asyncio.create_task(self._tick())
         try:
-            looker = Looker(
+            yield Looker(
                 fetcher=fetcher,
                 keeper=self._keeper,
                 robots=self._shelf,
@@ -106,13 +103,9 @@ class _Desk:
                 settings_of=lambda source: self._settings,
                 on_closed=lambda key, reason: None,
             )
-            ticking = asyncio.create_task(self._tick())
-            fetched = await looker.fetch_robots(origin_of(url), self._settings)
-            ticking.cancel()
         finally:
+            ticking.cancel()
             await fetcher.close()
-        rules = self._shelf.keep(fetched, origin_of(url), agent)
-        return rules, self._shelf.refuses(rules, url, agent)
 
     async def _tick(self) -> None:
         """There is no engine here to wake lanes."""

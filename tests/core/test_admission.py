@@ -13,13 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vedette.contracts.errors import ConfigError
-from vedette.contracts.source import ListerKind, ListerOptions
+from vedette.contracts.source import ListerKind, ListerOptions, TrapBudgets
 from vedette.contracts.words import Reason
 from vedette.core.admission import (
     AdmissionRules,
     Admitted,
     Candidate,
-    TrapBudgets,
     admit,
     observe_content,
     rules_of,
@@ -192,7 +191,7 @@ def test_a_path_that_grows_for_ever_ends_at_the_path_depth():
 
 
 def test_one_shape_has_a_budget_of_its_own():
-    rules = rules_of(ListerKind.CRAWL, ListerOptions(max_urls=10**9), traps=TrapBudgets(shape=50))
+    rules = rules_of(ListerKind.CRAWL, ListerOptions(max_urls=10**9, traps=TrapBudgets(shape=50)))
     assert crawl((f"https://h.hr/n/{n}" for n in range(500)), rules)[0] == 50
 
 
@@ -315,11 +314,8 @@ URL = st.builds(
 @settings(deadline=None)
 @given(st.lists(URL, max_size=60), st.integers(0, 30))
 def test_never_more_than_max_urls_and_a_restart_decides_the_same(urls, limit):
-    rules = rules_of(
-        ListerKind.CRAWL,
-        ListerOptions(max_urls=limit),
-        traps=TrapBudgets(facets=2, session=1, shape=3, calendar=2),
-    )
+    traps = TrapBudgets(facets=2, session=1, shape=3, calendar=2)
+    rules = rules_of(ListerKind.CRAWL, ListerOptions(max_urls=limit, traps=traps))
     tally = SourceTally()
     for url in urls:
         before = json.dumps(tally.to_json())

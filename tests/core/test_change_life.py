@@ -128,10 +128,22 @@ def test_an_edit_between_two_looks_is_seen_beside_noise_and_its_place_is_not_mas
     assert later.comparison.summary == "1 line changed: '24 %' -> '23 %'"
 
 
-def test_two_edits_in_one_place_within_seconds_are_one_change():
+def test_two_edits_in_one_place_within_seconds_are_two_changes():
     step, _ = lived(past("PDV 25 %"), page("PDV 24 %"), *[page("PDV 23 %")] * 9)
     assert isinstance(step, Confirm)
-    assert step.comparison.summary == "1 line changed: '25 %' -> '23 %'"
+    assert step.comparison.summary == "1 line changed: '25 %' -> '24 %'"
+    assert step.then is not None
+    assert step.then.summary == "1 line changed: '24 %' -> '23 %'"
+
+
+def test_a_text_that_came_back_twice_is_looked_at_again_and_is_a_change_when_it_stays():
+    kept, gone = page("Rok je 15 dana."), page("Rok je 30 dana.")
+    known = Past(before=kept, before_at=NOON, mask=(LOOKED,), history=(gone, kept, gone))
+    step = advance(Look(outcome=Outcome.OK, at=NOON, blocks=gone), known)
+    assert isinstance(step, Observe)
+    assert step.reasons[0].code == "returned"
+    again = replace(known, pending=observed(gone), history=())
+    assert isinstance(advance(Look(outcome=Outcome.OK, at=NOON, blocks=gone), again), Confirm)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.TIMEOUT, Outcome.BLOCKED_PAGE, Outcome.SOFT_404, Outcome.EMPTY])

@@ -77,7 +77,7 @@ def sample() -> Config:
             {"sources": [{"url": "x", "fetch": {"proxxy": 1}}]},
             "unknown key `sources.0.fetch.proxxy`; did you mean",
         ),
-        ({"evidence": {"zzzzzz": 1}}, "known keys: retention, segment_limit"),
+        ({"evidence": {"zzzzzz": 1}}, "known keys: ledger, retention, segment_limit"),
         ({"sources": [{}]}, "`sources.0.url`: Field required"),
         ({"sources": [{"url": "x", "risk": "URGENT"}]}, "unknown risk 'URGENT'; use one of LOW"),
         ({"fetch": {"total_timeout": "soon"}}, "'soon' is not a duration; write for example"),

@@ -29,6 +29,7 @@ def test_the_version_is_the_projects() -> None:
 def test_neither_the_package_nor_the_scalar_rules_load_numpy_or_sqlalchemy() -> None:
     code = (
         "import sys, vedette; vedette.classify_url, vedette.calculate_next_scan, vedette.make_policy\n"
+        "vedette.score_url_priority, vedette.rank_urls_for_crawling\n"
         "import vedette.core.schedule.due, vedette.core.lane, vedette.core.ledger\n"
         "print([m for m in ('numpy', 'sqlalchemy', 'pydantic', 'asyncio') if m in sys.modules])"
     )

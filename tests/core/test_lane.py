@@ -44,7 +44,7 @@ def test_a_new_lane_goes() -> None:
 @pytest.mark.parametrize(("jitter", "seconds"), [(0.0, 2), (0.5, 3.5), (1.0, 5)])
 def test_the_gap_lies_between_its_bounds_by_jitter(jitter: float, seconds: float) -> None:
     policy = replace(POLITE, per_minute=0, at_once=9)
-    state = lane.started(policy, LaneState(), NOW, jitter)
+    state = lane.sent(policy, lane.started(policy, LaneState(), NOW, jitter), NOW, seconds * SECOND)
     assert lane.ask(policy, state, NOW) == Wait(NOW + seconds * SECOND, lane.ask(policy, state, NOW).reason)
     assert lane.ask(policy, state, NOW + seconds * SECOND) == Go()
 
@@ -260,16 +260,17 @@ EVENTS = st.lists(
         st.floats(0, 8),
         st.floats(0, 1, exclude_max=True),
         st.sampled_from([None, None, None, 5.0]),
+        st.sampled_from([0.0, 0.0, 0.5, 4.0]),  # how late it went out
     ),
     max_size=60,
 )
-Event = tuple[str, float, float, float | None]
+Event = tuple[str, float, float, float | None, float]
 
 
 def replay(policy: LanePolicy, delay: float | None, events: list[Event]) -> list[tuple[datetime, bool]]:
-    """Obey the lane over any sequence of events, checking each step: the starts, and which were probes."""
+    """Obey the lane over any sequence of events, checking each step: when requests went out, and which were probes."""
     state, at, starts = lane.with_crawl_delay(LaneState(), delay), NOW, []
-    for kind, wait, jitter, after in events:
+    for kind, wait, jitter, after, late in events:
         at += wait * SECOND
         if kind != "start":
             ok = {"ok": True, "fail": False, "nothing": None}[kind]
@@ -290,7 +291,12 @@ def replay(policy: LanePolicy, delay: float | None, events: list[Event]) -> list
         assert state.held_until is None or at >= state.held_until
         assert not is_probe or state.under_way == 0
         state = lane.started(policy, state, at, jitter)
+        gap = state.next_start_at - at
         assert state.under_way <= (1 if is_probe else policy.at_once)
+        # Before it is on the line nobody else is let in, unless there is neither gap nor bucket to keep.
+        assert not (gap or policy.per_minute) or lane.ask(policy, state, at + HOUR) != Go()
+        at += late * SECOND
+        state = lane.sent(policy, state, at, gap)
         starts.append((at, is_probe))
     return starts
 
@@ -301,14 +307,53 @@ def test_no_sequence_of_events_starts_more_than_gap_and_bucket_allow(
     policy: LanePolicy, delay: float | None, events: list[Event]
 ) -> None:
     starts = [at for at, _ in replay(policy, delay, events)]
-    gap = max(policy.gap_min, (delay or 0) * SECOND)
+    keeps_to(policy, starts, max(policy.gap_min, (delay or 0) * SECOND))
+
+
+def keeps_to(policy: LanePolicy, starts: list[datetime], gap: timedelta) -> None:
+    """No two starts closer than the gap; in any window of n emission intervals at most burst + n."""
     assert all(b - a >= gap for a, b in pairwise(starts))
     if policy.per_minute:
-        # In any window of n emission intervals at most burst + n calls start.
         step = 60 * SECOND / policy.per_minute
         for i, first in enumerate(starts):
             for j in range(i, len(starts)):
                 assert j - i + 1 <= policy.burst + math.floor((starts[j] - first) / step + 1e-6)
+
+
+@settings(max_examples=300, deadline=None)
+@given(POLICIES, st.lists(st.floats(0, 8), max_size=40), st.integers(0, 40), st.integers(0, 40))
+def test_a_kill_at_any_moment_breaks_neither_gap_nor_bucket(
+    policy: LanePolicy, waits: list[float], kill_after: int, kept: int
+) -> None:
+    """What the store has may be any number of starts old; a burst may have gone out since."""
+    at, starts = NOW, []
+    states = [LaneState()]
+    for n, wait in enumerate(waits):
+        at += wait * SECOND
+        if n == kill_after:
+            states.append(lane.started_unseen(policy, states[min(kept, len(states) - 1)], at))
+        if lane.ask(policy, states[-1], at) == Go():
+            state = lane.started(policy, states[-1], at, 0.0)
+            state = lane.sent(policy, state, at, state.next_start_at - at)
+            states.append(replace(lane.finished(policy, state, ok=True, now=at), under_way=0))
+            starts.append(at)
+    keeps_to(policy, starts, policy.gap_min)
+
+
+def test_after_a_kill_the_whole_burst_counts_as_spent() -> None:
+    policy = replace(BARE, per_minute=60, burst=4)
+    state = lane.started_unseen(policy, LaneState(), NOW)
+    assert lane.ask(policy, state, NOW).until == NOW + SECOND
+    assert state.bucket_at == NOW + 4 * SECOND
+
+
+def test_a_permit_that_is_not_used_holds_nobody_up() -> None:
+    policy = replace(BARE, gap_min=SECOND, gap_max=SECOND)
+    state = lane.started(policy, LaneState(), NOW, 0.0)
+    assert why(lane.ask(policy, state, NOW + HOUR)) == "lane_unsent"
+    assert "lane_unsent" in {reason.code for reason in lane.explain(policy, state, NOW + HOUR)}
+    assert lane.ask(policy, lane.unused(state), NOW + HOUR) == Go()
+    assert lane.finished(policy, state, ok=None, now=NOW).unsent == 0
 
 
 @given(POLICIES, EVENTS)

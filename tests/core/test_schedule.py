@@ -184,7 +184,7 @@ def policy_of(name: str = "seed-ewma", n: int = 8, **options: object) -> Schedul
 
 
 def test_the_documents_policies_are_there_and_an_unknown_one_names_the_nearest() -> None:
-    assert set(POLICIES) == {"seed-ewma", "fixed", "per-risk"}
+    assert set(POLICIES) == {"learned", "seed-ewma", "fixed", "per-risk"}
     with pytest.raises(InputError, match=r"unknown schedule policy 'seed-ewm'; did you mean 'seed-ewma'"):
         make_policy("seed-ewm")
     with pytest.raises(
@@ -218,7 +218,7 @@ def test_what_was_never_looked_at_is_due_at_once() -> None:
     assert (told.p_changed, told.due_at, told.reasons[0].code) == (1.0, 0.0, "never_looked_at")
 
 
-@pytest.mark.parametrize("name", sorted(POLICIES))
+@pytest.mark.parametrize("name", sorted(DUE_RULES))
 def test_a_policy_sets_due_times_by_its_rule(name: str) -> None:
     policy = policy_of(name)
     ids = policy.next(0.0, None)

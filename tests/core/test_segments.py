@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.evidence import Segment
-from vedette.core.segments import SegmentName, expired, is_full, kept_until, next_name, order
+from vedette.core.segments import SegmentName, day_is_over, expired, is_full, kept_until, next_name, order
 
 DAY = date(2026, 11, 15)
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
@@ -103,3 +103,18 @@ def test_open_expired_and_unnamed_classes_stay():
 
 def test_for_ever_is_a_long_time():
     assert expired([segment("short-20200101-0001")], {"short": timedelta.max}, NOON) == []
+
+
+def test_what_is_open_counts_as_closed_once_its_day_is_over_and_not_before():
+    """So that a class that fell silent can expire too; the file that is written today never does."""
+    now = datetime(2026, 11, 16, 0, 0, tzinfo=UTC)
+    days = ("2026-11-14", "2026-11-15", "2026-11-16", "2026-11-17")
+    segments = [
+        Segment(
+            name=f"short-{day.replace('-', '')}-0001", retention="short", day=day, size=1, count=1, head=b""
+        )
+        for day in days
+    ]
+    assert [one.state for one in day_is_over(segments, now)] == ["closed", "closed", "open", "open"]
+    gone = expired(day_is_over(segments, now), {"short": timedelta(0)}, now)
+    assert [one.day for one in gone] == ["2026-11-14", "2026-11-15"]

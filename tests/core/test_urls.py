@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vedette.core.urls import MAX_URL, canonical, fold, host_of, lane_of, origin_of, port_of, shown, watch_id
@@ -83,6 +83,7 @@ def test_shown_decodes_letters_and_nothing_that_moves_a_cursor() -> None:
     st.text(max_size=60),
     st.sampled_from(["", "http://", "https://x.hr/", "http://x.hr/a?", "//", "http://1."]),
 )
+@example("\U00018d80", "http://")  # a letter of Unicode 17
 def test_canonical_never_raises_and_is_stable(tail: str, head: str) -> None:
     once = canonical(head + tail)
     if once is None:

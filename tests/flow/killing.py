@@ -151,10 +151,14 @@ class Drill:
         else:
             assert watchman.first_visit.wait(PATIENCE_S), self.errors.read_text()[-2000:]
             time.sleep(self.chance.uniform(0.0, 0.8))
+        if moment is Moment.WORKING:  # politeness makes pauses: not all of the time there is work
+            until = time.monotonic() + 1.0
+            while not self._is_working(watchman) and time.monotonic() < until:
+                time.sleep(0.01)
         if moment is Moment.STOPPING:
             watchman.process.terminate()
             time.sleep(self.chance.uniform(0.0, 0.15))
-        is_working = _under_way(self.town.stats()) or time.time() - watchman.last_at < WORKING_S
+        is_working = self._is_working(watchman)
         was_alive = watchman.kill()
         self._look(watchman)
         if was_alive:
@@ -162,6 +166,9 @@ class Drill:
             self.summary.while_working += is_working
             self.summary.moments[moment] = self.summary.moments.get(moment, 0) + 1
         return was_alive
+
+    def _is_working(self, watchman: Watchman) -> bool:
+        return _under_way(self.town.stats()) or time.time() - watchman.last_at < WORKING_S
 
     def _look(self, watchman: Watchman) -> None:
         """Before the next start: all that was acknowledged is there."""

@@ -47,7 +47,7 @@ class Scripted:
             took=timedelta(milliseconds=5),
             status=status,
             phrase="OK",
-            headers=(("Content-Type", "text/html; charset=utf-8"),),
+            headers=(("Content-Type", "text/html; charset=utf-8"), *headers.items()),
             wire=body,
             body=body,
             address="192.0.2.1",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fastwarc
+import warcio
 from scripted import life, page
 
 URL = "https://ured.hr/obavijest"
@@ -31,6 +33,34 @@ async def test_a_page_that_stays_the_same_is_kept_once_and_seen_often(tmp_path):
     assert visits[0] > 8
     assert visits[1] == visits[0] - 1
     assert watched.reported() == []
+
+
+async def test_every_revisit_refers_to_the_response_with_its_payload_and_not_to_another_revisit(tmp_path):
+    """Over many looks, over a day's end, and for a page whose bytes were first seen elsewhere."""
+    other = "https://ured.hr/preslika"
+    watched = life(
+        tmp_path, only(lambda url, h: (200, A)), *({"url": url, "lister": "page"} for url in (URL, other))
+    )
+    await watched.run(seconds=48 * 3600)
+    responses, revisits = {}, []
+    for path in sorted((tmp_path / "archive").glob("*.warc.gz")):
+        with path.open("rb") as file:
+            for record in warcio.ArchiveIterator(file):
+                head = dict(record.rec_headers.headers)
+                if record.rec_type == "response":
+                    responses[head["WARC-Record-ID"]] = (head["WARC-Target-URI"], head["WARC-Date"])
+                elif record.rec_type == "revisit":
+                    revisits.append(head)
+    assert len(list((tmp_path / "archive").glob("*.warc.gz"))) > 1
+    assert len(responses) == 1
+    assert {head["WARC-Target-URI"] for head in revisits} == {URL, other}
+    for head in revisits:
+        named = (head["WARC-Refers-To-Target-URI"], head["WARC-Refers-To-Date"])
+        assert responses[head["WARC-Refers-To"]] == named
+    path = next((tmp_path / "archive").glob("*.warc.gz"))
+    kinds = fastwarc.WarcRecordType.revisit
+    fast = list(fastwarc.ArchiveIterator(path.open("rb"), record_types=kinds))
+    assert {record.headers["WARC-Refers-To"] for record in fast} == set(responses)
 
 
 async def test_a_page_that_is_gone_twice_is_reported_as_removed_once_and_as_restored_once(tmp_path):
@@ -161,3 +191,23 @@ async def test_a_second_look_that_comes_late_does_not_take_another_edit_for_nois
     await watched.run(seconds=60 * 3600)
     summaries = watched.rows("SELECT summary FROM changes WHERE state = 'reported' ORDER BY observed_at")
     assert ["25 %" in summaries[0][0], "22 %" in summaries[-1][0]] == [True, True]
+
+
+async def test_an_edit_between_two_looks_is_a_change_of_its_own_with_its_own_evidence(tmp_path):
+    looks = [0]
+
+    def edited(url, hours):
+        looks[0] += hours >= 4
+        return (
+            200,
+            page("Stopa je 25 %." if hours < 4 else "Stopa je 24 %." if looks[0] < 2 else "Stopa je 23 %."),
+        )
+
+    watched = life(tmp_path, only(edited), {"url": URL, "lister": "page"})
+    await watched.run(seconds=20 * 3600)
+    rows = watched.rows(
+        "SELECT summary, before_evidence, after_evidence FROM changes WHERE state = 'reported' ORDER BY observed_at"
+    )
+    assert [row[0].split(": ")[1] for row in rows] == ["'25 %' -> '24 %'", "'24 %' -> '23 %'"]
+    assert rows[0][2] == rows[1][1]
+    assert len(watched.rows("SELECT id FROM evidence")) == 3

@@ -123,6 +123,7 @@ def a_place(settled: Settlement, *, seq: int | None = None) -> Placed:
     payload = Payload(
         evidence=EvidenceId(number),
         watch=settled.watch.id,
+        stored_by=settled.visit.id,
         url=settled.visit.url,
         at=settled.visit.at,
         segment=SEGMENT,

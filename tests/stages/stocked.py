@@ -167,8 +167,8 @@ class Stock:
             record_digest=b"r" * 32 if has_body else None, chain=b"c" * 32,
         )  # fmt: skip
         payload = Payload(
-            evidence=EvidenceId(number), watch=settled.watch.id, url=settled.visit.url, at=settled.visit.at,
-            segment=written.segment, offset=self.count * 100, length=90,
+            evidence=EvidenceId(number), watch=settled.watch.id, stored_by=number, url=settled.visit.url,
+            at=settled.visit.at, segment=written.segment, offset=self.count * 100, length=90,
         )  # fmt: skip
         evidence = EvidenceId(number) if has_body else None
         placed = Placed(

@@ -70,6 +70,7 @@ class Store(Protocol):
 
     def reader(self) -> Any: ...
     def save_source(self, source: Source) -> None: ...
+    def pause_source(self, source: SourceId) -> None: ...
     def save_lane(self, key: LaneKey, state: LaneState) -> None:
         """The operator's word."""
         ...
@@ -410,11 +411,35 @@ class StoreContract:
         assert reader.robots("https://none.example") is None
         assert [(r["id"], r["kind"], r["watch_id"]) for r in store.rows("ledger")] == [(5, "lane", 3)]
 
-    def test_the_engine_does_not_write_the_operators_block_away(self, store, writer):
-        writer.settle(Group(run=RUN, lanes=((A, LaneState(failures=1)),)))
-        store.save_lane(A, LaneState(blocked_by="they asked us to stop"))
-        writer.settle(Group(run=RUN, lanes=((A, LaneState(failures=2)),)))
-        assert store.reader().lane(A) == LaneState(failures=2, blocked_by="they asked us to stop")
+    @pytest.mark.parametrize("said", [LaneState(), LaneState(blocked_by="they asked us to stop")])
+    def test_an_engine_that_has_not_heard_the_operator_does_not_write_their_word_away(
+        self, store, writer, said
+    ):
+        closed = LaneState(failures=5, recent=1, recent_count=1, closed_until=NOON + HOUR, held_until=NOON)
+        writer.settle(Group(run=RUN, lanes=((A, closed),)))
+        store.save_lane(A, said)
+        writer.settle(Group(run=RUN, lanes=((A, replace(closed, next_start_at=NOON + SECOND)),)))
+        kept = store.reader().lane(A)
+        assert kept == replace(said, next_start_at=NOON + SECOND, word=1)  # a start counts all the same
+        writer.settle(Group(run=RUN, lanes=((A, replace(kept, failures=1)),)))  # now it has heard
+        assert store.reader().lane(A).failures == 1
+
+    def test_a_look_that_was_under_way_when_its_source_was_paused_schedules_no_other(
+        self, store, writer, plant
+    ):
+        watch = a_watch()
+        store.save_source(Source(id=watch.source, name="s", url="https://s.example/"))
+        plant(watch)
+        store.pause_source(watch.source)
+        writer.settle(a_group(a_look(watch, 1, b"A")))
+        assert store.reader().watch(watch.id).due_at is None
+        assert store.reader().watch(watch.id).seen is not None
+
+    def test_the_last_of_several_words_stands(self, store, writer):
+        store.save_lane(A, LaneState(blocked_by="no"))
+        store.save_lane(A, LaneState())
+        writer.settle(Group(run=RUN, lanes=((A, LaneState(blocked_by="no", word=1)),)))
+        assert store.reader().lane(A) == LaneState(word=2)
 
     def test_how_a_source_fares_is_read_back(self, store, writer):
         source = Source(id=SourceId("a"), name="a", url="https://a.example/")

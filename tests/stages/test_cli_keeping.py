@@ -156,6 +156,15 @@ def test_the_doctor_names_what_is_bad_and_what_to_do(cli: Cli, stock: Stock, tmp
     assert cli("doctor").code == 0
 
 
+def test_a_source_that_asks_for_a_browser_is_named_by_the_doctor_and_by_why_not(cli: Cli):
+    assert "browser" not in {check["check"] for check in cli("doctor", "--json").json["checks"]}
+    assert "no browser" in cli("add", "https://app.example/", "--headless").err
+    checks = {check["check"]: check for check in cli("doctor", "--json").json["checks"]}
+    assert checks["browser"]["state"] == "warn"
+    assert "app-example" in checks["browser"]["found"]
+    assert cli("why-not", "https://app.example/", "--json").json["reason"] == "no_browser"
+
+
 def test_the_doctor_survives_a_broken_configuration(cli: Cli, tmp_path: Path):
     bad = tmp_path / "bad.yaml"
     bad.write_text("fetsh: {}\n")

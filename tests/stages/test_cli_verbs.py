@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOP: Any = typer.main.get_command(program())
 VERBS = (
     "demo init add import export list test run due explain why-not classify robots history changes diff evidence "
-    "lanes sources parked doctor db replay"
+    "lanes sources parked doctor gc db replay rank simulate freshness"
 ).split()
 
 
@@ -73,6 +73,8 @@ def test_the_reference_is_what_the_program_says():
     made = reference()
     assert made.CLI.read_text(encoding="utf-8") == made.cli_page(), "run tools/reference.py"
     assert made.CONFIG.read_text(encoding="utf-8") == made.config_page(), "run tools/reference.py"
+    for place, schema in made.SCHEMAS.items():
+        assert place.read_text(encoding="utf-8") == made.schema_text(schema()), "run tools/reference.py"
 
 
 def test_every_verb_option_and_exit_code_is_in_the_reference():

@@ -12,6 +12,8 @@ from vedette.discover import Document, read_listing
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 RSS = "<rss><channel><item><link>https://h.hr/1</link></item></channel></rss>"
+JSON_FEED = r'{"version": "https:\/\/jsonfeed.org\/version\/1", "items": [{"id": "1", "url": "/1"}]}'
+JSON_LINK = "<link rel=alternate type='application/feed+json' href='/f.json'>"
 URLSET = "<urlset><url><loc>https://h.hr/1</loc></url></urlset>"
 NAV = "<nav>" + "".join(f"<a href='/s{n}'>Odjel {n}</a>" for n in range(30)) + "</nav>"
 TEXT = "<main><p>" + "Odluka stupa na snagu osmoga dana. " * 60 + "</p></main>"
@@ -42,6 +44,12 @@ def look(
     [
         (ListerKind.FEED, None, look(RSS, kind="application/xml")),
         (ListerKind.FEED, None, look(RSS)),
+        (ListerKind.FEED, None, look(JSON_FEED, kind="application/feed+json")),
+        (ListerKind.FEED, None, look(JSON_FEED, kind="text/plain")),
+        (ListerKind.PAGE, None, look('{"items": [{"url": "/1"}]}', kind="application/json")),
+        (ListerKind.PAGE, None, look('{"about": "https://jsonfeed.org/"}', kind="application/json")),
+        (ListerKind.PAGE, None, look("{", kind="application/json")),
+        (ListerKind.FEED, "https://h.hr/f.json", look(JSON_LINK + NAV + ITEMS, "https://h.hr/")),
         (ListerKind.SITEMAP, None, look(URLSET, kind="text/xml")),
         (
             ListerKind.SITEMAP,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -160,7 +161,7 @@ def test_control_characters_junk_before_the_declaration_and_unbound_prefixes_are
         ("<opml/>", "not a feed: root element is <opml>"),
         ("", "the document is empty"),
         ("   \n", "the document is empty"),
-        ("{}", "not a feed: the document is not XML"),
+        ("{}", "not a feed: JSON without the `version`"),
         (
             "<rss><channel><item><title>x</title></item></channel></rss>",
             "none of the 1 entries has an address",
@@ -251,3 +252,73 @@ def test_addresses_that_lead_nowhere_are_left_out():
 def test_a_document_made_to_hurt_ends_as_a_listing(body):
     listing = read(body)
     assert len(listing.sightings) <= 1
+
+
+JSON_FEED = {
+    "version": "https://jsonfeed.org/version/1.1",
+    "title": "Vijesti",
+    "home_page_url": "https://h.hr/",
+    "items": [
+        {
+            "id": "https://h.hr/vijesti/0",
+            "url": "https://h.hr/vijesti/1?utm_source=feed",
+            "title": "Izmjena <b>PDV-a</b>",
+            "date_published": "2026-03-02T10:00:00+01:00",
+            "date_modified": "2026-03-03T10:00:00Z",
+            "attachments": [
+                {"url": "/docs/odluka.pdf", "mime_type": "application/pdf"},
+                {"url": "/audio.mp3", "mime_type": "audio/mpeg"},
+            ],
+        },
+        {"id": "2", "external_url": "https://drugdje.hr/clanak", "content_text": "bez naslova"},
+        {"id": "https://h.hr/vijesti/3", "title": "Samo id", "date_modified": "2026-03-01T00:00:00Z"},
+        {"id": "nije adresa"},
+        {"id": 7, "url": ["x"], "title": None, "attachments": "x", "date_published": 3},
+        "nije zapis",
+        {"id": "5", "url": "https://h.hr/vijesti/1"},
+    ],
+}
+
+
+@pytest.mark.parametrize("version", ["https://jsonfeed.org/version/1", "https://jsonfeed.org/version/1.1"])
+def test_json_feed_gives_pages_and_attached_documents_each_once(version: str):
+    listing = read(json.dumps(JSON_FEED | {"version": version}), content_type="application/feed+json")
+    assert listing.problem == ""
+    assert urls(listing) == [
+        "https://h.hr/vijesti/1",
+        "https://h.hr/docs/odluka.pdf",
+        "https://drugdje.hr/clanak",
+        "https://h.hr/vijesti/3",
+    ]
+    first, document, *_, third = listing.sightings
+    assert (first.title, first.is_document) == ("Izmjena PDV-a", False)
+    assert first.published_at == datetime(2026, 3, 2, 9, tzinfo=UTC)
+    assert first.modified_at == datetime(2026, 3, 3, 10, tzinfo=UTC)
+    assert document.is_document
+    assert third.published_at == datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def test_json_feed_obeys_the_options_of_its_source():
+    listing = read(json.dumps(JSON_FEED), include=(r"/vijesti/",), max_urls=1)
+    assert urls(listing) == ["https://h.hr/vijesti/1"]
+    assert {reason.code for _, reason in listing.refused} >= {"max_urls"}
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ('{"version": "https://jsonfeed.org/version/1", "items": [', "broken JSON"),
+        ('{"items": []}', "without the `version`"),
+        ('{"version": "https://jsonfeed.org/version/1"}', "no `items`"),
+        ('{"version": "https://jsonfeed.org/version/1", "items": [{"id": "x"}]}', "none of the 1 entries"),
+        ('{"version": "https://jsonfeed.org/version/1", "items": ' + "[" * 100_000, "nested too deep"),
+        ('{"version": 1, "items": [' + "9" * 10_000 + "]}", "without the `version`"),
+    ],
+)
+def test_json_that_is_no_feed_says_what_is_wrong(body: str, words: str):
+    assert words in read(body, content_type="application/json").problem
+
+
+def test_an_empty_json_feed_is_a_feed():
+    empty = '\ufeff{"version": "https://jsonfeed.org/version/1.1", "title": "x", "items": []}'
+    assert read(empty) == Listing()

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from vedette.contracts.source import ListerKind, ListerOptions
-from vedette.core.admission import Admitted, Candidate, TrapBudgets, admit, rules_of
+from vedette.contracts.source import ListerKind, ListerOptions, TrapBudgets
+from vedette.core.admission import Admitted, Candidate, admit, rules_of
 from vedette.core.tally import SourceTally
 from vedette.discover.crawl import LinkReader
 from vedette.livingweb.chance import Chance

@@ -15,11 +15,13 @@ from vedette.app import RunRequest, run_async
 from vedette.config import Loaded, parse
 from vedette.contracts.errors import RefusedError, StoreError
 from vedette.contracts.fetching import Fetched, FetchRequest
-from vedette.contracts.words import Outcome
+from vedette.contracts.lane import LaneState
+from vedette.contracts.words import LaneKey, Outcome, SourceId
 from vedette.core.outcomes import outcome_of_status
 from vedette.engine.loop import Ended, Mode
 from vedette.store.migrate import prepare
-from vedette.store.sqlite import StoreLock, connect
+from vedette.store.operator import operating, pause_source, resume_source, save_lane
+from vedette.store.sqlite import Reader, StoreLock, connect
 from vedette.telemetry.clock import JumpingClock
 from vedette.telemetry.events import Event
 
@@ -65,8 +67,11 @@ class Station:
         self.clock = JumpingClock(NOON)
         self.web = SmallWeb(self.clock)
         self.events: list[Event] = []
-        config = parse({"sources": [{"url": FEED, "lister": "feed", "name": "news"}]})
-        self.loaded = Loaded(config=config, path=None, data=data, digest="d")
+        self.configure()
+
+    def configure(self, **fields: Any) -> None:
+        config = parse({"sources": [{"url": FEED, "lister": "feed", "name": "news"} | fields]})
+        self.loaded = Loaded(config=config, path=None, data=self.data, digest="d")
 
     async def run(self, **fields: Any) -> Ended:
         request = RunRequest(**({"mode": Mode.UNTIL_IDLE, "takes_orders": False} | fields))
@@ -149,6 +154,69 @@ async def test_how_a_source_fares_is_saved_to_the_last_moment(station: Station):
     (row,) = station.rows("SELECT last_success_at, tally FROM sources")
     assert row[0] is not None
     assert row[1] != "{}"  # what the listing gave counts against its budgets after a restart too
+
+
+async def test_a_source_that_the_operator_paused_stays_paused_over_restarts_until_they_resume_it(
+    station: Station,
+):
+    await station.run(mode=Mode.ONCE)
+    with operating(station.data / "vedette.db") as db:
+        assert pause_source(db, SourceId("news"), now=station.clock.now()) == 4
+    for _ in range(2):
+        station.clock.advance(48 * HOUR)
+        assert (await station.run(mode=Mode.ONCE)).tally.visits == 0
+        reader = Reader(station.data / "vedette.db")
+        source, _ = reader.source(SourceId("news"))
+        reader.close()
+        assert not source.is_active
+    with operating(station.data / "vedette.db") as db:
+        assert resume_source(db, SourceId("news"), now=station.clock.now()) == 4
+    station.clock.advance(HOUR)
+    assert (await station.run(mode=Mode.ONCE)).tally.visits == 4
+
+
+async def test_a_source_follows_what_the_configuration_says_of_it(station: Station):
+    """Not active, then active again: its watches rest and come back without a word of the operator."""
+    await station.run(mode=Mode.ONCE)
+    for active, visits in ((False, 0), (False, 0), (True, 4)):
+        station.clock.advance(48 * HOUR)
+        station.configure(active=active)
+        assert (await station.run(mode=Mode.ONCE)).tally.visits == visits
+
+
+async def test_a_reset_wins_over_what_the_engine_writes_in_the_same_second(station: Station):
+    """The lane closes in the engine's memory, the operator resets it, the engine commits what it had."""
+    path = station.data / "vedette.db"
+    lane = LaneKey("host:a.example")
+
+    async def reset_meanwhile() -> None:
+        with operating(path) as db:
+            save_lane(db, lane, LaneState(), now=station.clock.now())
+
+    await station.run(mode=Mode.ONCE)
+    with operating(path) as db:
+        db.execute("UPDATE lanes SET failures = 4, held_until = next_start_at, word = 0")
+    station.web.before["https://a.example/1"] = reset_meanwhile
+    await station.run()  # hears no orders: as if it were killed before it did
+    reader = Reader(path)
+    state = reader.lane(lane)
+    reader.close()
+    assert (state.failures, state.held_until, state.word) == (0, None, 1)
+
+
+async def test_a_source_that_asks_for_a_browser_is_not_fetched_plainly_and_says_so(station: Station):
+    station.configure(requires_headless=True)
+    ended = await station.run()
+    assert (ended.by, ended.tally.visits, station.web.asked) == ("idle", 1, [])
+    ((outcome, detail, kind),) = station.rows("SELECT outcome, detail, kind FROM visits")
+    assert (outcome, kind) == (Outcome.NO_BROWSER.value, "none")
+    assert "no browser" in detail
+    ((error,),) = station.rows("SELECT last_error FROM sources")
+    assert error.startswith("no_browser: requires_headless is set")
+    station.configure()  # the key is taken away: from the next look on it is fetched
+    station.clock.advance(1000 * HOUR)
+    assert (await station.run(mode=Mode.ONCE)).tally.visits == 1
+    assert station.web.asked == ["https://a.example/robots.txt", FEED]
 
 
 async def test_ids_rise_though_the_clock_was_set_back(station: Station):

@@ -38,9 +38,9 @@ async def test_a_process_that_dies_takes_only_its_own_page_with_it(workers: Work
 
 
 async def test_who_waits_for_a_turn_is_not_out_of_time(workers: Workers):
-    workers._wall_s = 0.6
-    given = await asyncio.gather(*(workers.run(_slow_abs, -n) for n in range(1, 6)))
-    assert given == [1, 2, 3, 4, 5]
+    workers._wall_s = 2.0  # each takes 0.15 s, all of them longer than that
+    given = await asyncio.gather(*(workers.run(_slow_abs, -n) for n in range(1, 17)))
+    assert given == list(range(1, 17))
 
 
 async def test_a_run_that_ends_while_a_page_is_parsed_says_nothing_on_the_way(workers: Workers, capfd):

@@ -26,7 +26,7 @@ def drop_old(directory, database: Database, files: Files | None = None) -> list[
     heads = Heads(directory, files or Files())
     over = expired(database.segments.values(), {"standard": timedelta(days=7)}, LATER)
     for segment in over:
-        stone = expire(directory, segment, heads=heads, now=LATER, files=files)
+        stone = expire(segment, heads=heads, now=LATER)
         database.segments[segment.name] = stone.segment
     return [segment.name for segment in over]
 
@@ -94,15 +94,15 @@ def test_an_open_segment_does_not_expire(tmp_path):
     database = sample(tmp_path)
     segment = next(one for one in database.segments.values() if one.state == "open")
     with pytest.raises(ValueError, match="still written"):
-        expire(tmp_path, segment, heads=Heads(tmp_path, Files()), now=LATER)
+        expire(segment, heads=Heads(tmp_path, Files()), now=LATER)
 
 
 def test_expiring_twice_does_no_harm(tmp_path):
     database = sample(tmp_path)
     closed = database.segments[FIRST]
     heads = Heads(tmp_path, Files())
-    once = expire(tmp_path, closed, heads=heads, now=LATER)
-    twice = expire(tmp_path, closed, heads=heads, now=LATER + timedelta(days=1))
+    once = expire(closed, heads=heads, now=LATER)
+    twice = expire(closed, heads=heads, now=LATER + timedelta(days=1))
     assert once == twice
     stones = [
         line for line in read_heads(tmp_path) if isinstance(line, HeadLine) and line.event is Event.EXPIRED
@@ -120,7 +120,7 @@ def test_a_stop_in_the_middle_of_expiring_never_looks_like_a_loss(tmp_path):
         closed = database.segments[FIRST]
         disk.stops_before = len(disk.steps) + stop
         try:
-            expire(directory, closed, heads=archive.heads, now=LATER, files=disk)
+            expire(closed, heads=archive.heads, now=LATER)
         except PowerCut:
             disk.crash()
         else:
@@ -135,7 +135,7 @@ def test_the_archive_can_expire_while_it_writes(tmp_path):
     database = Database()
     archive = started(tmp_path, database)
     keep(archive, database, [visit(number) for number in range(1, 9)])
-    stone = expire(tmp_path, database.segments[FIRST], heads=archive.heads, now=LATER)
+    stone = expire(database.segments[FIRST], heads=archive.heads, now=LATER)
     database.segments[FIRST] = stone.segment
     keep(archive, database, [visit(9)], now=LATER)
     archive.close(LATER)
@@ -147,7 +147,7 @@ def test_the_archive_can_expire_while_it_writes(tmp_path):
 def test_a_restart_after_expiry_does_not_miss_the_file(tmp_path):
     database = sample(tmp_path)
     heads = Heads(tmp_path, Files())
-    expire(tmp_path, database.segments[FIRST], heads=heads, now=LATER)  # stopped before the commit
+    expire(database.segments[FIRST], heads=heads, now=LATER)  # stopped before the commit
     found = Archive(tmp_path).recover(database.segments.values(), now=LATER)
     assert found.damage == ()
 

@@ -46,7 +46,7 @@ def test_a_public_address_is_open(address: str) -> None:
     assert SHUT.refuses(address, 443) is None
 
 
-@pytest.mark.parametrize("port", [22, 25, 0, -1, 6379, 8080, 65536])
+@pytest.mark.parametrize("port", [22, 25, 0, -1, 6379, 8081, 65536])
 def test_a_port_outside_the_list_is_refused(port: int) -> None:
     reason = SHUT.refuses("8.8.8.8", port)
     assert reason is not None
@@ -119,3 +119,11 @@ def test_no_text_breaks_the_guard(text: str) -> None:
         ipaddress.ip_address(text)
     except ValueError:
         assert SHUT.refuses(text, 80) is not None
+
+
+def test_a_listed_port_opens_itself_and_closes_no_usual_one() -> None:
+    guard = Guard((), (41234,))
+    assert [guard.refuses("93.184.216.34", port) is None for port in (41234, 80, 443, 8080, 8443, 22)] == [
+        *[True] * 5,
+        False,
+    ]

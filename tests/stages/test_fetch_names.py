@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import sys
 from collections.abc import AsyncIterator
@@ -117,6 +118,20 @@ async def test_a_name_without_an_address_is_a_dns_error(zone: Any, words: str, f
     assert fetched.outcome is Outcome.DNS_ERROR
     assert words in fetched.detail
     assert "hgk.example" in fetched.detail
+
+
+async def test_nonsense_about_one_name_fails_no_other_that_is_asked_at_the_same_time(
+    fetcher: HttpFetcher,
+) -> None:
+    names = [f"sound{n}.example" for n in range(20)]
+    async with FakeDns({"bad.example": "garbage", **{name: ["10.0.0.1"] for name in names}}) as dns:
+        settings = quick_settings(80, nameservers=(dns.place,))
+        asked = [
+            ask(fetcher, f"http://{name}/", settings) for name in (*names[:10], "bad.example", *names[10:])
+        ]
+        outcomes = [fetched.outcome for fetched in await asyncio.gather(*asked)]
+    assert outcomes.pop(10) is Outcome.DNS_ERROR
+    assert set(outcomes) == {Outcome.ADDRESS_REFUSED}
 
 
 async def test_the_system_resolver_answers_too(fetcher: HttpFetcher) -> None:

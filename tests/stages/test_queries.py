@@ -12,7 +12,7 @@ from stocked import EVIL, HOUR, NEWS, NOW, PRIVATE, RULES, Stock, a_change, stoc
 from vedette.contracts.changing import ChangeState
 from vedette.contracts.errors import StoreError
 from vedette.contracts.lane import LaneState
-from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors, Source
+from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors, Source, TrapBudgets
 from vedette.contracts.watch import Refused
 from vedette.contracts.words import LaneKey, NodeType, Outcome, Reason, Risk, SourceId, WatchId
 from vedette.core.urls import watch_id
@@ -88,7 +88,14 @@ def test_a_held_moment_does_not_see_what_comes_later(stock: Stock, queries: Quer
 
 
 def test_a_source_comes_back_as_it_was_saved(stock: Stock, queries: Queries):
-    options = ListerOptions(include=("/a",), start_date=NOW, selectors=ListSelectors(item="li"), max_depth=2)
+    options = ListerOptions(
+        include=("/a",),
+        start_date=NOW,
+        selectors=ListSelectors(item="li"),
+        max_depth=2,
+        honour_nofollow=False,
+        traps=TrapBudgets(session=7, calendar_ahead=HOUR),
+    )
     source = Source(
         id=SourceId("whole"), name="Whole", url="https://whole.example/", lister=ListerKind.CRAWL, options=options,
         risk=Risk.LOW, tier=Risk.CRITICAL, scrape_frequency=6 * HOUR, retention="short",

@@ -65,6 +65,9 @@ class FakeStore:
     def payloads(self, digests: Sequence[bytes]) -> dict[bytes, list[Payload]]:
         return {digest: list(self.known[digest]) for digest in digests if digest in self.known}
 
+    def kept(self, evidence: Sequence[EvidenceId]) -> dict[EvidenceId, Payload]:
+        return {p.evidence: p for found in self.known.values() for p in found if p.evidence in evidence}
+
     def settle(self, group: Group) -> None:
         self.log.note("settle")
 
@@ -390,6 +393,7 @@ def test_the_same_bytes_at_two_addresses_are_kept_once_and_both_have_them():
     first, second = desk.log.groups[0].placed
     assert (first.kind, second.kind) == (RecordKind.RESPONSE, RecordKind.IDENTICAL)
     assert desk.archive.entries[1].refers_to == (one.visit.url, one.visit.at)
+    assert desk.archive.entries[1].refers_to_record == (first.written.segment, one.visit.id)
     assert desk.archive.entries[1].payload == b""
     assert (first.evidence, second.evidence) == (EvidenceId(1), EvidenceId(2))
     place = (first.payload.segment, first.payload.offset, first.payload.length)

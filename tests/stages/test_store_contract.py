@@ -12,8 +12,8 @@ from store_contract import StoreContract
 
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
-from vedette.contracts.words import LaneKey, Risk
-from vedette.store.operator import operating, save_lane, save_source
+from vedette.contracts.words import LaneKey, Risk, SourceId
+from vedette.store.operator import operating, pause_source, save_lane, save_source
 from vedette.store.sqlite import Pick, Reader, Writer, connect
 
 
@@ -31,6 +31,10 @@ class SqliteStore:
     def save_source(self, source: Source) -> None:
         with operating(self.path) as db:
             save_source(db, source, now=NOON)
+
+    def pause_source(self, source: SourceId) -> None:
+        with operating(self.path) as db:
+            pause_source(db, source, now=NOON)
 
     def save_lane(self, key: LaneKey, state: LaneState) -> None:
         with operating(self.path) as db:

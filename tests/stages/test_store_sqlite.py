@@ -91,7 +91,7 @@ def test_the_lock_dies_with_its_process(tmp_path: Path):
     "pick", [Pick(), Pick(tier=Risk.HIGH), Pick(fetch_only=True), Pick(discover_only=True)]
 )
 def test_a_claim_walks_the_queue_index_and_sorts_nothing(tmp_path: Path, pick: Pick):
-    plan = _plan(tmp_path, statements.lane_heads(pick.clause()), (1, 2, 3, 4))
+    plan = _plan(tmp_path, statements.lane_heads(pick.clause()), (1, 2, 3, 4) * statements.HEADS)
     assert sum(step.startswith("SEARCH w") and "INDEX ix_watches_queue" in step for step in plan) == 4
     assert not [step for step in plan if step.startswith("SCAN w") or "TEMP B-TREE" in step]
 
@@ -105,7 +105,7 @@ def test_a_claim_walks_the_queue_index_and_sorts_nothing(tmp_path: Path, pick: P
         (statements.KNOWN_IDS.format(marks="?,?"), (1, 2)),
         (statements.PAYLOADS.format(marks="?"), (b"",)),
         (statements.MOVE_WATCH, (None,) * statements.MOVE_WATCH.count("?")),
-        (statements.SIGNAL, (1, 2, 3, 4)),
+        (statements.SIGNAL, (1, 2, 2, 2, 3, 4)),
     ],
 )
 def test_no_hot_statement_reads_a_whole_table(tmp_path: Path, statement: str, values: tuple[object, ...]):
@@ -243,6 +243,7 @@ watches = st.builds(
     is_gone=st.booleans(),
     canonical=_or_none(keys),
     merged_into=_or_none(keys),
+    audit=_or_none(st.integers(0, 10**7).map(lambda s: timedelta(seconds=s))),
 )
 lanes = st.builds(
     LaneState,
@@ -323,7 +324,7 @@ def test_the_strategies_above_vary_every_field():
     given_fields = {field.name for field in fields(Watch)} - plain
     varied = set("source lister depth parent title node_type node_role risk velocity scan_count last_changed_at due_at"
                  " interval created_at published_at modified_at last_visit_at last_outcome attempt etag last_modified"
-                 " seen mask pending is_gone canonical merged_into".split())  # fmt: skip
+                 " seen mask pending is_gone canonical merged_into audit".split())  # fmt: skip
     assert given_fields == varied
     assert one.lane == A
 

@@ -39,12 +39,13 @@ class ArchiveEntry:
     retention: str = "standard"
     phrase: str = ""
     headers: Headers = ()
-    payload: bytes = b""  # wire bytes; content coding kept, transfer coding removed
+    payload: bytes = b""  # wire bytes; content coding kept, transfer coding removed; of a revisit not written
     payload_digest: bytes | None = (
         None  # sha256 of the wire bytes, where it is known (saves hashing them again)
     )
     address: str = ""
     refers_to: tuple[str, datetime] | None = None  # url and time of the record with the payload
+    refers_to_record: tuple[str, VisitId] | None = None  # its segment and visit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

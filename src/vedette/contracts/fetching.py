@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -25,7 +25,7 @@ class FetchSettings:
     encoding_layers: int = 2
     redirects: int = 10
     allow_networks: tuple[str, ...] = ()
-    allow_ports: tuple[int, ...] = (80, 443, 8080, 8443)
+    allow_ports: tuple[int, ...] = ()  # beside the usual ones
     nameservers: tuple[str, ...] = ()  # "127.0.0.1:5353"; empty: the system's
     ca_file: str | None = None
     user_agent: str = "Vedette/0.1 (+https://vedette.example/bot; contact: set fetch.user_agent)"
@@ -48,6 +48,7 @@ class FetchRequest:
     accept: str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
     body_limit: int | None = None  # robots.txt has its own
     is_foreign: bool = False  # a redirect left the origin the settings are for: no credentials go along
+    on_sent: Callable[[], None] | None = None  # called once, when the request is on the line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +97,7 @@ class Extraction:
     text: str = ""  # the compared text, white space folded, one space between blocks
     title: str = ""
     hrefs: tuple[str, ...] = ()  # raw, in order, not resolved (resolving is memoised per host)
+    nofollow: tuple[str, ...] = ()  # of these, what the page never links to without rel=nofollow
     base: str = ""  # what raw hrefs resolve against
     canonical: str | None = None  # rel=canonical, absolute, same host only
     published_at: datetime | None = None

@@ -29,6 +29,7 @@ class LaneState:
     """What has happened in the lane, as far as the next start depends on it.  Survives restarts."""
 
     under_way: int = 0  # not persisted: a restart has none
+    unsent: int = 0  # of these, requests that are not on the line yet; not persisted
     next_start_at: datetime | None = None  # gap
     bucket_at: datetime | None = None  # GCRA: when the bucket is empty again
     failures: int = 0  # in a row
@@ -38,6 +39,7 @@ class LaneState:
     held_until: datetime | None = None  # Retry-After
     blocked_by: str = ""  # the operator's word; until `lanes reset`
     crawl_delay: timedelta | None = None  # robots.txt
+    word: int = 0  # how often the operator spoke; who missed the last word does not write over it
 
 
 @dataclass(frozen=True, slots=True)

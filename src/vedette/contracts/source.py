@@ -30,6 +30,21 @@ class ListSelectors:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TrapBudgets:
+    """How much of each class of made-up addresses a crawl takes.  The table is at the head of `core/admission.py`."""
+
+    path_depth: int = 12
+    session: int = 300
+    token_names: int = 500
+    calendar: int = 400
+    calendar_ahead: timedelta = timedelta(days=400)
+    calendar_back: timedelta = timedelta(days=30 * 365)
+    facets: int = 300
+    shape: int = 10_000
+    content_repeat: int = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListerOptions:
     """All the metadata options of 001 section 3.4 and 11.2, plus the trap budgets."""
 
@@ -49,7 +64,10 @@ class ListerOptions:
     selectors: ListSelectors | None = None
     requires_headless: bool = False
     follow_hosts: tuple[str, ...] = ()  # crawl: other hosts that belong to this source
-    honour_nofollow: bool = True  # crawl: rel=nofollow and meta robots nofollow are not followed
+    honour_nofollow: bool = (
+        True  # crawl: rel=nofollow, meta robots and X-Robots-Tag nofollow are not followed
+    )
+    traps: TrapBudgets = TrapBudgets()  # crawl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -77,6 +77,9 @@ class Watch:
     is_gone: bool = False  # its removal was reported
     canonical: WatchId | None = None  # the page says, or redirects for good, that this is its right address
     merged_into: WatchId | None = None  # both showed the same text: one target, looked at there
+    audit: timedelta | None = (
+        None  # the next look is an audit, at a random moment of an interval of this length
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +111,7 @@ class Visit:
     text_chars: int | None = None
     wire_bytes: int = 0
     detail: str = ""
+    audit: timedelta | None = None  # it was an audit, in an interval of this length
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,12 +192,13 @@ class Settlement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payload:
-    """A payload that the archive already has, and the evidence that names it."""
+    """A payload that the archive already has, the evidence that names it, and the record that holds it."""
 
     evidence: EvidenceId
     watch: WatchId
-    url: str
-    at: datetime
+    stored_by: VisitId  # the visit of that record; may be another watch's
+    url: str  # as that record names it
+    at: datetime  # of that record
     segment: str
     offset: int
     length: int

@@ -98,6 +98,7 @@ class Outcome(StrEnum):
     ADDRESS_REFUSED = "address_refused"
     SCHEME_REFUSED = "scheme_refused"
     ROBOTS_REFUSED = "robots_refused"
+    NO_BROWSER = "no_browser"
     TYPE_REFUSED = "type_refused"
     PARSE_FAILED = "parse_failed"
     TOOL_MISSING = "tool_missing"

@@ -15,6 +15,8 @@ pages link to, so it also has a budget for each way in which a site makes up add
 | shape | addresses of one shape | 10,000 |
 | content_repeat | pages of one shape in a row that all had the same text close the shape | 20 |
 
+A source sets its own under `traps`, by these names.
+
 `admit` changes nothing; `SourceTally.take` counts what was admitted.  The tally goes to the store as JSON, so
 a restart continues where the budgets were.
 """
@@ -23,9 +25,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 
-from vedette.contracts.source import ListerKind, ListerOptions
+from vedette.contracts.source import ListerKind, ListerOptions, TrapBudgets
 from vedette.contracts.words import Reason
 from vedette.core.blocked import blocked_by
 from vedette.core.filters import Filters, filters_of
@@ -35,21 +37,6 @@ from vedette.core.urls import host_of
 
 CRAWL_MAX_URLS = 2000  # 001 section 11.2, crawlMaxUrls
 LISTED_MAX_URLS = 50_000  # one full sitemap file
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrapBudgets:
-    """How much of each class of made-up addresses a crawl takes.  The table is at the head of this file."""
-
-    path_depth: int = 12
-    session: int = 300
-    token_names: int = 500
-    calendar: int = 400
-    calendar_ahead: timedelta = timedelta(days=400)
-    calendar_back: timedelta = timedelta(days=30 * 365)
-    facets: int = 300
-    shape: int = 10_000
-    content_repeat: int = 20
 
 
 DEFAULT_TRAPS = TrapBudgets()
@@ -110,11 +97,7 @@ def admit(
 
 
 def rules_of(
-    kind: ListerKind,
-    options: ListerOptions,
-    *,
-    blocked_words: tuple[str, ...] = (),
-    traps: TrapBudgets = DEFAULT_TRAPS,
+    kind: ListerKind, options: ListerOptions, *, blocked_words: tuple[str, ...] = ()
 ) -> AdmissionRules:
     """The rules a configured source has.  Raises ConfigError where a pattern cannot be used."""
     is_crawl = kind is ListerKind.CRAWL
@@ -124,7 +107,7 @@ def rules_of(
         blocked_words=blocked_words,
         max_urls=default if options.max_urls is None else options.max_urls,
         max_depth=options.max_depth if is_crawl else None,
-        traps=traps if is_crawl else None,
+        traps=options.traps if is_crawl else None,
     )
 
 

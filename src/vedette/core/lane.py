@@ -2,7 +2,8 @@
 
 Everything that can open, slow or close a lane is decided here:
 - gap: from start to start, between `gap_min` and `gap_max` by jitter, never less than the Crawl-delay; a start is
-  when the far end can first have seen it, so what went out late is counted from then;
+  when the far end can first have seen it, so what went out late is counted from then, and while a request that
+  was let in is not on the line yet no other is let in;
 - bucket: `per_minute` with `burst`, as GCRA; the stricter of gap and bucket wins;
 - width: `at_once` calls under way;
 - breaker: closes after `trips_after` failures in a row, or when `trip_share` of the last `trip_window` calls
@@ -30,6 +31,7 @@ MAX_WINDOW = 62  # `recent` is one signed 64-bit column
 _NOTHING = timedelta(0)
 _GO = Go()
 _BLOCKED, _FULL, _PROBE = "lane_blocked", "lane_full", "lane_probe"
+_UNSENT, _UNSENT_NOTE = "lane_unsent", "the request before is not on the line yet"
 _CLOSED, _HELD, _GAP, _BUCKET = "lane_closed", "lane_held", "lane_gap", "lane_bucket"
 
 
@@ -44,6 +46,8 @@ def ask(policy: LanePolicy, state: LaneState, now: datetime) -> Go | Wait:
             return Wait(
                 None, Reason(_FULL, state.under_way, f"{state.under_way} of {policy.at_once} under way")
             )
+        if state.unsent:
+            return Wait(None, Reason(_UNSENT, state.unsent, _UNSENT_NOTE))
     code, until = "", now
     if state.closed_until is not None and state.closed_until > until:
         code, until = _CLOSED, state.closed_until
@@ -69,6 +73,7 @@ def started(policy: LanePolicy, state: LaneState, now: datetime, jitter: float) 
         bucket_at = full_at + timedelta(seconds=60.0 / policy.per_minute)
     return LaneState(
         under_way=state.under_way + 1,
+        unsent=state.unsent + 1 if gap or policy.per_minute > 0 else state.unsent,
         next_start_at=now + gap,
         bucket_at=bucket_at,
         failures=state.failures,
@@ -78,6 +83,7 @@ def started(policy: LanePolicy, state: LaneState, now: datetime, jitter: float) 
         held_until=state.held_until,
         blocked_by=state.blocked_by,
         crawl_delay=state.crawl_delay,
+        word=state.word,
     )
 
 
@@ -95,8 +101,10 @@ def finished(
     if retry_after is not None and retry_after > _NOTHING:
         until = now + min(retry_after, policy.max_retry_after)
         held_until = until if held_until is None or held_until < until else held_until
+    under_way = state.under_way - 1 if state.under_way > 0 else 0
     return LaneState(
-        under_way=state.under_way - 1 if state.under_way > 0 else 0,
+        under_way=under_way,
+        unsent=min(under_way, state.unsent),
         next_start_at=state.next_start_at,
         bucket_at=state.bucket_at,
         failures=failures,
@@ -106,13 +114,15 @@ def finished(
         held_until=held_until,
         blocked_by=state.blocked_by,
         crawl_delay=state.crawl_delay,
+        word=state.word,
     )
 
 
 def sent(policy: LanePolicy, state: LaneState, at: datetime, gap: timedelta) -> LaneState:
     """The lane once it is known that a request went out at `at`, maybe later than its permit was given.
 
-    `gap` is the one that was drawn at the permit.  A look-up, a handshake or a busy machine lies in between.
+    `gap` is the one that was drawn at the permit.  A look-up, a handshake or a busy machine lies in between.  One
+    request at a time is unsent, so gap and bucket hold between the requests as they went out.
     """
     next_start_at, bucket_at = state.next_start_at, state.bucket_at
     if next_start_at is None or next_start_at < at + gap:
@@ -120,7 +130,12 @@ def sent(policy: LanePolicy, state: LaneState, at: datetime, gap: timedelta) -> 
     if policy.per_minute > 0:
         full_at = at + timedelta(seconds=60.0 / policy.per_minute)
         bucket_at = full_at if bucket_at is None or bucket_at < full_at else bucket_at
-    return replace(state, next_start_at=next_start_at, bucket_at=bucket_at)
+    return replace(unused(state), next_start_at=next_start_at, bucket_at=bucket_at)
+
+
+def unused(state: LaneState) -> LaneState:
+    """A request that was let in will not go out, or is out: others need not wait for it any more."""
+    return replace(state, unsent=state.unsent - 1) if state.unsent else state
 
 
 def block(state: LaneState, word: str) -> LaneState:
@@ -132,21 +147,29 @@ def reset(state: LaneState) -> LaneState:
     """Breaker, hold and block are lifted by hand.  Gap, bucket and Crawl-delay stay: politeness is kept."""
     return LaneState(
         under_way=state.under_way,
+        unsent=state.unsent,
         next_start_at=state.next_start_at,
         bucket_at=state.bucket_at,
         crawl_delay=state.crawl_delay,
+        word=state.word,
     )
 
 
 def adopt(ours: LaneState, theirs: LaneState) -> LaneState:
     """The operator's word from another process: it wins, but calls under way here stay counted."""
-    return replace(theirs, under_way=ours.under_way)
+    return replace(theirs, under_way=ours.under_way, unsent=ours.unsent)
 
 
 def started_unseen(policy: LanePolicy, state: LaneState, at: datetime) -> LaneState:
-    """A killed process may have started a call just before `at` that no store knows: wait as if it had."""
+    """A killed process may have started calls just before `at` that no store knows: wait as if the bucket were spent.
+
+    One gap is enough for the gap.  No process can have owed the bucket more than `burst` calls.
+    """
     seen = started(policy, state, at, 1.0)
-    return replace(seen, under_way=0)
+    bucket_at = seen.bucket_at
+    if bucket_at is not None and policy.per_minute > 0:
+        bucket_at = max(bucket_at, at + timedelta(seconds=60.0 / policy.per_minute) * policy.burst)
+    return replace(seen, under_way=0, unsent=0, bucket_at=bucket_at)
 
 
 def with_crawl_delay(state: LaneState, seconds: float | None, now: datetime | None = None) -> LaneState:
@@ -166,6 +189,18 @@ def with_crawl_delay(state: LaneState, seconds: float | None, now: datetime | No
     return replace(state, crawl_delay=delay, next_start_at=next_start_at)
 
 
+def starts_per_day(policy: LanePolicy, crawl_delay: timedelta | None = None) -> float:
+    """How many calls a day the lane lets through at most: the gap's mean or the bucket, the stricter; inf: no limit."""
+    low, high = policy.gap_min.total_seconds(), max(policy.gap_min, policy.gap_max).total_seconds()
+    delay = 0.0 if crawl_delay is None else crawl_delay.total_seconds()
+    if low < delay < high:  # some of the drawn gaps are longer than the Crawl-delay, the others become it
+        gap = ((delay - low) * delay + (high * high - delay * delay) / 2) / (high - low)
+    else:
+        gap = max(delay, (low + high) / 2)
+    spacing = max(gap, 60.0 / policy.per_minute if policy.per_minute > 0 else 0.0)
+    return 86_400.0 / spacing if spacing > 0 else float("inf")
+
+
 def condition(state: LaneState, now: datetime) -> str:
     """One word for people: blocked, closed, half_open, held or open."""
     if state.blocked_by:
@@ -181,6 +216,8 @@ def explain(policy: LanePolicy, state: LaneState, now: datetime) -> tuple[Reason
     width = 1 if state.closed_until is not None else policy.at_once
     if state.under_way >= width:
         reasons.append(Reason(_FULL, note=f"{state.under_way} of {width} under way"))
+    if state.unsent:
+        reasons.append(Reason(_UNSENT, note=_UNSENT_NOTE))
     ready = None if state.bucket_at is None else _bucket_ready(policy, state.bucket_at)
     delay = "" if state.crawl_delay is None else f"; Crawl-delay {state.crawl_delay.total_seconds():g} s"
     for code, until, note in (

@@ -16,6 +16,7 @@ from typing import Any
 from vedette.contracts.errors import InputError
 from vedette.contracts.watch import Decision
 from vedette.contracts.words import Outcome, Reason, Risk
+from vedette.core.audit import Lot, audited
 from vedette.core.classify import Classification, classify_url, inherit_risk
 from vedette.core.nearest import unknown
 from vedette.core.packs import DEFAULT_PACKS, RolePattern
@@ -38,8 +39,10 @@ class InForce:
 DEFAULT = InForce()
 
 
-def schedule_decision(facts: Facts, due: Due, policy: str = "seed-ewma") -> Decision:
-    """When to look next."""
+def schedule_decision(
+    facts: Facts, due: Due, policy: str = "seed-ewma", *, lot: Lot | None = None
+) -> Decision:
+    """When to look next.  `lot`: what decided whether the look is an audit."""
     inputs: dict[str, object] = {
         "policy": policy,
         "velocity": facts.velocity,
@@ -51,6 +54,8 @@ def schedule_decision(facts: Facts, due: Due, policy: str = "seed-ewma") -> Deci
         "ceiling": None if facts.ceiling is None else facts.ceiling.total_seconds(),
         "is_parked": facts.is_parked,
     }
+    if lot is not None:
+        inputs["audit"] = {"watch": lot.watch, "n": lot.n, "share": lot.share}
     return Decision(action="schedule", reasons=due.reasons, inputs=inputs, output=_due(due))
 
 
@@ -109,7 +114,8 @@ def _schedule(given: Inputs, in_force: InForce) -> object:
         ceiling=None if ceiling is None else timedelta(seconds=ceiling),
         is_parked=given["is_parked"],
     )
-    return _due(decide(facts, in_force.due or due_params(given["policy"])))
+    due, lot = decide(facts, in_force.due or due_params(given["policy"])), given.get("audit")
+    return _due(due if lot is None else audited(due, Lot(lot["watch"], lot["n"], lot["share"])))
 
 
 def _retry(given: Inputs, in_force: InForce) -> object:

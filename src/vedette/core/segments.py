@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 
 from vedette.contracts.evidence import Segment
@@ -64,6 +64,15 @@ def next_name(retention: str, day: date, newest: SegmentName | None) -> SegmentN
 def is_full(name: SegmentName, size: int, *, day: date, limit: int) -> bool:
     """Must a visit of `day` go to a new segment?"""
     return day > name.day or size >= limit
+
+
+def day_is_over(segments: Iterable[Segment], now: datetime) -> list[Segment]:
+    """The segments as they are once those of days that are over have been closed."""
+    today = now.astimezone(UTC).date().isoformat()
+    return [
+        replace(segment, state="closed") if segment.state == "open" and segment.day < today else segment
+        for segment in segments
+    ]
 
 
 def expired(segments: Iterable[Segment], policy: Mapping[str, timedelta], now: datetime) -> list[Segment]:

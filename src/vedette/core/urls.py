@@ -112,7 +112,10 @@ def shown(url: str) -> str:
     readable = str(_ENCODED_LETTERS.sub(_letters, url)) if "%" in url else url
     if "xn--" not in host:
         return readable
-    return readable.replace(host, f"{ada_url.idna_to_unicode(host)} ({host})", 1)
+    letters = ada_url.idna_to_unicode(host)
+    if not letters.isprintable():  # of a script that this Python does not know yet
+        return readable
+    return readable.replace(host, f"{letters} ({host})", 1)
 
 
 def _path_start(url: str) -> int:

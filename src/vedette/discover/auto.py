@@ -16,13 +16,19 @@ from vedette.discover.crawl import LinkReader
 from vedette.discover.document import Document
 from vedette.discover.feed import is_feed
 from vedette.discover.html_list import find_items
+from vedette.discover.json_feed import is_json_feed
 from vedette.discover.markup import Markup, is_html, open_markup
 from vedette.discover.pagination import has_pager
 from vedette.discover.sitemap import is_sitemap, site_of
 from vedette.discover.tree import Page, attribute
 
 Lister = Callable[[Document], Listing]
-FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/rdf+xml")
+FEED_TYPES = (
+    "application/rss+xml",
+    "application/atom+xml",
+    "application/rdf+xml",
+    "application/feed+json",
+)
 MANY_LINKS = 15
 LIST_LIKE = 5
 MUCH_TEXT = 600  # characters; less is a portal's front door
@@ -111,6 +117,8 @@ def look_at(document: Document) -> Look:
     is_front = canonical("/", document.url) == document.url.partition("?")[0] and "?" not in document.url
     if document.body.startswith(_GZIP):
         return Look(is_front=is_front, is_sitemap=".xml" in document.url or "sitemap" in document.url)
+    if is_json_feed(document):
+        return Look(is_front=is_front, is_feed=True)
     markup = open_markup(document)
     if is_feed(markup) or is_sitemap(markup):
         return Look(is_front=is_front, is_feed=is_feed(markup), is_sitemap=is_sitemap(markup))

@@ -1,4 +1,4 @@
-"""RSS 2.0 (and 0.9x), RSS 1.0 and Atom.
+"""RSS 2.0 (and 0.9x), RSS 1.0 and Atom; JSON Feed is read next door.
 
 A well-formed feed is read as XML.  A broken one is cut at its entries and each is read by itself, so that one
 bad entry does not cost the others.  (feedparser takes 0.3 ms per entry and 0.7 s for 64 KB of "<a><a>...".)
@@ -18,13 +18,13 @@ from vedette.core.dates import read_date
 from vedette.core.shape import is_document
 from vedette.core.urls import canonical
 from vedette.discover.document import Document
-from vedette.discover.gather import Found, Gathering, clean_title
+from vedette.discover.gather import DOCUMENT_TYPES, Found, Gathering, clean_title
+from vedette.discover.json_feed import is_json, read_json_feed
 from vedette.discover.markup import Markup, is_html, local_name, open_markup, parse, repaired
 
 ROOTS = frozenset(("rss", "rdf", "feed"))
 PUBLISHED = frozenset(("pubDate", "published", "issued", "created", "date"))  # date: Dublin Core
 MODIFIED = frozenset(("updated", "modified"))
-DOCUMENT_TYPES = ("application/pdf", "application/msword", "application/vnd.", "application/rtf", "text/rtf")
 _BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _TITLE_SPACES = frozenset(
     ("", "http://purl.org/dc/elements/1.1/", "http://purl.org/rss/1.0/", "http://www.w3.org/2005/Atom")
@@ -36,6 +36,8 @@ _MAX_TEXT = 4096  # of one field; a longer address or date is none
 
 def read_feed(document: Document) -> Listing:
     """Every entry's page, and the documents it encloses."""
+    if is_json(document):
+        return read_json_feed(document)
     markup = open_markup(document)
     problem = markup.problem or _not_a_feed(markup)
     if problem:

@@ -17,6 +17,7 @@ from vedette.discover.document import Document
 
 MAX_REFUSED = 1000  # kept per listing; the rest is counted in a note
 MAX_TITLE = 300
+DOCUMENT_TYPES = ("application/pdf", "application/msword", "application/vnd.", "application/rtf", "text/rtf")
 _TAG = re.compile(r"<[^<>]{0,500}>")
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f]+")
 

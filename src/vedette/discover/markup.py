@@ -6,6 +6,7 @@ import html.entities
 import re
 from dataclasses import dataclass
 from io import BytesIO
+from typing import Any
 
 from lxml import etree
 
@@ -20,6 +21,14 @@ _START = re.compile(rb"<(?:\?xml|rss|feed|urlset|sitemapindex|rdf:RDF)")
 _PROLOG = ((b"<?", b"?>"), (b"<!--", b"-->"), (b"<!", b">"))
 _MAX_PROLOG = 50  # steps; nobody needs ten
 _MAX_JUNK = 4096  # warnings that a server printed before the document
+_SAFE: dict[str, Any] = {
+    "resolve_entities": False,
+    "no_network": True,
+    "load_dtd": False,
+    "huge_tree": False,
+    "remove_comments": True,
+    "remove_pis": True,
+}
 _CDATA, _CDATA_END = b"<![CDATA[", b"]]>"
 
 
@@ -69,12 +78,7 @@ def stream(data: bytes, tags: tuple[str, ...], *, recover: bool = False) -> etre
         tag=tags,
         encoding="utf-8",
         recover=recover,
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
+        **_SAFE,
     )
 
 
@@ -109,12 +113,7 @@ def _parser(recover: bool) -> etree.XMLParser:
     return etree.XMLParser(
         encoding="utf-8",
         recover=recover,
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
+        **_SAFE,
     )
 
 

@@ -25,6 +25,7 @@ from vedette.contracts.words import (
     VisitId,
     WatchId,
 )
+from vedette.core.audit import Lot, audited
 from vedette.core.change.gate import gate
 from vedette.core.classify import becomes_hub
 from vedette.core.ledger import admit_decision, retry_decision, schedule_decision
@@ -59,6 +60,7 @@ class AssessOptions:
 
     due: DueParams = field(default_factory=DueParams)
     retry: RetryParams = field(default_factory=RetryParams)
+    audit_share: float = 0.0
     scope: str = "main"
     worker_above: int = 256 * 1024
     fetch_only: bool = False
@@ -316,21 +318,30 @@ class Assessor:
             ceiling=desk.source.scrape_frequency if watch.lister is not None else None,
             is_parked=not meaning.keeps_schedule,
         )
-        due = decide(facts, self.options.due)
+        plain = decide(facts, self.options.due)
+        lot = self._lot(facts, watch, plain.scan_count)
+        due = plain if lot is None else audited(plain, lot)
         due_at: datetime | None = due.due_at
         if judged is not None and judged.look_again_at is not None:
             due_at = judged.look_again_at
             sheet.decide("second_look", judged.reasons, output=due_at.isoformat())
         if desk.closed_until is not None and watch.lister is not None and watch.depth == 0:
             due_at = max(due.due_at, desk.closed_until)
-        sheet.note(schedule_decision(facts, due, self.options.due.policy))
+        sheet.note(schedule_decision(facts, due, self.options.due.policy, lot=lot))
         return replace(
             watch,
+            audit=plain.interval if due is not plain and due_at == due.due_at else None,
             velocity=due.velocity,
             scan_count=due.scan_count,
             interval=due.interval,
             due_at=due_at if desk.source.is_active else None,
         )
+
+    def _lot(self, facts: Facts, watch: Watch, looks: int) -> Lot | None:
+        """Audits follow looks that taught something; a look that failed is tried again as soon as it may."""
+        if self.options.audit_share <= 0 or facts.changed is None or facts.is_parked:
+            return None
+        return Lot(watch.id, looks, self.options.audit_share)
 
     def _failed(self, sheet: Sheet, watch: Watch) -> tuple[Watch, Parked | None]:
         """Tried again soon, or parked: the watch stays and is tried at its long interval."""
@@ -340,7 +351,7 @@ class Assessor:
         step = next_attempt(failure, now=sheet.now, jitter=jitter, params=self.options.retry)
         sheet.note(retry_decision(failure, step, now=sheet.now, jitter=jitter))
         if isinstance(step, Retry):
-            return replace(watch, attempt=attempt, due_at=step.at), None
+            return replace(watch, attempt=attempt, due_at=step.at, audit=None), None
         facts = Facts(
             velocity=watch.velocity,
             scan_count=watch.scan_count,
@@ -361,7 +372,8 @@ class Assessor:
             at=sheet.now,
         )
         # The attempts stay: a failure at the long interval parks at once, a good look takes it off the shelf.
-        return replace(watch, attempt=attempt, due_at=due.due_at, interval=due.interval), parked
+        moved = replace(watch, attempt=attempt, due_at=due.due_at, interval=due.interval, audit=None)
+        return moved, parked
 
     def _bug(self, job: Job, error: Exception) -> Settlement:
         """Our code failed on this one.  The job is parked with what was raised; the others go on."""

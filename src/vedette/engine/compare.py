@@ -360,15 +360,35 @@ def _confirmed(watch: Watch, step: Confirm, new: Seen, mark: Mark, known: Change
     elif step.drops_pending:
         moves = _moved(watch, ChangeState.REJECTED, mark, (Reason("superseded"),))
     is_removal = step.kind is ChangeKind.REMOVED
+    change = None if is_pending else reported
+    reports: tuple[Change, ...] = (reported,)
+    if known is not None and step.then is not None:
+        change = _following(known, step.then, mark)
+        reports = (reported, change)
     return Judged(
         changed=True,
         seen=watch.seen if is_removal else new,
         mask=step.mask,
         is_gone=is_removal,
-        change=None if is_pending else reported,
+        change=change,
         moves=moves,
-        reports=(reported,),
+        reports=reports,
         reasons=step.reasons,
+    )
+
+
+def _following(known: Change, comparison: Comparison, mark: Mark) -> Change:
+    """A second change, right after one that waited for its second look."""
+    return replace(
+        known,
+        id=ChangeId(mark.visit),
+        state=ChangeState.REPORTED,
+        before_visit=known.after_visit,
+        after_visit=mark.visit,
+        before_evidence=known.after_evidence,
+        after_evidence=EvidenceId(mark.visit),
+        observed_at=mark.at,
+        comparison=comparison,
     )
 
 

@@ -20,6 +20,7 @@ from vedette.core.shape import shape_of
 from vedette.core.urls import lane_of, origin_of, watch_id
 from vedette.discover import Document, read_listing
 from vedette.discover.crawl import LinkReader
+from vedette.engine.following import followed
 from vedette.engine.sources import SourceDesk
 
 _T = TypeVar("_T")
@@ -114,16 +115,15 @@ class Finder:
     async def _crawl(
         self, watch: Watch, fetched: Fetched, extraction: Extraction, desk: SourceDesk, now: datetime
     ) -> Findings:
-        findings = Findings(listed=len(extraction.hrefs))
-        options = desk.source.options
-        if extraction.is_nofollow and options.honour_nofollow:
-            findings.notes = (Reason("nofollow", note="the page asks not to follow its links"),)
-            return findings
+        links, notes = followed(extraction, fetched, desk)
+        findings = Findings(listed=len(extraction.hrefs), notes=notes)
         reader = self._links.get(desk.source.id)
         if reader is None:
-            reader = self._links[desk.source.id] = LinkReader(desk.source.url, options.follow_hosts)
+            reader = self._links[desk.source.id] = LinkReader(
+                desk.source.url, desk.source.options.follow_hosts
+            )
         base, known = extraction.base or fetched.url, self._known
-        for hrefs in _parts(extraction.hrefs):
+        for hrefs in _parts(links):
             fresh = [pair for pair in reader.links(fetched.url, base, hrefs) if pair[0] not in known]
             seen = {i: _Seen(url, lister=ListerKind.CRAWL, depth=watch.depth + 1) for i, url in fresh}
             if seen:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from vedette.contracts.fetching import Fetched, FetchRequest, FetchSettings, RobotsRules
@@ -49,6 +49,7 @@ class Looker:
     clock: Clock
     settings_of: Callable[[SourceId], FetchSettings]
     on_closed: Callable[[LaneKey, Reason], None]
+    needs_browser: Callable[[SourceId], bool] = lambda source: False
 
     async def fetch_robots(self, origin: str, settings: FetchSettings) -> Fetched:
         """Only the robots.txt of an origin, with a permit of its own."""
@@ -63,6 +64,8 @@ class Looker:
         home = origin_of(job.watch.url)
         walk = _Walk(self, self.settings_of(job.watch.source), home=home, held=job.lanes)
         try:
+            if self.needs_browser(job.watch.source):
+                return Reached(fetched=_without_browser(job.watch.url, self.clock))
             reached = await walk.go(job.watch)
             return reached if walk.shut is None else replace(reached, shut=walk.shut)
         finally:
@@ -79,6 +82,7 @@ class _Walk:
         self._settings = settings
         self._home = home  # the origin that the settings are for: credentials go nowhere else
         self._held = held
+        self._is_sent = False  # what the permit is for
         self.shut: LaneKey | None = None
 
     async def go(self, watch: Watch) -> Reached:
@@ -104,9 +108,11 @@ class _Walk:
 
     def leave(self) -> None:
         """A look that ends while it holds a permit gives it back."""
-        if self._held is not None:
-            self._of.keeper.finish(self._held, ok=None, now=self._of.clock.now())
-            self._held = None
+        held, self._held = self._held, None
+        if held is not None and self._is_sent:
+            self._of.keeper.finish(held, ok=None, now=self._of.clock.now())
+        elif held is not None:
+            self._of.keeper.give_back(held, self._of.clock.now())
 
     async def _request(self, watch: Watch, url: str, *, is_first: bool) -> Fetched:
         # A second look must see for itself: the validator could be what is wrong.
@@ -131,13 +137,19 @@ class _Walk:
                 self.shut = lanes[0]
                 return _shut(request.url, wait, of.clock)
             self._held = lanes
-        fetched = await of.fetcher.fetch(request)
+        self._is_sent = False
+        fetched = await of.fetcher.fetch(replace(request, on_sent=lambda: self._went_out(lanes, now())))
         self._held = None
-        of.keeper.sent(lanes, fetched.at + fetched.sent_after)
+        if not self._is_sent:
+            self._went_out(lanes, fetched.at + fetched.sent_after)
         ok = MEANING[fetched.outcome].lane_verdict
         for key, reason in of.keeper.finish(lanes, ok=ok, now=now(), retry_after=fetched.retry_after):
             of.on_closed(key, reason)
         return fetched
+
+    def _went_out(self, lanes: tuple[LaneKey, ...], at: datetime) -> None:
+        self._is_sent = True
+        self._of.keeper.sent(lanes, at)
 
     async def _robots_refuse(self, url: str) -> Fetched | None:
         """Not None: what the look ends with, because robots.txt forbids it or cannot be reached."""
@@ -183,6 +195,12 @@ class _Walk:
         return replace(
             fetched, outcome=Outcome.GONE, redirect_to=None, detail="robots.txt redirects without end"
         )
+
+
+def _without_browser(url: str, clock: Clock) -> Fetched:
+    """Fetched plainly, such a page would show an empty frame, and its absence of text would be kept as what it says."""
+    words = "requires_headless is set and this version has no browser: nothing was asked"
+    return Fetched(url=url, outcome=Outcome.NO_BROWSER, at=clock.now(), took=timedelta(0), detail=words)
 
 
 def _shut(url: str, wait: Wait, clock: Clock) -> Fetched:

@@ -39,6 +39,7 @@ QUIET_S = 0.05  # when nothing came for so long, the group is written
 PATIENCE_S = 0.25  # and never later than this after its first settlement, however many keep coming
 HEARTBEAT = timedelta(seconds=30)
 CHECKPOINT_EVERY = 40  # groups
+REVISITS = (RecordKind.IDENTICAL, RecordKind.NOT_MODIFIED)
 
 Claimed = list[tuple[LaneKey, list[Watch], Dues]]
 
@@ -50,6 +51,7 @@ class WriteSide(Protocol):
     def take(self, ids: Sequence[WatchId], *, now: datetime, until: datetime) -> list[Watch]: ...
     def next_due(self, lane: LaneKey, risk: Risk, *, after: datetime) -> datetime | None: ...
     def payloads(self, digests: Sequence[bytes]) -> dict[bytes, list[Payload]]: ...
+    def kept(self, evidence: Sequence[EvidenceId]) -> dict[EvidenceId, Payload]: ...
     def settle(self, group: Group) -> None: ...
     def commit(self) -> None: ...
     def heartbeat(self, *, until: datetime) -> None: ...
@@ -259,14 +261,17 @@ class Settler(threading.Thread):
         self._groups += 1
 
     def _place(self, settlements: list[Settlement]) -> list[Placed]:
-        """Into the archive, in order.  A payload that is there already is written as a revisit."""
+        """Into the archive, in order.  A payload that is there already is written as a revisit, and only such a one."""
+        seen = [s.visit.evidence for s in settlements if s.entry.kind in REVISITS and s.visit.evidence]
+        kept = self._store.kept(seen) if seen else {}
+        settlements = [_referring(settled, kept) for settled in settlements]
         digests = [
             s.entry.facts.digest
             for s in settlements
             if s.entry.kind is RecordKind.RESPONSE and s.entry.facts.digest is not None
         ]
         known = self._store.payloads(digests) if digests else {}
-        return [self._place_one(settlement, known) for settlement in settlements]
+        return [self._place_one(settled, known) for settled in settlements]
 
     def _place_one(self, settled: Settlement, known: dict[bytes, list[Payload]]) -> Placed:
         entry = settled.entry
@@ -282,8 +287,7 @@ class Settler(threading.Thread):
             )
         twins = [twin for twin in known.get(digest, []) if _keeps(twin, settled)]
         if twins:
-            first = twins[0]
-            entry = replace(entry, kind=RecordKind.IDENTICAL, payload=b"", refers_to=(first.url, first.at))
+            entry = _revisit(replace(entry, kind=RecordKind.IDENTICAL), twins[0])
         written = self._archive.append(entry)
         own = next((twin for twin in twins if twin.watch == settled.watch.id), None)
         new = None if own is not None else _payload(settled, written, twins)
@@ -313,13 +317,36 @@ def _keeps(twin: Payload, settled: Settlement) -> bool:
 
 def _payload(settled: Settlement, written: Written, twins: list[Payload]) -> Payload:
     """A new piece of evidence: its own record, or the place of a twin's payload."""
-    place = twins[0] if twins else None
+    evidence = EvidenceId(settled.visit.id)
+    if twins:
+        return replace(twins[0], evidence=evidence, watch=settled.watch.id)
     return Payload(
-        evidence=EvidenceId(settled.visit.id),
+        evidence=evidence,
         watch=settled.watch.id,
+        stored_by=settled.visit.id,
         url=settled.visit.url,
         at=settled.visit.at,
-        segment=place.segment if place else written.segment,
-        offset=place.offset if place else written.offset or 0,
-        length=place.length if place else written.length or 0,
+        segment=written.segment,
+        offset=written.offset or 0,
+        length=written.length or 0,
     )
+
+
+def _referring(settled: Settlement, kept: Mapping[EvidenceId, Payload]) -> Settlement:
+    """A look that showed a known state names the record with its payload, however many looks ago that was.
+
+    When that record is gone (it expired) and the bytes came again, they are kept anew.
+    """
+    entry = settled.entry
+    payload = kept.get(settled.visit.evidence) if settled.visit.evidence else None
+    if entry.kind not in REVISITS:
+        return settled
+    if payload is not None:
+        return replace(settled, entry=_revisit(entry, payload))
+    is_there = entry.kind is RecordKind.IDENTICAL and entry.payload
+    return replace(settled, entry=replace(entry, kind=RecordKind.RESPONSE)) if is_there else settled
+
+
+def _revisit(entry: ArchiveEntry, payload: Payload) -> ArchiveEntry:
+    record = (payload.segment, payload.stored_by)
+    return replace(entry, payload=b"", refers_to=(payload.url, payload.at), refers_to_record=record)

@@ -136,6 +136,7 @@ class Sheet:
             text_chars=chars,
             wire_bytes=len(fetched.wire),
             detail=self.detail[:1000],
+            audit=self.watch.audit,
         )
 
     def _entry(self, retention: str) -> ArchiveEntry:
@@ -152,17 +153,15 @@ class Sheet:
             status=fetched.status,
             digest=self.digest,
         )
-        seen = self.watch.seen
         return ArchiveEntry(
             facts=facts,
             kind=kind,
             retention=retention,
             phrase=fetched.phrase,
             headers=fetched.headers,
-            payload=fetched.wire if kind is RecordKind.RESPONSE else b"",
+            payload=fetched.wire if kind in (RecordKind.RESPONSE, RecordKind.IDENTICAL) else b"",
             payload_digest=self.digest if fetched.wire is fetched.body else None,
             address=fetched.address,
-            refers_to=(fetched.url, seen.at) if seen and kind is not RecordKind.RESPONSE else None,
         )
 
     def _kind(self) -> RecordKind:

@@ -80,6 +80,9 @@ class SourceBook:
     def settings(self, source: SourceId) -> FetchSettings:
         return self.desk(source).settings
 
+    def needs_browser(self, source: SourceId) -> bool:
+        return self.desk(source).source.options.requires_headless
+
     def forget(self, source: SourceId) -> None:
         """The operator changed it: read it anew."""
         self._desks.pop(source, None)

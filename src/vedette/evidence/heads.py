@@ -67,9 +67,9 @@ class Heads:
     """Appends to HEADS.  One writer at a time; whoever holds the archive holds this."""
 
     def __init__(self, directory: Path, files: Files) -> None:
-        self._directory = directory
+        self.directory = directory
         self._path = directory / FILE_NAME
-        self._files = files
+        self.files = files
         self._size = 0
         self._chain = chain.GENESIS
         self.latest: dict[str, HeadLine] = {}  # the newest line of each segment
@@ -78,10 +78,10 @@ class Heads:
 
     def begin(self, now: datetime) -> None:
         """Makes the file.  Before the first segment, so that a missing HEADS is never innocent."""
-        if self._files.size(self._path) is None:
-            self._files.close(self._files.create(self._path))
+        if self.files.size(self._path) is None:
+            self.files.close(self.files.create(self._path))
         self._append([(Event.BEGUN, _NOTHING)], now)
-        self._files.fsync_directory(self._directory)
+        self.files.fsync_directory(self.directory)
         self.is_new = False
 
     def note(self, events: list[tuple[Event, Segment]], now: datetime) -> None:
@@ -91,27 +91,27 @@ class Heads:
 
     def repair(self) -> None:
         """Cuts a last line that a crash of the machine left unfinished."""
-        if (self._files.size(self._path) or 0) > self._size:
-            handle = self._files.open(self._path)
+        if (self.files.size(self._path) or 0) > self._size:
+            handle = self.files.open(self._path)
             try:
-                self._files.truncate(handle, self._size)
-                self._files.fdatasync(handle)
+                self.files.truncate(handle, self._size)
+                self.files.fdatasync(handle)
             finally:
-                self._files.close(handle)
+                self.files.close(handle)
 
     def _load(self) -> None:
-        newest = newest_heads(self._directory)
+        newest = newest_heads(self.directory)
         self.latest = {line.segment.name: line for line in newest}
         if newest:
             self._chain = newest[-1].chain
             self.is_new = False
-        if (size := self._files.size(self._path)) is not None:
+        if (size := self.files.size(self._path)) is not None:
             self._size = _whole_lines(self._path, size)
 
     def _append(self, events: list[tuple[Event, Segment]], now: datetime) -> None:
         lines = _chained(events, now, self._chain)
         data = "".join(f"{line}\n" for line in lines).encode()
-        if self._files.size(self._path) != self._size:
+        if self.files.size(self._path) != self._size:
             raise StoreError(f"{self._path} was changed by someone else; stop the other process, start again")
         try:
             self._write(data)
@@ -123,15 +123,15 @@ class Heads:
 
     def _write(self, data: bytes) -> None:
         """All of it, lasting, or nothing of it."""
-        handle = self._files.open(self._path)
+        handle = self.files.open(self._path)
         try:
-            write_all(self._files, handle, data, self._size)
-            self._files.fdatasync(handle)
+            write_all(self.files, handle, data, self._size)
+            self.files.fdatasync(handle)
         except OSError:
-            self._files.truncate(handle, self._size)
+            self.files.truncate(handle, self._size)
             raise
         finally:
-            self._files.close(handle)
+            self.files.close(handle)
 
 
 def newest_heads(directory: Path) -> list[HeadLine]:

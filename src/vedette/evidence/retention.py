@@ -5,14 +5,13 @@ Which segments are over is decided in `core.segments.expired`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 
 from vedette.contracts.errors import StoreError
 from vedette.contracts.evidence import Segment
 from vedette.core import chain
-from vedette.evidence.files import Files
 from vedette.evidence.heads import Event, Heads
 from vedette.evidence.reading import segment_path
 
@@ -27,25 +26,27 @@ class Tombstone:
 
 
 def expire(
-    directory: Path, segment: Segment, *, heads: Heads, now: datetime, files: Files | None = None
+    segment: Segment, *, heads: Heads, now: datetime, commit: Callable[[Segment], None] = lambda state: None
 ) -> Tombstone:
-    """Drops the file of a closed segment.  Commit the state afterwards; done twice, it does no harm.
+    """Drops the file of a closed segment.  Done twice, it does no harm.
 
-    The tombstone is lasting before the file goes: whatever stops in between, the gap explains itself.
+    First the tombstone, lasting, so that the gap explains itself; then `commit` of the state, so that nothing refers
+    to the file any more; then the file.
     """
     if segment.state == "open":
         raise ValueError(f"{segment.name} is still written to; only a closed segment expires")
-    files = files or Files()
     line = heads.latest.get(segment.name)
     if line is None or line.event is not Event.EXPIRED:
         heads.note([(Event.EXPIRED, segment)], now)
     else:
         now = line.at
-    path = segment_path(directory, segment.name)
+    state = replace(segment, state="expired")
+    commit(state)
+    path = segment_path(heads.directory, segment.name)
     try:
-        if files.size(path) is not None:
-            files.unlink(path)
-            files.fsync_directory(directory)
+        if heads.files.size(path) is not None:
+            heads.files.unlink(path)
+            heads.files.fsync_directory(heads.directory)
     except OSError as error:
         raise StoreError(f"cannot delete {path}: {error}; check the disk and run gc again") from error
-    return Tombstone(replace(segment, state="expired"), now, chain.tombstone(segment, now))
+    return Tombstone(state, now, chain.tombstone(segment, now))

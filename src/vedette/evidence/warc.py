@@ -104,6 +104,9 @@ def _about_payload(entry: ArchiveEntry) -> list[str]:
         url, at = entry.refers_to
         lines.append(f"WARC-Refers-To-Target-URI: {_clean_uri(url)}")
         lines.append(f"WARC-Refers-To-Date: {stamp(at)}")
+    if entry.refers_to_record is not None:
+        segment, visit = entry.refers_to_record
+        lines.append(f"WARC-Refers-To: {record_id(segment, str(visit))}")
     if entry.kind is RecordKind.IDENTICAL and (known := _digest_elsewhere(entry)) is not None:
         lines.append(f"WARC-Payload-Digest: sha256:{known.hex()}")
     return lines

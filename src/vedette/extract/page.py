@@ -35,7 +35,7 @@ def read_page(body: bytes, *, url: str, content_type: str, scope: str = MAIN) ->
     tree = LexborHTMLParser(markup)
     facts = read_head(tree, url)
     asks_password = b"assword" in body and tree.css_first("input[type=password]") is not None
-    hrefs = _hrefs(tree)
+    hrefs, nofollow = _hrefs(tree)
     text = visible(tree)
     root: LexborNode | None = None
     if scope == MAIN:
@@ -45,6 +45,7 @@ def read_page(body: bytes, *, url: str, content_type: str, scope: str = MAIN) ->
         text=fold(text),
         title=facts.title,
         hrefs=hrefs,
+        nofollow=nofollow,
         base=facts.base,
         canonical=facts.canonical,
         published_at=facts.published_at,
@@ -65,11 +66,18 @@ def document_target(href: str, base: str) -> str | None:
     return canonical(href, base) if _DOCUMENT.search(href) else None
 
 
-def _hrefs(tree: LexborHTMLParser) -> tuple[str, ...]:
+def _hrefs(tree: LexborHTMLParser) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Every link, and those that the page only ever marks with nofollow."""
     nodes = tree.css("a[href]")
     nodes += tree.tags("area")
-    hrefs = [node.attributes.get("href") for node in nodes[:MAX_LINKS]]
-    return tuple([href for href in hrefs if href])
+    found = [node.attributes for node in nodes[:MAX_LINKS]]
+    hrefs = tuple([href for each in found if (href := each.get("href"))])
+    marked = {each.get("href") or "" for each in found if "nofollow" in (each.get("rel") or "").lower()}
+    if marked:
+        marked.difference_update(
+            each.get("href") or "" for each in found if "nofollow" not in (each.get("rel") or "").lower()
+        )
+    return hrefs, tuple(sorted(marked - {""}))
 
 
 def _targets(hrefs: tuple[str, ...], root: LexborNode | None, base: str) -> tuple[str, ...]:

@@ -74,18 +74,21 @@ class AddressRefused(Exception):
         self.reason = reason
 
 
+USUAL_PORTS = frozenset({80, 443, 8080, 8443})  # DESIGN section 8
+
+
 class Guard:
-    """Deny by default; `allow_networks` opens exactly the listed networks, `allow_ports` the listed ports."""
+    """Deny by default; `allow_networks` opens exactly the listed networks, `allow_ports` ports beside the usual."""
 
     def __init__(self, allow_networks: Iterable[str], allow_ports: Iterable[int]) -> None:
         self._open = tuple(_read_network(text) for text in allow_networks)
-        self._ports = frozenset(_read_port(port) for port in allow_ports)
+        self._ports = USUAL_PORTS | {_read_port(port) for port in allow_ports}
         self._memo: dict[str, Reason | None] = {}
 
     def refuses(self, address: str, port: int) -> Reason | None:
         """Why we may not connect there, or None."""
         if port not in self._ports:
-            return Reason("port_refused", note=f"port {port} is not in fetch.allow_ports")
+            return Reason("port_refused", note=f"port {port} is neither usual nor in fetch.allow_ports")
         verdict = self._memo.get(address, _UNKNOWN)
         if verdict is not _UNKNOWN:
             return verdict

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from datetime import timedelta
 from ipaddress import ip_address
 
 import ada_url
@@ -71,7 +72,7 @@ class HttpFetcher:
         headers = plan.headers_for(exchange.request)
         try:
             async with asyncio.timeout_at(exchange.deadline):
-                response = await plan.client.send(url, headers, plan.timeout, exchange.took)
+                response = await plan.client.send(url, headers, plan.timeout, exchange.sent)
         except WEATHER as error:
             return exchange.failed(fault_of(error, is_tls=url.scheme == "https"))
         try:
@@ -161,6 +162,12 @@ class _Exchange:
             sent_after=took,
             detail=fault.detail,
         )
+
+    def sent(self) -> timedelta:
+        """The request is on the line: says so, and how long that took."""
+        if self.request.on_sent is not None:
+            self.request.on_sent()
+        return self.took()
 
     async def read(self, response: FarResponse) -> Fetched:
         """The answer, its body read as far as it is worth it."""

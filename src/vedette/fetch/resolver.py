@@ -130,9 +130,10 @@ class NameserverLookup:
     """
 
     def __init__(self, nameservers: Sequence[str], timeout: float) -> None:
-        servers = [_read_nameserver(text) for text in nameservers]
+        self._servers = [_read_nameserver(text) for text in nameservers]
+        self._timeout = timeout
         self._patience = max(timeout / 4, 0.05)
-        self._dns = aiodns.DNSResolver(nameservers=servers, timeout=self._patience, tries=TRIES)
+        self._dns = self._channel()
 
     async def __call__(self, host: str) -> list[str]:
         """IPv4 first.  Addresses of one kind do not wait for the retries of the other: some servers drop AAAA."""
@@ -159,13 +160,38 @@ class NameserverLookup:
 
     async def _ask(self, name: str, kind: Literal["A", "AAAA"]) -> _Answer:
         try:
-            result = await self._dns.query_dns(name, kind)
+            async with asyncio.timeout(self._timeout):
+                result = await self._answered(name, kind)
+        except TimeoutError:
+            return _Answer(fault=aiodns.error.ARES_ETIMEOUT)
         except aiodns.error.DNSError as error:
             return _Answer(fault=error.args[0])
         # Aliases stand in the answer too: their addresses count, whatever name they carry.
         records = (record.data for record in result.answer)
         kinds = (pycares.ARecordData, pycares.AAAARecordData)
         return _Answer(addresses=tuple(data.addr for data in records if isinstance(data, kinds)))
+
+    async def _answered(self, name: str, kind: Literal["A", "AAAA"]) -> pycares.DNSResult:
+        """c-ares gives up early on a server that was quick before; a busy one gets all of our patience."""
+        while True:
+            try:
+                return await self._dns.query_dns(name, kind)
+            except aiodns.error.DNSError as error:
+                if error.args[0] == aiodns.error.ARES_EBADRESP:
+                    return await self._answered_apart(name, kind)
+                if error.args[0] != aiodns.error.ARES_ETIMEOUT:
+                    raise
+
+    async def _answered_apart(self, name: str, kind: Literal["A", "AAAA"]) -> pycares.DNSResult:
+        """One answer of nonsense fails every question on the same channel: asked again on one of its own."""
+        channel = self._channel()
+        try:
+            return await channel.query_dns(name, kind)
+        finally:
+            await channel.close()
+
+    def _channel(self) -> aiodns.DNSResolver:
+        return aiodns.DNSResolver(nameservers=self._servers, timeout=self._patience, tries=TRIES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,6 +99,15 @@ class LaneKeeper:
             lane = self._lane(key)
             if lane.gap or lane.policy.per_minute:
                 self._move(lane, rule.sent(lane.policy, lane.state, at, lane.gap))
+                if lane.policy.at_once > 1:
+                    self.on_free(key)
+
+    def give_back(self, keys: Sequence[LaneKey], now: datetime) -> None:
+        """A permit that was not used: nothing went out.  What it cost stays paid."""
+        for key in keys:
+            lane = self._lane(key)
+            self._move(lane, rule.unused(lane.state))
+        self.finish(keys, ok=None, now=now)
 
     def finish(
         self, keys: Sequence[LaneKey], *, ok: bool | None, now: datetime, retry_after: timedelta | None = None
@@ -135,7 +144,7 @@ class LaneKeeper:
             if waiter.ready.cancelled():
                 self.waiting -= 1
             elif waiter.ready.result() is None:  # let in and cancelled in the same moment
-                self.finish(keys, ok=None, now=self._clock.now())
+                self.give_back(keys, self._clock.now())
             raise
 
     def wake(self, key: LaneKey) -> datetime | None:

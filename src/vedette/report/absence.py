@@ -131,6 +131,16 @@ def _robots(facts: Facts) -> Answer | None:
     )
 
 
+def _no_browser(facts: Facts) -> Answer | None:
+    if facts.source is None or not facts.source.options.requires_headless:
+        return None
+    return Answer(
+        "no_browser",
+        f"Its source {facts.source.id} asks for a browser (requires_headless), and this version has none.",
+        "Take requires_headless away to have the page fetched without scripts.",
+    )
+
+
 def _parked(facts: Facts) -> Answer | None:
     parked = facts.parked
     if parked is None:
@@ -225,6 +235,7 @@ CHECKS: tuple[Callable[[Facts], Answer | None], ...] = (
     _merged,
     _leased,
     _paused,
+    _no_browser,
     _robots,
     _parked,
     _lane,

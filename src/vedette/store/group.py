@@ -23,7 +23,16 @@ from vedette.contracts.watch import (
 )
 from vedette.contracts.words import EvidenceId, Outcome, RunId
 from vedette.store import statements as sql
-from vedette.store.rows import WATCH_COLUMNS, dump_json, lane_row, opt_ms, to_ms, watch_row
+from vedette.store.rows import (
+    WATCH_COLUMNS,
+    dump_json,
+    lane_row,
+    opt_ms,
+    opt_seconds,
+    segment_row,
+    to_ms,
+    watch_row,
+)
 
 Row = tuple[Any, ...]
 _MOVING = [WATCH_COLUMNS.index(name) for name in sql.MOVING_WATCH_COLUMNS]
@@ -83,7 +92,7 @@ def rows_of(group: Group) -> GroupRows:
     rows.robots = [_robots_row(rules) for rules in group.robots]
     rows.ledger += [_note_row(note, group.run) for note in group.notes]
     rows.ended += [(job.watch.id,) for job in group.released]
-    rows.segments = [(s.name, s.retention, s.day, s.size, s.count, s.head, s.state) for s in group.segments]
+    rows.segments = [segment_row(segment) for segment in group.segments]
     return rows
 
 
@@ -111,7 +120,7 @@ def _add_settlement(rows: GroupRows, placed: Placed) -> None:
     rows.moved.append((*[row[i] for i in _MOVING], watch.id))
     rows.found += [watch_row(found) for found in settled.found]
     rows.signals += [
-        (to_ms(s.modified_at), to_ms(s.due_at), s.watch, to_ms(s.modified_at)) for s in settled.signals
+        (to_ms(s.modified_at), *[to_ms(s.due_at)] * 3, s.watch, to_ms(s.modified_at)) for s in settled.signals
     ]
     if settled.change is not None:
         rows.changes.append(_change_row(settled.change, placed.evidence))
@@ -151,6 +160,7 @@ def _visit_row(placed: Placed) -> Row:
         written.length,
         written.record_digest,
         written.chain,
+        opt_seconds(visit.audit),
     )
 
 
@@ -167,6 +177,7 @@ def _evidence_row(settled: Settlement, payload: Payload) -> Row:
         payload.segment,
         payload.offset,
         payload.length,
+        payload.stored_by,
     )
 
 

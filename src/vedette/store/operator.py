@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.lane import LaneState
@@ -27,12 +28,10 @@ from vedette.store.sqlite import connect
 LOCK = "lock"  # beside the database; the engine holds it while it runs
 Classify = Callable[[str], Classification]
 # What a new word about a source leaves alone: its identity and what the engine learned of it.
-_KEPT = set("id created_at failures last_error last_success_at closed_until tally".split())
+_KEPT = set("id created_at failures last_error last_success_at closed_until tally paused_at".split())
 _CHANGED = [name for name in sql.SOURCE_COLUMNS if name not in _KEPT]
 _NEW_SOURCE = sql.insert("sources", sql.SOURCE_COLUMNS)
 _MOVE_SOURCE = f"UPDATE sources SET {', '.join(f'{name} = ?' for name in _CHANGED)} WHERE id = ?"
-_SAVE_LANE = sql.upsert("lanes", sql.LANE_COLUMNS, "id")
-_SOURCE = f"SELECT {', '.join(sql.SOURCE_COLUMNS)} FROM sources"
 
 
 @contextmanager
@@ -54,19 +53,25 @@ def save_source(
 ) -> bool:
     """Insert or update a source by its id, and see to its first watch.  True: the source is new.
 
-    Said twice it changes nothing: what the engine learned of the source, and the schedule of its watches, stay.
+    Said twice it changes nothing: what the engine learned of the source, and the schedule of its watches, stay.  A
+    source that was paused by hand stays paused.
     """
     row = dict(zip(sql.SOURCE_COLUMNS, source_row(source, now=now), strict=True))
-    before = source_by_id(db, source.id)
+    before = _source_row(db, source.id)
+    is_changed = before is None or any(before[name] != row[name] for name in _CHANGED)
     if before is None:
         db.execute(_NEW_SOURCE, tuple(row.values()))
-    elif before != source:
+    elif is_changed:
         db.execute(_MOVE_SOURCE, (*(row[name] for name in _CHANGED), source.id))
+    is_paused = before is not None and before["paused_at"] is not None
+    source = replace(source, is_active=source.is_active and not is_paused)
     is_new_watch = _save_first_watch(db, source, first_watch(source, now, classify=classify))
-    if before != source:
+    if is_changed:
         order(db, "source", source.id, now=now)
     if is_new_watch:
         order(db, "due", lane_of(source.url), now=now)
+    if before is not None and not is_paused and before["is_active"] != source.is_active:
+        (_wake if source.is_active else _lay_to_rest)(db, source.id, now=now)
     return before is None
 
 
@@ -95,7 +100,7 @@ def make_due(db: sqlite3.Connection, watch: WatchId, *, now: datetime) -> bool:
     if row is None:
         return False
     db.execute(
-        "UPDATE watches SET due_at = ? WHERE id = ? AND (due_at IS NULL OR due_at > ?)",
+        "UPDATE watches SET due_at = ?, audit_s = NULL WHERE id = ? AND (due_at IS NULL OR due_at > ?)",
         (to_ms(now), watch, to_ms(now)),
     )
     order(db, "due", lane_of(row[0]), now=now)
@@ -103,12 +108,11 @@ def make_due(db: sqlite3.Connection, watch: WatchId, *, now: datetime) -> bool:
 
 
 def pause_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> int:
-    """None of its watches is looked at until `resume_source`.  Gives how many were scheduled."""
+    """None of its watches is looked at until `resume_source`, whatever the configuration says.  Gives how many were
+    scheduled."""
     _known(db, source)
-    db.execute("UPDATE sources SET is_active = 0 WHERE id = ?", (source,))
-    count = db.execute(
-        "UPDATE watches SET due_at = NULL WHERE source_id = ? AND due_at IS NOT NULL", (source,)
-    ).rowcount
+    db.execute("UPDATE sources SET paused_at = COALESCE(paused_at, ?) WHERE id = ?", (to_ms(now), source))
+    count = _lay_to_rest(db, source, now=now)
     order(db, "source", source, now=now)
     return count
 
@@ -116,14 +120,9 @@ def pause_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> 
 def resume_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> int:
     """Its watches are due again: at their last look plus their interval, at once where that has passed."""
     _known(db, source)
-    db.execute("UPDATE sources SET is_active = 1 WHERE id = ?", (source,))
-    count = db.execute(
-        "UPDATE watches SET due_at = MAX(?, COALESCE(last_visit_at, 0) + interval_s * 1000) "
-        "WHERE source_id = ? AND due_at IS NULL AND merged_into IS NULL",
-        (to_ms(now), source),
-    ).rowcount
+    db.execute("UPDATE sources SET is_active = ?, paused_at = NULL WHERE id = ?", (True, source))
+    count = _wake(db, source, now=now)
     order(db, "source", source, now=now)
-    _order_lanes(db, source, now=now)
     return count
 
 
@@ -146,14 +145,15 @@ def remove_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) ->
 
 
 def save_lane(db: sqlite3.Connection, key: LaneKey, state: LaneState, *, now: datetime) -> None:
-    """The operator's word about a lane."""
-    db.execute(_SAVE_LANE, lane_row(key, replace(state, under_way=0)))
+    """The operator's word about a lane.  It stands against an engine that has not heard it yet."""
+    before = lane_state(db, key)
+    word = 1 if before is None else before.word + 1
+    db.execute(sql.SAY_LANE, lane_row(key, replace(state, under_way=0, word=word)))
     order(db, "lane", key, now=now)
 
 
 def lane_state(db: sqlite3.Connection, key: LaneKey) -> LaneState | None:
-    names = ", ".join(sql.LANE_COLUMNS)
-    row = db.execute(f"SELECT {names} FROM lanes WHERE id = ?", (lane_id(key),)).fetchone()
+    row = db.execute(sql.LANE, (lane_id(key),)).fetchone()
     return read_lane(row)[1] if row else None
 
 
@@ -179,16 +179,15 @@ def order(db: sqlite3.Connection, action: str, subject: str, *, now: datetime) -
 def source_of_url(db: sqlite3.Connection, url: str) -> Source | None:
     """The source that was configured with this URL, in any spelling."""
     number = watch_id(url)
-    row = db.execute(
-        f"{_SOURCE} WHERE id = (SELECT source_id FROM watches WHERE id = ?)", (number,)
-    ).fetchone()
+    query = f"{sql.SOURCES} WHERE id = (SELECT source_id FROM watches WHERE id = ?)"
+    row = db.execute(query, (number,)).fetchone()
     source = read_source(row)[0] if row else None
     return source if source is not None and watch_id(source.url) == number else None
 
 
 def source_by_id(db: sqlite3.Connection, source: str) -> Source | None:
-    row = db.execute(f"{_SOURCE} WHERE id = ?", (source,)).fetchone()
-    return read_source(row)[0] if row else None
+    row = _source_row(db, source)
+    return read_source(tuple(row.values()))[0] if row else None
 
 
 def lock_holder(data: Path) -> str | None:
@@ -215,6 +214,29 @@ def _save_first_watch(db: sqlite3.Connection, source: Source, watch: Watch) -> b
         (source.id, risk, lister, watch.id),
     )
     return False
+
+
+def _source_row(db: sqlite3.Connection, source: str) -> dict[str, Any] | None:
+    row = db.execute(sql.SOURCE, (source,)).fetchone()
+    return dict(zip(sql.SOURCE_COLUMNS, row, strict=True)) if row else None
+
+
+def _lay_to_rest(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> int:
+    """None of its watches is scheduled any more.  Gives how many were."""
+    rest = "UPDATE watches SET due_at = NULL, audit_s = NULL WHERE source_id = ? AND due_at IS NOT NULL"
+    return db.execute(rest, (source,)).rowcount
+
+
+def _wake(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> int:
+    """Its watches are scheduled again.  Gives how many are."""
+    usual, at = "COALESCE(last_visit_at, 0) + interval_s * 1000", to_ms(now)
+    count = db.execute(
+        f"UPDATE watches SET due_at = CASE WHEN {usual} > ? THEN {usual} ELSE ? END "
+        "WHERE source_id = ? AND due_at IS NULL AND merged_into IS NULL",
+        (at, at, source),
+    ).rowcount
+    _order_lanes(db, source, now=now)
+    return count
 
 
 def _known(db: sqlite3.Connection, source: SourceId) -> Source:

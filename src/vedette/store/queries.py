@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Select, and_, create_engine, func, or_, select
+from sqlalchemy import Connection, Select, and_, create_engine, exists, func, or_, select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
@@ -27,7 +28,17 @@ from vedette.contracts.words import (
 from vedette.store import schema as t
 from vedette.store import views
 from vedette.store.group import change_seal
-from vedette.store.rows import WATCH_COLUMNS, from_ms, lane_id, read_lane, read_source, read_watch, to_ms
+from vedette.store.rows import (
+    WATCH_COLUMNS,
+    from_ms,
+    lane_id,
+    opt_at,
+    read_lane,
+    read_robots,
+    read_source,
+    read_watch,
+    to_ms,
+)
 from vedette.store.sqlite import connect
 from vedette.store.statements import (
     CHANGE_COLUMNS,
@@ -38,6 +49,7 @@ from vedette.store.statements import (
 )
 
 _T = TypeVar("_T")
+_TELLING = (Outcome.OK, Outcome.NOT_MODIFIED, Outcome.GONE)  # looks that say whether the content changed
 _WATCH = select(*(t.watches.c[name] for name in WATCH_COLUMNS))
 _SOURCE = select(*(t.sources.c[name] for name in SOURCE_COLUMNS))
 _CHANGE = select(
@@ -108,6 +120,33 @@ class Queries:
         query = select(visits).where(visits.c.watch_id == watch).order_by(visits.c.at.desc())
         return [views.read_visit(row._mapping) for row in self._rows(_limited(query, most))]
 
+    def targets(self) -> Iterator[tuple[int, str, int, int]]:
+        """Id, URL, risk and creation (ms) of every watch that is looked at."""
+        c = t.watches.c
+        query = select(c.id, c.url, c.risk, c.created_at).where(c.merged_into.is_(None)).order_by(c.id)
+        return (tuple(row) for row in self._rows(query))
+
+    def looks(self, since: datetime | None = None) -> Iterator[tuple[int, int, int | None, bool]]:
+        """Watch, time (ms), audit interval (s) and "showed a change" of every look that saw content, or that it was
+        gone.  By watch, then by time."""
+        visits, changes = t.visits.c, t.changes.c
+        shown = exists().where(
+            changes.watch_id == visits.watch_id, changes.after_visit == visits.id, changes.state != "rejected"
+        )
+        terms: list[Any] = [visits.outcome.in_([one.value for one in _TELLING])]
+        if since is not None:
+            terms.append(visits.at >= to_ms(since))
+        query = select(visits.watch_id, visits.at, visits.audit_s, shown).where(*terms)
+        return (tuple(row) for row in self._rows(query.order_by(visits.watch_id, visits.at)))
+
+    def requests(self, since: datetime | None = None) -> tuple[int, datetime | None, datetime | None]:
+        """How many looks there were of any outcome, the first and the last."""
+        terms = () if since is None else (t.visits.c.at >= to_ms(since),)
+        at = t.visits.c.at
+        query: Any = select(func.count(), func.min(at), func.max(at)).where(*terms)
+        row = self._first(query)
+        return int(row[0]), opt_at(row[1]), opt_at(row[2])
+
     def ledger(self, watch: WatchId, *, most: int) -> list[views.LedgerView]:
         """Newest first."""
         ledger = t.ledger
@@ -164,8 +203,7 @@ class Queries:
 
     def robots(self, origin: str) -> RobotsRules | None:
         query = select(*(t.robots.c[name] for name in ROBOTS_COLUMNS)).where(t.robots.c.origin == origin)
-        row = self._first(query)
-        return None if row is None else views.read_robots(row._mapping)
+        return self._one(query, read_robots)
 
     def evidence(self, watch: WatchId, *, most: int = 0) -> list[views.EvidenceView]:
         """Newest first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -21,7 +21,8 @@ from vedette.contracts.changing import (
     Mask,
     MaskRegion,
 )
-from vedette.contracts.fetching import FetchSettings
+from vedette.contracts.evidence import Segment
+from vedette.contracts.fetching import FetchSettings, RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors, Source
 from vedette.contracts.watch import Seen, SourceState, Watch
@@ -50,7 +51,7 @@ WATCH_COLUMNS = (
     "id url lane_id source_id lister depth parent_id title node_type node_role risk velocity scan_count "
     "last_changed_at due_at interval_s created_at published_at modified_at last_visit_at last_outcome "
     "attempt etag last_modified seen_visit seen_evidence seen_at seen_digest text_key masked_key simhash text_chars "
-    "content_class mask pending_change canonical_id merged_into is_gone"
+    "content_class mask pending_change canonical_id merged_into is_gone audit_s"
 ).split()
 
 
@@ -68,6 +69,10 @@ def opt_ms(at: datetime | None) -> int | None:
 
 def opt_at(ms: int | None) -> datetime | None:
     return None if ms is None else _EPOCH + timedelta(milliseconds=ms)
+
+
+def opt_seconds(span: timedelta | None) -> int | None:
+    return None if span is None else int(span.total_seconds())
 
 
 def lane_id(key: LaneKey) -> int:
@@ -124,6 +129,7 @@ def watch_row(watch: Watch) -> tuple[Any, ...]:
         watch.canonical,
         watch.merged_into,
         watch.is_gone,
+        opt_seconds(watch.audit),
     )
 
 
@@ -161,6 +167,7 @@ def read_watch(row: Sequence[Any]) -> Watch:
         canonical=None if row[35] is None else WatchId(row[35]),
         merged_into=None if row[36] is None else WatchId(row[36]),
         is_gone=bool(row[37]),
+        audit=None if row[38] is None else timedelta(seconds=row[38]),
     )
 
 
@@ -177,6 +184,7 @@ def lane_row(key: LaneKey, state: LaneState) -> tuple[Any, ...]:
         opt_ms(state.held_until),
         state.blocked_by,
         None if state.crawl_delay is None else state.crawl_delay // _MS,
+        state.word,
     )
 
 
@@ -191,8 +199,42 @@ def read_lane(row: Sequence[Any]) -> tuple[LaneKey, LaneState]:
         held_until=opt_at(row[8]),
         blocked_by=row[9],
         crawl_delay=None if row[10] is None else row[10] * _MS,
+        word=row[11],
     )
     return LaneKey(row[1]), state
+
+
+def segment_row(segment: Segment) -> tuple[Any, ...]:
+    return (
+        segment.name,
+        segment.retention,
+        segment.day,
+        segment.size,
+        segment.count,
+        segment.head,
+        segment.state,
+    )
+
+
+def read_segment(row: Sequence[Any]) -> Segment:
+    """From the order of statements.SEGMENT_COLUMNS."""
+    name, retention, day, size, count, head, state = row
+    return Segment(name=name, retention=retention, day=day, size=size, count=count, head=head, state=state)
+
+
+def read_robots(row: Sequence[Any]) -> RobotsRules:
+    """From the order of statements.ROBOTS_COLUMNS."""
+    return RobotsRules(
+        origin=row[0],
+        fetched_at=from_ms(row[1]),
+        expires_at=from_ms(row[2]),
+        status=row[3],
+        outcome=Outcome(row[4]),
+        text=row[5],
+        verdict=row[6],
+        crawl_delay=row[7],
+        sitemaps=tuple(json.loads(row[8])),
+    )
 
 
 def source_row(source: Source, *, now: datetime) -> tuple[Any, ...]:
@@ -217,11 +259,12 @@ def source_row(source: Source, *, now: datetime) -> tuple[Any, ...]:
         None,
         None,
         "{}",
+        None,
     )
 
 
 def read_source(row: Sequence[Any]) -> tuple[Source, SourceState]:
-    """From the order of statements.SOURCE_COLUMNS."""
+    """From the order of statements.SOURCE_COLUMNS.  A source that the operator paused is not active."""
     source = Source(
         id=SourceId(row[0]),
         name=row[1],
@@ -230,7 +273,7 @@ def read_source(row: Sequence[Any]) -> tuple[Source, SourceState]:
         options=_read_options(json.loads(row[4])),
         risk=None if row[5] is None else Risk(row[5]),
         tier=Risk(row[6]),
-        is_active=bool(row[7]),
+        is_active=bool(row[7]) and row[18] is None,
         scrape_frequency=None if row[8] is None else timedelta(seconds=row[8]),
         retention=row[9],
         fetch=tuple((name, _read_setting(name, value)) for name, value in json.loads(row[10]).items()),
@@ -291,13 +334,19 @@ def _read_options(raw: dict[str, Any]) -> ListerOptions:
             raw[name] = datetime.fromisoformat(raw[name])
     if raw.get("selectors"):
         raw["selectors"] = ListSelectors(**raw["selectors"])
+    if raw.get("traps"):
+        plain, given = _PLAIN_OPTIONS.traps, raw["traps"]
+        raw["traps"] = replace(plain, **{name: _like(getattr(plain, name), given[name]) for name in given})
     return ListerOptions(**{name: _hashable(value) for name, value in raw.items()})
 
 
 def _read_setting(name: str, value: Any) -> Any:
+    return _like(getattr(_PLAIN_SETTINGS, name, None), value)
+
+
+def _like(plain: object, value: Any) -> Any:
     """Durations lie in JSON as seconds."""
-    is_duration = isinstance(getattr(_PLAIN_SETTINGS, name, None), timedelta)
-    return timedelta(seconds=value) if is_duration else _hashable(value)
+    return timedelta(seconds=value) if isinstance(plain, timedelta) else _hashable(value)
 
 
 def _hashable(value: Any) -> Any:

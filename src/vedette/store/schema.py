@@ -41,7 +41,7 @@ sources = Table(
     Column("options", Text, nullable=False, server_default="{}"),
     Column("risk", Integer),
     Column("tier", Integer, nullable=False, server_default="1"),
-    Column("is_active", Boolean, nullable=False, server_default="1"),
+    Column("is_active", Boolean, nullable=False, server_default="1"),  # as configured
     Column("scrape_frequency_s", BigInteger),
     Column("retention", String, nullable=False, server_default="standard"),
     Column("fetch", Text, nullable=False, server_default="{}"),
@@ -52,6 +52,7 @@ sources = Table(
     Column("last_success_at", BigInteger),
     Column("closed_until", BigInteger),
     Column("tally", Text, nullable=False, server_default="{}"),  # trap budgets, core/admission.py
+    Column("paused_at", BigInteger),  # by the operator's hand; stands until they resume it
 )
 
 watches = Table(
@@ -95,6 +96,7 @@ watches = Table(
     Column("canonical_id", BigInteger),
     Column("merged_into", BigInteger),
     Column("is_gone", Boolean, nullable=False, server_default="0"),
+    Column("audit_s", BigInteger),  # not null: the next look is an audit in an interval of so many seconds
     # One queue per lane: within a lane, each risk class in order of due time (DESIGN section 1).
     Index("ix_watches_queue", "lane_id", "risk", "due_at", "interval_s"),
 )
@@ -130,6 +132,7 @@ lanes = Table(
     Column("held_until", BigInteger),
     Column("blocked_by", Text, nullable=False, server_default=""),
     Column("crawl_delay_ms", BigInteger),
+    Column("word", BigInteger, nullable=False, server_default="0"),  # how often the operator spoke
 )
 
 visits = Table(
@@ -156,6 +159,7 @@ visits = Table(
     Column("length", BigInteger),
     Column("record_digest", LargeBinary),
     Column("chain", LargeBinary, nullable=False),
+    Column("audit_s", BigInteger),  # not null: an audit in an interval of so many seconds
     UniqueConstraint("watch_id", "at"),  # (url_hash, fetched_at) of 004
     UniqueConstraint("segment", "seq"),
 )
@@ -174,6 +178,7 @@ evidence = Table(
     Column("segment", String, nullable=False),  # where the payload is; shared between URLs
     Column("offset", BigInteger, nullable=False),
     Column("length", BigInteger, nullable=False),
+    Column("stored_by", BigInteger, nullable=False),  # the visit whose record holds the payload
     UniqueConstraint("watch_id", "digest"),
 )
 

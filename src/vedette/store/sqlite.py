@@ -6,7 +6,6 @@ WAL with synchronous=FULL: what `settle` committed survives a power cut.  Checkp
 from __future__ import annotations
 
 import fcntl
-import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -22,7 +21,7 @@ from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.watch import Ask, Group, Payload, SourceState, Watch
-from vedette.contracts.words import ChangeId, EvidenceId, LaneKey, Outcome, Risk, RunId, SourceId, WatchId
+from vedette.contracts.words import ChangeId, EvidenceId, LaneKey, Risk, RunId, SourceId, VisitId, WatchId
 from vedette.core.urls import lane_of
 from vedette.store import statements as sql
 from vedette.store.group import GroupRows, rows_of
@@ -32,6 +31,8 @@ from vedette.store.rows import (
     opt_at,
     read_change,
     read_lane,
+    read_robots,
+    read_segment,
     read_source,
     read_watch,
     to_ms,
@@ -151,7 +152,8 @@ class Writer:
         found: dict[LaneKey, Heads] = {}
         with self._telling():
             for ask in asks:
-                rows = self._db.execute(self._heads, (lane_id(ask.lane), by, ask.most, at)).fetchall()
+                values = (lane_id(ask.lane), by, at, ask.most) * sql.HEADS
+                rows = self._db.execute(self._heads, values).fetchall()
                 found[ask.lane] = [(WatchId(i), Risk(r), from_ms(d), s) for i, r, d, s in rows]
         return found
 
@@ -175,20 +177,31 @@ class Writer:
     def payloads(self, digests: Sequence[bytes]) -> dict[bytes, list[Payload]]:
         """Where the archive already has these payloads."""
         found: dict[bytes, list[Payload]] = {}
-        for chunk in _chunks(digests, 500):
-            for row in self._db.execute(sql.PAYLOADS.format(marks=_marks(chunk)), chunk):
-                digest, evidence, watch, url, at, segment, offset, length = row
-                payload = Payload(
-                    evidence=EvidenceId(evidence),
-                    watch=WatchId(watch),
-                    url=url,
-                    at=from_ms(at),
-                    segment=segment,
-                    offset=offset,
-                    length=length,
-                )
-                found.setdefault(digest, []).append(payload)
+        for digest, payload in self._payloads(sql.PAYLOADS, digests):
+            found.setdefault(digest, []).append(payload)
         return found
+
+    def kept(self, evidence: Sequence[EvidenceId]) -> dict[EvidenceId, Payload]:
+        """Where the archive has the payloads of these; what expired is not there."""
+        return {payload.evidence: payload for _, payload in self._payloads(sql.PAYLOADS_BY_ID, evidence)}
+
+    def _payloads(self, query: str, keys: Sequence[Any]) -> Iterator[tuple[bytes, Payload]]:
+        for chunk in _chunks(keys, 500):
+            for row in self._db.execute(query.format(marks=_marks(chunk)), chunk):
+                digest, evidence, watch, stored_by, url, at, segment, offset, length = row
+                yield (
+                    digest,
+                    Payload(
+                        evidence=EvidenceId(evidence),
+                        watch=WatchId(watch),
+                        stored_by=VisitId(stored_by),
+                        url=url,
+                        at=from_ms(at),
+                        segment=segment,
+                        offset=offset,
+                        length=length,
+                    ),
+                )
 
     def settle(self, group: Group) -> None:
         """All of the group, or nothing of it: the next commit must not keep the half of one that failed."""
@@ -229,12 +242,7 @@ class Writer:
             self.return_leases()
 
     def segments(self) -> list[Segment]:
-        names = ", ".join(sql.SEGMENT_COLUMNS)
-        rows = self._db.execute(f"SELECT {names} FROM segments ORDER BY name")
-        return [
-            Segment(name=n, retention=r, day=d, size=s, count=c, head=h, state=st)
-            for n, r, d, s, c, h, st in rows
-        ]
+        return [read_segment(row) for row in self._db.execute(sql.SEGMENTS)]
 
     def checkpoint(self) -> None:
         """Move the WAL into the database when nobody waits for a commit.  Never waits for a reader."""
@@ -293,11 +301,10 @@ class Reader:
     def robots(self, origin: str) -> RobotsRules | None:
         names = ", ".join(sql.ROBOTS_COLUMNS)
         row = self._db.execute(f"SELECT {names} FROM robots WHERE origin = ?", (origin,)).fetchone()
-        return None if row is None else _read_robots(row)
+        return None if row is None else read_robots(row)
 
     def lane(self, key: LaneKey) -> LaneState | None:
-        names = ", ".join(sql.LANE_COLUMNS)
-        row = self._db.execute(f"SELECT {names} FROM lanes WHERE id = ?", (lane_id(key),)).fetchone()
+        row = self._db.execute(sql.LANE, (lane_id(key),)).fetchone()
         return None if row is None else read_lane(row)[1]
 
     def located(self, evidence: EvidenceId) -> tuple[Located, str, str] | None:
@@ -336,8 +343,7 @@ class Reader:
                     yield lane_of(url), risk, from_ms(due)
 
     def source(self, source: SourceId) -> tuple[Source, SourceState] | None:
-        names = ", ".join(sql.SOURCE_COLUMNS)
-        row = self._db.execute(f"SELECT {names} FROM sources WHERE id = ?", (source,)).fetchone()
+        row = self._db.execute(sql.SOURCE, (source,)).fetchone()
         return None if row is None else read_source(row)
 
     def last_id(self) -> int:
@@ -355,20 +361,6 @@ class Reader:
 
     def close(self) -> None:
         self._db.close()
-
-
-def _read_robots(row: Sequence[Any]) -> RobotsRules:
-    return RobotsRules(
-        origin=row[0],
-        fetched_at=from_ms(row[1]),
-        expires_at=from_ms(row[2]),
-        status=row[3],
-        outcome=Outcome(row[4]),
-        text=row[5],
-        verdict=row[6],
-        crawl_delay=row[7],
-        sitemaps=tuple(json.loads(row[8])),
-    )
 
 
 def _marks(values: Sequence[object]) -> str:

@@ -9,9 +9,11 @@ from vedette.store.rows import WATCH_COLUMNS
 
 VISIT_COLUMNS = (
     "id watch_id run_id at took_ms outcome url status changed digest evidence_id text_chars wire_bytes detail "
-    "segment seq kind offset length record_digest chain"
+    "segment seq kind offset length record_digest chain audit_s"
 ).split()
-EVIDENCE_COLUMNS = "id watch_id digest url at content_class content_type size segment offset length".split()
+EVIDENCE_COLUMNS = (
+    "id watch_id digest url at content_class content_type size segment offset length stored_by".split()
+)
 ARTIFACT_COLUMNS = "evidence_id kind reader chars confidence path at".split()
 CHANGE_COLUMNS = (
     "id watch_id kind state before_visit after_visit before_evidence after_evidence observed_at decided_at "
@@ -22,7 +24,7 @@ REFUSAL_COLUMNS = "id url source_id reason note first_at last_at count".split()
 PARKED_COLUMNS = "watch_id url outcome detail attempts at".split()
 LANE_COLUMNS = (
     "id key next_start_at bucket_at failures recent recent_count closed_until held_until blocked_by "
-    "crawl_delay_ms"
+    "crawl_delay_ms word"
 ).split()
 ROBOTS_COLUMNS = "origin fetched_at expires_at status outcome text verdict crawl_delay sitemaps".split()
 SEGMENT_COLUMNS = "name retention day size count head state".split()
@@ -38,20 +40,26 @@ def insert(table: str, columns: list[str], *, conflict: str = "") -> str:
     return f'INSERT INTO "{table}" ({names}) VALUES ({marks}) {conflict}'.rstrip()
 
 
-def upsert(table: str, columns: list[str], key: str, *, keeps: str = "") -> str:
-    """`keeps`: a column that a known row keeps."""
-    changed = ", ".join(f'"{name}" = excluded."{name}"' for name in columns if name not in (key, keeps))
+def upsert(table: str, columns: list[str], key: str) -> str:
+    changed = ", ".join(f'"{name}" = excluded."{name}"' for name in columns if name != key)
     return insert(table, columns, conflict=f'ON CONFLICT ("{key}") DO UPDATE SET {changed}')
 
 
 NOTHING = "ON CONFLICT DO NOTHING"
 NEW_WATCH = insert("watches", WATCH_COLUMNS, conflict=NOTHING)
+# A look that was under way when the operator paused its source does not schedule the next one.
+_PAUSED = "EXISTS (SELECT 1 FROM sources s WHERE s.id = watches.source_id AND s.paused_at IS NOT NULL)"
+_NEW_VALUE = {"due_at": f"CASE WHEN {_PAUSED} THEN NULL ELSE ? END"}
 MOVE_WATCH = (
-    "UPDATE watches SET " + ", ".join(f'"{name}" = ?' for name in MOVING_WATCH_COLUMNS) + " WHERE id = ?"
+    "UPDATE watches SET "
+    + ", ".join(f'"{name}" = {_NEW_VALUE.get(name, "?")}' for name in MOVING_WATCH_COLUMNS)
+    + " WHERE id = ?"
 )
-# A signal pulls a look forward; it never pushes one back and never wakes what is not scheduled.
+# A signal pulls a look forward; it never pushes one back and never wakes what is not scheduled.  A look that it
+# pulls forward is no audit: the signal chose its moment.
 SIGNAL = (
-    "UPDATE watches SET modified_at = ?, due_at = MIN(due_at, ?) "
+    "UPDATE watches SET modified_at = ?, audit_s = CASE WHEN due_at > ? THEN NULL ELSE audit_s END, "
+    "due_at = CASE WHEN due_at > ? THEN ? ELSE due_at END "
     "WHERE id = ? AND due_at IS NOT NULL AND (seen_at IS NULL OR seen_at < ?)"
 )
 NEW_VISIT = insert("visits", VISIT_COLUMNS, conflict=NOTHING)
@@ -82,8 +90,20 @@ REFUSE = insert(
         "count = refusals.count + CASE WHEN excluded.last_at > refusals.last_at THEN 1 ELSE 0 END"
     ),
 )
-# The block is the operator's column: a lane that is in use must not write it away before the engine hears of it.
-SAVE_LANE = upsert("lanes", LANE_COLUMNS, "id", keeps="blocked_by")
+# What the operator's word decides.  An engine that has not heard the last one must not write it away.
+SPOKEN_OF = ("failures", "recent", "recent_count", "closed_until", "held_until", "blocked_by")
+SAVE_LANE = insert(
+    "lanes",
+    LANE_COLUMNS,
+    conflict="ON CONFLICT (id) DO UPDATE SET "
+    "next_start_at = excluded.next_start_at, bucket_at = excluded.bucket_at, "
+    "crawl_delay_ms = excluded.crawl_delay_ms, "
+    + ", ".join(
+        f"{name} = CASE WHEN lanes.word > excluded.word THEN lanes.{name} ELSE excluded.{name} END"
+        for name in SPOKEN_OF
+    ),
+)
+SAY_LANE = upsert("lanes", LANE_COLUMNS, "id")
 SAVE_ROBOTS = upsert("robots", ROBOTS_COLUMNS, "origin")
 SAVE_SEGMENT = upsert("segments", SEGMENT_COLUMNS, "name")
 SAVE_SOURCE_STATE = (
@@ -98,28 +118,30 @@ DROP_LEASES_OF_OTHERS = "DELETE FROM leases WHERE worker <> ?"
 
 _CLASS_HEAD = (
     "SELECT * FROM (SELECT w.id, w.risk, w.due_at, w.interval_s FROM watches w "
-    "WHERE w.lane_id = ?1 AND w.risk = {risk} AND w.due_at <= ?2 "
-    "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = w.id AND l.until_at > ?4) {pick}"
-    "ORDER BY w.due_at LIMIT ?3)"
+    "WHERE w.lane_id = ? AND w.risk = {risk} AND w.due_at <= ? "
+    "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = w.id AND l.until_at > ?) {pick}"
+    "ORDER BY w.due_at LIMIT ?) AS heads"
 )
 
 
 _SECOND_LOOKS = (
     "SELECT * FROM (SELECT w.id, 3 AS risk, w.due_at, 0 AS interval_s FROM watches w "
-    "WHERE w.lane_id = ?1 AND w.pending_change IS NOT NULL AND w.due_at <= ?2 "
-    "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = w.id AND l.until_at > ?4) {pick}"
-    "ORDER BY w.due_at LIMIT ?3)"
+    "WHERE w.lane_id = ? AND w.pending_change IS NOT NULL AND w.due_at <= ? "
+    "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = w.id AND l.until_at > ?) {pick}"
+    "ORDER BY w.due_at LIMIT ?) AS heads"
 )
 
 
 def lane_heads(pick: str = "") -> str:
     """Second looks, then the heads of the four risk classes of one lane: index order, no sort, flat in the number
-    of watches.  A second look may stand there twice; whoever picks takes it once."""
+    of watches.  A second look may stand there twice; whoever picks takes it once.  Each of the HEADS parts takes lane,
+    due by, now and how many."""
     clause = f"AND {pick} " if pick else ""
     classes = [_CLASS_HEAD.format(risk=risk, pick=clause) for risk in (3, 2, 1, 0)]
     return " UNION ALL ".join([_SECOND_LOOKS.format(pick=clause), *classes])
 
 
+HEADS = 5
 LANE_NEXT_DUE = "SELECT MIN(due_at) FROM watches WHERE lane_id = ? AND risk = ? AND due_at > ?"
 # A skip scan: one seek per lane and class, however many watches there are.
 LANES_DUE = (
@@ -142,17 +164,26 @@ LOOKS_BEFORE = (
     "SELECT evidence_id FROM visits WHERE watch_id = ? AND at < ? AND evidence_id IS NOT NULL "
     "AND outcome IN ('ok', 'not_modified') ORDER BY at DESC LIMIT ?"
 )
-PAYLOADS = (
-    'SELECT digest, id, watch_id, url, at, segment, "offset", length FROM evidence WHERE digest IN ({marks})'
+# A payload that retention dropped is offered to nobody, whatever rows still name it.
+_PAYLOADS = (
+    'SELECT e.digest, e.id, e.watch_id, v.id, v.url, v.at, e.segment, e."offset", e.length '
+    "FROM evidence e JOIN visits v ON v.id = e.stored_by WHERE NOT EXISTS "
+    "(SELECT 1 FROM segments s WHERE s.name = e.segment AND s.state = 'expired') AND "
 )
+PAYLOADS = _PAYLOADS + "e.digest IN ({marks})"
+PAYLOADS_BY_ID = _PAYLOADS + "e.id IN ({marks})"
 LAST_ID = "SELECT COALESCE(MAX(id), 0) FROM (" + (
     " UNION ALL ".join(f"SELECT MAX(id) AS id FROM {table}" for table in ("visits", "ledger", "changes"))
-    + ")"
+    + ") AS ids"
 )
 SOURCE_COLUMNS = (
     "id name url lister options risk tier is_active scrape_frequency_s retention fetch origin created_at "
-    "failures last_error last_success_at closed_until tally"
+    "failures last_error last_success_at closed_until tally paused_at"
 ).split()
+SEGMENTS = f"SELECT {', '.join(SEGMENT_COLUMNS)} FROM segments ORDER BY name"
+LANE = f"SELECT {', '.join(LANE_COLUMNS)} FROM lanes WHERE id = ?"
+SOURCES = f"SELECT {', '.join(SOURCE_COLUMNS)} FROM sources"
+SOURCE = f"{SOURCES} WHERE id = ?"
 NEW_RUN = insert("runs", "id started_at policy config_digest rules".split())
 END_KILLED_RUNS = "UPDATE runs SET ended_by = 'killed', ended_at = started_at WHERE ended_by IS NULL"
 END_RUN = "UPDATE runs SET ended_at = ?, ended_by = ?, tally = ? WHERE id = ?"

@@ -10,19 +10,13 @@ from typing import Any
 
 from vedette.contracts.changing import (
     Change,
-    ChangeKind,
     ChangeState,
-    Comparison,
-    DiffOp,
-    Layer,
 )
 from vedette.contracts.documents import Artifact
-from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.watch import Decision, Parked, Refused, SourceState, Visit
 from vedette.contracts.words import (
-    ChangeId,
     EvidenceId,
     LaneKey,
     Outcome,
@@ -33,7 +27,9 @@ from vedette.contracts.words import (
     VisitId,
     WatchId,
 )
+from vedette.store import rows
 from vedette.store.rows import from_ms, opt_at
+from vedette.store.statements import CHANGE_COLUMNS
 
 Row = Mapping[str, Any]
 
@@ -173,32 +169,13 @@ def read_visit(row: Row) -> Visit:
         text_chars=row["text_chars"],
         wire_bytes=row["wire_bytes"],
         detail=row["detail"],
+        audit=None if row["audit_s"] is None else timedelta(seconds=row["audit_s"]),
     )
 
 
 def read_change(row: Row) -> ChangeView:
-    compared = Comparison(
-        has_changed=True,
-        layer=Layer(row["layer"]),
-        similarity=row["similarity"],
-        summary=row["summary"],
-        diff=tuple(_diff_op(op) for op in json.loads(row["diff"])),
-        reasons=_reasons(json.loads(row["reasons"])),
-    )
-    change = Change(
-        id=ChangeId(row["id"]),
-        watch=WatchId(row["watch_id"]),
-        kind=ChangeKind(row["kind"]),
-        state=ChangeState(row["state"]),
-        before_visit=VisitId(row["before_visit"]),
-        after_visit=VisitId(row["after_visit"]),
-        before_evidence=row["before_evidence"],
-        after_evidence=row["after_evidence"],
-        observed_at=from_ms(row["observed_at"]),
-        comparison=compared,
-    )
     return ChangeView(
-        change=change,
+        change=rows.read_change([row[name] for name in CHANGE_COLUMNS]),
         url=row["watch_url"],
         title=row["watch_title"],
         risk=Risk(row["watch_risk"]),
@@ -239,20 +216,6 @@ def read_refusal(row: Row) -> RefusalView:
     return RefusalView(refused=refused, first_at=from_ms(row["first_at"]), count=row["count"])
 
 
-def read_robots(row: Row) -> RobotsRules:
-    return RobotsRules(
-        origin=row["origin"],
-        fetched_at=from_ms(row["fetched_at"]),
-        expires_at=from_ms(row["expires_at"]),
-        status=row["status"],
-        outcome=Outcome(row["outcome"]),
-        text=row["text"],
-        verdict=row["verdict"],
-        crawl_delay=row["crawl_delay"],
-        sitemaps=tuple(json.loads(row["sitemaps"])),
-    )
-
-
 def read_evidence(row: Row) -> EvidenceView:
     return EvidenceView(
         id=EvidenceId(row["id"]),
@@ -289,11 +252,6 @@ def read_run(row: Row) -> RunView:
         rules=row["rules"],
         ended_by=row["ended_by"],
     )
-
-
-def _diff_op(op: list[Any]) -> DiffOp:
-    name, before, after, words = op
-    return DiffOp(name, tuple(before), tuple(after), tuple((gone, new) for gone, new in words))
 
 
 def _decision(part: Mapping[str, Any]) -> Decision:

@@ -14,6 +14,7 @@ ORDER = "order"  # of a container: its children are shuffled
 QUIET = "quiet"  # of a whole target: it was looked at twice
 ATOMS = frozenset((NUMBER, DATE, TIME, RATE, TOKEN))
 OPTIONAL = "?"  # after a kind: the place may also be empty
+LONG_WORD = 30  # characters; no language that we read has longer ones
 MONEY = r"%|‰|€|\$|£|EUR\b|HRK\b|USD\b|GBP\b|CHF\b|kn\b|kuna\b|eura?\b|euro\b|percent\b|posto\b"
 
 _NUMBER = r"[+\-−]?\d+(?:[.,'’\s]\d{3})*(?:[.,]\d+)?"
@@ -97,9 +98,11 @@ def _word_or_token(text: str) -> str:
     if " " in text:
         return _kind_of_parts(text.split())
     core = text.strip(".,;:!?()[]{}\"'„“”«»")
+    if len(core) > LONG_WORD:
+        return TOKEN
     has_digit = any(c.isdigit() for c in core)
     has_symbol = any(not c.isalnum() and c not in "-'’.&/" for c in core)
-    return TOKEN if core and (has_digit or has_symbol or len(core) > 30) else WORDS
+    return TOKEN if core and (has_digit or has_symbol) else WORDS
 
 
 def _kind_of_parts(parts: list[str]) -> str:

@@ -89,6 +89,7 @@ class Confirm:
     reasons: tuple[Reason, ...]
     comparison: Comparison
     drops_pending: bool = False
+    then: Comparison | None = None  # a further change, from what the first look showed to what this one shows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +191,10 @@ def _doubt(look: Look, past: Past) -> Reason | None:
         return Reason("critical")
     if not _compared(look, past, relaxed(past.mask)).has_changed:
         return Reason("noise_of_another_kind", note="only places known as noise differ")
+    if returned := flip_flop((*past.history, past.before, look.blocks)):
+        return Reason(
+            "returned", len(returned), "a text came back for the second time: drawn from a few, or edited"
+        )
     if not is_established(carry(past.mask, past.before, look.blocks)):
         return Reason("noise_moved", note="where the known noise is now cannot be told from one look")
     return None
@@ -211,8 +216,8 @@ def _looked_again(look: Look, past: Past, pending: Pending) -> Step:
     if len(looks) == 2 and not compare(*looks, here).has_changed:
         return _decided(look, past, Learned(here), Reason("seen_twice"))
     learned = _learn_all(looks[1:], here)
-    is_noise = not compare(looks[0], looks[-1], relaxed(learned.mask)).has_changed
-    if is_noise:
+    is_edit = compare(looks[0], looks[-1], relaxed(learned.mask)).has_changed
+    if not is_edit:
         learned = _learn_all(looks[:2], learned.mask)
     elif len(looks) < MAX_LOOKS:
         reason = Reason("edit_or_noise", len(looks), "it differed between two looks; the next one tells")
@@ -223,7 +228,16 @@ def _looked_again(look: Look, past: Past, pending: Pending) -> Step:
             comparison=_compared(look, past, past.mask),
         )
     learned = replace(learned, mask=widen(learned.mask, past.before))
-    return _decided(look, past, learned, Reason("noise_learned", len(learned.mask)))
+    step = _decided(look, past, learned, Reason("noise_learned", len(learned.mask)))
+    return _edited_since(step, looks, past) if is_edit and isinstance(step, Confirm) else step
+
+
+def _edited_since(step: Confirm, looks: tuple[Blocks, ...], past: Past) -> Confirm:
+    """The page was edited after the first look: that look may show a change of its own, and this one another."""
+    first = compare(past.before, looks[0], step.mask)
+    if not first.has_changed:
+        return replace(step, drops_pending=True)
+    return replace(step, comparison=first, then=compare(looks[0], looks[-1], step.mask))
 
 
 def _learn_all(looks: tuple[Blocks, ...], mask: Mask) -> Learned:
@@ -281,7 +295,7 @@ def _from_time(look: Look, past: Past) -> tuple[Mask, Reason]:
     found = learn_clock(past.before, past.before_at, look.blocks, look.at)
     why = Reason("shows_the_time", len(found))
     if not found:
-        found = learn_from_history(states) or flip_flop(states)
+        found = learn_from_history(states)
         why = Reason("noise_by_history", len(found))
     kept = tuple(region for region in past.mask if region.path not in {new.path for new in found})
     return (kept + found if found else past.mask), why

@@ -67,6 +67,7 @@ PATTERNS = (
         r"\1",
     ),
 )
+_DIGIT, _LETTER = re2.compile(r"[0-9]"), re2.compile(r"[A-Za-z]")
 _RANDOM = re2.compile(rf"[0-9A-Za-z_\-]{{{MIN_RANDOM},}}={{0,2}}")
 
 
@@ -91,7 +92,7 @@ def _without_random(text: str) -> str:
     out, at = [], 0
     for match in _RANDOM.finditer(text):
         found = match.group(0)
-        is_random = any(c.isdigit() for c in found) and any(c.isalpha() for c in found)
+        is_random = _DIGIT.search(found) is not None and _LETTER.search(found) is not None
         if is_random and not _CHECKSUM.search(text[max(0, match.start() - _BEFORE) : match.start()]):
             out += [text[at : match.start()], "⟨token⟩"]
             at = match.end()

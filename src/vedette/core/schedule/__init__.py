@@ -14,6 +14,7 @@ from vedette.contracts.errors import InputError
 from vedette.core.nearest import unknown
 
 if TYPE_CHECKING:
+    from vedette.core.schedule.columns import PolicyOptions
     from vedette.core.schedule.protocol import SchedulePolicy
     from vedette.core.schedule.rule import IntervalRule
 
@@ -57,9 +58,17 @@ def _per_risk(name: str, seed: int, options: Mapping[str, Any]) -> SchedulePolic
     return _columns(name, per_risk_rule(**_given(options, "hours", "jitter_share")), seed, options)
 
 
+def _learned(name: str, seed: int, options: Mapping[str, Any]) -> SchedulePolicy:
+    from vedette.core.schedule.learned.options import learned_options
+    from vedette.core.schedule.learned.policy import LearnedPolicy
+
+    return LearnedPolicy(name, learned_options(seed, options))
+
+
 # A further policy is one row.
 POLICIES: Mapping[str, PolicyRow] = MappingProxyType(
     {
+        "learned": PolicyRow(_learned, ("host_budget_per_day", "host_budgets")),
         "seed-ewma": PolicyRow(_seed_ewma, ("params", "velocity")),
         "fixed": PolicyRow(_fixed, ("every_hours", "jitter_share")),
         "per-risk": PolicyRow(_per_risk, ("hours", "jitter_share")),
@@ -68,16 +77,21 @@ POLICIES: Mapping[str, PolicyRow] = MappingProxyType(
 
 
 def _columns(name: str, rule: IntervalRule, seed: int, options: Mapping[str, Any]) -> SchedulePolicy:
-    from vedette.core.schedule.columns import ColumnPolicy, PolicyOptions
+    from vedette.core.schedule.columns import ColumnPolicy
+
+    return ColumnPolicy(name, rule, _shared(seed, options), options.get("velocity"))
+
+
+def _shared(seed: int, options: Mapping[str, Any]) -> PolicyOptions:
+    from vedette.core.schedule.columns import PolicyOptions
     from vedette.core.schedule.outlook import check_objectives
 
     budget = options.get("budget_per_day")
     if budget is not None and not budget >= 0:
         raise InputError(f"budget_per_day is {budget!r}; it must be a number of looks, or None for no limit")
-    shared = PolicyOptions(
+    return PolicyOptions(
         seed=seed, objectives=check_objectives(options.get("objectives") or {}), budget_per_day=budget
     )
-    return ColumnPolicy(name, rule, shared, options.get("velocity"))
 
 
 def _given(options: Mapping[str, Any], *names: str) -> dict[str, Any]:

@@ -25,6 +25,16 @@ from vedette.contracts.errors import InputError
 from vedette.contracts.words import Reason, Risk
 from vedette.core.schedule import outlook
 from vedette.core.schedule.chance import chances
+from vedette.core.schedule.checks import (
+    SIGNALS,
+    as_ids,
+    as_ranks,
+    as_time,
+    as_times,
+    fits,
+    is_good,
+    one_each,
+)
 from vedette.core.schedule.index import IdIndex, Rows
 from vedette.core.schedule.packing import pack, unpack
 from vedette.core.schedule.protocol import Explanation, Forecast, Risks
@@ -38,7 +48,6 @@ _START = {
     "id": np.int64, "host": np.int64, "risk": np.int8, "scans": np.int64, "looks": np.int64,
     "velocity": np.float64, "last": np.float64, "gap": np.float64, "hours": np.float64, "due": np.float64,
 }  # fmt: skip
-SIGNALS = frozenset(("hub", "sitemap", "feed", "push"))
 _FIRST_HOURS = 1.0  # the interval that lateness is measured in before the first look
 
 
@@ -66,11 +75,11 @@ class ColumnPolicy:
         self._columns: dict[str, NDArray[Any]] = {key: np.empty(0, kind) for key, kind in _START.items()}
 
     def add(self, ids: Ints, *, risk: Risks, host: Ints, parent: Ints | None = None, now: float) -> None:
-        keys = _ids(ids)
-        ranks, hosts = _ranks(risk, len(keys)), _like(keys, host, "host")
-        _time(now)
+        keys = as_ids(ids)
+        ranks, hosts = as_ranks(risk, len(keys)), one_each(keys, host, "host")
+        as_time(now)
         if parent is not None:
-            _like(keys, parent, "parent")
+            one_each(keys, parent, "parent")
         rows = self._index.find(keys)
         fresh = np.flatnonzero(rows < 0)
         _, first = np.unique(keys[fresh], return_index=True)
@@ -91,14 +100,14 @@ class ColumnPolicy:
         last_modified: Floats | None = None,
         status: Ints | None = None,
     ) -> None:
-        keys = _ids(ids)
+        keys = as_ids(ids)
         seen = np.asarray(changed, bool)
         if seen.shape != keys.shape or len(np.unique(keys)) != len(keys):
             raise InputError("observe needs one `changed` for each id, and every id at most once")
         rows = self._known(keys)
-        good = np.ones(len(keys), bool) if status is None else _is_good(_like(keys, status, "status"))
+        good = np.ones(len(keys), bool) if status is None else is_good(one_each(keys, status, "status"))
         self._learn(rows[good], seen[good])
-        at = _times(t, len(keys))
+        at = as_times(t, len(keys))
         gap = at - self._columns["last"][rows]
         self._columns["gap"][rows] = np.where(gap > 0, gap, self._columns["gap"][rows])
         self._columns["looks"][rows] += 1
@@ -118,10 +127,10 @@ class ColumnPolicy:
         """Checked and not used: an interval rule looks at nothing but its own looks."""
         if kind not in SIGNALS:
             raise InputError(f"unknown signal {kind!r}; use one of {', '.join(sorted(SIGNALS))}")
-        _time(t)
+        as_time(t)
 
     def next(self, t: float, k: int | None, *, host_room: Mapping[int, int] | None = None) -> Rows:
-        _time(t)
+        as_time(t)
         if k is not None and k < 0:
             raise InputError(f"next was asked for {k} targets")
         worth = self._worth(t)
@@ -130,16 +139,16 @@ class ColumnPolicy:
             rows = np.argpartition(-worth, k)[:k] if k else rows[:0]
         rows = rows[np.lexsort((self._columns["id"][rows], -self._columns["risk"][rows], -worth[rows]))]
         if host_room is not None:
-            rows = rows[_fits(self._columns["host"][rows], host_room)]
+            rows = rows[fits(self._columns["host"][rows], host_room)]
         chosen: Rows = self._columns["id"][rows if k is None else rows[:k]]
         return chosen
 
     def next_due(self, id: int) -> float:  # noqa: A002  the Protocol is DESIGN's
-        return float(self._columns["due"][self._known(_ids([id]))[0]])
+        return float(self._columns["due"][self._known(as_ids([id]))[0]])
 
     def explain(self, id: int, t: float) -> Explanation:  # noqa: A002
-        _time(t)
-        row = int(self._known(_ids([id]))[0])
+        as_time(t)
+        row = int(self._known(as_ids([id]))[0])
         one = {key: column[row].item() for key, column in self._columns.items()}
         rate = float(self._rates()[row])
         is_new = one["looks"] == 0
@@ -156,7 +165,7 @@ class ColumnPolicy:
         )
 
     def forecast(self, t: float, budget: float | None) -> Forecast:
-        _time(t)
+        as_time(t)
         if budget is not None and not budget >= 0:
             raise InputError(f"a budget of {budget!r} looks per day cannot be forecast")
         table = {"risk": self._columns["risk"], "hours": self._columns["hours"], "rate": self._rates()}
@@ -220,70 +229,3 @@ class ColumnPolicy:
         if len(rows) and rows.min() < 0:
             raise InputError(f"unknown target {int(keys[rows < 0][0])}; add it first")
         return rows
-
-
-def _ids(ids: Ints) -> Rows:
-    keys = np.asarray(ids)
-    if keys.size == 0:
-        return np.empty(0, np.int64)
-    if keys.ndim != 1 or keys.dtype.kind not in "iu":
-        raise InputError("ids are one row of whole numbers")
-    return keys.astype(np.int64, copy=False)
-
-
-def _like(keys: Rows, values: Ints, what: str) -> Rows:
-    column = _ids(values)
-    if len(column) != len(keys):
-        raise InputError(f"{len(keys)} ids and {len(column)} values of {what}: give one for each")
-    return column
-
-
-def _ranks(risk: Risks, n: int) -> NDArray[np.int8]:
-    """Ranks from names or ranks, one for all or one each."""
-    asked = np.asarray(risk, object)
-    given = [asked.item()] * n if asked.ndim == 0 else asked.tolist()
-    if len(given) != n:
-        raise InputError(f"{n} ids and {len(given)} risks: give one for each, or one for all")
-    known: dict[object, int] = {}
-    for word in given:
-        if word not in known:
-            known[word] = _rank(word)
-    return np.fromiter((known[word] for word in given), np.int8, n)
-
-
-def _rank(word: str | int) -> int:
-    try:
-        return Risk.parse(word) if isinstance(word, str) else Risk(word)
-    except (TypeError, ValueError) as problem:
-        raise InputError(f"risk: {problem}") from None
-
-
-def _time(t: float) -> None:
-    if not math.isfinite(t):
-        raise InputError(f"time is {t!r}; it must be a number of hours")
-
-
-def _times(t: float | Floats, n: int) -> NDArray[np.float64]:
-    column = np.asarray(t, np.float64)
-    if not np.isfinite(column).all() or column.shape not in ((), (n,)):
-        raise InputError("times are hours: one for all ids, or one for each")
-    return np.broadcast_to(column, (n,))
-
-
-def _is_good(status: Rows) -> NDArray[np.bool_]:
-    good: NDArray[np.bool_] = ((status >= 200) & (status < 300)) | (status == 304)
-    return good
-
-
-def _fits(host: Rows, room: Mapping[int, int]) -> NDArray[np.bool_]:
-    """Best first: does the n-th of its host still fit?"""
-    order = np.argsort(host, kind="stable")
-    ordered = host[order]
-    first = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(host) else order
-    nth = np.empty(len(host), np.int64)
-    nth[order] = np.arange(len(host)) - np.repeat(first, np.diff(np.r_[first, len(host)]))
-    most = np.array([room.get(int(one), len(host)) for one in ordered[first]], np.int64)
-    limit = np.empty(len(host), np.int64)
-    limit[order] = np.repeat(most, np.diff(np.r_[first, len(host)]))
-    fits: NDArray[np.bool_] = nth < limit
-    return fits

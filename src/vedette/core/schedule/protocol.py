@@ -36,6 +36,8 @@ class Explanation:
     at: float
     p_changed: float  # chance that it has changed since the last look
     rate: float  # changes per hour, as believed
+    rate_low: float | None = None  # between these two with a chance of 90 %; None: the policy cannot say
+    rate_high: float | None = None
     interval: float  # hours between looks
     due_at: float
     value: float  # what `next` orders by

@@ -6,6 +6,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib import metadata
@@ -98,6 +99,21 @@ def _contact(session: Session) -> Finding:
         remedy = "set fetch.user_agent to name you and a way to reach you: it keeps you from being blocked"
         return Finding("user agent", "warn", agent, remedy)
     return Finding("user agent", "ok", agent)
+
+
+def _browser(session: Session) -> Finding | None:
+    """Sources that ask for what this version cannot do."""
+    from vedette.policies import sources_of
+
+    asking = {source.id for source in sources_of(session.loaded.config) if source.options.requires_headless}
+    with suppress(VedetteError), session.queries() as queries:
+        asking |= {one.source.id for one in queries.sources() if one.source.options.requires_headless}
+    if not asking:
+        return None
+    found = f"none in this version; not looked at: {', '.join(sorted(asking))}"
+    return Finding(
+        "browser", "warn", found, "take requires_headless away to have them fetched without scripts"
+    )
 
 
 def _writable(session: Session) -> Finding:
@@ -211,6 +227,7 @@ def _documents(session: Session) -> Finding:
 
 CHECKS: tuple[Callable[[Session], Finding | None], ...] = (
     _contact,
+    _browser,
     _writable,
     _room,
     _store,

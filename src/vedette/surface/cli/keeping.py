@@ -133,14 +133,17 @@ def sources_list(session: Session) -> None:
 
 
 def sources_pause(session: Session, source: IdArgument) -> None:
-    """Look at none of its watches until it is resumed."""
+    """Look at none of its watches until it is resumed, whatever vedette.yaml says and however often it is restarted."""
     from vedette.store.operator import pause_source
 
     _source_word(session, source, pause_source, "paused", "watches stopped")
 
 
 def sources_resume(session: Session, source: IdArgument) -> None:
-    """Schedule its watches again."""
+    """Schedule its watches again.
+
+    One that vedette.yaml calls not active rests again with the next run: change it there.
+    """
     from vedette.store.operator import resume_source
 
     _source_word(session, source, resume_source, "resumed", "watches scheduled")

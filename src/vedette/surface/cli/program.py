@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -19,6 +20,10 @@ from vedette.surface.cli.session import Session
 if TYPE_CHECKING:
     from vedette.contracts.ports import Clock
 
+# In the order in which a user meets their verbs.
+MODULES = (
+    "watching running asking explaining foreseeing simulating replaying looking ranking proving keeping tending"
+).split()
 WORDS = """Watch the web you answer for: looks politely, proves what changed, says why it looked.
 
 \b
@@ -61,24 +66,13 @@ def run(argv: Sequence[str] | None = None, *, clock: Clock | None = None, app: A
 
 
 def program() -> typer.Typer:
-    """All verbs, in the order in which a user meets them."""
+    """All verbs."""
     from vedette import __version__
-    from vedette.surface.cli import (
-        asking,
-        explaining,
-        keeping,
-        looking,
-        proving,
-        replaying,
-        running,
-        tending,
-        watching,
-    )
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None, help=WORDS + _exit_table())
     verbs.root(app, lambda: _session(None, None), version=__version__)
-    for module in (watching, running, asking, explaining, replaying, looking, proving, keeping, tending):
-        module.register(app)
+    for name in MODULES:
+        import_module(f"vedette.surface.cli.{name}").register(app)
     return app
 
 

@@ -1,4 +1,4 @@
-"""What is kept as evidence: verify, show, export, heads."""
+"""What is kept as evidence: verify, show, export, heads, set-aside."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ def register(app: typer.Typer) -> None:
         export
     )
     verb(evidence, "heads", example="vedette evidence heads")(heads)
+    verb(evidence, "set-aside", example="vedette evidence set-aside\nvedette evidence verify")(set_aside)
     app.add_typer(evidence)
 
 
@@ -137,6 +138,24 @@ def heads(session: Session) -> None:
         return
     rows = ((s.name, s.state, str(s.count), str(s.size), s.head.hex()) for s in found)
     session.out.table(("SEGMENT", "STATE", "VISITS", "BYTES", "HEAD"), rows, empty="no segment yet")
+
+
+def set_aside(session: Session) -> None:
+    """Go on without archive files that a start refuses because they are not as they were committed.
+
+    The better way is to restore archive and database from one backup.  This closes the damaged files as they are:
+    nothing is deleted, `evidence verify` goes on naming what is lost, and lost pages are kept anew at their next look.
+    """
+    from vedette.upkeep import set_aside_damaged
+
+    session.store()
+    found = set_aside_damaged(session.loaded, now=session.now())
+    if session.given.as_json:
+        session.out.document({"set_aside": [{"segment": one.segment, "damage": one.words} for one in found]})
+        return
+    for one in found:
+        session.out.say(f"{one.segment}: {one.words}")
+    session.out.say(f"{len(found)} set aside" if found else "nothing is damaged")
 
 
 def _evidence(queries: Queries, what: str, most: int) -> list[EvidenceView]:

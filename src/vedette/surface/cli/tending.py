@@ -1,8 +1,8 @@
-"""The house: doctor, db."""
+"""The house: doctor, gc, db."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,7 @@ _STYLE = {"ok": "good", "warn": "warn", "bad": "bad"}
 
 def register(app: typer.Typer) -> None:
     verb(app, "doctor", example="vedette doctor")(doctor)
+    verb(app, "gc", example="vedette gc --dry-run\nvedette gc")(gc)
     db = group("db", example="vedette db status", default=status)(db_)
     verb(db, "status", example="vedette db status --json")(status)
     verb(db, "upgrade", example="vedette db upgrade")(upgrade)
@@ -43,6 +44,35 @@ def doctor(session: Session) -> None:
         _print(session, findings)
     if is_bad:
         raise typer.Exit(Exit.FOUND_PROBLEMS)
+
+
+def gc(
+    session: Session,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go; drop nothing.")] = False,
+) -> None:
+    """Drop what has had its time: archive files by `evidence.retention`, decisions by `evidence.ledger`.
+
+    Only whole files of days that are over go.  Each leaves a tombstone: `evidence verify` says expired, not missing.
+    The visits and the digests of what they showed stay.  Needs the store for itself: stop the engine first (exit 3).
+    """
+    from vedette.upkeep import collect
+
+    session.store()
+    done = collect(session.loaded, now=session.now(), is_trial=dry_run)
+    if session.given.as_json:
+        body = [
+            {"segment": s.name, "retention": s.retention, "day": s.day, "visits": s.count, "bytes": s.size}
+            for s in done.segments
+        ]
+        whole = {"dry_run": dry_run, "bytes": done.size, "ledger": done.ledger, "segments": body}
+        session.out.document(whole)
+        return
+    for segment in done.segments:
+        session.out.say(f"{segment.name}: {segment.count} visits, {segment.size} bytes")
+    word = "would go" if dry_run else "dropped"
+    session.out.say(
+        f"{word}: {len(done.segments)} archive files, {done.size} bytes; {done.ledger} decisions of the ledger"
+    )
 
 
 def db_() -> None:

@@ -90,7 +90,9 @@ def add(
     exclude: Annotated[list[str] | None, typer.Option("--exclude", help="No URLs that match (RE2).")] = None,
     max_depth: Annotated[int | None, typer.Option("--max-depth", help="Levels of a crawl.")] = None,
     max_urls: Annotated[int | None, typer.Option("--max-urls", help="At most so many URLs.")] = None,
-    headless: Annotated[bool, typer.Option("--headless", help="The page needs a browser.")] = False,
+    headless: Annotated[
+        bool, typer.Option("--headless", help="The page needs a browser: not looked at yet.")
+    ] = False,
 ) -> None:
     """Watch a page, a feed, a sitemap, a list or a site.
 
@@ -123,12 +125,21 @@ def add(
         source, is_new = keep(session, db, source_of(before | given, origin="cli"))
     words = "watching" if is_new else "already watched, options updated:"
     session.out.say(f"{words} {source.url} (source {source.id}, lister {source.lister.value})")
+    _warn(session, url, source)
+    if session.given.as_json:
+        session.out.document({"source": source.id, "url": source.url, "added": is_new} | shown(source))
+
+
+def _warn(session: Session, url: str, source: Source) -> None:
+    """What the user may not expect of what they added."""
     if "@" in url.partition("//")[2].partition("/")[0]:
         session.out.note(
             "the user name and password in the URL are not kept; use `fetch.headers` with env:NAME"
         )
-    if session.given.as_json:
-        session.out.document({"source": source.id, "url": source.url, "added": is_new} | shown(source))
+    if source.options.requires_headless:
+        session.out.note(
+            "this version has no browser: it is not looked at until one comes (outcome no_browser)"
+        )
 
 
 def import_(

@@ -53,6 +53,7 @@ def upgrade() -> None:
         sa.Column("segment", sa.String(), nullable=False),
         sa.Column("offset", sa.BigInteger(), nullable=False),
         sa.Column("length", sa.BigInteger(), nullable=False),
+        sa.Column("stored_by", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_evidence")),
         sa.UniqueConstraint("watch_id", "digest", name=op.f("uq_evidence_watch_id_digest")),
     )
@@ -74,6 +75,7 @@ def upgrade() -> None:
         sa.Column("held_until", sa.BigInteger(), nullable=True),
         sa.Column("blocked_by", sa.Text(), server_default="", nullable=False),
         sa.Column("crawl_delay_ms", sa.BigInteger(), nullable=True),
+        sa.Column("word", sa.BigInteger(), server_default="0", nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_lanes")),
         sa.UniqueConstraint("key", name=op.f("uq_lanes_key")),
     )
@@ -199,6 +201,7 @@ def upgrade() -> None:
         sa.Column("last_success_at", sa.BigInteger(), nullable=True),
         sa.Column("closed_until", sa.BigInteger(), nullable=True),
         sa.Column("tally", sa.Text(), server_default="{}", nullable=False),
+        sa.Column("paused_at", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_sources")),
     )
     op.create_table(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from vedette.contracts.errors import ConfigError, InputError
-from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors, Source
+from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors, Source, TrapBudgets
 from vedette.contracts.words import SourceId
 from vedette.core.urls import canonical
 from vedette.surface.cli.session import a_url
@@ -113,8 +113,9 @@ def _option_keys(options: ListerOptions) -> dict[str, Any]:
         value = getattr(options, name)
         if value == getattr(plain, name):
             continue
-        if isinstance(value, ListSelectors):
-            keys["selectors"] = {one.name: getattr(value, one.name) for one in fields(ListSelectors)}
+        if isinstance(value, ListSelectors | TrapBudgets):
+            inner = ((one.name, getattr(value, one.name)) for one in fields(value))
+            keys[name] = {key: _plain(key, one) for key, one in inner}
         else:
             keys["types" if name == "sitemap_types" else name] = _plain(name, value)
     return keys

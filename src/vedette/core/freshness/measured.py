@@ -1,0 +1,126 @@
+"""How fresh were we?  Per risk class, from the looks on record, with how far each figure can be trusted.
+
+Seen within the objective: a change that was found after a gap of D hours came at a uniform moment of it, so it was
+seen within T with chance min(1, T / D).  A gap that held several changes counts once: nobody knows how many there
+were.  `sure` needs no assumption: the share whose whole gap was within T.
+
+Stale share, by audits: looks at random moments, each weighed by its interval (core/audit.py); unbiased.
+Stale share, by gaps: from the rates that the gaps tell (core/whatif/rates.py); steadier, and only as good as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from vedette.contracts.words import Risk
+from vedette.core.whatif.history import Flags, Floats, Gaps, History, gaps
+from vedette.core.whatif.rates import Rates, estimate
+
+Z95 = 1.959963984540054  # two-sided, 95 %
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A share and its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One risk class.  None: nothing on record to tell by."""
+
+    looks: int
+    changes: int  # gaps that showed one
+    within: float  # hours
+    in_time: Estimate | None
+    sure: float | None
+    audits: int
+    audits_found: int  # unseen changes that audits found
+    stale: Estimate | None  # by audits
+    stale_by_gaps: float | None
+
+
+def measure(history: History, within: Mapping[str, float]) -> dict[str, Measured]:
+    """Per risk name, CRITICAL first."""
+    between = gaps(history)
+    rates = estimate(between, len(history.targets))
+    return {risk.name: _measured(history, between, rates, risk, within[risk.name]) for risk in reversed(Risk)}
+
+
+def wilson(share: float, count: float) -> Estimate:
+    """Wilson's interval; `count` may be an effective sample size."""
+    if count <= 0:
+        return Estimate(share, 0.0, 1.0)
+    z2 = Z95 * Z95
+    middle = (share + z2 / (2 * count)) / (1 + z2 / count)
+    half = Z95 / (1 + z2 / count) * math.sqrt(share * (1 - share) / count + z2 / (4 * count * count))
+    return Estimate(share, min(share, max(0.0, middle - half)), max(share, min(1.0, middle + half)))
+
+
+def stale_by_audits(interval: Floats, found: Flags) -> Estimate | None:
+    """The share of time that a copy is stale: audits weighed by their interval, Wilson by the effective count.
+
+    Long intervals weigh more and are stale more often, so the spread is taken from the audits as they are
+    (linearised), and by the weights alone (Kish) where that is wider.
+    """
+    weight, squares = float(interval.sum()), float((interval**2).sum())
+    if not weight > 0:
+        return None
+    share = float((interval * found).sum()) / weight
+    count = weight * weight / squares
+    spread = (
+        float((interval**2 * (found - share) ** 2).sum()) / (weight * weight) * _small_sample(len(interval))
+    )
+    return wilson(share, min(count, share * (1 - share) / spread) if spread > 0 else count)
+
+
+def in_time(hours: Floats, within: float) -> Estimate | None:
+    """The share of changes seen within the objective, from the gaps that showed one."""
+    if not len(hours):
+        return None
+    chance = np.minimum(1.0, within / np.maximum(hours, 1e-9))
+    share = float(chance.mean())
+    spread = float((chance * (1 - chance)).sum())  # where in its gap each change came is not known
+    if spread <= 0:
+        return Estimate(share, share, share)
+    return wilson(share, share * (1 - share) * len(hours) ** 2 / spread)
+
+
+def _measured(history: History, between: Gaps, rates: Rates, risk: Risk, within: float) -> Measured:
+    of_class = history.targets.risk == risk
+    looks = of_class[history.row]
+    audits = looks & ~np.isnan(history.audit)
+    mine = of_class[between.row]
+    changed = mine & between.changed
+    hours = between.hours
+    rate = rates.mean()[between.row]
+    whole = float(hours[mine].sum())
+    return Measured(
+        looks=int(looks.sum()),
+        changes=int(changed.sum()),
+        within=within,
+        in_time=in_time(hours[changed], within),
+        sure=float((hours[changed] <= within).mean()) if changed.any() else None,
+        audits=int(audits.sum()),
+        audits_found=int((audits & history.changed).sum()),
+        stale=stale_by_audits(history.audit[audits], history.changed[audits]),
+        stale_by_gaps=float(_stale_hours(rate, hours)[changed].sum()) / whole if whole > 0 else None,
+    )
+
+
+def _small_sample(count: int) -> float:
+    return count / (count - 1) if count > 1 else 1.0
+
+
+def _stale_hours(rate: Floats, hours: Floats) -> Floats:
+    """Expected hours from the first change of a gap to its end, given that there was one."""
+    x = np.maximum(rate * hours, 1e-6)
+    stale: Floats = hours * (1.0 / -np.expm1(-x) - 1.0 / x)
+    return stale

@@ -1,0 +1,212 @@
+"""What would a budget buy?  The policy's own rule, played forward on a sample of its targets.
+
+At a price every target has an interval (worth.plan) and with it freshness, age and the share of changes seen in time;
+the price is the one at which the looks add up to the budget.  Hosts have limits: the intervals of a host that is asked
+for more than its limit are stretched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vedette.contracts.words import Reason, Risk
+from vedette.core.schedule.learned.belief import Around, Beliefs
+from vedette.core.schedule.learned.objective import DAY_PART, TIER, Tier, tier, weekly
+from vedette.core.schedule.learned.settings import MOST_HOURS
+from vedette.core.schedule.learned.unseen import unseen
+from vedette.core.schedule.learned.worth import crossing, least_hours, values
+from vedette.core.schedule.protocol import Forecast
+
+Floats = NDArray[np.float64]
+WITHIN = 4.0  # hours: 000 section 8 promises CRITICAL within 4
+_GROWTH = 0.75  # of the way from today's beliefs to known rates, on average over the weeks to come
+_QUANTILES = 8
+_NORMAL = np.array(
+    [-1.534, -0.887, -0.489, -0.157, 0.157, 0.489, 0.887, 1.534]
+)  # middles of eight even parts
+_KNOWN_HOURS = 1e5  # watched so long, a rate is known
+_PRICES = np.geomspace(1e-4, 1e7, 60)  # searched for the one that spends the budget
+
+
+@dataclass(slots=True)
+class Sample:
+    """Some of the targets, standing for `each` targets apiece."""
+
+    beliefs: Beliefs
+    around: Around
+    risk: NDArray[np.int8]
+    each: float
+
+    def only(self, rows: NDArray[np.int64]) -> Sample:
+        return Sample(self.beliefs.take(rows), self.around.take(rows), self.risk[rows], self.each)
+
+
+@dataclass(slots=True)
+class Asked:
+    t: float
+    budget: float | None
+    objectives: Mapping[str, tuple[float, float]]
+    host_limits: Mapping[int, float]  # by host number, looks per day
+
+
+def price_for(sample: Sample, budget: float, packed: Mapping[str, Tier]) -> float:
+    """The price at which the targets ask for `budget` looks per day beside those for objectives."""
+    table, free = _values(sample), _free(sample, packed)
+    least = least_hours(sample.risk, sample.around)
+    asked = [_looks(np.clip(crossing(table, one), least, MOST_HOURS), sample, free) for one in _PRICES]
+    return float(np.exp(np.interp(-budget, -np.array(asked), np.log(_PRICES))))
+
+
+def tiers(
+    sample: Sample, objectives: Mapping[str, tuple[float, float]], budget: float | None
+) -> dict[str, Tier]:
+    """The knapsack of each risk with an objective; they share what the tier may spend."""
+    found: dict[str, Tier] = {}
+    room = np.inf if budget is None else TIER * budget
+    for name in sorted(objectives, key=lambda one: -Risk[one]):
+        rows = np.flatnonzero(sample.risk == Risk[name])
+        if len(rows):
+            one = tier(
+                sample.beliefs.take(rows), sample.around.take(rows), objectives[name], room / sample.each
+            )
+            found[name] = replace(one, looks=one.looks * sample.each, wanted=one.wanted * sample.each)
+            room -= found[name].looks
+    return found
+
+
+def forecast(sample: Sample, asked: Asked) -> Forecast:
+    """Per risk class what the budget gives, what is missing, and which hosts cannot keep up."""
+    packed = tiers(sample, asked.objectives, asked.budget)
+    spent = sum(one.looks for one in packed.values())
+    budget = asked.budget
+    table = _values(sample)
+    price = (
+        sample.around.published.price
+        if budget is None
+        else price_for(sample, max(budget - spent, 1e-9), packed)
+    )
+    free = np.clip(crossing(table, price), least_hours(sample.risk, sample.around), MOST_HOURS)
+    gap, tight = _hold(free.copy(), sample, asked.host_limits)
+    own = _looks(gap, sample, _free(sample, packed))
+    wanted = sum(one.wanted for one in packed.values())
+    needed = wanted / TIER if packed and budget is not None else own + spent
+    missing = 0.0 if budget is None else max(0.0, needed - budget) if packed else 0.0
+    fresh, age = _state(sample, gap)
+    within = {name: asked.objectives.get(name, (WITHIN, 0.0))[0] for name in Risk.__members__}
+    groups = {one.name: np.flatnonzero(sample.risk == one) for one in Risk}
+    seen = {
+        name: _coverage(sample.only(rows), gap[rows], (within[name], packed.get(name)))
+        for name, rows in groups.items()
+    }
+    for name, one in packed.items():
+        known = sharpened(sample.only(groups[name]))
+        stretch = np.tile(gap[groups[name]] / np.maximum(free[groups[name]], 1e-9), _QUANTILES)
+        seen[name] = _learning(known, (asked.objectives[name], one), (price, stretch), seen[name])
+    return Forecast(
+        at=asked.t, budget=budget, needed=needed, shortfall=missing,
+        freshness={name: _mean(fresh[rows], 1.0) for name, rows in groups.items()},
+        age={name: _mean(age[rows], 0.0) for name, rows in groups.items()},
+        within=within, coverage=seen, tight_hosts=tight,
+        reasons=(
+            Reason("objectives", spent, "looks per day for objectives"),
+            Reason("schedule", own, "looks per day at the price"),
+            Reason("shortfall", missing, "looks per day missing"),
+        ),
+    )  # fmt: skip
+
+
+def _values(sample: Sample) -> Floats:
+    return values(sample.beliefs, sample.around)[0]
+
+
+def _looks(gap: Floats, sample: Sample, free: Floats) -> float:
+    return float((free * 24.0 / gap).sum()) * sample.each
+
+
+def _free(sample: Sample, packed: Mapping[str, Tier]) -> Floats:
+    """The part of the time in which no objective looks at a target anyway."""
+    free = np.ones(len(sample.risk))
+    for name, one in packed.items():
+        rows = np.flatnonzero(sample.risk == Risk[name])
+        part = sample.only(rows)
+        free[rows] = (weekly(part.beliefs, part.around) < one.least) @ DAY_PART
+    return free
+
+
+def _hold(gap: Floats, sample: Sample, limits: Mapping[int, float]) -> tuple[Floats, dict[int, float]]:
+    """Stretch the intervals of hosts that are asked for more than they allow; looks per day beyond it by host."""
+    tight = {}
+    for host, most in limits.items():
+        rows = np.flatnonzero(sample.around.host == host)
+        asked = float((24.0 / gap[rows]).sum()) * sample.each
+        if asked > most:
+            tight[host] = asked - most
+            gap[rows] *= asked / max(most, 1e-9)
+    return gap, tight
+
+
+def _state(sample: Sample, gap: Floats) -> tuple[Floats, Floats]:
+    """Share of the time that a copy is current, and its mean age, when looked at every `gap` hours."""
+    part = (np.arange(8) + 0.5) / 8
+    column = (slice(None), None)
+    p = unseen(sample.beliefs.take(column), sample.around.take(column), gap[:, None] * part).changed
+    return 1.0 - p.mean(axis=1), (p * (1.0 - part)).mean(axis=1) * gap
+
+
+def _coverage(sample: Sample, gap: Floats, goal: tuple[float, Tier | None]) -> float:
+    """Share of the changes of these targets that are seen in time: by tier looks, by their interval, by a listing."""
+    if not len(gap):
+        return 1.0
+    within, packed = goal
+    b, around = sample.beliefs, sample.around
+    rate = weekly(b, around) * np.repeat([5.0, 2.0], 24)
+    by_gap = np.minimum(1.0, within / gap)
+    told = np.where(
+        np.isfinite(around.listed_at), around.recall * np.minimum(1.0, within / around.listed_every), 0.0
+    )
+    seen = np.broadcast_to((1.0 - (1.0 - by_gap) * (1.0 - told))[:, None], rate.shape)
+    if packed is not None:
+        seen = np.where(weekly(b, around) >= packed.least, 1.0, seen)
+    return float((rate * seen).sum() / max(rate.sum(), 1e-300))
+
+
+def _learning(
+    known: Sample, goal: tuple[tuple[float, float], Tier], plan_at: tuple[float, Floats], now: float
+) -> float:
+    """Coverage in the weeks to come: from what beliefs give now, most of the way to knowing the rates."""
+    (within, share), packed = goal
+    price, stretch = plan_at
+    sure = tier(known.beliefs, known.around, (within, share), packed.looks / known.each)
+    gap = (
+        np.clip(crossing(_values(known), price), least_hours(known.risk, known.around), MOST_HOURS) * stretch
+    )
+    then = _coverage(known, gap, (within, sure))
+    return now + _GROWTH * max(0.0, then - now)
+
+
+def sharpened(sample: Sample) -> Sample:
+    """Each target as several with known rates, at even quantiles of its belief."""
+    shape, scale = sample.around.published.prior
+    a, hours = sample.beliefs.events + shape, sample.beliefs.hours + scale
+    every = np.tile(np.arange(len(a)), _QUANTILES)
+    normal = np.repeat(_NORMAL, len(a))
+    root = (
+        1.0 - 1.0 / (9.0 * a[every]) + normal / (3.0 * np.sqrt(a[every]))
+    )  # Wilson and Hilferty, see telling.py
+    rate = a[every] * np.maximum(root, 0.0) ** 3 / hours[every]
+    # the quantiles of a skewed belief are scaled to its mean
+    rate *= np.tile(a / hours, _QUANTILES) / np.maximum(
+        np.tile(rate.reshape(_QUANTILES, -1).mean(axis=0), _QUANTILES), 1e-12
+    )
+    beliefs = sample.beliefs.take(every)
+    beliefs.hours = np.full(len(every), _KNOWN_HOURS)
+    beliefs.events = rate * (_KNOWN_HOURS + scale) - shape
+    return Sample(beliefs, sample.around.take(every), sample.risk[every], sample.each / _QUANTILES)
+
+
+def _mean(column: Floats, empty: float) -> float:
+    return float(column.mean()) if len(column) else empty

@@ -1,0 +1,126 @@
+"""What is a look worth, and from when on is it worth its price?
+
+A copy that is stale costs `weight` per hour, and kappa times its age on top: at age x the cost runs at
+c(x) = p(x) + kappa * S(x), S being the integral of p.  Looking every D hours at a price per look costs least where
+
+    value(D) = weight * (D * p - S + kappa * (D * S - Q)) = price,      Q the integral of S;
+
+below it a look is too early, above it too late.  D * S - Q is the integral of u * p(u), which saves one integral.
+
+A mark (a listing named the target) makes c jump.  Then the value is that of a plain copy whose cost runs at the
+same c: the target is looked at when going on as it is costs more per hour than the best plan from a fresh copy.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vedette.core.schedule.learned.belief import Around, Beliefs
+from vedette.core.schedule.learned.settings import (
+    BURST_HOURS,
+    KAPPA,
+    LEAST_HOURS,
+    LEAST_HUB_HOURS,
+    MOST_HOURS,
+)
+from vedette.core.schedule.learned.unseen import unseen
+
+Floats = NDArray[np.float64]
+_NODES, _SHARES = np.polynomial.legendre.leggauss(6)
+_PLACES = np.r_[(_NODES + 1) / 2, 1.0]  # six nodes for the integrals, and the end itself
+_SHARES = _SHARES / 2
+GRID = np.geomspace(0.25, MOST_HOURS, 25)  # ages that a plan is sought on; 40 % apart, then interpolated
+_SLOWEST = 1e-6  # changes per hour: once in a century
+
+
+def value_now(b: Beliefs, around: Around, t: float) -> tuple[Floats, Floats]:
+    """Value of a look at `t`, and the chance that it finds a change."""
+    age = np.maximum(t - b.last, 1e-6)
+    column = (slice(None), None)
+    seen = unseen(b.take(column), around.take(column), age[:, None] * _PLACES)
+    p = seen.changed
+    area = p[:, :-1] @ _SHARES
+    first = p[:, :-1] @ (_SHARES * _PLACES[:-1])
+    plain = age * (p[:, -1] - area) + KAPPA * age**2 * first
+    stale = 1.0 - (1.0 - p[:, -1]) * (1.0 - b.mark)
+    marked = np.flatnonzero(b.mark > 0)
+    if len(marked):
+        old = np.maximum(age - b.mark_lag, 0.0) * b.mark + (1.0 - b.mark) * age * area
+        cost = stale + KAPPA * old
+        ahead = rate_ahead(b.take(marked), around.take(marked))
+        plain[marked] = np.maximum(plain[marked], value_at_cost(cost[marked], ahead))
+    return around.weight * plain + told(around.pull, age), stale
+
+
+def plan(b: Beliefs, around: Around, least: Floats) -> Floats:
+    """Hours after the last look at which the value reaches the price, at least `least`; marks are not counted."""
+    value, _ = values(b, around)
+    return np.clip(crossing(value, around.published.price), least, MOST_HOURS)
+
+
+def least_hours(risk: NDArray[np.int8], around: Around) -> Floats:
+    """The floor of the interval: by risk, and of a hub with a listing that of the highest risk."""
+    return np.where(around.pull > 0, np.minimum(LEAST_HOURS[risk], LEAST_HUB_HOURS), LEAST_HOURS[risk])
+
+
+def values(b: Beliefs, around: Around) -> tuple[Floats, Floats]:
+    """Value and chance of change at every age of the grid."""
+    column = (slice(None), None)
+    p = unseen(b.take(column), around.take(column), GRID[None, :]).changed
+    width = np.diff(GRID, prepend=0.0)
+    before = np.concatenate([np.zeros((len(p), 1)), p[:, :-1]], axis=1)
+    area = np.cumsum((p + before) / 2 * width, axis=1)
+    first = np.cumsum((p * GRID + before * (GRID - width)) / 2 * width, axis=1)
+    plain = around.weight[:, None] * (GRID * p - area + KAPPA * first)
+    return plain + told(around.pull[:, None], GRID), p
+
+
+def told(pull: Floats, age: Floats) -> Floats:
+    """What a hub's listing is worth beside the hub's own page: its leaves' changes, stale until it tells of them."""
+    value: Floats = pull * age**2 * (0.5 + KAPPA * age / 3.0)
+    return value
+
+
+def value_at_cost(cost: Floats, rate: Floats) -> Floats:
+    """Value of a plain copy with that rate at the age where its cost runs at `cost` per hour.
+
+    For a slow target c = rate * (D + kappa D^2 / 2); solved for D and put into rate * (D^2 / 2 + kappa D^3 / 3).
+    """
+    age = (np.sqrt(1.0 + 2.0 * KAPPA * cost / rate) - 1.0) / KAPPA
+    value: Floats = rate * age**2 * (0.5 + KAPPA * age / 3.0)
+    return value
+
+
+def age_at_value(value: Floats, rate: Floats) -> Floats:
+    """Hours after which a target with that rate is worth `value`: rate * (D^2 / 2 + kappa D^3 / 3) = value."""
+    age = np.minimum(np.sqrt(2.0 * value / rate), np.cbrt(3.0 * value / (KAPPA * rate)))
+    for _ in range(3):  # Newton; the start is within a factor of 1.3
+        age -= (rate * age**2 * (0.5 + KAPPA * age / 3.0) - value) / (rate * age * (1.0 + KAPPA * age))
+    return age
+
+
+def rate_ahead(b: Beliefs, around: Around) -> Floats:
+    """Changes per hour to expect after a look, bursts spread over the longest constant."""
+    shape, scale = around.published.prior
+    base = (b.events + shape) / (b.hours + scale) * (1.0 - b.asleep)
+    after = np.zeros(b.lag.shape)
+    for more, hours in zip(around.published.bursts, BURST_HOURS, strict=True):
+        after += more * np.exp(-b.lag / hours)
+    rate: Floats = np.maximum(base + after / (10.0 * BURST_HOURS[-1]), _SLOWEST)
+    return rate
+
+
+def crossing(value: Floats, price: float) -> Floats:
+    """The first age at which the value reaches the price, by a power law between two ages of the grid."""
+    reached = value >= price
+    at = np.where(reached.any(axis=1), reached.argmax(axis=1), len(GRID) - 1)
+    rows = np.arange(len(value))
+    high = np.maximum(value[rows, at], 1e-300)
+    low = np.maximum(np.where(at > 0, value[rows, at - 1], 1e-300), 1e-300)
+    lower = np.where(at > 0, GRID[at - 1], 0.0)
+    upper = GRID[at]
+    with np.errstate(divide="ignore"):
+        power = np.log(price / low) / np.maximum(np.log(high / low), 1e-9)
+        between = lower * (upper / np.maximum(lower, 1e-9)) ** np.clip(power, 0.0, 1.0)
+    return np.where(at > 0, between, upper)

@@ -1,0 +1,137 @@
+"""The archive and the ledger kept in order by hand: what has had its time goes, what is damaged is set aside.
+
+Both need the store for themselves: HEADS has one writer.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from vedette.config import Loaded
+from vedette.contracts.evidence import Segment
+from vedette.core.segments import day_is_over, expired
+from vedette.evidence.archive import Archive, ArchiveSettings
+from vedette.evidence.reading import segment_path
+from vedette.evidence.recovery import Damage
+from vedette.evidence.retention import expire
+from vedette.store import retention
+from vedette.store.migrate import ARCHIVE, prepare
+from vedette.store.operator import operating
+from vedette.store.sqlite import StoreLock, connect
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """What has had its time: archive files with all their visits, and decisions of the ledger."""
+
+    segments: tuple[Segment, ...]
+    ledger: int
+
+    @property
+    def size(self) -> int:
+        return sum(segment.size for segment in self.segments)
+
+
+def collect(loaded: Loaded, *, now: datetime, is_trial: bool = False) -> Collected:
+    """Drops what retention says is over.  A trial only says what would go.
+
+    For each file: the tombstone, then one transaction that forgets its payloads, then the file.  Stopped anywhere,
+    nothing is named that is not there, and the next call goes on.
+    """
+    path = prepare(loaded.data, create=False)
+    before = _before(loaded.config.evidence.ledger, now)
+    if is_trial:
+        with closing(connect(path, read_only=True)) as db:
+            over = _over(loaded, day_is_over(retention.segments(db), now), now)
+            return Collected(segments=tuple(over), ledger=retention.old_ledger(db, before) if before else 0)
+    with _alone(loaded):
+        over = _drop_segments(loaded, path, now)
+        dropped = 0
+        while before is not None:
+            with operating(path) as db:
+                count = retention.drop_ledger(db, before)
+            dropped += count
+            if not count:
+                break
+    return Collected(segments=tuple(over), ledger=dropped)
+
+
+def set_aside_damaged(loaded: Loaded, *, now: datetime) -> tuple[Damage, ...]:
+    """Goes on without the segments that a start refuses.  They are closed as they are; `verify` goes on naming them."""
+    path = prepare(loaded.data, create=False)
+    with _alone(loaded):
+        archive = _archive(loaded)
+        with operating(path) as db:
+            found = archive.recover(retention.segments(db), now=now, set_aside_damaged=True)
+        with operating(path) as db:
+            retention.save_segments(db, archive.sync())
+            for name in {one.segment for one in found.damage}:
+                retention.forget_payloads(db, name, beyond=_size(loaded, name))
+        archive.committed(now)
+        archive.close(now)
+    return found.damage
+
+
+def _drop_segments(loaded: Loaded, path: Path, now: datetime) -> list[Segment]:
+    archive = _archive(loaded)
+    with operating(path) as db:
+        archive.recover(retention.segments(db), now=now)
+    archive.roll(now)
+    with operating(path) as db:
+        retention.save_segments(db, archive.sync())
+    archive.committed(now)
+    with operating(path) as db:
+        known = retention.segments(db)
+
+    def commit(state: Segment) -> None:
+        with operating(path) as db:
+            retention.save_segments(db, [state])
+            retention.forget_payloads(db, state.name, beyond=0)
+
+    over = _over(loaded, known, now)
+    for segment in over:
+        expire(segment, heads=archive.heads, now=now, commit=commit)
+    archive.close(now)
+    return over
+
+
+def _over(loaded: Loaded, segments: Iterable[Segment], now: datetime) -> list[Segment]:
+    """What has had its time, and what an earlier call was stopped at."""
+    known = list(segments)
+    policy = {name: keep for name, keep in loaded.config.evidence.retention.items() if keep is not None}
+    left_over = [one for one in known if one.state == "expired" and _size(loaded, one.name)]
+    return left_over + expired(known, policy, now)
+
+
+def _before(keep: timedelta | None, now: datetime) -> datetime | None:
+    try:
+        return None if keep is None else now - keep
+    except OverflowError:  # "for ever" written as a very long time
+        return None
+
+
+def _size(loaded: Loaded, name: str) -> int:
+    if name == "HEADS":
+        return 0
+    path = segment_path(loaded.data / ARCHIVE, name)
+    return path.stat().st_size if path.exists() else 0
+
+
+@contextmanager
+def _alone(loaded: Loaded) -> Iterator[None]:
+    lock = StoreLock(loaded.data / "lock")
+    lock.take(f"pid {os.getpid()} on {socket.gethostname()}")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _archive(loaded: Loaded) -> Archive:
+    return Archive(loaded.data / ARCHIVE, ArchiveSettings(segment_limit=loaded.config.evidence.segment_limit))

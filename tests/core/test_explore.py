@@ -1,0 +1,208 @@
+"""Where to hunt next: 004's novelty and yield, host budgets, and what a made-up path costs."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from yield_world import LOOKS, World, found_by_choice, found_uniformly, world_of
+
+from vedette.contracts.errors import InputError
+from vedette.core.explore import ExploreParams, Prospect, Record, Yields, choose, prospect_of, room_of
+from vedette.core.ledger import adds_up
+
+SEEDS = (1, 2, 3, 4, 5)
+ONLY_NEW = ExploreParams(share=1.0)
+ONLY_YIELD = ExploreParams(share=0.0)
+
+
+@pytest.fixture(scope="module")
+def worlds() -> dict[int, World]:
+    return {seed: world_of(seed) for seed in SEEDS}
+
+
+def pages(host: str, *paths: str) -> list[Prospect]:
+    return [prospect_of(f"https://{host}/{path}") for path in paths]
+
+
+def test_it_finds_three_times_what_even_choice_finds_with_the_same_looks(worlds: dict[int, World]) -> None:
+    ratios = []
+    for seed, world in worlds.items():
+        ours, even = found_by_choice(world, ExploreParams(seed=seed)), found_uniformly(world, seed)
+        assert ours.whole.looks == even.whole.looks == LOOKS
+        ratios.append(ours.whole.found / even.whole.found)
+    assert min(ratios) > 2.0
+    assert sum(ratios) / len(ratios) > 3.0
+
+
+def test_a_host_that_fails_half_of_the_time_is_left_alone_after_a_third_of_the_looks() -> None:
+    params = ExploreParams(host_budget=60, share=0.2)
+    yields, seen = Yields(), set[str]()
+    known = [prospect_of(f"https://{host}.example/x/{n}") for host in ("well", "ill") for n in range(100)]
+    for turn in range(200):
+        for one in choose([p for p in known if p.url not in seen], yields, 1, turn=turn, params=params):
+            seen.add(one.prospect.url)
+            is_error = one.prospect.host == "ill.example" and len(seen) % 2 == 0
+            yields.note(one.prospect, None if is_error else 0.5)
+    assert yields.hosts["well.example"].looks == 60
+    assert 12 <= yields.hosts["ill.example"].looks <= 30
+
+
+def test_the_same_seed_chooses_the_same_and_a_restart_goes_on_alike(worlds: dict[int, World]) -> None:
+    known = [prospect_of(url) for url in worlds[1].known(0)]
+    yields = Yields()
+    for one in choose(known, yields, 50, turn=0):
+        yields.note(one.prospect, worlds[1].pages[one.prospect.url])
+    again = Yields.load(yields.dump())
+    assert again == yields
+    assert choose(known, again, 50, turn=50) == choose(reversed(known), yields, 50, turn=50)
+    other = ExploreParams(seed=8)
+    assert choose(known, yields, 50, turn=50, params=other) != choose(known, yields, 50, turn=50)
+
+
+@given(st.floats(0, 1), st.lists(st.integers(0, 40), max_size=6))
+def test_the_share_for_what_is_new_holds_over_all_calls(share: float, sizes: list[int]) -> None:
+    params = ExploreParams(share=share, known_after=10**6)
+    known = [prospect_of(f"https://h{n}.example/a/{m}") for n in range(10) for m in range(24)]
+    turn = new = 0
+    for size in sizes:
+        chosen = choose(known, Yields(), size, turn=turn, params=params)
+        assert len(chosen) == size
+        turn, new = turn + size, new + sum(one.is_new for one in chosen)
+    assert new == math.floor(turn * share)
+
+
+def test_new_hosts_come_first_then_new_neighbourhoods() -> None:
+    yields = Yields()
+    old = pages("old.example", "a/1", *(f"part{n}/1" for n in range(20)))
+    yields.note(old[0], 1.0)
+    fresh = [one for n in range(5) for one in pages(f"new{n}.example", "a/1", "a/2")]
+    chosen = choose([*old, *fresh], yields, 6, turn=0, params=ONLY_NEW)
+    assert {one.prospect.host for one in chosen[:5]} == {f"new{n}.example" for n in range(5)}
+    assert chosen[5].prospect.neighbourhood.startswith("old.example/part")  # new there, on a known host
+    assert all(one.is_new for one in chosen)
+
+
+def test_a_neighbourhood_that_is_known_leaves_its_turn_to_yield() -> None:
+    yields = Yields()
+    places = pages("a.example", "x/1", "x/2", "x/3")
+    for _ in range(3):
+        yields.note(places[0], 0.0)
+    chosen = choose(places, yields, 2, turn=0, params=ONLY_NEW)
+    assert [one.is_new for one in chosen] == [False, False]
+
+
+def test_what_gave_most_is_chosen_and_its_host_lends_belief_to_a_new_part() -> None:
+    yields = Yields()
+    rich, poor = pages("rich.example", "a/1", "a/2", "b/1"), pages("poor.example", "a/1", "b/1")
+    for _ in range(10):
+        yields.note(rich[0], 1.0)
+        yields.note(poor[0], 0.0)
+    unknown = pages("unknown.example", "a/1")
+    chosen = choose([*poor, *unknown, *rich], yields, 6, turn=0, params=ONLY_YIELD)
+    assert [one.prospect.neighbourhood for one in chosen] == [
+        "rich.example/a", "rich.example/a", "rich.example/b", "unknown.example/a", "poor.example/b", "poor.example/a",
+    ]  # fmt: skip
+    assert not any(one.is_new for one in chosen)
+
+
+def test_a_deep_or_repeating_path_costs_and_a_plain_one_of_the_same_place_goes_first() -> None:
+    plain, deep, loop = pages("a.example", "x/1", "x/a/b/c/d/e", "x/b/x/b/x/b")
+    assert plain.costs == ()
+    assert [(c.code, c.points) for c in deep.costs] == [("deep_path", -6.0)]
+    assert [(c.code, c.points) for c in loop.costs] == [("deep_path", -6.0), ("repeating_path", -40.0)]
+    for params in (ONLY_NEW, ONLY_YIELD):
+        chosen = choose([loop, deep, plain], Yields(), 3, turn=0, params=params)
+        assert [one.prospect for one in chosen] == [plain, deep, loop]
+
+
+def test_an_error_costs_the_room_of_several_pages() -> None:
+    assert room_of(Record()) == 200
+    assert room_of(Record(looks=10)) == 190
+    assert room_of(Record(looks=10, errors=10)) == 150
+    assert room_of(Record(looks=40, errors=40)) == room_of(Record(looks=400)) == 0
+
+
+def test_a_host_is_asked_for_no_more_than_its_room() -> None:
+    params = ExploreParams(host_budget=10, share=0.3)
+    yields = Yields()
+    known = [prospect_of(f"https://a.example/x/{n}") for n in range(50)]
+    yields.note(known[0], None)
+    assert len(choose(known[1:], yields, 50, turn=0, params=params)) == 5
+    yields.note(known[0], None)
+    assert choose(known[1:], yields, 50, turn=0, params=params) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "neighbourhood"),
+    [
+        ("https://a.example/", "a.example/"),
+        ("https://a.example/page.html", "a.example/"),
+        ("https://a.example/~ana/", "a.example/~ana"),
+        ("https://a.example/~ana/x/y?z=1/2", "a.example/~ana"),
+        ("https://a.example:8443/~ana/x", "a.example/~ana"),
+    ],
+)
+def test_a_neighbourhood_is_the_host_and_its_first_folder(url: str, neighbourhood: str) -> None:
+    assert prospect_of(url).neighbourhood == neighbourhood
+
+
+PLACES = st.lists(
+    st.builds(
+        "https://h{}.example/{}/{}".format,
+        st.integers(0, 4), st.sampled_from(["a", "b", "c/d/e/f/g"]), st.integers(0, 9),
+    ).map(prospect_of),
+    max_size=40,
+)  # fmt: skip
+NOTES = st.lists(st.none() | st.floats(0, 1), max_size=40)
+
+
+@given(PLACES, PLACES, NOTES, st.integers(0, 50), st.integers(0, 1000), st.floats(0, 1))
+def test_whatever_happened_choices_are_unique_bounded_explained_and_best_first(
+    seen: list[Prospect], known: list[Prospect], notes: list[float | None], most: int, turn: int, share: float
+) -> None:
+    yields = Yields()
+    for prospect, found in zip(seen, notes, strict=False):
+        yields.note(prospect, found)
+    params = ExploreParams(share=share, host_budget=20)
+    chosen = choose(known, yields, most, turn=turn, params=params)
+    assert len({one.prospect.url for one in chosen}) == len(chosen) <= most
+    assert all(adds_up(one.reasons, one.value) for one in chosen)
+    for is_new in (True, False):
+        values = [one.value for one in chosen if one.is_new is is_new]
+        assert values == sorted(values, reverse=True)
+    by_host = [one.prospect.host for one in chosen]
+    for host in set(by_host):
+        assert by_host.count(host) <= room_of(yields.hosts.get(host, Record()), params)
+    if len(chosen) < most:  # it stops only when there is nothing left that may be asked
+        taken = {one.prospect.url for one in chosen}
+        left = {one.host for one in known if one.url not in taken}
+        assert all(by_host.count(h) == room_of(yields.hosts.get(h, Record()), params) for h in left)
+
+
+def test_nothing_to_choose_from_gives_nothing() -> None:
+    assert choose([], Yields(), 10, turn=0) == []
+    assert choose(pages("a.example", "x"), Yields(), 0, turn=0) == []
+
+
+@pytest.mark.parametrize(
+    "bad", [{"share": 1.1}, {"share": math.nan}, {"error_cost": 0.5}, {"prior_looks": 0.0}]
+)
+def test_a_knob_that_makes_no_sense_is_refused_by_name(bad: dict[str, float]) -> None:
+    with pytest.raises(InputError, match=f"explore.{next(iter(bad))}"):
+        ExploreParams(**bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bad", [-0.1, 1.1, math.nan])
+def test_a_find_outside_zero_to_one_is_refused_and_counts_nothing(bad: float) -> None:
+    yields = Yields()
+    with pytest.raises(InputError, match="found"):
+        yields.note(prospect_of("https://a.example/"), bad)
+    assert yields == Yields()
+
+
+def test_a_turn_or_number_below_zero_is_refused() -> None:
+    with pytest.raises(InputError, match="turn"):
+        choose([], Yields(), 1, turn=-1)

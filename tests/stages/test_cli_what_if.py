@@ -1,0 +1,125 @@
+"""simulate and freshness: what they say, and what they say no to."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from cli_call import Cli
+from stocked import blank, stocked
+
+GRID = ("simulate", "--world", "demo", "--days", "2")
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    stocked(tmp_path)
+    return Cli(tmp_path)
+
+
+def test_a_store_without_history_says_what_to_do(tmp_path):
+    blank(tmp_path)
+    told = Cli(tmp_path)("simulate")
+    assert told.code == 1
+    assert "no history to play over yet" in told.err
+    told = Cli(tmp_path)("freshness")
+    assert told.code == 2
+    assert "nothing is watched yet" in told.err
+
+
+@pytest.mark.parametrize("verb", ["simulate", "freshness"])
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--budget=0",), "buys no look"),
+        (("--budget=-3",), "buys no look"),
+        (("--budget=inf",), "buys no look"),
+        (("--budget=nanx",), "buys no look"),
+        (("--budget=much",), "neither looks per day"),
+        (("--policy", "seed-emwa"), "seed-ewma"),
+        (("--objective", "CRITICAL"), "write"),
+        (("--objective", "URGENT=2h"), "unknown risk"),
+        (("--objective", "CRITICAL=soon"), "not a duration"),
+        (("--objective", "CRITICAL=0h"), "above 0"),
+        (("--objective", "CRITICAL=2h:1.5"), "at most 1"),
+        (("--objective", "CRITICAL=2h:x"), "write for example"),
+        (("--since", "yesterday"), "neither a duration"),
+    ],
+)
+def test_bad_words_get_one_clear_line(cli, verb, words, expected):
+    told = cli(verb, *words)
+    assert told.code == 2
+    assert expected in told.err
+    assert "Traceback" not in told.err
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--plot", "x.pdf"), ".png or .svg"),
+        (("--plot", "no/such/folder/x.png"), "no folder"),
+        (("--world", "mars"), "living web"),
+    ],
+)
+def test_bad_words_of_simulate(cli, words, expected):
+    told = cli("simulate", *words)
+    assert told.code == 2
+    assert expected in told.err
+
+
+def test_without_matplotlib_the_extra_is_named(cli, monkeypatch):
+    real = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "matplotlib" else real(name)
+    )
+    told = cli(*GRID, "--plot", str(cli.data / "x.png"))
+    assert told.code == 1
+    assert "pip install 'vedette[plot]'" in told.err
+
+
+def test_freshness_before_anything_was_looked_at_twice(cli):
+    told = cli("freshness", "--json")
+    assert told.code == 0
+    expected = told.json["expected"]["classes"]["CRITICAL"]
+    assert expected["targets"] == 1
+    assert expected["share"] == 0.95
+    assert told.json["measured"]["classes"]["CRITICAL"]["changes"] == 1
+    assert "measured over" in cli("freshness").out
+
+
+def test_an_objective_that_a_host_has_no_room_for_names_the_host(cli):
+    config = cli.data / "vedette.yaml"
+    config.write_text(
+        "schedule: {host_budget_per_day: 2}\nobjectives: {CRITICAL: {within: 4h, share: 0.9}}\n"
+    )
+    told = cli("freshness", "--config", str(config), "--json")
+    (tight,) = told.json["expected"]["tight_hosts"]
+    assert tight["host"] == "example.org"
+    assert tight["missing"] == pytest.approx(24 * 0.9 / 4 - 2)
+    assert told.json["holds"] is False
+    assert cli("freshness", "--config", str(config), "--check").code == 6
+    assert "too many" in cli("freshness", "--config", str(config)).out
+
+
+def test_a_living_web_is_played_without_bounds(cli):
+    told = cli(*GRID, "--policy", "fixed", "--budget", "0.5x", "--budget", "none", "--json")
+    assert told.code == 0
+    half, free = told.json["scenes"]
+    assert half["budget_per_day"] == pytest.approx(told.json["requests_per_day"] / 2)
+    assert free["budget_per_day"] is None
+    one = half["classes"]["ALL"]["requests"]
+    assert one["low"] == one["high"] == pytest.approx(half["budget_per_day"], rel=0.05)
+
+
+def test_objectives_and_budgets_come_from_the_configuration(cli):
+    config = cli.data / "vedette.yaml"
+    config.write_text("schedule: {budget_per_day: 40}\nobjectives: {HIGH: {within: 1d, share: 0.5}}\n")
+    said = cli(*GRID, "--config", str(config), "--json").json
+    assert said["objectives"] == {"HIGH": {"within_h": 24.0, "share": 0.5}}
+    assert said["scenes"][0]["budget_per_day"] == 40
+    bad = cli.data / "bad.yaml"
+    for text in ("objectives: {URGENT: {within: 4h}}", "objectives: {CRITICAL: {within: 4h, share: 2}}",
+                 "schedule: {budget_per_day: 0}", "schedule: {audit_share: 0.9}"):  # fmt: skip
+        bad.write_text(text)
+        assert cli("freshness", "--config", str(bad)).code == 4
