@@ -54,6 +54,7 @@ from vedette.store.sqlite import Pick, Reader, StoreLock, Writer
 from vedette.telemetry.clock import SystemClock
 from vedette.telemetry.events import Event, events_of
 from vedette.tryout import fetch_robots, look_once
+from vedette.waiting import ToolWatch
 
 __all__ = ["Ended", "RunRequest", "fetch_robots", "look_once", "run_async", "run_engine"]
 
@@ -231,6 +232,8 @@ class _Station:
             on_closed=lambda key, reason: settler.aside(self._note("breaker", key, reason)),
         )
         self.engine.parts.serve = self._assessor(looker).serve
+        tools = ToolWatch(self.opened.path, self.loaded.config.extract.ocr_languages, self.clock)
+        await tools.retry()
         for lane, risk, due_at in self.opened.reader.lanes_due():
             self.frontier.note_due(lane, due_at, risk)
         self.opened.writer.start_run(
@@ -242,9 +245,11 @@ class _Station:
         )
         self.on_event(Event(name="run_started", at=self.clock.now(), fields={"run": self.run_id}))
         settler.start()
+        retrying = asyncio.create_task(tools.keep_on())
         try:
             ended = await self.engine.run()
         finally:
+            retrying.cancel()
             await fetcher.close()
             self.workers.close()
         return self._end_run(ended)

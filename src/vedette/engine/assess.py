@@ -37,7 +37,7 @@ from vedette.core.urls import host_of, watch_id
 from vedette.core.weight import is_irregular
 from vedette.discover import read_listing
 from vedette.engine.compare import Comparer
-from vedette.engine.documents import TOO_MUCH, DocumentDesk, extraction_of
+from vedette.engine.documents import TOO_MUCH, DocumentDesk, extraction_of, how_read
 from vedette.engine.finding import Finder, Findings
 from vedette.engine.ids import Ids
 from vedette.engine.look import Looker, Reached
@@ -108,6 +108,9 @@ class Assessor:
         sheet.digest = hashlib.sha256(fetched.body).digest()
         if watch.seen is not None and sheet.digest == watch.seen.digest and not watch.is_gone:
             await self._same(sheet, watch.seen)
+            if watch.seen.content_class in DOCUMENTS:
+                body = (fetched.body, fetched.content_type, fetched.url)
+                sheet.artifact = await self.documents.keep_again(sheet.digest, body)
             return
         extraction = await self._extract(sheet)
         sheet.extraction = extraction
@@ -122,6 +125,7 @@ class Assessor:
             return
         if sheet.document is not None:
             sheet.artifact = await self.documents.keep(sheet.digest, sheet.document)
+            sheet.decide("read", how_read(sheet.document), output=extraction.content_class.value)
         if await self._judge(sheet, extraction):
             await self._find(sheet, extraction)
             await self._variant(sheet, extraction)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from vedette.contracts.changing import Block
 from vedette.contracts.documents import Artifact, Document
 from vedette.contracts.fetching import Extraction
-from vedette.contracts.words import DOCUMENTS
+from vedette.contracts.words import DOCUMENTS, Reason
 from vedette.engine.workers import Workers
 from vedette.evidence.shelf import Shelf
 from vedette.extract import content_class
@@ -27,6 +27,7 @@ from vedette.extract.ocr import LANGUAGES, Recognised, Tesseract, find_tesseract
 
 MAX_SCANS = 200  # THREATS: rasterise at most 200 pages
 OCR_S = 900.0  # for one document
+UNSURE = 10  # pages whose confidence the ledger names
 TOO_MUCH = "reading it takes too much time or memory"
 Body = tuple[bytes, str, str]  # bytes, content type, url
 
@@ -58,6 +59,12 @@ class DocumentDesk:
         if self.shelf is None or not document.is_whole:
             return None
         return await asyncio.to_thread(self.shelf.put, digest, document)
+
+    async def keep_again(self, digest: bytes, body: Body) -> Artifact | None:
+        """The text of a state that came again, where retention has dropped it; None: it is there, or cannot be made."""
+        if self.shelf is None or await asyncio.to_thread(self.shelf.has, digest):
+            return None
+        return await self.keep(digest, await self.read(body))
 
     async def recall(self, bodies: Iterable[Body]) -> bool:
         """Is the text of all these earlier states at hand?  What is not on the shelf is read again."""
@@ -113,6 +120,19 @@ def extraction_of(document: Document, url: str) -> Extraction:
         problem=document.problem,
         missing=document.missing,
     )
+
+
+def how_read(document: Document) -> tuple[Reason, ...]:
+    """How the text came about, for the ledger: nothing of what it says."""
+    by_ocr = len(document.confidence)
+    found = []
+    if document.pages:
+        found.append(Reason("pages", note=f"{document.pages}, {by_ocr} of them read by OCR"))
+    unsure_first = sorted(document.confidence, key=lambda page: page[1])[:UNSURE]
+    found += [Reason("ocr", note=f"page {number + 1}: {sure:g} % sure") for number, sure in unsure_first]
+    if document.language:
+        found.append(Reason("language", note=document.language))
+    return tuple(found)
 
 
 def _heading(document: Document) -> str:

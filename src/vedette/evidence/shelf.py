@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -21,6 +22,7 @@ from vedette.contracts.words import ContentClass
 
 MAX_FILE = 256 * 1024 * 1024
 FOLDER = "artifacts"
+_NAME = re.compile("[0-9a-f]{64}")
 _TIMES = ("created_at", "modified_at")
 _PAIRS = ("blocks", "confidence")
 
@@ -30,7 +32,7 @@ class Shelf:
     """The documents that one reader made.  A small value: it goes along into worker processes."""
 
     data: Path
-    reader: str  # digest of the versions of what reads documents
+    reader: str = ""  # digest of the versions of what reads documents; whoever only drops needs none
 
     def get(self, digest: bytes) -> Document | None:
         """None: not made yet, made by another reader, dropped, or damaged."""
@@ -46,11 +48,14 @@ class Shelf:
         place = self._place(digest)
         path = self.data / place
         text = json.dumps(asdict(document), ensure_ascii=False, default=_plain).encode("utf-8", "replace")
-        with suppress(OSError):
+        fresh = path.with_suffix(f".{os.getpid()}.tmp")
+        try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            fresh = path.with_suffix(f".{os.getpid()}.tmp")
             fresh.write_bytes(zstandard.ZstdCompressor(level=3).compress(text))
             fresh.replace(path)
+        except OSError:
+            with suppress(OSError):
+                fresh.unlink(missing_ok=True)
         return self.artifact(digest, document)
 
     def artifact(self, digest: bytes, document: Document) -> Artifact:
@@ -62,6 +67,16 @@ class Shelf:
             confidence=round(sum(shares) / len(shares), 1) if shares else None,
             path=str(self._place(digest)),
         )
+
+    def has(self, digest: bytes) -> bool:
+        """Is there text of it, by whatever reader?"""
+        name = digest.hex()
+        return any((self.data / FOLDER / name[:2]).glob(f"{name}.*.zst"))
+
+    def digests(self) -> set[bytes]:
+        """Of which bodies is there text, whoever read them?"""
+        names = (path.name.partition(".")[0] for path in (self.data / FOLDER).glob("??/*"))
+        return {bytes.fromhex(name) for name in names if _NAME.fullmatch(name)}
 
     def drop(self, digests: Iterable[bytes]) -> int:
         """Removes what any reader made of these bodies, as retention asks; how many files went."""

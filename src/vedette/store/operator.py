@@ -18,7 +18,7 @@ from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import Watch
-from vedette.contracts.words import LaneKey, NodeType, SourceId, WatchId
+from vedette.contracts.words import LaneKey, NodeType, Outcome, SourceId, WatchId
 from vedette.core.classify import Classification, classify_url
 from vedette.core.urls import lane_of, watch_id
 from vedette.store import statements as sql
@@ -164,6 +164,18 @@ def retry_parked(db: sqlite3.Connection, watch: WatchId, *, now: datetime) -> bo
     db.execute("UPDATE watches SET attempt = 0 WHERE id = ?", (watch,))
     make_due(db, watch, now=now)
     return True
+
+
+def parked_for_tools(db: sqlite3.Connection) -> list[tuple[WatchId, str]]:
+    """What waits for a tool to be installed, each with what is said to be missing."""
+    rows = db.execute("SELECT watch_id, detail FROM parked WHERE outcome = ?", (Outcome.TOOL_MISSING.value,))
+    return [(WatchId(watch), detail) for watch, detail in rows]
+
+
+def retry_for_tools(db: sqlite3.Connection, missing: frozenset[str], *, now: datetime) -> int:
+    """Makes due what waits for a tool that is not missing any more; how many."""
+    waiting = [watch for watch, detail in parked_for_tools(db) if detail not in missing]
+    return sum(retry_parked(db, watch, now=now) for watch in waiting)
 
 
 def drop_parked(db: sqlite3.Connection, watch: WatchId) -> bool:

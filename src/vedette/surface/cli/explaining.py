@@ -80,6 +80,8 @@ def _explanation(queries: Queries, url: str, visits: int) -> Explanation:
     watch = known_watch(queries, url)
     entry = next((e for e in queries.ledger(watch.id, most=50) if e.kind == "visit"), None)
     source = queries.source(watch.source)
+    seen = [watch.seen.evidence] if watch.seen else []
+    made = queries.artifacts(seen)
     return Explanation(
         watch=watch,
         decided_at=entry.at if entry else None,
@@ -87,6 +89,7 @@ def _explanation(queries: Queries, url: str, visits: int) -> Explanation:
         visits=tuple(queries.visits(watch.id, most=visits)),
         source=source.source if source else None,
         lane=queries.lane(watch.lane),
+        texts=tuple(view.artifact for evidence in seen for view in made.get(evidence, ())),
     )
 
 

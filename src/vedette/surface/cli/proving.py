@@ -81,6 +81,7 @@ def show(session: Session, what: WhatArgument, limit: LimitOption = 50) -> None:
         session.out.document({"evidence": documents})
         return
     from vedette.report.plain import moment
+    from vedette.report.texts import artifact_words
 
     heads_ = ("ID", "AT", "TYPE", "BYTES", "SHA-256", "SEGMENT", "OFFSET", "TEXT")
     rows = (
@@ -92,7 +93,7 @@ def show(session: Session, what: WhatArgument, limit: LimitOption = 50) -> None:
             one.digest.hex(),
             one.segment,
             str(one.offset),
-            ", ".join(_artifact_words(view) for view in made.get(one.id, [])),
+            ", ".join(artifact_words(view.artifact) for view in made.get(one.id, [])),
         )
         for one in found
     )
@@ -191,28 +192,11 @@ def _evidence_json(one: EvidenceView) -> dict[str, object]:
     }
 
 
-def _artifact_words(view: ArtifactView) -> str:
-    made = view.artifact
-    sure = "" if made.confidence is None else f", {made.confidence:.0f} % sure"
-    return f"{made.kind} {made.chars} characters{sure}"
-
-
 def _artifacts_json(made: list[ArtifactView]) -> dict[str, object]:
     """Evidence that no text was made of has no such key."""
-    if not made:
-        return {}
-    listed = [
-        {
-            "kind": view.artifact.kind,
-            "at": view.at,
-            "reader": view.artifact.reader,
-            "chars": view.artifact.chars,
-            "confidence": view.artifact.confidence,
-            "path": view.artifact.path,
-        }
-        for view in made
-    ]
-    return {"artifacts": listed}
+    from vedette.report.texts import artifact_json
+
+    return {"artifacts": [{**artifact_json(view.artifact), "at": view.at} for view in made]} if made else {}
 
 
 def _report_json(report: Report, seals: list[int]) -> dict[str, object]:

@@ -53,6 +53,7 @@ def gc(
     """Drop what has had its time: archive files by `evidence.retention`, decisions by `evidence.ledger`.
 
     Only whole files of days that are over go.  Each leaves a tombstone: `evidence verify` says expired, not missing.
+    Text that was made of them goes with them.
     The visits and the digests of what they showed stay.  Needs the store for itself: stop the engine first (exit 3).
     """
     from vedette.upkeep import collect
@@ -64,14 +65,15 @@ def gc(
             {"segment": s.name, "retention": s.retention, "day": s.day, "visits": s.count, "bytes": s.size}
             for s in done.segments
         ]
-        whole = {"dry_run": dry_run, "bytes": done.size, "ledger": done.ledger, "segments": body}
-        session.out.document(whole)
+        counts = {"bytes": done.size, "ledger": done.ledger, "texts": done.texts}
+        session.out.document({"dry_run": dry_run, **counts, "segments": body})
         return
     for segment in done.segments:
         session.out.say(f"{segment.name}: {segment.count} visits, {segment.size} bytes")
     word = "would go" if dry_run else "dropped"
     session.out.say(
-        f"{word}: {len(done.segments)} archive files, {done.size} bytes; {done.ledger} decisions of the ledger"
+        f"{word}: {len(done.segments)} archive files, {done.size} bytes; text of {done.texts} documents; "
+        f"{done.ledger} decisions of the ledger"
     )
 
 
