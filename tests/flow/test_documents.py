@@ -10,17 +10,25 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from document_kit import BOMBS, LINES, TITLE, image_pdf, needs_tesseract, scanned, word_file
+from cli_call import Cli
+from document_kit import BOMBS, LINES, TITLE, image_pdf, jpeg_of, needs_tesseract, scanned, word_file
 from scripted import START, Scripted, life
 from watching import Watched, clock_of, judge, living
 
+from vedette.config import Loaded, parse
+from vedette.contracts.documents import Document
 from vedette.contracts.fetching import Fetched, FetchRequest
+from vedette.contracts.words import ContentClass
+from vedette.evidence.shelf import Shelf
 from vedette.livingweb import LivingWeb, document_world
 from vedette.livingweb.documents import make_pdf
 from vedette.livingweb.makers import MAKERS
+from vedette.upkeep import collect
 
 DAY = 86400.0
 URL = "http://uprava.example/pravilnik.pdf"
+SOURCES = [{"url": URL, "lister": "page"}]
+SHORT = {"retention": {"standard": "7d"}}
 WITH_TEXT = tuple(kind for kind in MAKERS if kind != "scan")
 
 
@@ -103,6 +111,79 @@ async def test_without_the_tool_a_scan_is_parked_with_its_name_and_the_evidence_
     assert watched.rows("SELECT failures FROM sources") == [(0,)]
 
 
+@needs_tesseract
+async def test_once_the_tool_is_there_the_next_run_reads_what_was_parked(tmp_path: Path):
+    watched = documents(tmp_path, lambda hours: scanned(150), extract={"ocr_languages": "zzz"})
+    await watched.run(seconds=3600)
+    watched.config = parse({"sources": SOURCES})
+    await watched.run(seconds=600)  # long before its long interval
+    assert watched.rows("SELECT COUNT(*) FROM parked") == [(0,)]
+    ((kind, confidence),) = watched.rows("SELECT kind, confidence FROM artifacts")
+    assert (kind, confidence > 80) == ("ocr", True)
+    assert watched.rows("SELECT last_outcome FROM watches") == [("ok",)]
+
+
+async def test_what_still_waits_for_its_tool_is_left_alone(tmp_path: Path):
+    watched = documents(tmp_path, lambda hours: scanned(150), extract={"ocr_languages": "zzz"})
+    await watched.run(seconds=3600)
+    await watched.run(seconds=600)
+    assert watched.rows("SELECT COUNT(*) FROM visits") == [(1,)]
+    assert watched.rows("SELECT outcome FROM parked") == [("tool_missing",)]
+
+
+@needs_tesseract
+async def test_pages_of_text_and_scans_in_one_file_are_both_read_and_explain_says_how(tmp_path: Path):
+    words = "\n".join(["Text of the first page, long enough to be no scan."] * 5)
+    body = image_pdf([jpeg_of(scanned(150))], text=words)
+    watched = documents(tmp_path, lambda hours: body)
+    await watched.run(seconds=3600)
+    said = Cli(tmp_path)("explain", URL, "--json").json
+    (read,) = [one for one in said["decisions"] if one["action"] == "read"]
+    notes = {reason["code"]: reason["note"] for reason in read["reasons"]}
+    assert (read["output"], notes["pages"]) == ("PDF_TEXT", "2, 1 of them read by OCR")
+    assert notes["ocr"].startswith("page 2: ")
+    (made,) = said["artifacts"]
+    assert made["confidence"] > 80
+    assert f"{made['confidence']:g} % sure" in notes["ocr"]
+    assert (
+        f"ocr {made['chars']} characters, {made['confidence']:.0f} % sure"
+        in Cli(tmp_path)("explain", URL).out
+    )
+    assert (
+        Cli(tmp_path)("evidence", "show", URL, "--json").json["evidence"][0]["artifacts"][0]["path"]
+        == made["path"]
+    )
+
+
+async def test_gc_drops_the_text_with_its_evidence_and_the_next_look_makes_it_again(tmp_path: Path):
+    old, new = make_pdf(TITLE, LINES), make_pdf(TITLE, LINES[:3])
+    watched = documents(tmp_path, lambda hours: old if hours < 6 else new, evidence=SHORT)
+    await watched.run(seconds=DAY / 2)
+    assert len(texts_below(tmp_path)) == 2
+    stray = Shelf(tmp_path, "r").put(b"x" * 32, Document(content_class=ContentClass.DOCX))
+    watched.clock.advance(timedelta(days=30))
+    loaded = Loaded(config=watched.config, path=None, data=tmp_path, digest="d")
+    trial = collect(loaded, now=watched.clock.now(), is_trial=True)
+    assert (trial.texts, len(texts_below(tmp_path))) == (3, 3)
+    assert collect(loaded, now=watched.clock.now()).texts == 3
+    assert texts_below(tmp_path) == []
+    assert not (tmp_path / stray.path).exists()
+    assert watched.rows("SELECT COUNT(*) FROM artifacts") == [(0,)]
+    await watched.run(seconds=DAY / 2)
+    linked = "SELECT e.id FROM artifacts a JOIN evidence e ON e.id = a.evidence_id"
+    assert watched.rows(linked) == watched.rows("SELECT seen_evidence FROM watches")
+    assert len(texts_below(tmp_path)) == 1
+    assert len(watched.reported()) == 1
+
+
+async def test_text_that_other_evidence_still_has_stays(tmp_path: Path):
+    watched = documents(tmp_path, lambda hours: make_pdf(TITLE, LINES), evidence=SHORT)
+    await watched.run(seconds=3600)
+    loaded = Loaded(config=watched.config, path=None, data=tmp_path, digest="d")
+    assert collect(loaded, now=watched.clock.now()).texts == 0
+    assert len(texts_below(tmp_path)) == 1
+
+
 async def test_a_file_without_text_is_compared_by_its_bytes(tmp_path: Path):
     blank = image_pdf([], text=" ")
     watched = documents(tmp_path, lambda hours: blank if hours < 6 else blank + b"\n% other\n")
@@ -128,6 +209,10 @@ async def test_a_document_that_kills_its_parser_is_evidence_all_the_same(tmp_pat
     assert watched.rows("SELECT size FROM evidence") == [(len(bomb),)]
 
 
+def texts_below(folder: Path) -> list[Path]:
+    return list(folder.rglob("*.zst"))
+
+
 class Bytes(Scripted):
     """Answers with the bytes of a document."""
 
@@ -144,6 +229,6 @@ class Bytes(Scripted):
 
 
 def documents(folder: Path, script: Callable[[float], bytes], **config) -> Watched:
-    watched = life(folder, lambda url, hours: (200, ""), {"url": URL, "lister": "page"}, **config)
+    watched = life(folder, lambda url, hours: (200, ""), *SOURCES, **config)
     watched.fetcher = Bytes(watched.clock, script)
     return watched

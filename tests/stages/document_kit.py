@@ -118,6 +118,12 @@ def image_pdf(images: list[tuple[bytes, int, int, int]], *, text: str = "") -> b
     return pdf_of(objects)
 
 
+def jpeg_of(pdf: bytes) -> tuple[bytes, int, int, int]:
+    """The picture of a page of `scanned(150)`, for `image_pdf`."""
+    start = pdf.index(b"\xff\xd8\xff")
+    return pdf[start : pdf.index(b"\nendstream", start)], int(8.27 * 150), int(11.69 * 150), 150
+
+
 def pdf_of(objects: list[bytes], trailer: bytes = b"") -> bytes:
     out, offsets = b"%PDF-1.6\n", []
     for number, body in enumerate(objects, 1):

@@ -19,6 +19,7 @@ from document_kit import (
     WHOLE,
     free_sheet,
     image_pdf,
+    jpeg_of,
     package,
     scanned,
     word_file,
@@ -143,7 +144,7 @@ def test_a_heading_and_a_list_are_not_joined_with_what_follows():
 
 
 def test_a_page_of_pictures_is_a_scan_and_a_page_of_text_beside_it_is_not():
-    picture = _jpeg(scanned(150))
+    picture = jpeg_of(scanned(150))
     found = read(image_pdf([picture, picture], text="\n".join(["Text of the first page, long enough."] * 5)))
     assert (found.content_class, found.pages, found.scans) == (C.PDF_SCANNED, 3, (1, 2))
     assert "Text of the first page" in texts(found)[0]
@@ -265,8 +266,3 @@ def test_the_language_is_told_and_its_neighbours_are_one_group():
         == "en"
     )
     assert language_of(["12"]) == ""
-
-
-def _jpeg(pdf: bytes) -> tuple[bytes, int, int, int]:
-    start = pdf.index(b"\xff\xd8\xff")
-    return pdf[start : pdf.index(b"\nendstream", start)], int(8.27 * 150), int(11.69 * 150), 150

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from vedette.contracts.documents import Document
 from vedette.contracts.words import ContentClass
-from vedette.extract.documents.marks import Blocks, Missing, property_date
+from vedette.extract.documents.marks import Blocks, Missing, cells, property_date
 
 MEDIA = {
     ContentClass.DOC: "application/msword",
@@ -30,7 +30,10 @@ def read_legacy(body: bytes, kind: ContentClass) -> Document:
     said: Mapping[str, object] = dict(result.metadata)
     charset = _charset(body) if kind is ContentClass.RTF else ""
     blocks = Blocks()
-    for tag, line in _lines(result.content):
+    lines = _lines(result.content)
+    if kind is ContentClass.DOC:
+        lines = (row for _, line in lines for row in _rows(line))
+    for tag, line in lines:
         blocks.add("", tag, line)
     return Document(
         content_class=kind,
@@ -50,6 +53,13 @@ def _lines(content: str) -> Iterator[tuple[str, str]]:
             yield from (("tr", row.strip().strip("|")) for row in rows)
         else:
             yield from (("p", row) for row in rows)
+
+
+def _rows(line: str) -> Iterator[tuple[str, str]]:
+    """In DOC a cell ends with a mark and a row with one more; both come out as tabs, the paragraph after them too."""
+    *rows, rest = line.split("\t\t")
+    yield from (("tr", cells(row.split("\t"))) for row in rows)
+    yield "p", rest
 
 
 def _said(metadata: Mapping[str, object], name: str, charset: str = "") -> str:

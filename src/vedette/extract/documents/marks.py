@@ -15,6 +15,7 @@ MAX_BLOCKS = 300_000
 MAX_CHARS = 20_000_000  # of text in all; the longest law has about two million
 SHORT_LINE = 80  # "Zagreb, 12. siječnja 2026." stands on a line of its own
 ENDS = 15  # lines at the beginning and at the end where a document says when it was made
+ENCRYPTED = "encrypted: a password is asked for"
 _CONTROLS = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0x7F, 0xFFFE, 0xFFFF])
 
 

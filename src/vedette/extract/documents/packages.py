@@ -15,7 +15,7 @@ from lxml import etree
 
 from vedette.contracts.documents import Document
 from vedette.contracts.words import ContentClass
-from vedette.extract.documents.marks import Blocks, cells, clean, property_date
+from vedette.extract.documents.marks import ENCRYPTED, Blocks, cells, clean, property_date
 from vedette.extract.fields import Unreadable, safe_xml_parser
 
 MAX_UNPACKED = 256 * 1024 * 1024
@@ -96,7 +96,7 @@ def weigh(package: zipfile.ZipFile) -> None:
     if sum(member.file_size for member in members) > MAX_UNPACKED:
         raise Unreadable("a package that unpacks to too much")
     if any(member.flag_bits & 1 for member in members):
-        raise Unreadable("encrypted: a password is asked for")
+        raise Unreadable(ENCRYPTED)
 
 
 def package_properties(package: zipfile.ZipFile, kind: ContentClass) -> Document:

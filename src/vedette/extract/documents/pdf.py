@@ -8,7 +8,7 @@ from typing import Any
 
 from vedette.contracts.documents import Document
 from vedette.contracts.words import ContentClass
-from vedette.extract.documents.marks import Blocks, clean, property_date
+from vedette.extract.documents.marks import ENCRYPTED, Blocks, clean, property_date
 from vedette.extract.documents.paragraphs import Line, paragraphs
 from vedette.extract.fields import Unreadable
 
@@ -18,7 +18,6 @@ MAX_OBJECTS = 5000  # of a page, looked at to tell what is drawn on it
 COVERED = 0.1  # a smaller share of the page is a logo or a seal
 OUTLINED = 50  # so many drawn paths without text may be letters
 ILLEGIBLE = 0.3  # share of characters that no font table names
-ENCRYPTED = "encrypted: a password is asked for"
 IMAGE, PATH = 3, 2  # FPDF_PAGEOBJ_*
 
 
