@@ -45,7 +45,7 @@ async def test_every_kind_of_document_is_compared_with_its_truth(tmp_path: Path)
     assert found.true >= 5 * len(WITH_TEXT)
     assert watched.outcomes().keys() <= {"ok", "not_modified"}
     kinds = {kind for (kind,) in watched.rows("SELECT DISTINCT content_class FROM evidence")}
-    assert {"PDF_TEXT", "DOCX", "XLSX", "DOC", "XLS", "ODT", "RTF", "JSON", "HTML"} <= kinds
+    assert kinds == set("PDF_TEXT DOCX XLSX DOC XLS ODT ODS PPT PPTX RTF JSON JSON_LD XML HTML".split())
 
 
 @needs_tesseract

@@ -23,7 +23,8 @@ from vedette.config import is_ci
 from vedette.extract.ocr import REMEDY
 from vedette.livingweb.documents import make_pdf, make_xlsx
 from vedette.livingweb.makers import MAKERS
-from vedette.livingweb.office import make_doc, make_odt, make_rtf, make_xls
+from vedette.livingweb.office import make_doc, make_ods, make_odt, make_rtf, make_xls
+from vedette.livingweb.slides import make_ppt, make_pptx
 
 # In CI it is there or the tests fail; elsewhere they are named as not run (tests/conftest.py).
 needs_tesseract = pytest.mark.skipif(
@@ -159,6 +160,9 @@ WHOLE: dict[str, Callable[[], bytes]] = {
     "rtf": lambda: make_rtf(TITLE, LINES),
     "doc": lambda: make_doc(TITLE, LINES),
     "xls": lambda: make_xls(TITLE, LINES),
+    "ods": lambda: make_ods(TITLE, LINES),
+    "ppt": lambda: make_ppt(TITLE, LINES),
+    "pptx": lambda: make_pptx(TITLE, LINES),
 }
 TYPES = {kind: maker.content_type for kind, maker in MAKERS.items()}
 

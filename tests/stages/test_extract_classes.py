@@ -93,4 +93,5 @@ def test_a_locked_office_file_says_that_it_is_locked():
 def test_the_living_web_serves_every_kind_under_its_own_header():
     for name, maker in MAKERS.items():
         found = content_class(maker.make(TITLE, LINES), url=f"{PLAIN}.bin", content_type=maker.content_type)
-        assert found.value.startswith({"pdf": "PDF", "scan": "PDF"}.get(name, name.upper()))
+        named = {"pdf": "PDF_TEXT", "scan": "PDF_TEXT", "jsonld": "JSON_LD"}
+        assert found.value == named.get(name, name.upper())

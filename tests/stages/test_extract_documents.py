@@ -38,7 +38,7 @@ from vedette.extract.documents.paragraphs import Line, paragraphs
 from vedette.extract.documents.scans import slant_of
 from vedette.livingweb.documents import make_pdf
 from vedette.livingweb.makers import MAKERS
-from vedette.livingweb.office import make_rtf
+from vedette.livingweb.office import make_doc, make_rtf
 
 C = ContentClass
 CHEAP = [
@@ -54,7 +54,7 @@ def texts(document: Document) -> list[str]:
     return [text for _, text in document.blocks]
 
 
-@pytest.mark.parametrize("kind", [kind for kind in WHOLE if kind not in ("docx", "xls", "xlsx")])
+@pytest.mark.parametrize("kind", [kind for kind in WHOLE if kind not in ("docx", "xls", "xlsx", "ods")])
 def test_every_line_of_a_document_is_one_block_with_its_letters_intact(kind: str):
     found = read(WHOLE[kind]())
     assert texts(found) == [TITLE, *LINES]
@@ -62,6 +62,7 @@ def test_every_line_of_a_document_is_one_block_with_its_letters_intact(kind: str
 
 
 def test_a_sheet_gives_one_block_per_row_and_numbers_as_people_write_them():
+    assert texts(read(WHOLE["xls"]())) == texts(read(WHOLE["ods"]()))
     assert texts(read(WHOLE["xls"]()))[:3] == ["List1", f"0 | {TITLE}", f"1 | {LINES[0]}"]
     assert texts(read(WHOLE["xlsx"]())) == ["List1", TITLE, *LINES]
 
@@ -72,6 +73,16 @@ def test_a_word_file_is_read_in_order_with_its_table_and_its_properties():
     assert [path for path, _ in found.blocks] == ["p", "p[2]", "p[3]", "tr", "tr[2]", "p[4]"]
     assert (found.title, found.author) == (TITLE, "Ana Čović")
     assert found.created_at == datetime(2026, 1, 12, 9, 30, tzinfo=UTC)
+
+
+def test_rows_of_a_table_in_an_old_word_file_are_lines_of_their_own():
+    table = "Obveza\x07Iznos\x07\x07Pristojba\x071.250,00 €\x07\x07Nakon tablice."
+    found = read(make_doc(TITLE, (LINES[0], table)))
+    assert found.blocks[2:] == (
+        ("tr", "Obveza | Iznos"),
+        ("tr[2]", "Pristojba | 1.250,00 €"),
+        ("p[3]", "Nakon tablice."),
+    )
 
 
 def test_content_controls_are_read_and_deleted_text_is_not():
@@ -168,7 +179,8 @@ def test_the_slant_of_a_page_is_found_within_a_fifth_of_a_degree(angle: float):
 
 CLASSES = {
     "pdf": C.PDF_TEXT, "scan": C.PDF_TEXT, "docx": C.DOCX, "xlsx": C.XLSX, "doc": C.DOC, "xls": C.XLS,
-    "odt": C.ODT, "rtf": C.RTF, "json": C.JSON,
+    "odt": C.ODT, "rtf": C.RTF, "ods": C.ODS, "ppt": C.PPT, "pptx": C.PPTX, "json": C.JSON, "jsonld": C.JSON_LD,
+    "xml": C.XML,
 }  # fmt: skip
 
 

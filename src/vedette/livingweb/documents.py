@@ -1,6 +1,7 @@
-"""Files that are no HTML: PDF, DOCX, XLSX and JSON, written byte by byte so that they are always the same.
+"""Files that are no HTML: PDF, DOCX, XLSX, JSON and XML, written byte by byte so that they are always the same.
 
-The older and the free formats are in `office`, scanned pages in `scanning`; `makers` has them all.
+The older and the free formats are in `office`, presentations in `slides`, scanned pages in `scanning`; all of
+them in `makers`.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def make_pdf(title: str, lines: Lines) -> bytes:
 def make_docx(title: str, lines: Lines) -> bytes:
     rows = "".join(f"<w:p><w:r><w:t>{escape(line)}</w:t></w:r></w:p>" for line in (title, *lines))
     body = f'<w:document xmlns:w="{_WORD}"><w:body>{rows}</w:body></w:document>'
-    return _package("word/document.xml", body, f"{OFFICE}.wordprocessingml.document.main+xml")
+    return package("word/document.xml", body, f"{OFFICE}.wordprocessingml.document.main+xml")
 
 
 def make_xlsx(title: str, lines: Lines) -> bytes:
@@ -48,12 +49,22 @@ def make_xlsx(title: str, lines: Lines) -> bytes:
     )
     sheet = f'<worksheet xmlns="{_SHEET}"><sheetData>{cells}</sheetData></worksheet>'
     book = (
-        f'<workbook xmlns="{_SHEET}" xmlns:r="{_LINKS}"><sheets>'
+        f'<workbook xmlns="{_SHEET}" xmlns:r="{LINKS}"><sheets>'
         '<sheet name="List1" sheetId="1" r:id="rId1"/></sheets></workbook>'
     )
     link = _relations("worksheet", "worksheets/sheet1.xml")
     more = {"xl/worksheets/sheet1.xml": sheet, "xl/_rels/workbook.xml.rels": link}
-    return _package("xl/workbook.xml", book, f"{OFFICE}.spreadsheetml.sheet.main+xml", more)
+    return package("xl/workbook.xml", book, f"{OFFICE}.spreadsheetml.sheet.main+xml", more)
+
+
+def make_xml(title: str, lines: Lines) -> bytes:
+    entries = "".join(f'<odredba broj="{n}">{escape(line)}</odredba>' for n, line in enumerate(lines, 1))
+    return f"{_XML}<propis><naslov>{escape(title)}</naslov>{entries}</propis>".encode()
+
+
+def make_json_ld(title: str, lines: Lines) -> bytes:
+    said = {"@context": "https://schema.org", "@type": "Legislation", "name": title, "hasPart": list(lines)}
+    return json.dumps(said, ensure_ascii=False, indent=1).encode()
 
 
 def make_json(title: str, lines: Lines) -> bytes:
@@ -63,7 +74,7 @@ def make_json(title: str, lines: Lines) -> bytes:
 
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-_LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 OFFICE = "application/vnd.openxmlformats-officedocument"
 _XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
@@ -101,11 +112,11 @@ def pdf_file(objects: tuple[bytes, ...]) -> bytes:
 def _relations(kind: str, target: str) -> str:
     return (
         f'<Relationships xmlns="{_PACKAGE}/relationships">'
-        f'<Relationship Id="rId1" Type="{_LINKS}/{kind}" Target="{target}"/></Relationships>'
+        f'<Relationship Id="rId1" Type="{LINKS}/{kind}" Target="{target}"/></Relationships>'
     )
 
 
-def _package(main: str, body: str, content_type: str, more: dict[str, str] | None = None) -> bytes:
+def package(main: str, body: str, content_type: str, more: dict[str, str] | None = None) -> bytes:
     sheet_type = f"{OFFICE}.spreadsheetml.worksheet+xml"
     types = (
         f'<Types xmlns="{_PACKAGE}/content-types">'

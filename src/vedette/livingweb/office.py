@@ -1,4 +1,4 @@
-"""ODT, RTF, DOC and XLS, written byte by byte: the old formats as their specifications say, MS-CFB, MS-DOC, BIFF8."""
+"""ODT, ODS, RTF, DOC and XLS, written byte by byte: the old formats as MS-CFB, MS-DOC and BIFF8 say."""
 
 from __future__ import annotations
 
@@ -17,12 +17,29 @@ _ODF = "urn:oasis:names:tc:opendocument:xmlns"
 def make_odt(title: str, lines: Lines) -> bytes:
     head = f'<text:h text:outline-level="1">{escape(title)}</text:h>'
     rows = "".join(f"<text:p>{escape(line)}</text:p>" for line in lines)
-    content = (
-        f'<office:document-content xmlns:office="{_ODF}:office:1.0" xmlns:text="{_ODF}:text:1.0" '
-        f'office:version="1.2"><office:body><office:text>{head}{rows}</office:text></office:body>'
-        "</office:document-content>"
+    return _free("text", f"{head}{rows}")
+
+
+def make_ods(title: str, lines: Lines) -> bytes:
+    """One sheet, one row per line, a number and a text in each."""
+    rows = "".join(
+        "<table:table-row>"
+        f'<table:table-cell office:value-type="float" office:value="{number}"/>'
+        f'<table:table-cell office:value-type="string"><text:p>{escape(line)}</text:p></table:table-cell>'
+        "</table:table-row>"
+        for number, line in enumerate((title, *lines))
     )
-    media = "application/vnd.oasis.opendocument.text"
+    return _free("spreadsheet", f'<table:table table:name="List1">{rows}</table:table>')
+
+
+def _free(kind: str, body: str) -> bytes:
+    """An OpenDocument package: its type first and stored as it is, so that anybody can tell."""
+    names = " ".join(f'xmlns:{name}="{_ODF}:{name}:1.0"' for name in ("office", "text", "table"))
+    content = (
+        f'<office:document-content {names} office:version="1.2"><office:body><office:{kind}>{body}</office:{kind}>'
+        "</office:body></office:document-content>"
+    )
+    media = f"application/vnd.oasis.opendocument.{kind}"
     manifest = (
         f'<manifest:manifest xmlns:manifest="{_ODF}:manifest:1.0">'
         f'<manifest:file-entry manifest:full-path="/" manifest:media-type="{media}"/>'
@@ -62,7 +79,7 @@ def make_doc(title: str, lines: Lines) -> bytes:
     pieces = struct.pack("<II", 0, len(text)) + struct.pack("<HIH", 0, start, 0)
     table = b"\x02" + struct.pack("<I", len(pieces)) + pieces
     struct.pack_into("<II", header, 0x1A2, 0, len(table))
-    return _compound({"WordDocument": bytes(header) + text.encode("utf-16-le"), "1Table": table})
+    return compound({"WordDocument": bytes(header) + text.encode("utf-16-le"), "1Table": table})
 
 
 def make_xls(title: str, lines: Lines) -> bytes:
@@ -78,7 +95,7 @@ def make_xls(title: str, lines: Lines) -> bytes:
     before = _bof(0x0005) + _record(0x0042, struct.pack("<H", 1200))
     globals_size = len(before) + 4 + 6 + len(name) + 4
     bound = _record(0x0085, struct.pack("<IH", globals_size, 0) + name)
-    return _compound({"Workbook": before + bound + _record(0x000A, b"") + sheet})
+    return compound({"Workbook": before + bound + _record(0x000A, b"") + sheet})
 
 
 def _rtf_text(line: str) -> str:
@@ -108,7 +125,7 @@ def _label(line: str) -> bytes:
     return struct.pack("<HB", len(text), 1) + text.encode("utf-16-le")
 
 
-def _compound(streams: dict[str, bytes]) -> bytes:
+def compound(streams: dict[str, bytes]) -> bytes:
     """An OLE compound file of streams that are all large enough for ordinary sectors."""
     padded = {name: data.ljust(_SMALL, b"\0") for name, data in streams.items()}
     sectors: list[bytes] = []
