@@ -126,6 +126,7 @@ WORDS = {
     "schedule.audit_share": "Share of looks at a random moment, so that `freshness` measures without bias; 0: none.",
     "discover.blocked_words": "Hosts with one of these as a whole label or between hyphens are not watched.",
     "extract.scope": "`main`: the main part of a page is compared; `all`: everything.",
+    "extract.render": "`auto`: a page that only scripts fill is shown in a browser; `asked`: only `requires_headless`.",
     "extract.ocr_languages": "Languages of scanned pages, as tesseract names them, joined by `+`.",
     "extract.worker_above": "Larger bodies are parsed in a worker process.",
     "evidence.retention": "How long each class is kept; empty: for ever.  `vedette gc` drops what is over.",

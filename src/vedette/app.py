@@ -34,6 +34,7 @@ from vedette.engine.workers import Workers
 from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.evidence.shelf import Shelf
 from vedette.extract.documents.versions import reader_version
+from vedette.fetch.browser import Chromium
 from vedette.fetch.http import HttpFetcher, check_settings
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
@@ -222,6 +223,7 @@ class _Station:
         settler = self._settler(loop)
         self.engine.parts.settler = settler
         robots = RobotsShelf(load=self.opened.reader.robots, save=settler.aside, clock=self.clock)
+        browser = Chromium(fetcher, self.clock)
         looker = Looker(
             fetcher=fetcher,
             keeper=self.keeper,
@@ -229,6 +231,7 @@ class _Station:
             clock=self.clock,
             settings_of=self.book.settings,
             needs_browser=self.book.needs_browser,
+            renderer=browser,
             on_closed=lambda key, reason: settler.aside(self._note("breaker", key, reason)),
         )
         self.engine.parts.serve = self._assessor(looker).serve
@@ -250,6 +253,7 @@ class _Station:
             ended = await self.engine.run()
         finally:
             retrying.cancel()
+            await browser.close()
             await fetcher.close()
             self.workers.close()
         return self._end_run(ended)
@@ -281,6 +285,7 @@ class _Station:
                 scope=config.extract.scope,
                 worker_above=config.extract.worker_above,
                 fetch_only=self.request.fetch_only,
+                renders_shells=config.extract.render == "auto",
                 config_digest=self.loaded.digest,
             ),
         )

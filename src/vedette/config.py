@@ -241,6 +241,7 @@ class DiscoverConfig(Section):
 class ExtractConfig(Section):
     scope: Literal["main", "all"] = "main"
     worker_above: Size = 256 * 1024  # larger bodies are parsed in a worker process
+    render: Literal["auto", "asked"] = "auto"  # auto: pages that only scripts fill are shown in a browser
     ocr_languages: str = Field(default="hrv+eng", pattern=r"^[a-z_]{3,12}(\+[a-z_]{3,12}){0,5}$")
 
 

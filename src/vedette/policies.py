@@ -28,6 +28,7 @@ from vedette.core.screen import ScreenRow, ScreenTable, screen_table
 from vedette.core.segments import is_retention
 from vedette.core.urls import canonical, watch_id
 from vedette.lanes import LanePolicies
+from vedette.lanes.keeper import BROWSER
 
 if TYPE_CHECKING:
     from vedette.core.schedule.protocol import SchedulePolicy
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 _FETCH_NAMES = {field.name for field in fields(FetchSettings)}
 RULE_SECTIONS = ("classify", "retry", "schedule")
 _ZERO = timedelta(0)
+_TWELVE = timedelta(seconds=12)
+# 001 section 9.1: five pages a minute, one at a time.  What a page does to the browser is not the lane's fault.
+_BROWSER = LanePolicy(gap_min=_TWELVE, gap_max=_TWELVE, per_minute=5, at_once=1, trips_after=1_000_000)
 _HOUR = timedelta(hours=1)
 _SLUG = re.compile(r"[^a-z0-9]+")
 
@@ -123,13 +127,15 @@ def fetch_settings(config: Config, source: Source | None = None) -> FetchSetting
 
 
 def lane_policies(config: Config) -> LanePolicies:
-    """`default` for every lane, `all` for the whole machine, `host:x` for one lane."""
+    """`default` for every lane, `all` for the whole machine, `host:x` for one lane, `engine:browser` for that."""
     default = _lane(LanePolicy(), config.lanes.get("default"))
     everything = LanePolicy(
         gap_min=_ZERO, gap_max=_ZERO, per_minute=0, at_once=config.run.at_once, trips_after=1_000_000
     )
-    named = {key: _lane(default, row) for key, row in config.lanes.items() if key not in ("default", "all")}
-    return LanePolicies(default=default, named={**named, "all": _lane(everything, config.lanes.get("all"))})
+    own = {"all": everything, BROWSER: _BROWSER}
+    given = {key: row for key, row in config.lanes.items() if key != "default"}
+    named = {key: _lane(own.get(key, default), given.get(key)) for key in (*own, *given)}
+    return LanePolicies(default=default, named=named)
 
 
 def classifier(config: Config) -> Callable[[str], Classification]:

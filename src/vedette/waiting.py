@@ -1,4 +1,4 @@
-"""Documents that were parked because a tool was missing are looked at again once it is there."""
+"""What was parked because a tool was missing (tesseract, kreuzberg, a browser) is looked at again once it is there."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from vedette.contracts.errors import StoreError
 from vedette.contracts.ports import Clock
 from vedette.extract.tools import missing_tools
+from vedette.fetch.browser import find_browser
 from vedette.store.operator import operating, parked_for_tools, retry_for_tools
 from vedette.store.sqlite import connect
 
@@ -29,7 +30,7 @@ class ToolWatch:
         """Makes due what no longer waits for a tool; how many.  Asks for no tool while nothing waits."""
         if not await asyncio.to_thread(self._waits):
             return 0
-        missing = await missing_tools(self.languages)
+        missing = await missing_tools(self.languages) | {find_browser()[1]}
         is_news, self._missing = missing != self._missing, missing
         return await asyncio.to_thread(self._retry, missing) if is_news else 0
 

@@ -33,6 +33,7 @@ from vedette.core.outcomes import MEANING
 from vedette.core.retry import Failure, Retry, RetryParams, next_attempt
 from vedette.core.schedule.due import DueParams, Facts, decide
 from vedette.core.screen import ScreenTable, screen
+from vedette.core.shell import LITTLE, is_shell
 from vedette.core.urls import host_of, watch_id
 from vedette.core.weight import is_irregular
 from vedette.discover import read_listing
@@ -64,6 +65,7 @@ class AssessOptions:
     scope: str = "main"
     worker_above: int = 256 * 1024
     fetch_only: bool = False
+    renders_shells: bool = False
     config_digest: str = ""
 
 
@@ -105,17 +107,19 @@ class Assessor:
     async def _read(self, sheet: Sheet) -> None:
         """A body came: is it content, and does it differ?"""
         fetched, watch = sheet.fetched, sheet.watch
-        sheet.digest = hashlib.sha256(fetched.body).digest()
-        if watch.seen is not None and sheet.digest == watch.seen.digest and not watch.is_gone:
-            await self._same(sheet, watch.seen)
-            if watch.seen.content_class in DOCUMENTS:
-                body = (fetched.body, fetched.content_type, fetched.url)
-                sheet.artifact = await self.documents.keep_again(sheet.digest, body)
+        if await self._is_known(sheet):
             return
         extraction = await self._extract(sheet)
+        if self.options.renders_shells and is_shell(extraction, fetched.body) and await self._render(sheet):
+            if sheet.outcome is not Outcome.OK:
+                self._is_screened(sheet, extraction, hashlib.sha256(fetched.body).digest())
+                return
+            if await self._is_known(sheet):
+                return
+            fetched, extraction = sheet.fetched, await self._extract(sheet)
         sheet.extraction = extraction
         sheet.content_class = extraction.content_class
-        if self._is_screened(sheet, extraction, sheet.digest):
+        if self._is_screened(sheet, extraction, sheet.digest or b""):
             return
         refused = None
         if not _reads_itself(watch, extraction):
@@ -124,11 +128,34 @@ class Assessor:
             sheet.gated(refused)
             return
         if sheet.document is not None:
-            sheet.artifact = await self.documents.keep(sheet.digest, sheet.document)
+            sheet.artifact = await self.documents.keep(sheet.digest or b"", sheet.document)
             sheet.decide("read", how_read(sheet.document), output=extraction.content_class.value)
         if await self._judge(sheet, extraction):
             await self._find(sheet, extraction)
             await self._variant(sheet, extraction)
+
+    async def _is_known(self, sheet: Sheet) -> bool:
+        """The bytes are the ones that were seen last, so there is nothing to read."""
+        fetched, watch = sheet.fetched, sheet.watch
+        digest = sheet.digest = hashlib.sha256(fetched.body).digest()
+        if watch.seen is None or digest != watch.seen.digest or watch.is_gone:
+            return False
+        await self._same(sheet, watch.seen)
+        if watch.seen.content_class in DOCUMENTS:
+            body = (fetched.body, fetched.content_type, fetched.url)
+            sheet.artifact = await self.documents.keep_again(digest, body)
+        return True
+
+    async def _render(self, sheet: Sheet) -> bool:
+        """A page that only scripts fill is shown in the browser.  False: there is none, and it is taken as it came."""
+        shown, seen = await self.looker.render(sheet.fetched, sheet.watch.source), sheet.watch.seen
+        reason = Reason("empty_shell", note=shown.detail or "next to no text, and scripts that make the page")
+        if shown.outcome is Outcome.NO_BROWSER and (seen is None or seen.text_chars < LITTLE):
+            sheet.decide("render", (reason,), output="as it came")
+            return False  # but a page that was seen whole before must not seem to have lost its text
+        sheet.decide("render", (reason,), output=shown.outcome.value)
+        sheet.shown(shown)
+        return True
 
     async def _judge(self, sheet: Sheet, extraction: Extraction) -> bool:
         """Does it differ?  False: that could not be told, which is neither changed nor unchanged."""
@@ -396,7 +423,7 @@ class Assessor:
 
 
 ADMITS = 50  # new watches whose classification one visit records
-_PARKS = frozenset({Outcome.BUG, Outcome.TOOL_MISSING})
+_PARKS = frozenset({Outcome.BUG, Outcome.TOOL_MISSING, Outcome.NO_BROWSER})
 
 
 def _leads_elsewhere(job: Job, reached: Reached) -> bool:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from vedette.contracts.documents import Artifact, Document
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, VisitFacts
-from vedette.contracts.fetching import Extraction
+from vedette.contracts.fetching import Extraction, Fetched
 from vedette.contracts.watch import Decision, Job, Parked, Seen, Settlement, Visit, Watch
 from vedette.contracts.words import ContentClass, Outcome, Reason, VisitId, WatchId
 from vedette.core.change.gate import Gated
@@ -82,6 +82,11 @@ class Sheet:
             return False
         self.judge(judged)
         return True
+
+    def shown(self, fetched: Fetched) -> None:
+        """The same answer as scripts make it; what came plainly is not what is compared and kept."""
+        self.fetched, self.outcome, self.detail = fetched, fetched.outcome, fetched.detail
+        self.digest = None
 
     def gated(self, refused: Gated) -> None:
         """This answer is not the page, and why."""

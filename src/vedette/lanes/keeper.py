@@ -19,6 +19,7 @@ from vedette.contracts.words import LaneKey, Reason
 from vedette.core import lane as rule
 
 ALL = LaneKey("all")
+BROWSER = LaneKey("engine:browser")
 PATIENCE = timedelta(seconds=90)  # a look that is under way gives up on a lane that is closed for longer
 
 

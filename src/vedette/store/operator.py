@@ -168,7 +168,8 @@ def retry_parked(db: sqlite3.Connection, watch: WatchId, *, now: datetime) -> bo
 
 def parked_for_tools(db: sqlite3.Connection) -> list[tuple[WatchId, str]]:
     """What waits for a tool to be installed, each with what is said to be missing."""
-    rows = db.execute("SELECT watch_id, detail FROM parked WHERE outcome = ?", (Outcome.TOOL_MISSING.value,))
+    waiting = (Outcome.TOOL_MISSING.value, Outcome.NO_BROWSER.value)
+    rows = db.execute("SELECT watch_id, detail FROM parked WHERE outcome IN (?, ?)", waiting)
     return [(WatchId(watch), detail) for watch, detail in rows]
 
 
