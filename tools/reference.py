@@ -75,7 +75,7 @@ WORDS = {
     "sources[].selectors.link": "The link inside an entry.",
     "sources[].selectors.title": "The title inside an entry.",
     "sources[].selectors.date": "The date inside an entry.",
-    "sources[].requires_headless": "Its pages need a browser: not in this version, so they are not looked at.",
+    "sources[].requires_headless": "Its pages are shown in a browser; without one they are parked.",
     "sources[].follow_hosts": "Other hosts that a crawl of this source may enter.",
     "sources[].fetch": "Any key of `fetch`, for this source alone.",
     "lanes.*.gap_min": "Least time between two starts.",

@@ -85,6 +85,19 @@ async def test_without_a_browser_a_shell_is_taken_as_it_came_and_the_ledger_says
     assert "is not installed" in read["reasons"][0]["note"]
 
 
+async def test_a_source_that_asks_for_a_browser_is_parked_without_one_and_nothing_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PATH", "")
+    watched = scripts(tmp_path, requires_headless=True)
+    await watched.run(seconds=3600)
+    assert watched.fetcher.asked == []
+    told = Cli(tmp_path)("why-not", URL, "--json").json
+    assert told["reason"] == "no_browser"
+    assert "is not installed" in told["answer"]
+    assert watched.rows("SELECT outcome FROM parked") == [("no_browser",)]
+
+
 @needs_chromium
 @pytest.mark.slow
 async def test_a_page_that_was_shown_once_is_parked_when_the_browser_is_gone_and_shown_when_it_is_back(

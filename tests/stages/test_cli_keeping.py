@@ -156,13 +156,17 @@ def test_the_doctor_names_what_is_bad_and_what_to_do(cli: Cli, stock: Stock, tmp
     assert cli("doctor").code == 0
 
 
-def test_a_source_that_asks_for_a_browser_is_named_by_the_doctor_and_by_why_not(cli: Cli):
-    assert "browser" not in {check["check"] for check in cli("doctor", "--json").json["checks"]}
-    assert "no browser" in cli("add", "https://app.example/", "--headless").err
+def test_without_a_browser_the_doctor_says_how_to_get_one_and_who_waits_for_it(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PATH", "")
     checks = {check["check"]: check for check in cli("doctor", "--json").json["checks"]}
     assert checks["browser"]["state"] == "warn"
-    assert "app-example" in checks["browser"]["found"]
-    assert cli("why-not", "https://app.example/", "--json").json["reason"] == "no_browser"
+    assert "is not installed; pages that only scripts fill" in checks["browser"]["found"]
+    assert "is not installed" in cli("add", "https://app.example/", "--headless").err
+    checks = {check["check"]: check for check in cli("doctor", "--json").json["checks"]}
+    assert checks["browser"]["found"].endswith("parked until it is: app-example")
+    assert "install" in checks["browser"]["remedy"]
 
 
 def test_the_doctor_survives_a_broken_configuration(cli: Cli, tmp_path: Path):

@@ -92,7 +92,7 @@ async def test_a_file_that_kills_its_parser_costs_nothing_but_itself(desk: Docum
 async def test_damaged_files_are_values_though_their_parser_may_hang(desk: DocumentDesk):
     desk.workers._wall_s = 5.0
     chance = random.Random(5)
-    for kind in ("pdf", "doc", "xls", "xlsx", "rtf"):
+    for kind in ("pdf", "doc", "xls", "xlsx", "ods", "ppt", "rtf"):
         for damage in DAMAGES:
             found = await desk.read((damage(WHOLE[kind](), chance), "", f"http://a.example/a.{kind}"))
             assert isinstance(found, Document)
@@ -169,6 +169,21 @@ async def test_skewed_blurred_and_noisy_croatian_pages_are_read(
     assert found.confidence[0][1] > 80
     made = await desk.keep(hashlib.sha256(body).digest(), found)
     assert made == replace(made, kind="ocr", confidence=found.confidence[0][1])
+
+
+@pytest.mark.slow
+async def test_of_many_damaged_files_none_harms_the_main_process(desk: DocumentDesk):
+    """A small form of `bench/documents.py`, which reads a thousand."""
+    desk.workers._wall_s = 10.0
+    chance = random.Random(23)
+    whole = {kind: make() for kind, make in WHOLE.items()}
+    for number in range(150):
+        kind = chance.choice(list(whole))
+        body = chance.choice(DAMAGES)(whole[kind], chance)
+        found = await desk.read((body, "", f"http://a.example/{number}.{kind}"))
+        assert isinstance(found, Document)
+    for kind, body in whole.items():
+        assert (await desk.read((body, "", f"http://a.example/whole.{kind}"))).blocks
 
 
 @pytest.mark.slow

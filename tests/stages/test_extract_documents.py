@@ -228,7 +228,7 @@ def test_a_locked_pdf_says_that_it_is_locked():
     assert read(BOMBS["encrypted.pdf"]()).problem == "encrypted: a password is asked for"
 
 
-@pytest.mark.parametrize("kind", ["docx", "odt"])
+@pytest.mark.parametrize("kind", ["docx", "odt", "pptx"])
 def test_damage_is_a_value_and_never_an_exception(kind: str):
     """What other readers do with damage may be a crash or a hang: that is tried in a worker, test_engine_documents."""
     chance = random.Random(11)

@@ -90,9 +90,7 @@ def add(
     exclude: Annotated[list[str] | None, typer.Option("--exclude", help="No URLs that match (RE2).")] = None,
     max_depth: Annotated[int | None, typer.Option("--max-depth", help="Levels of a crawl.")] = None,
     max_urls: Annotated[int | None, typer.Option("--max-urls", help="At most so many URLs.")] = None,
-    headless: Annotated[
-        bool, typer.Option("--headless", help="The page needs a browser: not looked at yet.")
-    ] = False,
+    headless: Annotated[bool, typer.Option("--headless", help="The page needs a browser.")] = False,
 ) -> None:
     """Watch a page, a feed, a sitemap, a list or a site.
 
@@ -137,9 +135,11 @@ def _warn(session: Session, url: str, source: Source) -> None:
             "the user name and password in the URL are not kept; use `fetch.headers` with env:NAME"
         )
     if source.options.requires_headless:
-        session.out.note(
-            "this version has no browser: it is not looked at until one comes (outcome no_browser)"
-        )
+        from vedette.fetch.browser import find_browser
+
+        missing = find_browser()[1]
+        if missing:
+            session.out.note(f"{missing}; until then it is parked (outcome no_browser)")
 
 
 def import_(
