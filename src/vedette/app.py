@@ -26,6 +26,7 @@ from vedette.engine.finding import Finder
 from vedette.engine.ids import Ids
 from vedette.engine.look import Looker
 from vedette.engine.loop import Ended, Engine, Mode, Parts
+from vedette.engine.reading import ReadingDesk
 from vedette.engine.recall import Memory
 from vedette.engine.robots import RobotsShelf
 from vedette.engine.settler import Settler, SettlerCalls
@@ -274,18 +275,21 @@ class _Station:
             book=self.book,
             ids=self.ids,
             clock=self.clock,
-            workers=self.workers,
-            documents=DocumentDesk(workers=self.workers, shelf=shelf, languages=languages),
+            reading=ReadingDesk(
+                looker=looker,
+                workers=self.workers,
+                documents=DocumentDesk(workers=self.workers, shelf=shelf, languages=languages),
+                scope=config.extract.scope,
+                worker_above=config.extract.worker_above,
+                renders_shells=config.extract.render == "auto",
+            ),
             screen=screens(config),
             peer=self.opened.reader.watch,
             options=AssessOptions(
                 due=due_rule(config, self.policy),
                 retry=retry_rule(config),
                 audit_share=config.schedule.audit_share,
-                scope=config.extract.scope,
-                worker_above=config.extract.worker_above,
                 fetch_only=self.request.fetch_only,
-                renders_shells=config.extract.render == "auto",
                 config_digest=self.loaded.digest,
             ),
         )

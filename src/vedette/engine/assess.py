@@ -6,7 +6,6 @@ compared text differs from what was seen before.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -33,20 +32,16 @@ from vedette.core.outcomes import MEANING
 from vedette.core.retry import Failure, Retry, RetryParams, next_attempt
 from vedette.core.schedule.due import DueParams, Facts, decide
 from vedette.core.screen import ScreenTable, screen
-from vedette.core.shell import LITTLE, is_shell
 from vedette.core.urls import host_of, watch_id
-from vedette.core.weight import is_irregular
 from vedette.discover import read_listing
 from vedette.engine.compare import Comparer
-from vedette.engine.documents import TOO_MUCH, DocumentDesk, extraction_of, how_read
+from vedette.engine.documents import TOO_MUCH, how_read
 from vedette.engine.finding import Finder, Findings
 from vedette.engine.ids import Ids
 from vedette.engine.look import Looker, Reached
-from vedette.engine.recall import Snapshot
+from vedette.engine.reading import ReadingDesk
 from vedette.engine.sheet import KEPT, Sheet
 from vedette.engine.sources import SourceBook, SourceDesk
-from vedette.engine.workers import Workers
-from vedette.extract import content_class, extract
 
 IN_ONE_PIECE = frozenset({ListerKind.CRAWL, ListerKind.PAGE})  # the page is parsed once, its links are there
 GZIP = b"\x1f\x8b"
@@ -62,10 +57,7 @@ class AssessOptions:
     due: DueParams = field(default_factory=DueParams)
     retry: RetryParams = field(default_factory=RetryParams)
     audit_share: float = 0.0
-    scope: str = "main"
-    worker_above: int = 256 * 1024
     fetch_only: bool = False
-    renders_shells: bool = False
     config_digest: str = ""
 
 
@@ -77,8 +69,7 @@ class Assessor:
     book: SourceBook
     ids: Ids
     clock: Clock
-    workers: Workers
-    documents: DocumentDesk
+    reading: ReadingDesk
     screen: ScreenTable
     peer: Callable[[WatchId], Watch | None]
     options: AssessOptions
@@ -109,14 +100,14 @@ class Assessor:
         fetched, watch = sheet.fetched, sheet.watch
         if await self._is_known(sheet):
             return
-        extraction = await self._extract(sheet)
-        if self.options.renders_shells and is_shell(extraction, fetched.body) and await self._render(sheet):
+        extraction = await self.reading.read(sheet)
+        if await self.reading.shows(sheet, extraction):
             if sheet.outcome is not Outcome.OK:
                 self._is_screened(sheet, extraction, hashlib.sha256(fetched.body).digest())
                 return
             if await self._is_known(sheet):
                 return
-            fetched, extraction = sheet.fetched, await self._extract(sheet)
+            fetched, extraction = sheet.fetched, await self.reading.read(sheet)
         sheet.extraction = extraction
         sheet.content_class = extraction.content_class
         if self._is_screened(sheet, extraction, sheet.digest or b""):
@@ -128,7 +119,7 @@ class Assessor:
             sheet.gated(refused)
             return
         if sheet.document is not None:
-            sheet.artifact = await self.documents.keep(sheet.digest or b"", sheet.document)
+            sheet.artifact = await self.reading.documents.keep(sheet.digest or b"", sheet.document)
             sheet.decide("read", how_read(sheet.document), output=extraction.content_class.value)
         if await self._judge(sheet, extraction):
             await self._find(sheet, extraction)
@@ -143,29 +134,18 @@ class Assessor:
         await self._same(sheet, watch.seen)
         if watch.seen.content_class in DOCUMENTS:
             body = (fetched.body, fetched.content_type, fetched.url)
-            sheet.artifact = await self.documents.keep_again(digest, body)
-        return True
-
-    async def _render(self, sheet: Sheet) -> bool:
-        """A page that only scripts fill is shown in the browser.  False: there is none, and it is taken as it came."""
-        shown, seen = await self.looker.render(sheet.fetched, sheet.watch.source), sheet.watch.seen
-        reason = Reason("empty_shell", note=shown.detail or "next to no text, and scripts that make the page")
-        if shown.outcome is Outcome.NO_BROWSER and (seen is None or seen.text_chars < LITTLE):
-            sheet.decide("render", (reason,), output="as it came")
-            return False  # but a page that was seen whole before must not seem to have lost its text
-        sheet.decide("render", (reason,), output=shown.outcome.value)
-        sheet.shown(shown)
+            sheet.artifact = await self.reading.documents.keep_again(digest, body)
         return True
 
     async def _judge(self, sheet: Sheet, extraction: Extraction) -> bool:
         """Does it differ?  False: that could not be told, which is neither changed nor unchanged."""
         fetched, watch, comparer = sheet.fetched, sheet.watch, self.comparer
         judged = None
-        if not self._is_slow(fetched.body, watch.seen):
+        if not self.reading.is_slow(fetched.body, watch.seen):
             judged = comparer.judge(watch, fetched, extraction, sheet.mark())
-        if judged is None and await self._recall(packed := comparer.packed(watch), sheet):
+        if judged is None and await self.reading.recalls(packed := comparer.packed(watch), sheet):
             lean = replace(fetched, wire=b"", headers=())
-            judged = await self.workers.run(
+            judged = await self.reading.workers.run(
                 packed.judge, watch, lean, replace(extraction, hrefs=()), sheet.mark()
             )
         return sheet.judged_if(judged)
@@ -174,26 +154,11 @@ class Assessor:
         sheet.repeats(seen)
         watch, comparer, seen = sheet.watch, self.comparer, sheet.seen or seen
         judged = None
-        if not self._is_slow(b"", seen) or (watch.pending is None and not watch.is_gone):
+        if not self.reading.is_slow(b"", seen) or (watch.pending is None and not watch.is_gone):
             judged = comparer.judge_same(watch, seen, sheet.mark())
-        if judged is None and await self._recall(packed := comparer.packed(watch), sheet):
-            judged = await self.workers.run(packed.judge_same, watch, seen, sheet.mark())
+        if judged is None and await self.reading.recalls(packed := comparer.packed(watch), sheet):
+            judged = await self.reading.workers.run(packed.judge_same, watch, seen, sheet.mark())
         sheet.judged_if(judged)
-
-    def _is_slow(self, body: bytes, seen: Seen | None) -> bool:
-        """Would it hold up the loop, by what came or by what it is compared with?"""
-        most = self.options.worker_above
-        is_large = len(body) > most or (seen is not None and seen.text_chars > most)
-        return is_large or is_irregular(body)
-
-    async def _recall(self, packed: Comparer, sheet: Sheet) -> bool:
-        """Earlier states of a document are compared by their text, so it must be at hand."""
-        seen = sheet.watch.seen
-        is_document = sheet.document is not None or (seen is not None and seen.content_class in DOCUMENTS)
-        if not is_document or not isinstance(packed.memory, Snapshot):
-            return True
-        bodies = await asyncio.to_thread(list, packed.memory.bodies())
-        return await self.documents.recall(bodies)
 
     async def _stands_in_front(self, sheet: Sheet) -> bool:
         """An error page is kept too, so the screen sees it; and it may be a wall that speaks of us, not of the URL."""
@@ -204,7 +169,7 @@ class Assessor:
         )
         if not fetched.body or sheet.outcome not in KEPT or (self.screen.is_empty and not may_be_wall):
             return False
-        extraction = await self._extract(sheet)
+        extraction = await self.reading.read(sheet)
         if self._is_screened(sheet, extraction, hashlib.sha256(fetched.body).digest()):
             return True
         refused = gate(status=fetched.status, extraction=extraction, url=fetched.url, seen=None)
@@ -228,28 +193,17 @@ class Assessor:
         sheet.decide("screen", (screened.reason,), output=screened.category)
         return True
 
-    async def _extract(self, sheet: Sheet) -> Extraction:
-        """On the loop when it is quick, in a worker when it is not."""
-        fetched, scope = sheet.fetched, self.options.scope
-        if content_class(fetched.body, url=fetched.url, content_type=fetched.content_type) in DOCUMENTS:
-            sheet.document = await self.documents.read((fetched.body, fetched.content_type, fetched.url))
-            return extraction_of(sheet.document, fetched.url)
-        if not self._is_slow(fetched.body, None):
-            return extract(fetched.body, url=fetched.url, content_type=fetched.content_type, scope=scope)
-        done = await self.workers.run(_extract_there, fetched.body, fetched.url, fetched.content_type, scope)
-        return done or Extraction(content_class=ContentClass.OTHER, problem=TOO_MUCH)
-
     async def _find(self, sheet: Sheet, extraction: Extraction) -> None:
         watch, fetched = sheet.watch, sheet.fetched
         if watch.lister is None or self.options.fetch_only:
             return
         desk = self.book.desk(watch.source)
         is_packed = fetched.body.startswith(GZIP)  # of a small body nobody knows how much comes out
-        if watch.lister in IN_ONE_PIECE or not (is_packed or self._is_slow(fetched.body, None)):
+        if watch.lister in IN_ONE_PIECE or not (is_packed or self.reading.is_slow(fetched.body, None)):
             findings = await self.finder.find(watch, fetched, extraction, desk, sheet.now)
         else:
             document = self.finder.document(watch, fetched, desk, sheet.now)
-            listing = await self.workers.run(read_listing, watch.lister, document)
+            listing = await self.reading.workers.run(read_listing, watch.lister, document)
             listing = listing or Listing(problem=TOO_MUCH)
             findings = await self.finder.listed(watch, listing, desk, sheet.now)
         sheet.findings = findings
@@ -439,7 +393,3 @@ def _to_read_again(seen: Seen | None) -> Seen | None:
 def _reads_itself(watch: Watch, extraction: Extraction) -> bool:
     """A feed or sitemap is read by its lister, which takes what it can of a broken one.  A page instead is gated."""
     return watch.lister in SELF_READ and extraction.content_class is not ContentClass.HTML
-
-
-def _extract_there(body: bytes, url: str, content_type: str, scope: str) -> Extraction:
-    return extract(body, url=url, content_type=content_type, scope=scope)
