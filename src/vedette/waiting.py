@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +39,7 @@ class ToolWatch:
         """The same from time to time, for a run that goes on for months."""
         while True:
             await asyncio.sleep(EVERY_S)
-            with suppress(StoreError):  # the run itself says what is wrong with the store
+            with suppress(StoreError, sqlite3.Error):  # the run itself says what is wrong with the store
                 await self.retry()
 
     def _waits(self) -> bool:

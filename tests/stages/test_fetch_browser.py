@@ -165,3 +165,11 @@ def test_the_agent_says_once_that_it_is_a_browser():
 def test_the_program_is_found_by_its_absolute_path():
     program, problem = find_browser()
     assert (program.startswith("/"), problem, MISSING) == (True, "", "")
+
+
+async def test_a_page_that_eats_memory_is_given_up_and_the_next_one_shown(chromium: Chromium, stage: Stage):
+    stage.script("/", "let a = []; while (true) a.push(new Array(1e5).fill(Math.random()))")
+    stage.script("/2", "root.append('radi')")
+    chromium.render_s = 10.0
+    assert (await shown(chromium, stage)).outcome is Outcome.PARSE_FAILED
+    assert "radi" in (await shown(chromium, stage, "/2")).body.decode()

@@ -45,6 +45,7 @@ ARGUMENTS = (
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--disable-quic",
     "--disable-background-networking",
+    "--js-flags=--max-old-space-size=512",  # MB; a page that wants more is given up
     "--disable-dev-shm-usage",
     "--disable-gpu",
     "--no-first-run",
