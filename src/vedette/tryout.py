@@ -15,12 +15,14 @@ from vedette.contracts.ports import Clock
 from vedette.contracts.watch import Job, Watch
 from vedette.contracts.words import DOCUMENTS, ContentClass, Outcome, Reason, RunId, SourceId
 from vedette.core.change.gate import gate
+from vedette.core.shell import is_shell
 from vedette.core.urls import lane_of, origin_of, watch_id
 from vedette.engine.documents import DocumentDesk, extraction_of
 from vedette.engine.look import Looker, Reached
 from vedette.engine.robots import RobotsShelf
 from vedette.engine.workers import Workers
 from vedette.extract import content_class, extract
+from vedette.fetch.browser import Chromium
 from vedette.fetch.http import HttpFetcher
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import ALL
@@ -34,6 +36,10 @@ def look_once(loaded: Loaded, url: str) -> tuple[Fetched, Extraction, tuple[Reas
     if fetched.outcome is not Outcome.OK:
         return fetched, Extraction(content_class=ContentClass.OTHER), ()
     found = _extract(loaded, fetched)
+    if loaded.config.extract.render == "auto" and is_shell(found, fetched.body):
+        shown = asyncio.run(_Desk(loaded, SystemClock()).show(fetched))
+        if shown.outcome is Outcome.OK:
+            fetched, found = shown, _extract(loaded, shown)
     refused = gate(status=fetched.status or 200, extraction=found, url=fetched.url, seen=None)
     if refused is None:
         return fetched, found, ()
@@ -83,6 +89,10 @@ class _Desk:
         async with self._looker() as looker:
             return await looker.look(job)
 
+    async def show(self, fetched: Fetched) -> Fetched:
+        async with self._looker() as looker:
+            return await looker.render(fetched, SourceId("tryout"))
+
     async def robots(self, url: str) -> tuple[RobotsRules, Reason | None]:
         agent = self._settings.robots_agent
         async with self._looker() as looker:
@@ -93,6 +103,7 @@ class _Desk:
     @asynccontextmanager
     async def _looker(self) -> AsyncIterator[Looker]:
         fetcher = HttpFetcher(self._clock)
+        browser = Chromium(fetcher, self._clock)
         ticking = asyncio.create_task(self._tick())
         try:
             yield Looker(
@@ -102,9 +113,11 @@ class _Desk:
                 clock=self._clock,
                 settings_of=lambda source: self._settings,
                 on_closed=lambda key, reason: None,
+                renderer=browser,
             )
         finally:
             ticking.cancel()
+            await browser.close()
             await fetcher.close()
 
     async def _tick(self) -> None:

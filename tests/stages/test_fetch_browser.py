@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import psutil
 import pytest
 from browser_kit import HOME, INNER, MISSING, Stage, needs_chromium, stage_set
 
+from vedette.config import Loaded, parse
 from vedette.contracts.fetching import Fetched, FetchRequest, FetchSettings
 from vedette.contracts.words import Outcome
 from vedette.fetch import browser as module
 from vedette.fetch.browser import Chromium, agent_of, find_browser
 from vedette.fetch.http import HttpFetcher
 from vedette.telemetry.clock import SystemClock
+from vedette.tryout import look_once
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 
@@ -173,3 +176,12 @@ async def test_a_page_that_eats_memory_is_given_up_and_the_next_one_shown(chromi
     chromium.render_s = 10.0
     assert (await shown(chromium, stage)).outcome is Outcome.PARSE_FAILED
     assert "radi" in (await shown(chromium, stage, "/2")).body.decode()
+
+
+async def test_a_shell_that_is_tried_by_hand_is_shown_as_a_run_would(stage: Stage, tmp_path: Path):
+    stage.script("/", "root.append('Pravilnik o čuđenju šume. '.repeat(20))")
+    fetch = {"allow_networks": [f"{HOME}/32"], "allow_ports": [stage.port]}
+    loaded = Loaded(config=parse({"fetch": fetch}), path=None, data=tmp_path, digest="d")
+    fetched, found, refused = await asyncio.to_thread(look_once, loaded, stage.url())
+    assert (fetched.outcome, refused) == (Outcome.OK, ())
+    assert found.text.startswith("Pravilnik o čuđenju šume.")
