@@ -33,6 +33,7 @@ WITH_TEXT = tuple(kind for kind in MAKERS if kind != "scan")
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(400)  # fourteen kinds, three days; 20 s on a quiet machine
 async def test_every_kind_of_document_is_compared_with_its_truth(tmp_path: Path):
     world = document_world(seed=3, kinds=WITH_TEXT)
     clock = clock_of(world)
@@ -112,6 +113,7 @@ async def test_without_the_tool_a_scan_is_parked_with_its_name_and_the_evidence_
 
 
 @needs_tesseract
+@pytest.mark.slow
 async def test_once_the_tool_is_there_the_next_run_reads_what_was_parked(tmp_path: Path):
     watched = documents(tmp_path, lambda hours: scanned(150), extract={"ocr_languages": "zzz"})
     await watched.run(seconds=3600)

@@ -187,6 +187,7 @@ async def test_of_many_damaged_files_none_harms_the_main_process(desk: DocumentD
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(400)  # many of them use up the limits of a worker
 async def test_no_bomb_harms_the_main_process(desk: DocumentDesk):
     for name, make in BOMBS.items():
         await desk.read((make(), "", f"http://a.example/{name.replace(' ', '-')}"))
