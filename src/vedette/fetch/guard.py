@@ -52,6 +52,7 @@ _REFUSED: tuple[tuple[Network, str], ...] = tuple(
         ("2001:2::/48", "for benchmarking"),
         ("2001::/23", "reserved for protocols"),  # Teredo is in here
         ("2001:db8::/32", "for documentation"),
+        ("2002::/16", "6to4, which is no longer routed"),  # RFC 7526; newer Pythons agree
         ("3fff::/20", "for documentation"),  # RFC 9637
         ("fc00::/7", "private"),
         ("fe80::/10", "link-local"),
