@@ -39,6 +39,8 @@ Blocks = tuple[Block, ...]
 Body = tuple[bytes, str, str]  # bytes, content type, url
 # What is new in a feed or sitemap is reported as found, not as a change of the listing.
 MACHINE_LISTERS = frozenset({ListerKind.FEED, ListerKind.SITEMAP})
+# These read sitemaps and feeds, and acts too: an act that changes is news.
+IN_XML = frozenset({ListerKind.NN, ListerKind.EURLEX})
 NO_TEXT = frozenset(
     {ContentClass.PDF_TEXT, ContentClass.PDF_SCANNED, ContentClass.DOC, ContentClass.DOCX}
     | {ContentClass.XLS, ContentClass.XLSX, ContentClass.OTHER}
@@ -115,7 +117,7 @@ class Comparer:
         before = watch.seen
         if before is None:
             return _quiet(watch, new, False, Reason("first_look"))
-        if watch.lister in MACHINE_LISTERS:
+        if only_lists(watch, new.content_class):
             note = "what is new in it is reported as found"
             return _quiet(watch, new, True, Reason("listing_differs", note=note))
         has_text = new.content_class not in NO_TEXT
@@ -250,6 +252,11 @@ class _States:
         found = blocks(data, url=url, content_type=content_type, scope=self._scope)
         self.is_long = self.is_long or (self._most is not None and len(found) > self._most)
         return found or (("document", f"{len(data)} bytes {hash_words(data)}"),)
+
+
+def only_lists(watch: Watch, kind: ContentClass) -> bool:
+    """Is the body a feed or a sitemap, which says nothing but what it lists?"""
+    return watch.lister in MACHINE_LISTERS or (watch.lister in IN_XML and kind is ContentClass.XML)
 
 
 def hash_words(data: bytes) -> str:
