@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from vedette.checkup import check_sources
 from vedette.config import Config, Loaded
 from vedette.contracts.errors import ConfigError, InputError, StoreError
 from vedette.contracts.ports import Clock, Fetcher
@@ -52,7 +53,7 @@ from vedette.telemetry.clock import SystemClock
 from vedette.telemetry.events import Event, events_of
 from vedette.tryout import fetch_robots, look_once
 
-__all__ = ["Ended", "RunRequest", "fetch_robots", "look_once", "run_async", "run_engine"]
+__all__ = ["Ended", "RunRequest", "check_sources", "fetch_robots", "look_once", "run_async", "run_engine"]
 
 OnEvent = Callable[[Event], None]
 

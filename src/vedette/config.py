@@ -219,7 +219,7 @@ class SourceConfig(Section):
     category: str = ""
     hierarchy: int | None = Field(default=None, ge=1, le=7)
     domains: tuple[str, ...] = ()
-    address: Literal["", "stated", "inferred"] = ""
+    provenance: Literal["", "stated", "inferred"] = ""
     fetch: FetchConfig = FetchConfig()
 
 

@@ -99,7 +99,7 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
         fetch=tuple(sorted(_overrides(row.fetch).items())),
         origin=origin,
         registered=Registered(
-            category=row.category, hierarchy=row.hierarchy, domains=row.domains, address=row.address
+            category=row.category, hierarchy=row.hierarchy, domains=row.domains, provenance=row.provenance
         ),
     )
     _check_source(source, where)

@@ -93,7 +93,7 @@ class Registered:
     category: str = ""
     hierarchy: int | None = None  # 1 constitution ... 7 practice (001 section 13.3)
     domains: tuple[str, ...] = ()  # fields of law: pausalni, pdv, doprinosi ...
-    address: str = ""  # stated: the documents have it; inferred: to be checked
+    provenance: str = ""  # of its address. stated: the documents have it; inferred: to be checked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
