@@ -14,9 +14,10 @@ from cli_call import Cli
 from vedette.livingweb import FaultRule, HostSpec, LivingWeb, Robots, World
 from vedette.livingweb.clock import real_time
 
+HOP = FaultRule("redirect_chain", on="listings", amount=1)
 SPECS = (
     HostSpec(name="fine.example", listing="rss", pages=3),
-    HostSpec(name="moved.example", listing="rss", pages=3, faults=(FaultRule("redirect_chain", on="listings", amount=1),)),
+    HostSpec(name="moved.example", listing="rss", pages=3, faults=(HOP,)),
     HostSpec(name="other.example", listing="atom", pages=3),
     HostSpec(name="closed.example", listing="rss", pages=3, robots=Robots("error")),
 )  # fmt: skip
@@ -101,10 +102,11 @@ def test_one_source_by_its_id_as_a_table(cli: Cli, tmp_path: Path):
 
 def test_without_a_network_it_says_so_and_judges_nothing(tmp_path: Path):
     """Names that cannot be resolved: the name server is a closed port of this machine."""
+    nowhere = {"nameservers": ["127.0.0.1:9"], "connect_timeout": "200ms", "total_timeout": "300ms"}
     config = {
-        "fetch": {"nameservers": ["127.0.0.1:9"], "allow_networks": ["127.0.0.0/8"], "connect_timeout": "200ms", "total_timeout": "300ms"},
+        "fetch": {"allow_networks": ["127.0.0.0/8"], **nowhere},
         "lanes": {"default": {"gap_min": "0ms", "gap_max": "0ms", "per_minute": 0}},
-    }  # fmt: skip
+    }
     (tmp_path / "vedette.yaml").write_text(yaml.safe_dump(config))
     told = Cli(tmp_path / "data")(
         "--config", str(tmp_path / "vedette.yaml"), "sources", "check", "registry:croatia"
