@@ -19,6 +19,7 @@ from vedette.contracts.errors import ConfigError, InputError, StoreError
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.watch import Decision, Group, LedgerNote
 from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
+from vedette.core.auto_source import Homes
 from vedette.core.limits import RunLimits
 from vedette.engine.assess import AssessOptions, Assessor
 from vedette.engine.compare import Comparer
@@ -194,6 +195,7 @@ class _Station:
             sitemaps=self._sitemaps,
             classify=classifier(self.loaded.config),
             most=self.loaded.config.run.max_sightings,
+            homes=Homes(self.opened.reader.sources()) if self.loaded.config.discover.auto_sources else None,
         )
         self.workers = Workers()
         self._order = self.opened.reader.last_order()

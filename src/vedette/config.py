@@ -252,6 +252,7 @@ class ObjectiveConfig(Section):
 
 class DiscoverConfig(Section):
     blocked_words: tuple[str, ...] = ("heartbeat", "test", "synthetic", "debug")  # 001 section 9.3
+    auto_sources: bool = False  # 001 section 6.2
 
 
 class ExtractConfig(Section):

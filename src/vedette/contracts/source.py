@@ -111,7 +111,7 @@ class Source:
     scrape_frequency: timedelta | None = None  # ceiling of the listing's interval
     retention: str = "standard"
     fetch: tuple[tuple[str, object], ...] = ()  # overrides of FetchSettings, by field name
-    origin: str = "cli"  # cli | config | import
+    origin: str = "cli"  # cli | config | import | auto (001 section 6.2)
     registered: Registered = Registered()
 
 
