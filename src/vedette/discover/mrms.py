@@ -7,7 +7,6 @@ page.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -22,7 +21,7 @@ SELECTORS = ListSelectors(
     title="h2, h3, .title, .naslov",
     date=".date, .datum, time",
 )
-_ARTICLE = re.compile(r"//[^/]+(?:/[^/?#]+)+/[^/?#]*[^/?#\d][^/?#]*/(\d{1,9})/?(?:[?#]|$)")
+_DIGITS = 9  # of a number; longer ones are none
 
 
 def read_mrms(document: Document) -> Listing:
@@ -40,9 +39,13 @@ def read_mrms(document: Document) -> Listing:
 
 
 def article_number(url: str) -> str | None:
-    """The number that an article's address ends in."""
-    match = _ARTICLE.search(url)
-    return match[1] if match else None
+    """The number that an article's address ends in: /section/name/number."""
+    path = url.partition("//")[2].partition("?")[0].partition("#")[0].rstrip("/")
+    steps = path.split("/")[1:]  # the first is the host
+    if len(steps) < 3 or steps[-2].isdigit():
+        return None
+    number = steps[-1]
+    return number if number.isascii() and number.isdigit() and len(number) <= _DIGITS else None
 
 
 _NO_ARTICLE = Reason("no_article", note="neither an article of this system (…/name/number) nor a file")

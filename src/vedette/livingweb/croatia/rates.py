@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from vedette.livingweb.chance import Chance
-from vedette.livingweb.process import DAY, HOUR, At
+from vedette.livingweb.process import DAY, HOUR, MONDAY, WEEK, At
 from vedette.livingweb.served import Rendered
 from vedette.livingweb.text import Story
 from vedette.livingweb.world import Host, Page
@@ -30,8 +30,9 @@ def rate_path(index: int) -> str:
 
 def working_days(epoch: float, days: int) -> At:
     """A new list every working day at half past one."""
-    moments = (epoch + day * DAY + 13.5 * HOUR for day in range(days) if day % 7 < 5)
-    return At(tuple(moments))
+    first = epoch - epoch % DAY
+    mornings = (first + day * DAY for day in range(days))
+    return At(tuple(t + 13.5 * HOUR for t in mornings if (t - MONDAY) % WEEK < 5 * DAY))
 
 
 @dataclass(frozen=True, slots=True)
