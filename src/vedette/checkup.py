@@ -37,11 +37,11 @@ def check_sources(
     sources: Sequence[Source],
     *,
     load_lane: Callable[[LaneKey], LaneState | None] = lambda key: None,
-    on_checked: Callable[[Checked], None] = lambda checked: None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[list[Checked], Lanes]:
     """One look at each, host beside host; what each is found to be, and the lanes as they are from now on."""
     desk = _Desk(loaded, sources, load_lane, SystemClock())
-    checked = asyncio.run(desk.check(on_checked))
+    checked = asyncio.run(desk.check(progress))
     return checked, tuple((key, state) for key, state in desk.keeper.take_dirty() if key != ALL)
 
 
@@ -60,10 +60,11 @@ class _Desk:
         self._sources = {source.id: source for source in sources}
         self._settings = {source.id: fetch_settings(loaded.config, source) for source in sources}
         self._rules: dict[str, RobotsRules] = {}
+        self._done = 0
         self.keeper = LaneKeeper(lane_policies(loaded.config), load=load_lane, clock=clock)
         self._shelf = RobotsShelf(load=self._rules.get, save=self._keep_rules, clock=clock)
 
-    async def check(self, on_checked: Callable[[Checked], None]) -> list[Checked]:
+    async def check(self, progress: Callable[[int, int], None]) -> list[Checked]:
         fetcher = HttpFetcher(self._clock)
         looker = Looker(
             fetcher=fetcher,
@@ -74,26 +75,23 @@ class _Desk:
             on_closed=lambda key, reason: None,
             needs_browser=lambda source: self._sources[source].options.requires_headless,
         )
-        ticking = asyncio.create_task(self._tick())
+        ticking = asyncio.create_task(self._tick(progress))
         by_lane = sorted(self._sources.values(), key=lambda source: lane_of(source.url))
         lanes = [list(group) for _, group in groupby(by_lane, key=lambda source: lane_of(source.url))]
         try:
-            found = await asyncio.gather(*(self._check_lane(looker, lane, on_checked) for lane in lanes))
+            found = await asyncio.gather(*(self._check_lane(looker, lane) for lane in lanes))
         finally:
             ticking.cancel()
             await fetcher.close()
         judged = {one.look.source.id: one for lane in found for one in lane}
         return [judged[source] for source in self._sources]
 
-    async def _check_lane(
-        self, looker: Looker, sources: list[Source], on_checked: Callable[[Checked], None]
-    ) -> list[Checked]:
+    async def _check_lane(self, looker: Looker, sources: list[Source]) -> list[Checked]:
         """One after the other: they share a host."""
         checked = []
         for source in sources:
-            one = judge_source(self._seen(source, await self._look(looker, source)))
-            on_checked(one)
-            checked.append(one)
+            checked.append(judge_source(self._seen(source, await self._look(looker, source))))
+            self._done += 1
         return checked
 
     async def _look(self, looker: Looker, source: Source) -> Reached:
@@ -147,8 +145,9 @@ class _Desk:
         listing = read_listing(source.lister, document)
         return listing, read_listing(ListerKind.AUTO, document).became if listing.problem else None
 
-    async def _tick(self) -> None:
+    async def _tick(self, progress: Callable[[int, int], None]) -> None:
         while True:
+            progress(self._done, len(self._sources))
             await asyncio.sleep(TICK)
             for key in list(self.keeper.known()):
                 self.keeper.wake(key)

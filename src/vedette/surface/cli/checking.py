@@ -88,10 +88,13 @@ def _check(session: Session, sources: list[Source]) -> list[Checked]:
     engine = session.engine()
     if not sources:
         return []
-    if not (session.loaded.data / DATABASE).exists():
-        return engine.check_sources(session.loaded, sources)[0]
-    with session.queries() as queries:
-        checked, lanes = engine.check_sources(session.loaded, sources, load_lane=queries.lane)
+    with session.out.progress("looking at sources") as progress:
+        if not (session.loaded.data / DATABASE).exists():
+            return engine.check_sources(session.loaded, sources, progress=progress)[0]
+        with session.queries() as queries:
+            checked, lanes = engine.check_sources(
+                session.loaded, sources, load_lane=queries.lane, progress=progress
+            )
     with session.operating() as db:
         for key, state in lanes:
             save_lane(db, key, state, now=session.now())

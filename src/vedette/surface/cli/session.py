@@ -50,6 +50,7 @@ class App(Protocol):
         sources: Sequence[Source],
         *,
         load_lane: Callable[[LaneKey], LaneState | None] = ...,
+        progress: Callable[[int, int], None] = ...,
     ) -> tuple[list[Checked], Lanes]: ...
 
 
