@@ -38,32 +38,28 @@ def _design(
     return Design(layout=layout, path=path, lister=lister, start=listed[0], find=listed[1], options=options)
 
 
-def _at(start: str, find: listings.Find) -> tuple[str, listings.Find]:
-    return start, find
-
-
 DESIGNS: dict[str, Design] = {
     "porezna-uprava.example": _design(
         "porezna",
         _aspx,
         "pagination",
-        _at(POREZNA, listings.paged_list(POREZNA, POSTED, listings.postback)),
+        (POREZNA, listings.paged_list(POREZNA, POSTED, listings.postback)),
     ),
     "hzzo.example": _design(
-        "insurance", _path("/novosti/{slug}"), "html_list", _at("/novosti", listings.mixed_dates("/novosti"))
+        "insurance", _path("/novosti/{slug}"), "html_list", ("/novosti", listings.mixed_dates("/novosti"))
     ),
-    "fina.example": _design("agency", _path("/-/{slug}"), "feed", _at("/rss", listings.feed("rss", "/rss"))),
+    "fina.example": _design("agency", _path("/-/{slug}"), "feed", ("/rss", listings.feed("rss", "/rss"))),
     "vlada.example": _design(
         "government",
         _path("/vijesti/{slug}/{n}", 40_000),
         "feed",
-        _at("/feed/atom", listings.feed("atom", "/feed/atom")),
+        ("/feed/atom", listings.feed("atom", "/feed/atom")),
     ),
     "mrosp.example": _design(
         "labour",
         _path("/vijesti/{slug}/{n}", 13_000),
         "mrms",
-        _at(
+        (
             "/vijesti/8",
             listings.paged_list(
                 "/vijesti/8", LABOUR, listings.numbered(LABOUR, '<div class="paging">{}</div>')
@@ -74,7 +70,7 @@ DESIGNS: dict[str, Design] = {
         "trades",
         _path("/obavijesti/{slug}"),
         "hok",
-        _at(
+        (
             "/obavijesti",
             listings.paged_list(
                 "/obavijesti",
@@ -87,27 +83,27 @@ DESIGNS: dict[str, Design] = {
         "ministry",
         _path("/vijesti/{slug}/{n}", 3_000),
         "html_list",
-        _at("/vijesti", listings.scripted("/vijesti")),
+        ("/vijesti", listings.scripted("/vijesti")),
         requires_headless=True,
     ),
     "hgk.example": _design(
         "economy",
         _path("/vijesti/{slug}"),
         "html_list",
-        _at("/vijesti", listings.whole_list("/vijesti")),
+        ("/vijesti", listings.whole_list("/vijesti")),
         requires_headless=True,
     ),
     "mirovinsko.example": _design(
         "pensions",
         _path("/default.asp?id={n}", 1_000),
         "html_list",
-        _at("/popis.asp", listings.whole_list("/popis.asp")),
+        ("/popis.asp", listings.whole_list("/popis.asp")),
     ),
     "dzs.example": _design(
         "statistics",
         _path("/hr/podaci/{slug}/"),
         "pagination",
-        _at(
+        (
             "/hr/objave/",
             listings.paged_list(
                 "/hr/objave/", STATISTICS, listings.numbered(STATISTICS, '<ul class="pager"><li>{}</li></ul>')
@@ -118,9 +114,9 @@ DESIGNS: dict[str, Design] = {
         "bulletin",
         _path("/broj/{n}", 1),
         "html_list",
-        _at("/svi-brojevi", listings.whole_list("/svi-brojevi")),
+        ("/svi-brojevi", listings.whole_list("/svi-brojevi")),
     ),
-    "eur-lex.example": _design("union", _celex, "eurlex", _at(DIRECTIVE, listings.whole_list(DIRECTIVE))),
+    "eur-lex.example": _design("union", _celex, "eurlex", (DIRECTIVE, listings.whole_list(DIRECTIVE))),
 }
 BANK = Design(
     layout=TEMPLATES["bank"],
