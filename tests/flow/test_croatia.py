@@ -88,8 +88,9 @@ async def test_one_run_finds_all_that_is_there_and_offends_nobody(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 async def test_ten_days_of_the_twin_are_told_once_each_and_rates_by_their_names(tmp_path):
-    watched = await watched_for(10, tmp_path, pages=12, children=30)
+    watched = await watched_for(10, tmp_path, pages=8, children=15)
     found = agrees(watched)
     assert found.true > 30
     told = watched.rows(
@@ -101,6 +102,7 @@ async def test_ten_days_of_the_twin_are_told_once_each_and_rates_by_their_names(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 async def test_a_gazette_with_thousands_of_sitemaps_is_read_whole_without_a_ban(tmp_path):
     watched = await watched_for(0, tmp_path, pages=10, children=2000)
     agrees(watched)
