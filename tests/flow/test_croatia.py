@@ -102,7 +102,7 @@ async def test_ten_days_of_the_twin_are_told_once_each_and_rates_by_their_names(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 async def test_a_gazette_with_thousands_of_sitemaps_is_read_whole_without_a_ban(tmp_path):
     watched = await watched_for(0, tmp_path, pages=10, children=2000)
     agrees(watched)
