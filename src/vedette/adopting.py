@@ -20,7 +20,8 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.source import Source
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import NodeRole, NodeType, Outcome, Risk, SourceId
-from vedette.core.adoption import LEFT_ALONE, NEVER_SEEN, source_words, start_of, unknown_source_words
+from vedette.core.adoption import LEFT_ALONE, NEVER_SEEN, source_words, start_of
+from vedette.core.auto_source import auto_source
 from vedette.core.blocked import blocked_by
 from vedette.core.classify import Classification
 from vedette.core.urls import canonical, host_of, lane_of, watch_id
@@ -125,9 +126,7 @@ class Adoption:
                 continue
             source = sources.get(item.text("endpointId")) or by_host.get(host)
             if source is None:
-                source = by_host[host] = source_of(
-                    SourceConfig(**unknown_source_words(host)), where=host, origin="adopt"
-                )
+                source = by_host[host] = auto_source(host)
             try:
                 yield self._watch(item, url, source)
             except ValueError as error:

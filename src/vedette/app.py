@@ -13,11 +13,13 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from vedette.checkup import check_sources
 from vedette.config import Config, Loaded
 from vedette.contracts.errors import ConfigError, InputError, StoreError
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.watch import Decision, Group, LedgerNote
 from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
+from vedette.core.auto_source import Homes
 from vedette.core.limits import RunLimits
 from vedette.engine.assess import AssessOptions, Assessor
 from vedette.engine.compare import Comparer
@@ -58,7 +60,7 @@ from vedette.telemetry.events import Event, events_of
 from vedette.tryout import fetch_robots, look_once
 from vedette.waiting import ToolWatch
 
-__all__ = ["Ended", "RunRequest", "fetch_robots", "look_once", "run_async", "run_engine"]
+__all__ = ["Ended", "RunRequest", "check_sources", "fetch_robots", "look_once", "run_async", "run_engine"]
 
 OnEvent = Callable[[Event], None]
 
@@ -199,6 +201,7 @@ class _Station:
             sitemaps=self._sitemaps,
             classify=classifier(self.loaded.config),
             most=self.loaded.config.run.max_sightings,
+            homes=Homes(self.opened.reader.sources()) if self.loaded.config.discover.auto_sources else None,
         )
         self.workers = Workers()
         self._order = self.opened.reader.last_order()

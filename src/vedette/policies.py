@@ -13,7 +13,14 @@ from vedette.config import Config, FetchConfig, LaneConfig, SourceConfig, parse,
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetching import FetchSettings
 from vedette.contracts.lane import LanePolicy
-from vedette.contracts.source import ListerOptions, ListSelectors, Source, TrapBudgets
+from vedette.contracts.source import (
+    ListerOptions,
+    ListSelectors,
+    Registered,
+    Source,
+    StructuredOptions,
+    TrapBudgets,
+)
 from vedette.contracts.words import LaneKey, SourceId
 from vedette.core.classify import Classification, classify_url
 from vedette.core.filters import compile_pattern, filters_of
@@ -86,6 +93,7 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
             follow_hosts=row.follow_hosts,
             honour_nofollow=row.honour_nofollow,
             traps=TrapBudgets(**row.traps.model_dump()),
+            structured=StructuredOptions(**row.structured.model_dump()),
         ),
         risk=row.risk,
         tier=row.tier,
@@ -94,6 +102,9 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
         retention=row.retention,
         fetch=tuple(sorted(_overrides(row.fetch).items())),
         origin=origin,
+        registered=Registered(
+            category=row.category, hierarchy=row.hierarchy, domains=row.domains, provenance=row.provenance
+        ),
     )
     _check_source(source, where)
     return source

@@ -10,7 +10,7 @@ from vedette.contracts.documents import Artifact
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.lane import LaneState
-from vedette.contracts.source import ListerKind
+from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.words import (
     ChangeId,
     ContentClass,
@@ -180,6 +180,7 @@ class Settlement:
     change: Change | None = None
     moves: tuple[ChangeMove, ...] = ()
     reports: tuple[Change, ...] = ()  # changes that this look confirmed: the world hears of them
+    sources: tuple[Source, ...] = ()  # of hosts that had none (001 section 6.2)
     found: tuple[Watch, ...] = ()  # new watches
     signals: tuple[Signal, ...] = ()
     refused: tuple[Refused, ...] = ()

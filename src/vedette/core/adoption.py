@@ -70,13 +70,3 @@ def source_words(endpoint: Mapping[str, Any]) -> dict[str, Any]:
         "pagination_pattern": endpoint.get("paginationPattern"),
     }
     return {name: word for name, word in words.items() if word is not None}
-
-
-def unknown_source_words(host: str) -> dict[str, Any]:
-    """001 section 6.2: a domain that nobody configured gets a source of its own, which lists nothing."""
-    return {
-        "id": host.replace(".", "-").lower(),
-        "name": f"Auto: {host}",
-        "url": f"https://{host}",
-        "lister": ListerKind.PAGE.value,
-    }

@@ -34,7 +34,7 @@ from vedette.core.schedule.due import DueParams, Facts, decide
 from vedette.core.screen import ScreenTable, screen
 from vedette.core.urls import host_of, watch_id
 from vedette.discover import read_listing
-from vedette.engine.compare import Comparer
+from vedette.engine.compare import Comparer, only_lists
 from vedette.engine.documents import TOO_MUCH, how_read
 from vedette.engine.finding import Finder, Findings
 from vedette.engine.ids import Ids
@@ -392,4 +392,5 @@ def _to_read_again(seen: Seen | None) -> Seen | None:
 
 def _reads_itself(watch: Watch, extraction: Extraction) -> bool:
     """A feed or sitemap is read by its lister, which takes what it can of a broken one.  A page instead is gated."""
-    return watch.lister in SELF_READ and extraction.content_class is not ContentClass.HTML
+    kind = extraction.content_class
+    return (watch.lister in SELF_READ and kind is not ContentClass.HTML) or only_lists(watch, kind)

@@ -50,6 +50,8 @@ Blocks = tuple[Block, ...]
 Body = tuple[bytes, str, str]  # bytes, content type, url
 # What is new in a feed or sitemap is reported as found, not as a change of the listing.
 MACHINE_LISTERS = frozenset({ListerKind.FEED, ListerKind.SITEMAP})
+# These read sitemaps and feeds, and acts too: an act that changes is news.
+IN_XML = frozenset({ListerKind.NN, ListerKind.EURLEX})
 REMOVAL_LOOK = timedelta(minutes=1)  # a page that is gone for a moment is not gone
 LATE = timedelta(minutes=2)  # what differs between two looks is noise only when they are close together
 LATE_LOOK = Reason("late_look", note="the second look came late and showed a third state")
@@ -123,7 +125,7 @@ class Comparer:
         before = watch.seen
         if before is None:
             return _quiet(watch, new, False, Reason("first_look"))
-        if watch.lister in MACHINE_LISTERS:
+        if only_lists(watch, new.content_class):
             note = "what is new in it is reported as found"
             return _quiet(watch, new, True, Reason("listing_differs", note=note))
         has_text = new.text_chars > 0  # two files without text are not alike for that
@@ -279,6 +281,11 @@ def _is_page(body: Body) -> bool:
 
 def _as_one_line(data: bytes) -> Blocks:
     return (("document", f"{len(data)} bytes {hash_words(data)}"),)
+
+
+def only_lists(watch: Watch, kind: ContentClass) -> bool:
+    """Is the body a feed or a sitemap, which says nothing but what it lists?"""
+    return watch.lister in MACHINE_LISTERS or (watch.lister in IN_XML and kind is ContentClass.XML)
 
 
 def hash_words(data: bytes) -> str:

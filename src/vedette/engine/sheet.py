@@ -112,6 +112,7 @@ class Sheet:
             change=judged.change if judged else None,
             moves=judged.moves if judged else (),
             reports=judged.reports if judged else (),
+            sources=tuple(findings.sources) if findings else (),
             found=tuple(findings.found) if findings else (),
             signals=tuple(findings.signals) if findings else (),
             refused=tuple(findings.refused) if findings else (),

@@ -30,6 +30,7 @@ from vedette.store.rows import (
     opt_ms,
     opt_seconds,
     segment_row,
+    source_row,
     to_ms,
     watch_row,
 )
@@ -48,6 +49,7 @@ class GroupRows:
     evidence: list[Row] = field(default_factory=list)
     artifacts: list[Row] = field(default_factory=list)
     moved: list[Row] = field(default_factory=list)
+    homes: list[Row] = field(default_factory=list)  # sources of hosts that had none
     found: list[Row] = field(default_factory=list)
     signals: list[Row] = field(default_factory=list)
     changes: list[Row] = field(default_factory=list)
@@ -64,6 +66,7 @@ class GroupRows:
 
     def statements(self) -> Iterable[tuple[str, list[Row]]]:
         """New watches before moved ones: a watch found and visited in one group must end as visited."""
+        yield sql.FOUND_SOURCE, self.homes
         yield sql.NEW_WATCH, self.found
         yield sql.NEW_VISIT, self.visits
         yield sql.NEW_EVIDENCE, self.evidence
@@ -118,6 +121,7 @@ def _add_settlement(rows: GroupRows, placed: Placed) -> None:
     if watch.seen is not None and watch.seen.visit == visit.id:
         row[_SEEN_EVIDENCE] = placed.evidence
     rows.moved.append((*[row[i] for i in _MOVING], watch.id))
+    rows.homes += [source_row(source, now=visit.at) for source in settled.sources]
     rows.found += [watch_row(found) for found in settled.found]
     rows.signals += [
         (to_ms(s.modified_at), *[to_ms(s.due_at)] * 3, s.watch, to_ms(s.modified_at)) for s in settled.signals

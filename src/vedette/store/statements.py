@@ -180,6 +180,7 @@ SOURCE_COLUMNS = (
     "id name url lister options risk tier is_active scrape_frequency_s retention fetch origin created_at "
     "failures last_error last_success_at closed_until tally paused_at"
 ).split()
+FOUND_SOURCE = insert("sources", SOURCE_COLUMNS, conflict=NOTHING)
 SEGMENTS = f"SELECT {', '.join(SEGMENT_COLUMNS)} FROM segments ORDER BY name"
 LANE = f"SELECT {', '.join(LANE_COLUMNS)} FROM lanes WHERE id = ?"
 SOURCES = f"SELECT {', '.join(SOURCE_COLUMNS)} FROM sources"
