@@ -7,16 +7,17 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from vedette.config import Config, Loaded
+from vedette.contracts.alerting import Message
 from vedette.contracts.errors import ConfigError, InputError, StoreError
 from vedette.contracts.ports import Clock, Fetcher
-from vedette.contracts.watch import Decision, Group, LedgerNote
+from vedette.contracts.watch import Decision, Group, LedgerNote, Placed
 from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
 from vedette.core.limits import RunLimits
 from vedette.engine.assess import AssessOptions, Assessor
@@ -29,6 +30,7 @@ from vedette.engine.recall import Memory
 from vedette.engine.robots import RobotsShelf
 from vedette.engine.settler import Settler, SettlerCalls
 from vedette.engine.sources import SourceBook
+from vedette.engine.telling import messages_of
 from vedette.engine.workers import Workers
 from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.fetch.http import HttpFetcher, check_settings
@@ -44,17 +46,20 @@ from vedette.policies import (
     screens,
     sources_of,
 )
+from vedette.policies_alerting import router
 from vedette.store.migrate import ARCHIVE, prepare
 from vedette.store.operator import save_source
 from vedette.store.rows import dump_json
 from vedette.store.sqlite import Pick, Reader, StoreLock, Writer
 from vedette.telemetry.clock import SystemClock
 from vedette.telemetry.events import Event, events_of
+from vedette.telling import check_notify, sending
 from vedette.tryout import fetch_robots, look_once
 
 __all__ = ["Ended", "RunRequest", "fetch_robots", "look_once", "run_async", "run_engine"]
 
 OnEvent = Callable[[Event], None]
+LAST_WORDS_S = 10.0  # at the end of a run, for what it still has to tell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,14 +99,36 @@ async def run_async(
     """The same inside a loop that somebody else owns."""
     clock = clock or SystemClock()
     _check(loaded.config)
+    check_notify(loaded.config)
     pick = Pick(tier=request.tier, fetch_only=request.fetch_only, discover_only=request.discover_only)
     with _open_store(loaded, pick, clock) as opened:
         station = _Station(loaded, request, clock=clock, opened=opened, on_event=on_event)
         try:
             with _signals(station.engine.stop):
-                return await station.run(fetcher or HttpFetcher(clock))
+                async with _telling(loaded.config, station, clock):
+                    return await station.run(fetcher or HttpFetcher(clock))
         finally:
             opened.reader.close()
+
+
+@asynccontextmanager
+async def _telling(config: Config, station: _Station, clock: Clock) -> AsyncIterator[None]:
+    """Sends what the run tells of while it runs; at its end what is left gets a moment, the rest the next run."""
+    if not config.notify.channels:
+        yield
+        return
+    with sending(config, station.opened.path, clock=clock) as (sender, poster):
+        station.on_told = sender.wake
+        task = asyncio.create_task(sender.run())
+        try:
+            yield
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LAST_WORDS_S):
+                    await sender.drain()
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+            await poster.close()
 
 
 def _check(config: Config) -> None:
@@ -172,6 +199,8 @@ class _Station:
         self.clock = clock
         self.opened = opened
         self.on_event = on_event
+        self.on_told: Callable[[], None] = lambda: None
+        self._route = router(loaded.config, clock) if loaded.config.notify.channels else None
         self.ids = Ids(after=opened.reader.last_id())
         now = self.clock.now()
         self.run_id = RunId(f"run-{now:%Y%m%dT%H%M%S}-{os.getpid()}")
@@ -285,6 +314,7 @@ class _Station:
             claimed=lambda claimed: _post(post, self.engine.on_claimed, claimed),
             failed=lambda error: _post(post, self.engine.on_failed, error),
             dirty_lanes=self.keeper.take_dirty,
+            messages=self._messages,
         )
         return Settler(
             self.opened.writer, self.opened.archive, run=self.run_id, clock=self.clock, calls=calls
@@ -296,8 +326,13 @@ class _Station:
             self.on_event(event)
         _post(post, self.engine.on_committed, group)
 
+    def _messages(self, placed: Sequence[Placed]) -> tuple[Message, ...]:
+        return () if self._route is None else messages_of(placed, self._route)
+
     def _note_group(self, group: Group) -> None:
         self._save_desks()
+        if group.messages:
+            self.on_told()
 
     def _save_desks(self, *, all_of_them: bool = False) -> None:
         for state in self.book.unsaved(self.clock.now(), all_of_them=all_of_them):

@@ -47,6 +47,7 @@ ZONE = "Europe/Zagreb"  # 001 section 11.1
 __all__ = [
     "Config",
     "Loaded",
+    "Section",
     "load",
     "parse",
     "parse_day",

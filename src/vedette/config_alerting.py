@@ -76,7 +76,7 @@ class RuleConfig(Section):
 class NotifyConfig(Section):
     channels: dict[str, ChannelConfig] = Field(default={})
     rules: tuple[RuleConfig, ...] = ()
-    attempts: int = Field(default=10, ge=1, le=50)
+    attempts: int = Field(default=40, ge=1, le=100)  # a day of patience
     shortest: Duration = timedelta(seconds=5)
     longest: Duration = timedelta(hours=1)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from vedette.contracts.fetching import Fetched, FetchRequest
+from vedette.contracts.alerting import ChannelName, Delivery, Message, Notice
+from vedette.contracts.fetching import Fetched, FetchRequest, PostRequest
+from vedette.contracts.lane import LaneState
+from vedette.contracts.words import LaneKey
 
 
 class Wake(Protocol):
@@ -43,3 +46,45 @@ class Fetcher(Protocol):
     async def fetch(self, request: FetchRequest) -> Fetched: ...
 
     async def close(self) -> None: ...
+
+
+class Poster(Protocol):
+    """Hands one body to one URL, through the same guard as every fetch.  Never raises for weather."""
+
+    async def post(self, request: PostRequest) -> Delivery: ...
+
+    async def close(self) -> None: ...
+
+
+class Channel(Protocol):
+    """One way to reach people.  Never raises for weather."""
+
+    @property
+    def lane(self) -> LaneKey:
+        """The far end: channels of one host share what it may see from us."""
+        ...
+
+    async def send(self, notice: Notice, *, at: datetime) -> Delivery: ...
+
+
+class Outbox(Protocol):
+    """What waits to be sent.  A message leaves it only when it was delivered, or is parked for a person."""
+
+    def due(self, channel: ChannelName, *, now: datetime) -> Message | None: ...
+    def next_due(self, channel: ChannelName) -> datetime | None: ...
+    def sent_since(self, channel: ChannelName, since: datetime) -> int: ...
+    def sent(self, message: Message, *, at: datetime) -> None: ...
+    def later(self, message: Message, *, at: datetime, error: str) -> None: ...
+    def park(self, message: Message, *, error: str) -> None: ...
+    def hold(self, message: Message, *, until: datetime) -> None:
+        """It waits for the digest of that moment."""
+        ...
+
+    def gather(
+        self, channel: ChannelName, *, now: datetime, make: Callable[[datetime, Sequence[Notice]], Notice]
+    ) -> None:
+        """What waited for digests that are due becomes one message each, in one step with its members."""
+        ...
+
+    def lane(self, key: LaneKey) -> LaneState: ...
+    def save_lane(self, key: LaneKey, state: LaneState) -> None: ...

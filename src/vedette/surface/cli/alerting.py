@@ -14,6 +14,8 @@ from vedette.surface.cli.verbs import LimitOption, group, verb
 
 if TYPE_CHECKING:
     from vedette.contracts.alerting import Alert, SourceHealth
+    from vedette.store.outbox import Waiting
+    from vedette.surface.cli.output import Cell
 
 NumberArgument = Annotated[int, typer.Argument(metavar="ALERT", help="As `vedette alerts list` shows it.")]
 
@@ -24,6 +26,8 @@ def register(app: typer.Typer) -> None:
     verb(alerts, "list", example="vedette alerts list --all --json")(alerts_list)
     verb(alerts, "show", example="vedette alerts show 7")(alerts_show)
     verb(alerts, "ack", example='vedette alerts ack 7 --note "called the ministry"')(alerts_ack)
+    verb(alerts, "outbox", example="vedette alerts outbox\nvedette alerts outbox --resend")(alerts_outbox)
+    verb(alerts, "test", example="vedette alerts test ops")(alerts_test)
     app.add_typer(alerts)
 
 
@@ -113,6 +117,79 @@ def alerts_ack(
     with session.operating() as db:
         found = ack_alert(db, AlertId(number), note=note, now=session.now())
     _print_alert(session, number, found)
+
+
+def alerts_outbox(
+    session: Session,
+    every: Annotated[bool, typer.Option("--all", help="Also what was sent.")] = False,
+    resend: Annotated[bool, typer.Option("--resend", help="Try everything that is parked again.")] = False,
+    limit: LimitOption = 100,
+) -> None:
+    """What waits to be sent, and what could not be.
+
+    A running engine sends what is waiting; what is parked used up its attempts, or was refused for good.
+    """
+    from vedette.store import outbox
+    from vedette.store.sqlite import connect
+
+    if resend:
+        with session.operating() as db:
+            count = outbox.resend(db, now=session.now())
+        session.out.note(f"{count} messages will be tried again")
+    states = ("waiting", "digest", "parked", *(("sent",) if every else ()))
+    with closing(connect(session.store(), read_only=True)) as db:
+        found = outbox.listing(db, states=states, most=limit)
+    if session.given.as_json:
+        session.out.document({"outbox": [_waiting_json(one) for one in found]})
+        return
+    heads = ("STATE", "CHANNEL", "DUE", "ATTEMPTS", "NOTICE", "ERROR")
+    session.out.table(heads, (_waiting_cells(one) for one in found), empty="nothing waits to be sent")
+
+
+def alerts_test(
+    session: Session,
+    channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="A name under notify.channels.")],
+) -> None:
+    """Send a test to one channel now, past outbox and budget.  Exit 1 when it does not arrive."""
+    from vedette.contracts.words import Outcome
+    from vedette.telling import send_test
+
+    delivery = send_test(session.loaded.config, channel, clock=session.clock)
+    is_told = delivery.outcome is Outcome.OK
+    if session.given.as_json:
+        body = {"channel": channel, "outcome": delivery.outcome.value, "detail": delivery.detail}
+        session.out.document(body)
+    else:
+        words = delivery.detail or delivery.outcome.value
+        session.out.say(f"{channel}: {'delivered' if is_told else f'not delivered, {words}'}")
+    if not is_told:
+        raise typer.Exit(Exit.FAILED)
+
+
+def _waiting_json(one: Waiting) -> dict[str, object]:
+    notice = one.message.notice
+    return {
+        "notice": notice.id,
+        "kind": notice.kind.value,
+        "risk": notice.risk.name,
+        "title": notice.title,
+        "channel": one.message.channel,
+        "state": one.state,
+        "due_at": one.message.due_at,
+        "attempts": one.message.attempts,
+        "created_at": one.created_at,
+        "sent_at": one.sent_at,
+        "error": one.error,
+    }
+
+
+def _waiting_cells(one: Waiting) -> tuple[Cell, ...]:
+    from vedette.report.plain import moment
+
+    state: Cell = ("bad", one.state) if one.state == "parked" else one.state
+    due = moment(one.message.due_at)
+    count = str(one.message.attempts)
+    return (state, one.message.channel, due, count, one.message.notice.title, one.error)
 
 
 def _healths(session: Session) -> tuple[SourceHealth, ...]:
