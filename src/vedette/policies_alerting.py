@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from vedette.config import Config, zone_name
+from vedette.config import Config, secret, zone_name
 from vedette.config_alerting import ChannelConfig
 from vedette.contracts.alerting import ChannelName, ChannelPolicy, Message, Notice, Rule
 from vedette.contracts.errors import ConfigError
@@ -15,8 +15,10 @@ from vedette.core.attention import route
 from vedette.core.health import HealthParams
 from vedette.core.nearest import unknown
 from vedette.core.retry import RetryParams
+from vedette.engine.cron import Entry, entry
 from vedette.engine.watchdog import WatchdogParams
 
+RUNS, HEALTH = "runs", "health"  # cron entries
 STDOUT = ChannelName("stdout")  # the channel of those who configured none
 
 
@@ -74,6 +76,40 @@ def zone(name: str | None, where: str) -> ZoneInfo:
         raise ConfigError(
             f"`{where}`: there is no time zone {given!r}; write for example Europe/Zagreb"
         ) from None
+
+
+def cron_entries(config: Config) -> tuple[Entry, ...]:
+    """The entries that are not empty, in their zone."""
+    row = config.cron
+    where = zone(row.timezone, "cron.timezone")
+    made = (
+        entry(RUNS, row.runs, where, where="cron.runs"),
+        entry(HEALTH, row.health, where, where="cron.health"),
+    )
+    return tuple(one for one in made if one is not None)
+
+
+def secrets_of(config: Config) -> frozenset[str]:
+    """Everything that must not be seen in a log: what came from the environment, and what never should be plain."""
+    found = {
+        secret(text, "a secret") for text in _texts(config.model_dump(mode="python")) if text[:4] == "env:"
+    }
+    for row in config.notify.channels.values():
+        found |= {text for text in (row.secret, row.password, *row.urls) if text}
+        if row.url and row.kind == "slack":
+            found.add(row.url)
+    return frozenset(found | ({config.serve.token} if config.serve.token else set()))
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _texts(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _texts(one)
 
 
 def _rules(config: Config, names: tuple[str, ...]) -> Iterator[Rule]:

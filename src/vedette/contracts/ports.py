@@ -8,6 +8,7 @@ from typing import Protocol
 
 from vedette.contracts.alerting import ChannelName, Delivery, Message, Notice
 from vedette.contracts.fetching import Fetched, FetchRequest, PostRequest
+from vedette.contracts.jobs import Data, Depth, NewJob, ParkedJob, QueuedJob
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey
 
@@ -88,3 +89,33 @@ class Outbox(Protocol):
 
     def lane(self, key: LaneKey) -> LaneState: ...
     def save_lane(self, key: LaneKey, state: LaneState) -> None: ...
+
+
+class JobBus(Protocol):
+    """Named queues of jobs.  `tests/stages/jobbus_contract.py` says what every bus promises."""
+
+    def add(self, jobs: Sequence[NewJob], *, now: datetime) -> list[str]:
+        """All of them or none; gives their ids.  An id that the queue knows already stays as it is."""
+        ...
+
+    def take(self, queue: str, *, worker: str, now: datetime) -> QueuedJob | None:
+        """The next job that may start, leased; None: there is none, or the queue's rule says wait."""
+        ...
+
+    def extend(self, job: QueuedJob, *, now: datetime) -> bool:
+        """The worker is still at it.  False: the lease was lost, and the job is another's."""
+        ...
+
+    def done(self, job: QueuedJob, *, now: datetime, result: Data | None = None) -> None: ...
+
+    def failed(self, job: QueuedJob, *, now: datetime, error: str) -> datetime | None:
+        """When it is tried again; None: its attempts are used up and it is parked."""
+        ...
+
+    def depth(self, queue: str, *, now: datetime) -> Depth: ...
+    def parked(self, queue: str | None = None, *, most: int = 100) -> list[ParkedJob]: ...
+    def retry(self, queue: str, job_id: str, *, now: datetime) -> bool:
+        """A parked job gets all its attempts again."""
+        ...
+
+    def drop(self, queue: str, job_id: str) -> bool: ...

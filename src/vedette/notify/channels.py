@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TextIO
 
@@ -43,11 +43,11 @@ class StdoutChannel:
 class WebhookChannel:
     """A signed JSON document (Standard Webhooks).  The id is the notice's: a receiver drops what it has seen."""
 
-    url: str
-    key: bytes
+    url: str = field(repr=False)
+    key: bytes = field(repr=False)
     poster: Poster
     settings: FetchSettings
-    headers: Headers = ()
+    headers: Headers = field(default=(), repr=False)
 
     @property
     def lane(self) -> LaneKey:
@@ -67,10 +67,10 @@ class WebhookChannel:
 class SlackChannel:
     """Slack, Mattermost, Rocket.Chat and others that take `{"text": ...}`.  The address is the secret."""
 
-    url: str
+    url: str = field(repr=False)
     poster: Poster
     settings: FetchSettings
-    headers: Headers = ()
+    headers: Headers = field(default=(), repr=False)
     template: str | None = None
 
     @property

@@ -6,7 +6,7 @@ import asyncio
 import smtplib
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from email.message import EmailMessage
 from email.utils import format_datetime
@@ -33,7 +33,7 @@ class MailServer:
     port: int
     tls: str = "starttls"  # starttls | tls | none
     username: str | None = None
-    password: str | None = None
+    password: str | None = field(default=None, repr=False)
     timeout: float = 15.0
     tls_context: Callable[[], ssl.SSLContext] = ssl.create_default_context
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -22,7 +23,7 @@ from vedette.core.retry import Failure, Retry, RetryParams, next_attempt
 
 POLL = timedelta(seconds=2)  # messages of other processes are heard of within this
 TICK = timedelta(milliseconds=50)
-BUG_PAUSE = timedelta(seconds=30)
+BUG_PAUSE_S = 30.0
 # What a receiver sees from us at most; it is told, not crawled.
 LANE = LanePolicy(
     gap_min=timedelta(0),
@@ -113,12 +114,9 @@ class Sender:
             error = task.exception()  # a bug in one channel must not end the others
             if error is not None:
                 self.on_bug(name, error)
-                until: datetime | None = self.clock.now() + BUG_PAUSE
-            else:
-                until = task.result()
-            if until is not None:
-                await self.clock.pause(wake, min(until, self.clock.now() + POLL), is_busy=False)
-                wake.clear()
+                await asyncio.sleep(BUG_PAUSE_S)
+            elif (until := task.result()) is not None:
+                await _rest(wake, min(until - self.clock.now(), POLL))
 
     async def _drain(self, name: ChannelName, most: int) -> None:
         for _ in range(most):
@@ -155,3 +153,11 @@ class Sender:
         """The outbox is one connection: one call at a time, and none of them on the loop's own thread."""
         async with self._store:
             return await asyncio.to_thread(call, *args)
+
+
+async def _rest(wake: asyncio.Event, most: timedelta) -> None:
+    """In real time: a clock that jumps belongs to the engine."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(max(TICK, most).total_seconds()):
+            await wake.wait()
+    wake.clear()
