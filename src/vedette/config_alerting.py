@@ -34,7 +34,7 @@ class HealthConfig(Section):
 
     sla: Duration = Field(default=timedelta(hours=24), gt=timedelta(0))  # 001 section 10.3
     errors: int = Field(default=3, ge=1, le=8)  # 001 section 10.3
-    recover_after: Duration = timedelta(hours=1)
+    recover_after: Duration = timedelta(hours=4)  # 001 section 11.4
     every: Duration = Field(default=timedelta(minutes=1), ge=timedelta(seconds=1))
 
 

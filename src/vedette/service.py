@@ -217,7 +217,7 @@ class Service:
 
     def _job_ended(self, job: QueuedJob, status: str, took: timedelta, result: SentinelResult | None) -> None:
         self.meters.job_ended(job.queue, status=status, took=took)
-        counts = {} if result is None else {"checked": result.endpoints_checked, "errors": len(result.errors)}
+        counts = {} if result is None else {"checked": result.sources_checked, "errors": len(result.errors)}
         self._tell("job_ended", job=job.id, status=status, seconds=round(took.total_seconds(), 3), **counts)
 
     def _tell(self, event: str, /, **fields: object) -> None:

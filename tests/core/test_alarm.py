@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from math import log2
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,15 +33,16 @@ def told(checks: Iterable[tuple[timedelta, Sign]], pace: timedelta = NO_PACE) ->
     return heard
 
 
-def test_a_source_that_flaps_ten_times_gives_one_alert_and_one_recovery():
-    flaps = [(10 * MINUTE, Sign.BAD), (10 * MINUTE, Sign.GOOD)] * 10
+@pytest.mark.parametrize("pause", [MINUTE, 10 * MINUTE, HOUR, 3 * HOUR])
+def test_a_source_that_flaps_ten_times_gives_one_alert_and_one_recovery(pause: timedelta):
+    flaps = [(pause, Sign.BAD), (pause, Sign.GOOD)] * 10
     calm = [(HOUR, Sign.GOOD)] * 48
     assert [move for _, move in told([*flaps, *calm])] == [Move.RAISED, Move.RECOVERED]
 
 
 def test_it_is_told_at_once_and_recovers_after_the_hold():
-    heard = told([(MINUTE, Sign.BAD), *[(10 * MINUTE, Sign.GOOD)] * 7])
-    assert heard == [(START + MINUTE, Move.RAISED), (START + 71 * MINUTE, Move.RECOVERED)]
+    heard = told([(MINUTE, Sign.BAD), *[(10 * MINUTE, Sign.GOOD)] * 30])
+    assert heard == [(START + MINUTE, Move.RAISED), (START + 251 * MINUTE, Move.RECOVERED)]
 
 
 def test_where_looks_are_rare_two_of_them_must_agree():
@@ -55,7 +57,7 @@ def test_unknown_is_neither_a_failure_nor_a_recovery():
 
 
 def test_relapses_are_forgotten_after_a_week():
-    episode = [(MINUTE, Sign.BAD), *[(HOUR, Sign.GOOD)] * 3]
+    episode = [(MINUTE, Sign.BAD), *[(HOUR, Sign.GOOD)] * 5]
     quiet = [(DAY, Sign.GOOD)] * 8
     heard = told([*episode, *quiet, *episode])
     assert [move for _, move in heard] == [Move.RAISED, Move.RECOVERED] * 2
@@ -68,11 +70,11 @@ def test_alerts_and_recoveries_alternate_and_an_alert_comes_first(checks: list[t
 
 
 @given(
-    st.lists(st.tuples(st.integers(1, 600), st.integers(1, 59)), min_size=1, max_size=40),
+    st.lists(st.tuples(st.integers(1, 600), st.integers(1, 238)), min_size=1, max_size=40),
     st.integers(0, 24 * 60),
 )
 def test_no_flapping_within_the_hold_is_told_of_twice(phases: list[tuple[int, int]], last: int):
-    """Bad for any time, good for less than an hour: one alert; then calm for as long as it takes: one recovery."""
+    """Bad for any time, good for less than four hours: one alert; then calm for as long as it takes: one recovery."""
     checks = []
     gap = last * MINUTE
     for bad, good in phases:

@@ -63,7 +63,7 @@ def test_what_was_missed_is_made_up_for_once_and_not_for_ever():
 
 @pytest.mark.parametrize("words", ["tomorrow", "61 * * * *", "* * *"])
 def test_what_is_no_cron_expression_is_told_by_its_place(words: str):
-    with pytest.raises(ConfigError, match="cron.runs"):
+    with pytest.raises(ConfigError, match=r"cron\.runs"):
         entry("runs", words, ZAGREB, where="cron.runs")
 
 

@@ -106,7 +106,8 @@ def test_a_source_that_is_paused_is_nobodys_worry_and_its_alert_ends(stock: Stoc
     assert [alert.subject for alert in check(stock).opened] == ["source:news"]
     Cli(stock.data)("sources", "pause", "news")
     check(stock, NOW)
-    assert [alert.subject for alert in check(stock, NOW + 2 * HOUR).recovered] == ["source:news"]
+    stock.visit(RULES, at=NOW + 4 * HOUR)
+    assert [alert.subject for alert in check(stock, NOW + 5 * HOUR).recovered] == ["source:news"]
 
 
 def test_a_check_that_is_rolled_back_leaves_neither_alert_nor_message(stock: Stock):
@@ -165,8 +166,8 @@ def test_recovered_alerts_are_listed_on_demand(cli: Cli, stock: Stock):
     check(stock)
     stock.group(lanes=((HOST, LaneState()),))
     check(stock, NOW + HOUR)
-    check(stock, NOW + 3 * HOUR)
-    later = Cli(stock.data, clock=FixedClock(NOW + 4 * HOUR))
+    check(stock, NOW + 5 * HOUR)
+    later = Cli(stock.data, clock=FixedClock(NOW + 6 * HOUR))
     assert later("alerts", "--json").json["alerts"] == []
     assert "recovered 1 h ago" in later("alerts", "list", "--all").out
 

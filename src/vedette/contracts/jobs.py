@@ -99,7 +99,7 @@ class SentinelResult:
     """What a run gives (001 section 10.5)."""
 
     success: bool
-    endpoints_checked: int
+    sources_checked: int
     new_items_discovered: int
     errors: tuple[str, ...]
     hosts: Mapping[str, HostResult]

@@ -24,7 +24,7 @@ class Move(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmParams:
-    recover_after: timedelta = timedelta(hours=1)  # the breaker's own time, 001 section 8.4
+    recover_after: timedelta = timedelta(hours=4)  # the base interval, 001 section 11.4: good news can wait
     longest_hold: timedelta = timedelta(hours=24)
     forget_after: timedelta = timedelta(days=7)
 

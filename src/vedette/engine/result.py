@@ -32,7 +32,7 @@ class RunLog:
     """Hears groups in the settler's thread.  `sources`: only these; None: all."""
 
     sources: Collection[SourceId] | None = None
-    endpoints: set[WatchId] = field(default_factory=set)
+    addresses: set[WatchId] = field(default_factory=set)
     found: int = 0
     retries: int = 0
     _errors: dict[WatchId, tuple[SourceId, str]] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class RunLog:
         errors = [f"{name(source)}: {words}" for source, words in list(self._errors.values())[:MOST_ERRORS]]
         return SentinelResult(
             success=not failure,
-            endpoints_checked=len(self.endpoints),
+            sources_checked=len(self.addresses),
             new_items_discovered=self.found,
             errors=tuple([failure, *errors] if failure else errors),
             hosts={host: _told(one, lane(one.lane), now) for host, one in sorted(self._hosts.items())},
@@ -74,18 +74,18 @@ class RunLog:
         host.looks += 1
         self.found += len(settled.found)
         self.retries += settled.job.watch.attempt > 0
-        is_endpoint = watch.parent is None  # a source's own address
-        if is_endpoint:
-            self.endpoints.add(watch.id)
+        is_own_address = watch.parent is None  # a source's own address
+        if is_own_address:
+            self.addresses.add(watch.id)
         if is_success(visit.outcome):
             host.good += 1
             host.last_success_at = visit.at
-            if is_endpoint:
+            if is_own_address:
                 self._errors.pop(watch.id, None)
         elif meaning.counts_against_lane or meaning.counts_against_source or meaning.is_refusal:
             words = f"{visit.outcome.value}: {visit.detail}" if visit.detail else visit.outcome.value
             host.last_error = words
-            if is_endpoint:
+            if is_own_address:
                 self._errors[watch.id] = (watch.source, words)
 
 

@@ -23,7 +23,7 @@ from vedette.core.orders import read_order
 from vedette.engine.result import RunLog
 from vedette.report.results import result_json
 from vedette.store.operator import operating
-from vedette.store.triggers import Endpoint, order_sources
+from vedette.store.triggers import OwnAddress, order_sources
 
 POLL_S = 0.5
 PATIENCE = timedelta(minutes=30)  # for all looks of one job; then it ends with what it has
@@ -83,11 +83,11 @@ class SentinelWorker:
             await self._wait(watch, job, started + self.patience)
         finally:
             self.listeners.remove(hear)
-        if order.source is not None and not watch.endpoints:
+        if order.source is not None and not watch.addresses:
             watch.failure = f"there is no active source {order.source!r}"
         return watch.result(took=took(), now=self.clock.now())
 
-    def _order(self, order: SentinelOrder) -> list[Endpoint]:
+    def _order(self, order: SentinelOrder) -> list[OwnAddress]:
         with operating(self.path) as db:
             return order_sources(db, order, now=self.clock.now())
 
@@ -107,7 +107,7 @@ class _Watch:
     """What one job waits for.  Lives in the loop's thread."""
 
     lane: Callable[[LaneKey], LaneState]
-    endpoints: dict[WatchId, Endpoint] = field(default_factory=dict)
+    addresses: dict[WatchId, OwnAddress] = field(default_factory=dict)
     waiting: set[WatchId] = field(default_factory=set)
     failure: str = ""
     _log: RunLog | None = None
@@ -115,10 +115,10 @@ class _Watch:
     _skipped: dict[WatchId, str] = field(default_factory=dict)
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def expect(self, endpoints: list[Endpoint]) -> None:
-        self.endpoints = {one.watch: one for one in endpoints}
-        self.waiting = set(self.endpoints)
-        self._log = RunLog(sources={one.source for one in endpoints})
+    def expect(self, addresses: list[OwnAddress]) -> None:
+        self.addresses = {one.watch: one for one in addresses}
+        self.waiting = set(self.addresses)
+        self._log = RunLog(sources={one.source for one in addresses})
         for group in self._early:
             self.take(group)
 
@@ -140,17 +140,17 @@ class _Watch:
     def skip_shut(self, now: datetime) -> None:
         """A host that is shut is not waited for: the breaker's hour is longer than anyone's patience."""
         for watch in tuple(self.waiting):
-            word = condition(self.lane(self.endpoints[watch].lane), now)
+            word = condition(self.lane(self.addresses[watch].lane), now)
             if word in SHUT:
                 self._skipped[watch] = f"its lane is {word}"
                 self.waiting.discard(watch)
 
     def result(self, *, took: timedelta, now: datetime) -> SentinelResult:
-        names = {one.source: one.name for one in self.endpoints.values()}
+        names = {one.source: one.name for one in self.addresses.values()}
         log = self._log or RunLog()
         result = log.result(
             took=took, now=now, lane=self.lane, name=lambda source: names[source], failure=self.failure
         )
         undone = self._skipped | dict.fromkeys(self.waiting, "not looked at in time")
-        late = [f"{self.endpoints[watch].name}: {why}" for watch, why in undone.items()]
+        late = [f"{self.addresses[watch].name}: {why}" for watch, why in undone.items()]
         return replace(result, errors=(*result.errors, *late))

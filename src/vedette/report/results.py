@@ -15,7 +15,7 @@ def result_json(result: SentinelResult) -> dict[str, object]:
     """SentinelResult."""
     return {
         "success": result.success,
-        "endpointsChecked": result.endpoints_checked,
+        "endpointsChecked": result.sources_checked,
         "newItemsDiscovered": result.new_items_discovered,
         "errors": list(result.errors),
         "health": {
@@ -31,7 +31,7 @@ def result_lines(result: SentinelResult) -> list[str]:
     word = "done" if result.success else "failed"
     sick = [host for host, one in result.hosts.items() if not one.is_healthy]
     lines = [
-        f"{word} in {span(result.took)}: {result.endpoints_checked} sources checked, "
+        f"{word} in {span(result.took)}: {result.sources_checked} sources checked, "
         f"{result.new_items_discovered} new, {len(result.errors)} errors, {result.retries} retries",
         f"hosts: {len(result.hosts) - len(sick)} of {len(result.hosts)} well",
     ]

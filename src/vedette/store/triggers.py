@@ -16,7 +16,7 @@ from vedette.store.rows import opt_at, read_source, to_ms
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class OwnAddress:
     """A source's own address, due now."""
 
     watch: WatchId
@@ -34,7 +34,7 @@ def mark_fired(db: sqlite3.Connection, name: str, at: datetime) -> None:
     db.execute(sql.upsert("cron_marks", ["name", "fired_at"], "name"), (name, to_ms(at)))
 
 
-def order_sources(db: sqlite3.Connection, order: SentinelOrder, *, now: datetime) -> list[Endpoint]:
+def order_sources(db: sqlite3.Connection, order: SentinelOrder, *, now: datetime) -> list[OwnAddress]:
     """Makes the addresses of these sources due now, highest tier first, then the one not seen for longest.
 
     A source that failed too often rests (001 section 6.1).  One with a scrape frequency is left alone until it is
@@ -49,7 +49,7 @@ def order_sources(db: sqlite3.Connection, order: SentinelOrder, *, now: datetime
             chosen.append((-source.tier, to_ms(seen_at) if seen_at else 0, source))
     chosen.sort(key=lambda one: one[:2])
     return [
-        Endpoint(watch_id(source.url), source.id, source.name, lane_of(source.url))
+        OwnAddress(watch_id(source.url), source.id, source.name, lane_of(source.url))
         for _, _, source in chosen
         if make_due(db, watch_id(source.url), now=now)
     ]

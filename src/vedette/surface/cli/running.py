@@ -21,6 +21,19 @@ SecondsOption = Annotated[
     float | None, typer.Option("--seconds", min=0.0, metavar="N", help="End after so many seconds.")
 ]
 
+FetchOption = Annotated[
+    bool, typer.Option("--fetch", help="Read listings, then fetch what they gave; the default, said aloud.")
+]
+AdaptiveOption = Annotated[
+    bool, typer.Option("--adaptive", help="By the schedule, what is due; the default, said aloud.")
+]
+QueuedOption = Annotated[
+    bool, typer.Option("--queued", help="Put it on the `sentinel` queue of a running `vedette serve`.")
+]
+ResultOption = Annotated[
+    bool, typer.Option("--result", help="Give only the result of the run: sources checked, errors, hosts.")
+]
+
 
 def register(app: typer.Typer) -> None:
     verb(app, "demo", example="vedette demo --seconds 20")(demo)
@@ -47,20 +60,10 @@ def run(
     source: Annotated[str | None, typer.Option("--source", metavar="ID", help="Only this source.")] = None,
     fetch_only: Annotated[bool, typer.Option("--fetch-only", help="Read no listings.")] = False,
     discover_only: Annotated[bool, typer.Option("--discover-only", help="Read only listings.")] = False,
-    fetch: Annotated[
-        bool,
-        typer.Option("--fetch", help="Read listings, then fetch what they gave; the default, said aloud."),
-    ] = False,
-    adaptive: Annotated[
-        bool, typer.Option("--adaptive", help="By the schedule, what is due; the default, said aloud.")
-    ] = False,
-    queued: Annotated[
-        bool, typer.Option("--queued", help="Put it on the `sentinel` queue of a running `vedette serve`.")
-    ] = False,
-    result: Annotated[
-        bool,
-        typer.Option("--result", help="Give only the result of the run: sources checked, errors, hosts."),
-    ] = False,
+    fetch: FetchOption = False,
+    adaptive: AdaptiveOption = False,
+    queued: QueuedOption = False,
+    result: ResultOption = False,
     policy: Annotated[
         str | None, typer.Option("--policy", help="Schedule policy, instead of the configured one.")
     ] = None,
