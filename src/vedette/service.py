@@ -29,6 +29,7 @@ from vedette.policies_alerting import RUNS, cron_entries, router, secrets_of, wa
 from vedette.store.gauges import Figures, figures
 from vedette.store.jobs import SqliteJobBus
 from vedette.store.operator import operating
+from vedette.store.outbox import trim
 from vedette.store.sqlite import connect
 from vedette.store.triggers import fired_at, mark_fired
 from vedette.telemetry.events import Event
@@ -37,6 +38,7 @@ from vedette.telemetry.meters import Meters
 from vedette.telemetry.metrics import Registry
 from vedette.telling import sending
 
+KEPT = timedelta(days=90)  # what was sent stays in the outbox for so long
 NAP_S = 1.0  # cron looks at the clock so often: a machine that slept is late by no more
 FRESH = timedelta(seconds=15)  # figures of the store are read again after this,
 REST = 20  # and never more than a twentieth of the time is spent on reading them
@@ -188,13 +190,10 @@ class Service:
 
     def _check(self) -> Checked:
         config = self.loaded.config
+        now, route = self.clock.now(), router(config, self.clock)
         with operating(self._station.opened.path) as db:
-            return check_health(
-                db,
-                now=self.clock.now(),
-                params=watchdog_params(config),
-                route=router(config, self.clock),
-            )
+            trim(db, before=now - KEPT)
+            return check_health(db, now=now, params=watchdog_params(config), route=route)
 
     def _fired_at(self, name: str) -> datetime | None:
         with closing(connect(self._station.opened.path, read_only=True)) as db:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +35,7 @@ from vedette.policies_alerting import channel_policies, channel_rows, rules, sen
 from vedette.report.notices import digest_notice, probe_notice
 from vedette.store.outbox import SqliteOutbox
 
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 # What each kind cannot do without.
 NEEDS: dict[str, tuple[str, ...]] = {
     "stdout": (),
@@ -148,6 +150,9 @@ def _digest(name: str, channel: ChannelName, notices: Sequence[Notice], now: dat
 
 
 def _check_row(name: str, row: ChannelConfig) -> None:
+    if not _NAME.fullmatch(name):  # it is part of ids, and ids stand in headers
+        words = "a channel's name is a-z, 0-9, _ and -, at most 40, a letter first"
+        raise ConfigError(f"`notify.channels`: {name!r}: {words}")
     missing = [need for need in NEEDS[row.kind] if not getattr(row, need)]
     if missing:
         keys = ", ".join("from" if need == "sender" else need for need in missing)

@@ -45,6 +45,14 @@ def test_it_is_told_at_once_and_recovers_after_the_hold():
     assert heard == [(START + MINUTE, Move.RAISED), (START + 251 * MINUTE, Move.RECOVERED)]
 
 
+@pytest.mark.parametrize(("relapses", "hours"), [(0, 4), (1, 8), (2, 16), (3, 24), (9, 24)])
+def test_every_relapse_doubles_the_time_that_it_must_be_good(relapses: int, hours: int):
+    flaps = [(HOUR, Sign.BAD), *[(HOUR, Sign.GOOD), (HOUR, Sign.BAD)] * relapses]
+    heard = told([*flaps, *[(HOUR, Sign.GOOD)] * 30])
+    well_since = START + (len(flaps) + 1) * HOUR
+    assert heard[-1] == (well_since + hours * HOUR, Move.RECOVERED)
+
+
 def test_where_looks_are_rare_two_of_them_must_agree():
     daily = [(DAY, Sign.BAD), (DAY, Sign.GOOD), (DAY, Sign.GOOD)]
     assert [move for _, move in told(daily, pace=DAY)] == [Move.RAISED]

@@ -23,7 +23,7 @@ from vedette.core.retry import RetryParams
 from vedette.notify.sender import Sender, Way
 from vedette.report.notices import digest_notice
 from vedette.store.operator import operating
-from vedette.store.outbox import SqliteOutbox, listing, put, resend
+from vedette.store.outbox import SqliteOutbox, listing, put, resend, trim
 from vedette.telemetry.clock import JumpingClock
 
 START = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
@@ -173,14 +173,19 @@ async def test_a_channel_that_hangs_or_breaks_keeps_no_other_waiting(desk: Desk)
         desk.put(1, 2, channel=ChannelName(one.name))
     task = asyncio.create_task(desk.sender(*channels).run())
     for _ in range(200):
-        if len(channels[0].heard) == 2 and desk.bugs:
+        if len(channels[0].heard) == 2 and len(desk.bugs) == 2:
             break
         await asyncio.sleep(0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert channels[0].heard == ["change-1", "change-2"]
-    assert set(desk.bugs) == {"pager: a bug of ours"}
+    assert desk.bugs == ["pager: a bug of ours"] * 2
+    with operating(desk.path) as db:
+        parked = listing(db, states=("parked",), most=0)
+    assert [(one.message.channel, one.error) for one in parked] == [
+        ("pager", "bug: RuntimeError('a bug of ours')")
+    ] * 2
 
 
 async def test_beyond_the_budget_notices_wait_for_one_digest_and_critical_does_not(desk: Desk):
@@ -199,6 +204,7 @@ async def test_beyond_the_budget_notices_wait_for_one_digest_and_critical_does_n
     desk.clock.advance(24 * HOUR)
     await sender.drain()
     assert len(channel.heard) == 5
+    assert set(desk.states().values()) == {"sent"}
 
 
 async def test_a_digest_that_fails_is_sent_again_as_the_same_digest(desk: Desk):
@@ -218,6 +224,16 @@ async def test_a_digest_that_fails_is_sent_again_as_the_same_digest(desk: Desk):
         ("digest-ops-20261115T130000Z", ["change-1"]),
         ("digest-ops-20261115T150000Z", ["change-2"]),
     ]
+
+
+async def test_what_was_sent_long_ago_is_forgotten_and_what_waits_is_not(desk: Desk):
+    desk.put(1)
+    await desk.sender(Told()).drain()
+    desk.put(2, channel=MAIL)
+    with operating(desk.path) as db:
+        assert trim(db, before=START) == 0
+        assert trim(db, before=START + HOUR) == 1
+    assert desk.states() == {"change-2": "waiting"}
 
 
 async def test_a_channel_that_is_gone_from_the_configuration_keeps_its_messages(desk: Desk):

@@ -87,6 +87,7 @@ def test_what_was_told_comes_back_from_the_outbox_as_it_was(tmp_path: Path):
         ({"ops": {"kind": "smtp", "host": "mail.example"}}, "needs from, to"),
         ({"ops": {"kind": "webhook", "url": "https://x.example/"}}, "needs secret"),
         ({"ops": HOOK | {"timezone": "Mars/Olympus"}}, "no time zone 'Mars/Olympus'"),
+        ({"ops\r\nX-Evil: 1": HOOK}, "a channel's name is"),
     ],
 )
 def test_a_channel_that_could_never_send_is_refused_before_anything_runs(rows: dict[str, Any], words: str):

@@ -98,6 +98,11 @@ def test_a_log_of_some_sources_does_not_hear_of_others():
     assert set(result(log).hosts) == {"a.example"}
 
 
+def test_hosts_that_a_crawl_wanders_into_are_not_told_one_by_one():
+    log = log_of(a_look(a_watch("https://far.example/", parent=WatchId(7)), 1), a_look(a_watch(), 2))
+    assert set(result(log).hosts) == {"a.example"}
+
+
 def test_people_get_the_same_in_words():
     lines = result_lines(result(log_of(a_look(a_watch(), 1, None, outcome=Outcome.GONE))))
     assert lines == [

@@ -67,14 +67,16 @@ class RunLog:
         settled = placed.settlement
         visit, watch = settled.visit, settled.watch
         meaning = MEANING[visit.outcome]
+        self.found += len(settled.found)
+        self.retries += settled.job.watch.attempt > 0
+        is_own_address = watch.parent is None
         name = host_of(watch.url)
         host = self._hosts.get(name)
         if host is None:
-            host = self._hosts[name] = _Host(watch.lane)
+            host = _Host(watch.lane)
+            if is_own_address:  # hosts that a crawl wanders into are not told one by one
+                self._hosts[name] = host
         host.looks += 1
-        self.found += len(settled.found)
-        self.retries += settled.job.watch.attempt > 0
-        is_own_address = watch.parent is None  # a source's own address
         if is_own_address:
             self.addresses.add(watch.id)
         if is_success(visit.outcome):

@@ -58,6 +58,7 @@ class Sender:
     lane_policy: LanePolicy = LANE
     _store: asyncio.Lock = field(default_factory=asyncio.Lock)
     _wakes: dict[ChannelName, asyncio.Event] = field(default_factory=dict)
+    _under_way: dict[ChannelName, Message] = field(default_factory=dict)
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -93,7 +94,9 @@ class Sender:
         if isinstance(answer, Wait):
             return answer.until or now + POLL
         started = lanes.unused(lanes.started(self.lane_policy, state, now, self.clock.chance()))
+        self._under_way[name] = message
         delivery = await way.channel.send(message.notice, at=now)
+        del self._under_way[name]
         await self._settle(way, message, delivery)
         now = self.clock.now()
         verdict = MEANING[delivery.outcome].lane_verdict
@@ -113,8 +116,7 @@ class Sender:
                 task.cancel()  # we were: what is under way stays in the outbox
             error = task.exception()  # a bug in one channel must not end the others
             if error is not None:
-                self.on_bug(name, error)
-                await asyncio.sleep(BUG_PAUSE_S)
+                await self._mend(name, error)
             elif (until := task.result()) is not None:
                 await _rest(wake, min(until - self.clock.now(), POLL))
 
@@ -139,6 +141,15 @@ class Sender:
             else:
                 await self._ask(lambda: self.outbox.park(message, error=error))
         self.on_sent(way.policy.name, message, delivery)
+
+    async def _mend(self, name: ChannelName, error: BaseException) -> None:
+        """What our own code failed on is parked, like any job; a store that is broken is for others to mend."""
+        self.on_bug(name, error)
+        message = self._under_way.pop(name, None)
+        if message is None:
+            await asyncio.sleep(BUG_PAUSE_S)
+        else:
+            await self._settle(self.ways[name], message, Delivery(outcome=Outcome.BUG, detail=repr(error)))
 
     def _gather(self, name: ChannelName, now: datetime) -> None:
         def make(window: datetime, notices: Sequence[Notice]) -> Notice:

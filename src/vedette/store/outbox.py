@@ -128,6 +128,11 @@ def resend(db: sqlite3.Connection, *, now: datetime) -> int:
     return db.execute(statement, (to_ms(now),)).rowcount
 
 
+def trim(db: sqlite3.Connection, *, before: datetime) -> int:
+    """Forgets what was sent long ago.  Gives how many."""
+    return db.execute("DELETE FROM outbox WHERE state = 'sent' AND created_at < ?", (to_ms(before),)).rowcount
+
+
 def listing(db: sqlite3.Connection, *, states: Sequence[str], most: int) -> list[Waiting]:
     """Newest first."""
     columns = "body, channel, due_at, attempts, state, created_at, sent_at, error"
