@@ -83,6 +83,7 @@ class _Walk:
         self._home = home  # the origin that the settings are for: credentials go nowhere else
         self._held = held
         self._is_sent = False  # what the permit is for
+        self._is_heard = False
         self.shut: LaneKey | None = None
 
     async def go(self, watch: Watch) -> Reached:
@@ -137,11 +138,19 @@ class _Walk:
                 self.shut = lanes[0]
                 return _shut(request.url, wait, of.clock)
             self._held = lanes
-        self._is_sent = False
-        fetched = await of.fetcher.fetch(replace(request, on_sent=lambda: self._went_out(lanes, now())))
+        self._is_sent = self._is_heard = False
+        fetched = await of.fetcher.fetch(
+            replace(
+                request,
+                on_sent=lambda: self._went_out(lanes, now()),
+                on_heard=lambda: self._heard(lanes, now()),
+            )
+        )
         self._held = None
         if not self._is_sent:
             self._went_out(lanes, fetched.at + fetched.sent_after)
+        if not self._is_heard:
+            self._heard(lanes, now())
         ok = MEANING[fetched.outcome].lane_verdict
         for key, reason in of.keeper.finish(lanes, ok=ok, now=now(), retry_after=fetched.retry_after):
             of.on_closed(key, reason)
@@ -150,6 +159,10 @@ class _Walk:
     def _went_out(self, lanes: tuple[LaneKey, ...], at: datetime) -> None:
         self._is_sent = True
         self._of.keeper.sent(lanes, at)
+
+    def _heard(self, lanes: tuple[LaneKey, ...], at: datetime) -> None:
+        self._is_heard = True
+        self._of.keeper.heard(lanes, at)
 
     async def _robots_refuse(self, url: str) -> Fetched | None:
         """Not None: what the look ends with, because robots.txt forbids it or cannot be reached."""

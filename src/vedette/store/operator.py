@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -92,6 +92,11 @@ def first_watch(source: Source, now: datetime, *, classify: Classify = classify_
         due_at=now if source.is_active else None,
         created_at=now,
     )
+
+
+def save_watches(db: sqlite3.Connection, watches: Iterable[Watch]) -> int:
+    """Those that are not known yet.  Gives how many were new."""
+    return db.executemany(sql.NEW_WATCH, [watch_row(watch) for watch in watches]).rowcount
 
 
 def make_due(db: sqlite3.Connection, watch: WatchId, *, now: datetime) -> bool:
