@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import os
+import signal
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -239,3 +242,40 @@ async def test_the_probes_answer_and_a_scrape_has_the_five_metrics(tmp_path: Pat
     ):
         assert f"# TYPE worker_{name} " in text
     assert 'vedette_fetch_total{lane_kind="host",outcome="ok"} 3' in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+async def test_the_verb_serves_logs_json_in_production_and_starts_again_after_any_end(
+    tmp_path: Path, number: int
+):
+    config = tmp_path / "vedette.yaml"
+    config.write_text("serve: {listen: '127.0.0.1:0', token: 'env:TOKEN'}\n")
+    words = (
+        sys.executable,
+        "-m",
+        "vedette",
+        "serve",
+        "--config",
+        str(config),
+        "--data",
+        str(tmp_path / "data"),
+    )
+    env = {**os.environ, "NODE_ENV": "production", "TOKEN": "never-to-be-seen"}
+    for ends_by in (number, signal.SIGTERM):
+        child = await asyncio.create_subprocess_exec(*words, env=env, stderr=asyncio.subprocess.PIPE)
+        assert child.stderr is not None
+        listen = json.loads(await child.stderr.readline())["metadata"]["listen"]
+        async with aiohttp.ClientSession() as session:
+            async with session.get(listen + "/healthz") as answer:
+                assert answer.status == 200
+            async with session.get(listen + "/metrics") as answer:
+                assert answer.status == 401
+            headers = {"Authorization": "Bearer never-to-be-seen"}
+            async with session.get(listen + "/metrics", headers=headers) as answer:
+                assert "vedette_build_info" in await answer.text()
+        child.send_signal(ends_by)
+        rest = (await child.stderr.read()).decode()
+        assert await child.wait() == (0 if ends_by == signal.SIGTERM else -ends_by)
+        assert all(json.loads(line)["level"] in ("info", "warn") for line in rest.splitlines())
+        assert "never-to-be-seen" not in rest
