@@ -197,7 +197,8 @@ async def test_a_host_that_goes_down_is_told_of_and_its_job_does_not_wait_for_it
         running.site.is_down = True
         running.queue(runId="manual-1", sourceId="vijesti")
         await running.until(lambda: running.of("alerted"), "an alert")
-        await running.until(lambda: "ENDPOINT_CONSECUTIVE_ERRORS" in running.said.getvalue(), "it is told")
+        await running.until(lambda: running.of("told"), "it is told")
+        assert "ENDPOINT_CONSECUTIVE_ERRORS" in running.said.getvalue()
         await running.until(lambda: running.of("job_ended"), "the job ended")
         text = await running.scrape()
     assert 'vedette_alerts_open{type="ENDPOINT_CONSECUTIVE_ERRORS"} 1' in text
