@@ -53,6 +53,7 @@ class Told:
             await asyncio.Event().wait()
         if self.bug:
             raise RuntimeError("a bug of ours")
+        await asyncio.sleep(0)  # others may go on while something is sent
         self.heard.append(notice.id)
         self.whole.append(notice)
         return self.answers.pop(0) if self.answers else self.otherwise
@@ -120,6 +121,14 @@ async def test_a_message_is_sent_once_and_the_gravest_first(desk: Desk):
     await desk.sender(channel).drain()
     await desk.sender(channel).drain()
     assert channel.heard == ["change-3", "change-1", "change-2"]
+
+
+async def test_two_who_drain_at_once_send_nothing_twice(desk: Desk):
+    desk.put(*range(5))
+    channel = Told()
+    sender = desk.sender(channel)
+    await asyncio.gather(sender.drain(), sender.drain(), sender.drain())
+    assert channel.heard == [f"change-{n}" for n in range(5)]
 
 
 async def test_what_fails_is_tried_again_under_the_same_id_until_it_arrives(desk: Desk):

@@ -6,6 +6,7 @@ A message leaves the outbox after it was delivered, so a kill in between sends i
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -59,6 +60,7 @@ class Sender:
     _store: asyncio.Lock = field(default_factory=asyncio.Lock)
     _wakes: dict[ChannelName, asyncio.Event] = field(default_factory=dict)
     _under_way: dict[ChannelName, Message] = field(default_factory=dict)
+    _turns: defaultdict[ChannelName, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -78,6 +80,10 @@ class Sender:
 
     async def turn(self, name: ChannelName) -> datetime | None:
         """One message of this channel.  None: go on; else nothing can be done before that moment."""
+        async with self._turns[name]:  # `drain` beside `run` must not send what is being sent
+            return await self._turn(name)
+
+    async def _turn(self, name: ChannelName) -> datetime | None:
         way, now = self.ways[name], self.clock.now()
         await self._ask(self._gather, name, now)
         message = await self._ask(self._next, name, now)
@@ -96,7 +102,7 @@ class Sender:
         started = lanes.unused(lanes.started(self.lane_policy, state, now, self.clock.chance()))
         self._under_way[name] = message
         delivery = await way.channel.send(message.notice, at=now)
-        del self._under_way[name]
+        self._under_way.pop(name, None)
         await self._settle(way, message, delivery)
         now = self.clock.now()
         verdict = MEANING[delivery.outcome].lane_verdict
