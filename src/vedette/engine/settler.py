@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol
 
+from vedette.contracts.alerting import Message
 from vedette.contracts.errors import VedetteError
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
 from vedette.contracts.fetching import RobotsRules
@@ -98,6 +99,7 @@ class SettlerCalls:
     claimed: Callable[[Claimed], None]
     failed: Callable[[BaseException], None]
     dirty_lanes: Callable[[], tuple[tuple[LaneKey, LaneState], ...]]
+    messages: Callable[[Sequence[Placed]], tuple[Message, ...]] = lambda placed: ()  # written with the group
 
 
 _HURRY = _Hurry()
@@ -247,6 +249,7 @@ class Settler(threading.Thread):
                 robots=tuple(a for a in asides if isinstance(a, RobotsRules)),
                 notes=tuple(a for a in asides if isinstance(a, LedgerNote)),
                 released=tuple(a.job for a in asides if isinstance(a, Release)),
+                messages=self._calls.messages(placed),
             )
         except BaseException:
             self._archive.rollback()

@@ -23,6 +23,7 @@ from vedette.contracts.watch import (
 )
 from vedette.contracts.words import EvidenceId, Outcome, RunId
 from vedette.store import statements as sql
+from vedette.store.messages import message_row
 from vedette.store.rows import (
     WATCH_COLUMNS,
     dump_json,
@@ -63,6 +64,7 @@ class GroupRows:
     sources: list[Row] = field(default_factory=list)
     robots: list[Row] = field(default_factory=list)
     segments: list[Row] = field(default_factory=list)
+    messages: list[Row] = field(default_factory=list)
 
     def statements(self) -> Iterable[tuple[str, list[Row]]]:
         """New watches before moved ones: a watch found and visited in one group must end as visited."""
@@ -84,6 +86,7 @@ class GroupRows:
         yield sql.SAVE_SOURCE_STATE, self.sources
         yield sql.SAVE_ROBOTS, self.robots
         yield sql.SAVE_SEGMENT, self.segments
+        yield sql.NEW_MESSAGE, self.messages
 
 
 def rows_of(group: Group) -> GroupRows:
@@ -96,6 +99,7 @@ def rows_of(group: Group) -> GroupRows:
     rows.ledger += [_note_row(note, group.run) for note in group.notes]
     rows.ended += [(job.watch.id,) for job in group.released]
     rows.segments = [segment_row(segment) for segment in group.segments]
+    rows.messages = [message_row(message) for message in group.messages]
     return rows
 
 
