@@ -17,7 +17,7 @@ from vedette.checkup import check_sources
 from vedette.config import Config, Loaded
 from vedette.contracts.alerting import Message
 from vedette.contracts.errors import ConfigError, InputError, StoreError
-from vedette.contracts.jobs import SentinelResult
+from vedette.contracts.jobs import QueuedJob, SentinelResult
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.watch import Decision, Group, LedgerNote, Placed
 from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
@@ -66,11 +66,13 @@ from vedette.telemetry.events import Event, events_of
 from vedette.telling import check_notify, sending
 from vedette.tryout import fetch_robots, look_once
 from vedette.waiting import ToolWatch
+from vedette.working import DRAIN, Hooks, beside, hearing
 
 __all__ = ["Ended", "RunRequest", "check_sources", "fetch_robots", "look_once", "run_async", "run_engine"]
 
 OnEvent = Callable[[Event], None]
 Beside = Callable[["Station"], AbstractAsyncContextManager[None]]
+ENDED_BY_ITSELF = ("idle", "limit")
 LAST_WORDS_S = 10.0  # at the end of a run, for what it still has to tell
 
 
@@ -139,7 +141,7 @@ async def run_around(loaded: Loaded, request: RunRequest, around: Around) -> End
         station = Station(loaded, request, clock=clock, opened=opened, on_event=around.on_event)
         try:
             with _signals(station.engine.stop):
-                async with (around.beside or _telling)(station):
+                async with (around.beside or _telling)(station), _judging(station):
                     return await station.run(around.fetcher or HttpFetcher(clock))
         finally:
             opened.reader.close()
@@ -164,6 +166,22 @@ async def _telling(station: Station) -> AsyncIterator[None]:
             task.cancel()
             await asyncio.wait([task])
             await poster.close()
+
+
+@asynccontextmanager
+async def _judging(station: Station) -> AsyncIterator[None]:
+    """Serves the stage queues beside the looks; a run that ended by itself leaves as little waiting as it can."""
+    if not station.loaded.config.stages.in_process:
+        yield
+        return
+    hooks = Hooks(
+        station.on_event, lambda: station.engine.under_way > 0, lambda *said: station.on_served(*said)
+    )
+    async with beside(station.loaded, station.opened.path, clock=station.clock, hooks=hooks) as worker:
+        station.listeners.append(hearing(worker))
+        yield
+        if station.ended_by in ENDED_BY_ITSELF:
+            await worker.settle_down(within=DRAIN)
 
 
 def _check(config: Config) -> None:
@@ -235,6 +253,8 @@ class Station:
         self.opened = opened
         self.on_event = on_event
         self.on_told: Callable[[], None] = lambda: None
+        self.on_served: Callable[[QueuedJob, str, timedelta], None] = lambda job, status, took: None
+        self.ended_by = ""
         self.route = router(loaded.config, clock) if loaded.config.notify.channels else None
         self.run_log = RunLog()
         self.listeners: list[Callable[[Group], None]] = [self.run_log.add]
@@ -417,7 +437,7 @@ class Station:
     def _end_run(self, ended: Ended) -> Ended:
         """Says how it ended, to the store and to the world.  A store that cannot take it will call it killed."""
         tally = asdict(ended.tally)
-        now = self.clock.now()
+        now, self.ended_by = self.clock.now(), ended.by
         try:
             self.opened.end_run(self.run_id, now=now, ended_by=ended.by, tally=dump_json(tally))
         except StoreError as error:

@@ -228,6 +228,16 @@ class RetryConfig(Section):
     longest: Duration = timedelta(seconds=30)
 
 
+class StagesConfig(Section):
+    """The queues after a look (001 section 4.3)."""
+
+    in_process: bool = True  # false: only `vedette worker` serves them
+    queues: tuple[Literal["scout", "router", "ocr", "extract", "embed"], ...] = Field(
+        default=("scout", "router", "ocr", "extract", "embed"), min_length=1
+    )
+    embed: bool = True
+
+
 class Config(Section):
     """All of `vedette.yaml`."""
 
@@ -246,6 +256,7 @@ class Config(Section):
     screen: tuple[ScreenRowConfig, ...] = ()
     run: RunConfig = RunConfig()
     retry: RetryConfig = RetryConfig()
+    stages: StagesConfig = StagesConfig()
     health: HealthConfig = HealthConfig()
     notify: NotifyConfig = NotifyConfig()
     cron: CronConfig = CronConfig()

@@ -10,6 +10,7 @@ from vedette.contracts.changing import Change, ChangeState, Mask
 from vedette.contracts.documents import Artifact
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
 from vedette.contracts.fetching import RobotsRules
+from vedette.contracts.judging import Traits
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.words import (
@@ -190,6 +191,7 @@ class Settlement:
     content_type: str = ""
     body_bytes: int = 0
     artifact: Artifact | None = None  # text that was made of a document
+    traits: Traits | None = None  # of the text, for the scout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

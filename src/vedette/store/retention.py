@@ -38,7 +38,8 @@ def forget_payloads(db: sqlite3.Connection, segment: str, *, beyond: int) -> int
         f"WHERE id IN (SELECT watch_id {_LOST}) AND seen_evidence IN (SELECT id {_LOST})",
         lost * 2,
     )
-    db.execute(f"DELETE FROM artifacts WHERE evidence_id IN (SELECT id {_LOST})", lost)
+    for table in ("artifacts", "verdicts"):
+        db.execute(f"DELETE FROM {table} WHERE evidence_id IN (SELECT id {_LOST})", lost)
     return db.execute(f"DELETE {_LOST}", lost).rowcount
 
 

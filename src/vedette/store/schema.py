@@ -194,6 +194,19 @@ artifacts = Table(  # text made from evidence; the text itself is a file, and ca
     Column("at", BigInteger, nullable=False),
 )
 
+verdicts = Table(  # what was measured of a text at its look, and what the scout made of it
+    "verdicts",
+    metadata,
+    Column("evidence_id", Id, primary_key=True, autoincrement=False),
+    Column("text_key", BigInteger, nullable=False, server_default="0", index=True),  # 0: no text
+    Column("traits", Text),  # JSON; null: no text was made of it
+    Column("word", String),  # skip | persist | escalate; null: not judged yet
+    Column("score", Float),
+    Column("reasons", Text, nullable=False, server_default="[]"),
+    Column("rule", String, nullable=False, server_default=""),
+    Column("at", BigInteger),
+)
+
 changes = Table(
     "changes",
     metadata,
@@ -371,6 +384,7 @@ jobs = Table(  # the embedded JobBus: one row per job of any queue
     Column("until_at", BigInteger),  # end of the lease
     Column("result", Text),
     Column("error", Text, nullable=False, server_default=""),
+    Column("stack", Text, nullable=False, server_default=""),
     UniqueConstraint("queue", "id"),
     Index("ix_jobs_queue_state_due_at", "queue", "state", "due_at"),
     Index("ix_jobs_queue_started_at", "queue", "started_at"),
