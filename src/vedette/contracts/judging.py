@@ -24,6 +24,7 @@ class Traits:
     sample_words: int = 0  # what the figures below were taken of
     function_words: int = 0  # small words of the language that has more of them
     distinct_words: int = 0
+    figures: int = 0  # words that begin with a digit and are longer than a page number
     language: str = ""  # hr | en by its small words, else as the page says
     asks_password: bool = False
     signs: tuple[str, ...] = ()  # codes of `core/traits.py`: under construction, no results, ...

@@ -13,8 +13,9 @@ import xxhash
 from vedette.contracts.fetching import Extraction
 from vedette.contracts.judging import Traits
 
-SAMPLE = 2000  # characters
+SAMPLE = 1200  # characters
 SIGN_LIMIT = 1500  # characters; a longer text that says "no results" says more than that
+_DIGITS = frozenset("0123456789")
 LEAST_WORDS = 12  # of the sample, to tell a language
 LEAST_SHARE = 0.08  # function words; Croatian has fewer than English, menus next to none
 FUNCTION_WORDS = {
@@ -48,8 +49,9 @@ SIGNS = (
     ),
     _sign(
         "nothing_found",
+        r"there are (?:currently )?no (?:results|records|items|entries|documents|news|posts|vacancies|events)|"
         r"no (?:results|records|items|entries|documents|matches)(?: were)? (?:found|match)|nothing (?:was )?found|"
-        r"your search (?:did not|returned no)|0 results|nema (?:rezultata|zapisa|podataka|objava|dokumenata)|"
+        r"your search (?:did not|returned no)|0 results|nema (?:rezultata|zapisa|podataka|objava|dokumenata|natječaja|novosti)|"
         r"nije pronađen (?:nijedan|niti jedan)|nisu pronađeni|pretraga nije dala",
     ),
     _sign(
@@ -91,6 +93,8 @@ SIGNS = (
         r"prijavite se|korisničko ime|create an account|otvorite račun|sign in (?:to|with)|log in (?:to|with)",
     ),
 )
+# Most pages say none of it, and one pass over the text finds that out.
+_ANY = re2.compile("(?i)" + "|".join(f"(?:{sign.regex.pattern.removeprefix('(?i)')})" for sign in SIGNS))
 
 
 def measure(extraction: Extraction) -> Traits:
@@ -111,6 +115,7 @@ def measure(extraction: Extraction) -> Traits:
         sample_words=len(words),
         function_words=small,
         distinct_words=len(set(words)),
+        figures=sum(word[0] in _DIGITS and len(word) > 2 for word in words),
         language=language,
         asks_password=extraction.asks_password,
         signs=_signs(extraction.title, text),
@@ -130,6 +135,8 @@ def _signs(title: str, text: str) -> tuple[str, ...]:
     if len(text) > SIGN_LIMIT:
         return ()
     said = f"{title[:200]}\n{text}"
+    if _ANY.search(said) is None:
+        return ()
     return tuple(sign.code for sign in SIGNS if sign.regex.search(said))
 
 

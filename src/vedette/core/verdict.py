@@ -31,7 +31,14 @@ class Band(NamedTuple):
     points: float
 
 
-WORDS = (Band(8, -45), Band(20, -25), Band(40, -8), Band(120, 5), Band(300, 15), Band(float("inf"), 25))
+WORDS = (  # outside links: what a page says itself
+    Band(8, -45),
+    Band(20, -25),
+    Band(40, -8),
+    Band(120, 5),
+    Band(300, 15),
+    Band(float("inf"), 25),
+)
 LINK_SHARE = (Band(0.2, 5), Band(0.4, 0), Band(0.55, -20), Band(0.75, -35), Band(float("inf"), -50))
 KEPT_SHARE = (Band(0.1, -10), Band(0.25, -5), Band(float("inf"), 0))  # of what is visible
 PROSE = (Band(0.04, -15), Band(0.08, -5), Band(0.12, 5), Band(float("inf"), 12))  # function words
@@ -48,6 +55,8 @@ SIGN_POINTS = {
     "only_thanks": -40.0,
     "asks_to_log_in": -25.0,
 }
+# A rate or a date in one sentence is what people watch for: a short text with figures is not an empty one.
+SOME_FIGURES, FEW_WORDS, FIGURE_POINTS = 2, 40, 15.0
 PASSWORD = -20.0
 NO_SENTENCE = -10.0
 LEAST_PROSE = 30  # words; a shorter text has no share of anything
@@ -96,7 +105,8 @@ def _decided(exhibit: Exhibit) -> tuple[Reason, ...]:
 
 def _weighed(exhibit: Exhibit) -> tuple[Reason, ...]:
     traits, kind = exhibit.traits or Traits(), exhibit.content_class
-    found = [Reason("start", START), _banded("words", WORDS, traits.words, f"{traits.words} words")]
+    own = traits.words * (1.0 - _linked(traits))
+    found = [Reason("start", START), _banded("words", WORDS, own, f"{own:.0f} words outside links")]
     if kind in FIGURES or kind in SHEETS:
         return _told(found)  # figures are no prose, and that is no fault of theirs
     found += _of_prose(traits)
@@ -121,17 +131,23 @@ def _of_prose(traits: Traits) -> list[Reason]:
 
 
 def _of_page(traits: Traits) -> list[Reason]:
-    linked = min(1.0, traits.link_chars / traits.chars)
+    linked = _linked(traits)
     kept = traits.chars / max(traits.chars, traits.visible_chars)
     found = [
         _banded("links", LINK_SHARE, linked, f"{linked:.0%} of the text is links"),
         _banded("boilerplate", KEPT_SHARE, kept, f"{1 - kept:.0%} of the page is around the text"),
     ]
+    if traits.figures >= SOME_FIGURES and linked < LINK_SHARE[0].under and traits.words < FEW_WORDS:
+        found.append(Reason("figures", FIGURE_POINTS, f"{traits.figures} figures"))
     weight = 1.0 if traits.words <= SHORT else 0.5 if traits.words <= LONGER else 0.2
     found += [Reason(code, round(SIGN_POINTS[code] * weight, 2)) for code in traits.signs]
     if traits.asks_password:
         found.append(Reason("password_field", round(PASSWORD * weight, 2)))
     return found
+
+
+def _linked(traits: Traits) -> float:
+    return min(1.0, traits.link_chars / max(1, traits.chars))
 
 
 def _banded(code: str, bands: tuple[Band, ...], value: float, note: str) -> Reason:
