@@ -13,7 +13,7 @@ from vedette import __version__
 from vedette.app import Around, OnEvent, RunRequest, Station, run_around
 from vedette.config import Loaded, is_debug, is_production
 from vedette.contracts.alerting import ChannelName, Delivery, Message
-from vedette.contracts.jobs import SENTINEL, NewJob, QueuedJob, SentinelResult
+from vedette.contracts.jobs import SENTINEL, STAGES, NewJob, QueuedJob, SentinelResult
 from vedette.contracts.ports import Clock
 from vedette.contracts.watch import Group
 from vedette.contracts.words import Outcome
@@ -97,6 +97,9 @@ class Service:
         config, path = self.loaded.config, station.opened.path
         station.route = router(config, self.clock)
         station.listeners.append(self._committed)
+        station.on_served = lambda job, status, took: self.meters.job_ended(
+            job.queue, status=status, took=took
+        )
         self.registry.before.append(self.meters.watch_active(lambda: station.engine.under_way))
         with (
             sending(config, path, clock=self.clock, stdout=self.stdout) as (sender, poster),
@@ -242,7 +245,11 @@ class Service:
         meters.lanes.replace(((word,), float(count)) for word, count in found.lanes.items())
         meters.alerts.replace(((kind,), float(count)) for kind, count in found.alerts.items())
         meters.outbox.replace((key, float(count)) for key, count in found.outbox.items())
-        queues = {SENTINEL: 0, **found.queues, "fetch": sum(count for count, _ in found.due.values())}
+        queues = {
+            **dict.fromkeys((SENTINEL, *STAGES), 0),
+            **found.queues,
+            "fetch": sum(count for count, _ in found.due.values()),
+        }
         meters.depth.replace(((queue,), float(count)) for queue, count in queues.items())
         meters.evidence.set(float(found.evidence))
 

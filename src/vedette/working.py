@@ -8,7 +8,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -40,6 +40,14 @@ GRACE_S = 30.0  # for the group at hand
 AGAIN_S = 5.0  # after the store could not be used
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a worker on its own is to do."""
+
+    queues: tuple[str, ...] = STAGES
+    until_idle: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Hooks:
     """Whom a stage worker asks and tells."""
@@ -47,6 +55,7 @@ class Hooks:
     on_event: Callable[[Event], None]
     is_busy: Callable[[], bool] = lambda: False
     on_served: Callable[[QueuedJob, str, timedelta], None] = lambda job, status, took: None
+    queues: tuple[str, ...] = ()  # empty: as configured
 
 
 @asynccontextmanager
@@ -69,7 +78,8 @@ async def opened(
             worker_above=config.extract.worker_above,
         )
         served = handlers(bench, clock=clock, embeds=config.stages.embed)
-        chosen: dict[str, Handle] = {name: served[name] for name in STAGES if name in config.stages.queues}
+        queues = hooks.queues or config.stages.queues
+        chosen: dict[str, Handle] = {name: served[name] for name in STAGES if name in queues}
         bus.lose(worker, now=clock.now())
         try:
             yield StageWorker(
@@ -112,20 +122,9 @@ def hearing(worker: StageWorker) -> Callable[[Group], None]:
     return hear
 
 
-async def work(loaded: Loaded, path: Path, *, clock: Clock, hooks: Hooks, until_idle: bool = False) -> None:
-    """`vedette worker`: until told to stop, or until nothing waits."""
-    name = f"{socket.gethostname()}-{os.getpid()}"
-    loop = asyncio.get_running_loop()
-    async with opened(loaded, path, clock=clock, hooks=hooks, worker=name) as worker:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with suppress(NotImplementedError, RuntimeError, ValueError):
-                loop.add_signal_handler(number, worker.stop)
-        await (worker.drain() if until_idle else worker.run())
-
-
-def run_worker(loaded: Loaded, path: Path, *, clock: Clock, hooks: Hooks, until_idle: bool = False) -> None:
+def run_worker(loaded: Loaded, path: Path, *, clock: Clock, hooks: Hooks, work: Work) -> None:
     """Blocking; SIGINT and SIGTERM end it after the group at hand."""
-    asyncio.run(work(loaded, path, clock=clock, hooks=hooks, until_idle=until_idle))
+    asyncio.run(_work(loaded, path, clock=clock, hooks=hooks, work=work))
 
 
 def stage_queues(words: str | None) -> tuple[str, ...]:
@@ -135,6 +134,18 @@ def stage_queues(words: str | None) -> tuple[str, ...]:
         if name not in STAGES:
             raise InputError(unknown("queue", name, STAGES))
     return named or STAGES
+
+
+async def _work(loaded: Loaded, path: Path, *, clock: Clock, hooks: Hooks, work: Work) -> None:
+    """`vedette worker`: until told to stop, or until nothing waits."""
+    name = f"{socket.gethostname()}-{os.getpid()}"
+    loop = asyncio.get_running_loop()
+    serving = replace(hooks, queues=work.queues)
+    async with opened(loaded, path, clock=clock, hooks=serving, worker=name) as worker:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(number, worker.stop)
+        await (worker.drain() if work.until_idle else worker.run())
 
 
 async def _keep_on(worker: StageWorker, clock: Clock, hooks: Hooks) -> None:

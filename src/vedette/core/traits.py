@@ -51,7 +51,8 @@ SIGNS = (
         "nothing_found",
         r"there are (?:currently )?no (?:results|records|items|entries|documents|news|posts|vacancies|events)|"
         r"no (?:results|records|items|entries|documents|matches)(?: were)? (?:found|match)|nothing (?:was )?found|"
-        r"your search (?:did not|returned no)|0 results|nema (?:rezultata|zapisa|podataka|objava|dokumenata|natječaja|novosti)|"
+        r"your search (?:did not|returned no)|0 results|"
+        r"nema (?:rezultata|zapisa|podataka|objava|dokumenata|natječaja|novosti)|"
         r"nije pronađen (?:nijedan|niti jedan)|nisu pronađeni|pretraga nije dala",
     ),
     _sign(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -31,12 +32,16 @@ def explain(
     """The recorded decision about a URL, with its reasons.
 
     Risk, role, velocity, interval, due time, and reasons with points that add up.  Prints
-    what was decided at the last look and never decides again.  Looks are listed newest first.
+    what was decided at the last look and never decides again, and what the scout said of the page.  Looks are listed
+    newest first.
     """
     from vedette.report.explaining import explanation_json, explanation_lines
+    from vedette.store.judging import verdict_of
 
     with session.queries() as queries:
         said = _explanation(queries, url, visits)
+    if said.watch.seen is not None:
+        said = replace(said, verdict=verdict_of(session.store(), said.watch.seen.evidence))
     now = session.now()
     if session.given.as_json:
         session.out.document(explanation_json(said, now))
