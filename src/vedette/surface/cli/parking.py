@@ -90,8 +90,7 @@ def parked_show(session: Session, what: WhatArgument) -> None:
         session.out.say(f"  {look.detail or 'no detail'}")
 
 
-def parked_retry(session: Session, what: WhatOption = None, every: MOST = 10_000  # each queue keeps a hundred
-EveryOption = False) -> None:
+def parked_retry(session: Session, what: WhatOption = None, every: EveryOption = False) -> None:
     """Forget the failed attempts: look again as soon as the lane allows, give a job all its attempts again."""
     from vedette.store.jobs import SqliteJobBus
     from vedette.store.operator import retry_parked
@@ -105,8 +104,7 @@ EveryOption = False) -> None:
     tell(session, f"{count} due again", {"retried": count})
 
 
-def parked_drop(session: Session, what: WhatOption = None, every: MOST = 10_000  # each queue keeps a hundred
-EveryOption = False) -> None:
+def parked_drop(session: Session, what: WhatOption = None, every: EveryOption = False) -> None:
     """Take it off the list; a watch keeps its long interval, a job is not done."""
     from vedette.store.jobs import SqliteJobBus
     from vedette.store.operator import drop_parked
