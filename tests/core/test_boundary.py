@@ -27,6 +27,7 @@ ALLOWED = {
     # the name of this machine, for the lock
     "app.py": {"socket"},
     "upkeep.py": {"socket"},
+    "working.py": {"socket"},
 }
 
 
