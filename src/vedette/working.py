@@ -36,7 +36,7 @@ from vedette.telemetry.events import Event
 
 BESIDE = "beside"  # the worker of a run; one per store, as there is one run
 DRAIN = timedelta(seconds=10)  # at the end of a run that had nothing more to look at
-GRACE_S = 30.0  # for the group at hand
+GRACE_S = 10.0  # for the group at hand
 AGAIN_S = 5.0  # after the store could not be used
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -300,6 +301,24 @@ async def test_a_worker_told_to_stop_ends_the_group_at_hand_and_no_other(bus: Sq
     await worker.run()
     depth = bus.depth(OCR, now=NOW)
     assert (depth.done, depth.active, depth.waiting) == (1, 0, 1)
+
+
+async def test_a_job_that_takes_longer_than_its_lease_is_kept(bus: SqliteJobBus):
+    clock, counter = FixedClock(NOW), Counter()
+    worker = worker_of(bus, fine, clock, counter)
+    worker.extend_s = 0.01
+
+    async def long(order: StageOrder) -> Handled:
+        for _ in range(3):  # twelve minutes, in three steps of less than a lease
+            clock.at += timedelta(minutes=4)
+            await asyncio.sleep(0.05)
+            assert bus.take(OCR, worker="other", now=clock.at) is None
+        return await fine(order)
+
+    worker.handlers = {OCR: long}
+    bus.add([stage_job(OCR, ORDER)], now=NOW)
+    assert await worker.turn() == 1
+    assert [one.is_done for one in counter.served] == [True]
 
 
 def test_stage_queues_have_the_documents_rule(tmp_path: Path):

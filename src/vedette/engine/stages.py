@@ -48,6 +48,7 @@ class StageWorker:
     worker: str
     is_busy: Callable[[], bool] = lambda: False  # looks are under way
     on_served: Callable[[Sequence[Served], timedelta], None] = lambda served, took: None
+    extend_s: float = EXTEND_S
     news: asyncio.Event = field(default_factory=asyncio.Event)
     _hurry: asyncio.Event = field(default_factory=asyncio.Event)  # nobody looks any more: no rest
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
@@ -111,16 +112,19 @@ class StageWorker:
     @asynccontextmanager
     async def _held(self, jobs: Sequence[QueuedJob]) -> AsyncIterator[None]:
         """Their leases last as long as the work does."""
-        holding = asyncio.create_task(self._hold(jobs))
+        is_over = asyncio.Event()
+        holding = asyncio.create_task(self._hold(jobs, is_over))
         try:
             yield
         finally:
-            holding.cancel()
-            await asyncio.wait([holding])
+            is_over.set()
+            await holding  # whoever uses the bus next must find it free
 
-    async def _hold(self, jobs: Sequence[QueuedJob]) -> None:
+    async def _hold(self, jobs: Sequence[QueuedJob], is_over: asyncio.Event) -> None:
         while True:
-            await asyncio.sleep(EXTEND_S)
+            await _wait(is_over, self.extend_s)
+            if is_over.is_set():
+                return
             for job in jobs:
                 await asyncio.to_thread(self.bus.extend, job, now=self.clock.now())
 

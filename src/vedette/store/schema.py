@@ -186,7 +186,7 @@ artifacts = Table(  # text made from evidence; the text itself is a file, and ca
     "artifacts",
     metadata,
     Column("evidence_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("kind", String, primary_key=True),  # text | ocr
+    Column("kind", String, primary_key=True),  # text | ocr | vector
     Column("reader", String, nullable=False),  # digest of the versions of what made it
     Column("chars", BigInteger, nullable=False),
     Column("confidence", Float),  # of the words that OCR read, 0 to 100
