@@ -134,7 +134,7 @@ def test_a_vector_that_cannot_be_made_is_told_and_stops_nothing(tmp_path: Path):
 def test_kills_leave_no_evidence_without_its_scout_job_and_none_with_two(tmp_path: Path):
     with drill(tmp_path, seed=11) as one:
         summary = one.run(6)
-    # Politeness is for the long drill: a few kills may all fall before a host's only word to us is told.
+    # Hosts that must be closed are the claim of the long drill of `test_kill.py`.
     found = {name: told for name, told in summary.problems.by_name.items() if told and name != "impolite"}
     assert found == {}
     assert summary.violations == 0
