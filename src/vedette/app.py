@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vedette.config import Config, Loaded
 from vedette.contracts.errors import ConfigError, InputError, StoreError
@@ -19,6 +20,7 @@ from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.watch import Decision, Group, LedgerNote
 from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
 from vedette.core.limits import RunLimits
+from vedette.core.schedule.due import LEARNED
 from vedette.engine.assess import AssessOptions, Assessor
 from vedette.engine.compare import Comparer
 from vedette.engine.finding import Finder
@@ -34,6 +36,7 @@ from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.fetch.http import HttpFetcher, check_settings
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
+from vedette.lanes.purse import Purse
 from vedette.policies import (
     classifier,
     due_rule,
@@ -41,16 +44,21 @@ from vedette.policies import (
     lane_policies,
     retry_rule,
     rules_text,
+    scheduler_options,
     screens,
     sources_of,
 )
 from vedette.store.migrate import ARCHIVE, prepare
 from vedette.store.operator import save_source
 from vedette.store.rows import dump_json
+from vedette.store.shelf import Shelf
 from vedette.store.sqlite import Pick, Reader, StoreLock, Writer
 from vedette.telemetry.clock import SystemClock
 from vedette.telemetry.events import Event, events_of
 from vedette.tryout import fetch_robots, look_once
+
+if TYPE_CHECKING:
+    from vedette.engine.scheduler import Scheduler
 
 __all__ = ["Ended", "RunRequest", "fetch_robots", "look_once", "run_async", "run_engine"]
 
@@ -182,6 +190,10 @@ class _Station:
             clock=self.clock,
             not_before=now if self.opened.was_killed else None,
         )
+        schedule = self.loaded.config.schedule
+        self.purse = Purse(
+            schedule.budget_per_day, schedule.host_budget_per_day, load=self.opened.reader.lane
+        )
         self.frontier = Frontier(run=self.run_id, room=self.loaded.config.run.per_cycle)
         self.book = SourceBook(
             load=self.opened.reader.source,
@@ -208,6 +220,7 @@ class _Station:
             on_committed=self._note_group,
             on_stopping=lambda: self._save_desks(all_of_them=True),
             take_orders=self._take_orders if self.request.takes_orders else None,
+            purse=self.purse,
         )
         self.engine = Engine(parts, mode=self.request.mode, limits=limits)
         if self.request.patience is not None:
@@ -284,11 +297,19 @@ class _Station:
             committed=lambda group: self._acknowledge(group, post),
             claimed=lambda claimed: _post(post, self.engine.on_claimed, claimed),
             failed=lambda error: _post(post, self.engine.on_failed, error),
-            dirty_lanes=self.keeper.take_dirty,
+            dirty_lanes=lambda: (*self.keeper.take_dirty(), *self.purse.take_dirty()),
         )
+        if self.policy == LEARNED:
+            calls = replace(calls, schedule=self._scheduler().decide)
         return Settler(
             self.opened.writer, self.opened.archive, run=self.run_id, clock=self.clock, calls=calls
         )
+
+    def _scheduler(self) -> Scheduler:
+        from vedette.engine.scheduler import Scheduler  # numpy, which other policies do without
+
+        shelf = Shelf(self.opened.writer.connection)
+        return Scheduler(shelf, scheduler_options(self.loaded.config, shelf.crawl_delay))
 
     def _acknowledge(self, group: Group, post: Callable[..., object]) -> None:
         """In the settler's thread, after the commit: first the world, then our own loop."""

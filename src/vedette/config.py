@@ -220,7 +220,7 @@ class ClassifyConfig(Section):
 
 
 class ScheduleConfig(Section):
-    policy: str = "seed-ewma"
+    policy: str = "learned"
     interval: Duration = timedelta(hours=4)  # for `fixed`
     budget_per_day: float | None = Field(default=None, gt=0)  # looks; not set: no limit
     host_budget_per_day: float | None = Field(default=None, gt=0)

@@ -9,6 +9,7 @@ from vedette.contracts.changing import Change, ChangeState, Mask
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.lane import LaneState
+from vedette.contracts.schedule import Lesson, ScheduleRows
 from vedette.contracts.source import ListerKind
 from vedette.contracts.words import (
     ChangeId,
@@ -79,6 +80,7 @@ class Watch:
     audit: timedelta | None = (
         None  # the next look is an audit, at a random moment of an interval of this length
     )
+    belief: bytes | None = None  # of the learned policy (core/schedule/learned/row.py); None: it has none yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,6 +188,7 @@ class Settlement:
     content_class: ContentClass = ContentClass.OTHER
     content_type: str = ""
     body_bytes: int = 0
+    lesson: Lesson | None = None  # not None: the scheduler decides the due time, with those of its group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,6 +251,7 @@ class Group:
     robots: tuple[RobotsRules, ...] = ()
     notes: tuple[LedgerNote, ...] = ()
     released: tuple[Job, ...] = ()  # leases given back without a look
+    schedule: ScheduleRows | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from typing import Protocol
 
 from vedette.contracts.lane import Wait
 from vedette.contracts.ports import Clock
+from vedette.contracts.schedule import ScheduleRows
 from vedette.contracts.watch import Group, Job, Release, Settlement
 from vedette.contracts.words import LaneKey, Risk
 from vedette.core.limits import RunLimits, Tally, spent
@@ -24,6 +25,7 @@ from vedette.engine.settler import Claimed, Settler
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import ALL, PATIENCE, is_shut
+from vedette.lanes.purse import Purse
 
 SOON = timedelta(seconds=2)  # a lane that opens within this may lease work already
 UNSETTLED = 600  # looks that wait for their commit; beyond it no new look starts
@@ -63,6 +65,7 @@ class Parts:
     on_committed: Callable[[Group], None] = lambda group: None
     on_stopping: Callable[[], None] = lambda: None  # the last moment to hand something to the settler
     take_orders: Callable[[], None] | None = None  # the operator's words from other processes
+    purse: Purse = field(default_factory=lambda: Purse(None, None))  # looks per day
 
 
 @dataclass(slots=True)
@@ -87,6 +90,7 @@ class Engine:
     _error: BaseException | None = None
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _orders_at: datetime | None = None
+    _seconds: set[LaneKey] = field(default_factory=set)  # lanes with a second look to come
 
     async def run(self) -> Ended:
         clock = self.parts.clock
@@ -133,7 +137,10 @@ class Engine:
                     frontier.note_due(watch.lane, watch.due_at, watch.risk)
             for signal in settled.signals:
                 frontier.note_due(signal.lane, signal.due_at, Risk.MEDIUM)
+            if settled.watch.pending is not None:
+                self._seconds.add(settled.watch.lane)
             self._touched.add(settled.watch.lane)
+        self._note_schedule(group.schedule)
         for job in group.released:
             self._unsettled -= 1
             frontier.note_due(job.watch.lane, job.watch.due_at or self.parts.clock.now(), job.watch.risk)
@@ -141,6 +148,17 @@ class Engine:
         self.tally = counted(self.tally, group)
         self.parts.on_committed(group)
         self._wake.set()
+
+    def _note_schedule(self, rows: ScheduleRows | None) -> None:
+        """What the scheduler moved beside the looks of the group."""
+        if rows is None:
+            return
+        frontier = self.parts.frontier
+        for lane, at in rows.back:
+            for risk in Risk:
+                frontier.note_due(lane, at, risk)
+        for leaf, due_at, _ in rows.replanned:
+            frontier.note_due(leaf.lane, due_at, leaf.risk)
 
     def on_failed(self, error: BaseException) -> None:
         """Storage broke: nothing can be acknowledged any more."""
@@ -184,12 +202,12 @@ class Engine:
             is_open = not isinstance(answer, Wait) or (
                 answer.until is not None and answer.until <= now + SOON
             )
-            if is_open and self._may_start():
+            if is_open and self._may_start() and self._has_budget(lane, now):
                 frontier.line_up(lane, self._horizon(now))
         elif isinstance(answer, Wait):
             if is_shut(answer, now + PATIENCE):
                 self._give_back(lane)
-        elif lane not in self._is_ready:
+        elif lane not in self._is_ready and self._may_spend(job, now):
             self._is_ready.add(lane)
             self._sequence += 1
             heapq.heappush(self._ready, (-job.value, self._sequence, lane))
@@ -205,14 +223,35 @@ class Engine:
             lane = heapq.heappop(self._ready)[2]
             self._is_ready.discard(lane)
             job = frontier.peek(lane)
-            if job is not None and not isinstance(keeper.ask(job.lanes, now), Wait):
+            is_open = job is not None and not isinstance(keeper.ask(job.lanes, now), Wait)
+            if job is not None and is_open and self._may_spend(job, now):
                 frontier.pop(lane)
+                self.parts.purse.spend(lane, now)
                 keeper.start(job.lanes, now)
                 self._unsettled += 1
                 task = asyncio.create_task(self._look(job))
                 self._looks.add(task)
                 task.add_done_callback(self._looked)
             self._consider(lane, now)
+
+    def _may_spend(self, job: Job, now: datetime) -> bool:
+        """Is there budget for this look?  If not, its lane is woken when there is."""
+        lane, is_second = job.watch.lane, job.watch.pending is not None
+        until = self.parts.purse.opens_at(lane, now, is_second=is_second)
+        self._wait_for(lane, until)
+        return until is None
+
+    def _has_budget(self, lane: LaneKey, now: datetime) -> bool:
+        """May work of this lane be leased?  Second looks may dip into what is kept for them."""
+        purse = self.parts.purse
+        until = purse.opens_at(lane, now)
+        if until is None:
+            return True
+        if lane in self._seconds and purse.opens_at(lane, now, is_second=True) is None:
+            self._seconds.discard(lane)  # one claim for each: what comes back waits for its budget
+            return True
+        self._wait_for(lane, until)
+        return False
 
     def _give_back(self, lane: LaneKey) -> None:
         """Work that was leased for a lane that shut must not take the room of others."""
@@ -227,6 +266,7 @@ class Engine:
             self.parts.settler.aside(Release(job))
             raise
         if isinstance(result, Release):
+            self.parts.purse.give_back(job.watch.lane)
             self.parts.settler.aside(result)
         else:
             self.parts.settler.settle(result)
@@ -287,7 +327,7 @@ class Engine:
             return True
         if self._looks or self._unsettled or self._is_claiming or self._touched:
             return False
-        if self.mode is Mode.FOREVER or self.parts.frontier.leased or self._has_work(now):
+        if self.mode is Mode.FOREVER or self._has_work(now):
             return False
         self.stop("idle")
         return True
@@ -296,9 +336,13 @@ class Engine:
         """Something is due, or will be soon, in a lane that opens soon."""
         last = now + self.patience
         by = self._horizon(last)
+        if (self.parts.purse.opens_at(None, now) or now) > last:
+            return False
         due = self.parts.frontier.next_due()
-        return (due is not None and due <= by) or any(
-            at <= last and self.parts.frontier.is_due(lane, by) for at, _, lane in self._timers
+        return (
+            self.parts.frontier.leased > 0
+            or (due is not None and due <= by)
+            or any(at <= last and self.parts.frontier.is_due(lane, by) for at, _, lane in self._timers)
         )
 
     async def _shut_down(self) -> None:

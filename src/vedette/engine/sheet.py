@@ -8,6 +8,7 @@ from datetime import datetime
 
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, VisitFacts
 from vedette.contracts.fetching import Extraction
+from vedette.contracts.schedule import Lesson
 from vedette.contracts.watch import Decision, Job, Parked, Seen, Settlement, Visit, Watch
 from vedette.contracts.words import ContentClass, Outcome, Reason, VisitId, WatchId
 from vedette.core.change.gate import Gated
@@ -28,7 +29,7 @@ class Sheet:
 
     __slots__ = (
         "at", "canonical", "content_class", "decisions", "detail", "digest", "extraction", "fetched",
-        "findings", "job", "judged", "now", "outcome", "reached", "seen", "visit", "watch",
+        "findings", "job", "judged", "lesson", "now", "outcome", "reached", "seen", "visit", "watch",
     )  # fmt: skip
 
     def __init__(self, job: Job, reached: Reached, visit: VisitId, now: datetime) -> None:
@@ -48,6 +49,7 @@ class Sheet:
         self.findings: Findings | None = None
         self.canonical: WatchId | None = None
         self.seen: Seen | None = None
+        self.lesson: Lesson | None = None
         self.decisions: list[Decision] = []
         self.decide("fetch", reached.reasons, inputs=self._fetch_inputs(), output=self.outcome.value)
 
@@ -111,6 +113,7 @@ class Sheet:
             content_class=self.content_class,
             content_type=fetched.content_type,
             body_bytes=len(fetched.body),
+            lesson=self.lesson,
         )
 
     def _visit(self) -> Visit:

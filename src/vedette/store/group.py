@@ -33,6 +33,7 @@ from vedette.store.rows import (
     to_ms,
     watch_row,
 )
+from vedette.store.shelf import schedule_statements
 
 Row = tuple[Any, ...]
 _MOVING = [WATCH_COLUMNS.index(name) for name in sql.MOVING_WATCH_COLUMNS]
@@ -60,6 +61,7 @@ class GroupRows:
     sources: list[Row] = field(default_factory=list)
     robots: list[Row] = field(default_factory=list)
     segments: list[Row] = field(default_factory=list)
+    schedule: list[tuple[str, list[Row]]] = field(default_factory=list)
 
     def statements(self) -> Iterable[tuple[str, list[Row]]]:
         """New watches before moved ones: a watch found and visited in one group must end as visited."""
@@ -67,6 +69,7 @@ class GroupRows:
         yield sql.NEW_VISIT, self.visits
         yield sql.NEW_EVIDENCE, self.evidence
         yield sql.MOVE_WATCH, self.moved
+        yield from self.schedule
         yield sql.SIGNAL, self.signals
         yield sql.NEW_CHANGE, self.changes
         yield sql.MOVE_CHANGE, self.moves
@@ -91,6 +94,8 @@ def rows_of(group: Group) -> GroupRows:
     rows.ledger += [_note_row(note, group.run) for note in group.notes]
     rows.ended += [(job.watch.id,) for job in group.released]
     rows.segments = [segment_row(segment) for segment in group.segments]
+    if group.schedule is not None:
+        rows.schedule = schedule_statements(group.schedule)
     return rows
 
 

@@ -47,7 +47,7 @@ def explain(subject: Subject, t: float, objectives: Mapping[str, tuple[float, fl
     reasons = (Reason("never_looked_at", interval),) if is_new else _parts(subject, objectives, interval)
     return Explanation(
         id=subject.id, at=t, p_changed=float(stale[0]), rate=a / hours, rate_low=low, rate_high=high,
-        interval=interval, due_at=subject.due_at, value=float(value[0]), price=around.published.price,
+        interval=interval, due_at=subject.due_at, value=float(value[0]), price=float(around.price[0]),
         reasons=reasons,
     )  # fmt: skip
 
