@@ -553,7 +553,14 @@ def test_a_watch_row_decides_as_the_policy_does() -> None:
     assert row.pack_beliefs(memory.table.beliefs(rows)) == [one.belief for one in batch.decided]
     first = batch.decided[0]
     told = deciding.tell(
-        first.belief, cases[0].place, memory.published, (cases[0].now, cases[0].now + first.wait), {}
+        deciding.Told(
+            belief=first.belief,
+            place=cases[0].place,
+            published=memory.published,
+            now=cases[0].now,
+            due_at=cases[0].now + first.wait,
+            objectives={},
+        )
     )
     assert sum(reason.points for reason in told.reasons) == pytest.approx(told.interval)
     for one in batch.decided:

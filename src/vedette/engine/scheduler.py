@@ -15,7 +15,7 @@ import numpy as np
 
 from vedette.contracts.schedule import Leaf, Lesson, PublishedRow, ScheduleRows
 from vedette.contracts.watch import Decision, Settlement, Signal, Watch
-from vedette.contracts.words import LaneKey, Reason, Risk, WatchId
+from vedette.contracts.words import LaneKey, Reason, WatchId
 from vedette.core.audit import Lot, audited
 from vedette.core.ledger import Written, learned_decision
 from vedette.core.schedule.due import Due

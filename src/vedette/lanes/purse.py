@@ -1,4 +1,4 @@
-"""The budgets of a run: looks per day, of all and of each host.  Remembered like lanes, so a restart goes on counting."""
+"""The budgets of a run: looks per day, of all and of each host.  Kept like lanes, so a restart goes on counting."""
 
 from __future__ import annotations
 

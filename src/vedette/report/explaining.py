@@ -16,6 +16,7 @@ from vedette.core.lane import condition
 from vedette.core.outcomes import MEANING
 from vedette.core.urls import shown
 from vedette.core.velocity import describe_velocity
+from vedette.report.believing import Believed, believed_json, believed_lines
 from vedette.report.lines import Line, line, quoted
 from vedette.report.plain import dump, moment, plain, span, when
 
@@ -32,6 +33,7 @@ class Explanation:
     visits: tuple[Visit, ...] = ()  # newest first
     source: Source | None = None
     lane: LaneState | None = None
+    believed: Believed | None = None  # by the learned policy
 
 
 def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
@@ -74,6 +76,7 @@ def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
             for r in watch.mask or ()
             if r.kind != QUIET
         ],
+        "belief": None if said.believed is None else believed_json(said.believed),
         "lane": None if said.lane is None else lane_json(watch.lane, said.lane, now),
         "visits": [visit_json(visit) for visit in said.visits],
     }
@@ -127,6 +130,8 @@ def explanation_lines(said: Explanation, now: datetime) -> list[Line]:
     if said.lane is not None:
         lines.append(_fact("lane", quoted(f"{watch.lane}: {lane_words(said.lane, now)}")))
     lines += _mask_lines(watch.mask or ())
+    if said.believed is not None:
+        lines += believed_lines(said.believed)
     lines += _decision_lines(said)
     return [*lines, *_visit_lines(said.visits)]
 
@@ -230,7 +235,7 @@ def _decision_lines(said: Explanation) -> list[Line]:
 
 def _words(output: object) -> str:
     if isinstance(output, dict):
-        return ", ".join(f"{key} {value}" for key, value in output.items())
+        return ", ".join(f"{key} {value}" for key, value in output.items() if key != "belief")
     return output if isinstance(output, str) else dump(output)
 
 

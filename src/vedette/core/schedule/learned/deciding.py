@@ -102,19 +102,31 @@ def decide(cases: Sequence[Case], published: Published, objectives: Objectives) 
     return Batch(decided, good, before, near, looks, lesson, unpack_shares(beliefs) - old)
 
 
-def tell(
-    belief: bytes, place: Place, published: Published, at: tuple[datetime, datetime], objectives: Objectives
-) -> Explanation:
-    """Why the watch is due when it is; `at`: (now, due time as stored)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What `tell` takes apart."""
+
+    belief: bytes
+    place: Place
+    published: Published
+    now: datetime
+    due_at: datetime
+    objectives: Objectives
+    moved_by: Reason | None = None  # by the record: an audit, a ceiling, a failure
+
+
+def tell(told: Told) -> Explanation:
+    """Why the watch is due when it is.  The points of the reasons add up to the hours from the last look."""
     subject = Subject(
         id=0,
-        risk=place.risk,
-        beliefs=unpack_beliefs([belief]),
-        around=surroundings([place], published),
-        due_at=to_hours(at[1]),
+        risk=told.place.risk,
+        beliefs=unpack_beliefs([told.belief]),
+        around=surroundings([told.place], told.published),
+        due_at=to_hours(told.due_at),
         failures=0,
+        moved_by=told.moved_by,
     )
-    return explain(subject, to_hours(at[0]), objectives)
+    return explain(subject, to_hours(told.now), told.objectives)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +202,7 @@ def _arranged(case: Case, plan: _Plan) -> tuple[timedelta, tuple[Reason, ...]]:
     hours = 0.0
     for code, then, note in _steps(case, plan):
         if then != hours or not reasons:
-            words = note if note else f"{risk} at most every {then:g} h"
+            words = note or f"{risk} at most every {then:g} h"
             reasons.append(Reason(code, then - hours, words))
         hours = then
     wait = timedelta(milliseconds=round(hours * _MS_PER_HOUR))
