@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 _DAY = timedelta(days=1)
 _BURSTS = 24  # a day's budget is this many bursts
 _RESERVE = 4  # one in so many looks of a burst is for second looks
+_LEAST_FOR_TWO = 4  # looks per day from which on two may start at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,13 @@ class Allowance:
 
     @property
     def burst(self) -> int:
-        """Looks that may start at once."""
-        return max(1, int(self.per_day / _BURSTS))
+        """Looks that may start at once: at least one and its second look."""
+        return max(1 if self.per_day < _LEAST_FOR_TWO else 2, int(self.per_day / _BURSTS))
+
+    @property
+    def reserve(self) -> int:
+        """Of these, for second looks."""
+        return 0 if self.burst == 1 else max(1, self.burst // _RESERVE)
 
     @property
     def steady(self) -> float:
@@ -45,7 +51,7 @@ def opens_at(
     """When a look may start; None: now.  `empty_at`: when the bucket is empty again."""
     if empty_at is None:
         return None
-    reserve = 0 if is_second else allowance.burst // _RESERVE
+    reserve = 0 if is_second else allowance.reserve
     at = empty_at - allowance.step * (allowance.burst - 1 - reserve)
     return at if at > now else None
 

@@ -96,6 +96,7 @@ def learned_decision(
     unusual: dict[str, tuple[object, object]] = {
         "modified": (case.modified, None),
         "failures": (case.failures, 0),
+        "is_down": (case.is_down, False),
         "ceiling": (None if case.ceiling is None else case.ceiling.total_seconds(), None),
         "is_parked": (case.is_parked, False),
         "false": (case.false, 0.0),
@@ -132,6 +133,7 @@ def learned_case(given: Inputs, in_force: InForce) -> Case:
         changed=given["changed"],
         modified=given.get("modified"),
         failures=given.get("failures", 0),
+        is_down=given.get("is_down", False),
         ceiling=None if ceiling is None else timedelta(seconds=ceiling),
         is_parked=given.get("is_parked", False),
         false=given.get("false", 0.0),

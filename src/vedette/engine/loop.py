@@ -90,7 +90,7 @@ class Engine:
     _error: BaseException | None = None
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _orders_at: datetime | None = None
-    _seconds: set[LaneKey] = field(default_factory=set)  # lanes with a second look to come
+    _seconds: dict[LaneKey, datetime] = field(default_factory=dict)  # when a second look is due in a lane
 
     async def run(self) -> Ended:
         clock = self.parts.clock
@@ -137,8 +137,9 @@ class Engine:
                     frontier.note_due(watch.lane, watch.due_at, watch.risk)
             for signal in settled.signals:
                 frontier.note_due(signal.lane, signal.due_at, Risk.MEDIUM)
-            if settled.watch.pending is not None:
-                self._seconds.add(settled.watch.lane)
+            if settled.watch.pending is not None and settled.watch.due_at is not None:
+                self._seconds[settled.watch.lane] = settled.watch.due_at
+                self._wait_for(settled.watch.lane, settled.watch.due_at)
             self._touched.add(settled.watch.lane)
         self._note_schedule(group.schedule)
         for job in group.released:
@@ -195,6 +196,9 @@ class Engine:
         job = frontier.peek(lane)
         if job is None and not frontier.is_due(lane, self._horizon(now)):
             return
+        if job is not None and self._is_overtaken(job, now):
+            self._give_back(lane)
+            return
         answer = keeper.ask((lane,), now)
         if isinstance(answer, Wait) and answer.until is not None:
             self._wait_for(lane, answer.until)
@@ -247,11 +251,25 @@ class Engine:
         until = purse.opens_at(lane, now)
         if until is None:
             return True
-        if lane in self._seconds and purse.opens_at(lane, now, is_second=True) is None:
-            self._seconds.discard(lane)  # one claim for each: what comes back waits for its budget
+        if self._may_look_again(lane, now):
+            del self._seconds[lane]  # one claim for each: what else comes with it waits for its budget
             return True
         self._wait_for(lane, until)
         return False
+
+    def _is_overtaken(self, job: Job, now: datetime) -> bool:
+        """Does this job wait for a budget that a second look in its lane need not wait for?"""
+        lane = job.watch.lane
+        if lane not in self._seconds or job.watch.pending is not None:
+            return False
+        return self.parts.purse.opens_at(lane, now) is not None and self._may_look_again(lane, now)
+
+    def _may_look_again(self, lane: LaneKey, now: datetime) -> bool:
+        """A second look is due, and there is budget kept for it."""
+        due_at = self._seconds.get(lane)
+        if due_at is None or due_at > now:
+            return False
+        return self.parts.purse.opens_at(lane, now, is_second=True) is None
 
     def _give_back(self, lane: LaneKey) -> None:
         """Work that was leased for a lane that shut must not take the room of others."""

@@ -119,6 +119,9 @@ class Scheduler:
             now=lesson.now,
             changed=lesson.changed,
             failures=lesson.failures,
+            is_down=bool(
+                lesson.failures and self._known.shared.hosts.streak[self._known.host(watch.lane)] >= DOWN
+            ),
             ceiling=lesson.ceiling,
             is_parked=lesson.is_parked,
             false=false,

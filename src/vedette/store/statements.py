@@ -153,7 +153,7 @@ _CLASS_HEAD = (
 
 
 _SECOND_LOOKS = (
-    "SELECT * FROM (SELECT w.id, 3 AS risk, w.due_at, 0 AS interval_s FROM watches w "
+    "SELECT * FROM (SELECT w.id, 3 AS risk, w.due_at, -1 AS interval_s FROM watches w "
     "WHERE w.lane_id = ? AND w.pending_change IS NOT NULL AND w.due_at <= ? "
     "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = w.id AND l.until_at > ?) {pick}"
     "ORDER BY w.due_at LIMIT ?) AS heads"

@@ -18,6 +18,7 @@ from vedette.contracts.words import Reason, Risk
 from vedette.core.schedule.due import SHORTEST_HOURS, parked_hours
 from vedette.core.schedule.hours import to_hours
 from vedette.core.schedule.learned.belief import NEW_MARK, Around, Beliefs
+from vedette.core.schedule.learned.hosts import PROBE_HOURS
 from vedette.core.schedule.learned.learn import Lesson, Looks, learn
 from vedette.core.schedule.learned.listing import share
 from vedette.core.schedule.learned.objective import hours_left
@@ -39,6 +40,7 @@ Objectives = Mapping[str, tuple[float, float]]  # risk: hours, share
 _MS_PER_HOUR = 3_600_000
 _LIKELY_GONE = 6  # failures in a row
 _MOST_FAILURES = 12
+_PROBES = 24  # failed looks at a host that is down before it is tried less often
 _HOUR = timedelta(hours=1)
 
 
@@ -52,6 +54,7 @@ class Case:
     changed: bool | None  # None: the look teaches nothing
     modified: float | None = None  # hours: when it changed, where the host's word is believed
     failures: int = 0  # in a row, this look included
+    is_down: bool = False  # its host answers nobody
     ceiling: timedelta | None = None  # scrape_frequency of a listing
     is_parked: bool = False  # attempts used up, gone or refused: the long interval
     false: float = 0.0  # false marks per hour of the listing that names it
@@ -223,8 +226,9 @@ def _steps(case: Case, plan: _Plan) -> list[tuple[str, float, str]]:
         hours = plan.asked
         steps.append(("objective", hours, f"{case.place.risk.name} changes must be seen in time"))
     if case.failures:
-        hours = _put_off(hours, plan.least, case.failures)
-        steps.append(("failed", hours, f"{case.failures} failed looks in a row"))
+        hours = _put_off(hours, plan.least, case)
+        down = ", its host is down" if case.is_down else ""
+        steps.append(("failed", hours, f"{case.failures} failed looks in a row{down}"))
     if case.is_parked:
         hours = hours if case.failures else parked_hours(hours)
         steps.append(("parked", hours, "the long interval"))
@@ -234,12 +238,16 @@ def _steps(case: Case, plan: _Plan) -> list[tuple[str, float, str]]:
     return steps
 
 
-def _put_off(usual: float, least: float, failures: int) -> float:
+def _put_off(usual: float, least: float, case: Case) -> float:
     """A failed look is tried again after the floor, then twice as long each time.
 
-    No longer than the usual interval, unless it has failed so often that it is likely gone.
+    No longer than the usual interval, unless it has failed so often that it is likely gone.  A host that is down is
+    tried every hour of a day, whoever's turn it is: the lane lets one look through.
     """
-    failures = min(failures, _MOST_FAILURES)
+    if case.is_down:
+        tired = min(max(case.failures - _PROBES, 0), _MOST_FAILURES)
+        return min(PROBE_HOURS * 2.0**tired, MOST_HOURS)
+    failures = min(case.failures, _MOST_FAILURES)
     longest = usual * 2.0 ** max(failures - _LIKELY_GONE, 0)
     return min(least * 2.0 ** (failures - 1), longest, MOST_HOURS)
 
