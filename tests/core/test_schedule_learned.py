@@ -661,3 +661,31 @@ def test_a_restart_in_the_middle_of_everything_decides_identically() -> None:
             policy.observe(ids, float(t), ids % 3 == 0, status=np.where(ids % 7 == 0, 500, 200))
             policy.signal(ids[:1], float(t), kind="hub", source=0, complete=True)
     assert two.dump() == one.dump()
+
+
+def test_a_first_look_is_decided_alone_as_in_a_group() -> None:
+    """The remembered plan of first looks is the one that would be made."""
+    places = [row.Place(risk=risk, dear=dear) for risk in Risk for dear in (1.0, 3.0)]
+    goals = {"CRITICAL": (4.0, 0.95)}
+    published = Published(price=2.0, objective_price=(math.inf, math.inf, math.inf, 0.001))
+    for t in (490_000.25, 491_234.567):
+        cases = [
+            deciding.Case(belief=row.new_belief(t - 1), place=place, now=from_hours(t), changed=False)
+            for place in places
+        ]
+        quick = deciding.decide(cases, published, goals)
+        slow = deciding._decide(cases, published, goals)
+        assert [one.belief for one in quick.decided] == [one.belief for one in slow.decided]
+        for one, other in zip(quick.decided, slow.decided, strict=True):
+            assert one.wait / HOUR == pytest.approx(other.wait / HOUR, rel=1e-6)
+        assert len(quick.good) == 0
+
+
+@given(st.floats(0, 1), st.integers(1, 400), st.floats(1, 5000), st.floats(0, 4000))
+def test_a_history_of_another_policy_becomes_a_belief(
+    velocity: float, looks: int, span: float, ago: float
+) -> None:
+    b = row.unpack_beliefs([row.remembered(velocity, looks, (1000.0, 1000.0 + span, 1000.0 + span - ago))])
+    assert 0 <= b.events[0] < 20
+    assert 0 < b.hours[0] <= span + 1.0
+    assert b.mark[0] == 0

@@ -165,7 +165,7 @@ async def test_a_host_budget_is_kept_by_each_host(tmp_path):
     def busy(url, hours):
         return (404, "") if url.endswith("robots.txt") else (200, page(f"Stanje {int(hours)} u {url}"))
 
-    sources = [{"url": f"https://{n % 2}.example/zakon/{n}", "lister": "page"} for n in range(16)]
+    sources = [{"url": f"https://{n % 2}.example/zakon/{n}", "lister": "page"} for n in range(40)]
     watched = life(tmp_path, busy, *sources, schedule={"host_budget_per_day": 20})
     await watched.run(seconds=3 * DAY)
     for host in ("0.example", "1.example"):

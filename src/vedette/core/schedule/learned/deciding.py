@@ -8,28 +8,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vedette.contracts.words import Reason, Risk
 from vedette.core.schedule.due import SHORTEST_HOURS, parked_hours
-from vedette.core.schedule.hours import to_hours
-from vedette.core.schedule.learned.belief import NEW_MARK, Around, Beliefs
+from vedette.core.schedule.hours import EPOCH, to_hours
+from vedette.core.schedule.learned.belief import Around, Beliefs
 from vedette.core.schedule.learned.hosts import PROBE_HOURS
 from vedette.core.schedule.learned.learn import Lesson, Looks, learn
 from vedette.core.schedule.learned.listing import share
 from vedette.core.schedule.learned.objective import hours_left
 from vedette.core.schedule.learned.row import (
     Place,
+    is_new,
+    looked_once,
     pack_beliefs,
     surroundings,
     unpack_beliefs,
     unpack_shares,
 )
-from vedette.core.schedule.learned.settings import MOST_HOURS, Published
+from vedette.core.schedule.learned.settings import ACQUAINTED_HOURS, FREE_PRICE, MOST_HOURS, Published
 from vedette.core.schedule.learned.telling import Subject, explain
 from vedette.core.schedule.learned.worth import crossing, least_hours, values
 from vedette.core.schedule.protocol import Explanation
@@ -83,7 +86,47 @@ class Batch:
 
 
 def decide(cases: Sequence[Case], published: Published, objectives: Objectives) -> Batch:
-    """Belief after each look and the wait for the next one."""
+    """Belief after each look and the wait for the next one.
+
+    A first look teaches nothing, and while its host has no clock the plan after it is the same for all of a risk: it is
+    remembered, so a crawl of new pages costs next to nothing here.
+    """
+    plain = [n for n, case in enumerate(cases) if _is_plain(case)]
+    if not plain:
+        return _decide(cases, published, objectives)
+    taken = set(plain)
+    rest = [n for n in range(len(cases)) if n not in taken]
+    batch = _decide([cases[n] for n in rest], published, objectives)
+    decided = dict(zip(rest, batch.decided, strict=True))
+    goals = tuple(sorted(objectives.items()))
+    for n in plain:
+        plan = _first_plan(published, cases[n].place.risk, cases[n].place.dear, goals)
+        belief = looked_once(to_hours(cases[n].now))
+        decided[n] = Decided(belief, *_arranged(cases[n], plan))
+    moved = np.zeros(len(cases))
+    moved[rest] = batch.moved
+    good = np.array(rest, np.int64)[batch.good]
+    every = [decided[n] for n in range(len(cases))]
+    return replace(batch, decided=every, good=good, moved=moved)
+
+
+def _is_plain(case: Case) -> bool:
+    """A first look that found the page, at a place that nothing is known of."""
+    place = case.place
+    is_bare = not place.host_clock and place.hub is None and not place.pull
+    return is_bare and case.changed is False and is_new(case.belief)
+
+
+@lru_cache(maxsize=1024)
+def _first_plan(
+    published: Published, risk: Risk, dear: float, goals: tuple[tuple[str, tuple[float, float]], ...]
+) -> _Plan:
+    case = Case(belief=looked_once(0.0), place=Place(risk=risk, dear=dear), now=EPOCH, changed=None)
+    around = surroundings([case.place], published)
+    return _plans(unpack_beliefs([case.belief]), around, [case], dict(goals))[0]
+
+
+def _decide(cases: Sequence[Case], published: Published, objectives: Objectives) -> Batch:
     around = surroundings([case.place for case in cases], published)
     known = unpack_beliefs([case.belief for case in cases])
     good = np.array([n for n, case in enumerate(cases) if case.changed is not None], np.int64)
@@ -225,6 +268,14 @@ def _steps(case: Case, plan: _Plan) -> list[tuple[str, float, str]]:
     if plan.asked < hours and not case.failures:
         hours = plan.asked
         steps.append(("objective", hours, f"{case.place.risk.name} changes must be seen in time"))
+    if (
+        plan.price <= FREE_PRICE
+        and hours > ACQUAINTED_HOURS
+        and case.changed is False
+        and is_new(case.belief)
+    ):
+        hours = ACQUAINTED_HOURS
+        steps.append(("acquaint", hours, "seen once; a second look on the same day shows its noise"))
     if case.failures:
         hours = _put_off(hours, plan.least, case)
         down = ", its host is down" if case.is_down else ""
@@ -250,8 +301,3 @@ def _put_off(usual: float, least: float, case: Case) -> float:
     failures = min(case.failures, _MOST_FAILURES)
     longest = usual * 2.0 ** max(failures - _LIKELY_GONE, 0)
     return min(least * 2.0 ** (failures - 1), longest, MOST_HOURS)
-
-
-def is_new(belief: bytes) -> bool:
-    """Was the watch never looked at?"""
-    return bool(unpack_beliefs([belief]).mark[0] >= NEW_MARK)

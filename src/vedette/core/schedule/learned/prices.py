@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from vedette.contracts.words import Risk
 from vedette.core.schedule.learned.outlook import Sample, price_for, tiers
 from vedette.core.schedule.learned.prior import fitted
-from vedette.core.schedule.learned.settings import MOST_HOURS, Published
+from vedette.core.schedule.learned.settings import FREE_PRICE, MOST_HOURS, Published
 from vedette.core.schedule.learned.worth import crossing, least_hours, values
 
 Floats = NDArray[np.float64]
-FREE_PRICE = 1.0
 _TIMES = np.geomspace(1.0, 1e6, 40)  # how much dearer a look at a tight host may be
 _FULL = 0.9  # of a host's room is planned with; the rest is for second looks and retries
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import struct
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -59,6 +60,16 @@ _NOTHING_TOLD = HubTold(listed_at=-math.inf, listed_every=math.inf, recall=0.0)
 def new_belief(now: float) -> bytes:
     """The belief about a watch that was never looked at."""
     return _single(last=now, mark=NEW_MARK)
+
+
+def looked_once(now: float) -> bytes:
+    """The belief after a first look, which shows no change."""
+    return _LOOKED_ONCE[:_LAST] + struct.pack("<d", now) + _LOOKED_ONCE[_LAST + 8 :]
+
+
+def is_new(belief: bytes) -> bool:
+    """Was the watch never looked at?"""
+    return belief[_MARK : _MARK + 2] == _NEW
 
 
 def remembered(velocity: float, looks: int, times: tuple[float, float, float | None]) -> bytes:
@@ -146,6 +157,10 @@ def _single(
     return pack_beliefs(Beliefs(*(np.array([value]) for value in values)))[0]
 
 
+def _offset(name: str) -> int:
+    return int(_LAYOUT.fields[name][1]) if _LAYOUT.fields else 0
+
+
 def _table(rows: Sequence[bytes]) -> NDArray[Any]:
     if any(len(row) != BELIEF_BYTES for row in rows):
         raise InputError(f"a belief has {BELIEF_BYTES} bytes; this is of another version, or cut short")
@@ -160,3 +175,8 @@ def _short(value: Any) -> Any:
 
 def _columns(values: Sequence[Any], *names: str) -> list[Floats]:
     return [np.array([getattr(one, name) for one in values], np.float64) for name in names]
+
+
+_LAST, _MARK = (_offset(name) for name in ("last", "mark"))
+_LOOKED_ONCE = _single(last=0.0)
+_NEW = struct.pack("<e", NEW_MARK)
