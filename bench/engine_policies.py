@@ -106,14 +106,17 @@ def _plot(found: list[dict[str, Any]], path: Path, terms: Terms) -> None:
     x = lambda h: left + (width - left - 16) * min(h, most) / most  # noqa: E731
     y = lambda share: top + (height - top - 44) * (1 - share)  # noqa: E731
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        'font-family="sans-serif" font-size="12">',
         f'<rect width="{width}" height="{height}" fill="#fff"/>',
     ]
     for share in (0, 0.25, 0.5, 0.75, 1):
         parts.append(f'<path d="M{left} {y(share):.1f}H{width - 16}" stroke="#ddd"/>')
         parts.append(f'<text x="{left - 6}" y="{y(share) + 4:.1f}" text-anchor="end">{share:.0%}</text>')
-    for hours in (0, 4, 12, 24, 36, 48):
-        parts.append(f'<text x="{x(hours):.1f}" y="{height - 26}" text-anchor="middle">{hours}</text>')
+    parts += [
+        f'<text x="{x(hours):.1f}" y="{height - 26}" text-anchor="middle">{hours}</text>'
+        for hours in (0, 4, 12, 24, 36, 48)
+    ]
     for n, (one, colour) in enumerate(zip(found, ("#0b6e4f", "#c1440e", "#555", "#36c"), strict=False)):
         weight, total, points = 0.0, sum(w for _, w in one["delays"]), [f"M{x(0):.1f} {y(0):.1f}"]
         step = 0.0
@@ -124,9 +127,8 @@ def _plot(found: list[dict[str, Any]], path: Path, terms: Terms) -> None:
                 step = hours
         parts.append(f'<path d="{"".join(points)}" fill="none" stroke="{colour}" stroke-width="2"/>')
         label = f"{one['policy']}: mean {one['weighted_delay_h']:.1f} h, {one['looks']} looks"
-        parts.append(
-            f'<text x="{width - 20}" y="{y(0.3) + 18 * n:.1f}" fill="{colour}" text-anchor="end">{label}</text>'
-        )
+        place = f'x="{width - 20}" y="{y(0.3) + 18 * n:.1f}"'
+        parts.append(f'<text {place} fill="{colour}" text-anchor="end">{label}</text>')
     title = f"changes seen (by weight) within so many hours; {terms.days:g} days, {terms.budget or 0:g} looks a day"
     parts.append(f'<text x="{left}" y="14">{title}</text>')
     parts.append(

@@ -17,6 +17,7 @@ from vedette.contracts.schedule import Leaf, Lesson, PublishedRow, ScheduleRows
 from vedette.contracts.watch import Decision, Settlement, Signal, Watch
 from vedette.contracts.words import LaneKey, Reason, WatchId
 from vedette.core.audit import Lot, audited
+from vedette.core.budget import Allowance
 from vedette.core.ledger import Written, learned_decision
 from vedette.core.schedule.due import Due
 from vedette.core.schedule.hours import from_hours, to_hours
@@ -278,7 +279,7 @@ class Scheduler:
         budget, run = self._options.budget_per_day, self._known.running
         if budget is None:
             return None
-        return budget * (run.planned + _STEADY_LOOKS) / (run.looks + _STEADY_LOOKS)
+        return Allowance(budget).steady * (run.planned + _STEADY_LOOKS) / (run.looks + _STEADY_LOOKS)
 
     def _sample(self, t: float) -> tuple[Sample, np.ndarray]:
         """Some of the scheduled watches, a fair choice, and the numbers of their hosts."""
