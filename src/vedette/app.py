@@ -194,6 +194,8 @@ class _Station:
         self.purse = Purse(
             schedule.budget_per_day, schedule.host_budget_per_day, load=self.opened.reader.lane
         )
+        for lane in self.opened.writer.leased() if self.opened.was_killed else ():
+            self.purse.spend(lane, now)
         self.frontier = Frontier(run=self.run_id, room=self.loaded.config.run.per_cycle)
         self.book = SourceBook(
             load=self.opened.reader.source,
