@@ -2,9 +2,10 @@
 
     python bench/engine_policies.py --days 30 --budget 150 --svg docs/img/engine-policies.svg
 
-Both runs are on a jumping clock.  The living web knows when every page changed and counts what it was asked for; the
-delay of a change is the time until the first look at its page after it (until the end when there was none), weighted
-by the risk of the page.
+Both runs are on a jumping clock.  The living web knows when every page changed and counts what it was asked for.  Our copy of
+a page is stale from the first change that no look has seen until the next look; that time is the delay of the
+detection.  Told are the mean delay, the share of the time that copies were stale, and J, the cost of the freshness
+judge (stale share + mean age / 24 h), all weighted by the risk of the page.
 """
 
 from __future__ import annotations
@@ -74,18 +75,26 @@ def judged(world: World, watched: Watched, terms: Terms) -> dict[str, Any]:
             looks.setdefault(place, []).append(at / 1000)
             risk[place] = level
     begin, end = world.epoch + terms.settle * DAY, world.epoch + terms.days * DAY
-    delays: list[tuple[float, float]] = []
+    delays: list[tuple[float, float]] = []  # hours from the first unseen change to the look, weight
+    changes = 0
     for place, seen in looks.items():
+        unseen: dict[float, float] = {}  # look that ends it: first change before that look
         for changed in world.changes(*place, begin, end):
             n = bisect_left(seen, changed)
-            delays.append(((min(seen[n], end) if n < len(seen) else end) - changed, WEIGHT[risk[place]]))
+            unseen.setdefault(min(seen[n], end) if n < len(seen) else end, changed)
+            changes += 1
+        delays += [((at - changed) / 3600, WEIGHT[risk[place]]) for at, changed in unseen.items()]
+    watched = sum(WEIGHT[level] for level in risk.values()) * (end - begin) / 3600
     weight = sum(w for _, w in delays)
-    hours = sorted((delay / 3600, w) for delay, w in delays)
+    stale = sum(h * w for h, w in delays) / watched
+    age = sum(h * h / 2 * w for h, w in delays) / watched
     return {
-        "changes": len(delays),
-        "weighted_delay_h": round(sum(h * w for h, w in hours) / weight, 3),
-        "seen_within_4h": round(sum(w for h, w in hours if h <= 4) / weight, 4),
-        "delays": hours,
+        "changes": changes,
+        "weighted_delay_h": round(sum(h * w for h, w in delays) / weight, 3),
+        "stale_share": round(stale, 4),
+        "J": round(stale + age / 24, 4),
+        "seen_within_4h": round(sum(w for h, w in delays if h <= 4) / weight, 4),
+        "delays": sorted(delays),
     }
 
 
