@@ -2,9 +2,9 @@
 
     python bench/engine_policies.py --days 30 --budget 150 --svg docs/img/engine-policies.svg
 
-Both runs are on a jumping clock.  The living web knows when every page changed and counts what it was asked for.  Our copy of
-a page is stale from the first change that no look has seen until the next look; that time is the delay of the
-detection.  Told are the mean delay, the share of the time that copies were stale, and J, the cost of the freshness
+Both runs are on a jumping clock.  The living web knows when every page changed and counts what it was asked for.
+Our copy of a page is stale from the first change that no look has seen until the next look; that time is the delay of
+the detection.  Told are the mean delay, the share of the time that copies were stale, and J, the cost of the freshness
 judge (stale share + mean age / 24 h), all weighted by the risk of the page.
 """
 
@@ -15,20 +15,17 @@ import asyncio
 import json
 import sys
 import tempfile
-from bisect import bisect_left
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "flow"))
 
-from watching import Watched, clock_of, living
+from watching import clock_of, living, staleness
 
-from vedette.livingweb import LivingWeb, World, grid_world
+from vedette.livingweb import LivingWeb, grid_world
 from vedette.livingweb.presets import GridMix
 from vedette.livingweb.process import DAY, ChangeMix
-
-WEIGHT = (0.5, 1.0, 2.0, 4.0)
 
 
 @dataclass(frozen=True)
@@ -57,45 +54,8 @@ async def lived(terms: Terms, policy: str) -> dict[str, Any]:
                 "policy": policy,
                 "looks": ended.tally.visits,
                 "asked": asked,
-                **judged(world, watched, terms),
+                **staleness(watched, world.epoch + terms.settle * DAY, world.epoch + terms.days * DAY),
             }
-
-
-def judged(world: World, watched: Watched, terms: Terms) -> dict[str, Any]:
-    """Delays of the changes of all pages, in hours."""
-    looks: dict[tuple[int, int], list[float]] = {}
-    risk: dict[tuple[int, int], int] = {}
-    rows = watched.rows(
-        "SELECT w.url, w.risk, v.at FROM visits v JOIN watches w ON w.id = v.watch_id "
-        "WHERE v.outcome IN ('ok', 'not_modified') ORDER BY v.at"
-    )
-    for url, level, at in rows:
-        place = world.locate(url)
-        if place is not None:
-            looks.setdefault(place, []).append(at / 1000)
-            risk[place] = level
-    begin, end = world.epoch + terms.settle * DAY, world.epoch + terms.days * DAY
-    delays: list[tuple[float, float]] = []  # hours from the first unseen change to the look, weight
-    changes = 0
-    for place, seen in looks.items():
-        unseen: dict[float, float] = {}  # look that ends it: first change before that look
-        for changed in world.changes(*place, begin, end):
-            n = bisect_left(seen, changed)
-            unseen.setdefault(min(seen[n], end) if n < len(seen) else end, changed)
-            changes += 1
-        delays += [((at - changed) / 3600, WEIGHT[risk[place]]) for at, changed in unseen.items()]
-    watched = sum(WEIGHT[level] for level in risk.values()) * (end - begin) / 3600
-    weight = sum(w for _, w in delays)
-    stale = sum(h * w for h, w in delays) / watched
-    age = sum(h * h / 2 * w for h, w in delays) / watched
-    return {
-        "changes": changes,
-        "weighted_delay_h": round(sum(h * w for h, w in delays) / weight, 3),
-        "stale_share": round(stale, 4),
-        "J": round(stale + age / 24, 4),
-        "seen_within_4h": round(sum(w for h, w in delays if h <= 4) / weight, 4),
-        "delays": sorted(delays),
-    }
 
 
 async def main() -> None:
