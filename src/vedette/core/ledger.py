@@ -82,33 +82,42 @@ def learned_decision(
     case: Case, velocity: tuple[float, int], due: Due, decided: Decided, written: Written
 ) -> Decision:
     """When to look next, by a belief.  What is as usual is not written down."""
-    place, lot = case.place, written.lot
+    lot = written.lot
     inputs: dict[str, object] = {
         "policy": LEARNED,
         "published": written.published,
         "belief": _text(case.belief),
-        "risk": place.risk.name,
+        "risk": case.place.risk.name,
         "changed": case.changed,
         "now": case.now.isoformat(),
         "velocity": velocity[0],
         "scan_count": velocity[1],
     }
-    unusual: dict[str, tuple[object, object]] = {
-        "modified": (case.modified, None),
-        "failures": (case.failures, 0),
-        "is_down": (case.is_down, False),
-        "ceiling": (None if case.ceiling is None else case.ceiling.total_seconds(), None),
-        "is_parked": (case.is_parked, False),
-        "false": (case.false, 0.0),
-        "clock": (written.clock, None),
-        "hub": (place.hub and [place.hub.listed_at, place.hub.listed_every, place.hub.recall], None),
-        "pull": (place.pull, 0.0),
-        "dear": (place.dear, 1.0),
-        "audit": (lot and {"watch": lot.watch, "n": lot.n, "share": lot.share}, None),
-    }
-    inputs |= {name: value for name, (value, usual) in unusual.items() if value != usual}
+    inputs |= _unusual(case)
+    if written.clock is not None:
+        inputs["clock"] = written.clock
+    if lot is not None:
+        inputs["audit"] = {"watch": lot.watch, "n": lot.n, "share": lot.share}
     output = {**_due(due), "belief": _text(decided.belief)}
     return Decision(action="schedule", reasons=due.reasons, inputs=inputs, output=output)
+
+
+def _unusual(case: Case) -> dict[str, object]:
+    """The inputs of a case that most cases have none of."""
+    place, ceiling = case.place, case.ceiling
+    hub = place.hub
+    found: dict[str, object] = {
+        "modified": case.modified,
+        "failures": case.failures or None,
+        "is_down": case.is_down or None,
+        "ceiling": None if ceiling is None else ceiling.total_seconds(),
+        "is_parked": case.is_parked or None,
+        "false": case.false or None,
+        "hub": None if hub is None else [hub.listed_at, hub.listed_every, hub.recall],
+        "pull": place.pull or None,
+        "dear": None if place.dear == 1.0 else place.dear,
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def learned_case(given: Inputs, in_force: InForce) -> Case:

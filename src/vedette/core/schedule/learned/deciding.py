@@ -96,7 +96,7 @@ def decide(cases: Sequence[Case], published: Published, objectives: Objectives) 
         return _decide(cases, published, objectives)
     taken = set(plain)
     rest = [n for n in range(len(cases)) if n not in taken]
-    batch = _decide([cases[n] for n in rest], published, objectives)
+    batch = _decide([cases[n] for n in rest], published, objectives) if rest else _nothing()
     decided = dict(zip(rest, batch.decided, strict=True))
     goals = tuple(sorted(objectives.items()))
     for n in plain:
@@ -108,6 +108,12 @@ def decide(cases: Sequence[Case], published: Published, objectives: Objectives) 
     good = np.array(rest, np.int64)[batch.good]
     every = [decided[n] for n in range(len(cases))]
     return replace(batch, decided=every, good=good, moved=moved)
+
+
+@lru_cache(maxsize=1)
+def _nothing() -> Batch:
+    """No case, decided."""
+    return _decide([], Published(), {})
 
 
 def _is_plain(case: Case) -> bool:

@@ -59,12 +59,12 @@ _NOTHING_TOLD = HubTold(listed_at=-math.inf, listed_every=math.inf, recall=0.0)
 
 def new_belief(now: float) -> bytes:
     """The belief about a watch that was never looked at."""
-    return _single(last=now, mark=NEW_MARK)
+    return _at(_NEVER_LOOKED_AT, now)
 
 
 def looked_once(now: float) -> bytes:
     """The belief after a first look, which shows no change."""
-    return _LOOKED_ONCE[:_LAST] + struct.pack("<d", now) + _LOOKED_ONCE[_LAST + 8 :]
+    return _at(_LOOKED_ONCE, now)
 
 
 def is_new(belief: bytes) -> bool:
@@ -157,6 +157,11 @@ def _single(
     return pack_beliefs(Beliefs(*(np.array([value]) for value in values)))[0]
 
 
+def _at(belief: bytes, now: float) -> bytes:
+    """The same belief with its last look at `now`.  Without numpy: once for every new page."""
+    return belief[:_LAST] + struct.pack("<d", now) + belief[_LAST + 8 :]
+
+
 def _offset(name: str) -> int:
     return int(_LAYOUT.fields[name][1]) if _LAYOUT.fields else 0
 
@@ -179,4 +184,5 @@ def _columns(values: Sequence[Any], *names: str) -> list[Floats]:
 
 _LAST, _MARK = (_offset(name) for name in ("last", "mark"))
 _LOOKED_ONCE = _single(last=0.0)
+_NEVER_LOOKED_AT = _single(last=0.0, mark=NEW_MARK)
 _NEW = struct.pack("<e", NEW_MARK)
