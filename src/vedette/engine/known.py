@@ -218,7 +218,9 @@ class Known:
         self._lanes += lanes
         self._clock_of += [None] * len(lanes)
         self._fresh += [0] * len(lanes)
-        self.shared.hosts.numbers(np.arange(first, len(self._lanes)))
+        room = len(self.shared.hosts)
+        if len(self._lanes) > room:  # by a quarter at a time: arrays are copied when they grow
+            self.shared.hosts.numbers(np.arange(room, max(len(self._lanes), room + room // 4)))
         rows = self._shelf.hosts(lanes)
         self._clocks |= self._shelf.clocks([row.clock for row in rows if row.clock is not None])
         for row in rows:

@@ -28,6 +28,7 @@ from vedette.core.schedule.learned.outlook import Sample
 from vedette.core.schedule.learned.prices import Terms, dearness, review
 from vedette.core.schedule.learned.row import (
     Place,
+    is_whole,
     new_belief,
     pack_beliefs,
     remembered,
@@ -66,6 +67,7 @@ class Scheduler:
         self._options = options
         self._known = Known(shelf)
         self._published: PublishedRow | None = None
+        self._lane: dict[int, LaneKey] = {}  # of the hosts in the last sample
 
     def decide(self, settlements: Sequence[Settlement]) -> tuple[list[Settlement], ScheduleRows | None]:
         """The settlements with their due times, and what is to be written beside them."""
@@ -224,7 +226,7 @@ class Scheduler:
             replace(leaf, belief=marks.get(leaf.id) or beliefs.get(leaf.id) or leaf.belief)
             for leaf in self._shelf.leaves(list(signals))
         ]
-        leaves = [leaf for leaf in leaves if leaf.belief is not None]
+        leaves = [leaf for leaf in leaves if is_whole(leaf.belief)]
         if not leaves:
             return settled
         known = self._known
@@ -296,7 +298,12 @@ class Scheduler:
         host = np.array([self._known.host(leaf.lane) for leaf in leaves], np.int64)
         self._lane = {self._known.host(leaf.lane): leaf.lane for leaf in leaves}
         flat = [replace(self._place(leaf, t), dear=1.0) for leaf in leaves]
-        beliefs = unpack_beliefs([leaf.belief or new_belief(to_hours(leaf.created_at)) for leaf in leaves])
+        beliefs = unpack_beliefs(
+            [
+                leaf.belief if is_whole(leaf.belief) else new_belief(to_hours(leaf.created_at))
+                for leaf in leaves
+            ]
+        )
         around = surroundings(flat, self._known.shared.published)
         risk = np.array([leaf.risk for leaf in leaves], np.int8)
         return Sample(beliefs, around, risk, run.watched / max(len(leaves), 1)), host
@@ -308,7 +315,7 @@ class Scheduler:
             return ()
         leaves = self._shelf.planned(run.replan, REPLAN, now=now)
         run.replan = leaves[-1].id if len(leaves) == REPLAN else None
-        leaves = [leaf for leaf in leaves if not leaf.is_listing]
+        leaves = [leaf for leaf in leaves if not leaf.is_listing and is_whole(leaf.belief)]
         if not leaves:
             return ()
         self._known.load(
@@ -350,7 +357,7 @@ class Scheduler:
 
 def belief_of(watch: Watch) -> bytes:
     """The belief in its row; of a watch that another policy kept so far, what its history tells."""
-    if watch.belief is not None:
+    if is_whole(watch.belief):
         return watch.belief
     if watch.seen is None or not watch.scan_count:
         return new_belief(to_hours(watch.created_at))

@@ -27,20 +27,19 @@ def believed(queries: Queries, watch: Watch, objectives: Objectives, now: dateti
     from vedette.core.schedule.due import LEARNED
     from vedette.core.schedule.hours import from_hours
     from vedette.core.schedule.learned.deciding import Told, tell
-    from vedette.core.schedule.learned.row import unpack_beliefs, unpack_published
+    from vedette.core.schedule.learned.row import is_whole, unpack_beliefs, unpack_published
 
     decision = _last_schedule(queries, watch)
-    if watch.belief is None or watch.due_at is None or decision is None:
+    if not is_whole(watch.belief) or watch.due_at is None or decision is None:
         return None
     if decision.inputs.get("policy") != LEARNED:
         return None
-    due_at = (decision.output or {}).get("due_at") if isinstance(decision.output, dict) else None
-    is_anew = watch.pending is None and not watch.attempt and due_at != watch.due_at.isoformat()
+    belief = unpack_beliefs([watch.belief])
+    is_anew = belief.mark[0] == 0 and _is_moved(watch, decision)
     version = decision.inputs["published"]
     published = queries.published(version if isinstance(version, int) and not is_anew else None)
     if published is None:
         return None
-    belief = unpack_beliefs([watch.belief])
     told = Told(
         belief=watch.belief,
         place=_place(queries, decision),
@@ -92,6 +91,16 @@ def _last_schedule(queries: Queries, watch: Watch) -> Decision | None:
         ),
         None,
     )
+
+
+def _is_moved(watch: Watch, decision: Decision) -> bool:
+    """Is it due at another time than was decided, though nothing happened to it?"""
+    from datetime import datetime
+
+    output = decision.output
+    if watch.due_at is None or watch.pending is not None or watch.attempt or not isinstance(output, dict):
+        return False
+    return abs((datetime.fromisoformat(output["due_at"]) - watch.due_at).total_seconds()) > 1.0
 
 
 def _place(queries: Queries, decision: Decision) -> Place:

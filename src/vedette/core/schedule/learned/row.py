@@ -11,7 +11,7 @@ import math
 import struct
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,11 @@ def new_belief(now: float) -> bytes:
 def looked_once(now: float) -> bytes:
     """The belief after a first look, which shows no change."""
     return _at(_LOOKED_ONCE, now)
+
+
+def is_whole(belief: bytes | None) -> TypeGuard[bytes]:
+    """Is there a belief, of this version?  Anything else in a row is as good as none."""
+    return belief is not None and len(belief) == BELIEF_BYTES
 
 
 def is_new(belief: bytes) -> bool:
