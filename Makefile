@@ -32,6 +32,7 @@ slow: setup
 
 bench: setup  ## ratios within one run; minutes
 	$(PY) bench/claims.py
+	$(PY) bench/documents.py
 	$(PY) bench/living.py --hosts 200 --pages 100 --days 1
 
 lock:

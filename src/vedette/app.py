@@ -14,25 +14,32 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vedette.checkup import check_sources
 from vedette.config import Config, Loaded
 from vedette.contracts.errors import ConfigError, InputError, StoreError
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.watch import Decision, Group, LedgerNote
 from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
+from vedette.core.auto_source import Homes
 from vedette.core.limits import RunLimits
 from vedette.core.schedule.due import LEARNED
 from vedette.engine.assess import AssessOptions, Assessor
 from vedette.engine.compare import Comparer
+from vedette.engine.documents import DocumentDesk
 from vedette.engine.finding import Finder
 from vedette.engine.ids import Ids
 from vedette.engine.look import Looker
 from vedette.engine.loop import Ended, Engine, Mode, Parts
+from vedette.engine.reading import ReadingDesk
 from vedette.engine.recall import Memory
 from vedette.engine.robots import RobotsShelf
 from vedette.engine.settler import Settler, SettlerCalls
 from vedette.engine.sources import SourceBook
 from vedette.engine.workers import Workers
 from vedette.evidence.archive import Archive, ArchiveSettings
+from vedette.evidence.shelf import Shelf
+from vedette.extract.documents.versions import reader_version
+from vedette.fetch.browser import Chromium
 from vedette.fetch.http import HttpFetcher, check_settings
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
@@ -51,16 +58,17 @@ from vedette.policies import (
 from vedette.store.migrate import ARCHIVE, prepare
 from vedette.store.operator import save_source
 from vedette.store.rows import dump_json
-from vedette.store.shelf import Shelf
+from vedette.store.scheduling import ScheduleReader
 from vedette.store.sqlite import Pick, Reader, StoreLock, Writer
 from vedette.telemetry.clock import SystemClock
 from vedette.telemetry.events import Event, events_of
 from vedette.tryout import fetch_robots, look_once
+from vedette.waiting import ToolWatch
 
 if TYPE_CHECKING:
     from vedette.engine.scheduler import Scheduler
 
-__all__ = ["Ended", "RunRequest", "fetch_robots", "look_once", "run_async", "run_engine"]
+__all__ = ["Ended", "RunRequest", "check_sources", "fetch_robots", "look_once", "run_async", "run_engine"]
 
 OnEvent = Callable[[Event], None]
 
@@ -207,6 +215,7 @@ class _Station:
             sitemaps=self._sitemaps,
             classify=classifier(self.loaded.config),
             most=self.loaded.config.run.max_sightings,
+            homes=Homes(self.opened.reader.sources()) if self.loaded.config.discover.auto_sources else None,
         )
         self.workers = Workers()
         self._order = self.opened.reader.last_order()
@@ -233,6 +242,7 @@ class _Station:
         settler = self._settler(loop)
         self.engine.parts.settler = settler
         robots = RobotsShelf(load=self.opened.reader.robots, save=settler.aside, clock=self.clock)
+        browser = Chromium(fetcher, self.clock)
         looker = Looker(
             fetcher=fetcher,
             keeper=self.keeper,
@@ -240,9 +250,12 @@ class _Station:
             clock=self.clock,
             settings_of=self.book.settings,
             needs_browser=self.book.needs_browser,
+            renderer=browser,
             on_closed=lambda key, reason: settler.aside(self._note("breaker", key, reason)),
         )
         self.engine.parts.serve = self._assessor(looker).serve
+        tools = ToolWatch(self.opened.path, self.loaded.config.extract.ocr_languages, self.clock)
+        await tools.retry()
         for lane, risk, due_at in self.opened.reader.lanes_due():
             self.frontier.note_due(lane, due_at, risk)
         self.opened.writer.start_run(
@@ -254,15 +267,20 @@ class _Station:
         )
         self.on_event(Event(name="run_started", at=self.clock.now(), fields={"run": self.run_id}))
         settler.start()
+        retrying = asyncio.create_task(tools.keep_on())
         try:
             ended = await self.engine.run()
         finally:
+            retrying.cancel()
+            await browser.close()
             await fetcher.close()
             self.workers.close()
         return self._end_run(ended)
 
     def _assessor(self, looker: Looker) -> Assessor:
         config = self.loaded.config
+        languages = config.extract.ocr_languages
+        shelf = Shelf(self.loaded.data, reader_version(languages))
         return Assessor(
             looker=looker,
             finder=self.finder,
@@ -270,19 +288,25 @@ class _Station:
                 Memory(self.opened.reader, self.loaded.data / ARCHIVE),
                 config.extract.scope,
                 config.run.confirm_after,
+                shelf=shelf,
             ),
             book=self.book,
             ids=self.ids,
             clock=self.clock,
-            workers=self.workers,
+            reading=ReadingDesk(
+                looker=looker,
+                workers=self.workers,
+                documents=DocumentDesk(workers=self.workers, shelf=shelf, languages=languages),
+                scope=config.extract.scope,
+                worker_above=config.extract.worker_above,
+                renders_shells=config.extract.render == "auto",
+            ),
             screen=screens(config),
             peer=self.opened.reader.watch,
             options=AssessOptions(
                 due=due_rule(config, self.policy),
                 retry=retry_rule(config),
                 audit_share=config.schedule.audit_share,
-                scope=config.extract.scope,
-                worker_above=config.extract.worker_above,
                 fetch_only=self.request.fetch_only,
                 config_digest=self.loaded.digest,
             ),
@@ -310,8 +334,8 @@ class _Station:
     def _scheduler(self) -> Scheduler:
         from vedette.engine.scheduler import Scheduler  # numpy, which other policies do without
 
-        shelf = Shelf(self.opened.writer.connection)
-        return Scheduler(shelf, scheduler_options(self.loaded.config, shelf.crawl_delay))
+        reader = ScheduleReader(self.opened.writer.connection)
+        return Scheduler(reader, scheduler_options(self.loaded.config, reader.crawl_delay))
 
     def _acknowledge(self, group: Group, post: Callable[..., object]) -> None:
         """In the settler's thread, after the commit: first the world, then our own loop."""

@@ -114,6 +114,8 @@ Rate = Annotated[float, BeforeValidator(parse_rate), WithJsonSchema({"type": "nu
 Size = Annotated[int, BeforeValidator(parse_size), WithJsonSchema(_SIZES)]
 RiskWord = Annotated[Risk, BeforeValidator(parse_risk), WithJsonSchema(_WORDS)]
 Frequency = Annotated[timedelta | None, BeforeValidator(parse_frequency), WithJsonSchema(_FREQUENCIES)]
+CurrencyCode = Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
+LanguageCode = Annotated[str, Field(pattern=r"^[A-Z]{2}$")]
 Day = Annotated[datetime | None, BeforeValidator(parse_day), WithJsonSchema(_DAYS)]
 
 
@@ -176,6 +178,15 @@ class TrapsConfig(Section):
     content_repeat: int = Field(default=_TRAPS.content_repeat, ge=1)
 
 
+class StructuredConfig(Section):
+    """What the listers `hnb`, `nn` and `eurlex` take of their site."""
+
+    currencies: tuple[CurrencyCode, ...] = ()
+    formats: tuple[Literal["html", "json-ld", "pdf"], ...] = Field(default=("html",), min_length=1)
+    celex: tuple[str, ...] = ()
+    languages: tuple[LanguageCode, ...] = Field(default=("HR",), min_length=1)
+
+
 class SourceConfig(Section):
     """One place to watch.  The words of 001 section 3.4 are accepted as aliases."""
 
@@ -204,6 +215,11 @@ class SourceConfig(Section):
     follow_hosts: tuple[str, ...] = ()
     honour_nofollow: bool = True
     traps: TrapsConfig = TrapsConfig()
+    structured: StructuredConfig = StructuredConfig()
+    category: str = ""
+    hierarchy: int | None = Field(default=None, ge=1, le=7)
+    domains: tuple[str, ...] = ()
+    provenance: Literal["", "stated", "inferred"] = ""
     fetch: FetchConfig = FetchConfig()
 
 
@@ -236,11 +252,14 @@ class ObjectiveConfig(Section):
 
 class DiscoverConfig(Section):
     blocked_words: tuple[str, ...] = ("heartbeat", "test", "synthetic", "debug")  # 001 section 9.3
+    auto_sources: bool = False  # 001 section 6.2
 
 
 class ExtractConfig(Section):
     scope: Literal["main", "all"] = "main"
     worker_above: Size = 256 * 1024  # larger bodies are parsed in a worker process
+    render: Literal["auto", "asked"] = "auto"  # auto: pages that only scripts fill are shown in a browser
+    ocr_languages: str = Field(default="hrv+eng", pattern=r"^[a-z_]{3,12}(\+[a-z_]{3,12}){0,5}$")
 
 
 class EvidenceConfig(Section):

@@ -13,7 +13,14 @@ from vedette.config import Config, FetchConfig, LaneConfig, SourceConfig, parse,
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetching import FetchSettings
 from vedette.contracts.lane import LanePolicy
-from vedette.contracts.source import ListerOptions, ListSelectors, Source, TrapBudgets
+from vedette.contracts.source import (
+    ListerOptions,
+    ListSelectors,
+    Registered,
+    Source,
+    StructuredOptions,
+    TrapBudgets,
+)
 from vedette.contracts.words import LaneKey, SourceId
 from vedette.core.classify import Classification, classify_url
 from vedette.core.filters import compile_pattern, filters_of
@@ -28,6 +35,7 @@ from vedette.core.screen import ScreenRow, ScreenTable, screen_table
 from vedette.core.segments import is_retention
 from vedette.core.urls import canonical, watch_id
 from vedette.lanes import LanePolicies
+from vedette.lanes.keeper import BROWSER
 
 if TYPE_CHECKING:
     from vedette.core.schedule.protocol import SchedulePolicy
@@ -36,6 +44,9 @@ if TYPE_CHECKING:
 _FETCH_NAMES = {field.name for field in fields(FetchSettings)}
 RULE_SECTIONS = ("classify", "objectives", "retry", "schedule")
 _ZERO = timedelta(0)
+_TWELVE = timedelta(seconds=12)
+# 001 section 9.1: five pages a minute, one at a time.  What a page does to the browser is not the lane's fault.
+_BROWSER = LanePolicy(gap_min=_TWELVE, gap_max=_TWELVE, per_minute=5, at_once=1, trips_after=1_000_000)
 _HOUR = timedelta(hours=1)
 _SLUG = re.compile(r"[^a-z0-9]+")
 
@@ -83,6 +94,7 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
             follow_hosts=row.follow_hosts,
             honour_nofollow=row.honour_nofollow,
             traps=TrapBudgets(**row.traps.model_dump()),
+            structured=StructuredOptions(**row.structured.model_dump()),
         ),
         risk=row.risk,
         tier=row.tier,
@@ -91,6 +103,9 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
         retention=row.retention,
         fetch=tuple(sorted(_overrides(row.fetch).items())),
         origin=origin,
+        registered=Registered(
+            category=row.category, hierarchy=row.hierarchy, domains=row.domains, provenance=row.provenance
+        ),
     )
     _check_source(source, where)
     return source
@@ -124,13 +139,15 @@ def fetch_settings(config: Config, source: Source | None = None) -> FetchSetting
 
 
 def lane_policies(config: Config) -> LanePolicies:
-    """`default` for every lane, `all` for the whole machine, `host:x` for one lane."""
+    """`default` for every lane, `all` for the whole machine, `host:x` for one lane, `engine:browser` for that."""
     default = _lane(LanePolicy(), config.lanes.get("default"))
     everything = LanePolicy(
         gap_min=_ZERO, gap_max=_ZERO, per_minute=0, at_once=config.run.at_once, trips_after=1_000_000
     )
-    named = {key: _lane(default, row) for key, row in config.lanes.items() if key not in ("default", "all")}
-    return LanePolicies(default=default, named={**named, "all": _lane(everything, config.lanes.get("all"))})
+    own = {"all": everything, BROWSER: _BROWSER}
+    given = {key: row for key, row in config.lanes.items() if key != "default"}
+    named = {key: _lane(own.get(key, default), given.get(key)) for key in (*own, *given)}
+    return LanePolicies(default=default, named=named)
 
 
 def classifier(config: Config) -> Callable[[str], Classification]:

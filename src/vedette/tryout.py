@@ -9,15 +9,20 @@ from dataclasses import replace
 from datetime import timedelta
 
 from vedette.config import Loaded
+from vedette.contracts.documents import Document
 from vedette.contracts.fetching import Extraction, Fetched, FetchSettings, RobotsRules
 from vedette.contracts.ports import Clock
 from vedette.contracts.watch import Job, Watch
-from vedette.contracts.words import ContentClass, Outcome, Reason, RunId, SourceId
+from vedette.contracts.words import DOCUMENTS, ContentClass, Outcome, Reason, RunId, SourceId
 from vedette.core.change.gate import gate
+from vedette.core.shell import is_shell
 from vedette.core.urls import lane_of, origin_of, watch_id
+from vedette.engine.documents import DocumentDesk, extraction_of
 from vedette.engine.look import Looker, Reached
 from vedette.engine.robots import RobotsShelf
-from vedette.extract import extract
+from vedette.engine.workers import Workers
+from vedette.extract import content_class, extract
+from vedette.fetch.browser import Chromium
 from vedette.fetch.http import HttpFetcher
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import ALL
@@ -30,12 +35,32 @@ def look_once(loaded: Loaded, url: str) -> tuple[Fetched, Extraction, tuple[Reas
     fetched = asyncio.run(_Desk(loaded, SystemClock()).look(url)).fetched
     if fetched.outcome is not Outcome.OK:
         return fetched, Extraction(content_class=ContentClass.OTHER), ()
-    scope = loaded.config.extract.scope
-    found = extract(fetched.body, url=fetched.url, content_type=fetched.content_type, scope=scope)
+    found = _extract(loaded, fetched)
+    if loaded.config.extract.render == "auto" and is_shell(found, fetched.body):
+        shown = asyncio.run(_Desk(loaded, SystemClock()).show(fetched))
+        if shown.outcome is Outcome.OK:
+            fetched, found = shown, _extract(loaded, shown)
     refused = gate(status=fetched.status or 200, extraction=found, url=fetched.url, seen=None)
     if refused is None:
         return fetched, found, ()
     return replace(fetched, outcome=refused.outcome), found, refused.reasons
+
+
+def _extract(loaded: Loaded, fetched: Fetched) -> Extraction:
+    """As a run would, documents and OCR included."""
+    body, url, content_type = fetched.body, fetched.url, fetched.content_type
+    if content_class(body, url=url, content_type=content_type) not in DOCUMENTS:
+        return extract(body, url=url, content_type=content_type, scope=loaded.config.extract.scope)
+    return extraction_of(asyncio.run(_read_document(loaded, fetched)), url)
+
+
+async def _read_document(loaded: Loaded, fetched: Fetched) -> Document:
+    workers = Workers()
+    desk = DocumentDesk(workers=workers, languages=loaded.config.extract.ocr_languages)
+    try:
+        return await desk.read((fetched.body, fetched.content_type, fetched.url))
+    finally:
+        workers.close()
 
 
 def fetch_robots(loaded: Loaded, url: str) -> tuple[RobotsRules, Reason | None]:
@@ -64,6 +89,10 @@ class _Desk:
         async with self._looker() as looker:
             return await looker.look(job)
 
+    async def show(self, fetched: Fetched) -> Fetched:
+        async with self._looker() as looker:
+            return await looker.render(fetched, SourceId("tryout"))
+
     async def robots(self, url: str) -> tuple[RobotsRules, Reason | None]:
         agent = self._settings.robots_agent
         async with self._looker() as looker:
@@ -74,6 +103,7 @@ class _Desk:
     @asynccontextmanager
     async def _looker(self) -> AsyncIterator[Looker]:
         fetcher = HttpFetcher(self._clock)
+        browser = Chromium(fetcher, self._clock)
         ticking = asyncio.create_task(self._tick())
         try:
             yield Looker(
@@ -83,9 +113,11 @@ class _Desk:
                 clock=self._clock,
                 settings_of=lambda source: self._settings,
                 on_closed=lambda key, reason: None,
+                renderer=browser,
             )
         finally:
             ticking.cancel()
+            await browser.close()
             await fetcher.close()
 
     async def _tick(self) -> None:

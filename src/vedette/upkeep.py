@@ -1,4 +1,4 @@
-"""The archive and the ledger kept in order by hand: what has had its time goes, what is damaged is set aside.
+"""Archive, shelf and ledger kept in order by hand: what has had its time goes, what is damaged is set aside.
 
 Both need the store for themselves: HEADS has one writer.
 """
@@ -20,6 +20,7 @@ from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.evidence.reading import segment_path
 from vedette.evidence.recovery import Damage
 from vedette.evidence.retention import expire
+from vedette.evidence.shelf import Shelf
 from vedette.store import retention
 from vedette.store.migrate import ARCHIVE, prepare
 from vedette.store.operator import operating
@@ -28,10 +29,11 @@ from vedette.store.sqlite import StoreLock, connect
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
-    """What has had its time: archive files with all their visits, and decisions of the ledger."""
+    """What has had its time: archive files with all their visits, text made of them, and decisions of the ledger."""
 
     segments: tuple[Segment, ...]
     ledger: int
+    texts: int  # documents whose text is no longer wanted
 
     @property
     def size(self) -> int:
@@ -41,17 +43,19 @@ class Collected:
 def collect(loaded: Loaded, *, now: datetime, is_trial: bool = False) -> Collected:
     """Drops what retention says is over.  A trial only says what would go.
 
-    For each file: the tombstone, then one transaction that forgets its payloads, then the file.  Stopped anywhere,
-    nothing is named that is not there, and the next call goes on.
+    For each file: the tombstone, then one transaction that forgets its payloads, then the file; last the text that
+    was made of what is gone.  Stopped anywhere, nothing is named that is not there, and the next call goes on.
     """
     path = prepare(loaded.data, create=False)
     before = _before(loaded.config.evidence.ledger, now)
     if is_trial:
-        with closing(connect(path, read_only=True)) as db:
-            over = _over(loaded, day_is_over(retention.segments(db), now), now)
-            return Collected(segments=tuple(over), ledger=retention.old_ledger(db, before) if before else 0)
+        return _trial(loaded, path, now)
+    shelf = Shelf(loaded.data)
     with _alone(loaded):
         over = _drop_segments(loaded, path, now)
+        with closing(connect(path, read_only=True)) as db:
+            texts = retention.not_kept(db, shelf.digests())
+        shelf.drop(texts)
         dropped = 0
         while before is not None:
             with operating(path) as db:
@@ -59,7 +63,17 @@ def collect(loaded: Loaded, *, now: datetime, is_trial: bool = False) -> Collect
             dropped += count
             if not count:
                 break
-    return Collected(segments=tuple(over), ledger=dropped)
+    return Collected(segments=tuple(over), ledger=dropped, texts=len(texts))
+
+
+def _trial(loaded: Loaded, path: Path, now: datetime) -> Collected:
+    before = _before(loaded.config.evidence.ledger, now)
+    with closing(connect(path, read_only=True)) as db:
+        over = _over(loaded, day_is_over(retention.segments(db), now), now)
+        names = frozenset(segment.name for segment in over)
+        texts = len(retention.not_kept(db, Shelf(loaded.data).digests(), without=names))
+        ledger = retention.old_ledger(db, before) if before else 0
+    return Collected(segments=tuple(over), ledger=ledger, texts=texts)
 
 
 def set_aside_damaged(loaded: Loaded, *, now: datetime) -> tuple[Damage, ...]:

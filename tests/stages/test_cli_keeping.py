@@ -95,6 +95,28 @@ def test_evidence_is_shown_by_url_number_and_digest(cli: Cli):
     assert cli("evidence").code == 2
 
 
+def test_evidence_names_the_text_that_was_made_of_it(cli: Cli, stock: Stock):
+    one, other = (found["evidence"] for found in cli("evidence", "show", RULES, "--json").json["evidence"])
+    stock.execute(f"INSERT INTO artifacts VALUES ({one}, 'ocr', 'abc', 1200, 91.4, 'artifacts/ab/c.zst', 0)")
+    shown = cli("evidence", "show", RULES, "--json").json["evidence"]
+    made = {found["evidence"]: found.get("artifacts") for found in shown}
+    assert made[other] is None
+    assert [(text["kind"], text["chars"], text["confidence"]) for text in made[one]] == [("ocr", 1200, 91.4)]
+    assert "ocr 1200 characters, 91 % sure" in cli("evidence", "show", RULES).out
+
+
+def test_the_doctor_says_what_scanned_documents_lack(cli: Cli, tmp_path: Path):
+    config = tmp_path / "ocr.yaml"
+    config.write_text("extract: {ocr_languages: zzz}\n")
+    checks = {
+        check["check"]: check for check in cli("doctor", "--config", str(config), "--json").json["checks"]
+    }
+    assert checks["ocr"]["state"] == "warn"
+    assert "scanned documents are kept and parked" in checks["ocr"]["found"]
+    assert "apt-get install" in checks["ocr"]["remedy"]
+    assert checks["documents"]["state"] == "ok"
+
+
 def test_verify_finds_problems_in_a_store_whose_archive_is_gone(cli: Cli):
     told = cli("evidence", "verify", "--json")
     assert told.code == 6
@@ -134,13 +156,17 @@ def test_the_doctor_names_what_is_bad_and_what_to_do(cli: Cli, stock: Stock, tmp
     assert cli("doctor").code == 0
 
 
-def test_a_source_that_asks_for_a_browser_is_named_by_the_doctor_and_by_why_not(cli: Cli):
-    assert "browser" not in {check["check"] for check in cli("doctor", "--json").json["checks"]}
-    assert "no browser" in cli("add", "https://app.example/", "--headless").err
+def test_without_a_browser_the_doctor_says_how_to_get_one_and_who_waits_for_it(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PATH", "")
     checks = {check["check"]: check for check in cli("doctor", "--json").json["checks"]}
     assert checks["browser"]["state"] == "warn"
-    assert "app-example" in checks["browser"]["found"]
-    assert cli("why-not", "https://app.example/", "--json").json["reason"] == "no_browser"
+    assert "is not installed; pages that only scripts fill" in checks["browser"]["found"]
+    assert "is not installed" in cli("add", "https://app.example/", "--headless").err
+    checks = {check["check"]: check for check in cli("doctor", "--json").json["checks"]}
+    assert checks["browser"]["found"].endswith("parked until it is: app-example")
+    assert "install" in checks["browser"]["remedy"]
 
 
 def test_the_doctor_survives_a_broken_configuration(cli: Cli, tmp_path: Path):

@@ -221,3 +221,9 @@ def test_classify_uses_the_configured_rows(tmp_path: Path):
     assert (said["role"], said["risk"]) == ("FORM", "HIGH")
     path.write_text("classify: {patterns: [{pattern: '(', role: FORM, risk: HIGH}]}\n")
     assert Cli(tmp_path)("classify", "https://example.org/moj", "--config", str(path)).code == 4
+
+
+def test_a_twin_that_is_not_there_is_answered_with_the_nearest(tmp_path: Path):
+    told = Cli(tmp_path)("demo", "--twin", "croatai")
+    assert told.code == 2
+    assert "did you mean 'croatia'?" in told.err

@@ -113,7 +113,7 @@ def test_two_urls_with_one_name_are_two_sources(cli: Cli):
         (["add", "https://example.org/", "--frequency", "soon"], 2, "soon"),
         (["add"], 2, "Missing argument"),
         (["import", "nowhere.txt"], 2, "cannot read nowhere.txt"),
-        (["import", "registry:gov"], 2, "registries are not available"),
+        (["import", "registry:gov"], 2, "unknown registry 'gov'"),
         (["import", "https://example.org/list.opml"], 2, "save it to a file first"),
         (["import", "-", "--format", "xlsx"], 2, "unknown format 'xlsx'"),
         (["export", "--format", "pdf"], 2, "unknown format 'pdf'"),

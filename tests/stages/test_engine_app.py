@@ -204,15 +204,19 @@ async def test_a_reset_wins_over_what_the_engine_writes_in_the_same_second(stati
     assert (state.failures, state.held_until, state.word) == (0, None, 1)
 
 
-async def test_a_source_that_asks_for_a_browser_is_not_fetched_plainly_and_says_so(station: Station):
+async def test_a_source_that_asks_for_a_browser_is_not_fetched_plainly_and_says_so(
+    station: Station, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PATH", "")  # so that no browser is found
     station.configure(requires_headless=True)
     ended = await station.run()
     assert (ended.by, ended.tally.visits, station.web.asked) == ("idle", 1, [])
     ((outcome, detail, kind),) = station.rows("SELECT outcome, detail, kind FROM visits")
     assert (outcome, kind) == (Outcome.NO_BROWSER.value, "none")
-    assert "no browser" in detail
+    assert "is not installed" in detail
     ((error,),) = station.rows("SELECT last_error FROM sources")
-    assert error.startswith("no_browser: requires_headless is set")
+    assert error == f"no_browser: {detail}"
+    assert station.rows("SELECT outcome, detail FROM parked") == [(outcome, detail)]
     station.configure()  # the key is taken away: from the next look on it is fetched
     station.clock.advance(1000 * HOUR)
     assert (await station.run(mode=Mode.ONCE)).tally.visits == 1

@@ -19,9 +19,11 @@ from vedette.contracts.words import LaneKey, Outcome, SourceId
 from vedette.core.screen import ScreenRow, screen_table
 from vedette.engine.assess import AssessOptions, Assessor
 from vedette.engine.compare import Comparer
+from vedette.engine.documents import DocumentDesk
 from vedette.engine.finding import Finder
 from vedette.engine.ids import Ids
 from vedette.engine.look import Reached
+from vedette.engine.reading import ReadingDesk
 from vedette.engine.sources import CLOSED_FOR, SAVE_EVERY, TRIPS_AFTER, SourceBook
 from vedette.engine.workers import Workers
 from vedette.telemetry.clock import JumpingClock
@@ -74,14 +76,17 @@ def fetched(outcome: Outcome = Outcome.OK, **fields) -> Fetched:
 def assessor(answer: Reached | Fetched | Exception, *, screens=(), source: Source | None = None) -> Assessor:
     known = source or Source(id=SourceId("a"), name="a", url=PAGE, retention="short")
     clock = JumpingClock(NOON)
+    looker = Told(Reached(fetched=answer) if isinstance(answer, Fetched) else answer)
+    workers = Workers()
+    desk = ReadingDesk(looker=looker, workers=workers, documents=DocumentDesk(workers=workers))  # type: ignore[arg-type]
     return Assessor(
-        looker=Told(Reached(fetched=answer) if isinstance(answer, Fetched) else answer),  # type: ignore[arg-type]
+        looker=looker,  # type: ignore[arg-type]
         finder=Finder(known=lambda ids: set()),
         comparer=Comparer(NoMemory(), "main"),
         book=SourceBook(load=lambda i: (known, SourceState(source=i)), settings_of=lambda s: FetchSettings()),
         ids=Ids(),
         clock=clock,
-        workers=Workers(),
+        reading=desk,
         screen=screen_table(screens),
         peer=lambda watch: None,
         options=AssessOptions(),
@@ -205,8 +210,8 @@ async def test_a_body_over_the_limit_is_parsed_in_a_worker_that_may_fail():
             return None
 
     one = assessor(fetched())
-    one.options = replace(one.options, worker_above=10)
-    one.workers = Busy()  # type: ignore[assignment]
+    one.reading.worker_above = 10
+    one.reading.workers = Busy()  # type: ignore[assignment]
     result = await one.serve(a_job(a_watch(PAGE)))
     assert isinstance(result, Settlement)
     assert result.entry.kind is RecordKind.RESPONSE  # the evidence stays

@@ -10,6 +10,7 @@ import pytest
 from engine_kit import POLITE, WIDE
 from settlements import ALL, HOUR, NOON, SECOND, a_job, a_look, a_watch
 
+from vedette.config import parse
 from vedette.contracts.fetching import Fetched, FetchRequest, FetchSettings, RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey, Outcome
@@ -17,6 +18,8 @@ from vedette.core.outcomes import outcome_of_status
 from vedette.engine.look import ROBOTS_LIMIT, ROBOTS_REDIRECTS, Looker, Reached
 from vedette.engine.robots import SHELF, RobotsShelf
 from vedette.lanes import LaneKeeper, LanePolicies
+from vedette.lanes.keeper import BROWSER
+from vedette.policies import lane_policies
 from vedette.telemetry.clock import JumpingClock
 
 A, B = LaneKey("host:a.example"), LaneKey("host:b.example")
@@ -288,3 +291,79 @@ async def test_a_look_that_is_cancelled_gives_its_permit_back():
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+class FakeBrowser:
+    """Shows a page by adding a word to it, and says when it was asked."""
+
+    def __init__(self, walks: Walks, missing: str = "") -> None:
+        self.shown: list[tuple[str, object]] = []
+        self._walks = walks
+        self._missing = missing
+
+    def problem(self) -> str:
+        return self._missing
+
+    async def render(self, fetched: Fetched, settings: FetchSettings) -> Fetched:
+        assert self._walks.keeper.state(BROWSER).under_way == 1, "shown without a permit"
+        self.shown.append((settings.user_agent, self._walks.clock.now()))
+        return replace(fetched, body=fetched.body + b" shown")
+
+    async def close(self) -> None:
+        pass
+
+
+def with_browser(
+    answers: dict[str, object], missing: str = "", **known: LaneState
+) -> tuple[Walks, FakeBrowser]:
+    walks = Walks(
+        answers, known=dict.fromkeys([BROWSER], *known.values()) if known else None, user_agent="V/1"
+    )
+    browser = walks.looker.renderer = FakeBrowser(walks, missing)
+    walks.looker.needs_browser = lambda source: True
+    return walks, browser
+
+
+async def test_a_source_that_needs_a_browser_gets_its_page_shown_under_the_browsers_name():
+    walks, browser = with_browser({PAGE: "<html><p>x", **NO_ROBOTS})
+    reached = await walks.look()
+    assert reached.fetched.body == b"<html><p>x shown"
+    assert {request.settings.user_agent for request in walks.web.asked} == {"V/1 HeadlessFetcher"}
+    assert [agent for agent, _ in browser.shown] == ["V/1 HeadlessFetcher"]
+    assert walks.keeper.state(BROWSER).under_way == 0
+
+
+@pytest.mark.parametrize("answer", ["%PDF-1.7 x", 404, 503, Outcome.TIMEOUT, '{"a": 1}'])
+async def test_only_pages_are_shown(answer: object):
+    walks, browser = with_browser({PAGE: answer, **NO_ROBOTS})
+    await walks.look()
+    assert browser.shown == []
+    assert walks.keeper.state(BROWSER).under_way == 0
+
+
+async def test_without_a_browser_nothing_is_asked_and_the_way_to_get_one_is_said():
+    walks, _ = with_browser({}, missing="chromium is not installed: apt-get install chromium")
+    fetched = (await walks.look()).fetched
+    assert (fetched.outcome, walks.urls) == (Outcome.NO_BROWSER, [])
+    assert "apt-get install chromium" in fetched.detail
+
+
+async def test_nothing_is_asked_while_the_browser_is_blocked_and_the_look_says_which_lane():
+    walks, _ = with_browser({}, blocked=LaneState(blocked_by="maintenance"))
+    reached = await walks.look()
+    assert (reached.fetched.outcome, reached.shut, walks.urls) == (Outcome.LANE_CLOSED, BROWSER, [])
+
+
+async def test_pages_are_shown_twelve_seconds_apart_by_default():
+    policy = lane_policies(parse({})).of(BROWSER)
+    assert (policy.gap_min, policy.per_minute, policy.at_once) == (12 * SECOND, 5, 1)  # 001 section 9.1
+    slower = lane_policies(parse({"lanes": {"engine:browser": {"gap_min": "60s"}}})).of(BROWSER)
+    assert (slower.gap_min, slower.gap_max, slower.at_once) == (60 * SECOND, 60 * SECOND, 1)
+
+
+async def test_a_page_that_turned_out_to_be_a_shell_is_shown_with_a_permit_too():
+    walks, _ = with_browser({})
+    fetched = Fetched(url=PAGE, outcome=Outcome.OK, at=NOON, took=timedelta(0), status=200, body=b"<html>")
+    assert (await walks.looker.render(fetched, a_watch(PAGE).source)).body == b"<html> shown"
+    walks.looker.renderer = None
+    assert (await walks.looker.render(fetched, a_watch(PAGE).source)).outcome is Outcome.NO_BROWSER

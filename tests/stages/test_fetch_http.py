@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -51,6 +52,19 @@ async def test_the_answer_says_when_the_request_was_on_the_line(fetcher: HttpFet
     refused = await ask(fetcher, server.url("/"), server.settings())
     assert refused.outcome is Outcome.CONNECT_ERROR
     assert refused.sent_after == refused.took  # it may have been out until the last moment
+
+
+async def test_who_asks_is_told_when_the_request_is_out_and_when_the_answer_begins(
+    fetcher: HttpFetcher,
+) -> None:
+    told: list[str] = []
+    words = {name: functools.partial(told.append, name) for name in ("on_sent", "on_heard")}
+    async with Hostile(HELLO) as server:
+        await ask(fetcher, server.url(), server.settings(), **words)
+        assert told == ["on_sent", "on_heard"]
+    async with Hostile(Do.RESET) as server:
+        await ask(fetcher, server.url(), server.settings(), **words)
+    assert told == ["on_sent", "on_heard", "on_sent"]  # no answer began
 
 
 async def test_a_request_names_us_and_asks_for_what_we_can_read(fetcher: HttpFetcher) -> None:

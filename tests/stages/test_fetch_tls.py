@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import socket
 import ssl
-from collections.abc import AsyncIterator
+import struct
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +25,7 @@ from hostile import (
     ask,
 )
 
+from vedette.contracts.fetching import FetchSettings
 from vedette.contracts.words import Outcome
 from vedette.fetch.http import HttpFetcher
 
@@ -114,3 +122,43 @@ async def test_a_handshake_without_end_is_a_timeout(fetcher: HttpFetcher) -> Non
         settings = server.settings(connect_timeout=timedelta(seconds=0.15))
         fetched = await ask(fetcher, server.url().replace("http:", "https:"), settings)
     assert (fetched.outcome, fetched.detail) == (Outcome.TIMEOUT, "connecting took too long")
+
+
+async def test_a_line_that_was_cut_closes_nobody_elses_file(fetcher: HttpFetcher, tmp_path: Path) -> None:
+    """uvloop may close a line that is reset at once and leave its number with the socket object."""
+    gc.collect()
+    gc.disable()  # what is left of the lines goes when the files are there, and not before
+    try:
+        with cutting_server() as port:
+            settings = replace(FetchSettings(), allow_networks=("127.0.0.1/32",), allow_ports=(port,))
+            for _ in range(30):
+                await ask(fetcher, f"https://127.0.0.1:{port}/", settings)
+        with ExitStack() as files:
+            opened = [files.enter_context((tmp_path / str(n)).open("wb")) for n in range(40)]
+            gc.collect()
+            for file in opened:
+                file.write(b"whole")
+                file.flush()
+    finally:
+        gc.enable()
+
+
+@contextmanager
+def cutting_server() -> Iterator[int]:
+    """Resets every line as soon as it is there."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=_cut_all, args=(server,))
+        thread.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+def _cut_all(server: socket.socket) -> None:
+    with suppress(OSError):
+        while True:
+            line, _ = server.accept()
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            line.close()

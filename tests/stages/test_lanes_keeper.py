@@ -66,6 +66,24 @@ def test_the_gap_counts_from_when_the_request_went_out():
     assert dict(keeper.take_dirty())[A].next_start_at == NOON + 3 * SECOND
 
 
+def test_one_at_a_time_the_gap_counts_from_when_the_far_end_had_surely_seen_the_request():
+    """It may have been held up on its way: by the line, or by a far end that is busy."""
+    keeper = keeper_of()
+    keeper.start((A, ALL), NOON)
+    keeper.sent((A, ALL), NOON)
+    keeper.heard((A, ALL), NOON + 5 * SECOND)
+    keeper.finish((A, ALL), ok=True, now=NOON + 6 * SECOND)
+    assert keeper.ask((A, ALL), NOON + 6 * SECOND).until == NOON + 7 * SECOND
+
+
+def test_with_several_at_once_a_slow_answer_holds_up_nobody():
+    keeper = keeper_of(replace(POLITE, at_once=2))
+    keeper.start((A, ALL), NOON)
+    keeper.sent((A, ALL), NOON)
+    keeper.heard((A, ALL), NOON + 5 * SECOND)
+    assert keeper.ask((A, ALL), NOON + 5 * SECOND) == Go()
+
+
 def test_only_the_far_ends_own_lane_learns_how_a_call_ended():
     keeper = keeper_of()
     for second in (0, 10):

@@ -33,6 +33,7 @@ TABLES = schema.metadata.tables
         ("watches", rows.WATCH_COLUMNS),
         ("visits", statements.VISIT_COLUMNS),
         ("evidence", statements.EVIDENCE_COLUMNS),
+        ("artifacts", statements.ARTIFACT_COLUMNS),
         ("changes", statements.CHANGE_COLUMNS),
         ("ledger", statements.LEDGER_COLUMNS),
         ("refusals", statements.REFUSAL_COLUMNS),
@@ -119,7 +120,7 @@ def test_a_store_of_the_revision_before_keeps_its_watches_and_takes_beliefs(tmp_
     settings.set_main_option("script_location", str(Path(vedette.store.migrations.__file__).parent))
     with engine.begin() as connection:
         settings.attributes["connection"] = connection
-        command.upgrade(settings, "0003")
+        command.upgrade(settings, "0004")
     engine.dispose()
     path = tmp_path / "vedette.db"
     old = "id, url, lane_id, source_id, velocity, scan_count, created_at"

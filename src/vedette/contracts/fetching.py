@@ -49,6 +49,7 @@ class FetchRequest:
     body_limit: int | None = None  # robots.txt has its own
     is_foreign: bool = False  # a redirect left the origin the settings are for: no credentials go along
     on_sent: Callable[[], None] | None = None  # called once, when the request is on the line
+    on_heard: Callable[[], None] | None = None  # called once, when the head of the answer is there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +109,7 @@ class Extraction:
     is_noindex: bool = False
     is_nofollow: bool = False
     problem: str = ""  # non-empty: parse_failed, and why
+    missing: str = ""  # non-empty: tool_missing, which tool and how to get it
     feeds: tuple[str, ...] = ()  # rel=alternate feeds, absolute
     targets: tuple[str, ...] = ()  # documents the compared part links to, canonical; compared with the text
     asks_password: bool = False  # the page has a field for one

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from vedette.contracts.fetching import Fetched, FetchRequest
+from vedette.contracts.fetching import Fetched, FetchRequest, FetchSettings
 
 
 class Wake(Protocol):
@@ -41,5 +41,19 @@ class Fetcher(Protocol):
     """Asks one URL, one hop.  Never raises for weather."""
 
     async def fetch(self, request: FetchRequest) -> Fetched: ...
+
+    async def close(self) -> None: ...
+
+
+class Renderer(Protocol):
+    """Shows a page that came as scripts make it.  Never raises for weather."""
+
+    def problem(self) -> str:
+        """What is missing and how to get it; empty: it can be asked."""
+        ...
+
+    async def render(self, fetched: Fetched, settings: FetchSettings) -> Fetched:
+        """The same answer with another body; `parse_failed`: it could not be shown."""
+        ...
 
     async def close(self) -> None: ...

@@ -16,6 +16,11 @@ class ListerKind(StrEnum):
     HTML_LIST = "html_list"
     PAGINATION = "pagination"
     CRAWL = "crawl"
+    HNB = "hnb"  # exchange rates of the national bank, JSON (001 section 5.4, as the four below)
+    NN = "nn"  # Narodne novine: typed sitemaps, acts by ELI
+    EURLEX = "eurlex"  # EU acts by CELEX number
+    MRMS = "mrms"  # the ministry of labour, and other sites of the government's system
+    HOK = "hok"  # the chamber of trades
     AUTO = "auto"  # look once, then become one of the others
 
 
@@ -45,6 +50,16 @@ class TrapBudgets:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StructuredOptions:
+    """What a structured lister takes of its site.  Each row of the table reads its own fields."""
+
+    currencies: tuple[str, ...] = ()  # hnb: also a watch of its own for each of these
+    formats: tuple[str, ...] = ("html",)  # nn: html, json-ld, pdf; the forms in which an act is watched
+    celex: tuple[str, ...] = ()  # eurlex: only numbers that begin so
+    languages: tuple[str, ...] = ("HR",)  # eurlex
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListerOptions:
     """All the metadata options of 001 section 3.4 and 11.2, plus the trap budgets."""
 
@@ -68,6 +83,17 @@ class ListerOptions:
         True  # crawl: rel=nofollow, meta robots and X-Robots-Tag nofollow are not followed
     )
     traps: TrapBudgets = TrapBudgets()  # crawl
+    structured: StructuredOptions = StructuredOptions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registered:
+    """What a registry says of a source beyond how to read it (001 sections 1.3, 3.3, 13)."""
+
+    category: str = ""
+    hierarchy: int | None = None  # 1 constitution ... 7 practice (001 section 13.3)
+    domains: tuple[str, ...] = ()  # fields of law: pausalni, pdv, doprinosi ...
+    provenance: str = ""  # of its address. stated: the documents have it; inferred: to be checked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +111,8 @@ class Source:
     scrape_frequency: timedelta | None = None  # ceiling of the listing's interval
     retention: str = "standard"
     fetch: tuple[tuple[str, object], ...] = ()  # overrides of FetchSettings, by field name
-    origin: str = "cli"  # cli | config | import
+    origin: str = "cli"  # cli | config | import | auto (001 section 6.2)
+    registered: Registered = Registered()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

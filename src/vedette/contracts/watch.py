@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from vedette.contracts.changing import Change, ChangeState, Mask
+from vedette.contracts.documents import Artifact
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.schedule import Lesson, ScheduleRows
-from vedette.contracts.source import ListerKind
+from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.words import (
     ChangeId,
     ContentClass,
@@ -181,6 +182,7 @@ class Settlement:
     change: Change | None = None
     moves: tuple[ChangeMove, ...] = ()
     reports: tuple[Change, ...] = ()  # changes that this look confirmed: the world hears of them
+    sources: tuple[Source, ...] = ()  # of hosts that had none (001 section 6.2)
     found: tuple[Watch, ...] = ()  # new watches
     signals: tuple[Signal, ...] = ()
     refused: tuple[Refused, ...] = ()
@@ -188,6 +190,7 @@ class Settlement:
     content_class: ContentClass = ContentClass.OTHER
     content_type: str = ""
     body_bytes: int = 0
+    artifact: Artifact | None = None  # text that was made of a document
     lesson: Lesson | None = None  # not None: the scheduler decides the due time, with those of its group
 
 

@@ -59,9 +59,21 @@ class ContentClass(StrEnum):
     XLSX = "XLSX"
     JSON = "JSON"
     JSON_LD = "JSON_LD"
-    XML = "XML"
+    XML = "XML"  # up to here 001 appendix A; the rest is ours
+    ODT = "ODT"
+    ODS = "ODS"
+    RTF = "RTF"
+    PPT = "PPT"
+    PPTX = "PPTX"
     TEXT = "TEXT"
     OTHER = "OTHER"
+
+
+DOCUMENTS = frozenset(
+    {ContentClass.PDF_TEXT, ContentClass.PDF_SCANNED, ContentClass.DOC, ContentClass.DOCX}
+    | {ContentClass.XLS, ContentClass.XLSX, ContentClass.ODT, ContentClass.ODS, ContentClass.RTF}
+    | {ContentClass.PPT, ContentClass.PPTX}
+)  # read by a parser in a limited child process
 
 
 class Outcome(StrEnum):
@@ -89,6 +101,7 @@ class Outcome(StrEnum):
     NO_BROWSER = "no_browser"
     TYPE_REFUSED = "type_refused"
     PARSE_FAILED = "parse_failed"
+    TOOL_MISSING = "tool_missing"
     BLOCKED_PAGE = "blocked_page"
     LOGIN_WALL = "login_wall"
     SOFT_404 = "soft_404"

@@ -1,9 +1,10 @@
 """May this call start now?  One rule for web hosts, browsers, Tor and LLM providers.
 
 Everything that can open, slow or close a lane is decided here:
-- gap: from start to start, between `gap_min` and `gap_max` by jitter, never less than the Crawl-delay; a start is
-  when the far end can first have seen it, so what went out late is counted from then, and while a request that
-  was let in is not on the line yet no other is let in;
+- gap: from start to start, between `gap_min` and `gap_max` by jitter, never less than the Crawl-delay.  The far
+  end's count holds: with one call at a time a start is when the far end has surely seen it, when its answer
+  begins.  With several it is when the request went out, and while one that was let in is not on the line yet no
+  other is let in;
 - bucket: `per_minute` with `burst`, as GCRA; the stricter of gap and bucket wins;
 - width: `at_once` calls under way;
 - breaker: closes after `trips_after` failures in a row, or when `trip_share` of the last `trip_window` calls
@@ -119,7 +120,7 @@ def finished(
 
 
 def sent(policy: LanePolicy, state: LaneState, at: datetime, gap: timedelta) -> LaneState:
-    """The lane once it is known that a request went out at `at`, maybe later than its permit was given.
+    """The lane once it is known that a request went out (or was heard) at `at`, later than its permit was given.
 
     `gap` is the one that was drawn at the permit.  A look-up, a handshake or a busy machine lies in between.  One
     request at a time is unsent, so gap and bucket hold between the requests as they went out.

@@ -74,9 +74,13 @@ MEANING: Mapping[Outcome, Meaning] = MappingProxyType(
         Outcome.ADDRESS_REFUSED: _refusal("the address is not one we connect to"),
         Outcome.SCHEME_REFUSED: _refusal("only http and https are fetched"),
         Outcome.ROBOTS_REFUSED: _refusal("robots.txt does not allow it"),
-        Outcome.NO_BROWSER: _refusal("the source asks for a browser and there is none"),
+        Outcome.NO_BROWSER: _refusal("a browser is asked for and there is none"),
         Outcome.TYPE_REFUSED: _refusal("a content type we do not take", answered=True),
         Outcome.PARSE_FAILED: _content("kept, but no text could be made of it"),
+        # The fault is on our side: neither lane nor source did anything wrong.
+        Outcome.TOOL_MISSING: Meaning(
+            keeps_schedule=False, answered=True, words="kept, but a tool to read it is not installed"
+        ),
         # A captcha or a ban page is the host's word about us, so the lane hears it too.
         Outcome.BLOCKED_PAGE: Meaning(
             counts_against_lane=True, counts_against_source=True, words="the far end blocks us"

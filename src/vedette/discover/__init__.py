@@ -9,8 +9,13 @@ from vedette.contracts.source import ListerKind, Listing, Sighting
 from vedette.discover.auto import make_auto
 from vedette.discover.crawl import read_crawl
 from vedette.discover.document import Document
+from vedette.discover.eurlex import read_eurlex
 from vedette.discover.feed import read_feed
+from vedette.discover.hnb import read_hnb
+from vedette.discover.hok import read_hok
 from vedette.discover.html_list import read_html_list
+from vedette.discover.mrms import read_mrms
+from vedette.discover.nn import read_nn
 from vedette.discover.page import read_page
 from vedette.discover.pagination import read_pagination
 from vedette.discover.sitemap import read_sitemap
@@ -24,6 +29,11 @@ _PLAIN: dict[ListerKind, Callable[[Document], Listing]] = {
     ListerKind.HTML_LIST: read_html_list,
     ListerKind.PAGINATION: read_pagination,
     ListerKind.CRAWL: read_crawl,
+    ListerKind.HNB: read_hnb,
+    ListerKind.NN: read_nn,
+    ListerKind.EURLEX: read_eurlex,
+    ListerKind.MRMS: read_mrms,
+    ListerKind.HOK: read_hok,
 }
 LISTERS: Mapping[ListerKind, Callable[[Document], Listing]] = {**_PLAIN, ListerKind.AUTO: make_auto(_PLAIN)}
 

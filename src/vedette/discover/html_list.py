@@ -59,7 +59,7 @@ def gather_list(document: Document, page: Page, gathering: Gathering) -> str:
     if page.problem:
         return page.problem
     if page.tree.css_first("script") and page.text_chars() < 200:
-        return "no list found: the page is made by scripts and takes a browser (requires_headless), not in this version"
+        return "no list found: the page is made by scripts and takes a browser (requires_headless)"
     return "no list found: no selector matches and there is no group of links; set selectors for this site"
 
 

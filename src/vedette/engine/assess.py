@@ -17,6 +17,7 @@ from vedette.contracts.schedule import Lesson
 from vedette.contracts.source import ListerKind, Listing
 from vedette.contracts.watch import Job, Parked, Release, Seen, Settlement, Watch
 from vedette.contracts.words import (
+    DOCUMENTS,
     ContentClass,
     NodeType,
     Outcome,
@@ -33,21 +34,19 @@ from vedette.core.retry import Failure, Retry, RetryParams, next_attempt
 from vedette.core.schedule.due import LEARNED, DueParams, Facts, decide
 from vedette.core.screen import ScreenTable, screen
 from vedette.core.urls import host_of, watch_id
-from vedette.core.weight import is_irregular
 from vedette.discover import read_listing
-from vedette.engine.compare import Comparer
+from vedette.engine.compare import Comparer, only_lists
+from vedette.engine.documents import TOO_MUCH, how_read
 from vedette.engine.finding import Finder, Findings
 from vedette.engine.ids import Ids
 from vedette.engine.lessons import good_look, what_changed
 from vedette.engine.look import Looker, Reached
+from vedette.engine.reading import ReadingDesk
 from vedette.engine.sheet import KEPT, Sheet
 from vedette.engine.sources import SourceBook, SourceDesk
-from vedette.engine.workers import Workers
-from vedette.extract import extract
 
 IN_ONE_PIECE = frozenset({ListerKind.CRAWL, ListerKind.PAGE})  # the page is parsed once, its links are there
 GZIP = b"\x1f\x8b"
-TOO_MUCH = "reading it takes too much time or memory"
 WALLS = (403, 503)  # what challenges and bans are sent with
 STANDING = (Outcome.BLOCKED_PAGE, Outcome.LOGIN_WALL)
 SELF_READ = frozenset({ListerKind.FEED, ListerKind.SITEMAP, ListerKind.AUTO})
@@ -60,8 +59,6 @@ class AssessOptions:
     due: DueParams = field(default_factory=DueParams)
     retry: RetryParams = field(default_factory=RetryParams)
     audit_share: float = 0.0
-    scope: str = "main"
-    worker_above: int = 256 * 1024
     fetch_only: bool = False
     config_digest: str = ""
 
@@ -74,7 +71,7 @@ class Assessor:
     book: SourceBook
     ids: Ids
     clock: Clock
-    workers: Workers
+    reading: ReadingDesk
     screen: ScreenTable
     peer: Callable[[WatchId], Watch | None]
     options: AssessOptions
@@ -103,14 +100,19 @@ class Assessor:
     async def _read(self, sheet: Sheet) -> None:
         """A body came: is it content, and does it differ?"""
         fetched, watch = sheet.fetched, sheet.watch
-        sheet.digest = hashlib.sha256(fetched.body).digest()
-        if watch.seen is not None and sheet.digest == watch.seen.digest and not watch.is_gone:
-            await self._same(sheet, watch.seen)
+        if await self._is_known(sheet):
             return
-        extraction = await self._extract(fetched)
+        extraction = await self.reading.read(sheet)
+        if await self.reading.shows(sheet, extraction):
+            if sheet.outcome is not Outcome.OK:
+                self._is_screened(sheet, extraction, hashlib.sha256(fetched.body).digest())
+                return
+            if await self._is_known(sheet):
+                return
+            fetched, extraction = sheet.fetched, await self.reading.read(sheet)
         sheet.extraction = extraction
         sheet.content_class = extraction.content_class
-        if self._is_screened(sheet, extraction, sheet.digest):
+        if self._is_screened(sheet, extraction, sheet.digest or b""):
             return
         refused = None
         if not _reads_itself(watch, extraction):
@@ -118,37 +120,47 @@ class Assessor:
         if refused is not None:
             sheet.gated(refused)
             return
+        if sheet.document is not None:
+            sheet.artifact = await self.reading.documents.keep(sheet.digest or b"", sheet.document)
+            sheet.decide("read", how_read(sheet.document), output=extraction.content_class.value)
         if await self._judge(sheet, extraction):
             await self._find(sheet, extraction)
             await self._variant(sheet, extraction)
+
+    async def _is_known(self, sheet: Sheet) -> bool:
+        """The bytes are the ones that were seen last, so there is nothing to read."""
+        fetched, watch = sheet.fetched, sheet.watch
+        digest = sheet.digest = hashlib.sha256(fetched.body).digest()
+        if watch.seen is None or digest != watch.seen.digest or watch.is_gone:
+            return False
+        await self._same(sheet, watch.seen)
+        if watch.seen.content_class in DOCUMENTS:
+            body = (fetched.body, fetched.content_type, fetched.url)
+            sheet.artifact = await self.reading.documents.keep_again(digest, body)
+        return True
 
     async def _judge(self, sheet: Sheet, extraction: Extraction) -> bool:
         """Does it differ?  False: that could not be told, which is neither changed nor unchanged."""
         fetched, watch, comparer = sheet.fetched, sheet.watch, self.comparer
         judged = None
-        if not self._is_slow(fetched.body, watch.seen):
+        if not self.reading.is_slow(fetched.body, watch.seen):
             judged = comparer.judge(watch, fetched, extraction, sheet.mark())
-        if judged is None:
+        if judged is None and await self.reading.recalls(packed := comparer.packed(watch), sheet):
             lean = replace(fetched, wire=b"", headers=())
-            ask = comparer.packed(watch).judge
-            judged = await self.workers.run(ask, watch, lean, replace(extraction, hrefs=()), sheet.mark())
+            judged = await self.reading.workers.run(
+                packed.judge, watch, lean, replace(extraction, hrefs=()), sheet.mark()
+            )
         return sheet.judged_if(judged)
 
     async def _same(self, sheet: Sheet, seen: Seen) -> None:
         sheet.repeats(seen)
         watch, comparer, seen = sheet.watch, self.comparer, sheet.seen or seen
         judged = None
-        if not self._is_slow(b"", seen) or (watch.pending is None and not watch.is_gone):
+        if not self.reading.is_slow(b"", seen) or (watch.pending is None and not watch.is_gone):
             judged = comparer.judge_same(watch, seen, sheet.mark())
-        if judged is None:
-            judged = await self.workers.run(comparer.packed(watch).judge_same, watch, seen, sheet.mark())
+        if judged is None and await self.reading.recalls(packed := comparer.packed(watch), sheet):
+            judged = await self.reading.workers.run(packed.judge_same, watch, seen, sheet.mark())
         sheet.judged_if(judged)
-
-    def _is_slow(self, body: bytes, seen: Seen | None) -> bool:
-        """Would it hold up the loop, by what came or by what it is compared with?"""
-        most = self.options.worker_above
-        is_large = len(body) > most or (seen is not None and seen.text_chars > most)
-        return is_large or is_irregular(body)
 
     async def _stands_in_front(self, sheet: Sheet) -> bool:
         """An error page is kept too, so the screen sees it; and it may be a wall that speaks of us, not of the URL."""
@@ -159,7 +171,7 @@ class Assessor:
         )
         if not fetched.body or sheet.outcome not in KEPT or (self.screen.is_empty and not may_be_wall):
             return False
-        extraction = await self._extract(fetched)
+        extraction = await self.reading.read(sheet)
         if self._is_screened(sheet, extraction, hashlib.sha256(fetched.body).digest()):
             return True
         refused = gate(status=fetched.status, extraction=extraction, url=fetched.url, seen=None)
@@ -177,19 +189,11 @@ class Assessor:
         screened = screen(said, url, host_of(url), self.screen, digest=digest)
         if screened is None:
             return False
-        sheet.extraction = None
+        sheet.extraction = sheet.document = None
         sheet.content_class = ContentClass.OTHER
         sheet.outcome, sheet.detail = Outcome.SCREENED, screened.reason.note
         sheet.decide("screen", (screened.reason,), output=screened.category)
         return True
-
-    async def _extract(self, fetched: Fetched) -> Extraction:
-        """On the loop when it is quick, in a worker when it is not."""
-        scope = self.options.scope
-        if not self._is_slow(fetched.body, None):
-            return extract(fetched.body, url=fetched.url, content_type=fetched.content_type, scope=scope)
-        done = await self.workers.run(_extract_there, fetched.body, fetched.url, fetched.content_type, scope)
-        return done or Extraction(content_class=ContentClass.OTHER, problem=TOO_MUCH)
 
     async def _find(self, sheet: Sheet, extraction: Extraction) -> None:
         watch, fetched = sheet.watch, sheet.fetched
@@ -197,11 +201,11 @@ class Assessor:
             return
         desk = self.book.desk(watch.source)
         is_packed = fetched.body.startswith(GZIP)  # of a small body nobody knows how much comes out
-        if watch.lister in IN_ONE_PIECE or not (is_packed or self._is_slow(fetched.body, None)):
+        if watch.lister in IN_ONE_PIECE or not (is_packed or self.reading.is_slow(fetched.body, None)):
             findings = await self.finder.find(watch, fetched, extraction, desk, sheet.now)
         else:
             document = self.finder.document(watch, fetched, desk, sheet.now)
-            listing = await self.workers.run(read_listing, watch.lister, document)
+            listing = await self.reading.workers.run(read_listing, watch.lister, document)
             listing = listing or Listing(problem=TOO_MUCH)
             findings = await self.finder.listed(watch, listing, desk, sheet.now)
         sheet.findings = findings
@@ -393,7 +397,7 @@ class Assessor:
 
 
 ADMITS = 50  # new watches whose classification one visit records
-_PARKS = frozenset({Outcome.BUG})
+_PARKS = frozenset({Outcome.BUG, Outcome.TOOL_MISSING, Outcome.NO_BROWSER})
 
 
 def _leads_elsewhere(job: Job, reached: Reached) -> bool:
@@ -408,8 +412,5 @@ def _to_read_again(seen: Seen | None) -> Seen | None:
 
 def _reads_itself(watch: Watch, extraction: Extraction) -> bool:
     """A feed or sitemap is read by its lister, which takes what it can of a broken one.  A page instead is gated."""
-    return watch.lister in SELF_READ and extraction.content_class is not ContentClass.HTML
-
-
-def _extract_there(body: bytes, url: str, content_type: str, scope: str) -> Extraction:
-    return extract(body, url=url, content_type=content_type, scope=scope)
+    kind = extraction.content_class
+    return (watch.lister in SELF_READ and kind is not ContentClass.HTML) or only_lists(watch, kind)

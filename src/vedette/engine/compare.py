@@ -14,7 +14,16 @@ from vedette.contracts.changing import Block, Change, ChangeKind, ChangeState, C
 from vedette.contracts.fetching import Extraction, Fetched
 from vedette.contracts.source import ListerKind
 from vedette.contracts.watch import ChangeMove, Seen, Watch
-from vedette.contracts.words import ChangeId, ContentClass, EvidenceId, Outcome, Reason, VisitId, WatchId
+from vedette.contracts.words import (
+    DOCUMENTS,
+    ChangeId,
+    ContentClass,
+    EvidenceId,
+    Outcome,
+    Reason,
+    VisitId,
+    WatchId,
+)
 from vedette.core.change.layers import compare, text_key
 from vedette.core.change.life import (
     SECOND_LOOK,
@@ -31,7 +40,9 @@ from vedette.core.change.life import (
 from vedette.core.change.mask import masked_key
 from vedette.core.change.simhash import simhash
 from vedette.core.weight import is_irregular
-from vedette.extract import blocks
+from vedette.evidence.shelf import Shelf
+from vedette.extract import blocks, content_class
+from vedette.extract.documents import read_document
 from vedette.extract.outline import STRICT, is_narrow
 from vedette.extract.scope import MAIN
 
@@ -39,10 +50,8 @@ Blocks = tuple[Block, ...]
 Body = tuple[bytes, str, str]  # bytes, content type, url
 # What is new in a feed or sitemap is reported as found, not as a change of the listing.
 MACHINE_LISTERS = frozenset({ListerKind.FEED, ListerKind.SITEMAP})
-NO_TEXT = frozenset(
-    {ContentClass.PDF_TEXT, ContentClass.PDF_SCANNED, ContentClass.DOC, ContentClass.DOCX}
-    | {ContentClass.XLS, ContentClass.XLSX, ContentClass.OTHER}
-)
+# These read sitemaps and feeds, and acts too: an act that changes is news.
+IN_XML = frozenset({ListerKind.NN, ListerKind.EURLEX})
 REMOVAL_LOOK = timedelta(minutes=1)  # a page that is gone for a moment is not gone
 LATE = timedelta(minutes=2)  # what differs between two looks is noise only when they are close together
 LATE_LOOK = Reason("late_look", note="the second look came late and showed a third state")
@@ -103,6 +112,7 @@ class Comparer:
     scope: str
     confirm_after: timedelta = SECOND_LOOK
     most_blocks: int | None = MOST_BLOCKS  # None: any number, for whoever has the time
+    shelf: Shelf | None = None  # the text of documents
 
     def packed(self, watch: Watch) -> Comparer:
         """The same for this watch alone, fit to be sent to another process."""
@@ -115,15 +125,14 @@ class Comparer:
         before = watch.seen
         if before is None:
             return _quiet(watch, new, False, Reason("first_look"))
-        if watch.lister in MACHINE_LISTERS:
+        if only_lists(watch, new.content_class):
             note = "what is new in it is reported as found"
             return _quiet(watch, new, True, Reason("listing_differs", note=note))
-        has_text = new.content_class not in NO_TEXT
+        has_text = new.text_chars > 0  # two files without text are not alike for that
         is_settled = watch.pending is None and not watch.is_gone
         if has_text and is_settled and new.text_key == before.text_key:
             return _quiet(watch, new, False, Reason("equal_text", note=Layer.TEXT))
-        new_body = (fetched.body, fetched.content_type, fetched.url)
-        states = _States(self.memory, self.scope, new_body, self.most_blocks)
+        states = _States(self, (fetched.body, fetched.content_type, fetched.url))
         if watch.mask:
             new = replace(new, masked_key=masked_key(states.after(), watch.mask))
             if is_settled and new.masked_key == before.masked_key:
@@ -160,7 +169,7 @@ class Comparer:
         if watch.pending is None and not watch.is_gone:
             reasons = (Reason("equal_bytes", note=Layer.BYTES),)
             return Judged(changed=False, seen=seen, mask=watch.mask, reasons=reasons)
-        states = _States(self.memory, self.scope, None, self.most_blocks)
+        states = _States(self, None)
         look = Look(outcome=Outcome.NOT_MODIFIED, at=mark.at, is_equal=True)
         known = self.memory.change(watch.pending) if watch.pending is not None else None
         past = self._past(watch, seen, states, known)
@@ -211,11 +220,12 @@ class Comparer:
 class _States:
     """Blocks of several states of one target, cut by one rule."""
 
-    def __init__(self, memory: Memory, scope: str, new: Body | None, most: int | None) -> None:
-        self._memory = memory
-        self._scope = scope
+    def __init__(self, comparer: Comparer, new: Body | None) -> None:
+        self._memory = comparer.memory
+        self._scope = comparer.scope
+        self._shelf = comparer.shelf
         self._new = new
-        self._most = most
+        self._most = comparer.most_blocks
         self.is_long = False  # one of them would take the loop too long
         self._made: dict[EvidenceId | None, Blocks | None] = {}
 
@@ -223,7 +233,7 @@ class _States:
         """The new state.  With `before`, both are narrowed when one of the two would be."""
         if before is not None and self._scope == MAIN:
             kept = self._kept(before)
-            bodies = [body for body in (kept, self._new) if body is not None]
+            bodies = [body for body in (kept, self._new) if body is not None and _is_page(body)]
             if any(is_narrow(body, content_type=content_type) for body, content_type, _ in bodies):
                 self._scope = STRICT
                 self._made.clear()
@@ -247,9 +257,35 @@ class _States:
 
     def _cut(self, body: Body) -> Blocks:
         data, content_type, url = body
+        if content_class(data, url=url, content_type=content_type) in DOCUMENTS:
+            return self._document(body)
         found = blocks(data, url=url, content_type=content_type, scope=self._scope)
         self.is_long = self.is_long or (self._most is not None and len(found) > self._most)
-        return found or (("document", f"{len(data)} bytes {hash_words(data)}"),)
+        return found or _as_one_line(data)
+
+    def _document(self, body: Body) -> Blocks:
+        """From the shelf, where OCR has put what only it can tell; read when it is not there, but never on the loop."""
+        if self._most is not None:
+            self.is_long = True
+            return ()
+        data, content_type, url = body
+        kept = self._shelf.get(hashlib.sha256(data).digest()) if self._shelf else None
+        document = kept or read_document(data, url=url, content_type=content_type)
+        return document.blocks or _as_one_line(data)
+
+
+def _is_page(body: Body) -> bool:
+    data, content_type, url = body
+    return content_class(data, url=url, content_type=content_type) is ContentClass.HTML
+
+
+def _as_one_line(data: bytes) -> Blocks:
+    return (("document", f"{len(data)} bytes {hash_words(data)}"),)
+
+
+def only_lists(watch: Watch, kind: ContentClass) -> bool:
+    """Is the body a feed or a sitemap, which says nothing but what it lists?"""
+    return watch.lister in MACHINE_LISTERS or (watch.lister in IN_XML and kind is ContentClass.XML)
 
 
 def hash_words(data: bytes) -> str:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeVar
 
 import xxhash
 
 from vedette.contracts.fetching import Extraction, Fetched
-from vedette.contracts.source import ListerKind, Listing
+from vedette.contracts.source import ListerKind, Listing, Source
 from vedette.contracts.watch import Refused, Signal, Watch
 from vedette.contracts.words import NodeType, Reason, SourceId, WatchId
 from vedette.core.admission import Candidate, admit, observe_content
+from vedette.core.auto_source import Homes
 from vedette.core.classify import Classification, classify_url, inherit_risk
 from vedette.core.shape import shape_of
 from vedette.core.urls import lane_of, origin_of, watch_id
@@ -34,6 +35,7 @@ class Findings:
     """What one listing gave."""
 
     found: list[Watch] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     signals: list[Signal] = field(default_factory=list)
     became: ListerKind | None = None
@@ -66,8 +68,12 @@ class Finder:
         sitemaps: Callable[[str], tuple[str, ...]] = lambda origin: (),
         classify: Callable[[str], Classification] = classify_url,
         most: int | None = None,
+        homes: Homes | None = None,
     ) -> None:
-        """`most`: how many new targets this run may take in; None: any number."""
+        """`most`: how many new targets this run may take in; None: any number.
+
+        `homes`: hosts without a source get one; None: a page belongs to the source that found it.
+        """
         self._ask_store = known
         self._sitemaps = sitemaps
         self.classify = classify
@@ -75,6 +81,7 @@ class Finder:
         self._refused: dict[SourceId, set[WatchId]] = {}
         self._links: dict[SourceId, LinkReader] = {}
         self._most = most
+        self._homes = homes
         self.taken = 0
 
     async def find(
@@ -173,7 +180,8 @@ class Finder:
                 continue
             desk.tally.take(verdict)
             desk.is_dirty = True
-            findings.found.append(self._watch(i, sighting, parent, desk, now))
+            watch = self._watch(i, sighting, parent, desk, now)
+            findings.found.append(self._at_home(watch, desk, findings))
         taken = findings.found[before:]
         self._remember({watch.id for watch in taken})
         self.taken += len(taken)
@@ -200,6 +208,15 @@ class Finder:
             published_at=sighting.published_at,
             modified_at=sighting.modified_at,
         )
+
+    def _at_home(self, watch: Watch, desk: SourceDesk, findings: Findings) -> Watch:
+        """On a host that no source has, the page gets a source of its own."""
+        if self._homes is None:
+            return watch
+        source, made = self._homes.home(watch.url, desk.source.id)
+        if made is not None:
+            findings.sources.append(made)
+        return watch if source == watch.source else replace(watch, source=source)
 
     def _refuse(self, refusal: Refused, findings: Findings) -> None:
         """Once per run and URL, and not without end per source."""

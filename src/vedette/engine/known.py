@@ -60,8 +60,8 @@ class Running:
 class Known:
     """Hosts and hubs by number, as the arrays of `Shared` count them."""
 
-    def __init__(self, shelf: ScheduleSide) -> None:
-        self._shelf = shelf
+    def __init__(self, store: ScheduleSide) -> None:
+        self._store = store
         self.shared = Shared()
         self.running = Running()
         self.version = 0
@@ -86,7 +86,7 @@ class Known:
         ids = self.shared.hubs.ids
         asked = {i for i in hubs if i is not None and i not in ids and i not in self._unlisted}
         if asked:
-            found = self._shelf.hubs(sorted(asked))
+            found = self._store.hubs(sorted(asked))
             self.load([row.lane for row in found], ())
             for row in found:
                 self._put_hub(row)
@@ -198,12 +198,12 @@ class Known:
         return json.dumps({"running": asdict(self.running), **sums}, separators=(",", ":"))
 
     def _restore(self) -> None:
-        published, text = self._shelf.published(), self._shelf.running()
+        published, text = self._store.published(), self._store.running()
         if published is not None:
             self.version, self._common = published.version, published.clock
             self.shared.published = unpack_published(published.body)
             if self._common is not None:
-                self._clocks |= self._shelf.clocks([self._common])
+                self._clocks |= self._store.clocks([self._common])
         if text:
             kept = json.loads(text)
             self.running = Running(**kept["running"])
@@ -221,8 +221,8 @@ class Known:
         room = len(self.shared.hosts)
         if len(self._lanes) > room:  # by a quarter at a time: arrays are copied when they grow
             self.shared.hosts.numbers(np.arange(room, max(len(self._lanes), room + room // 4)))
-        rows = self._shelf.hosts(lanes)
-        self._clocks |= self._shelf.clocks([row.clock for row in rows if row.clock is not None])
+        rows = self._store.hosts(lanes)
+        self._clocks |= self._store.clocks([row.clock for row in rows if row.clock is not None])
         for row in rows:
             number = self._host_of[row.lane]
             self.shared.hosts.remember(number, row)

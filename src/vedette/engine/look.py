@@ -9,14 +9,17 @@ from typing import Protocol
 
 from vedette.contracts.fetching import Fetched, FetchRequest, FetchSettings, RobotsRules
 from vedette.contracts.lane import Wait
-from vedette.contracts.ports import Clock, Fetcher
+from vedette.contracts.ports import Clock, Fetcher, Renderer
 from vedette.contracts.watch import Job, Watch
-from vedette.contracts.words import LaneKey, Outcome, Reason, SourceId
+from vedette.contracts.words import ContentClass, LaneKey, Outcome, Reason, SourceId
 from vedette.core.outcomes import MEANING
 from vedette.core.urls import canonical, lane_of, origin_of
+from vedette.extract import content_class
+from vedette.fetch.browser import agent_of
 from vedette.lanes import LaneKeeper
-from vedette.lanes.keeper import ALL
+from vedette.lanes.keeper import ALL, BROWSER
 
+NO_RENDERER = "the source asks for a browser (requires_headless) and this run has none"
 ROBOTS_REDIRECTS = 5  # RFC 9309 section 2.3.1.2
 ROBOTS_LIMIT = 512 * 1024  # RFC 9309 section 2.5: at least 500 KiB
 REDIRECTS = {301, 302, 303, 307, 308}
@@ -50,6 +53,7 @@ class Looker:
     settings_of: Callable[[SourceId], FetchSettings]
     on_closed: Callable[[LaneKey, Reason], None]
     needs_browser: Callable[[SourceId], bool] = lambda source: False
+    renderer: Renderer | None = None
 
     async def fetch_robots(self, origin: str, settings: FetchSettings) -> Fetched:
         """Only the robots.txt of an origin, with a permit of its own."""
@@ -61,15 +65,55 @@ class Looker:
 
     async def look(self, job: Job) -> Reached:
         """Ask for the watch's URL and follow where it leads.  The first permit is already taken."""
-        home = origin_of(job.watch.url)
-        walk = _Walk(self, self.settings_of(job.watch.source), home=home, held=job.lanes)
+        settings = self.settings_of(job.watch.source)
+        is_shown = self.needs_browser(job.watch.source)
+        if is_shown:
+            settings = replace(settings, user_agent=agent_of(settings))
+        walk = _Walk(self, settings, home=origin_of(job.watch.url), held=job.lanes)
         try:
-            if self.needs_browser(job.watch.source):
-                return Reached(fetched=_without_browser(job.watch.url, self.clock))
-            reached = await walk.go(job.watch)
+            reached = await (self._go_with_browser(walk, job.watch) if is_shown else walk.go(job.watch))
             return reached if walk.shut is None else replace(reached, shut=walk.shut)
         finally:
             walk.leave()
+
+    async def render(self, fetched: Fetched, source: SourceId) -> Fetched:
+        """An answer as scripts make it, with a permit of the browser's lane; `no_browser` when there is none."""
+        missing = self._browser_problem()
+        if missing:
+            return replace(fetched, outcome=Outcome.NO_BROWSER, detail=missing)
+        wait = await self.keeper.enter((BROWSER,))
+        if wait is not None:
+            return _shut(fetched.url, wait, self.clock)
+        try:
+            return await self._rendered(fetched, self.settings_of(source))
+        finally:
+            self.keeper.give_back((BROWSER,), self.clock.now())
+
+    async def _go_with_browser(self, walk: _Walk, watch: Watch) -> Reached:
+        """The browser's turn comes first: nobody is asked for a page that would then have to wait."""
+        missing = self._browser_problem()
+        if missing:
+            return Reached(fetched=_without_browser(watch.url, missing, self.clock))
+        wait = await self.keeper.enter((BROWSER,))
+        if wait is not None:
+            # Who only waited too long stands in line again; a lane that is blocked says so in the ledger.
+            shut = BROWSER if wait.reason.code == "lane_blocked" else None
+            return Reached(fetched=_shut(watch.url, wait, self.clock), shut=shut)
+        try:
+            reached = await walk.go(watch)
+            if not _is_page(reached.fetched):
+                return reached
+            return replace(reached, fetched=await self._rendered(reached.fetched, walk.settings))
+        finally:
+            self.keeper.give_back((BROWSER,), self.clock.now())
+
+    async def _rendered(self, fetched: Fetched, settings: FetchSettings) -> Fetched:
+        assert self.renderer is not None  # noqa: S101  whoever has a permit asked for it
+        self.keeper.sent((BROWSER,), self.clock.now())
+        return await self.renderer.render(fetched, settings)
+
+    def _browser_problem(self) -> str:
+        return NO_RENDERER if self.renderer is None else self.renderer.problem()
 
 
 class _Walk:
@@ -79,10 +123,11 @@ class _Walk:
         self, looker: Looker, settings: FetchSettings, *, home: str, held: tuple[LaneKey, ...] | None = None
     ) -> None:
         self._of = looker
-        self._settings = settings
+        self.settings = settings
         self._home = home  # the origin that the settings are for: credentials go nowhere else
         self._held = held
         self._is_sent = False  # what the permit is for
+        self._is_heard = False
         self.shut: LaneKey | None = None
 
     async def go(self, watch: Watch) -> Reached:
@@ -98,8 +143,8 @@ class _Walk:
                 return Reached(fetched=fetched, hops=hops, is_permanent=bool(hops) and is_permanent)
             is_permanent = is_permanent and fetched.status in (301, 308)
             hops = (*hops, url)
-            if len(hops) > self._settings.redirects or target in hops:
-                why = "comes back to itself" if target in hops else f"passed {self._settings.redirects} hops"
+            if len(hops) > self.settings.redirects or target in hops:
+                why = "comes back to itself" if target in hops else f"passed {self.settings.redirects} hops"
                 failed = replace(
                     fetched, outcome=Outcome.REDIRECT_ERROR, redirect_to=None, detail=f"redirect {why}"
                 )
@@ -119,7 +164,7 @@ class _Walk:
         is_conditional = is_first and watch.seen is not None and watch.pending is None
         request = FetchRequest(
             url=url,
-            settings=self._settings,
+            settings=self.settings,
             etag=watch.etag if is_conditional else None,
             last_modified=watch.last_modified if is_conditional else None,
             is_foreign=origin_of(url) != self._home,
@@ -137,11 +182,19 @@ class _Walk:
                 self.shut = lanes[0]
                 return _shut(request.url, wait, of.clock)
             self._held = lanes
-        self._is_sent = False
-        fetched = await of.fetcher.fetch(replace(request, on_sent=lambda: self._went_out(lanes, now())))
+        self._is_sent = self._is_heard = False
+        fetched = await of.fetcher.fetch(
+            replace(
+                request,
+                on_sent=lambda: self._went_out(lanes, now()),
+                on_heard=lambda: self._heard(lanes, now()),
+            )
+        )
         self._held = None
         if not self._is_sent:
             self._went_out(lanes, fetched.at + fetched.sent_after)
+        if not self._is_heard:
+            self._heard(lanes, now())
         ok = MEANING[fetched.outcome].lane_verdict
         for key, reason in of.keeper.finish(lanes, ok=ok, now=now(), retry_after=fetched.retry_after):
             of.on_closed(key, reason)
@@ -151,11 +204,15 @@ class _Walk:
         self._is_sent = True
         self._of.keeper.sent(lanes, at)
 
+    def _heard(self, lanes: tuple[LaneKey, ...], at: datetime) -> None:
+        self._is_heard = True
+        self._of.keeper.heard(lanes, at)
+
     async def _robots_refuse(self, url: str) -> Fetched | None:
         """Not None: what the look ends with, because robots.txt forbids it or cannot be reached."""
-        if not self._settings.respect_robots:
+        if not self.settings.respect_robots:
             return None
-        of, origin, agent = self._of, origin_of(url), self._settings.robots_agent
+        of, origin, agent = self._of, origin_of(url), self.settings.robots_agent
         rules = of.robots.rules(origin)
         if rules is None:
             fetched = await self.fetch_robots(origin)
@@ -183,7 +240,7 @@ class _Walk:
         for _ in range(ROBOTS_REDIRECTS + 1):
             request = FetchRequest(
                 url=url,
-                settings=self._settings,
+                settings=self.settings,
                 accept="text/plain,*/*;q=0.5",
                 body_limit=ROBOTS_LIMIT,
                 is_foreign=origin_of(url) != self._home,
@@ -197,10 +254,15 @@ class _Walk:
         )
 
 
-def _without_browser(url: str, clock: Clock) -> Fetched:
+def _is_page(fetched: Fetched) -> bool:
+    """Only what a browser would show as a page: not a PDF, not an error, not "not modified"."""
+    kind = content_class(fetched.body, url=fetched.url, content_type=fetched.content_type)
+    return fetched.outcome is Outcome.OK and kind is ContentClass.HTML
+
+
+def _without_browser(url: str, missing: str, clock: Clock) -> Fetched:
     """Fetched plainly, such a page would show an empty frame, and its absence of text would be kept as what it says."""
-    words = "requires_headless is set and this version has no browser: nothing was asked"
-    return Fetched(url=url, outcome=Outcome.NO_BROWSER, at=clock.now(), took=timedelta(0), detail=words)
+    return Fetched(url=url, outcome=Outcome.NO_BROWSER, at=clock.now(), took=timedelta(0), detail=missing)
 
 
 def _shut(url: str, wait: Wait, clock: Clock) -> Fetched:

@@ -95,7 +95,7 @@ class Engine:
     async def run(self) -> Ended:
         clock = self.parts.clock
         self._started_at = clock.now()
-        self.parts.keeper.on_wait = self._wait_for
+        self.parts.keeper.on_wait = self._stand
         self.parts.keeper.on_free = self.touch
         try:
             while True:
@@ -297,6 +297,11 @@ class Engine:
         error = None if task.cancelled() else task.exception()
         if error is not None:  # `serve` parks a job that it fails on: what comes through is no job's fault
             self.on_failed(error)
+
+    def _stand(self, lane: LaneKey, until: datetime) -> None:
+        """A look under way waits in this lane.  The loop may sleep already, without knowing of this time."""
+        self._wait_for(lane, until)
+        self._wake.set()
 
     def _wait_for(self, lane: LaneKey, until: datetime | None) -> None:
         """At most one pending wake-up per lane."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -70,6 +70,10 @@ class Snapshot:
 
     def body(self, evidence: EvidenceId) -> tuple[bytes, str, str] | None:
         return _body_at(self.directory, self.places.get(evidence))
+
+    def bodies(self) -> Iterator[tuple[bytes, str, str]]:
+        """Every state that the comparison may ask for and that is still there."""
+        yield from (body for body in map(self.body, self.places) if body is not None)
 
     def change(self, change: ChangeId) -> Change | None:
         return self.pending

@@ -62,10 +62,10 @@ class SchedulerOptions:
 
 
 class Scheduler:
-    def __init__(self, shelf: ScheduleSide, options: SchedulerOptions) -> None:
-        self._shelf = shelf
+    def __init__(self, store: ScheduleSide, options: SchedulerOptions) -> None:
+        self._store = store
         self._options = options
-        self._known = Known(shelf)
+        self._known = Known(store)
         self._published: PublishedRow | None = None
         self._lane: dict[int, LaneKey] = {}  # of the hosts in the last sample
 
@@ -224,7 +224,7 @@ class Scheduler:
         signals = {signal.watch: signal for signal in settled.signals}
         leaves = [
             replace(leaf, belief=marks.get(leaf.id) or beliefs.get(leaf.id) or leaf.belief)
-            for leaf in self._shelf.leaves(list(signals))
+            for leaf in self._store.leaves(list(signals))
         ]
         leaves = [leaf for leaf in leaves if is_whole(leaf.belief)]
         if not leaves:
@@ -262,7 +262,7 @@ class Scheduler:
         has_grown = self._options.budget_per_day is not None and run.found > GROWN * max(run.watched, 25)
         if t - run.reviewed_at < (EARLY_REVIEW_HOURS if is_early else REVIEW_HOURS) and not has_grown:
             return
-        run.watched, run.found, run.reviewed_at = self._shelf.scheduled(), 0, t
+        run.watched, run.found, run.reviewed_at = self._store.scheduled(), 0, t
         sample, host = self._sample(t)
         was = known.shared.published
         terms = Terms(budget=self._budget(), objectives=self._options.objectives)
@@ -288,9 +288,9 @@ class Scheduler:
         run = self._known.running
         if run.watched <= SAMPLE:
             run.sampled = 0
-        leaves = self._shelf.sample(run.sampled, SAMPLE)
+        leaves = self._store.sample(run.sampled, SAMPLE)
         if len(leaves) < min(SAMPLE, run.watched):  # round the corner
-            leaves += self._shelf.sample(0, SAMPLE - len(leaves))
+            leaves += self._store.sample(0, SAMPLE - len(leaves))
         run.sampled = leaves[-1].id if leaves else 0
         self._known.load(
             (leaf.lane for leaf in leaves), (i for leaf in leaves for i in (leaf.parent, leaf.id))
@@ -313,7 +313,7 @@ class Scheduler:
         run = self._known.running
         if run.replan is None:
             return ()
-        leaves = self._shelf.planned(run.replan, REPLAN, now=now)
+        leaves = self._store.planned(run.replan, REPLAN, now=now)
         run.replan = leaves[-1].id if len(leaves) == REPLAN else None
         leaves = [leaf for leaf in leaves if not leaf.is_listing and is_whole(leaf.belief)]
         if not leaves:

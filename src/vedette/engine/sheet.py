@@ -6,8 +6,9 @@ import hashlib
 from dataclasses import replace
 from datetime import datetime
 
+from vedette.contracts.documents import Artifact, Document
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, VisitFacts
-from vedette.contracts.fetching import Extraction
+from vedette.contracts.fetching import Extraction, Fetched
 from vedette.contracts.schedule import Lesson
 from vedette.contracts.watch import Decision, Job, Parked, Seen, Settlement, Visit, Watch
 from vedette.contracts.words import ContentClass, Outcome, Reason, VisitId, WatchId
@@ -20,7 +21,7 @@ from vedette.engine.look import Reached
 KEPT = frozenset(
     {Outcome.OK, Outcome.GONE, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.THROTTLED}
     | {Outcome.PARSE_FAILED, Outcome.BLOCKED_PAGE, Outcome.LOGIN_WALL, Outcome.SOFT_404, Outcome.DECODE_ERROR}
-    | {Outcome.EMPTY}
+    | {Outcome.EMPTY, Outcome.TOOL_MISSING}
 )
 
 
@@ -28,8 +29,8 @@ class Sheet:
     """What is known of one look so far.  Lives only while it is assessed."""
 
     __slots__ = (
-        "at", "canonical", "content_class", "decisions", "detail", "digest", "extraction", "fetched",
-        "findings", "job", "judged", "lesson", "now", "outcome", "reached", "seen", "visit", "watch",
+        "artifact", "at", "canonical", "content_class", "decisions", "detail", "digest", "document", "extraction",
+        "fetched", "findings", "job", "judged", "lesson", "now", "outcome", "reached", "seen", "visit", "watch",
     )  # fmt: skip
 
     def __init__(self, job: Job, reached: Reached, visit: VisitId, now: datetime) -> None:
@@ -44,6 +45,8 @@ class Sheet:
         self.detail = reached.fetched.detail
         self.digest: bytes | None = None
         self.extraction: Extraction | None = None
+        self.document: Document | None = None
+        self.artifact: Artifact | None = None
         self.content_class = ContentClass.OTHER
         self.judged: Judged | None = None
         self.findings: Findings | None = None
@@ -82,6 +85,11 @@ class Sheet:
         self.judge(judged)
         return True
 
+    def shown(self, fetched: Fetched) -> None:
+        """The same answer as scripts make it; what came plainly is not what is compared and kept."""
+        self.fetched, self.outcome, self.detail = fetched, fetched.outcome, fetched.detail
+        self.digest = None
+
     def gated(self, refused: Gated) -> None:
         """This answer is not the page, and why."""
         self.outcome = refused.outcome
@@ -106,6 +114,7 @@ class Sheet:
             change=judged.change if judged else None,
             moves=judged.moves if judged else (),
             reports=judged.reports if judged else (),
+            sources=tuple(findings.sources) if findings else (),
             found=tuple(findings.found) if findings else (),
             signals=tuple(findings.signals) if findings else (),
             refused=tuple(findings.refused) if findings else (),
@@ -113,6 +122,7 @@ class Sheet:
             content_class=self.content_class,
             content_type=fetched.content_type,
             body_bytes=len(fetched.body),
+            artifact=self.artifact,
             lesson=self.lesson,
         )
 

@@ -11,7 +11,7 @@ from vedette.extract.outline import STRICT, is_narrow, page_blocks
 from vedette.extract.page import read_page
 from vedette.extract.scope import ALL, MAIN
 
-__all__ = ["ALL", "MAIN", "block_pair", "blocks", "extract"]
+__all__ = ["ALL", "MAIN", "block_pair", "blocks", "content_class", "extract"]
 
 JSONS = (ContentClass.JSON, ContentClass.JSON_LD)
 READABLE = (*JSONS, ContentClass.XML, ContentClass.TEXT)
@@ -19,7 +19,10 @@ TITLES = ("/title", "/name", "/headline", "/rss/channel/title", "/feed/title")
 
 
 def extract(body: bytes, *, url: str, content_type: str, scope: str = MAIN) -> Extraction:
-    """The compared text, links and metadata of a body.  Never raises; deterministic in its arguments."""
+    """The compared text, links and metadata of a body.  Never raises; deterministic in its arguments.
+
+    Of a PDF or office file only the class: its text is made in a worker (`extract/documents`).
+    """
     kind = content_class(body, url=url, content_type=content_type)
     if kind is ContentClass.HTML:
         return read_page(body, url=url, content_type=content_type, scope=scope)

@@ -1,4 +1,4 @@
-"""What kind of content is this?  By its bytes first, then by the header, then by the URL.
+"""What kind of content is this?  By its bytes first, then by the header, then by the URL (001 appendix A).
 
 A PDF under `text/html` is a PDF, an error page under `application/pdf` is a page: bytes do not lie.
 """
@@ -12,7 +12,7 @@ from vedette.contracts.words import ContentClass
 
 C = ContentClass
 LOOK = 1024  # bytes that decide (WHATWG MIME sniffing reads 1445)
-DIRECTORY = 1 << 16  # the names of a zip are at its end
+DIRECTORY = 1 << 18  # the names of a zip are at its end
 
 _MAGIC = (
     (b"\x89PNG", C.OTHER),
@@ -22,22 +22,33 @@ _MAGIC = (
     (b"\x1f\x8b", C.OTHER),
     (b"7z\xbc\xaf", C.OTHER),
     (b"Rar!", C.OTHER),
-    (b"{\\rtf", C.OTHER),
+    (b"{\\rtf", C.RTF),
     (b"OggS", C.OTHER),
     (b"ID3", C.OTHER),
     (b"\x7fELF", C.OTHER),
     (b"MZ\x90", C.OTHER),
     (b"wOF", C.OTHER),
 )
-_ZIP_PARTS = ((b"word/", C.DOCX), (b"xl/", C.XLSX))
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ZIP_PARTS = (  # names of members, most telling first: a .docx may hold a .xlsx whole
+    (b"word/document", C.DOCX),
+    (b"xl/workbook", C.XLSX),
+    (b"ppt/presentation", C.PPTX),
+    (b"word/", C.DOCX),
+    (b"xl/", C.XLSX),
+    (b"ppt/", C.PPTX),
+)
+_ODF = b"mimetypeapplication/vnd.oasis.opendocument."  # the first member, stored and not compressed
+_ODF_KINDS = ((b"text", C.ODT), (b"spreadsheet", C.ODS))
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLE_STREAMS = (
     ("WordDocument".encode("utf-16le"), C.DOC),
     ("Workbook".encode("utf-16le"), C.XLS),
     ("Book\0".encode("utf-16le"), C.XLS),
+    ("PowerPoint Document".encode("utf-16le"), C.PPT),
 )
+_LOCKED = "EncryptedPackage".encode("utf-16le")
 _HTML_START = re.compile(
-    rb"^(?:\s|<!--.{0,512}?-->|<\?xml[^>]{0,256}>)*<(?:!doctype\s+html|html|head|body|title|meta|script|div|p|h1)\b",
+    rb"^(?:\s|<!--.{0,512}?-->|<\?xml[^>]{0,256}>)*<(?:!doctype\s+html|html|head|body|title|meta|script|style|iframe|table|font|center|div|p|h1)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _HEADERS = (
@@ -59,9 +70,22 @@ _EXTENSIONS = {
     "txt": C.TEXT,
     "csv": C.TEXT,
     "md": C.TEXT,
-    "doc": C.DOC,
-    "xls": C.XLS,
 }
+_OLE_KINDS = frozenset({C.DOC, C.XLS, C.PPT})
+PACKAGES = frozenset({C.DOCX, C.XLSX, C.PPTX, C.ODT, C.ODS})
+_BINARY_KINDS = _OLE_KINDS | PACKAGES | {C.PDF_TEXT}
+_CLAIMS = (  # part of the header, extension: believed only of bytes that could be it
+    ("pdf", "pdf", C.PDF_TEXT),
+    ("wordprocessingml", "docx", C.DOCX),
+    ("spreadsheetml", "xlsx", C.XLSX),
+    ("presentationml", "pptx", C.PPTX),
+    ("opendocument.text", "odt", C.ODT),
+    ("opendocument.spreadsheet", "ods", C.ODS),
+    ("msword", "doc", C.DOC),
+    ("excel", "xls", C.XLS),
+    ("powerpoint", "ppt", C.PPT),
+)
+_LINKED = b'"@context"'  # what makes JSON linked data (JSON-LD 1.1 section 3.1)
 _CONTROL = bytes(range(9)) + bytes(range(14, 27)) + bytes(range(28, 32))
 
 
@@ -78,33 +102,48 @@ def _by_magic(body: bytes, head: bytes, url: str, header: str) -> ContentClass |
     if b"%PDF-" in head and not _HTML_START.match(head):
         return C.PDF_TEXT
     if head.startswith(b"PK\x03\x04"):
-        names = body[-DIRECTORY:] + body[:DIRECTORY]
-        return next((kind for part, kind in _ZIP_PARTS if part in names), C.OTHER)
-    if head.startswith(_OLE):
+        return _by_members(body, url, header)
+    if head.startswith(OLE):
         found = next((kind for name, kind in _OLE_STREAMS if name in body), None)
-        return found or _by_office_hint(url, header)
+        among = PACKAGES if _LOCKED in body else _OLE_KINDS
+        return found or _by_claim(url, header, among)
     for magic, kind in _MAGIC:
         if head.startswith(magic):
             return kind
     return None
 
 
-def _by_office_hint(url: str, header: str) -> ContentClass:
-    hinted = _EXTENSIONS.get(_extension(url))
-    if hinted in (C.DOC, C.XLS):
-        return hinted
-    return C.DOC if "msword" in header else C.XLS if "excel" in header else C.OTHER
+def _by_members(body: bytes, url: str, header: str) -> ContentClass:
+    """A package is named by its members; a broken one, whose directory is lost, by what it is said to be."""
+    named = body.find(_ODF, 0, 256)
+    if named >= 0:
+        said = body[named + len(_ODF) : named + len(_ODF) + 16]
+        return next((kind for word, kind in _ODF_KINDS if said.startswith(word)), C.OTHER)
+    names = body[-DIRECTORY:] + body[:DIRECTORY]
+    found = next((kind for part, kind in _ZIP_PARTS if part in names), None)
+    if found is None and (b"content.xml" in names or b"PK\x05\x06" not in names):
+        return _by_claim(url, header, PACKAGES)
+    return found or C.OTHER
+
+
+def _by_claim(url: str, header: str, among: frozenset[ContentClass]) -> ContentClass:
+    """The header, then the URL: servers name many files by their extension, so one of the two often knows."""
+    by_header = (kind for word, _, kind in _CLAIMS if word in header and kind in among)
+    extension = _extension(url)
+    by_url = (kind for _, ending, kind in _CLAIMS if ending == extension and kind in among)
+    return next(by_header, None) or next(by_url, C.OTHER)
 
 
 def _by_looks(body: bytes, head: bytes, url: str, header: str) -> ContentClass:
     claimed = next((kind for _, pattern, kind in _HEADERS if pattern.search(header)), None)
     if _is_binary(head):
-        return C.OTHER
+        return _by_claim(url, header, _BINARY_KINDS)
     if _HTML_START.match(head):
         return C.HTML
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if start in (b"{", b"[") and claimed is not C.TEXT and _closes(body, start):
-        return claimed if claimed is C.JSON_LD else C.JSON
+        is_linked = C.JSON_LD in (claimed, _EXTENSIONS.get(_extension(url))) or _LINKED in head
+        return C.JSON_LD if is_linked else C.JSON
     if head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<?xml"):
         return C.HTML if b"<html" in head.lower() else C.XML
     return claimed or _EXTENSIONS.get(_extension(url)) or _by_text(body, start, header)

@@ -13,6 +13,7 @@ from lxml import etree
 
 from vedette.contracts.changing import Block
 from vedette.extract.charset import decode
+from vedette.extract.keyed import steps
 from vedette.extract.scope import fold
 
 MAX_FIELDS = 300_000
@@ -92,7 +93,8 @@ def _flatten(value: object) -> Iterator[Block]:
         if isinstance(item, dict):
             stack.extend((_below(path, key), item[key], level + 1) for key in sorted(item, reverse=True))
         elif isinstance(item, list):
-            stack.extend((f"{path}/{at}", item[at], level + 1) for at in range(len(item) - 1, -1, -1))
+            named = zip(steps(item), item, strict=True)
+            stack.extend(reversed([(_below(path, step), entry, level + 1) for step, entry in named]))
         else:
             count += 1
             if count > MAX_FIELDS:

@@ -8,6 +8,7 @@ registries (RFC 6890 and its updates), not Python's `is_private`, which moves be
 from __future__ import annotations
 
 import ipaddress
+import os
 import socket
 from collections.abc import Iterable
 from typing import Any
@@ -51,6 +52,7 @@ _REFUSED: tuple[tuple[Network, str], ...] = tuple(
         ("2001:2::/48", "for benchmarking"),
         ("2001::/23", "reserved for protocols"),  # Teredo is in here
         ("2001:db8::/32", "for documentation"),
+        ("2002::/16", "6to4, which is no longer routed"),  # RFC 7526; newer Pythons agree
         ("3fff::/20", "for documentation"),  # RFC 9637
         ("fc00::/7", "private"),
         ("fe80::/10", "link-local"),
@@ -108,7 +110,7 @@ class Guard:
         family, kind, protocol, _, where = place
         address, port, *scope = where
         self.check(f"{address}%{scope[-1]}" if scope and scope[-1] else address, port)
-        return socket.socket(family, kind, protocol)
+        return Line(family, kind, protocol)
 
     def _judge(self, text: str) -> Reason | None:
         try:
@@ -123,6 +125,31 @@ class Guard:
         if kind is None:
             return None
         return Reason("address_refused", note=f"{text} is {kind}; only fetch.allow_networks can open it")
+
+
+class Line(socket.socket):
+    """A socket that closes what it opened and nothing else.
+
+    uvloop (0.23.0) closes a line that is reset while TLS begins and leaves the number of the file with this
+    object.  The number is soon that of another file, of the archive perhaps, and the object must not close it.
+    """
+
+    def __init__(self, family: int, kind: int, protocol: int) -> None:
+        super().__init__(family, kind, protocol)
+        self._opened = os.fstat(self.fileno()).st_ino
+
+    def __del__(self) -> None:
+        number = self.fileno()
+        if number < 0:
+            return
+        try:
+            is_mine = os.fstat(number).st_ino == self._opened
+        except OSError:
+            is_mine = False
+        if is_mine:
+            self.close()
+        else:
+            self.detach()
 
 
 def _kind_of(address: Address) -> str | None:

@@ -171,6 +171,8 @@ class _Exchange:
 
     async def read(self, response: FarResponse) -> Fetched:
         """The answer, its body read as far as it is worth it."""
+        if self.request.on_heard is not None:
+            self.request.on_heard()
         status = response.status
         head = read_head(response.headers, response.raw_headers, self._at)
         if head.problem or status < 200:

@@ -19,6 +19,7 @@ from vedette.contracts.words import LaneKey, Reason
 from vedette.core import lane as rule
 
 ALL = LaneKey("all")
+BROWSER = LaneKey("engine:browser")
 PATIENCE = timedelta(seconds=90)  # a look that is under way gives up on a lane that is closed for longer
 
 
@@ -101,6 +102,17 @@ class LaneKeeper:
                 self._move(lane, rule.sent(lane.policy, lane.state, at, lane.gap))
                 if lane.policy.at_once > 1:
                     self.on_free(key)
+
+    def heard(self, keys: Sequence[LaneKey], at: datetime) -> None:
+        """The far end answered, or will not: it has seen the request by now, and surely no sooner.
+
+        One at a time, gap and bucket are counted from here.  Whatever held the request up on its way, the far end
+        sees the next one a whole gap after it.
+        """
+        for key in keys:
+            lane = self._lane(key)
+            if lane.policy.at_once == 1 and (lane.gap or lane.policy.per_minute):
+                self._move(lane, rule.sent(lane.policy, lane.state, at, lane.gap))
 
     def give_back(self, keys: Sequence[LaneKey], now: datetime) -> None:
         """A permit that was not used: nothing went out.  What it cost stays paid."""

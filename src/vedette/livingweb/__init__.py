@@ -1,8 +1,9 @@
 """Pages, feeds, sitemaps, faults and truth: a small web of our own on loopback."""
 
 from vedette.livingweb.clock import WorldClock
+from vedette.livingweb.croatia import croatia_world
 from vedette.livingweb.noise import Noise, made_up
-from vedette.livingweb.presets import GridMix, demo_world, fault_world, grid_world, trap_world
+from vedette.livingweb.presets import GridMix, demo_world, document_world, fault_world, grid_world, trap_world
 from vedette.livingweb.robots import Robots
 from vedette.livingweb.web import LivingWeb
 from vedette.livingweb.world import EPOCH, FaultRule, HostSpec, Limits, PageState, World
@@ -19,7 +20,9 @@ __all__ = [
     "Robots",
     "World",
     "WorldClock",
+    "croatia_world",
     "demo_world",
+    "document_world",
     "fault_world",
     "grid_world",
     "made_up",

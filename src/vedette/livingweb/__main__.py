@@ -3,7 +3,7 @@
     python -m vedette.livingweb --hosts 200 --pages 100 --seed 7 --speed 3600
 
 prints one line of JSON when it is ready (port, control_port, dns_port, epoch, hosts, pages) and serves until
-SIGTERM or Ctrl-C.  `--world demo|grid|traps|faults` chooses the preset.  World time starts at `--start` (real
+SIGTERM or Ctrl-C.  `--world demo|grid|croatia|traps|faults` chooses the preset.  World time starts at `--start` (real
 time by default) and runs `--speed` times as fast; `--speed 0` stands still until `/_/time?to=` moves it.
 Pages have changed since `--epoch` (default: 30 days before the start).
 """
@@ -17,6 +17,7 @@ import signal
 import sys
 
 from vedette.livingweb.clock import WorldClock, real_time
+from vedette.livingweb.croatia import croatia_world
 from vedette.livingweb.presets import GridMix, demo_world, fault_world, grid_world, trap_world
 from vedette.livingweb.process import DAY, ChangeMix
 from vedette.livingweb.web import LivingWeb
@@ -44,7 +45,7 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m vedette.livingweb", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("--world", choices=("grid", "demo", "traps", "faults"), default="grid")
+    parser.add_argument("--world", choices=("grid", "demo", "croatia", "traps", "faults"), default="grid")
     parser.add_argument("--hosts", type=int, default=200, help="grid: how many hosts")
     parser.add_argument("--pages", type=int, default=100, help="grid: pages per host")
     parser.add_argument("--seed", type=int, default=7)
@@ -67,6 +68,8 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
 def _world(options: argparse.Namespace, epoch: float) -> World:
     if options.world == "demo":
         return demo_world(seed=options.seed, epoch=epoch, tempo=options.tempo)
+    if options.world == "croatia":
+        return croatia_world(seed=options.seed, epoch=epoch)
     if options.world == "traps":
         return trap_world(seed=options.seed, epoch=epoch)
     if options.world == "faults":

@@ -1,11 +1,14 @@
-"""Files that are no HTML: PDF, DOCX, XLSX and JSON, written byte by byte so that they are always the same."""
+"""Files that are no HTML: PDF, DOCX, XLSX, JSON and XML, written byte by byte so that they are always the same.
+
+The older and the free formats are in `office`, presentations in `slides`, scanned pages in `scanning`; all of
+them in `makers`.
+"""
 
 from __future__ import annotations
 
 import io
 import json
 import zipfile
-from collections.abc import Callable
 from html import escape
 
 Lines = tuple[str, ...]
@@ -30,13 +33,13 @@ def make_pdf(title: str, lines: Lines) -> bytes:
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding << /Type /Encoding "
         b"/BaseEncoding /WinAnsiEncoding /Differences [%d %b] >> >>" % (_FIRST_CODE, differences.encode()),
     )
-    return _pdf_file(objects)
+    return pdf_file(objects)
 
 
 def make_docx(title: str, lines: Lines) -> bytes:
     rows = "".join(f"<w:p><w:r><w:t>{escape(line)}</w:t></w:r></w:p>" for line in (title, *lines))
     body = f'<w:document xmlns:w="{_WORD}"><w:body>{rows}</w:body></w:document>'
-    return _package("word/document.xml", body, f"{_OFFICE}.wordprocessingml.document.main+xml")
+    return package("word/document.xml", body, f"{OFFICE}.wordprocessingml.document.main+xml")
 
 
 def make_xlsx(title: str, lines: Lines) -> bytes:
@@ -46,12 +49,22 @@ def make_xlsx(title: str, lines: Lines) -> bytes:
     )
     sheet = f'<worksheet xmlns="{_SHEET}"><sheetData>{cells}</sheetData></worksheet>'
     book = (
-        f'<workbook xmlns="{_SHEET}" xmlns:r="{_LINKS}"><sheets>'
+        f'<workbook xmlns="{_SHEET}" xmlns:r="{LINKS}"><sheets>'
         '<sheet name="List1" sheetId="1" r:id="rId1"/></sheets></workbook>'
     )
     link = _relations("worksheet", "worksheets/sheet1.xml")
     more = {"xl/worksheets/sheet1.xml": sheet, "xl/_rels/workbook.xml.rels": link}
-    return _package("xl/workbook.xml", book, f"{_OFFICE}.spreadsheetml.sheet.main+xml", more)
+    return package("xl/workbook.xml", book, f"{OFFICE}.spreadsheetml.sheet.main+xml", more)
+
+
+def make_xml(title: str, lines: Lines) -> bytes:
+    entries = "".join(f'<odredba broj="{n}">{escape(line)}</odredba>' for n, line in enumerate(lines, 1))
+    return f"{_XML}<propis><naslov>{escape(title)}</naslov>{entries}</propis>".encode()
+
+
+def make_json_ld(title: str, lines: Lines) -> bytes:
+    said = {"@context": "https://schema.org", "@type": "Legislation", "name": title, "hasPart": list(lines)}
+    return json.dumps(said, ensure_ascii=False, indent=1).encode()
 
 
 def make_json(title: str, lines: Lines) -> bytes:
@@ -61,17 +74,10 @@ def make_json(title: str, lines: Lines) -> bytes:
 
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-_LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
-_OFFICE = "application/vnd.openxmlformats-officedocument"
+OFFICE = "application/vnd.openxmlformats-officedocument"
 _XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
-
-MAKERS: dict[str, tuple[str, Callable[[str, Lines], bytes]]] = {  # kind -> content type, maker
-    "pdf": ("application/pdf", make_pdf),
-    "docx": (f"{_OFFICE}.wordprocessingml.document", make_docx),
-    "xlsx": (f"{_OFFICE}.spreadsheetml.sheet", make_xlsx),
-    "json": ("application/json", make_json),
-}
 
 
 def _pdf_text(line: str) -> bytes:
@@ -92,7 +98,7 @@ def _wrapped(line: str, width: int = 95) -> list[str]:
     return [*rows, row]
 
 
-def _pdf_file(objects: tuple[bytes, ...]) -> bytes:
+def pdf_file(objects: tuple[bytes, ...]) -> bytes:
     out, offsets = b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n", []
     for number, body in enumerate(objects, 1):
         offsets.append(len(out))
@@ -106,12 +112,12 @@ def _pdf_file(objects: tuple[bytes, ...]) -> bytes:
 def _relations(kind: str, target: str) -> str:
     return (
         f'<Relationships xmlns="{_PACKAGE}/relationships">'
-        f'<Relationship Id="rId1" Type="{_LINKS}/{kind}" Target="{target}"/></Relationships>'
+        f'<Relationship Id="rId1" Type="{LINKS}/{kind}" Target="{target}"/></Relationships>'
     )
 
 
-def _package(main: str, body: str, content_type: str, more: dict[str, str] | None = None) -> bytes:
-    sheet_type = f"{_OFFICE}.spreadsheetml.worksheet+xml"
+def package(main: str, body: str, content_type: str, more: dict[str, str] | None = None) -> bytes:
+    sheet_type = f"{OFFICE}.spreadsheetml.worksheet+xml"
     types = (
         f'<Types xmlns="{_PACKAGE}/content-types">'
         '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'

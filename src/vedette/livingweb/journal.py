@@ -42,6 +42,7 @@ class Journal:
         self.requests: deque[Seen] = deque(maxlen=KEPT_REQUESTS)
         self.violations: deque[Violation] = deque(maxlen=KEPT_DETAILS)
         self.violation_counts: Counter[str] = Counter()
+        self.bans: Counter[str] = Counter()  # host -> how often it shut someone out
         self.forbidden: deque[Seen] = deque(maxlen=KEPT_DETAILS)
         self.forbidden_count = 0
         self.statuses: Counter[int] = Counter()
@@ -66,10 +67,12 @@ class HostCount:
     """One host's own count of who comes when."""
 
     __slots__ = (
+        "_banned_until",
         "_journal",
         "_last",
         "_limits",
         "_minute",
+        "_strikes",
         "least_gap",
         "most_at_once",
         "name",
@@ -87,6 +90,8 @@ class HostCount:
         self._journal = journal
         self._last: float | None = None
         self._minute: deque[float] = deque()
+        self._strikes = 0
+        self._banned_until = float("-inf")
 
     def begin(self, at: float, target: str) -> None:
         """A request starts; every limit is checked against it."""
@@ -109,6 +114,9 @@ class HostCount:
     def end(self) -> None:
         self.under_way -= 1
 
+    def is_banned(self, at: float) -> bool:
+        return at < self._banned_until
+
     def _count_minute(self, at: float, target: str) -> None:
         minute = self._minute
         minute.append(at)
@@ -119,6 +127,10 @@ class HostCount:
 
     def _violate(self, at: float, target: str, limit: str, measured: float, allowed: float) -> None:
         self._journal.violate(Violation(at, self.name, target, limit, measured, allowed))
+        self._strikes += 1
+        if self._limits.ban_after and self._strikes >= self._limits.ban_after and not self.is_banned(at):
+            self._strikes, self._banned_until = 0, at + self._limits.ban_for
+            self._journal.bans[self.name] += 1
 
 
 def stats_of(journal: Journal, hosts: list[HostCount]) -> dict[str, object]:
@@ -133,6 +145,7 @@ def stats_of(journal: Journal, hosts: list[HostCount]) -> dict[str, object]:
         "forbidden_requests": [seen._asdict() for seen in journal.forbidden],
         "violations": sum(journal.violation_counts.values()),
         "violation_counts": dict(journal.violation_counts),
+        "bans": dict(journal.bans),
         "violation_details": [asdict(violation) for violation in journal.violations],
         "hosts": {
             host.name: {

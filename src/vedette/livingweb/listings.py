@@ -5,13 +5,13 @@ from __future__ import annotations
 import gzip
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from email.utils import formatdate
 from functools import partial
 from html import escape
 
 from vedette.livingweb.layouts import LAYOUTS
-from vedette.livingweb.render import LIST_PATHS, Rendered, iso, link_target, render_list
+from vedette.livingweb.render import LIST_PATHS, iso, link_target, render_list
+from vedette.livingweb.served import Listing, Rendered
 from vedette.livingweb.words import LABELS
 from vedette.livingweb.world import LISTINGS, Host, Page
 
@@ -22,16 +22,10 @@ FEED_TYPES = {"rss": "application/rss+xml", "atom": "application/atom+xml", "rdf
 PAGERS = ("pager", "pagination", "page_query", "rel_next")
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """A listing document at one moment.  `mark` stays equal while the document does."""
-
-    mark: str
-    render: Callable[[], Rendered]
-
-
 def listing_path(host: Host) -> str:
     """Where a reader starts."""
+    if host.spec.design is not None:
+        return host.spec.design.start
     kind = host.spec.listing
     if kind in FEED_PATHS:
         return FEED_PATHS[kind]
@@ -43,6 +37,9 @@ def listing_path(host: Host) -> str:
 def source_of(host: Host, base: str) -> dict[str, object]:
     """The host as a source to watch: plain values only."""
     spec = host.spec
+    if spec.design is not None:
+        name, url = host.name, base + spec.design.start
+        return {"name": name, "url": url, "lister": spec.design.lister, "options": dict(spec.design.options)}
     lister, options = LISTINGS[spec.listing], dict[str, object]()
     if lister in ("html_list", "pagination"):
         options["selectors"] = dict(LAYOUTS[spec.layout].selectors)
@@ -54,7 +51,7 @@ def source_of(host: Host, base: str) -> dict[str, object]:
 def alternates(host: Host) -> str:
     """What the front page says about the listing."""
     kind = host.spec.listing
-    if kind not in FEED_PATHS:
+    if kind not in FEED_PATHS or host.spec.design is not None:
         return ""
     title = escape(host.title)
     return f'<link rel="alternate" type="{FEED_TYPES[kind]}" title="{title}" href="{FEED_PATHS[kind]}">'
@@ -62,20 +59,22 @@ def alternates(host: Host) -> str:
 
 def find_listing(host: Host, target: str, t: float, where: str) -> Listing | None:
     """The listing document behind this target, if it is one."""
+    if host.spec.design is not None:
+        return host.spec.design.find(host, target, t, where)
     kind = host.spec.listing
     if kind in FEED_PATHS:
-        return _feed(host, kind, t, where) if target == FEED_PATHS[kind] else None
+        return feed_listing(host, kind, t, where) if target == FEED_PATHS[kind] else None
     if kind.startswith("sitemap"):
         return _sitemap(host, target, t, where)
     return None if kind == "crawl" else _list(host, target, t)
 
 
-def _shown(host: Host, t: float) -> list[Page]:
+def shown_pages(host: Host, t: float) -> list[Page]:
     """What exists now, the newest first."""
     return sorted((page for page in host.pages if page.exists(t)), key=lambda page: -page.published_at)
 
 
-def _mark(host: Host, t: float, pages: Sequence[Page], *, with_edits: bool) -> str:
+def mark_of(host: Host, t: float, pages: Sequence[Page], *, with_edits: bool) -> str:
     """Counts that only grow, so that no two states of a list share a mark."""
     if with_edits and host.spec.dates == "lying":
         return f"{t}"
@@ -85,18 +84,18 @@ def _mark(host: Host, t: float, pages: Sequence[Page], *, with_edits: bool) -> s
     return f"{born}-{gone}-{sum(page.history.version(t) for page in pages) if tells_edits else ''}"
 
 
-def _modified(host: Host, page: Page, t: float) -> float | None:
+def claimed_change(host: Host, page: Page, t: float) -> float | None:
     """What the listing claims about the page's last change."""
     if host.spec.dates == "none":
         return None
     return t if host.spec.dates == "lying" else page.history.changed_at(page.history.version(t))
 
 
-def _feed(host: Host, kind: str, t: float, where: str) -> Listing:
-    pages = _shown(host, t)
-    entries = [(page, _spelled(host, page, where), _modified(host, page, t)) for page in pages]
-    render = partial(_xml, FEED_TYPES[kind], partial(_FEEDS[kind], host, entries, where))
-    return Listing(_mark(host, t, host.pages, with_edits=True), render)
+def feed_listing(host: Host, kind: str, t: float, where: str) -> Listing:
+    pages = shown_pages(host, t)
+    entries = [(page, spelled(host, page, where), claimed_change(host, page, t)) for page in pages]
+    render = partial(xml_document, FEED_TYPES[kind], partial(_FEEDS[kind], host, entries, where))
+    return Listing(mark_of(host, t, host.pages, with_edits=True), render)
 
 
 Entries = list[tuple[Page, str, float | None]]  # page, address, claimed change
@@ -144,7 +143,7 @@ def _sitemap(host: Host, target: str, t: float, where: str) -> Listing | None:
     if host.spec.listing == "sitemap_index":
         children = _children(host)
         if target == "/sitemap.xml":
-            return Listing("index", partial(_xml, content_type, partial(_index, children, where)))
+            return Listing("index", partial(xml_document, content_type, partial(_index, children, where)))
         if target not in children:
             return None
         pages = pages[children.index(target) :: SITEMAP_CHILDREN]
@@ -153,10 +152,10 @@ def _sitemap(host: Host, target: str, t: float, where: str) -> Listing | None:
     elif host.spec.listing == "sitemap_gzip":
         content_type = "application/gzip"
     entries = [
-        (page, _spelled(host, page, where), _modified(host, page, t)) for page in pages if page.exists(t)
+        (page, spelled(host, page, where), claimed_change(host, page, t)) for page in pages if page.exists(t)
     ]
-    mark = _mark(host, t, pages, with_edits=True)
-    return Listing(mark, partial(_xml, content_type, partial(_urlset, entries)))
+    mark = mark_of(host, t, pages, with_edits=True)
+    return Listing(mark, partial(xml_document, content_type, partial(_urlset, entries)))
 
 
 def _children(host: Host) -> list[str]:
@@ -179,14 +178,14 @@ def _urlset(entries: Entries) -> Iterator[str]:
     yield "</urlset>\n"
 
 
-def _xml(content_type: str, lines: Callable[[], Iterator[str]]) -> Rendered:
+def xml_document(content_type: str, lines: Callable[[], Iterator[str]]) -> Rendered:
     body = ('<?xml version="1.0" encoding="UTF-8"?>\n' + "".join(lines())).encode()
     if content_type == "application/gzip":
         body = gzip.compress(body, mtime=0)
     return Rendered(content_type, (body,))
 
 
-def _spelled(host: Host, page: Page, where: str) -> str:
+def spelled(host: Host, page: Page, where: str) -> str:
     """The address in a feed or sitemap: where the host has variants, not always as the page itself says."""
     path = page.path
     if host.spec.variants and page.index % 3 == 0 and "?" not in path and page.kind == "html":
@@ -200,7 +199,7 @@ def _list(host: Host, target: str, t: float) -> Listing | None:
     number = _list_number(host, target)
     if number is None:
         return None
-    pages = _shown(host, t)
+    pages = shown_pages(host, t)
     size, last = len(pages), 1
     if host.spec.listing in PAGERS:
         size = max(10, math.ceil(len(host.pages) / MOST_LIST_PAGES))
@@ -209,7 +208,7 @@ def _list(host: Host, target: str, t: float) -> Listing | None:
         return None
     part = pages[(number - 1) * size : number * size]
     head, pager = _pager(host, number, last) if host.spec.listing in PAGERS else ("", "")
-    mark = f"{number}-{_mark(host, t, host.pages, with_edits=False)}"
+    mark = f"{number}-{mark_of(host, t, host.pages, with_edits=False)}"
     return Listing(mark, partial(render_list, host, part, head, pager))
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from vedette.livingweb.chance import Chance
 from vedette.livingweb.faults import FAULTS
 from vedette.livingweb.layouts import LAYOUTS
+from vedette.livingweb.makers import MAKERS
 from vedette.livingweb.noise import KINDS, Noise, made_up, noise
-from vedette.livingweb.process import ChangeMix, Every, Poisson
+from vedette.livingweb.process import ChangeMix, Every, Never, Poisson
 from vedette.livingweb.robots import Robots
 from vedette.livingweb.traps import TRAPS
 from vedette.livingweb.world import EPOCH, LISTINGS, FaultRule, HostSpec, Limits, World
@@ -55,7 +56,7 @@ _DEMO_TRAITS: dict[str, Callable[[HostSpec], HostSpec]] = {
     ),
     "bank.example": lambda spec: replace(spec, flips=(0,), gzip=True),
     "city.example": lambda spec: replace(spec, noise=noise("quote", "related")),
-    "forms.example": lambda spec: replace(spec, documents=3),
+    "forms.example": lambda spec: replace(spec, documents=3, document_kinds=("doc", "xls", "rtf", "odt")),
     "water.example": lambda spec: replace(spec, charset="iso-8859-2", robots=Robots("missing")),
     "museum.example": lambda spec: replace(spec, changes=ChangeMix(never=0.9), variants=True),
 }
@@ -72,6 +73,27 @@ def demo_world(*, seed: int = 7, epoch: float = EPOCH, pages: int = 8, tempo: fl
         for name, title, lang, layout, listing, validators in _DEMO
     ]  # fmt: skip
     specs = [_DEMO_TRAITS[spec.name](spec) if spec.name in _DEMO_TRAITS else spec for spec in specs]
+    return World(specs, seed=seed, epoch=epoch)
+
+
+def document_world(
+    *, seed: int = 7, epoch: float = EPOCH, kinds: tuple[str, ...] = tuple(MAKERS), every: float = 86400.0
+) -> World:
+    """One host per kind of file, three files each, that change at known times and are listed on one page."""
+    specs = [
+        HostSpec(
+            name=f"{kind}.example",
+            title=f"Dokumenti {kind}",
+            listing="html_list",
+            pages=6,
+            documents=3,
+            document_kinds=(kind,),
+            changes=Never(),
+            fixed_changes=tuple((page, Every(every * (page - 2))) for page in (3, 4, 5)),
+            paragraphs=5,
+        )
+        for kind in kinds
+    ]
     return World(specs, seed=seed, epoch=epoch)
 
 

@@ -5,7 +5,6 @@ The result is cut at the places of noise, so that a request only fills the gaps.
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,40 +12,16 @@ from datetime import UTC, datetime
 from functools import cache
 from html import escape
 
-from vedette.livingweb.documents import MAKERS
-from vedette.livingweb.layouts import LAYOUTS, Anchor, View
-from vedette.livingweb.noise import Noise, Roll
+from vedette.livingweb.layouts import LAYOUTS, Anchor, Layout, View
+from vedette.livingweb.makers import MAKERS
+from vedette.livingweb.noise import Noise
+from vedette.livingweb.served import Rendered, encoded
 from vedette.livingweb.text import long_date
 from vedette.livingweb.words import LABELS
 from vedette.livingweb.world import Host, Page
 
 _MARK = re.compile(rb"\x02(\d+)\x03")
 LIST_PATHS = {"hr": "/popis", "en": "/list"}
-
-
-@dataclass(frozen=True, slots=True)
-class Rendered:
-    """A body with gaps: parts[0] noise[order[0]] parts[1] ..."""
-
-    content_type: str
-    parts: tuple[bytes, ...]
-    order: tuple[int, ...] = ()
-
-    @property
-    def size(self) -> int:
-        return sum(map(len, self.parts))
-
-    def packed(self) -> Rendered:
-        """A body without gaps, gzipped."""
-        return Rendered(self.content_type, (gzip.compress(self.parts[0], 5, mtime=0),))
-
-    def fill(self, noise: Sequence[Noise], roll: Roll, charset: str) -> bytes:
-        """One served body.  The same noise shows the same value wherever it stands on the page."""
-        values = {which: encoded(noise[which].make(roll), charset) for which in sorted(set(self.order))}
-        out = [self.parts[0]]
-        for which, part in zip(self.order, self.parts[1:], strict=True):
-            out += (values[which], part)
-        return b"".join(out)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +40,11 @@ def render_page(host: Host, page: Page, version: int, where: str) -> Rendered:
     """The page in this version; `where` is the authority that the reader used (name:port or address:port)."""
     lines = page.story.paragraphs(version)
     if page.kind != "html":
-        content_type, make = MAKERS[page.kind]
-        return Rendered(content_type, (make(page.title, lines),))
+        maker = MAKERS[page.kind]
+        return Rendered(maker.content_type, (maker.make(page.title, lines),))
+    design = host.spec.design
+    if design is not None and design.page is not None:
+        return design.page(host, page, version, where)
     content = Content(
         title=page.title,
         text=_story(host, lines),
@@ -75,21 +53,21 @@ def render_page(host: Host, page: Page, version: int, where: str) -> Rendered:
         related=tuple(_anchor(host, host.pages[other]) for other in _neighbours(host, page.index)),
         tail=_tail(host, page),
     )
-    return _html(host, content)
+    return render_content(host, content)
 
 
 def render_home(host: Host, where: str, feeds: str, tail: str = "") -> Rendered:
     """The front page: it never changes."""
     shown = _top_of_tree(host) if host.spec.listing == "crawl" else range(min(5, host.settled))
-    text = LAYOUTS[host.spec.layout].block.format(text=escape(f"{host.title}: {where.partition(':')[0]}"))
+    text = layout_of(host).block.format(text=escape(f"{host.title}: {where.partition(':')[0]}"))
     anchors = tuple(_anchor(host, host.pages[index]) for index in shown)
     head = f'<link rel="canonical" href="http://{where}/">{feeds}'
-    return _html(host, Content(title=host.title, text=text, head=head, related=anchors, tail=tail))
+    return render_content(host, Content(title=host.title, text=text, head=head, related=anchors, tail=tail))
 
 
 def render_list(host: Host, pages: Sequence[Page], head: str, pager: str) -> Rendered:
     """One page of a list."""
-    layout = LAYOUTS[host.spec.layout]
+    layout = layout_of(host)
     rows = "".join(
         layout.entry.format(
             href=_href(host, page.path),
@@ -100,16 +78,16 @@ def render_list(host: Host, pages: Sequence[Page], head: str, pager: str) -> Ren
         for page in pages
     )
     title = f"{LABELS[host.spec.lang]['list']}: {host.title}"
-    return _html(host, Content(title=title, text=rows.join(layout.around), head=head, tail=pager))
+    return render_content(host, Content(title=title, text=rows.join(layout.around), head=head, tail=pager))
 
 
 def render_note(host: Host, title: str, text: str) -> Rendered:
     """A page that is not part of the truth: an error, a trap, a wall.  `text` is HTML."""
-    return _html(host, Content(title=title, text=text))
+    return render_content(host, Content(title=title, text=text))
 
 
-def encoded(text: str, charset: str) -> bytes:
-    return text.encode(charset, "xmlcharrefreplace")
+def layout_of(host: Host) -> Layout:
+    return host.spec.design.layout if host.spec.design is not None else LAYOUTS[host.spec.layout]
 
 
 def iso(t: float) -> str:
@@ -121,7 +99,8 @@ def link_target(path: str, more: str) -> str:
     return f"{path}{'&' if '?' in path else '?'}{more}"
 
 
-def _html(host: Host, content: Content) -> Rendered:
+def render_content(host: Host, content: Content) -> Rendered:
+    """As the layout of the host builds it."""
     spec = host.spec
     published_at = content.published_at or host.pages[0].published_at
     view = View(
@@ -138,7 +117,7 @@ def _html(host: Host, content: Content) -> Rendered:
         tail=content.tail,
         noise=_markers(spec.noise),
     )
-    body = encoded(LAYOUTS[spec.layout].page(view), spec.charset)
+    body = encoded(layout_of(host).page(view), spec.charset)
     cut = _MARK.split(body)
     return Rendered(
         f"text/html; charset={spec.charset}", tuple(cut[::2]), tuple(int(which) for which in cut[1::2])
@@ -146,7 +125,7 @@ def _html(host: Host, content: Content) -> Rendered:
 
 
 def _story(host: Host, lines: Sequence[str]) -> str:
-    block = LAYOUTS[host.spec.layout].block
+    block = layout_of(host).block
     blocks = [block.format(text=escape(line, quote=False)) for line in lines]
     middle = _markers(host.spec.noise).get("middle", "")
     if middle:
@@ -165,6 +144,8 @@ def _markers(noise: tuple[Noise, ...]) -> dict[str, str]:
 def _nav(host: Host) -> tuple[Anchor, ...]:
     label = LABELS[host.spec.lang]
     nav = [("/", label["home"])]
+    if host.spec.design is not None:
+        return (*nav, (escape(host.spec.design.start), label["list"]))
     if host.spec.listing in ("html_list", "pager", "pagination", "page_query", "rel_next"):
         nav.append((LIST_PATHS[host.spec.lang], label["list"]))
     return tuple(nav)

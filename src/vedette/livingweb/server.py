@@ -14,8 +14,9 @@ from vedette.livingweb.faults import LOGIN_PAGE, LOGIN_PATH, Case, Place, inflic
 from vedette.livingweb.journal import HostCount, Journal, Seen
 from vedette.livingweb.listings import alternates, find_listing, listing_path
 from vedette.livingweb.noise import Roll
-from vedette.livingweb.render import Rendered, render_home, render_note, render_page
+from vedette.livingweb.render import render_home, render_note, render_page
 from vedette.livingweb.routes import HOPS, hop_target, split_hop
+from vedette.livingweb.served import Rendered
 from vedette.livingweb.traps import trap_body, trap_entry, trap_links
 from vedette.livingweb.wire import Ask, Reply
 from vedette.livingweb.words import LABELS
@@ -96,6 +97,8 @@ class Site:
         self._journal.write(seen, forbidden=self.host.spec.robots.forbids(ask.target))
 
     def answer(self, ask: Ask) -> Reply:
+        if self.count.is_banned(ask.at):
+            return self._note(ask, 403, "403", "<p>IP blokiran zbog previše zahtjeva. Too many requests.</p>")
         if ask.method not in (b"GET", b"HEAD"):
             return Reply(405, b"Allow: GET, HEAD\r\n", closes=True)
         hops, target = split_hop(ask.target) if ask.target.startswith(HOPS) else (0, ask.target)
@@ -129,7 +132,9 @@ class Site:
 
     def _robots(self, ask: Ask) -> Reply:
         spec, where = self.host.spec, self._where_asked(ask)
-        sitemap = f"http://{where}{listing_path(self.host)}" if spec.listing.startswith("sitemap") else ""
+        start = listing_path(self.host)
+        is_sitemap = "sitemap" in start if spec.design is not None else spec.listing.startswith("sitemap")
+        sitemap = f"http://{where}{start}" if is_sitemap else ""
         return Reply(spec.robots.status, b"Content-Type: text/plain\r\n", spec.robots.text(sitemap).encode())
 
     def _other(self, ask: Ask, target: str) -> Reply:

@@ -7,17 +7,20 @@ here is shared with the program that is measured against it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from urllib.parse import quote, urlsplit
 
 from vedette.livingweb.chance import Chance
+from vedette.livingweb.layouts import Layout
+from vedette.livingweb.makers import MAKERS
 from vedette.livingweb.noise import Noise
 from vedette.livingweb.process import DAY, ChangeMix, History, Never, Process
 from vedette.livingweb.robots import HIDDEN, Robots
 from vedette.livingweb.routes import plain_target
+from vedette.livingweb.served import Listing, Rendered
 from vedette.livingweb.text import Story, make_story, make_title, slug
 
 EPOCH = 1_767_571_200.0  # Monday 2026-01-05 00:00 UTC
@@ -48,6 +51,8 @@ class Limits:
     at_once: int = 0
     per_minute: int = 0
     slack: float = 0.0  # how much shorter a gap may look from here; arrival wobbles
+    ban_after: int = 0  # so many broken limits are answered with a ban
+    ban_for: float = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,22 @@ class FaultRule:
     amount: float = 0.0  # seconds, bytes or hops, as the fault says; 0: its default
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Design:
+    """A host built by its own hand: what replaces layout and listing of a `HostSpec`."""
+
+    layout: Layout
+    path: Callable[[int, str, Chance], str]  # number of a page, its title as a slug, chance -> its path
+    lister: str  # that reads it
+    start: str  # where a reader starts
+    find: Callable[
+        [Host, str, float, str], Listing | None
+    ]  # what is served beside the pages: target, time, where
+    options: Mapping[str, object] = field(default_factory=dict)  # of the source
+    story: Callable[[tuple[object, ...]], Story] | None = None
+    page: Callable[[Host, Page, int, str], Rendered] | None = None  # instead of the layout: version, where
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostSpec:
     """One host as its maker describes it."""
@@ -77,6 +98,7 @@ class HostSpec:
     changes: ChangeMix | Process = field(default_factory=ChangeMix)
     fixed_changes: tuple[tuple[int, Process], ...] = ()  # page, its own process
     documents: int = 0  # the last pages but the forbidden ones are files
+    document_kinds: tuple[str, ...] = DOCUMENTS  # of `makers.MAKERS`, taken in turn
     forbidden: int = 0  # the last pages are linked and forbidden
     born_later: int = 0  # pages that come into being after the epoch
     births: Process = field(default_factory=Never)
@@ -94,6 +116,7 @@ class HostSpec:
     latency: float = 0.0
     faults: tuple[FaultRule, ...] = ()
     trap: str = ""
+    design: Design | None = None  # instead of layout and listing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +200,7 @@ class Host:
         chance = Chance(*key, "page")
         title = make_title(chance, spec.lang, index)
         forbidden = index >= spec.pages - spec.forbidden
-        kind = DOCUMENTS[index % len(DOCUMENTS)] if self._is_document(index) else "html"
+        kind = spec.document_kinds[index % len(spec.document_kinds)] if self._is_document(index) else "html"
         own = dict(spec.fixed_changes).get(index, spec.changes)
         process = own.draw(Chance(*key, "process")) if isinstance(own, ChangeMix) else own
         is_settled = born_at < world.epoch
@@ -192,9 +215,15 @@ class Host:
             published_at=published,
             born_at=-math.inf if is_settled else born_at,
             gone_at=dict(spec.departures).get(index, math.inf),
-            story=make_story(key, spec.lang, length=spec.paragraphs, flips=index in spec.flips),
+            story=self._story(key, index),
             history=History(process, Chance(*key, "changes"), start, published),
         )
+
+    def _story(self, key: tuple[object, ...], index: int) -> Story:
+        spec = self.spec
+        if spec.design is not None and spec.design.story is not None:
+            return spec.design.story(key)
+        return make_story(key, spec.lang, length=spec.paragraphs, flips=index in spec.flips)
 
     def _is_document(self, index: int) -> bool:
         end = self.spec.pages - self.spec.forbidden
@@ -202,7 +231,9 @@ class Host:
 
     def _path(self, index: int, title: str, kind: str, chance: Chance) -> str:
         if kind != "html":
-            return f"/{'dokumenti' if self.spec.lang == 'hr' else 'files'}/{slug(title)}.{kind}"
+            return f"/{'dokumenti' if self.spec.lang == 'hr' else 'files'}/{slug(title)}.{MAKERS[kind].extension}"
+        if self.spec.design is not None:
+            return self.spec.design.path(index, slug(title), chance)
         shape = _PATHS[self.spec.layout][self.spec.lang]
         wiki = quote(title.replace(" ", "_").replace("/", "-"))
         blanks = {
@@ -276,7 +307,9 @@ def authority(host: Host, port: int, by: str) -> str:
 
 def _check(spec: HostSpec) -> None:
     """A spec that cannot be served is a mistake of its maker; say so at once."""
-    for word, known in ((spec.listing, LISTINGS), (spec.layout, _PATHS), (spec.validators, VALIDATORS)):
+    words: list[tuple[str, Collection[str]]] = [(kind, MAKERS) for kind in spec.document_kinds]
+    words += [(spec.listing, LISTINGS), (spec.layout, _PATHS), (spec.validators, VALIDATORS)]
+    for word, known in words:
         if word not in known:
             raise ValueError(f"{spec.name or 'host'}: {word!r} is not one of {', '.join(known)}")
     if spec.documents + spec.forbidden + spec.born_later > spec.pages:

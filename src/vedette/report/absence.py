@@ -132,12 +132,13 @@ def _robots(facts: Facts) -> Answer | None:
 
 
 def _no_browser(facts: Facts) -> Answer | None:
-    if facts.source is None or not facts.source.options.requires_headless:
+    watch = facts.watch
+    if watch is None or watch.last_outcome is not Outcome.NO_BROWSER:
         return None
     return Answer(
         "no_browser",
-        f"Its source {facts.source.id} asks for a browser (requires_headless), and this version has none.",
-        "Take requires_headless away to have the page fetched without scripts.",
+        f"It needs a browser, and at the last look there was none: {facts.last_detail}.",
+        "Once it is installed the page is looked at again by itself, at the next start or within minutes.",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vedette.contracts.changing import DiffOp
+from vedette.core.change.fields import moved_fields
 from vedette.report.lines import Line, Span, line
 from vedette.report.plain import plain
 
@@ -29,11 +30,24 @@ def by_words(diff: Sequence[DiffOp]) -> list[Line]:
 
 
 def excerpt(diff: Sequence[DiffOp], most: int = 6) -> list[Line]:
-    """The first differences, without context."""
-    lines = [shown for op in diff if op.op != "equal" for shown in _shown(op)]
+    """The first differences, without context.  Of fields, those that moved by themselves come first."""
+    has_fields = all(text.startswith("/") for op in diff for text in (*op.before, *op.after))
+    told = _field_ops(diff) if has_fields else diff
+    lines = [shown for op in told if op.op != "equal" for shown in _shown(op)]
     if len(lines) <= most:
         return lines
     return [*lines[:most], line(("dim", f"  … {len(lines) - most} more; `vedette diff` shows all"))]
+
+
+def _field_ops(diff: Sequence[DiffOp]) -> list[DiffOp]:
+    """The same differences with fields that moved alike told once."""
+    moved = moved_fields(diff)
+    ops = []
+    for one in moved:
+        times = f" ({one.times} times)" if one.times > 1 else ""
+        before, after = f"{one.path}: {one.before}", f"{one.path}: {one.after}{times}"
+        ops.append(DiffOp("replace", (before,), (after,), ((one.before, one.after + times),)))
+    return ops + [op for op in diff if op.op not in ("replace", "equal")]
 
 
 def diff_json(diff: Sequence[DiffOp]) -> list[dict[str, object]]:

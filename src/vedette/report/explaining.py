@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from vedette.contracts.changing import Mask
+from vedette.contracts.documents import Artifact
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.watch import Decision, Visit, Watch
@@ -19,6 +20,7 @@ from vedette.core.velocity import describe_velocity
 from vedette.report.believing import Believed, believed_json, believed_lines
 from vedette.report.lines import Line, line, quoted
 from vedette.report.plain import dump, moment, plain, span, when
+from vedette.report.texts import artifact_json, artifact_words
 
 SOON = timedelta(minutes=1)  # a wait that is part of being polite
 
@@ -34,6 +36,7 @@ class Explanation:
     source: Source | None = None
     lane: LaneState | None = None
     believed: Believed | None = None  # by the learned policy
+    texts: tuple[Artifact, ...] = ()  # made of the document as it is known now
 
 
 def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
@@ -77,6 +80,8 @@ def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
             if r.kind != QUIET
         ],
         "belief": None if said.believed is None else believed_json(said.believed),
+        "evidence": watch.seen.evidence if watch.seen else None,
+        "artifacts": [artifact_json(made) for made in said.texts],
         "lane": None if said.lane is None else lane_json(watch.lane, said.lane, now),
         "visits": [visit_json(visit) for visit in said.visits],
     }
@@ -129,6 +134,7 @@ def explanation_lines(said: Explanation, now: datetime) -> list[Line]:
     ]
     if said.lane is not None:
         lines.append(_fact("lane", quoted(f"{watch.lane}: {lane_words(said.lane, now)}")))
+    lines += [_fact("text", f"{artifact_words(made)}, in ", quoted(made.path)) for made in said.texts]
     lines += _mask_lines(watch.mask or ())
     if said.believed is not None:
         lines += believed_lines(said.believed)

@@ -30,10 +30,11 @@ from vedette.store.rows import (
     opt_ms,
     opt_seconds,
     segment_row,
+    source_row,
     to_ms,
     watch_row,
 )
-from vedette.store.shelf import schedule_statements
+from vedette.store.scheduling import schedule_statements
 
 Row = tuple[Any, ...]
 _MOVING = [WATCH_COLUMNS.index(name) for name in sql.MOVING_WATCH_COLUMNS]
@@ -47,7 +48,9 @@ class GroupRows:
 
     visits: list[Row] = field(default_factory=list)
     evidence: list[Row] = field(default_factory=list)
+    artifacts: list[Row] = field(default_factory=list)
     moved: list[Row] = field(default_factory=list)
+    homes: list[Row] = field(default_factory=list)  # sources of hosts that had none
     found: list[Row] = field(default_factory=list)
     signals: list[Row] = field(default_factory=list)
     changes: list[Row] = field(default_factory=list)
@@ -65,9 +68,11 @@ class GroupRows:
 
     def statements(self) -> Iterable[tuple[str, list[Row]]]:
         """New watches before moved ones: a watch found and visited in one group must end as visited."""
+        yield sql.FOUND_SOURCE, self.homes
         yield sql.NEW_WATCH, self.found
         yield sql.NEW_VISIT, self.visits
         yield sql.NEW_EVIDENCE, self.evidence
+        yield sql.NEW_ARTIFACT, self.artifacts
         yield sql.MOVE_WATCH, self.moved
         yield from self.schedule
         yield sql.SIGNAL, self.signals
@@ -113,10 +118,15 @@ def _add_settlement(rows: GroupRows, placed: Placed) -> None:
     rows.visits.append(_visit_row(placed))
     if placed.payload is not None:
         rows.evidence.append(_evidence_row(settled, placed.payload))
+    made = settled.artifact
+    if made is not None and placed.evidence is not None:
+        said = (made.kind, made.reader, made.chars, made.confidence, made.path, to_ms(visit.at))
+        rows.artifacts.append((placed.evidence, *said))
     row = list(watch_row(watch))
     if watch.seen is not None and watch.seen.visit == visit.id:
         row[_SEEN_EVIDENCE] = placed.evidence
     rows.moved.append((*[row[i] for i in _MOVING], watch.id))
+    rows.homes += [source_row(source, now=visit.at) for source in settled.sources]
     rows.found += [watch_row(found) for found in settled.found]
     rows.signals += [
         (to_ms(s.modified_at), *[to_ms(s.due_at)] * 3, s.watch, to_ms(s.modified_at)) for s in settled.signals

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -18,7 +18,7 @@ from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import Watch
-from vedette.contracts.words import LaneKey, NodeType, SourceId, WatchId
+from vedette.contracts.words import LaneKey, NodeType, Outcome, SourceId, WatchId
 from vedette.core.classify import Classification, classify_url
 from vedette.core.urls import lane_of, watch_id
 from vedette.store import statements as sql
@@ -94,6 +94,11 @@ def first_watch(source: Source, now: datetime, *, classify: Classify = classify_
     )
 
 
+def save_watches(db: sqlite3.Connection, watches: Iterable[Watch]) -> int:
+    """Those that are not known yet.  Gives how many were new."""
+    return db.executemany(sql.NEW_WATCH, [watch_row(watch) for watch in watches]).rowcount
+
+
 def make_due(db: sqlite3.Connection, watch: WatchId, *, now: datetime) -> bool:
     """Look at it as soon as its lane allows.  False: there is no such watch, or it was merged into another."""
     row = db.execute("SELECT url FROM watches WHERE id = ? AND merged_into IS NULL", (watch,)).fetchone()
@@ -164,6 +169,19 @@ def retry_parked(db: sqlite3.Connection, watch: WatchId, *, now: datetime) -> bo
     db.execute("UPDATE watches SET attempt = 0 WHERE id = ?", (watch,))
     make_due(db, watch, now=now)
     return True
+
+
+def parked_for_tools(db: sqlite3.Connection) -> list[tuple[WatchId, str]]:
+    """What waits for a tool to be installed, each with what is said to be missing."""
+    waiting = (Outcome.TOOL_MISSING.value, Outcome.NO_BROWSER.value)
+    rows = db.execute("SELECT watch_id, detail FROM parked WHERE outcome IN (?, ?)", waiting)
+    return [(WatchId(watch), detail) for watch, detail in rows]
+
+
+def retry_for_tools(db: sqlite3.Connection, missing: frozenset[str], *, now: datetime) -> int:
+    """Makes due what waits for a tool that is not missing any more; how many."""
+    waiting = [watch for watch, detail in parked_for_tools(db) if detail not in missing]
+    return sum(retry_parked(db, watch, now=now) for watch in waiting)
 
 
 def drop_parked(db: sqlite3.Connection, watch: WatchId) -> bool:

@@ -40,7 +40,7 @@ from vedette.store.rows import (
     read_watch,
     to_ms,
 )
-from vedette.store.shelf import read_published
+from vedette.store.scheduling import read_published
 from vedette.store.sqlite import connect
 from vedette.store.statements import (
     CHANGE_COLUMNS,
@@ -215,6 +215,16 @@ class Queries:
     def evidence_by_id(self, evidence: EvidenceId) -> views.EvidenceView | None:
         row = self._first(select(t.evidence).where(t.evidence.c.id == evidence))
         return None if row is None else views.read_evidence(row._mapping)
+
+    def artifacts(self, evidence: list[EvidenceId]) -> dict[EvidenceId, list[views.ArtifactView]]:
+        """What text was made of these pieces of evidence."""
+        found: dict[EvidenceId, list[views.ArtifactView]] = {}
+        for start in range(0, len(evidence), 500):
+            named = t.artifacts.c.evidence_id.in_(evidence[start : start + 500])
+            for row in self._rows(select(t.artifacts).where(named).order_by(t.artifacts.c.kind)):
+                one = views.read_artifact(row._mapping)
+                found.setdefault(one.evidence, []).append(one)
+        return found
 
     def evidence_by_digest(self, digest: bytes) -> list[views.EvidenceView]:
         query = select(t.evidence).where(t.evidence.c.digest == digest).order_by(t.evidence.c.at)

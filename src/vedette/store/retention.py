@@ -38,7 +38,20 @@ def forget_payloads(db: sqlite3.Connection, segment: str, *, beyond: int) -> int
         f"WHERE id IN (SELECT watch_id {_LOST}) AND seen_evidence IN (SELECT id {_LOST})",
         lost * 2,
     )
+    db.execute(f"DELETE FROM artifacts WHERE evidence_id IN (SELECT id {_LOST})", lost)
     return db.execute(f"DELETE {_LOST}", lost).rowcount
+
+
+def not_kept(
+    db: sqlite3.Connection, digests: Iterable[bytes], *, without: frozenset[str] = frozenset()
+) -> list[bytes]:
+    """Those of which no payload is there any more, or will be once these segments are gone."""
+
+    def is_kept(digest: bytes) -> bool:
+        rows = db.execute("SELECT segment FROM evidence WHERE digest = ?", (digest,))
+        return any(segment not in without for (segment,) in rows)
+
+    return [digest for digest in digests if not is_kept(digest)]
 
 
 def old_ledger(db: sqlite3.Connection, before: datetime) -> int:

@@ -24,7 +24,14 @@ from vedette.contracts.changing import (
 from vedette.contracts.evidence import Segment
 from vedette.contracts.fetching import FetchSettings, RobotsRules
 from vedette.contracts.lane import LaneState
-from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors, Source
+from vedette.contracts.source import (
+    ListerKind,
+    ListerOptions,
+    ListSelectors,
+    Registered,
+    Source,
+    StructuredOptions,
+)
 from vedette.contracts.watch import Seen, SourceState, Watch
 from vedette.contracts.words import (
     ChangeId,
@@ -45,6 +52,7 @@ from vedette.core.urls import lane_of
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
 _PLAIN_OPTIONS = ListerOptions()
+REGISTERED = "registered"  # a key of the options column that is no option
 _PLAIN_SETTINGS = FetchSettings()
 
 WATCH_COLUMNS = (
@@ -247,7 +255,7 @@ def source_row(source: Source, *, now: datetime) -> tuple[Any, ...]:
         source.name,
         source.url,
         source.lister.value,
-        dump_json({k: v for k, v in asdict(source.options).items() if v != getattr(_PLAIN_OPTIONS, k)}),
+        _dump_options(source),
         None if source.risk is None else int(source.risk),
         int(source.tier),
         source.is_active,
@@ -267,12 +275,14 @@ def source_row(source: Source, *, now: datetime) -> tuple[Any, ...]:
 
 def read_source(row: Sequence[Any]) -> tuple[Source, SourceState]:
     """From the order of statements.SOURCE_COLUMNS.  A source that the operator paused is not active."""
+    options = json.loads(row[4])
+    registered = {name: _hashable(value) for name, value in options.pop(REGISTERED, {}).items()}
     source = Source(
         id=SourceId(row[0]),
         name=row[1],
         url=row[2],
         lister=ListerKind(row[3]),
-        options=_read_options(json.loads(row[4])),
+        options=_read_options(options),
         risk=None if row[5] is None else Risk(row[5]),
         tier=Risk(row[6]),
         is_active=bool(row[7]) and row[18] is None,
@@ -280,6 +290,7 @@ def read_source(row: Sequence[Any]) -> tuple[Source, SourceState]:
         retention=row[9],
         fetch=tuple((name, _read_setting(name, value)) for name, value in json.loads(row[10]).items()),
         origin=row[11],
+        registered=Registered(**registered),
     )
     state = SourceState(
         source=source.id,
@@ -330,6 +341,15 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is no value for a JSON column")
 
 
+def _dump_options(source: Source) -> str:
+    """What differs from the defaults; what a registry says lies beside it, under a key of its own."""
+    given, plain = source.options, _PLAIN_OPTIONS
+    options = {k: v for k, v in asdict(given).items() if getattr(given, k) != getattr(plain, k)}
+    if source.registered != Registered():
+        options[REGISTERED] = asdict(source.registered)
+    return dump_json(options)
+
+
 def _read_options(raw: dict[str, Any]) -> ListerOptions:
     for name in ("start_date", "end_date"):
         if raw.get(name):
@@ -339,6 +359,9 @@ def _read_options(raw: dict[str, Any]) -> ListerOptions:
     if raw.get("traps"):
         plain, given = _PLAIN_OPTIONS.traps, raw["traps"]
         raw["traps"] = replace(plain, **{name: _like(getattr(plain, name), given[name]) for name in given})
+    if raw.get("structured"):
+        given = {name: _hashable(value) for name, value in raw["structured"].items()}
+        raw["structured"] = StructuredOptions(**given)
     return ListerOptions(**{name: _hashable(value) for name, value in raw.items()})
 
 

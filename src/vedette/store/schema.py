@@ -183,6 +183,18 @@ evidence = Table(
     UniqueConstraint("watch_id", "digest"),
 )
 
+artifacts = Table(  # text made from evidence; the text itself is a file, and can be made again
+    "artifacts",
+    metadata,
+    Column("evidence_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("kind", String, primary_key=True),  # text | ocr
+    Column("reader", String, nullable=False),  # digest of the versions of what made it
+    Column("chars", BigInteger, nullable=False),
+    Column("confidence", Float),  # of the words that OCR read, 0 to 100
+    Column("path", Text, nullable=False),  # under the data folder
+    Column("at", BigInteger, nullable=False),
+)
+
 changes = Table(
     "changes",
     metadata,

@@ -350,6 +350,9 @@ class Reader:
         row = self._db.execute(sql.SOURCE, (source,)).fetchone()
         return None if row is None else read_source(row)
 
+    def sources(self) -> list[Source]:
+        return [read_source(row)[0] for row in self._db.execute(sql.SOURCES)]
+
     def last_id(self) -> int:
         """The highest of the ids that we give out."""
         return int(self._db.execute(sql.LAST_ID).fetchone()[0])

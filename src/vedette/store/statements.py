@@ -14,6 +14,7 @@ VISIT_COLUMNS = (
 EVIDENCE_COLUMNS = (
     "id watch_id digest url at content_class content_type size segment offset length stored_by".split()
 )
+ARTIFACT_COLUMNS = "evidence_id kind reader chars confidence path at".split()
 CHANGE_COLUMNS = (
     "id watch_id kind state before_visit after_visit before_evidence after_evidence observed_at decided_at "
     "layer similarity summary diff reasons seal"
@@ -100,6 +101,14 @@ PLANNED_FROM = (
 )
 NEW_VISIT = insert("visits", VISIT_COLUMNS, conflict=NOTHING)
 NEW_EVIDENCE = insert("evidence", EVIDENCE_COLUMNS, conflict=NOTHING)
+NEW_ARTIFACT = insert(
+    "artifacts",
+    ARTIFACT_COLUMNS,
+    conflict=(
+        "ON CONFLICT (evidence_id, kind) DO UPDATE SET reader = excluded.reader, chars = excluded.chars, "
+        "confidence = excluded.confidence, path = excluded.path, at = excluded.at"
+    ),
+)
 NEW_CHANGE = insert("changes", CHANGE_COLUMNS, conflict=NOTHING)
 MOVE_CHANGE = (
     "UPDATE changes SET state = ?, decided_at = ?, reasons = ?, layer = COALESCE(?, layer), "
@@ -209,6 +218,7 @@ SOURCE_COLUMNS = (
     "id name url lister options risk tier is_active scrape_frequency_s retention fetch origin created_at "
     "failures last_error last_success_at closed_until tally paused_at"
 ).split()
+FOUND_SOURCE = insert("sources", SOURCE_COLUMNS, conflict=NOTHING)
 SEGMENTS = f"SELECT {', '.join(SEGMENT_COLUMNS)} FROM segments ORDER BY name"
 LANE = f"SELECT {', '.join(LANE_COLUMNS)} FROM lanes WHERE id = ?"
 SOURCES = f"SELECT {', '.join(SOURCE_COLUMNS)} FROM sources"

@@ -12,6 +12,7 @@ from vedette.contracts.changing import (
     Change,
     ChangeState,
 )
+from vedette.contracts.documents import Artifact
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.watch import Decision, Parked, Refused, SourceState, Visit
@@ -119,6 +120,15 @@ class RefusalView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactView:
+    """Text made from a piece of evidence, and when."""
+
+    evidence: EvidenceId
+    artifact: Artifact
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceView:
     id: EvidenceId
     watch: WatchId
@@ -220,6 +230,17 @@ def read_evidence(row: Row) -> EvidenceView:
         offset=row["offset"],
         length=row["length"],
     )
+
+
+def read_artifact(row: Row) -> ArtifactView:
+    made = Artifact(
+        kind=row["kind"],
+        reader=row["reader"],
+        chars=row["chars"],
+        confidence=row["confidence"],
+        path=row["path"],
+    )
+    return ArtifactView(evidence=EvidenceId(row["evidence_id"]), artifact=made, at=from_ms(row["at"]))
 
 
 def read_run(row: Row) -> RunView:

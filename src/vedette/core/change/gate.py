@@ -176,6 +176,8 @@ SIGNS = (
 
 def gate(status: int | None, extraction: Extraction, url: str, seen: Seen | None) -> Gated | None:
     """None: an ordinary answer.  Otherwise the Outcome that it is, and the evidence."""
+    if extraction.missing:
+        return Gated(Outcome.TOOL_MISSING, (Reason("tool_missing", note=extraction.missing),))
     if extraction.problem:
         return Gated(Outcome.PARSE_FAILED, (Reason("unreadable", note=extraction.problem),))
     if extraction.content_class not in TEXTUAL:

@@ -13,6 +13,7 @@ from vedette.contracts.changing import Block, Comparison, Layer, Mask
 from vedette.contracts.fetching import Extraction
 from vedette.contracts.words import Reason
 from vedette.core.change.diff import diff_lines, summary
+from vedette.core.change.fields import field_summary
 from vedette.core.change.mask import apply, carry
 from vedette.core.change.normalise import normalised
 from vedette.core.change.places import lines
@@ -49,7 +50,7 @@ def compare(
         has_changed=True,
         layer=layer,
         similarity=round(likeness, 4),
-        summary=summary(ops),
+        summary=field_summary(ops) if layer is Layer.STRUCTURE else summary(ops),
         diff=ops,
         reasons=(Reason(f"differs_{layer}", round(likeness, 4)), *reasons),
     )

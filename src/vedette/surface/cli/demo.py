@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vedette.contracts.errors import InputError
+from vedette.core.nearest import unknown
 from vedette.surface.cli.exits import Exit
 from vedette.surface.cli.live import watching
 from vedette.surface.cli.session import Session
@@ -17,30 +19,33 @@ from vedette.surface.cli.session import Session
 if TYPE_CHECKING:
     from vedette.config import Loaded
     from vedette.engine.loop import Ended
-    from vedette.livingweb import LivingWeb
+    from vedette.livingweb import LivingWeb, World
     from vedette.telemetry.events import Event
 
 SPEED = 3600.0  # an hour of the living web in a second
 TEMPO = 3.0  # a lively country: a reader should not wait long for the first change
 FOREWORD = (
-    "A living web on this machine: 24 hosts, about 200 pages, an hour of theirs in a second of yours.",
+    "A living web on this machine: {hosts} hosts, about {pages} pages, an hour of theirs in a second of yours.",
     "Vedette finds the pages, learns how often each changes, looks politely and reports what changed.",
     "",
 )
 
 
-def run_demo(session: Session, *, seconds: float | None) -> int:
-    """Watch the living web for so many seconds, or until Ctrl-C."""
-    from vedette.livingweb import demo_world
+TWIN_PAGES, TWIN_CHILDREN = 12, 60  # small enough to be read within a minute
+
+
+def run_demo(session: Session, *, seconds: float | None, twin: str | None = None) -> int:
+    """Watch the living web, or the twin of a registry, for so many seconds, or until Ctrl-C."""
     from vedette.telemetry.clock import FastClock
 
-    world = demo_world(tempo=TEMPO)
+    world = _world(twin)
     clock = FastClock(datetime.fromtimestamp(world.epoch, UTC), speed=SPEED)
     with tempfile.TemporaryDirectory(prefix="vedette-demo-", ignore_cleanup_errors=True) as folder:
         data = session.given.data or Path(folder)
         stage = replace(session, clock=clock, given=replace(session.given, data=data), _loaded=None)
+        pages = round(sum(host.spec.pages for host in world.hosts), -1)
         for words in FOREWORD:
-            session.out.note(words)
+            session.out.note(words.format(hosts=len(world.hosts), pages=pages))
         with watching(stage) as on_event:
             ended = asyncio.run(_watch(stage, world, seconds, on_event))
         if ended.error is not None:
@@ -48,6 +53,17 @@ def run_demo(session: Session, *, seconds: float | None) -> int:
             return Exit.FAILED
         _afterword(session, stage)
     return Exit.OK
+
+
+def _world(twin: str | None) -> World:
+    from vedette.livingweb import croatia_world, demo_world
+
+    twins = {"croatia": lambda: croatia_world(pages=TWIN_PAGES, children=TWIN_CHILDREN)}
+    if twin is None:
+        return demo_world(tempo=TEMPO)
+    if twin not in twins:
+        raise InputError(unknown("twin", twin, twins))
+    return twins[twin]()
 
 
 async def _watch(

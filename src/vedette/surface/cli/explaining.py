@@ -83,6 +83,8 @@ def _explanation(session: Session, queries: Queries, url: str, visits: int) -> E
     watch = known_watch(queries, url)
     entry = next((e for e in queries.ledger(watch.id, most=50) if e.kind == "visit"), None)
     source = queries.source(watch.source)
+    seen = [watch.seen.evidence] if watch.seen else []
+    made = queries.artifacts(seen)
     return Explanation(
         watch=watch,
         decided_at=entry.at if entry else None,
@@ -91,6 +93,7 @@ def _explanation(session: Session, queries: Queries, url: str, visits: int) -> E
         source=source.source if source else None,
         lane=queries.lane(watch.lane),
         believed=believed(queries, watch, objectives(session.loaded.config), session.now()),
+        texts=tuple(view.artifact for evidence in seen for view in made.get(evidence, ())),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -24,6 +25,8 @@ PACKAGES = (
     "google-re2",
     "isal",
     "lxml",
+    "pypdfium2",
+    "python-calamine",
     "selectolax",
     "sqlalchemy",
     "uvloop",
@@ -99,19 +102,23 @@ def _contact(session: Session) -> Finding:
     return Finding("user agent", "ok", agent)
 
 
-def _browser(session: Session) -> Finding | None:
-    """Sources that ask for what this version cannot do."""
+def _browser(session: Session) -> Finding:
+    """Pages that scripts make need a program that pip cannot install."""
+    from vedette.fetch.browser import find_browser
     from vedette.policies import sources_of
 
+    program, missing = find_browser()
+    if not missing:
+        is_root = os.geteuid() == 0
+        words = f"{program}, as root without its sandbox" if is_root else program
+        return Finding("browser", "warn" if is_root else "ok", words, "run vedette as another user")
     asking = {source.id for source in sources_of(session.loaded.config) if source.options.requires_headless}
     with suppress(VedetteError), session.queries() as queries:
         asking |= {one.source.id for one in queries.sources() if one.source.options.requires_headless}
-    if not asking:
-        return None
-    found = f"none in this version; not looked at: {', '.join(sorted(asking))}"
-    return Finding(
-        "browser", "warn", found, "take requires_headless away to have them fetched without scripts"
-    )
+    what, _, remedy = missing.partition(": ")
+    parked = f"parked until it is: {', '.join(sorted(asking))}"
+    words = parked if asking else "pages that only scripts fill are taken as they come"
+    return Finding("browser", "warn", f"{what}; {words}", remedy)
 
 
 def _writable(session: Session) -> Finding:
@@ -204,6 +211,25 @@ def _archive(session: Session) -> Finding | None:
     return Finding("archive", "ok", f"{len(segments)} files")
 
 
+def _ocr(session: Session) -> Finding:
+    """Scanned pages need a program that pip cannot install."""
+    import asyncio
+
+    from vedette.extract.ocr import REMEDY, Tesseract, find_tesseract
+
+    found = asyncio.run(find_tesseract(session.loaded.config.extract.ocr_languages))
+    if isinstance(found, Tesseract):
+        return Finding("ocr", "ok", f"tesseract {found.version}, {found.languages}")
+    return Finding("ocr", "warn", f"{found.partition(':')[0]}; scanned documents are kept and parked", REMEDY)
+
+
+def _documents(session: Session) -> Finding:
+    if _has("kreuzberg"):
+        return Finding("documents", "ok", "PDF, DOC(X), XLS(X), PPT(X), ODT, ODS, RTF")
+    found = "PDF, DOCX, XLS(X), PPTX, ODT, ODS; DOC, PPT and RTF are kept and parked"
+    return Finding("documents", "warn", found, "pip install 'vedette[docs]'")
+
+
 CHECKS: tuple[Callable[[Session], Finding | None], ...] = (
     _contact,
     _browser,
@@ -213,4 +239,6 @@ CHECKS: tuple[Callable[[Session], Finding | None], ...] = (
     _lock,
     _clock,
     _archive,
+    _documents,
+    _ocr,
 )

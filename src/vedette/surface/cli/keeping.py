@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vedette.contracts.errors import InputError, VedetteError
+from vedette.surface.cli.checking import sources_check
 from vedette.surface.cli.output import Cell
 from vedette.surface.cli.session import Session, a_url
 from vedette.surface.cli.verbs import LimitOption, group, verb
@@ -35,6 +36,9 @@ def register(app: typer.Typer) -> None:
         sources_
     )
     verb(sources, "list", example="vedette sources list --json")(sources_list)
+    verb(sources, "check", example="vedette sources check\nvedette sources check registry:croatia --json")(
+        sources_check
+    )
     verb(sources, "pause", example="vedette sources pause news")(sources_pause)
     verb(sources, "resume", example="vedette sources resume news")(sources_resume)
     verb(sources, "reset", example="vedette sources reset news")(sources_reset)
@@ -115,7 +119,7 @@ def lanes_block(
 
 
 def sources_() -> None:
-    """What was configured: list, pause, resume, reset, remove."""
+    """What was configured: list, check, pause, resume, reset, remove."""
 
 
 def sources_list(session: Session) -> None:
@@ -251,6 +255,10 @@ def source_json(view: SourceView) -> dict[str, object]:
         "tier": source.tier.name,
         "active": source.is_active,
         "origin": source.origin,
+        "category": source.registered.category or None,
+        "hierarchy": source.registered.hierarchy,
+        "domains": list(source.registered.domains),
+        "provenance": source.registered.provenance or None,
         "watches": view.watches,
         "failures": state.failures,
         "last_error": state.last_error or None,

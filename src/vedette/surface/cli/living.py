@@ -16,17 +16,19 @@ if TYPE_CHECKING:
     from vedette.core.classify import Classification
     from vedette.livingweb import World
 
-WORLDS = ("demo", "grid")
+WORLDS = ("croatia", "demo", "grid")
 _MONDAY = 4 * 86_400.0  # the schedule layer counts from Monday 1970-01-05
 _HOUR = 3600.0
 
 
 def world_of(name: str, seed: int) -> World:
     """A ready world by its name."""
-    from vedette.livingweb import demo_world, grid_world
+    from vedette.livingweb import croatia_world, demo_world, grid_world
 
     if name not in WORLDS:
         raise InputError(unknown("living web", name, WORLDS))
+    if name == "croatia":
+        return croatia_world(seed=seed)
     return demo_world(seed=seed) if name == "demo" else grid_world(40, 50, seed)
 
 

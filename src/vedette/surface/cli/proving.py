@@ -17,7 +17,7 @@ from vedette.surface.cli.verbs import LimitOption, group, verb
 if TYPE_CHECKING:
     from vedette.evidence.findings import Report
     from vedette.store.queries import Queries
-    from vedette.store.views import EvidenceView
+    from vedette.store.views import ArtifactView, EvidenceView
 
 WhatArgument = Annotated[str, typer.Argument(metavar="URL|ID|DIGEST", help="A URL, or a piece of evidence.")]
 _DIGEST = re.compile(r"^(?:sha256:)?([0-9a-fA-F]{64})$")
@@ -75,12 +75,15 @@ def show(session: Session, what: WhatArgument, limit: LimitOption = 50) -> None:
     """The pieces of evidence of a URL, or one piece by its number or digest: where it lies and what it is."""
     with session.queries() as queries:
         found = _evidence(queries, what, limit)
+        made = queries.artifacts([one.id for one in found])
     if session.given.as_json:
-        session.out.document({"evidence": [_evidence_json(one) for one in found]})
+        documents = [_evidence_json(one) | _artifacts_json(made.get(one.id, [])) for one in found]
+        session.out.document({"evidence": documents})
         return
     from vedette.report.plain import moment
+    from vedette.report.texts import artifact_words
 
-    heads_ = ("ID", "AT", "TYPE", "BYTES", "SHA-256", "SEGMENT", "OFFSET")
+    heads_ = ("ID", "AT", "TYPE", "BYTES", "SHA-256", "SEGMENT", "OFFSET", "TEXT")
     rows = (
         (
             str(one.id),
@@ -90,6 +93,7 @@ def show(session: Session, what: WhatArgument, limit: LimitOption = 50) -> None:
             one.digest.hex(),
             one.segment,
             str(one.offset),
+            ", ".join(artifact_words(view.artifact) for view in made.get(one.id, [])),
         )
         for one in found
     )
@@ -186,6 +190,13 @@ def _evidence_json(one: EvidenceView) -> dict[str, object]:
         "offset": one.offset,
         "length": one.length,
     }
+
+
+def _artifacts_json(made: list[ArtifactView]) -> dict[str, object]:
+    """Evidence that no text was made of has no such key."""
+    from vedette.report.texts import artifact_json
+
+    return {"artifacts": [{**artifact_json(view.artifact), "at": view.at} for view in made]} if made else {}
 
 
 def _report_json(report: Report, seals: list[int]) -> dict[str, object]:

@@ -21,18 +21,25 @@ SecondsOption = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    verb(app, "demo", example="vedette demo --seconds 20")(demo)
+    verb(app, "demo", example="vedette demo --seconds 20\nvedette demo --twin croatia")(demo)
     verb(app, "run", example="vedette run\nvedette run --until-idle --json > events.jsonl")(run)
 
 
-def demo(session: Session, seconds: SecondsOption = None) -> None:
+def demo(
+    session: Session,
+    seconds: SecondsOption = None,
+    twin: Annotated[
+        str | None,
+        typer.Option("--twin", metavar="NAME", help="A web shaped like the sites of a registry: croatia."),
+    ] = None,
+) -> None:
     """Watch a living web on this machine.
 
     Real changes with real diffs, no network, nothing to set up.  Ctrl-C ends it at any time.
     """
     from vedette.surface.cli.demo import run_demo
 
-    code = run_demo(session, seconds=seconds)
+    code = run_demo(session, seconds=seconds, twin=twin)
     if code:
         raise typer.Exit(code)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -17,9 +17,14 @@ if TYPE_CHECKING:
     import sqlite3
 
     from vedette.app import RunRequest
+    from vedette.checkup import Lanes
     from vedette.config import Loaded
     from vedette.contracts.fetching import Extraction, Fetched, RobotsRules
+    from vedette.contracts.lane import LaneState
     from vedette.contracts.ports import Clock
+    from vedette.contracts.source import Source
+    from vedette.contracts.words import LaneKey
+    from vedette.core.checkup import Checked
     from vedette.core.classify import Classification
     from vedette.engine.loop import Ended
     from vedette.store.queries import Queries
@@ -38,6 +43,15 @@ class App(Protocol):
     def look_once(self, loaded: Loaded, url: str) -> Look: ...
 
     def fetch_robots(self, loaded: Loaded, url: str) -> tuple[RobotsRules, Reason | None]: ...
+
+    def check_sources(
+        self,
+        loaded: Loaded,
+        sources: Sequence[Source],
+        *,
+        load_lane: Callable[[LaneKey], LaneState | None] = ...,
+        progress: Callable[[int, int], None] = ...,
+    ) -> tuple[list[Checked], Lanes]: ...
 
 
 @dataclass(frozen=True, slots=True)

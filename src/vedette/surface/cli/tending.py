@@ -11,6 +11,7 @@ from vedette.surface.cli.session import Session
 from vedette.surface.cli.verbs import group, verb
 
 if TYPE_CHECKING:
+    from vedette.adopting import Adopted
     from vedette.surface.cli.health import Finding
 
 _STYLE = {"ok": "good", "warn": "warn", "bad": "bad"}
@@ -22,6 +23,9 @@ def register(app: typer.Typer) -> None:
     db = group("db", example="vedette db status", default=status)(db_)
     verb(db, "status", example="vedette db status --json")(status)
     verb(db, "upgrade", example="vedette db upgrade")(upgrade)
+    verb(db, "adopt", example="vedette db adopt old.db --dry-run\nvedette db adopt postgresql://host/name")(
+        adopt
+    )
     verb(db, "path", example="sqlite3 $(vedette db path) .tables")(path)
     app.add_typer(db)
 
@@ -53,6 +57,7 @@ def gc(
     """Drop what has had its time: archive files by `evidence.retention`, decisions by `evidence.ledger`.
 
     Only whole files of days that are over go.  Each leaves a tombstone: `evidence verify` says expired, not missing.
+    Text that was made of them goes with them.
     The visits and the digests of what they showed stay.  Needs the store for itself: stop the engine first (exit 3).
     """
     from vedette.upkeep import collect
@@ -64,14 +69,15 @@ def gc(
             {"segment": s.name, "retention": s.retention, "day": s.day, "visits": s.count, "bytes": s.size}
             for s in done.segments
         ]
-        whole = {"dry_run": dry_run, "bytes": done.size, "ledger": done.ledger, "segments": body}
-        session.out.document(whole)
+        counts = {"bytes": done.size, "ledger": done.ledger, "texts": done.texts}
+        session.out.document({"dry_run": dry_run, **counts, "segments": body})
         return
     for segment in done.segments:
         session.out.say(f"{segment.name}: {segment.count} visits, {segment.size} bytes")
     word = "would go" if dry_run else "dropped"
     session.out.say(
-        f"{word}: {len(done.segments)} archive files, {done.size} bytes; {done.ledger} decisions of the ledger"
+        f"{word}: {len(done.segments)} archive files, {done.size} bytes; text of {done.texts} documents; "
+        f"{done.ledger} decisions of the ledger"
     )
 
 
@@ -129,6 +135,41 @@ def upgrade(session: Session) -> None:
         session.out.document({"path": str(place), "before": before, "version": HEAD})
 
 
+def adopt(
+    session: Session,
+    old: Annotated[
+        str,
+        typer.Argument(
+            metavar="OLD", help="A SQLite file, or the URL of a database, with the table DiscoveredItem."
+        ),
+    ],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done; change nothing.")
+    ] = False,
+) -> None:
+    """Take over the store of an older sentinel.
+
+    There: columns are added, items classified and scheduled, scrapeFrequency marked as deprecated and kept.  Nothing
+    is dropped, and rows that have a schedule keep it.  Here: its endpoints become sources, its items watches.  Stopped
+    anywhere, say it again.  Exit 6 when rows could not be taken; each is named with its reason.
+    """
+    from vedette.adopting import Adoption
+
+    with session.out.progress("items") as progress:
+        work = Adoption(
+            loaded=session.loaded, classify=session.classify, now=session.now(), on_items=progress
+        )
+        done = work.look(old) if dry_run else work.run(old)
+    if session.given.as_json:
+        body = {name: getattr(done, name) for name in done.__slots__ if name != "problems"}
+        problems = [{"row": row, "why": why} for row, why in done.problems]
+        session.out.document({"dry_run": dry_run, **body, "problems": problems})
+    else:
+        _print_adopted(session, done, dry_run)
+    if done.problems:
+        raise typer.Exit(Exit.FOUND_PROBLEMS)
+
+
 def path(session: Session) -> None:
     """Where the database is."""
     from vedette.store.migrate import DATABASE
@@ -138,6 +179,20 @@ def path(session: Session) -> None:
         session.out.document({"path": str(place), "exists": place.exists()})
     else:
         session.out.say(str(place))
+
+
+def _print_adopted(session: Session, done: Adopted, dry_run: bool) -> None:
+    word = "would be" if dry_run else "were"
+    added = ", ".join(done.columns) or "none"
+    for row, why in done.problems:
+        session.out.say(f"{row}: not taken: {why}")
+    session.out.say(f"{done.items} items; columns that {word} added: {added}")
+    session.out.say(f"{done.scheduled} items {word} classified and scheduled")
+    if not dry_run:
+        session.out.say(f"{done.deprecated} endpoints: scrapeFrequency is marked as deprecated, and kept")
+        session.out.say(
+            f"{done.sources} new sources, {done.watches} new watches; {done.left_alone} skipped items left alone"
+        )
 
 
 def _print(session: Session, findings: list[Finding]) -> None:

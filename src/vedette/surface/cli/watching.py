@@ -21,20 +21,24 @@ if TYPE_CHECKING:
     from vedette.surface.cli.formats.entry import Entry, Parsed
 
 MOST_BYTES = 64 * 1024 * 1024  # of a list to import
+REGISTRY = "registry:"
 
-LISTERS = "page, feed, sitemap, html_list, pagination, crawl or auto.  [default: page]"
+LISTERS = (
+    "page, feed, sitemap, html_list, pagination, crawl, hnb, nn, eurlex, mrms, hok or auto.  [default: page]"
+)
 UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="http or https.")]
 
 
 def register(app: typer.Typer) -> None:
     verb(app, "init", example="vedette init\nvedette init --data /srv/vedette")(init)
     verb(app, "add", example=ADD_EXAMPLE)(add)
-    verb(app, "import", example="vedette import urls.txt\nvedette import jobs.yaml --format urlwatch")(
-        import_
-    )
+    verb(app, "import", example=IMPORT_EXAMPLE)(import_)
     verb(app, "export", example="vedette export --format csv > sources.csv")(export)
 
 
+IMPORT_EXAMPLE = """vedette import urls.txt
+vedette import jobs.yaml --format urlwatch
+vedette import registry:croatia"""
 ADD_EXAMPLE = """vedette add https://example.org/rules --risk critical
 vedette add https://example.org/feed.xml --lister feed --name "Example news\""""
 
@@ -90,9 +94,7 @@ def add(
     exclude: Annotated[list[str] | None, typer.Option("--exclude", help="No URLs that match (RE2).")] = None,
     max_depth: Annotated[int | None, typer.Option("--max-depth", help="Levels of a crawl.")] = None,
     max_urls: Annotated[int | None, typer.Option("--max-urls", help="At most so many URLs.")] = None,
-    headless: Annotated[
-        bool, typer.Option("--headless", help="The page needs a browser: not looked at yet.")
-    ] = False,
+    headless: Annotated[bool, typer.Option("--headless", help="The page needs a browser.")] = False,
 ) -> None:
     """Watch a page, a feed, a sitemap, a list or a site.
 
@@ -137,14 +139,18 @@ def _warn(session: Session, url: str, source: Source) -> None:
             "the user name and password in the URL are not kept; use `fetch.headers` with env:NAME"
         )
     if source.options.requires_headless:
-        session.out.note(
-            "this version has no browser: it is not looked at until one comes (outcome no_browser)"
-        )
+        from vedette.fetch.browser import find_browser
+
+        missing = find_browser()[1]
+        if missing:
+            session.out.note(f"{missing}; until then it is parked (outcome no_browser)")
 
 
 def import_(
     session: Session,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A file, or - for stdin.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A file, - for stdin, or registry:NAME (registry:croatia).")
+    ],
     form: Annotated[
         str,
         typer.Option("--format", help="auto, urls, csv, opml, urlwatch, webchanges, jsonl or yaml."),
@@ -163,7 +169,8 @@ def import_(
     """
     from vedette.surface.cli.formats import read
 
-    chosen, parsed = read(_read(file), form, file)
+    is_registry = file.startswith(REGISTRY)
+    chosen, parsed = read(_read(file), "yaml" if is_registry else form, file)
     taken, left_out = _sources(session, parsed)
     is_bad = bool(parsed.problems)
     kept = [] if dry_run or (strict and is_bad) else _keep_all(session, taken)
@@ -255,8 +262,10 @@ def shown(source: Source) -> dict[str, object]:
 
 
 def _read(file: str) -> bytes:
-    if file.startswith("registry:"):
-        raise InputError("registries are not available in this version; export a list and import the file")
+    if file.startswith(REGISTRY):
+        from vedette.registries import read_registry
+
+        return read_registry(file.removeprefix(REGISTRY))
     if "://" in file:
         raise InputError(f"{file} is a URL; save it to a file first, or watch it with `vedette add`")
     try:

@@ -8,7 +8,15 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from vedette.contracts.errors import ConfigError, InputError
-from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors, Source, TrapBudgets
+from vedette.contracts.source import (
+    ListerKind,
+    ListerOptions,
+    ListSelectors,
+    Registered,
+    Source,
+    StructuredOptions,
+    TrapBudgets,
+)
 from vedette.contracts.words import SourceId
 from vedette.core.urls import canonical
 from vedette.surface.cli.session import a_url
@@ -85,6 +93,7 @@ def keys_of(source: Source) -> dict[str, Any]:
     if source.retention != "standard":
         keys["retention"] = source.retention
     keys |= _option_keys(source.options)
+    keys |= _registered_keys(source.registered)
     if source.fetch:
         keys["fetch"] = {name: _plain(name, value) for name, value in source.fetch}
     return keys
@@ -113,12 +122,17 @@ def _option_keys(options: ListerOptions) -> dict[str, Any]:
         value = getattr(options, name)
         if value == getattr(plain, name):
             continue
-        if isinstance(value, ListSelectors | TrapBudgets):
+        if isinstance(value, ListSelectors | TrapBudgets | StructuredOptions):
             inner = ((one.name, getattr(value, one.name)) for one in fields(value))
             keys[name] = {key: _plain(key, one) for key, one in inner}
         else:
             keys["types" if name == "sitemap_types" else name] = _plain(name, value)
     return keys
+
+
+def _registered_keys(registered: Registered) -> dict[str, Any]:
+    said = ((one.name, getattr(registered, one.name)) for one in fields(Registered))
+    return {name: _plain(name, value) for name, value in said if value not in ("", None, ())}
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -12,8 +12,10 @@ from vedette.contracts.source import Source
 from vedette.surface.cli.formats.entry import Entry, Parsed, keys_of, looks_like_url, page_keys
 
 ORDER = ("url", "name", "risk", "tier", "lister")  # columns of a file without a header
-LISTS = frozenset("include exclude types follow_hosts".split())  # several values in a cell: separated by |
-OBJECTS = frozenset(("fetch", "selectors", "traps"))  # JSON in a cell
+LISTS = frozenset(
+    "include exclude types follow_hosts domains".split()
+)  # several values in a cell: separated by |
+OBJECTS = frozenset(("fetch", "selectors", "structured", "traps"))  # JSON in a cell
 # What other tools call our columns.
 SYNONYMS = {
     "link": "url", "address": "url", "uri": "url", "title": "name", "label": "name", "priority": "risk",
@@ -22,7 +24,7 @@ SYNONYMS = {
 COLUMNS = (
     "url id name lister risk tier active scrape_frequency retention url_pattern include exclude start_date "
     "end_date types max_depth max_urls max_pages max_sitemap_depth pagination_pattern selectors "
-    "requires_headless follow_hosts honour_nofollow traps fetch"
+    "requires_headless follow_hosts honour_nofollow traps structured category hierarchy domains provenance fetch"
 ).split()
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run a cell that begins so
 _DELIMITERS = ",;\t"

@@ -17,7 +17,7 @@ Row = tuple[Any, ...]
 _CHUNK = 500
 
 
-class Shelf:
+class ScheduleReader:
     """What the scheduler reads.  Implements the `ScheduleSide` of the engine."""
 
     def __init__(self, db: sqlite3.Connection) -> None:

@@ -1,0 +1,129 @@
+"""Scans of static pages and freshness of CRITICAL ones on the Croatian twin, as the twin counts them.
+
+    python bench/twin.py --days 60 --policy seed-ewma
+
+Days of the twin on the jumping clock.  Fixed polling is counted, not run: each page once in four hours (000, 8).
+Static pages are those whose truth did not change in that time.  One line of JSON at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+from collections import defaultdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from vedette.app import RunRequest, run_async
+from vedette.config import Loaded, parse
+from vedette.core.classify import classify_url
+from vedette.livingweb import LivingWeb, World
+from vedette.livingweb.croatia import SCRIPTED, croatia_world
+from vedette.telemetry.clock import JumpingClock
+
+DAY, HOUR = 86_400.0, 3600.0
+POLLING = 4 * HOUR
+OBJECTIVE = 4 * HOUR  # 000 section 8: no CRITICAL change missed within four hours
+Place = tuple[int, int]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--days", type=float, default=60.0)
+    parser.add_argument("--policy", default=None, help="of `schedule.policy`; not given: the default")
+    parser.add_argument("--pages", type=int, default=24)
+    parser.add_argument("--children", type=int, default=240, help="child sitemaps of the gazette")
+    parser.add_argument("--seed", type=int, default=7)
+    options = parser.parse_args()
+    world = croatia_world(seed=options.seed, pages=options.pages, children=options.children)
+    with tempfile.TemporaryDirectory() as folder:
+        web, by = asyncio.run(_run(world, options, Path(folder)))
+    print(json.dumps({"policy": by, "days": options.days, **judged(world, web, options.days)}))
+    return 0
+
+
+async def _run(world: World, options: argparse.Namespace, data: Path) -> tuple[LivingWeb, str]:
+    clock = JumpingClock(datetime.fromtimestamp(world.epoch, UTC))
+    async with LivingWeb(world, now=lambda: clock.now().timestamp()) as web:
+        loaded = _loaded(web, options.policy, data)
+        ended = await run_async(
+            loaded, RunRequest(seconds=options.days * DAY, takes_orders=False), on_event=_ignore, clock=clock
+        )
+        if ended.error is not None:
+            raise SystemExit(f"the run ended early: {ended.error}")
+        return web, loaded.config.schedule.policy
+
+
+def judged(world: World, web: LivingWeb, days: float) -> dict[str, Any]:
+    """What the twin's own books say."""
+    end = world.epoch + days * DAY
+    static: list[Place] = []
+    critical: list[Place] = []
+    for host in world.hosts:
+        for page in host.pages if host.name not in SCRIPTED else ():
+            if page.forbidden or page.born_at >= end:
+                continue
+            if not page.history.between(world.epoch, end):
+                static.append((host.index, page.index))
+            elif classify_url(world.url(host.index, page.index, 80)).risk.name == "CRITICAL":
+                critical.append((host.index, page.index))
+    fetches = sum(web.journal.page_fetches[place] for place in static)
+    polls = sum((end - max(world.epoch, world.page(*place).born_at)) / POLLING for place in static)
+    stats = web.stats()
+    return {
+        "requests": stats["requests"],
+        "static_pages": len(static),
+        "static_scans": fetches,
+        "fixed_polling": round(polls),
+        "fewer": round(1 - fetches / polls, 4),
+        **_freshness(world, web, critical, end),
+        "bans": stats["bans"],
+        "violations": stats["violations"],
+        "forbidden": stats["forbidden"],
+    }
+
+
+def _freshness(world: World, web: LivingWeb, critical: list[Place], end: float) -> dict[str, object]:
+    """Of the true changes of CRITICAL pages, how many were looked at within the objective."""
+    looks: dict[Place, list[float]] = defaultdict(list)
+    for seen in web.journal.requests:
+        host = world.host(seen.host)
+        page = host.find(seen.target) if seen.status in (200, 304) else None
+        if page is not None:
+            looks[host.index, page.index].append(seen.at)
+    changes = [
+        (place, t) for place in critical for t in world.changes(*place, world.epoch + DAY, end - OBJECTIVE)
+    ]
+    kept = sum(any(t <= at <= t + OBJECTIVE for at in looks[place]) for place, t in changes)
+    share = round(kept / len(changes), 4) if changes else None
+    return {"critical_changes": len(changes), "seen_within_4h": share}
+
+
+def _loaded(web: LivingWeb, policy: str | None, data: Path) -> Loaded:
+    sources = [
+        {key: value for key, value in source.items() if key != "options"} | source["options"]
+        for source in web.sources()
+    ]
+    raw: dict[str, Any] = {
+        "sources": sources,
+        "fetch": {
+            "allow_networks": ["127.0.0.0/8"],
+            "allow_ports": [web.port],
+            "nameservers": [web.nameserver],
+        },
+    }
+    if policy:
+        raw["schedule"] = {"policy": policy}
+    return Loaded(config=parse(raw), path=None, data=data, digest="twin")
+
+
+def _ignore(event: object) -> None:
+    """Only the twin's word counts here."""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

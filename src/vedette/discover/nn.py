@@ -1,0 +1,221 @@
+"""Narodne novine, the official gazette: typed sitemaps, and acts by their European Legislation Identifier (ELI).
+
+An act has one identity and several addresses: `/clanci/sluzbeni/2013_06_73_1451.html` (year, month, issue, number) is
+`/eli/sluzbeni/2013/73/1451`.  The gazette states its metadata in the ELI ontology, as JSON-LD and in the page's head:
+title, kind, dates, and which later act changed it.  That last one is what a reader of a law must not miss.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from vedette.contracts.source import ListerKind, Listing, Sighting
+from vedette.core.dates import read_date
+from vedette.core.urls import canonical, origin_of, watch_id
+from vedette.discover.data import MAX_TEXT, is_data, objects, read_data
+from vedette.discover.document import Document
+from vedette.discover.gather import Found, Gathering, clean_title
+from vedette.discover.markup import is_html, open_markup
+from vedette.discover.sitemap import read_sitemap
+from vedette.discover.tree import Page, attribute
+
+PARTS = {
+    "sluzbeni": 1,
+    "medunarodni": 2,
+    "oglasni": 3,
+}  # part of the gazette -> sitemap type (001 section 3.4)
+FORMS = {"html": "", "json-ld": "/json-ld", "pdf": "/pdf"}  # what is put behind an ELI
+# Properties of the ELI ontology by their local name -> ours.
+SAID = {
+    "title": "title",
+    "type_document": "kind",
+    "number": "number",
+    "date_document": "dated_on",
+    "date_publication": "published_on",
+    "first_date_entry_in_force": "in_force_on",
+    "passed_by": "passed_by",
+}
+RELATIONS = (
+    "changed_by",
+    "amended_by",
+    "corrected_by",
+    "repealed_by",
+    "consolidated_by",
+    "changes",
+    "amends",
+)
+MAX_RELATED = 500
+_ARTICLE = re.compile(r"/clanci/([a-z-]{3,20})/(?:[a-z-]{1,20}/)?(\d{4})_(\d{2})_(\d{1,4})_(\d{1,6})\.html?$")
+_ELI = re.compile(r"/eli/([a-z-]{3,20})/(\d{4})/(\d{1,4})/(\d{1,6})(?=/|$)")
+_LOCAL = re.compile(r"[#:/]([A-Za-z_]{1,60})$")
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What an address of the gazette names."""
+
+    part: str
+    year: int
+    issue: int
+    number: int
+
+    @property
+    def eli(self) -> str:
+        return f"/eli/{self.part}/{self.year}/{self.issue}/{self.number}"
+
+
+@dataclass(slots=True)
+class Metadata:
+    """What the gazette says of one act.  Texts as written."""
+
+    eli: str = ""
+    title: str = ""
+    kind: str = ""
+    number: str = ""
+    dated_on: str = ""
+    published_on: str = ""
+    in_force_on: str = ""
+    passed_by: str = ""
+    related: dict[str, str] = field(default_factory=dict)  # address -> relation; in order
+
+
+def read_nn(document: Document) -> Listing:
+    """A sitemap, an issue, an act or its metadata: the acts it names, in the wanted forms."""
+    if is_data(document):
+        return _read_act(document, read_metadata(document), "not metadata of an act: no ELI in the JSON")
+    if document.body.startswith(b"\x1f\x8b") or not is_html(open_markup(document)):
+        return _read_sitemap(document)
+    metadata = read_metadata(document)
+    return _read_act(document, metadata, "") if metadata.eli else _read_issue(document)
+
+
+def act_of(url: str) -> Act | None:
+    """The act behind an address of either form, on any host."""
+    path = url.partition("?")[0].partition("#")[0].lower()
+    article = _ARTICLE.search(path)
+    if article:
+        return Act(article[1], int(article[2]), int(article[4]), int(article[5]))
+    eli = _ELI.search(path)
+    return Act(eli[1], int(eli[2]), int(eli[3]), int(eli[4])) if eli else None
+
+
+def read_metadata(document: Document) -> Metadata:
+    """What the document says in the ELI ontology; an empty `eli` where it says nothing."""
+    said = _said_in_data(document) if is_data(document) else _said_in_head(Page(document))
+    own, found = act_of(document.url), Metadata()
+    for about, name, value in said:
+        act = act_of(about)
+        if act is None or (own is not None and act != own):
+            continue
+        found.eli = found.eli or act.eli
+        if name in SAID:
+            setattr(found, SAID[name], getattr(found, SAID[name]) or clean_title(value))
+        elif name in RELATIONS and len(found.related) < MAX_RELATED and act_of(value) not in (None, act):
+            found.related.setdefault(value, name)
+    return found
+
+
+def _read_sitemap(document: Document) -> Listing:
+    listing = read_sitemap(document)
+    follow = tuple(replace(child, lister=ListerKind.NN) for child in listing.follow)
+    return replace(listing, sightings=tuple(_forms(document, listing.sightings)), follow=follow)
+
+
+def _forms(document: Document, listed: Iterable[Sighting]) -> Iterator[Sighting]:
+    """Each act in the wanted forms; what is no act passes as it is listed."""
+    wanted = document.options.structured.formats
+    seen: set[int] = set()
+    for sighting in listed:
+        act = act_of(sighting.url)
+        forms = wanted if act is not None else ("html",)
+        for form in forms:
+            other = f"{origin_of(sighting.url)}{act.eli}{FORMS[form]}" if act and form != "html" else ""
+            url = canonical(other) if other else sighting.url
+            if url is not None and watch_id(url) not in seen:
+                seen.add(watch_id(url))
+                yield replace(sighting, url=url, is_document=sighting.is_document or form == "pdf")
+
+
+def _read_act(document: Document, metadata: Metadata, problem: str) -> Listing:
+    """The other forms of the act, and the acts that changed it."""
+    if not metadata.eli:
+        return Listing(problem=problem)
+    gathering = Gathering(document)
+    _note(gathering, metadata)
+    home = origin_of(document.url)
+    published_at = read_date(metadata.published_on)
+    for form in document.options.structured.formats:
+        if FORMS[form]:
+            gathering.add(
+                Found(
+                    href=home + metadata.eli + FORMS[form],
+                    title=metadata.title,
+                    published_at=published_at,
+                    is_document=form == "pdf",
+                )
+            )
+    for address in metadata.related:
+        act = act_of(address)
+        if act is not None:
+            gathering.add(Found(href=home + act.eli))
+    return gathering.listing()
+
+
+def _note(gathering: Gathering, metadata: Metadata) -> None:
+    told = ("title", "kind", "number", "dated_on", "published_on", "in_force_on", "passed_by")
+    for name in told:
+        if getattr(metadata, name):
+            gathering.note(f"act_{name}", getattr(metadata, name))
+    for address, relation in list(metadata.related.items())[:20]:
+        gathering.note(f"act_{relation}", address)
+
+
+def _read_issue(document: Document) -> Listing:
+    """A page of the gazette that lists acts."""
+    page = Page(document)
+    gathering = Gathering(document)
+    for node, href in page.links():
+        url = canonical(href, page.base)
+        if url is not None and act_of(url) is not None:
+            gathering.add(Found(href=url, title=clean_title(node.text(separator=" ", strip=True))))
+    is_empty = not gathering.count and not gathering.has_refused
+    listing = gathering.listing(problem=page.problem or ("no act is linked on this page" if is_empty else ""))
+    return replace(listing, sightings=tuple(_forms(document, listing.sightings)))
+
+
+Said = tuple[str, str, str]  # about which address, property, value
+
+
+def _said_in_data(document: Document) -> Iterator[Said]:
+    value, _ = read_data(document)
+    for node in objects(value):
+        about = node.get("@id")
+        if not isinstance(about, str) or len(about) > MAX_TEXT:
+            continue
+        for name, raw in list(node.items())[:200]:
+            for text in _texts(raw):
+                yield about, _local(name), text
+
+
+def _texts(raw: Any) -> Iterator[str]:
+    """The values of a property of JSON-LD, in its expanded and its short form."""
+    for one in raw[:MAX_RELATED] if isinstance(raw, list) else (raw,):
+        text = one.get("@value", one.get("@id")) if isinstance(one, dict) else one
+        if isinstance(text, str) and len(text) <= MAX_TEXT:
+            yield text
+
+
+def _said_in_head(page: Page) -> Iterator[Said]:
+    """RDFa: `<meta about= property= content=>`, or `resource=` where the value is an address."""
+    for node in page.tree.css("meta[property]")[:2000]:
+        about = attribute(node, "about") or page.url
+        value = attribute(node, "content") or attribute(node, "resource")
+        yield about[:MAX_TEXT], _local(attribute(node, "property")), value[:MAX_TEXT]
+
+
+def _local(name: str) -> str:
+    match = _LOCAL.search(name)
+    return match[1] if match else name[:60]
