@@ -45,6 +45,7 @@ REVIEW_HOURS = 6.0  # between two reviews of price, prior and objectives,
 EARLY_REVIEW_HOURS = 1.0  # and in the first days, when beliefs move fast
 FIRST_HOURS = 72.0
 SAMPLE = 2048  # watches that prices are worked out from
+WELL_SAMPLED = 20  # watches of a host in a sample before it says how crowded the host is
 GROWN = 4  # times as many watches: the price is worked out before its time
 REPLAN = 128  # watches planned anew with every group, while the price has moved
 REPLAN_AFTER = 0.1  # of the price
@@ -269,7 +270,7 @@ class Scheduler:
         new = known.shared.published = review(sample, was, terms)
         if len(host):
             sample.around.published = new
-            seen = {n: self._options.room_of(self._lane[n]) for n in set(host.tolist())}
+            seen = {n: self._options.room_of(self._lane[n]) for n in _well_sampled(host, sample.each)}
             rooms = {n: room for n, room in seen.items() if math.isfinite(room)}
             known.set_dear(dearness(sample, host, rooms), seen)
         self._published = known.publish(now)
@@ -394,6 +395,12 @@ def _due(settled: Settlement, lesson: Lesson, case: Case, decided: Decided) -> t
         audit=plain.interval if due is not plain and due_at == due.due_at else None,
     )
     return moved, due, lot
+
+
+def _well_sampled(host: np.ndarray, each: float) -> list[int]:
+    """Hosts of which the sample says enough; of all watches, every host."""
+    numbers, counts = np.unique(host, return_counts=True)
+    return [int(n) for n in numbers[counts >= (1 if each <= 1.0 else WELL_SAMPLED)]]
 
 
 def _stated(signal: Signal, last: float) -> float:
