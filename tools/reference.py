@@ -7,12 +7,13 @@ import json
 import pathlib
 import sys
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from typing import Any, Literal, get_args, get_origin
 
 import typer
 
 from vedette import config
+from vedette.contracts.alerting import NoticeKind
 from vedette.contracts.fetching import FetchSettings
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.source import ListerKind
@@ -31,7 +32,7 @@ SCHEMAS = {
 
 KINDS = {
     timedelta: "duration", Risk: "risk", datetime: "date", bool: "true or false", int: "number", float: "number",
-    str: "text", ListerKind: "lister", NodeRole: "role",
+    str: "text", ListerKind: "lister", NodeRole: "role", time: "time of day", NoticeKind: "notice",
 }  # fmt: skip
 
 # What every key means.  A key without words fails the test.
@@ -155,6 +156,53 @@ WORDS = {
     "retry.attempts": "In all, the first included; then the look is parked.",
     "retry.shortest": "The most that the second attempt waits; it doubles with each.",
     "retry.longest": "No attempt waits longer, unless a Retry-After says so.",
+    "health": "When a source is in trouble (`vedette health`), and when it is out of it.",
+    "health.sla": "No success for so long is a breach; longer where the schedule looks less often.",
+    "health.errors": "Errors in a row that are trouble.",
+    "health.recover_after": "Good for so long, and two looks, is a recovery; every relapse doubles it.",
+    "health.every": "How often `vedette serve` checks.",
+    "notify": "Who is told of changes and alerts.  Without channels `vedette serve` prints them.",
+    "notify.channels": "Ways to reach people, by name.",
+    "notify.channels.*.kind": "`stdout`, `smtp`, `webhook` (Standard Webhooks), `slack` or `apprise`.",
+    "notify.channels.*.url": "webhook, slack: where to post; `env:NAME` where the address is a secret.",
+    "notify.channels.*.urls": "apprise: its service URLs, or `env:NAME`.",
+    "notify.channels.*.secret": "webhook: the signing secret (`whsec_...`), as `env:NAME`.",
+    "notify.channels.*.headers": "webhook, slack: further headers; `env:NAME` reads a secret.",
+    "notify.channels.*.allow_networks": "webhook, slack: private networks (CIDR) that may be posted to.",
+    "notify.channels.*.allow_ports": "webhook, slack: ports beside 80, 443, 8080 and 8443.",
+    "notify.channels.*.host": "smtp: the mail server.",
+    "notify.channels.*.port": "smtp: its port; not set: 587, 465 with `tls: tls`, 25 with `tls: none`.",
+    "notify.channels.*.tls": "smtp: `starttls`, `tls` or `none`.",
+    "notify.channels.*.username": "smtp: for a server that asks.",
+    "notify.channels.*.password": "smtp: as `env:NAME`.",
+    "notify.channels.*.sender": "smtp: the address that mails come from.",
+    "notify.channels.*.to": "smtp: who gets them.",
+    "notify.channels.*.timeout": "For one attempt.",
+    "notify.channels.*.digest": "`none`: at once; `hourly` or `daily`: gathered.",
+    "notify.channels.*.digest_at": "When a daily digest goes out.",
+    "notify.channels.*.timezone": "Zone of digest and day; not set: `$WATCHDOG_TIMEZONE`, else Europe/Zagreb.",
+    "notify.channels.*.per_day": "At most so many at once in a day; the rest goes into the digest.",
+    "notify.channels.*.bypass": "This risk and graver never waits and is never counted out.",
+    "notify.channels.*.template": "Text of your own: `$title $summary $url $risk $kind $excerpt $why $sources $at`.",
+    "notify.rules": "Which channel hears what; without rules every channel hears everything.",
+    "notify.rules[].channel": "The name of a channel.",
+    "notify.rules[].risk": "This risk and graver.",
+    "notify.rules[].sources": "Only these sources, by id.",
+    "notify.rules[].kinds": "Only these: `change`, `alert`, `recovery`.",
+    "notify.attempts": "In all, the first included; then the message is parked (`vedette alerts outbox`).",
+    "notify.shortest": "The most that the second attempt waits; it doubles with each.",
+    "notify.longest": "No attempt waits longer, unless a Retry-After says so.",
+    "cron": "When `vedette serve` starts runs and checks.",
+    "cron.timezone": "Zone of the entries; not set: `$WATCHDOG_TIMEZONE`, else Europe/Zagreb.",
+    "cron.runs": "When the four tiers are queued, CRITICAL first; empty: never.",
+    "cron.health": "When the health check reports; empty: only every `health.every`.",
+    "cron.stagger": "Time between two tiers.",
+    "serve": "What `vedette serve` offers over HTTP: `/metrics`, `/healthz`, `/readyz`.",
+    "serve.listen": "Address and port; beyond loopback only with a token.",
+    "serve.token": "Bearer token of `/metrics`, as `env:NAME`; not set: loopback only.",
+    "log": "The log of `vedette serve`, on stderr.",
+    "log.format": "`json`, `human`; `auto`: json where `$VEDETTE_ENV` or `$NODE_ENV` is production.",
+    "log.level": "`debug`, `info`, `warn` or `error`; `$DEBUG` means debug.",
 }
 
 
@@ -294,6 +342,8 @@ def _shown(value: Any, kind: str = "") -> str:
         return ", ".join(f"{name}: {_shown(one) if one else 'for ever'}" for name, one in value.items())
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
+    if isinstance(value, time):
+        return f"{value:%H:%M}"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Risk):

@@ -7,8 +7,8 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING
 
 from vedette.checkup import check_sources
 from vedette.config import Config, Loaded
+from vedette.contracts.alerting import Message
 from vedette.contracts.errors import ConfigError, InputError, StoreError
+from vedette.contracts.jobs import SentinelResult
 from vedette.contracts.ports import Clock, Fetcher
-from vedette.contracts.watch import Decision, Group, LedgerNote
+from vedette.contracts.watch import Decision, Group, LedgerNote, Placed
 from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
 from vedette.core.auto_source import Homes
 from vedette.core.limits import RunLimits
@@ -32,9 +34,11 @@ from vedette.engine.look import Looker
 from vedette.engine.loop import Ended, Engine, Mode, Parts
 from vedette.engine.reading import ReadingDesk
 from vedette.engine.recall import Memory
+from vedette.engine.result import RunLog
 from vedette.engine.robots import RobotsShelf
 from vedette.engine.settler import Settler, SettlerCalls
 from vedette.engine.sources import SourceBook
+from vedette.engine.telling import messages_of
 from vedette.engine.workers import Workers
 from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.evidence.shelf import Shelf
@@ -55,6 +59,8 @@ from vedette.policies import (
     screens,
     sources_of,
 )
+from vedette.policies_alerting import router
+from vedette.report.results import result_json
 from vedette.store.migrate import ARCHIVE, prepare
 from vedette.store.operator import save_source
 from vedette.store.rows import dump_json
@@ -62,6 +68,7 @@ from vedette.store.scheduling import ScheduleReader
 from vedette.store.sqlite import Pick, Reader, StoreLock, Writer
 from vedette.telemetry.clock import SystemClock
 from vedette.telemetry.events import Event, events_of
+from vedette.telling import check_notify, sending
 from vedette.tryout import fetch_robots, look_once
 from vedette.waiting import ToolWatch
 
@@ -71,6 +78,8 @@ if TYPE_CHECKING:
 __all__ = ["Ended", "RunRequest", "check_sources", "fetch_robots", "look_once", "run_async", "run_engine"]
 
 OnEvent = Callable[[Event], None]
+Beside = Callable[["Station"], AbstractAsyncContextManager[None]]
+LAST_WORDS_S = 10.0  # at the end of a run, for what it still has to tell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +88,7 @@ class RunRequest:
 
     mode: Mode = Mode.FOREVER
     tier: Risk | None = None
+    source: str | None = None
     fetch_only: bool = False
     discover_only: bool = False
     policy: str | None = None
@@ -86,6 +96,16 @@ class RunRequest:
     max_visits: int | None = None
     patience: timedelta | None = None
     takes_orders: bool = True  # listen to the operator's words from other processes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What a run is embedded in."""
+
+    on_event: OnEvent
+    clock: Clock
+    fetcher: Fetcher | None = None
+    beside: Beside | None = None  # what goes on while it runs; None: only telling people
 
 
 def run_engine(
@@ -108,16 +128,50 @@ async def run_async(
     fetcher: Fetcher | None = None,
 ) -> Ended:
     """The same inside a loop that somebody else owns."""
-    clock = clock or SystemClock()
+    around = Around(on_event=on_event, clock=clock or SystemClock(), fetcher=fetcher)
+    return await run_around(loaded, request, around)
+
+
+async def run_around(loaded: Loaded, request: RunRequest, around: Around) -> Ended:
+    """The same, with what goes on beside it."""
     _check(loaded.config)
-    pick = Pick(tier=request.tier, fetch_only=request.fetch_only, discover_only=request.discover_only)
+    check_notify(loaded.config)
+    pick = Pick(
+        tier=request.tier,
+        source=request.source,
+        fetch_only=request.fetch_only,
+        discover_only=request.discover_only,
+    )
+    clock = around.clock
     with _open_store(loaded, pick, clock) as opened:
-        station = _Station(loaded, request, clock=clock, opened=opened, on_event=on_event)
+        station = Station(loaded, request, clock=clock, opened=opened, on_event=around.on_event)
         try:
             with _signals(station.engine.stop):
-                return await station.run(fetcher or HttpFetcher(clock))
+                async with (around.beside or _telling)(station):
+                    return await station.run(around.fetcher or HttpFetcher(clock))
         finally:
             opened.reader.close()
+
+
+@asynccontextmanager
+async def _telling(station: Station) -> AsyncIterator[None]:
+    """Sends what the run tells of while it runs; at its end what is left gets a moment, the rest the next run."""
+    config = station.loaded.config
+    if not config.notify.channels:
+        yield
+        return
+    with sending(config, station.opened.path, clock=station.clock) as (sender, poster):
+        station.on_told = sender.wake
+        task = asyncio.create_task(sender.run())
+        try:
+            yield
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LAST_WORDS_S):
+                    await sender.drain()
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+            await poster.close()
 
 
 def _check(config: Config) -> None:
@@ -177,7 +231,7 @@ def _open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[_Opened]:
         lock.release()
 
 
-class _Station:
+class Station:
     """Everything of one run, wired."""
 
     def __init__(
@@ -188,6 +242,10 @@ class _Station:
         self.clock = clock
         self.opened = opened
         self.on_event = on_event
+        self.on_told: Callable[[], None] = lambda: None
+        self.route = router(loaded.config, clock) if loaded.config.notify.channels else None
+        self.run_log = RunLog()
+        self.listeners: list[Callable[[Group], None]] = [self.run_log.add]
         self.ids = Ids(after=opened.reader.last_id())
         now = self.clock.now()
         self.run_id = RunId(f"run-{now:%Y%m%dT%H%M%S}-{os.getpid()}")
@@ -240,6 +298,7 @@ class _Station:
     async def run(self, fetcher: Fetcher) -> Ended:
         loop = asyncio.get_running_loop()
         settler = self._settler(loop)
+        self._took = self.clock.stopwatch()
         self.engine.parts.settler = settler
         robots = RobotsShelf(load=self.opened.reader.robots, save=settler.aside, clock=self.clock)
         browser = Chromium(fetcher, self.clock)
@@ -324,6 +383,7 @@ class _Station:
             claimed=lambda claimed: _post(post, self.engine.on_claimed, claimed),
             failed=lambda error: _post(post, self.engine.on_failed, error),
             dirty_lanes=lambda: (*self.keeper.take_dirty(), *self.purse.take_dirty()),
+            messages=self._messages,
         )
         if self.policy == LEARNED:
             calls = replace(calls, schedule=self._scheduler().decide)
@@ -339,12 +399,19 @@ class _Station:
 
     def _acknowledge(self, group: Group, post: Callable[..., object]) -> None:
         """In the settler's thread, after the commit: first the world, then our own loop."""
+        for listener in tuple(self.listeners):
+            listener(group)
         for event in events_of(group):
             self.on_event(event)
         _post(post, self.engine.on_committed, group)
 
+    def _messages(self, placed: Sequence[Placed]) -> tuple[Message, ...]:
+        return () if self.route is None else messages_of(placed, self.route)
+
     def _note_group(self, group: Group) -> None:
         self._save_desks()
+        if group.messages:
+            self.on_told()
 
     def _save_desks(self, *, all_of_them: bool = False) -> None:
         for state in self.book.unsaved(self.clock.now(), all_of_them=all_of_them):
@@ -381,8 +448,16 @@ class _Station:
         fields: dict[str, object] = {"run": self.run_id, "by": ended.by, **tally}
         if ended.error is not None:
             fields["error"] = str(ended.error)
+        result = self._result(ended, now)
+        words: dict[str, object] = {"run": self.run_id, "result": result_json(result)}
+        self.on_event(Event(name="run_result", at=now, fields=words))
         self.on_event(Event(name="run_ended", at=now, fields=fields))
-        return ended
+        return replace(ended, result=result)
+
+    def _result(self, ended: Ended, now: datetime) -> SentinelResult:
+        failure = "" if ended.error is None else str(ended.error)
+        state, name = self.keeper.state, self.book.name
+        return self.run_log.result(took=self._took(), now=now, lane=state, name=name, failure=failure)
 
 
 def _post(post: Callable[..., object], call: Callable[..., None], value: object) -> None:

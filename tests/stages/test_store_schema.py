@@ -120,7 +120,7 @@ def test_a_store_of_the_revision_before_keeps_its_watches_and_takes_beliefs(tmp_
     settings.set_main_option("script_location", str(Path(vedette.store.migrations.__file__).parent))
     with engine.begin() as connection:
         settings.attributes["connection"] = connection
-        command.upgrade(settings, "0004")
+        command.upgrade(settings, "0005")
     engine.dispose()
     path = tmp_path / "vedette.db"
     old = "id, url, lane_id, source_id, velocity, scan_count, created_at"

@@ -53,6 +53,17 @@ class FetchRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PostRequest:
+    """Hand this body to one URL.  Redirects are not followed: they are a failure."""
+
+    url: str
+    body: bytes
+    settings: FetchSettings
+    content_type: str = "application/json"
+    headers: Headers = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
     """What the far end answered to one hop, or how it failed to."""
 

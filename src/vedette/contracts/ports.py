@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from vedette.contracts.fetching import Fetched, FetchRequest, FetchSettings
+from vedette.contracts.alerting import ChannelName, Delivery, Message, Notice
+from vedette.contracts.fetching import Fetched, FetchRequest, FetchSettings, PostRequest
+from vedette.contracts.jobs import Data, Depth, NewJob, ParkedJob, QueuedJob
+from vedette.contracts.lane import LaneState
+from vedette.contracts.words import LaneKey
 
 
 class Wake(Protocol):
@@ -57,3 +61,75 @@ class Renderer(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+class Poster(Protocol):
+    """Hands one body to one URL, through the same guard as every fetch.  Never raises for weather."""
+
+    async def post(self, request: PostRequest) -> Delivery: ...
+
+    async def close(self) -> None: ...
+
+
+class Channel(Protocol):
+    """One way to reach people.  Never raises for weather."""
+
+    @property
+    def lane(self) -> LaneKey:
+        """The far end: channels of one host share what it may see from us."""
+        ...
+
+    async def send(self, notice: Notice, *, at: datetime) -> Delivery: ...
+
+
+class Outbox(Protocol):
+    """What waits to be sent.  A message leaves it only when it was delivered, or is parked for a person."""
+
+    def due(self, channel: ChannelName, *, now: datetime) -> Message | None: ...
+    def next_due(self, channel: ChannelName) -> datetime | None: ...
+    def sent_since(self, channel: ChannelName, since: datetime) -> int: ...
+    def sent(self, message: Message, *, at: datetime) -> None: ...
+    def later(self, message: Message, *, at: datetime, error: str) -> None: ...
+    def park(self, message: Message, *, error: str) -> None: ...
+    def hold(self, message: Message, *, until: datetime) -> None:
+        """It waits for the digest of that moment."""
+        ...
+
+    def gather(
+        self, channel: ChannelName, *, now: datetime, make: Callable[[datetime, Sequence[Notice]], Notice]
+    ) -> None:
+        """What waited for digests that are due becomes one message each, in one step with its members."""
+        ...
+
+    def lane(self, key: LaneKey) -> LaneState: ...
+    def save_lane(self, key: LaneKey, state: LaneState) -> None: ...
+
+
+class JobBus(Protocol):
+    """Named queues of jobs.  `tests/stages/jobbus_contract.py` says what every bus promises."""
+
+    def add(self, jobs: Sequence[NewJob], *, now: datetime) -> list[str]:
+        """All of them or none; gives their ids.  An id that the queue knows already stays as it is."""
+        ...
+
+    def take(self, queue: str, *, worker: str, now: datetime) -> QueuedJob | None:
+        """The next job that may start, leased; None: there is none, or the queue's rule says wait."""
+        ...
+
+    def extend(self, job: QueuedJob, *, now: datetime) -> bool:
+        """The worker is still at it.  False: the lease was lost, and the job is another's."""
+        ...
+
+    def done(self, job: QueuedJob, *, now: datetime, result: Data | None = None) -> None: ...
+
+    def failed(self, job: QueuedJob, *, now: datetime, error: str) -> datetime | None:
+        """When it is tried again; None: its attempts are used up and it is parked."""
+        ...
+
+    def depth(self, queue: str, *, now: datetime) -> Depth: ...
+    def parked(self, queue: str | None = None, *, most: int = 100) -> list[ParkedJob]: ...
+    def retry(self, queue: str, job_id: str, *, now: datetime) -> bool:
+        """A parked job gets all its attempts again."""
+        ...
+
+    def drop(self, queue: str, job_id: str) -> bool: ...

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from vedette.contracts.alerting import Message
 from vedette.contracts.changing import Change, ChangeState, Mask
 from vedette.contracts.documents import Artifact
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
@@ -255,6 +256,7 @@ class Group:
     notes: tuple[LedgerNote, ...] = ()
     released: tuple[Job, ...] = ()  # leases given back without a look
     schedule: ScheduleRows | None = None
+    messages: tuple[Message, ...] = ()  # what people are to hear of it
 
 
 @dataclass(frozen=True, slots=True)

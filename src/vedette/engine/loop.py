@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
+from vedette.contracts.jobs import SentinelResult
 from vedette.contracts.lane import Wait
 from vedette.contracts.ports import Clock
 from vedette.contracts.schedule import ScheduleRows
@@ -51,6 +52,7 @@ class Ended:
     by: str  # idle | limit | stopped | failed
     tally: Tally
     error: BaseException | None = None
+    result: SentinelResult | None = None  # 001 section 10.5
 
 
 @dataclass(slots=True, kw_only=True)
@@ -113,6 +115,11 @@ class Engine:
         """No new looks; those under way may end."""
         self._stop_reason = self._stop_reason or reason
         self._wake.set()
+
+    @property
+    def under_way(self) -> int:
+        """Looks that have started and not ended."""
+        return len(self._looks)
 
     def touch(self, lane: LaneKey) -> None:
         """Something about this lane changed."""

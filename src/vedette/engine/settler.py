@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol
 
+from vedette.contracts.alerting import Message
 from vedette.contracts.errors import VedetteError
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
 from vedette.contracts.fetching import RobotsRules
@@ -102,6 +103,7 @@ class SettlerCalls:
     failed: Callable[[BaseException], None]
     dirty_lanes: Callable[[], tuple[tuple[LaneKey, LaneState], ...]]
     schedule: Decide = lambda settlements: (list(settlements), None)
+    messages: Callable[[Sequence[Placed]], tuple[Message, ...]] = lambda placed: ()  # written with the group
 
 
 _HURRY = _Hurry()
@@ -253,6 +255,7 @@ class Settler(threading.Thread):
                 notes=tuple(a for a in asides if isinstance(a, LedgerNote)),
                 released=tuple(a.job for a in asides if isinstance(a, Release)),
                 schedule=schedule,
+                messages=self._calls.messages(placed),
             )
         except BaseException:
             self._archive.rollback()

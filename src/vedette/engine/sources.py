@@ -83,6 +83,11 @@ class SourceBook:
     def needs_browser(self, source: SourceId) -> bool:
         return self.desk(source).source.options.requires_headless
 
+    def name(self, source: SourceId) -> str:
+        """What people call it, where it was at work; else its id."""
+        desk = self._desks.get(source)
+        return source if desk is None else desk.source.name
+
     def forget(self, source: SourceId) -> None:
         """The operator changed it: read it anew."""
         self._desks.pop(source, None)

@@ -193,6 +193,26 @@ class Client:
         request = ClientRequest(
             "GET", url, headers=headers, loop=self._loop, response_class=FarResponse, proxy=self._proxy
         )
+        return await self._exchange(request, timeout, waited)
+
+    async def post(
+        self, url: URL, headers: CIMultiDict[str], body: bytes, timeout: ClientTimeout, waited: Stopwatch
+    ) -> FarResponse:
+        """One POST, up to the head of its answer."""
+        request = ClientRequest(
+            "POST",
+            url,
+            headers=headers,
+            data=body,
+            loop=self._loop,
+            response_class=FarResponse,
+            proxy=self._proxy,
+        )
+        return await self._exchange(request, timeout, waited)
+
+    async def _exchange(
+        self, request: ClientRequest, timeout: ClientTimeout, waited: Stopwatch
+    ) -> FarResponse:
         try:
             connection = await self._connector.connect(request, traces=[], timeout=timeout)
         except TimeoutError as error:

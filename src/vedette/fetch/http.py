@@ -50,7 +50,7 @@ class HttpFetcher:
         plan = self._plans.get(request.settings) or await self._plan(request.settings)
         if plan.client.is_closed:
             plan = await self._plan(request.settings)
-        url = _readable(request.url)
+        url = readable(request.url)
         if isinstance(url, Fault):
             return exchange.failed(url)
         fault = _refused_unasked(url, plan)
@@ -329,7 +329,7 @@ def _redirect_target(status: int, locations: tuple[str, ...], base: str) -> str 
     return Fault(Outcome.SCHEME_REFUSED, f"redirect to {plain(scheme, 40)}:")
 
 
-def _readable(text: str) -> URL | Fault:
+def readable(text: str) -> URL | Fault:
     """Takes a canonical URL as it is; anything else is not ours to mend."""
     if not text.startswith(("http://", "https://")):
         return Fault(Outcome.SCHEME_REFUSED, f"only http and https, not {plain(text, 60)!r}")

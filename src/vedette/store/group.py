@@ -23,6 +23,7 @@ from vedette.contracts.watch import (
 )
 from vedette.contracts.words import EvidenceId, Outcome, RunId
 from vedette.store import statements as sql
+from vedette.store.messages import message_row
 from vedette.store.rows import (
     WATCH_COLUMNS,
     dump_json,
@@ -65,6 +66,7 @@ class GroupRows:
     robots: list[Row] = field(default_factory=list)
     segments: list[Row] = field(default_factory=list)
     schedule: list[tuple[str, list[Row]]] = field(default_factory=list)
+    messages: list[Row] = field(default_factory=list)
 
     def statements(self) -> Iterable[tuple[str, list[Row]]]:
         """New watches before moved ones: a watch found and visited in one group must end as visited."""
@@ -87,6 +89,7 @@ class GroupRows:
         yield sql.SAVE_SOURCE_STATE, self.sources
         yield sql.SAVE_ROBOTS, self.robots
         yield sql.SAVE_SEGMENT, self.segments
+        yield sql.NEW_MESSAGE, self.messages
 
 
 def rows_of(group: Group) -> GroupRows:
@@ -101,6 +104,7 @@ def rows_of(group: Group) -> GroupRows:
     rows.segments = [segment_row(segment) for segment in group.segments]
     if group.schedule is not None:
         rows.schedule = schedule_statements(group.schedule)
+    rows.messages = [message_row(message) for message in group.messages]
     return rows
 
 

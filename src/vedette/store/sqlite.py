@@ -108,6 +108,7 @@ class Pick:
     """Which watches a run takes.  All, unless it says otherwise."""
 
     tier: Risk | None = None
+    source: str | None = None
     fetch_only: bool = False  # pages, no listings
     discover_only: bool = False  # listings only
 
@@ -115,6 +116,9 @@ class Pick:
         parts = []
         if self.tier is not None:
             parts.append(f"w.source_id IN (SELECT id FROM sources WHERE tier = {int(self.tier)})")
+        if self.source is not None:
+            quoted = self.source.replace("'", "''")
+            parts.append(f"w.source_id = '{quoted}'")
         if self.fetch_only:
             parts.append("(w.lister IS NULL OR w.lister IN ('page', 'crawl'))")
         if self.discover_only:

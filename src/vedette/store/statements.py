@@ -37,6 +37,7 @@ CLOCK_COLUMNS = "id data".split()
 PUBLISHED_COLUMNS = "version at body clock_id".split()
 SCHEDULER_COLUMNS = "id running".split()
 LEAF_COLUMNS = "id url risk parent_id belief created_at due_at lister".split()
+MESSAGE_COLUMNS = "notice_id channel kind risk body created_at due_at".split()
 # What a look may change of a watch: everything but its identity and its place.
 FIXED_WATCH_COLUMNS = frozenset("id url lane_id source_id created_at parent_id".split())
 MOVING_WATCH_COLUMNS = [name for name in WATCH_COLUMNS if name not in FIXED_WATCH_COLUMNS]
@@ -115,6 +116,7 @@ MOVE_CHANGE = (
     "similarity = COALESCE(?, similarity), summary = COALESCE(?, summary), diff = COALESCE(?, diff), "
     "seal = COALESCE(?, seal) WHERE id = ?"
 )
+NEW_MESSAGE = insert("outbox", MESSAGE_COLUMNS, conflict=NOTHING)
 NEW_LEDGER = insert("ledger", LEDGER_COLUMNS, conflict=NOTHING)
 PARK = upsert("parked", PARKED_COLUMNS, "watch_id")
 UNPARK = "DELETE FROM parked WHERE watch_id = ?"

@@ -56,7 +56,8 @@ def _of_visit(placed: Placed) -> Iterator[Event]:
         },
     )
     if settled.found:
-        yield Event(name="found", at=visit.at, fields={"url": watch.url, "count": len(settled.found)})
+        fields: dict[str, object] = {"url": watch.url, "count": len(settled.found), "source": watch.source}
+        yield Event(name="found", at=visit.at, fields=fields)
     if settled.parked is not None:
         words: dict[str, object] = {"url": watch.url, "outcome": settled.parked.outcome.value}
         words["attempts"] = settled.parked.attempts

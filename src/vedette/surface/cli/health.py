@@ -79,9 +79,13 @@ def _has(name: str) -> bool:
 
 def _config(session: Session) -> Finding:
     from vedette.policies import fetch_settings, lane_policies, sources_of
+    from vedette.policies_alerting import cron_entries
+    from vedette.telling import check_notify
 
     try:
         loaded = session.loaded
+        check_notify(loaded.config)
+        cron_entries(loaded.config)
         fetch_settings(loaded.config)
         lane_policies(loaded.config)
         count = len(list(sources_of(loaded.config)))

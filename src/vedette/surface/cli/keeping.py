@@ -235,7 +235,7 @@ def a_lane(text: str) -> LaneKey:
 
     word = text.strip().lower()
     kind, mark, name = word.partition(":")
-    if mark and kind in ("engine", "provider", "run", "addr") and name:
+    if mark and kind in ("engine", "provider", "run", "addr", "notify") and name:
         return LaneKey(word)
     host = name if kind == "host" and mark else word
     try:

@@ -14,9 +14,24 @@ from vedette.surface.cli.verbs import verb
 
 if TYPE_CHECKING:
     from vedette.app import RunRequest
+    from vedette.contracts.words import Risk
+    from vedette.engine.loop import Ended
 
 SecondsOption = Annotated[
     float | None, typer.Option("--seconds", min=0.0, metavar="N", help="End after so many seconds.")
+]
+
+FetchOption = Annotated[
+    bool, typer.Option("--fetch", help="Read listings, then fetch what they gave; the default, said aloud.")
+]
+AdaptiveOption = Annotated[
+    bool, typer.Option("--adaptive", help="By the schedule, what is due; the default, said aloud.")
+]
+QueuedOption = Annotated[
+    bool, typer.Option("--queued", help="Put it on the `sentinel` queue of a running `vedette serve`.")
+]
+ResultOption = Annotated[
+    bool, typer.Option("--result", help="Give only the result of the run: sources checked, errors, hosts.")
 ]
 
 
@@ -49,8 +64,13 @@ def run(
     once: Annotated[bool, typer.Option("--once", help="Look at what is due now, then end.")] = False,
     until_idle: Annotated[bool, typer.Option("--until-idle", help="End when nothing is due soon.")] = False,
     tier: Annotated[str | None, typer.Option("--tier", help="Only sources of this tier.")] = None,
+    source: Annotated[str | None, typer.Option("--source", metavar="ID", help="Only this source.")] = None,
     fetch_only: Annotated[bool, typer.Option("--fetch-only", help="Read no listings.")] = False,
     discover_only: Annotated[bool, typer.Option("--discover-only", help="Read only listings.")] = False,
+    fetch: FetchOption = False,
+    adaptive: AdaptiveOption = False,
+    queued: QueuedOption = False,
+    result: ResultOption = False,
     policy: Annotated[
         str | None, typer.Option("--policy", help="Schedule policy, instead of the configured one.")
     ] = None,
@@ -70,17 +90,21 @@ def run(
     With --json every event is one line on stdout, written after it is on disk.  Ctrl-C ends cleanly: looks under
     way end, everything acknowledged is kept.  A run for ever that is stopped ends with 0, another with 130.
     """
-    from vedette.surface.cli.live import watching
-
+    if queued:
+        queue_order(session, source=source, tier=a_risk(tier, "--tier"))
+        return
+    if fetch and (fetch_only or discover_only):
+        raise InputError(
+            "--fetch reads listings and pages; --fetch-only and --discover-only leave one of them out"
+        )
     request = _request(
         session,
         modes=(once, until_idle),
         only=(fetch_only, discover_only),
         limits=(seconds, max_visits),
-        words=(tier, policy, patience),
+        words=(tier, policy, patience, source),
     )
-    with watching(session) as on_event:
-        ended = session.engine().run_engine(session.loaded, request, on_event=on_event)
+    ended = _run(session, request, result=result)
     if ended.error is not None:
         if isinstance(ended.error, VedetteError):
             raise ended.error
@@ -89,19 +113,58 @@ def run(
         raise typer.Exit(Exit.INTERRUPTED)
 
 
+def queue_order(session: Session, *, source: str | None, tier: Risk | None) -> None:
+    """Direct injection (001 section 7.3): a running `vedette serve` takes it from the queue."""
+    from vedette.contracts.jobs import SENTINEL, NewJob, SentinelOrder
+    from vedette.contracts.words import RunId, SourceId
+    from vedette.core.orders import order_data
+    from vedette.store.jobs import SqliteJobBus
+    from vedette.store.operator import lock_holder
+
+    now = session.now()
+    run = RunId(f"manual-{int(now.timestamp() * 1000)}")
+    order = SentinelOrder(run=run, source=None if source is None else SourceId(source), tier=tier)
+    bus = SqliteJobBus(session.store())
+    try:
+        (job,) = bus.add([NewJob(queue=SENTINEL, name="sentinel-manual", data=order_data(order))], now=now)
+    finally:
+        bus.close()
+    session.out.say(f"queued as {job}, run {run}")
+    if lock_holder(session.loaded.data) is None:
+        session.out.note("no engine runs on this store: `vedette serve` will take it when it starts")
+    if session.given.as_json:
+        session.out.document({"job": job, "queue": SENTINEL, "data": order_data(order)})
+
+
+def _run(session: Session, request: RunRequest, *, result: bool) -> Ended:
+    from vedette.report.results import result_json, result_lines
+    from vedette.surface.cli.live import watching
+
+    if not result:
+        with watching(session) as on_event:
+            return session.engine().run_engine(session.loaded, request, on_event=on_event)
+    ended = session.engine().run_engine(session.loaded, request, on_event=lambda event: None)
+    if ended.result is not None and session.given.as_json:
+        session.out.document(result_json(ended.result))
+    elif ended.result is not None:
+        for line in result_lines(ended.result):
+            session.out.say(line)
+    return ended
+
+
 def _request(
     session: Session,
     *,
     modes: tuple[bool, bool],
     only: tuple[bool, bool],
     limits: tuple[float | None, int | None],
-    words: tuple[str | None, str | None, str | None],
+    words: tuple[str | None, str | None, str | None, str | None],
 ) -> RunRequest:
     if all(modes):
         raise InputError("--once and --until-idle exclude each other")
     if all(only):
         raise InputError("--fetch-only and --discover-only exclude each other")
-    tier, policy, patience = words
+    tier, policy, patience, source = words
     from vedette.app import RunRequest
     from vedette.config import parse_duration
     from vedette.core.schedule.due import due_params
@@ -116,6 +179,7 @@ def _request(
     return RunRequest(
         mode=Mode.ONCE if modes[0] else Mode.UNTIL_IDLE if modes[1] else Mode.FOREVER,
         tier=a_risk(tier, "--tier"),
+        source=source,
         fetch_only=only[0],
         discover_only=only[1],
         policy=policy,

@@ -40,6 +40,13 @@ discover:
   # Hosts with one of these words as a whole label or between hyphens are not watched.
   blocked_words: [heartbeat, test, synthetic, debug]
 
+# Who is told of changes and of trouble; docs/how-to/alerts.md.  Without channels `vedette serve` prints.
+# notify:
+#   channels:
+#     ops: {kind: slack, url: "env:OPS_WEBHOOK", per_day: 20}
+#   rules:
+#     - {channel: ops, risk: HIGH}
+
 # What to watch.  `vedette add URL` and `vedette import FILE` do the same without editing this file.
 sources: []
 #  - url: https://example.org/feed.xml

@@ -1,0 +1,107 @@
+"""Jobs of named queues: what 001 puts on them, and how a queue treats them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from vedette.contracts.words import Risk, RunId, SourceId
+
+Data = Mapping[str, object]  # JSON, in the words of the documents: other programs read it
+SENTINEL = "sentinel"  # 001 section 2.3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueRule:
+    """How a queue treats its jobs (001 section 2.3)."""
+
+    at_once: int | None = None  # None: as many as there are workers
+    per_minute: int | None = None
+    attempts: int = 3
+    backoff: timedelta = timedelta(seconds=10)  # doubles with each attempt: 10 s, 20 s, 40 s
+    keep_done: int = 1000
+    keep_parked: int = 100
+    lease: timedelta = timedelta(minutes=5)
+
+
+SENTINEL_RULE = QueueRule(at_once=1, per_minute=5)  # 001 sections 2.1 and 2.3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewJob:
+    """To be put on a queue."""
+
+    queue: str
+    name: str
+    data: Data
+    id: str | None = None  # None: the bus makes one
+    delay: timedelta = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedJob:
+    """A job that a worker took.  Its lease must be extended, or another worker takes it."""
+
+    queue: str
+    id: str
+    name: str
+    data: Data
+    attempt: int  # this one included
+    added_at: datetime
+    worker: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParkedJob:
+    """DeadLetterJobData of 001 section 8.5."""
+
+    queue: str
+    id: str
+    name: str
+    data: Data
+    error: str
+    attempts: int
+    failed_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Depth:
+    waiting: int = 0
+    active: int = 0
+    done: int = 0
+    parked: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentinelOrder:
+    """SentinelJobData of 001 section 3.1: look at one source, at one tier, or at all."""
+
+    run: RunId
+    source: SourceId | None = None
+    tier: Risk | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostResult:
+    """How one host fared in a run."""
+
+    is_healthy: bool
+    success_rate: float
+    consecutive_errors: int
+    is_circuit_broken: bool
+    last_success_at: datetime | None = None
+    last_error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentinelResult:
+    """What a run gives (001 section 10.5)."""
+
+    success: bool
+    sources_checked: int
+    new_items_discovered: int
+    errors: tuple[str, ...]
+    hosts: Mapping[str, HostResult]
+    took: timedelta
+    retries: int

@@ -1,0 +1,131 @@
+"""How do the sources fare?  The flags of 001 section 10.2, and what to alert about, grouped by what is broken.
+
+A host that is down is one finding, however many sources and watches it has.  A source of a host that is up is a
+finding of its own.  While the host is in trouble its sources say nothing: their failures are the host's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from vedette.contracts.alerting import AlertKind, Finding, HealthFacts, Sign, SourceHealth
+from vedette.contracts.words import Outcome
+from vedette.core.outcomes import MEANING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthParams:
+    sla: timedelta = timedelta(hours=24)  # 001 section 10.3
+    errors: int = 3  # 001 section 10.3
+    slack: float = 1.5  # of the interval, where the schedule looks less often than the SLA
+
+
+DEFAULT = HealthParams()
+
+
+def health_of(facts: HealthFacts, *, now: datetime, params: HealthParams = DEFAULT) -> SourceHealth:
+    """One source, now.  A source that the schedule looks at once a week is not late after a day."""
+    errors = _errors_in_a_row(facts.looks)
+    since = now - (facts.last_success_at or facts.created_at)
+    sla = max(params.sla, params.slack * facts.interval)
+    return SourceHealth(
+        id=facts.source.id,
+        host=facts.host,
+        name=facts.source.name,
+        tier=facts.source.tier,
+        last_success_at=facts.last_success_at,
+        consecutive_errors=len(errors),
+        content_errors=sum(MEANING[outcome].counts_against_source for outcome, _ in errors),
+        last_error=_words(*errors[0]) if errors else "",
+        is_sla_breached=since > sla,
+        has_consecutive_errors=len(errors) >= params.errors,
+        since_success=None if facts.last_success_at is None else since,
+        sla=sla,
+        pace=facts.interval,
+        is_breaker_open=facts.is_breaker_open,
+        lane_failures=0 if facts.lane is None else facts.lane.failures,
+    )
+
+
+def is_healthy(health: SourceHealth) -> bool:
+    return not (health.is_sla_breached or health.has_consecutive_errors or health.is_breaker_open)
+
+
+def findings(
+    healths: Iterable[SourceHealth], raised: Iterable[str] = (), *, params: HealthParams = DEFAULT
+) -> list[Finding]:
+    """Every host, then every source whose host is not in trouble.  `raised`: subjects whose alarm stands."""
+    by_host: dict[str, list[SourceHealth]] = {}
+    for health in healths:
+        by_host.setdefault(health.host, []).append(health)
+    standing = set(raised)
+    found: list[Finding] = []
+    for host, members in by_host.items():
+        of_host = _host_finding(host, members, params)
+        is_quiet = of_host.sign is Sign.GOOD and of_host.subject not in standing
+        found += [of_host, *(_source_finding(one, params, is_quiet) for one in members)]
+    return found
+
+
+def _host_finding(host: str, members: Sequence[SourceHealth], params: HealthParams) -> Finding:
+    checks = (
+        (AlertKind.CIRCUIT_BREAKER_OPEN, any(one.is_breaker_open for one in members)),
+        (AlertKind.ENDPOINT_SLA_BREACH, all(one.is_sla_breached for one in members)),
+        (
+            AlertKind.ENDPOINT_CONSECUTIVE_ERRORS,
+            any(one.lane_failures >= params.errors for one in members),
+        ),
+    )
+    kinds = tuple(kind for kind, is_so in checks if is_so)
+    return Finding(
+        subject=f"host:{host}",
+        sign=Sign.BAD if kinds else Sign.GOOD,
+        kinds=kinds,
+        risk=max(one.tier for one in members),
+        sources=tuple(one.id for one in members),
+        pace=min(one.pace for one in members),
+        detail=next((one.last_error for one in members if one.last_error), ""),
+    )
+
+
+def _source_finding(health: SourceHealth, params: HealthParams, is_host_quiet: bool) -> Finding:
+    checks = (
+        (AlertKind.ENDPOINT_SLA_BREACH, health.is_sla_breached),
+        (AlertKind.ENDPOINT_CONSECUTIVE_ERRORS, health.content_errors >= params.errors),
+    )
+    kinds = tuple(kind for kind, is_so in checks if is_so) if is_host_quiet else ()
+    sign = (Sign.BAD if kinds else Sign.GOOD) if is_host_quiet else Sign.UNKNOWN
+    return Finding(
+        subject=f"source:{health.id}",
+        sign=sign,
+        kinds=kinds,
+        risk=health.tier,
+        sources=(health.id,),
+        pace=health.pace,
+        detail=health.last_error,
+    )
+
+
+def _errors_in_a_row(looks: Iterable[tuple[datetime, Outcome, str]]) -> list[tuple[Outcome, str]]:
+    """Newest first, until the last good look.  What we refused ourselves is neither."""
+    return list(_until_good(looks))
+
+
+def _until_good(looks: Iterable[tuple[datetime, Outcome, str]]) -> Iterator[tuple[Outcome, str]]:
+    for _, outcome, detail in looks:
+        if is_success(outcome):
+            return
+        meaning = MEANING[outcome]
+        if meaning.counts_against_lane or meaning.counts_against_source:
+            yield outcome, detail
+
+
+def is_success(outcome: Outcome) -> bool:
+    meaning = MEANING[outcome]
+    return meaning.answered and not meaning.counts_against_source and not meaning.is_refusal
+
+
+def _words(outcome: Outcome, detail: str) -> str:
+    return f"{outcome.value}: {detail}" if detail else outcome.value

@@ -1,0 +1,103 @@
+"""What a run gives: the result of 001 section 10.5, counted from committed groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from vedette.contracts.jobs import HostResult, SentinelResult
+from vedette.contracts.lane import LaneState
+from vedette.contracts.watch import Group, Placed
+from vedette.contracts.words import LaneKey, SourceId, WatchId
+from vedette.core.health import is_success
+from vedette.core.lane import condition
+from vedette.core.outcomes import MEANING
+from vedette.core.urls import host_of
+
+MOST_ERRORS = 1000
+
+
+@dataclass(slots=True)
+class _Host:
+    lane: LaneKey
+    looks: int = 0
+    good: int = 0
+    last_success_at: datetime | None = None
+    last_error: str = ""
+
+
+@dataclass(slots=True)
+class RunLog:
+    """Hears groups in the settler's thread.  `sources`: only these; None: all."""
+
+    sources: Collection[SourceId] | None = None
+    addresses: set[WatchId] = field(default_factory=set)
+    found: int = 0
+    retries: int = 0
+    _errors: dict[WatchId, tuple[SourceId, str]] = field(default_factory=dict)
+    _hosts: dict[str, _Host] = field(default_factory=dict)
+
+    def add(self, group: Group) -> None:
+        for placed in group.placed:
+            if self.sources is None or placed.settlement.watch.source in self.sources:
+                self._add_look(placed)
+
+    def result(
+        self,
+        *,
+        took: timedelta,
+        now: datetime,
+        lane: Callable[[LaneKey], LaneState],
+        name: Callable[[SourceId], str] = str,
+        failure: str = "",
+    ) -> SentinelResult:
+        errors = [f"{name(source)}: {words}" for source, words in list(self._errors.values())[:MOST_ERRORS]]
+        return SentinelResult(
+            success=not failure,
+            sources_checked=len(self.addresses),
+            new_items_discovered=self.found,
+            errors=tuple([failure, *errors] if failure else errors),
+            hosts={host: _told(one, lane(one.lane), now) for host, one in sorted(self._hosts.items())},
+            took=took,
+            retries=self.retries,
+        )
+
+    def _add_look(self, placed: Placed) -> None:
+        settled = placed.settlement
+        visit, watch = settled.visit, settled.watch
+        meaning = MEANING[visit.outcome]
+        self.found += len(settled.found)
+        self.retries += settled.job.watch.attempt > 0
+        is_own_address = watch.parent is None
+        name = host_of(watch.url)
+        host = self._hosts.get(name)
+        if host is None:
+            host = _Host(watch.lane)
+            if is_own_address:  # hosts that a crawl wanders into are not told one by one
+                self._hosts[name] = host
+        host.looks += 1
+        if is_own_address:
+            self.addresses.add(watch.id)
+        if is_success(visit.outcome):
+            host.good += 1
+            host.last_success_at = visit.at
+            if is_own_address:
+                self._errors.pop(watch.id, None)
+        elif meaning.counts_against_lane or meaning.counts_against_source or meaning.is_refusal:
+            words = f"{visit.outcome.value}: {visit.detail}" if visit.detail else visit.outcome.value
+            host.last_error = words
+            if is_own_address:
+                self._errors[watch.id] = (watch.source, words)
+
+
+def _told(host: _Host, lane: LaneState, now: datetime) -> HostResult:
+    is_broken = condition(lane, now) in ("closed", "half_open")
+    return HostResult(
+        is_healthy=not is_broken and host.good > 0,
+        success_rate=round(host.good / host.looks, 4) if host.looks else 0.0,
+        consecutive_errors=lane.failures,
+        is_circuit_broken=is_broken,
+        last_success_at=host.last_success_at,
+        last_error=host.last_error,
+    )

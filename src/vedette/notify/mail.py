@@ -1,0 +1,114 @@
+"""Mail by SMTP.  The server is the operator's own infrastructure: it is not the guard's business."""
+
+from __future__ import annotations
+
+import asyncio
+import smtplib
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from email.message import EmailMessage
+from email.utils import format_datetime
+
+from vedette.contracts.alerting import Delivery, Notice
+from vedette.contracts.words import LaneKey, Outcome
+from vedette.notify import templates
+
+PORTS = {"starttls": 587, "tls": 465, "none": 25}
+# First match wins.  An answer in the 400s is for now, one in the 500s for good (RFC 5321 section 4.2.1).
+_MEANING: tuple[tuple[type[BaseException], Outcome], ...] = (
+    (smtplib.SMTPAuthenticationError, Outcome.LOGIN_WALL),
+    (smtplib.SMTPNotSupportedError, Outcome.TLS_ERROR),  # the server has no STARTTLS
+    (smtplib.SMTPServerDisconnected, Outcome.CONNECT_ERROR),
+    (TimeoutError, Outcome.TIMEOUT),
+    (ssl.SSLError, Outcome.TLS_ERROR),
+    (OSError, Outcome.CONNECT_ERROR),  # smtplib's own errors are OSErrors too: they come last
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailServer:
+    host: str
+    port: int
+    tls: str = "starttls"  # starttls | tls | none
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    timeout: float = 15.0
+    tls_context: Callable[[], ssl.SSLContext] = ssl.create_default_context
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailChannel:
+    server: MailServer
+    sender: str
+    to: tuple[str, ...]
+    template: str | None = None
+
+    @property
+    def lane(self) -> LaneKey:
+        return LaneKey(f"notify:{self.server.host}")
+
+    async def send(self, notice: Notice, *, at: datetime) -> Delivery:
+        return await asyncio.to_thread(_deliver, self.server, self.letter(notice, at))
+
+    def letter(self, notice: Notice, at: datetime) -> EmailMessage:
+        """The Message-ID is the notice's: a mailbox that has seen it may drop the second one."""
+        letter = EmailMessage()
+        letter["Subject"] = templates.subject(notice)
+        letter["From"] = self.sender
+        letter["To"] = ", ".join(self.to)
+        letter["Date"] = format_datetime(at)
+        letter["Message-ID"] = f"<{notice.id}@{self.sender.rpartition('@')[2] or 'vedette'}>"
+        letter["Auto-Submitted"] = "auto-generated"  # RFC 3834: nobody's holiday answer comes back
+        template = self.template
+        letter.set_content(
+            templates.text(notice) if template is None else templates.of_operator(template, notice)
+        )
+        return letter
+
+
+def _deliver(server: MailServer, letter: EmailMessage) -> Delivery:
+    try:
+        with _connected(server) as line:
+            if server.username is not None:
+                line.login(server.username, server.password or "")
+            line.send_message(letter)
+    except smtplib.SMTPRecipientsRefused as error:
+        code = max((code for code, _ in error.recipients.values()), default=550)
+        return Delivery(outcome=_by_code(code), detail="every recipient was refused")
+    except smtplib.SMTPResponseException as error:
+        is_login = isinstance(error, smtplib.SMTPAuthenticationError)
+        outcome = Outcome.LOGIN_WALL if is_login else _by_code(error.smtp_code)
+        return Delivery(outcome=outcome, detail=f"{error.smtp_code} {_words(error.smtp_error)}")
+    except (OSError, UnicodeError) as error:
+        return Delivery(outcome=_outcome(error), detail=_words(error))
+    return Delivery(outcome=Outcome.OK)
+
+
+def _connected(server: MailServer) -> smtplib.SMTP:
+    if server.tls == "tls":
+        return smtplib.SMTP_SSL(
+            server.host, server.port, timeout=server.timeout, context=server.tls_context()
+        )
+    line = smtplib.SMTP(server.host, server.port, timeout=server.timeout)
+    if server.tls == "starttls":
+        try:
+            line.starttls(context=server.tls_context())
+        except BaseException:
+            line.close()
+            raise
+    return line
+
+
+def _by_code(code: int) -> Outcome:
+    return Outcome.SERVER_ERROR if 400 <= code < 500 else Outcome.CLIENT_ERROR
+
+
+def _outcome(error: BaseException) -> Outcome:
+    return next((outcome for kind, outcome in _MEANING if isinstance(error, kind)), Outcome.PROTOCOL_ERROR)
+
+
+def _words(error: object) -> str:
+    raw = error.decode("utf-8", "replace") if isinstance(error, bytes) else str(error)
+    return " ".join(raw.split())[:200]

@@ -1,0 +1,119 @@
+"""The sections about being told, as the policy values that watchdog, sender and cron take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from vedette.config import Config, secret, zone_name
+from vedette.config_alerting import ChannelConfig
+from vedette.contracts.alerting import ChannelName, ChannelPolicy, Message, Notice, Rule
+from vedette.contracts.errors import ConfigError
+from vedette.contracts.ports import Clock
+from vedette.core.alarm import AlarmParams
+from vedette.core.attention import route
+from vedette.core.health import HealthParams
+from vedette.core.nearest import unknown
+from vedette.core.retry import RetryParams
+from vedette.engine.cron import Entry, entry
+from vedette.engine.watchdog import WatchdogParams
+
+RUNS, HEALTH = "runs", "health"  # cron entries
+STDOUT = ChannelName("stdout")  # the channel of those who configured none
+
+
+def watchdog_params(config: Config) -> WatchdogParams:
+    row = config.health
+    return WatchdogParams(
+        health=HealthParams(sla=row.sla, errors=row.errors),
+        alarm=AlarmParams(recover_after=row.recover_after),
+    )
+
+
+def channel_policies(config: Config) -> tuple[ChannelPolicy, ...]:
+    """The configured channels; `stdout` where there are none."""
+    rows = channel_rows(config)
+    return tuple(
+        ChannelPolicy(
+            name=name,
+            digest=row.digest,
+            digest_at=row.digest_at,
+            zone=zone(row.timezone, f"notify.channels.{name}.timezone"),
+            per_day=row.per_day,
+            bypass=row.bypass,
+        )
+        for name, row in rows.items()
+    )
+
+
+def channel_rows(config: Config) -> dict[ChannelName, ChannelConfig]:
+    rows = {ChannelName(name): row for name, row in config.notify.channels.items()}
+    return rows or {STDOUT: ChannelConfig(kind="stdout")}
+
+
+def rules(config: Config) -> tuple[Rule, ...]:
+    """Every rule names a channel that there is."""
+    return tuple(_rules(config, tuple(channel_rows(config))))
+
+
+def router(config: Config, clock: Clock) -> Callable[[Notice], Iterable[Message]]:
+    """To whom a notice goes."""
+    channels, given = channel_policies(config), rules(config)
+    return lambda notice: route(notice, channels, given, now=clock.now())
+
+
+def send_retry(config: Config) -> RetryParams:
+    """The one retry rule, with more patience: an alert that comes an hour late is better than none."""
+    row = config.notify
+    return RetryParams(attempts=row.attempts, shortest=row.shortest, longest=max(row.shortest, row.longest))
+
+
+def zone(name: str | None, where: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name or zone_name())
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        given = name or zone_name()
+        raise ConfigError(
+            f"`{where}`: there is no time zone {given!r}; write for example Europe/Zagreb"
+        ) from None
+
+
+def cron_entries(config: Config) -> tuple[Entry, ...]:
+    """The entries that are not empty, in their zone."""
+    row = config.cron
+    where = zone(row.timezone, "cron.timezone")
+    made = (
+        entry(RUNS, row.runs, where, where="cron.runs"),
+        entry(HEALTH, row.health, where, where="cron.health"),
+    )
+    return tuple(one for one in made if one is not None)
+
+
+def secrets_of(config: Config) -> frozenset[str]:
+    """Everything that must not be seen in a log: what came from the environment, and what never should be plain."""
+    found = {
+        secret(text, "a secret") for text in _texts(config.model_dump(mode="python")) if text[:4] == "env:"
+    }
+    for row in config.notify.channels.values():
+        found |= {text for text in (row.secret, row.password, *row.urls) if text}
+        if row.url and row.kind == "slack":
+            found.add(row.url)
+    return frozenset(found | ({config.serve.token} if config.serve.token else set()))
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _texts(one)
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _texts(one)
+
+
+def _rules(config: Config, names: tuple[str, ...]) -> Iterator[Rule]:
+    for number, row in enumerate(config.notify.rules):
+        if row.channel not in names:
+            raise ConfigError(f"`notify.rules.{number}.channel`: {unknown('channel', row.channel, names)}")
+        yield Rule(channel=ChannelName(row.channel), risk=row.risk, sources=row.sources, kinds=row.kinds)

@@ -1,0 +1,85 @@
+"""How sources fare, and alerts, for people and under the documents' names for programs (001 section 10.2)."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from vedette.contracts.alerting import Alert, SourceHealth
+from vedette.contracts.words import Risk
+from vedette.core.health import is_healthy
+from vedette.report.plain import ago, plain, span
+
+_HOUR = timedelta(hours=1)
+# 001 calls the middle tier NORMAL.
+PRIORITY = {Risk.CRITICAL: "CRITICAL", Risk.HIGH: "HIGH", Risk.MEDIUM: "NORMAL", Risk.LOW: "LOW"}
+
+
+def health_json(health: SourceHealth) -> dict[str, object]:
+    """EndpointHealthStatus, and whether the breaker is open."""
+    since = health.since_success
+    return {
+        "id": health.id,
+        "domain": health.host,
+        "name": health.name,
+        "priority": PRIORITY[health.tier],
+        "lastSuccessAt": health.last_success_at,
+        "consecutiveErrors": health.consecutive_errors,
+        "lastError": health.last_error or None,
+        "isSlaBreached": health.is_sla_breached,
+        "hasConsecutiveErrors": health.has_consecutive_errors,
+        "hoursSinceSuccess": None if since is None else round(since / _HOUR, 2),
+        "isCircuitBroken": health.is_breaker_open,
+    }
+
+
+def trouble(health: SourceHealth) -> str:
+    """What is wrong, in words; "well" when nothing is."""
+    if is_healthy(health):
+        return "well"
+    parts = []
+    if health.is_breaker_open:
+        parts.append("breaker open")
+    if health.is_sla_breached:
+        parts.append(f"no success within {span(health.sla)}")
+    if health.has_consecutive_errors:
+        parts.append(f"{health.consecutive_errors} errors in a row")
+    return ", ".join(parts)
+
+
+def alert_json(alert: Alert) -> dict[str, object]:
+    return {
+        "alert": alert.id,
+        "type": alert.kind.value,
+        "types": [kind.value for kind in alert.kinds],
+        "subject": alert.subject,
+        "severity": alert.risk.name,
+        "sources": list(alert.sources),
+        "detail": alert.detail,
+        "opened_at": alert.opened_at,
+        "recovered_at": alert.recovered_at,
+        "acked_at": alert.acked_at,
+        "ack_note": alert.ack_note,
+        "relapses": alert.relapses,
+    }
+
+
+def alert_state(alert: Alert, now: datetime) -> str:
+    if alert.recovered_at is not None:
+        return f"recovered {ago(alert.recovered_at, now)}"
+    seen = " (seen)" if alert.acked_at is not None else ""
+    return f"open for {span(now - alert.opened_at)}{seen}"
+
+
+def alert_text(alert: Alert, now: datetime) -> list[str]:
+    """One alert, whole."""
+    lines = [
+        f"{alert.id}  {alert.risk.name}  {alert.kind.value}  {plain(alert.subject)}  {alert_state(alert, now)}",
+        f"  also: {', '.join(kind.value for kind in alert.kinds[1:]) or 'nothing else'}",
+        f"  sources: {plain(', '.join(alert.sources)) or 'none'}",
+        f"  {plain(alert.detail) or 'no detail'}",
+    ]
+    if alert.relapses:
+        lines.append(f"  turned bad again {alert.relapses} times while it was watched")
+    if alert.acked_at is not None:
+        lines.append(f"  seen {ago(alert.acked_at, now)}: {plain(alert.ack_note) or 'no note'}")
+    return lines

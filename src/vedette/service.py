@@ -1,0 +1,256 @@
+"""The long-running process: an engine, and beside it the sender, the watchdog, cron, the sentinel queue and metrics."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, TextIO
+
+from vedette import __version__
+from vedette.app import Around, OnEvent, RunRequest, Station, run_around
+from vedette.config import Loaded, is_debug, is_production
+from vedette.contracts.alerting import ChannelName, Delivery, Message
+from vedette.contracts.jobs import SENTINEL, NewJob, QueuedJob, SentinelResult
+from vedette.contracts.ports import Clock
+from vedette.contracts.watch import Group
+from vedette.contracts.words import Outcome
+from vedette.core.health import is_healthy
+from vedette.core.orders import order_data, staggered
+from vedette.core.urls import host_of
+from vedette.engine.cron import Entry, missed
+from vedette.engine.loop import Ended
+from vedette.engine.sentinel import SentinelWorker
+from vedette.engine.watchdog import Checked, check_health
+from vedette.policies import sources_of
+from vedette.policies_alerting import RUNS, cron_entries, router, secrets_of, watchdog_params
+from vedette.store.gauges import Figures, figures
+from vedette.store.jobs import SqliteJobBus
+from vedette.store.operator import operating
+from vedette.store.outbox import trim
+from vedette.store.sqlite import connect
+from vedette.store.triggers import fired_at, mark_fired
+from vedette.telemetry.events import Event
+from vedette.telemetry.logs import Log, Scrubber
+from vedette.telemetry.meters import Meters
+from vedette.telemetry.metrics import Registry
+from vedette.telling import sending
+
+KEPT = timedelta(days=90)  # what was sent stays in the outbox for so long
+NAP_S = 1.0  # cron looks at the clock so often: a machine that slept is late by no more
+FRESH = timedelta(seconds=15)  # figures of the store are read again after this,
+REST = 20  # and never more than a twentieth of the time is spent on reading them
+
+
+@dataclass(slots=True)
+class Pages:
+    """What the door shows."""
+
+    metrics: Callable[[], Coroutine[Any, Any, str]]
+    is_ready: Callable[[], bool]
+
+
+Door = Callable[[Pages], AbstractAsyncContextManager[str]]  # gives the address that it listens on
+
+
+async def serve(loaded: Loaded, *, clock: Clock, stdout: TextIO, stderr: TextIO, door: Door) -> Ended:
+    """Watches until told to stop.  Changes and alerts go to the channels, the log to stderr."""
+    config = loaded.config
+    log = Log(
+        stderr,
+        is_json=config.log.format == "json" or (config.log.format == "auto" and is_production()),
+        level="debug" if is_debug() else config.log.level,
+        scrubber=Scrubber(secrets_of(config)),
+    )
+    service = Service(loaded, clock, log.hear, door=door, stdout=stdout)
+    around = Around(on_event=log.hear, clock=clock, beside=service.beside)
+    return await run_around(loaded, RunRequest(), around)
+
+
+@dataclass(slots=True)
+class Service:
+    loaded: Loaded
+    clock: Clock
+    hear: OnEvent
+    door: Door
+    stdout: TextIO
+    meters: Meters = field(init=False)
+    registry: Registry = field(init=False)
+    is_ready: bool = False
+    _station: Station = field(init=False)
+    _wake: Callable[[], None] = lambda: None
+    _figures_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        cron_entries(self.loaded.config)  # ConfigError before anything is opened
+        hosts = frozenset(host_of(source.url) for source in sources_of(self.loaded.config))
+        self.meters = Meters(domains=hosts)
+        self.meters.build.set(1, (__version__,))
+        self.registry = self.meters.registry()
+
+    @asynccontextmanager
+    async def beside(self, station: Station) -> AsyncIterator[None]:
+        """Everything that goes on while the engine runs.  What breaks here stops the engine, loudly."""
+        self._station = station
+        config, path = self.loaded.config, station.opened.path
+        station.route = router(config, self.clock)
+        station.listeners.append(self._committed)
+        self.registry.before.append(self.meters.watch_active(lambda: station.engine.under_way))
+        with (
+            sending(config, path, clock=self.clock, stdout=self.stdout) as (sender, poster),
+            closing(SqliteJobBus(path)) as filled,
+            closing(SqliteJobBus(path)) as served,  # a connection is one task's
+        ):
+            sender.on_sent, sender.on_bug = self._sent, self._bug
+            station.on_told = self._wake = sender.wake
+            async with self.door(Pages(self._metrics, lambda: self.is_ready)) as listen:
+                self._tell("serving", listen=listen)
+                works = (sender.run(), self._watch_health(), self._cron(filled), self._sentinel(served).run())
+                tasks = [self._start(work) for work in works]
+                self.is_ready = True
+                try:
+                    yield
+                finally:
+                    self.is_ready = False
+                    for task in tasks:
+                        task.cancel()
+                    await asyncio.wait(tasks)
+                    await poster.close()
+
+    async def check(self) -> Checked:
+        """One health check, now."""
+        checked = await asyncio.to_thread(self._check)
+        for alert in checked.opened:
+            self._tell("alerted", type=alert.kind.value, subject=alert.subject, alert=alert.id)
+        for alert in checked.recovered:
+            self._tell("recovered", subject=alert.subject, alert=alert.id)
+        if checked.opened or checked.recovered:
+            self._wake()
+        return checked
+
+    async def fire(self, entry: Entry, at: datetime, bus: SqliteJobBus) -> None:
+        """The jobs of a cron run have ids of their moment: fired twice, after a kill, they are queued once."""
+        if entry.name == RUNS:
+            orders = staggered(at, self.loaded.config.cron.stagger)
+            stamp = int(at.timestamp())
+            jobs = [
+                NewJob(queue=SENTINEL, name=name, data=order_data(order), id=f"{name}-{stamp}", delay=delay)
+                for name, order, delay in orders
+            ]
+            await asyncio.to_thread(bus.add, jobs, now=self.clock.now())
+            for name, order, _ in orders:
+                self._tell("queued", name=name, run=order.run)
+        else:
+            checked = await self.check()
+            sick = sum(not is_healthy(one) for one in checked.healths)
+            self._tell("checked", unhealthy=sick, sources=len(checked.healths))
+        await asyncio.to_thread(self._mark, entry.name, at)
+
+    async def _watch_health(self) -> None:
+        while True:
+            await asyncio.sleep(self.loaded.config.health.every.total_seconds())
+            await self.check()
+
+    async def _cron(self, bus: SqliteJobBus) -> None:
+        entries = cron_entries(self.loaded.config)
+        for entry in entries:
+            if await asyncio.to_thread(self._fired_at, entry.name) is None:
+                await asyncio.to_thread(self._mark, entry.name, self.clock.now())
+        while True:
+            for entry in entries:
+                fired = await asyncio.to_thread(self._fired_at, entry.name)
+                at = missed(entry, fired, self.clock.now())
+                if at is not None:
+                    await self.fire(entry, at, bus)
+            await asyncio.sleep(NAP_S)
+
+    def _sentinel(self, bus: SqliteJobBus) -> SentinelWorker:
+        return SentinelWorker(
+            bus=bus,
+            path=self._station.opened.path,
+            clock=self.clock,
+            lane=self._station.keeper.state,
+            listeners=self._station.listeners,
+            on_started=lambda job: self._tell("job_started", job=job.id, queue=job.queue),
+            on_ended=self._job_ended,
+        )
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._tell("problem", what=str(error) or type(error).__name__)
+            self._station.engine.on_failed(error)
+
+    def _check(self) -> Checked:
+        config = self.loaded.config
+        now, route = self.clock.now(), router(config, self.clock)
+        with operating(self._station.opened.path) as db:
+            trim(db, before=now - KEPT)
+            return check_health(db, now=now, params=watchdog_params(config), route=route)
+
+    def _fired_at(self, name: str) -> datetime | None:
+        with closing(connect(self._station.opened.path, read_only=True)) as db:
+            return fired_at(db, name)
+
+    def _mark(self, name: str, at: datetime) -> None:
+        with operating(self._station.opened.path) as db:
+            mark_fired(db, name, at)
+
+    def _committed(self, group: Group) -> None:
+        self.meters.hear(group, self.clock.now())
+
+    def _sent(self, channel: ChannelName, message: Message, delivery: Delivery) -> None:
+        self.meters.told.add((channel, delivery.outcome.value))
+        words = {"notice": message.notice.id, "channel": channel, "outcome": delivery.outcome.value}
+        self._tell("told", **words, **({} if delivery.outcome is Outcome.OK else {"detail": delivery.detail}))
+
+    def _bug(self, channel: ChannelName, error: BaseException) -> None:
+        self._tell("problem", what=f"the channel {channel} failed: {error!r}")
+
+    def _job_ended(self, job: QueuedJob, status: str, took: timedelta, result: SentinelResult | None) -> None:
+        self.meters.job_ended(job.queue, status=status, took=took)
+        counts = {} if result is None else {"checked": result.sources_checked, "errors": len(result.errors)}
+        self._tell("job_ended", job=job.id, status=status, seconds=round(took.total_seconds(), 3), **counts)
+
+    def _tell(self, event: str, /, **fields: object) -> None:
+        self.hear(Event(name=event, at=self.clock.now(), fields=fields))
+
+    async def _metrics(self) -> str:
+        now = self.clock.now()
+        if self._figures_at is None or now >= self._figures_at:
+            took = self.clock.stopwatch()
+            self._show(await asyncio.to_thread(self._read_figures, now))
+            self._figures_at = now + max(FRESH, REST * took())
+            self.meters.read_at.set(now.timestamp())
+        return self.registry.text()
+
+    def _read_figures(self, now: datetime) -> Figures:
+        with closing(connect(self._station.opened.path, read_only=True)) as db:
+            return figures(db, now=now)
+
+    def _show(self, found: Figures) -> None:
+        meters = self.meters
+        meters.due.replace(((risk.name,), float(count)) for risk, (count, _) in found.due.items())
+        meters.oldest_due.replace(((risk.name,), age) for risk, (_, age) in found.due.items())
+        meters.lanes.replace(((word,), float(count)) for word, count in found.lanes.items())
+        meters.alerts.replace(((kind,), float(count)) for kind, count in found.alerts.items())
+        meters.outbox.replace((key, float(count)) for key, count in found.outbox.items())
+        queues = {SENTINEL: 0, **found.queues, "fetch": sum(count for count, _ in found.due.values())}
+        meters.depth.replace(((queue,), float(count)) for queue, count in queues.items())
+        meters.evidence.set(float(found.evidence))
+
+
+def run_service(loaded: Loaded, *, clock: Clock, stdout: TextIO, stderr: TextIO, door: Door) -> Ended:
+    """Blocking; SIGINT and SIGTERM end it cleanly."""
+    with suppress(ImportError):
+        import uvloop
+
+        uvloop.install()
+    return asyncio.run(serve(loaded, clock=clock, stdout=stdout, stderr=stderr, door=door))

@@ -1,0 +1,160 @@
+"""Alarms, alerts and the facts that they are judged by.  Functions of a transaction that the caller owns."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from vedette.contracts.alerting import AlarmState, Alert, AlertId, AlertKind, Finding, HealthFacts
+from vedette.contracts.lane import LaneState
+from vedette.contracts.source import Source
+from vedette.contracts.watch import SourceState
+from vedette.contracts.words import Outcome, Risk, SourceId
+from vedette.core.health import is_success
+from vedette.core.lane import condition
+from vedette.core.urls import host_of, lane_of, watch_id
+from vedette.store import statements as sql
+from vedette.store.rows import dump_json, from_ms, lane_id, opt_at, opt_ms, read_lane, read_source, to_ms
+
+LOOKS = 8  # more failures in a row than any rule asks for
+ALARM_COLUMNS = "subject is_raised bad_since good_since relapses settled_at alert_id".split()
+ALERT_COLUMNS = (
+    "id kind kinds subject risk sources detail opened_at recovered_at acked_at ack_note relapses".split()
+)
+_ALERT = f"SELECT {', '.join(ALERT_COLUMNS)} FROM alerts"
+_LOOKS = "SELECT at, outcome, detail FROM visits WHERE watch_id = ? ORDER BY at DESC LIMIT ?"
+_GOOD = tuple(outcome.value for outcome in Outcome if is_success(outcome))
+_LAST_GOOD = f"SELECT MAX(at) FROM visits WHERE watch_id = ? AND outcome IN ({', '.join('?' * len(_GOOD))})"
+_SAVE_ALARM = sql.upsert("alarms", ALARM_COLUMNS, "subject")
+_NEW_ALERT = sql.insert("alerts", "kind kinds subject risk sources detail opened_at relapses".split())
+
+
+def health_facts(db: sqlite3.Connection, *, now: datetime) -> list[HealthFacts]:
+    """What is known of every source that is looked at; those that were paused are nobody's worry."""
+    rows = db.execute(f"{sql.SOURCES} ORDER BY tier DESC, id").fetchall()
+    created = sql.SOURCE_COLUMNS.index("created_at")
+    known = ((*read_source(row), from_ms(row[created])) for row in rows)
+    return [_facts(db, *one, now=now) for one in known if one[0].is_active]
+
+
+def alarms(db: sqlite3.Connection) -> dict[str, AlarmState]:
+    rows = db.execute(f"SELECT {', '.join(ALARM_COLUMNS)} FROM alarms")
+    return {row[0]: _read_alarm(row) for row in rows}
+
+
+def save_alarm(db: sqlite3.Connection, subject: str, state: AlarmState) -> None:
+    times = (opt_ms(state.bad_since), opt_ms(state.good_since))
+    row = (subject, state.is_raised, *times, state.relapses, opt_ms(state.settled_at), state.alert)
+    db.execute(_SAVE_ALARM, row)
+
+
+def open_alert(db: sqlite3.Connection, finding: Finding, *, relapses: int, now: datetime) -> Alert:
+    """A new row, of the gravest kind that was found."""
+    names = dump_json([kind.value for kind in finding.kinds])
+    row = (finding.kinds[0].value, names, finding.subject, int(finding.risk), dump_json(finding.sources))
+    number = db.execute(_NEW_ALERT, (*row, finding.detail, to_ms(now), relapses)).lastrowid
+    made = alert(db, AlertId(number or 0))
+    if made is None:
+        raise AssertionError("a row that was just written is there")
+    return made
+
+
+def join_alert(db: sqlite3.Connection, number: AlertId, finding: Finding, relapses: int) -> None:
+    """The open incident also has these kinds now.  Nobody is told again."""
+    before = alert(db, number)
+    if before is None:
+        return
+    kinds = tuple(dict.fromkeys((*before.kinds, *finding.kinds)))
+    if kinds == before.kinds and relapses == before.relapses:
+        return
+    values = (dump_json([kind.value for kind in kinds]), relapses, number)
+    db.execute("UPDATE alerts SET kinds = ?, relapses = ? WHERE id = ?", values)
+
+
+def recover_alert(db: sqlite3.Connection, number: AlertId, *, now: datetime) -> Alert | None:
+    db.execute(
+        "UPDATE alerts SET recovered_at = ? WHERE id = ? AND recovered_at IS NULL", (to_ms(now), number)
+    )
+    return alert(db, number)
+
+
+def ack_alert(db: sqlite3.Connection, number: AlertId, *, note: str, now: datetime) -> Alert | None:
+    """Someone has seen it.  The first word stands."""
+    values = (to_ms(now), note, number)
+    db.execute("UPDATE alerts SET acked_at = ?, ack_note = ? WHERE id = ? AND acked_at IS NULL", values)
+    return alert(db, number)
+
+
+def alert(db: sqlite3.Connection, number: AlertId) -> Alert | None:
+    row = db.execute(f"{_ALERT} WHERE id = ?", (number,)).fetchone()
+    return None if row is None else _read_alert(row)
+
+
+def alert_list(db: sqlite3.Connection, *, only_open: bool, most: int) -> list[Alert]:
+    """Newest first."""
+    where = "WHERE recovered_at IS NULL " if only_open else ""
+    limit = f" LIMIT {int(most)}" if most else ""
+    return [_read_alert(row) for row in db.execute(f"{_ALERT} {where}ORDER BY id DESC{limit}")]
+
+
+def open_counts(db: sqlite3.Connection) -> Iterable[tuple[str, int]]:
+    """How many alerts are open, by kind."""
+    query = "SELECT kind, COUNT(*) FROM alerts WHERE recovered_at IS NULL GROUP BY kind"
+    return [(kind, int(count)) for kind, count in db.execute(query)]
+
+
+def _facts(
+    db: sqlite3.Connection, source: Source, state: SourceState, created_at: datetime, *, now: datetime
+) -> HealthFacts:
+    watch = watch_id(source.url)
+    row = db.execute("SELECT interval_s FROM watches WHERE id = ?", (watch,)).fetchone()
+    lane = _lane(db, source.url)
+    looks = db.execute(_LOOKS, (watch, LOOKS)).fetchall()
+    good_at = opt_at(db.execute(_LAST_GOOD, (watch, *_GOOD)).fetchone()[0])
+    successes = [at for at in (good_at, state.last_success_at) if at is not None]
+    return HealthFacts(
+        source=source,
+        host=host_of(source.url),
+        created_at=created_at,
+        interval=timedelta(seconds=row[0] if row else 0),
+        looks=tuple((from_ms(at), Outcome(outcome), detail) for at, outcome, detail in looks),
+        last_success_at=max(successes, default=None),
+        lane=lane,
+        is_breaker_open=lane is not None and condition(lane, now) in ("closed", "half_open"),
+    )
+
+
+def _lane(db: sqlite3.Connection, url: str) -> LaneState | None:
+    row = db.execute(sql.LANE, (lane_id(lane_of(url)),)).fetchone()
+    return None if row is None else read_lane(row)[1]
+
+
+def _read_alarm(row: tuple[Any, ...]) -> AlarmState:
+    return AlarmState(
+        is_raised=bool(row[1]),
+        bad_since=opt_at(row[2]),
+        good_since=opt_at(row[3]),
+        relapses=row[4],
+        settled_at=opt_at(row[5]),
+        alert=None if row[6] is None else AlertId(row[6]),
+    )
+
+
+def _read_alert(row: tuple[Any, ...]) -> Alert:
+    return Alert(
+        id=AlertId(row[0]),
+        kind=AlertKind(row[1]),
+        kinds=tuple(AlertKind(name) for name in json.loads(row[2])),
+        subject=row[3],
+        risk=Risk(row[4]),
+        sources=tuple(SourceId(name) for name in json.loads(row[5])),
+        detail=row[6],
+        opened_at=from_ms(row[7]),
+        recovered_at=opt_at(row[8]),
+        acked_at=opt_at(row[9]),
+        ack_note=row[10],
+        relapses=row[11],
+    )

@@ -1,0 +1,161 @@
+"""What waits to be sent, in SQLite.  Implements `contracts.ports.Outbox`; every call is one transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from vedette.contracts.alerting import ChannelName, Message, Notice
+from vedette.contracts.errors import StoreError
+from vedette.contracts.lane import LaneState
+from vedette.contracts.words import LaneKey
+from vedette.store import statements as sql
+from vedette.store.messages import message_row, read_message
+from vedette.store.rows import from_ms, lane_id, lane_row, opt_at, read_lane, to_ms
+from vedette.store.sqlite import connect
+
+_READ = "SELECT body, channel, due_at, attempts FROM outbox"
+_DUE = (
+    f"{_READ} WHERE channel = ? AND state = 'waiting' AND due_at <= ? ORDER BY risk DESC, due_at, id LIMIT 1"
+)
+_NEXT = "SELECT MIN(due_at) FROM outbox WHERE channel = ? AND state IN ('waiting', 'digest')"
+_COUNT = (
+    "SELECT COUNT(*) FROM outbox WHERE channel = ? AND sent_at >= ? AND kind NOT IN ('digest', 'test') "
+    "AND digest_id IS NULL"
+)
+_WINDOWS = "SELECT DISTINCT due_at FROM outbox WHERE channel = ? AND state = 'digest' AND due_at <= ?"
+_MEMBERS = f"{_READ} WHERE channel = ? AND state = 'digest' AND due_at = ? ORDER BY id"
+_JOIN = "UPDATE outbox SET state = 'sent', digest_id = ? WHERE notice_id = ? AND channel = ?"
+_SENT = "UPDATE outbox SET state = 'sent', sent_at = ?, attempts = ?, error = '' WHERE notice_id = ? AND channel = ?"
+_LATER = "UPDATE outbox SET due_at = ?, attempts = ?, error = ? WHERE notice_id = ? AND channel = ?"
+_PARK = "UPDATE outbox SET state = 'parked', attempts = ?, error = ? WHERE notice_id = ? AND channel = ?"
+_HOLD = "UPDATE outbox SET state = 'digest', due_at = ? WHERE notice_id = ? AND channel = ?"
+
+
+class SqliteOutbox:
+    def __init__(self, path: Path) -> None:
+        self._db = connect(path)
+        self._path = path
+
+    def due(self, channel: ChannelName, *, now: datetime) -> Message | None:
+        """The gravest that is due, then the oldest."""
+        row = self._db.execute(_DUE, (channel, to_ms(now))).fetchone()
+        return None if row is None else read_message(row)
+
+    def next_due(self, channel: ChannelName) -> datetime | None:
+        return opt_at(self._db.execute(_NEXT, (channel,)).fetchone()[0])
+
+    def sent_since(self, channel: ChannelName, since: datetime) -> int:
+        """How many went out by themselves: digests, and what they carried, do not count."""
+        return int(self._db.execute(_COUNT, (channel, to_ms(since))).fetchone()[0])
+
+    def sent(self, message: Message, *, at: datetime) -> None:
+        self._write(_SENT, to_ms(at), message.attempts + 1, *_key(message))
+
+    def later(self, message: Message, *, at: datetime, error: str) -> None:
+        self._write(_LATER, to_ms(at), message.attempts + 1, error, *_key(message))
+
+    def park(self, message: Message, *, error: str) -> None:
+        self._write(_PARK, message.attempts + 1, error, *_key(message))
+
+    def hold(self, message: Message, *, until: datetime) -> None:
+        self._write(_HOLD, to_ms(until), *_key(message))
+
+    def gather(
+        self, channel: ChannelName, *, now: datetime, make: Callable[[datetime, Sequence[Notice]], Notice]
+    ) -> None:
+        """A digest and its members are tied together in one step: a restart sends the same digest, not another."""
+        windows = [row[0] for row in self._db.execute(_WINDOWS, (channel, to_ms(now))).fetchall()]
+        for window in windows:
+            with self._transaction() as db:
+                members = [read_message(row).notice for row in db.execute(_MEMBERS, (channel, window))]
+                digest = make(from_ms(window), members)
+                message = Message(notice=digest, channel=channel, due_at=now)
+                db.execute(sql.NEW_MESSAGE, message_row(message))
+                db.executemany(_JOIN, [(digest.id, member.id, channel) for member in members])
+
+    def lane(self, key: LaneKey) -> LaneState:
+        row = self._db.execute(sql.LANE, (lane_id(key),)).fetchone()
+        return LaneState() if row is None else read_lane(row)[1]
+
+    def save_lane(self, key: LaneKey, state: LaneState) -> None:
+        self._write(sql.SAVE_LANE, *lane_row(key, state))
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _write(self, statement: str, *values: Any) -> None:
+        with self._transaction() as db:
+            db.execute(statement, values)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield self._db
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise StoreError(f"cannot write to {self._path}: {error}; nothing was changed") from error
+        finally:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A row of the outbox, for people."""
+
+    message: Message
+    state: str
+    created_at: datetime
+    sent_at: datetime | None
+    error: str
+
+
+def put(db: sqlite3.Connection, messages: Sequence[Message]) -> None:
+    """Within the caller's transaction.  What was told before is not told again."""
+    db.executemany(sql.NEW_MESSAGE, [message_row(message) for message in messages])
+
+
+def resend(db: sqlite3.Connection, *, now: datetime) -> int:
+    """Everything that was parked is tried again.  Gives how many."""
+    statement = "UPDATE outbox SET state = 'waiting', attempts = 0, due_at = ? WHERE state = 'parked'"
+    return db.execute(statement, (to_ms(now),)).rowcount
+
+
+def trim(db: sqlite3.Connection, *, before: datetime) -> int:
+    """Forgets what was sent long ago.  Gives how many."""
+    return db.execute("DELETE FROM outbox WHERE state = 'sent' AND created_at < ?", (to_ms(before),)).rowcount
+
+
+def listing(db: sqlite3.Connection, *, states: Sequence[str], most: int) -> list[Waiting]:
+    """Newest first."""
+    columns = "body, channel, due_at, attempts, state, created_at, sent_at, error"
+    limit = f" LIMIT {int(most)}" if most else ""
+    where = f"state IN ({', '.join('?' * len(states))})"
+    rows = db.execute(f"SELECT {columns} FROM outbox WHERE {where} ORDER BY id DESC{limit}", tuple(states))
+    return [
+        Waiting(
+            message=read_message(row[:4]),
+            state=row[4],
+            created_at=from_ms(row[5]),
+            sent_at=opt_at(row[6]),
+            error=row[7],
+        )
+        for row in rows
+    ]
+
+
+def depths(db: sqlite3.Connection) -> list[tuple[str, str, int]]:
+    """Channel, state and how many, of what is not sent."""
+    query = "SELECT channel, state, COUNT(*) FROM outbox WHERE state <> 'sent' GROUP BY channel, state"
+    return [(channel, state, int(count)) for channel, state, count in db.execute(query)]
+
+
+def _key(message: Message) -> tuple[str, str]:
+    return message.notice.id, message.channel

@@ -1,0 +1,71 @@
+"""What triggers need of the store: when cron fired last, and which sources a sentinel job looks at."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import datetime
+
+from vedette.contracts.jobs import SentinelOrder
+from vedette.contracts.source import Source
+from vedette.contracts.words import LaneKey, SourceId, WatchId
+from vedette.core.urls import lane_of, watch_id
+from vedette.store import statements as sql
+from vedette.store.operator import make_due
+from vedette.store.rows import opt_at, read_source, to_ms
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAddress:
+    """A source's own address, due now."""
+
+    watch: WatchId
+    source: SourceId
+    name: str
+    lane: LaneKey
+
+
+def fired_at(db: sqlite3.Connection, name: str) -> datetime | None:
+    row = db.execute("SELECT fired_at FROM cron_marks WHERE name = ?", (name,)).fetchone()
+    return None if row is None else opt_at(row[0])
+
+
+def mark_fired(db: sqlite3.Connection, name: str, at: datetime) -> None:
+    db.execute(sql.upsert("cron_marks", ["name", "fired_at"], "name"), (name, to_ms(at)))
+
+
+def order_sources(db: sqlite3.Connection, order: SentinelOrder, *, now: datetime) -> list[OwnAddress]:
+    """Makes the addresses of these sources due now, highest tier first, then the one not seen for longest.
+
+    A source that failed too often rests (001 section 6.1).  One with a scrape frequency is left alone until it is
+    time (001 section 11.3), unless the order names it.
+    """
+    chosen = []
+    for row in db.execute(sql.SOURCES).fetchall():
+        source, state = read_source(row)
+        seen_at = _last_visit(db, source)
+        is_closed = state.closed_until is not None and state.closed_until > now
+        if not is_closed and _is_asked_for(source, order, seen_at, now):
+            chosen.append((-source.tier, to_ms(seen_at) if seen_at else 0, source))
+    chosen.sort(key=lambda one: one[:2])
+    return [
+        OwnAddress(watch_id(source.url), source.id, source.name, lane_of(source.url))
+        for _, _, source in chosen
+        if make_due(db, watch_id(source.url), now=now)
+    ]
+
+
+def _is_asked_for(source: Source, order: SentinelOrder, seen_at: datetime | None, now: datetime) -> bool:
+    if not source.is_active:
+        return False
+    if order.source is not None:
+        return source.id == order.source
+    if order.tier is not None and source.tier is not order.tier:
+        return False
+    rests = source.scrape_frequency
+    return rests is None or seen_at is None or seen_at + rests <= now
+
+
+def _last_visit(db: sqlite3.Connection, source: Source) -> datetime | None:
+    row = db.execute("SELECT last_visit_at FROM watches WHERE id = ?", (watch_id(source.url),)).fetchone()
+    return None if row is None else opt_at(row[0])

@@ -1,0 +1,132 @@
+"""The log: events in the fields of 001 section 10.4.  JSON in production, one readable line in development.
+
+Secrets are taken out by their exact value, whatever line they stand in; control characters never reach a terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC
+from typing import TextIO
+
+from vedette.telemetry.events import Event
+
+LEVELS = ("debug", "info", "warn", "error")
+HIDDEN = "***"
+SHORTEST = 4  # a shorter secret would take words out of every line
+_USERINFO = re.compile(r"(?<=://)[^/@\s\"']+@")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e]")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How an event is worded: level, who speaks, what was done, and the sentence."""
+
+    level: str
+    component: str
+    operation: str
+    words: str
+
+
+# An event that is not listed is told by its name.
+FORMS: Mapping[str, Form] = {
+    "run_started": Form("info", "sentinel", "run", "Run {run} started"),
+    "run_ended": Form(
+        "info", "sentinel", "run", "Run {run} ended by {by}: {visits} looks, {sightings} found"
+    ),
+    "run_result": Form("info", "sentinel", "run", "Result of {run}"),
+    "visited": Form("debug", "sentinel", "fetch", "{outcome} {status}"),
+    "found": Form("info", "sentinel", "discover", "Discovered {count} new items from {source}"),
+    "changed": Form("info", "sentinel", "change", "{risk} {kind}: {summary}"),
+    "parked": Form("warn", "sentinel", "fetch", "Parked after {attempts} attempts: {outcome}"),
+    "breaker": Form("warn", "lanes", "breaker", "Lane {lane} closed"),
+    "problem": Form("error", "engine", "problem", "{what}"),
+    "alerted": Form("warn", "watchdog", "alert", "{type} {subject}"),
+    "recovered": Form("info", "watchdog", "recover", "{subject} is well again"),
+    "checked": Form("info", "watchdog", "check", "{unhealthy} of {sources} sources in trouble"),
+    "told": Form("info", "notify", "send", "{notice} to {channel}: {outcome}"),
+    "queued": Form("info", "cron", "queue", "Queued {name} for {run}"),
+    "job_started": Form("info", "sentinel", "job", "Job {job} started"),
+    "job_ended": Form("info", "sentinel", "job", "Job {job} ended: {status}"),
+    "serving": Form("info", "serve", "listen", "Serving on {listen}"),
+}
+
+
+class Scrubber:
+    """Takes secrets out of text, also where JSON wrote them with escapes."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        known = {text for text in secrets if len(text) >= SHORTEST}
+        known |= {json.dumps(text)[1:-1] for text in known}
+        ordered = sorted(known, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, ordered))) if ordered else None
+
+    def clean(self, text: str) -> str:
+        text = _USERINFO.sub(f"{HIDDEN}@", text)
+        return text if self._pattern is None else self._pattern.sub(HIDDEN, text)
+
+
+@dataclass(slots=True)
+class Log:
+    """Hears events and writes one line for each that is worth its level."""
+
+    stream: TextIO
+    is_json: bool = True
+    level: str = "info"
+    scrubber: Scrubber = field(default_factory=Scrubber)
+    _lowest: int = field(init=False)
+    _write: Callable[[Event, Form], str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._lowest = LEVELS.index(self.level)
+        self._write = _as_json if self.is_json else _as_words
+
+    def hear(self, event: Event) -> None:
+        form = FORMS.get(event.name) or Form("info", "engine", event.name, event.name)
+        if LEVELS.index(form.level) < self._lowest:
+            return
+        line = self.scrubber.clean(self._write(event, form))
+        try:
+            self.stream.write(line + "\n")
+            self.stream.flush()
+        except (OSError, ValueError):  # nobody reads the log any more; that is no reason to stop watching
+            self._lowest = len(LEVELS)
+
+
+def _as_json(event: Event, form: Form) -> str:
+    at = event.at.astimezone(UTC)
+    body: dict[str, object] = {
+        "timestamp": f"{at:%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03d}Z",
+        "level": form.level,
+        "component": form.component,
+        "message": _sentence(event, form),
+        "operation": form.operation,
+    }
+    if event.fields.get("source"):
+        body["endpointId"] = event.fields["source"]
+    body["metadata"] = event.fields
+    return _CONTROL.sub(_escaped, json.dumps(body, ensure_ascii=False, default=str))
+
+
+def _as_words(event: Event, form: Form) -> str:
+    where = f" ({event.fields['url']})" if event.fields.get("url") else ""
+    line = f"[{form.component}:{form.operation}] {_sentence(event, form)}{where}"
+    return _CONTROL.sub("?", line)
+
+
+def _sentence(event: Event, form: Form) -> str:
+    return form.words.format_map(_Words(event.fields))
+
+
+class _Words(dict[str, object]):
+    """A field that an event does not have is a dash, not an error."""
+
+    def __missing__(self, name: str) -> str:
+        return "-"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"

@@ -1,0 +1,219 @@
+"""Builds the channels that the configuration names, and the sender over them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import TextIO
+
+from vedette.config import Config, secret
+from vedette.config_alerting import ChannelConfig
+from vedette.contracts.alerting import ChannelName, Delivery, Notice
+from vedette.contracts.errors import ConfigError, InputError
+from vedette.contracts.fetching import FetchSettings
+from vedette.contracts.ports import Channel, Clock, Poster
+from vedette.core.nearest import unknown
+from vedette.core.urls import canonical
+from vedette.fetch.connections import tls_context
+from vedette.fetch.http import check_settings
+from vedette.fetch.post import HttpPoster
+from vedette.notify.channels import SlackChannel, StdoutChannel, WebhookChannel
+from vedette.notify.mail import PORTS, MailChannel, MailServer
+from vedette.notify.sender import Sender, Way
+from vedette.notify.services import ServiceChannel, apprise_service
+from vedette.notify.signing import read_secret
+from vedette.policies import fetch_settings
+from vedette.policies_alerting import channel_policies, channel_rows, rules, send_retry
+from vedette.report.notices import digest_notice, probe_notice
+from vedette.store.outbox import SqliteOutbox
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+# What each kind cannot do without.
+NEEDS: dict[str, tuple[str, ...]] = {
+    "stdout": (),
+    "smtp": ("host", "sender", "to"),
+    "webhook": ("url", "secret"),
+    "slack": ("url",),
+    "apprise": ("urls",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Making:
+    """One row of the configuration on its way to a channel."""
+
+    name: ChannelName
+    row: ChannelConfig
+    config: Config
+    poster: Poster
+    stdout: TextIO
+
+    @property
+    def where(self) -> str:
+        return f"notify.channels.{self.name}"
+
+    def secret(self, value: str) -> str:
+        return secret(value, f"`{self.where}`")
+
+    def url(self) -> str:
+        given = self.secret(self.row.url or "")
+        url = canonical(given)
+        if url is None:
+            raise ConfigError(f"`{self.where}.url` is not an http or https URL")
+        return url
+
+    def settings(self) -> FetchSettings:
+        """As everything is fetched, but with the channel's own networks and none of the crawler's headers."""
+        timeout = self.row.timeout
+        return replace(
+            fetch_settings(self.config),
+            allow_networks=self.row.allow_networks,
+            allow_ports=self.row.allow_ports,
+            headers=(),
+            proxy=None,
+            connect_timeout=timeout,
+            read_timeout=timeout,
+            total_timeout=timeout,
+            keep_alive=timedelta(0),
+        )
+
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        return tuple((name, self.secret(value)) for name, value in sorted(self.row.headers.items()))
+
+
+def check_notify(config: Config) -> None:
+    """Raises ConfigError for what could never be sent, before anything runs."""
+    rules(config)
+    channel_policies(config)
+    for name, row in config.notify.channels.items():
+        _check_row(name, row)
+
+
+def channels(config: Config, poster: Poster, stdout: TextIO | None = None) -> dict[ChannelName, Channel]:
+    """Every configured channel, with its secrets read."""
+    rows = channel_rows(config)
+    return {name: _made(config, name, row, poster, stdout or sys.stdout) for name, row in rows.items()}
+
+
+@contextmanager
+def sending(
+    config: Config, path: Path, *, clock: Clock, stdout: TextIO | None = None
+) -> Iterator[tuple[Sender, HttpPoster]]:
+    """A sender on this store; the caller runs it and closes the poster within its loop."""
+    poster = HttpPoster(clock)
+    made = channels(config, poster, stdout)
+    outbox = SqliteOutbox(path)
+    policies = {policy.name: policy for policy in channel_policies(config)}
+    ways = {name: Way(channel, policies[name]) for name, channel in made.items()}
+    try:
+        yield (
+            Sender(ways=ways, outbox=outbox, clock=clock, retry=send_retry(config), make_digest=_digest),
+            poster,
+        )
+    finally:
+        outbox.close()
+
+
+def send_test(config: Config, name: str, *, clock: Clock) -> Delivery:
+    """One test notice to one channel, now.  Blocking."""
+    rows = channel_rows(config)
+    if name not in rows:
+        raise InputError(unknown("channel", name, rows))
+    channel = ChannelName(name)
+
+    async def send() -> Delivery:
+        poster = HttpPoster(clock)
+        try:
+            made = _made(config, channel, rows[channel], poster, sys.stdout)
+            return await made.send(probe_notice(channel, now=clock.now()), at=clock.now())
+        finally:
+            await poster.close()
+
+    return asyncio.run(send())
+
+
+def _made(config: Config, name: ChannelName, row: ChannelConfig, poster: Poster, stdout: TextIO) -> Channel:
+    _check_row(name, row)
+    return MAKERS[row.kind](_Making(name, row, config, poster, stdout))
+
+
+def _digest(name: str, channel: ChannelName, notices: Sequence[Notice], now: datetime) -> Notice:
+    return digest_notice(name, channel, notices, now=now)
+
+
+def _check_row(name: str, row: ChannelConfig) -> None:
+    if not _NAME.fullmatch(name):  # it is part of ids, and ids stand in headers
+        words = "a channel's name is a-z, 0-9, _ and -, at most 40, a letter first"
+        raise ConfigError(f"`notify.channels`: {name!r}: {words}")
+    missing = [need for need in NEEDS[row.kind] if not getattr(row, need)]
+    if missing:
+        keys = ", ".join("from" if need == "sender" else need for need in missing)
+        raise ConfigError(f"`notify.channels.{name}`: a channel of kind {row.kind} needs {keys}")
+
+
+def _stdout(making: _Making) -> Channel:
+    return StdoutChannel(making.stdout, making.row.template)
+
+
+def _webhook(making: _Making) -> Channel:
+    settings = making.settings()
+    check_settings(replace(settings, headers=making.headers()))
+    key = read_secret(making.secret(making.row.secret or ""), f"{making.where}.secret")
+    return WebhookChannel(
+        url=making.url(), key=key, poster=making.poster, settings=settings, headers=making.headers()
+    )
+
+
+def _slack(making: _Making) -> Channel:
+    settings = making.settings()
+    check_settings(replace(settings, headers=making.headers()))
+    return SlackChannel(
+        url=making.url(),
+        poster=making.poster,
+        settings=settings,
+        headers=making.headers(),
+        template=making.row.template,
+    )
+
+
+def _smtp(making: _Making) -> Channel:
+    row, ca_file = making.row, making.config.fetch.ca_file
+    for key, value in (("from", row.sender or ""), *(("to", one) for one in row.to)):
+        if "@" not in value or not value.isprintable():
+            raise ConfigError(f"`{making.where}.{key}`: {value!r} is not a mail address")
+    context: Callable[[], ssl.SSLContext] = (
+        partial(tls_context, ca_file) if ca_file else ssl.create_default_context
+    )
+    server = MailServer(
+        host=row.host or "",
+        port=row.port or PORTS[row.tls],
+        tls=row.tls,
+        username=row.username,
+        password=None if row.password is None else making.secret(row.password),
+        timeout=row.timeout.total_seconds(),
+        tls_context=context,
+    )
+    return MailChannel(server=server, sender=row.sender or "", to=row.to, template=row.template)
+
+
+def _apprise(making: _Making) -> Channel:
+    urls = tuple(making.secret(url) for url in making.row.urls)
+    service = apprise_service(urls, making.where)
+    return ServiceChannel(name=making.name, service=service, template=making.row.template)
+
+
+MAKERS: dict[str, Callable[[_Making], Channel]] = {
+    "stdout": _stdout,
+    "smtp": _smtp,
+    "webhook": _webhook,
+    "slack": _slack,
+    "apprise": _apprise,
+}

@@ -1,0 +1,69 @@
+"""Who may open a connection.  Everything that goes out passes the guard, except what is listed here with its reason."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[2] / "src" / "vedette"
+NETWORK = set("socket ssl smtplib ftplib aiohttp aiodns pycares requests httpx apprise".split())
+NETWORK |= {"http.client", "http.server", "urllib.request"}
+CALLS = {"open_connection", "start_server", "create_connection", "create_server"}
+ALLOWED = {
+    # guarded: the connector gets its sockets from `guard.py`, and nowhere else
+    "fetch/guard.py": {"socket"},
+    "fetch/resolver.py": {"socket", "aiohttp", "aiodns", "pycares"},
+    "fetch/connections.py": {"aiohttp", "ssl"},
+    "fetch/http.py": {"aiohttp"},
+    "fetch/post.py": {"aiohttp"},
+    "fetch/heads.py": {"aiohttp"},
+    "fetch/faults.py": {"aiohttp", "ssl"},
+    # the operator's own infrastructure: a mail server, the services of Apprise
+    "notify/mail.py": {"smtplib", "ssl"},
+    "notify/services.py": {"apprise"},
+    "telling.py": {"ssl"},
+    # listens, on loopback unless a token is set
+    "surface/door.py": {"aiohttp"},
+    # the name of this machine, for the lock
+    "app.py": {"socket"},
+    "upkeep.py": {"socket"},
+}
+
+
+def uses(path: Path) -> set[str]:
+    """Modules that can reach a network, and calls that open a line."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {part for alias in node.names for part in _parts(alias.name)}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found |= _parts(node.module or "")
+        elif isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            texts = {one.value for one in node.args if isinstance(one, ast.Constant)}
+            found |= ({name} & CALLS) | (texts & NETWORK if name == "import_module" else set())
+    return found
+
+
+def _parts(name: str) -> set[str]:
+    return {name, name.partition(".")[0]} & NETWORK
+
+
+def test_nobody_opens_a_connection_who_is_not_listed_with_a_reason():
+    files = {
+        str(path.relative_to(PACKAGE)): path
+        for path in PACKAGE.rglob("*.py")
+        if "livingweb" not in path.parts
+    }
+    found = {name: used for name, path in files.items() if (used := uses(path))}
+    assert {
+        name: used - ALLOWED.get(name, set())
+        for name, used in found.items()
+        if used - ALLOWED.get(name, set())
+    } == {}
+
+
+def test_the_list_has_no_one_who_does_not_need_it():
+    assert {
+        name: words - uses(PACKAGE / name) for name, words in ALLOWED.items() if words - uses(PACKAGE / name)
+    } == {}

@@ -1,0 +1,71 @@
+"""A page changes, and whoever is to hear of it hears of it: through the whole stream, over a real webhook."""
+
+from __future__ import annotations
+
+import pytest
+from receivers import SECRET, receiver
+from scripted import life, page
+
+from vedette.contracts.alerting import ChannelName, ChannelPolicy, Message, Notice
+from vedette.core.attention import route
+from vedette.engine.watchdog import WatchdogParams, check_health
+from vedette.store.operator import operating
+
+OPS = (ChannelPolicy(name=ChannelName("ops")),)
+URL = "https://ured.hr/obavijest"
+A, B = page("Stopa je 25 %."), page("Stopa je 24 %.")
+
+
+def script(url: str, hours: float) -> tuple[int, str]:
+    return (200, "") if url.endswith("robots.txt") else (200, B if 6 <= hours < 14 else A)
+
+
+def to_ops(notice: Notice) -> list[Message]:
+    return route(notice, OPS, (), now=notice.at)
+
+
+async def test_every_change_is_told_once_to_those_whom_the_rules_name(tmp_path):
+    async with receiver(answers=[500]) as far:
+        hook = {
+            "kind": "webhook",
+            "url": far.url,
+            "secret": SECRET,
+            "allow_networks": ["127.0.0.0/8"],
+            "allow_ports": [far.port],
+        }
+        notify = {
+            "channels": {"all": hook, "grave": {"kind": "stdout"}},
+            "rules": [{"channel": "all"}, {"channel": "grave", "risk": "CRITICAL"}],
+            "shortest": "50ms",
+            "longest": "50ms",
+        }
+        watched = life(tmp_path, script, {"url": URL, "lister": "page", "risk": "HIGH"}, notify=notify)
+        await watched.run(seconds=30 * 3600)
+    changes = [f"change-{number}" for (number,) in watched.rows("SELECT id FROM changes ORDER BY id")]
+    assert len(changes) == 2
+    assert sorted({number for number, _ in far.told}) == sorted(changes)
+    assert len(far.told) == 3  # the first attempt was refused
+    assert far.forged == 0
+    assert watched.rows("SELECT DISTINCT channel, state FROM outbox") == [("all", "sent")]
+
+
+@pytest.mark.slow
+async def test_a_host_that_flaps_ten_times_in_the_stream_is_one_alert_and_one_recovery(tmp_path):
+    """Down for two hours, up for two, ten times; then up for good.  The engine looks, the watchdog checks hourly."""
+
+    def flapping(url: str, hours: float) -> tuple[int, str]:
+        is_down = hours < 40 and hours % 4 < 2
+        return (500, "") if is_down else (200, "") if url.endswith("robots.txt") else (200, A)
+
+    schedule = {"policy": "fixed", "interval": "1h"}
+    sources = [{"url": f"https://ured.hr/{n}", "lister": "page", "tier": "HIGH"} for n in range(3)]
+    watched = life(tmp_path, flapping, *sources, schedule=schedule, lanes={"default": {"closed_for": "10m"}})
+    states = set()
+    for _ in range(85):
+        await watched.run(seconds=3600)
+        with operating(tmp_path / "vedette.db") as db:
+            checked = check_health(db, now=watched.clock.now(), params=WatchdogParams(), route=to_ops)
+        states |= {one.is_breaker_open for one in checked.healths}
+    assert states == {True, False}
+    assert watched.rows("SELECT notice_id FROM outbox ORDER BY id") == [("alert-1",), ("recovery-1",)]
+    assert watched.rows("SELECT subject, recovered_at IS NULL FROM alerts") == [("host:ured.hr", 0)]

@@ -1,0 +1,206 @@
+"""Channels against real far ends on loopback: what arrives, and how a failure is named."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from receivers import KEY, SECRET, postman, receiver
+
+from vedette.contracts.alerting import Delivery, Notice, NoticeKind
+from vedette.contracts.errors import ConfigError
+from vedette.contracts.fetching import FetchSettings
+from vedette.contracts.words import Outcome, Risk
+from vedette.fetch.post import HttpPoster
+from vedette.notify import templates
+from vedette.notify.channels import SlackChannel, StdoutChannel, WebhookChannel
+from vedette.notify.mail import MailChannel, MailServer
+from vedette.notify.services import ServiceChannel
+from vedette.notify.signing import headers, read_secret
+from vedette.telemetry.clock import SystemClock
+
+NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+NOTICE = Notice(
+    id="change-77",
+    kind=NoticeKind.CHANGE,
+    at=NOW,
+    risk=Risk.CRITICAL,
+    title="CRITICAL changed: Stope PDV-a",
+    summary="1 line changed: '25 %' -> '24 %'",
+    url="https://porezna.example/pdv",
+    sources=("porezna",),
+    excerpt=("- PDV je 25 %", "+ PDV je 24 % <!channel> ```"),
+    why=("its risk is CRITICAL: a late sighting costs most",),
+    facts={"change": "77"},
+)
+
+
+def settings(port: int, **given: Any) -> FetchSettings:
+    second = timedelta(seconds=5)
+    plain = {"allow_networks": ("127.0.0.0/8",), "allow_ports": (port,), "total_timeout": second}
+    return FetchSettings(**(plain | given))
+
+
+async def post_to(url: str, ways: FetchSettings) -> Delivery:
+    poster = HttpPoster(SystemClock())
+    try:
+        return await WebhookChannel(url=url, key=KEY, poster=poster, settings=ways).send(NOTICE, at=NOW)
+    finally:
+        await poster.close()
+
+
+async def mail_to(port: int, **given: Any) -> Delivery:
+    server = MailServer(host="127.0.0.1", port=port, tls="none", timeout=5, **given)
+    channel = MailChannel(
+        server=server, sender="vedette@here.example", to=("ops@here.example", "b@c.example")
+    )
+    return await channel.send(NOTICE, at=NOW)
+
+
+async def test_a_webhook_arrives_signed_under_the_id_of_its_notice():
+    async with receiver() as far:
+        assert await post_to(far.url, settings(far.port)) == Delivery(outcome=Outcome.OK)
+    assert far.forged == 0
+    number, body = far.told[0]
+    assert number == "change-77"
+    assert (body["type"], body["timestamp"]) == ("vedette.change", NOW.isoformat())
+    assert body["data"]["diff"] == list(NOTICE.excerpt)
+    assert body["data"]["change"] == "77"
+
+
+def test_the_signature_is_that_of_the_specification():
+    """The example of standardwebhooks.com."""
+    key = read_secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "x")
+    at = datetime.fromtimestamp(1614265330, UTC)
+    made = headers(key, "msg_p5jXN8AQM9LWM0D4loKWxJek", b'{"test": 2432232314}', at=at)
+    assert made["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+@pytest.mark.parametrize("words", ["whsec_!!", "whsec_c2hvcnQ=", "", "whsec_" + "A" * 200])
+def test_a_secret_that_cannot_sign_is_refused_without_being_shown(words: str):
+    with pytest.raises(ConfigError) as caught:
+        read_secret(words, "notify.channels.hook.secret")
+    assert "notify.channels.hook.secret" in str(caught.value)
+    assert not words or words not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [(204, "ok"), (500, "server_error"), (429, "throttled"), (404, "gone"), (400, "client_error")],
+)
+async def test_an_answer_means_what_it_means_everywhere(status: int, outcome: str):
+    async with receiver(answers=[status], headers={"Retry-After": "7"}) as far:
+        delivery = await post_to(far.url, settings(far.port))
+    assert delivery.outcome == outcome
+    assert delivery.retry_after == (None if status == 204 else timedelta(seconds=7))
+
+
+async def test_a_redirect_is_not_followed():
+    async with receiver(answers=[307], headers={"Location": "http://127.0.0.1:1/elsewhere"}) as far:
+        assert (await post_to(far.url, settings(far.port))).outcome is Outcome.REDIRECT_ERROR
+
+
+async def test_private_addresses_are_refused_unless_the_operator_lists_them():
+    async with receiver() as far:
+        refused = await post_to(far.url, settings(far.port, allow_networks=()))
+        named = await post_to(f"http://localhost:{far.port}/hook", settings(far.port, allow_networks=()))
+        port = await post_to(far.url, settings(far.port, allow_ports=()))
+    assert [one.outcome for one in (refused, named, port)] == [Outcome.ADDRESS_REFUSED] * 3
+    assert far.told == []
+
+
+async def test_a_far_end_that_hangs_is_a_timeout():
+    async with receiver(hangs=True) as far:
+        ways = settings(far.port, total_timeout=timedelta(milliseconds=100))
+        assert (await post_to(far.url, ways)).outcome is Outcome.TIMEOUT
+
+
+async def test_a_chat_gets_text_in_which_nothing_of_others_is_obeyed():
+    async with receiver() as far:
+        poster = HttpPoster(SystemClock())
+        channel = SlackChannel(url=far.url, poster=poster, settings=settings(far.port))
+        await channel.send(NOTICE, at=NOW)
+        await poster.close()
+    text = far.told[0][1]["text"]
+    assert text.startswith("*CRITICAL changed: Stope PDV-a*\n")
+    assert "&lt;!channel&gt; '''" in text
+    assert text.count("```") == 2
+
+
+async def test_a_mail_is_plain_readable_and_named_by_its_notice():
+    async with postman() as far:
+        assert await mail_to(far.port) == Delivery(outcome=Outcome.OK)
+    letter = far.letters[0]
+    assert letter["Subject"] == "[vedette] CRITICAL changed: Stope PDV-a"
+    assert letter["Message-ID"] == "<change-77@here.example>"
+    assert letter["To"] == "ops@here.example, b@c.example"
+    words = letter.get_content()
+    assert "+ PDV je 24 %" in words
+    assert "Why it matters: its risk is CRITICAL" in words
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome"), [("451 later", "server_error"), ("550 never", "client_error"), ("250 ok", "ok")]
+)
+async def test_a_mail_server_says_later_or_never(answer: str, outcome: str):
+    async with postman(answers=[answer]) as far:
+        assert (await mail_to(far.port)).outcome == outcome
+
+
+@pytest.mark.parametrize(("password", "outcome"), [("right", "ok"), ("wrong", "login_wall")])
+async def test_a_mail_server_that_asks_is_answered(password: str, outcome: str):
+    async with postman(password="right") as far:
+        delivery = await mail_to(far.port, username="me", password=password)
+    assert delivery.outcome == outcome
+    assert password not in delivery.detail
+
+
+async def test_a_mail_server_that_is_not_there_is_weather():
+    async with postman() as far:
+        port = far.port
+    assert (await mail_to(port)).outcome is Outcome.CONNECT_ERROR
+
+
+async def test_a_mail_server_without_starttls_is_not_spoken_to_in_clear():
+    async with postman() as far:
+        server = MailServer(host="127.0.0.1", port=far.port, timeout=5)
+        channel = MailChannel(server=server, sender="a@b.example", to=("c@d.example",))
+        assert (await channel.send(NOTICE, at=NOW)).outcome is Outcome.TLS_ERROR
+    assert far.letters == []
+
+
+async def test_stdout_gets_the_words_and_a_broken_pipe_is_weather():
+    stream = io.StringIO()
+    await StdoutChannel(stream).send(NOTICE, at=NOW)
+    assert stream.getvalue().startswith("CRITICAL changed: Stope PDV-a\n1 line changed")
+    stream.close()
+    assert (await StdoutChannel(stream).send(NOTICE, at=NOW)).outcome is Outcome.CONNECT_ERROR
+
+
+async def test_a_template_of_the_operator_has_names_and_no_code():
+    stream = io.StringIO()
+    channel = StdoutChannel(stream, "$risk $title ${unknown} {title.__class__} {{7*7}} $why")
+    await channel.send(NOTICE, at=NOW)
+    assert stream.getvalue().startswith(
+        "CRITICAL CRITICAL changed: Stope PDV-a ${unknown} {title.__class__} {{7*7}} its risk"
+    )
+
+
+@pytest.mark.parametrize(("taken", "outcome"), [(True, "ok"), (False, "server_error")])
+async def test_a_service_of_apprise_takes_title_and_body(taken: bool, outcome: str):
+    class Service:
+        def notify(self, *, title: str, body: str) -> bool:
+            assert "Stope PDV-a" in title
+            assert "24 %" in body
+            return taken
+
+    channel = ServiceChannel(name="any", service=Service())
+    assert (await channel.send(NOTICE, at=NOW)).outcome == outcome
+
+
+def test_a_subject_is_one_line_whatever_the_title_holds():
+    evil = Notice(id="x", kind=NoticeKind.CHANGE, at=NOW, risk=Risk.LOW, title="a\r\nBcc: all@x.example")
+    assert templates.subject(evil) == "[vedette] a Bcc: all@x.example"
+    assert SECRET.startswith("whsec_")

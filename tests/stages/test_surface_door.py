@@ -1,0 +1,87 @@
+"""What the service shows over HTTP, and to whom."""
+
+from __future__ import annotations
+
+import aiohttp
+import pytest
+
+from vedette.contracts.errors import ConfigError
+from vedette.service import Pages
+from vedette.surface.door import OPEN, door, read_address
+
+PATHS = ("/healthz", "/readyz", "/metrics", "/", "/api/v1/watches", "/metrics/../healthz", "/nothing")
+
+
+async def metrics() -> str:
+    return "vedette_x 1\n"
+
+
+def pages(is_ready: bool = True) -> Pages:
+    return Pages(metrics, lambda: is_ready)
+
+
+async def asked(
+    token: str | None, *paths: str, given: str | None = None, is_ready: bool = True
+) -> dict[str, int]:
+    headers = {} if given is None else {"Authorization": given, "X-Forwarded-For": "127.0.0.1"}
+    async with door("127.0.0.1:0", token)(pages(is_ready)) as address, aiohttp.ClientSession() as session:
+        found = {}
+        for path in paths:
+            async with session.get(address + path, headers=headers) as answer:
+                found[path] = answer.status
+        return found
+
+
+async def test_on_loopback_three_pages_are_there_and_nothing_else():
+    assert await asked(None, "/healthz", "/readyz", "/metrics", "/") == {
+        "/healthz": 200,
+        "/readyz": 200,
+        "/metrics": 200,
+        "/": 404,
+    }
+
+
+async def test_with_a_token_everything_but_the_probes_asks_for_it_also_what_is_not_there():
+    for given in (None, "Bearer wrong", "Basic dG9rZW4=", "Bearer tökén"):
+        found = await asked("token", *PATHS, given=given)
+        assert {path for path, status in found.items() if status == 401} == {
+            path for path in PATHS if path not in OPEN and ".." not in path
+        }
+    assert (await asked("token", "/metrics", given="Bearer token"))["/metrics"] == 200
+
+
+async def test_a_service_that_is_not_ready_says_so():
+    assert await asked(None, "/readyz", "/healthz", is_ready=False) == {"/readyz": 503, "/healthz": 200}
+
+
+async def test_metrics_come_as_prometheus_reads_them_and_are_kept_nowhere():
+    async with door("127.0.0.1:0", None)(pages()) as address, aiohttp.ClientSession() as session:
+        async with session.get(address + "/metrics") as answer:
+            assert await answer.text() == "vedette_x 1\n"
+            assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+            assert answer.headers["Cache-Control"] == "no-store"
+        async with session.post(address + "/metrics") as answer:
+            assert answer.status == 405
+
+
+@pytest.mark.parametrize("listen", ["0.0.0.0:9464", "[::]:9464", "192.0.2.1:80"])
+def test_beyond_loopback_a_token_is_asked_for(listen: str):
+    with pytest.raises(ConfigError, match=r"serve\.token"):
+        read_address(listen, has_token=False)
+    assert read_address(listen, has_token=True).port
+
+
+@pytest.mark.parametrize(
+    "listen", ["", "9464", "localhost:9464", "127.0.0.1", "127.0.0.1:x", "127.0.0.1:99999"]
+)
+def test_what_is_no_address_is_refused(listen: str):
+    with pytest.raises(ConfigError, match=r"serve\.listen"):
+        read_address(listen, has_token=True)
+
+
+async def test_a_port_that_is_taken_is_told_as_such():
+    async with door("127.0.0.1:0", None)(pages()) as address:
+        taken = door(address.removeprefix("http://"), None)
+        with pytest.raises(ConfigError, match="cannot listen"):
+            async with taken(pages()):
+                pass

@@ -1,0 +1,106 @@
+"""The log: the document's fields, for machines and for people, and never a secret."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vedette.config import parse
+from vedette.policies_alerting import secrets_of
+from vedette.telemetry.events import Event
+from vedette.telemetry.logs import FORMS, LEVELS, Log, Scrubber
+
+AT = datetime(2026, 1, 14, 6, 0, tzinfo=UTC)
+FOUND = Event(
+    name="found", at=AT, fields={"url": "https://porezna.example/", "count": 50, "source": "Porezna uprava"}
+)
+
+
+def lines(*events: Event, **given: object) -> list[str]:
+    stream = io.StringIO()
+    log = Log(stream, **given)  # type: ignore[arg-type]
+    for event in events:
+        log.hear(event)
+    return stream.getvalue().splitlines()
+
+
+def test_in_production_a_line_has_the_fields_of_the_document():
+    (line,) = lines(FOUND)
+    assert json.loads(line) == {
+        "timestamp": "2026-01-14T06:00:00.000Z",
+        "level": "info",
+        "component": "sentinel",
+        "message": "Discovered 50 new items from Porezna uprava",
+        "operation": "discover",
+        "endpointId": "Porezna uprava",
+        "metadata": FOUND.fields,
+    }
+
+
+def test_in_development_a_person_can_read_it():
+    expected = "[sentinel:discover] Discovered 50 new items from Porezna uprava (https://porezna.example/)"
+    assert lines(FOUND, is_json=False) == [expected]
+
+
+def test_looks_are_told_only_to_those_who_debug():
+    look = Event(name="visited", at=AT, fields={"url": "https://a.example/", "outcome": "ok", "status": 200})
+    assert lines(look) == []
+    assert len(lines(look, level="debug")) == 1
+
+
+@pytest.mark.parametrize("is_json", [True, False])
+def test_no_secret_reaches_a_line_whatever_field_it_stands_in(is_json: bool):
+    secrets = ('pa"ss\\word', "https://hooks.example/T0/B0/xyz")
+    event = Event(
+        name="problem", at=AT, fields={"what": f"refused {secrets[0]} and {secrets[1]}", "url": secrets[1]}
+    )
+    text = "".join(lines(event, is_json=is_json, scrubber=Scrubber(secrets)))
+    assert "***" in text
+    assert "word" not in text
+    assert "B0/xyz" not in text
+
+
+def test_credentials_in_any_url_are_hidden():
+    event = Event(
+        name="problem", at=AT, fields={"what": "proxy http://me:secret@proxy.example:3128/ refused"}
+    )
+    assert "secret" not in lines(event)[0]
+    assert "***@proxy.example" in lines(event)[0]
+
+
+def test_everything_that_came_from_the_environment_is_a_secret(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("A_TOKEN", "t0ken-value")
+    monkeypatch.setenv("A_HEADER", "header-value")
+    raw = {
+        "fetch": {"headers": {"Authorization": "env:A_HEADER"}},
+        "serve": {"token": "env:A_TOKEN"},
+        "notify": {"channels": {"m": {"kind": "smtp", "password": "plain-password"}}},
+    }
+    assert {"t0ken-value", "header-value", "plain-password"} <= secrets_of(parse(raw))
+
+
+@given(
+    st.sampled_from([*FORMS, "unheard_of"]), st.dictionaries(st.text(min_size=1), st.text()), st.booleans()
+)
+def test_any_event_is_one_line_without_control_characters(name: str, fields: dict[str, str], is_json: bool):
+    (line,) = lines(Event(name=name, at=AT, fields=fields), is_json=is_json, level="debug")
+    assert not any(ord(char) < 32 or 127 <= ord(char) < 160 for char in line)
+    if is_json:
+        assert json.loads(line)["metadata"] == fields
+
+
+def test_a_log_that_nobody_reads_stops_nothing():
+    stream = io.StringIO()
+    log = Log(stream)
+    stream.close()
+    log.hear(FOUND)
+    log.hear(FOUND)
+
+
+def test_every_form_has_a_level():
+    assert {form.level for form in FORMS.values()} <= set(LEVELS)
