@@ -8,7 +8,7 @@ Everything that can open, slow or close a lane is decided here:
 - width: `at_once` calls under way;
 - breaker: closes after `trips_after` failures in a row, or when `trip_share` of the last `trip_window` calls
   failed.  When its time is over it is half-open: one probe at a time, until one succeeds.  Each failed probe
-  closes it again, for twice as long per failure beyond `trips_after`, up to a day.  A call that started
+  closes it again, for twice as long per failure beyond `trips_after`, up to `closed_most`.  A call that started
   before the lane closed, and ends while it is closed, neither opens it early nor closes it for longer;
 - Retry-After holds the lane, and a later answer never shortens an earlier hold;
 - the operator's block stands until `reset`.
@@ -275,6 +275,6 @@ def _trips(policy: LanePolicy, failures: int, recent: int, count: int) -> bool:
 
 
 def _closed_for(policy: LanePolicy, failures: int) -> timedelta:
-    """Doubles with every failure beyond the first closing; a policy that asks for more than a day gets it."""
+    """Doubles with every failure beyond the first closing; a `closed_for` above `closed_most` stands."""
     beyond = max(0, min(failures - policy.trips_after, 16)) if policy.trips_after > 0 else 0
-    return max(policy.closed_for, min(policy.closed_for * (1 << beyond), MAX_CLOSED))
+    return max(policy.closed_for, min(policy.closed_for * (1 << beyond), policy.closed_most))
