@@ -49,6 +49,7 @@ class FetchRequest:
     body_limit: int | None = None  # robots.txt has its own
     is_foreign: bool = False  # a redirect left the origin the settings are for: no credentials go along
     on_sent: Callable[[], None] | None = None  # called once, when the request is on the line
+    post: bytes | None = None  # not None: a POST of this body; its type is in `settings.headers`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
