@@ -3,7 +3,8 @@
 Rate (requests a minute) and width (calls at once) of one lane, learned from every answer:
 - a limit that the headers state holds from the next start on, with our headroom below it, up and down;
 - tokens a minute bound the rate by what a call takes on average;
-- a 429 halves rate and width, once per `calm`; the rate it happened at is remembered, and the rate climbs by a
+- a 429 halves rate and width, and once more only when a good answer came in between, or a minute later: until then
+  the far end still counts what was sent before.  The rate it happened at is remembered, and the rate climbs by a
   twentieth every `step` to just below it, and beyond it only after `forget` without another 429;
 - failures and timeouts take a third of the width, once per `calm`; answers three times slower than the best
   take a tenth, once per `step`; a width that was used up and did well grows by one per round.
@@ -29,6 +30,7 @@ _WIDTH_FALL, _WIDTH_SLOW, _TOO_SLOW = 2 / 3, 0.9, 3.0
 _SMOOTH = 0.1  # weight of the newest latency and token count
 _NOTHING = timedelta(0)
 _LONGEST_HOLD = timedelta(minutes=2)
+WINDOW = timedelta(minutes=1)  # what providers count their requests over
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +52,12 @@ class Pace:
     per_minute: float
     at_once: int
     stated: float = 0.0  # by headers; 0: never
+    stated_at: datetime | None = None  # when it was last another one
     tokens_stated: float = 0.0
     tokens_each: float = 0.0  # average of a call
     met_at: float = 0.0  # the rate at which a 429 came last; 0: never, or long ago
     fell_at: datetime | None = None
+    is_fine: bool = True  # a good answer came since it fell
     narrowed_at: datetime | None = None
     stepped_at: datetime | None = None
     latency: float = 0.0
@@ -81,7 +85,7 @@ def begin(params: PaceParams) -> Pace:
 def heard(pace: Pace, params: PaceParams, news: Heard, now: datetime) -> Pace:
     """The pace after one more answer."""
     if news.allowance is not None or news.tokens:
-        pace = _stated(pace, params, news)
+        pace = _stated(pace, params, news, now)
     if news.outcome is Outcome.THROTTLED or news.outcome is Outcome.OVERLOADED:
         return _fall(pace, params, news, now)
     if news.outcome is Outcome.OK:
@@ -120,7 +124,7 @@ def ceiling(pace: Pace, params: PaceParams) -> float:
     return max(SLOWEST, min(known) * (1 - params.headroom)) if known else math.inf
 
 
-def _stated(pace: Pace, params: PaceParams, news: Heard) -> Pace:
+def _stated(pace: Pace, params: PaceParams, news: Heard, now: datetime) -> Pace:
     """A stated limit is a fact: it is taken at once, up and down, unless 429s say that less is meant."""
     says = news.allowance or Allowance()
     each = pace.tokens_each
@@ -128,9 +132,10 @@ def _stated(pace: Pace, params: PaceParams, news: Heard) -> Pace:
         each = news.tokens if not each else each + _SMOOTH * (news.tokens - each)
     stated = says.requests_per_minute or pace.stated
     tokens = says.tokens_per_minute or pace.tokens_stated
-    after = replace(pace, stated=stated, tokens_stated=tokens, tokens_each=each)
-    top = ceiling(after, params)
     is_new = stated != pace.stated
+    stated_at = now if is_new else pace.stated_at
+    after = replace(pace, stated=stated, stated_at=stated_at, tokens_stated=tokens, tokens_each=each)
+    top = ceiling(after, params)
     if math.isfinite(top) and (after.per_minute > top or (is_new and not pace.met_at)):
         after = replace(after, per_minute=top, at_once=_wide_enough(after, params, top))
     return after
@@ -142,8 +147,11 @@ def _wide_enough(pace: Pace, params: PaceParams, rate: float) -> int:
 
 
 def _fall(pace: Pace, params: PaceParams, news: Heard, now: datetime) -> Pace:
-    """Once per `calm`: calls under way when it fell say the same again."""
-    if pace.fell_at is not None and now - pace.fell_at < max(params.calm, news.took):
+    """Unless the 429 is about the minute before: it was said already, or the limit was stated within that minute."""
+    if pace.stated_at is not None and now - pace.stated_at < WINDOW:
+        return pace
+    since = None if pace.fell_at is None else now - pace.fell_at
+    if since is not None and since < (max(params.calm, news.took) if pace.is_fine else WINDOW):
         return pace
     return replace(
         pace,
@@ -151,6 +159,7 @@ def _fall(pace: Pace, params: PaceParams, news: Heard, now: datetime) -> Pace:
         at_once=max(1, pace.at_once // 2),
         met_at=pace.per_minute,
         fell_at=now,
+        is_fine=False,
         stepped_at=now,
         round_left=max(1, pace.at_once // 2),
     )
@@ -176,6 +185,7 @@ def _did_well(pace: Pace, params: PaceParams, news: Heard, now: datetime) -> Pac
         per_minute=pace.per_minute,
         at_once=width,
         stated=pace.stated,
+        stated_at=pace.stated_at,
         tokens_stated=pace.tokens_stated,
         tokens_each=pace.tokens_each,
         met_at=pace.met_at,
