@@ -26,6 +26,7 @@ from pydantic import (
 )
 
 from vedette.contracts.errors import ConfigError
+from vedette.contracts.secret import Secret
 from vedette.contracts.source import ListerKind, TrapBudgets
 from vedette.contracts.words import NodeRole, Risk
 from vedette.yaml_text import NotYaml, read_yaml
@@ -340,15 +341,6 @@ def parse(raw: object, name: str = CONFIG_NAME) -> Config:
     except ValidationError as error:
         lines = [_explain(problem) for problem in error.errors()]
         raise ConfigError(f"{name}: " + "; ".join(dict.fromkeys(lines))) from None
-
-
-class Secret(str):
-    """Is what it is wherever it is sent, and `***` wherever a value is printed whole."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "'***'"
 
 
 def secret(value: str) -> str:

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PACKAGE = ROOT / "src" / "vedette"
 SOURCES = [path for path in sorted(PACKAGE.rglob("*.py")) if "livingweb" not in path.parts]
-STAGES = "contracts core discover engine evidence extract fetch frontier lanes report store telemetry".split()
+STAGES = "contracts core discover engine evidence extract fetch frontier lanes providers report store telemetry".split()
 PAGES = [
     ROOT / "README.md",
     ROOT / "CHANGELOG.md",
