@@ -9,22 +9,28 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-import math
 import os
-import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    WithJsonSchema,
+from pydantic import BaseModel, Field, ValidationError
+
+from vedette.config_panel import VARIABLES, PanelConfig
+from vedette.config_values import (
+    MOST_BYTES,
+    Day,
+    Duration,
+    Frequency,
+    Rate,
+    RiskWord,
+    Section,
+    Size,
+    parse_day,
+    parse_duration,
+    parse_frequency,
+    parse_size,
 )
-
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.secret import Secret
 from vedette.contracts.source import ListerKind, TrapBudgets
@@ -33,93 +39,18 @@ from vedette.yaml_text import NotYaml, read_yaml
 
 CONFIG_NAME = "vedette.yaml"
 DATA_NAME = "vedette-data"
-_UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
-_DURATION = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)?\s*$")
-_SIZE = re.compile(r"^\s*(\d+)\s*([kKmMgG]i?[bB]?)?\s*$")
-MOST_BYTES = 1024**3  # a body is held in memory
-SLOWEST, FASTEST = 1e-4, 1e6  # requests a minute: one a week, and more than any line carries
-LONGEST = timedelta(days=3653)  # no sum of a date and a few of these leaves the calendar
-FREQUENCIES = {"EVERY_RUN": 0, "DAILY": 24, "TWICE_WEEKLY": 84, "WEEKLY": 168, "MONTHLY": 720}  # 001 11.3
-
-
-def parse_duration(value: object) -> timedelta:
-    """`90`, `"2s"`, `"1.5h"`, `"30d"`."""
-    if isinstance(value, timedelta):
-        return value
-    match = _DURATION.match(str(value))
-    try:
-        if match and not isinstance(value, bool):
-            span = timedelta(seconds=float(match[1]) * _UNITS[match[2] or "s"])
-            if span <= LONGEST:
-                return span
-            raise ValueError(f"{value!r} is longer than ten years")
-    except OverflowError:
-        pass
-    raise ValueError(f"{value!r} is not a duration; write for example 500ms, 2s, 5m, 4h, 30d")
-
-
-def parse_size(value: object) -> int:
-    """`1048576`, `"10 MiB"`."""
-    match = _SIZE.match(str(value))
-    if not match or isinstance(value, bool):
-        raise ValueError(f"{value!r} is not a size; write for example 512k, 10 MiB, 1g")
-    power = {"": 0, "k": 1, "m": 2, "g": 3}[(match[2] or "")[:1].lower()]
-    return int(match[1]) * int(1024**power)
-
-
-def parse_risk(value: object) -> Risk:
-    return value if isinstance(value, Risk) else Risk.parse(str(value))
-
-
-def parse_frequency(value: object) -> timedelta | None:
-    """A duration, or a word of 001 section 11.3."""
-    if value is None:
-        return None
-    hours = FREQUENCIES.get(str(value).upper())
-    return timedelta(hours=hours) if hours is not None else parse_duration(value)
-
-
-def parse_day(value: object) -> datetime | None:
-    if value is None or isinstance(value, datetime):
-        return value if value is None or value.tzinfo else value.replace(tzinfo=UTC)
-    if isinstance(value, date):
-        return datetime(value.year, value.month, value.day, tzinfo=UTC)
-    try:
-        at = datetime.fromisoformat(str(value))
-    except ValueError:
-        raise ValueError(f"{value!r} is not a date; write YYYY-MM-DD") from None
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
-
-
-def parse_rate(value: object) -> float:
-    """Zero, or a rate that a lane can be held to."""
-    try:
-        rate = float(str(value))
-    except ValueError:
-        rate = math.nan
-    if isinstance(value, bool) or not (rate == 0 or SLOWEST <= rate <= FASTEST):
-        raise ValueError(f"{value!r} is not a rate; write 0 for none, or a number of requests a minute")
-    return rate
-
-
 _TRAPS = TrapBudgets()
-_RISKS = [*Risk.__members__, "NORMAL"]
-# What an editor is told: the file as people write it, not the values that come out.
-_SPANS = {"type": ["string", "number"], "examples": ["500ms", "2s", "5m", "4h", "30d"]}
-_SIZES = {"type": ["string", "integer"], "examples": ["512k", "10 MiB", "1g"]}
-_WORDS = {"enum": [*_RISKS, *(name.lower() for name in _RISKS)]}
-_FREQUENCIES = {"type": ["string", "number", "null"], "examples": [*FREQUENCIES, "6h"]}
-_DAYS = {"type": ["string", "null"], "examples": ["2024-01-01"]}
-Duration = Annotated[timedelta, BeforeValidator(parse_duration), WithJsonSchema(_SPANS)]
-Rate = Annotated[float, BeforeValidator(parse_rate), WithJsonSchema({"type": "number", "minimum": 0})]
-Size = Annotated[int, BeforeValidator(parse_size), WithJsonSchema(_SIZES)]
-RiskWord = Annotated[Risk, BeforeValidator(parse_risk), WithJsonSchema(_WORDS)]
-Frequency = Annotated[timedelta | None, BeforeValidator(parse_frequency), WithJsonSchema(_FREQUENCIES)]
-Day = Annotated[datetime | None, BeforeValidator(parse_day), WithJsonSchema(_DAYS)]
-
-
-class Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, alias_generator=None)
+__all__ = [
+    "Config",
+    "Loaded",
+    "Section",
+    "load",
+    "parse",
+    "parse_day",
+    "parse_duration",
+    "parse_frequency",
+    "parse_size",
+]
 
 
 class LaneConfig(Section):
@@ -292,6 +223,7 @@ class Config(Section):
     screen: tuple[ScreenRowConfig, ...] = ()
     run: RunConfig = RunConfig()
     retry: RetryConfig = RetryConfig()
+    panel: PanelConfig = PanelConfig()
 
 
 class Loaded(BaseModel):
@@ -365,6 +297,11 @@ def schema() -> dict[str, Any]:
                 rule["default"] = written(field.default)
             keys[name] = rule
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+
+
+def from_environment(section: PanelConfig) -> PanelConfig:
+    """003's environment variables, which win over the file.  One that is set and empty is not set."""
+    return section.with_words({name: os.environ.get(name, "") for name in VARIABLES})
 
 
 def is_ci() -> bool:
