@@ -36,6 +36,7 @@ DATA_NAME = "vedette-data"
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DURATION = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)?\s*$")
 _SIZE = re.compile(r"^\s*(\d+)\s*([kKmMgG]i?[bB]?)?\s*$")
+MOST_KEYS = 9  # of one provider
 MOST_BYTES = 1024**3  # a body is held in memory
 SLOWEST, FASTEST = 1e-4, 1e6  # requests a minute: one a week, and more than any line carries
 LONGEST = timedelta(days=3653)  # no sum of a date and a few of these leaves the calendar
@@ -274,6 +275,30 @@ class RetryConfig(Section):
     longest: Duration = timedelta(seconds=30)
 
 
+class PriceConfig(Section):
+    """US dollars per million tokens, and per request."""
+
+    tokens_in: float = Field(default=0.0, ge=0)
+    tokens_out: float = Field(default=0.0, ge=0)
+    request: float = Field(default=0.0, ge=0)
+
+
+class ProviderConfig(Section):
+    """What differs from a row of `providers/table.py`; a name that is not in it is a provider of your own."""
+
+    active: bool = True
+    format: Literal["openai", "anthropic", "gemini", "cohere", "you"] | None = None
+    base_url: str | None = None
+    path: str | None = Field(default=None, pattern="^/")
+    model: str | None = Field(default=None, min_length=1, max_length=200)
+    models_path: str | None = None
+    keys: tuple[str, ...] = ()
+    search: bool | None = None
+    per_minute: Rate | None = None
+    at_once: int | None = Field(default=None, ge=1)
+    price: PriceConfig | None = None
+
+
 class Config(Section):
     """All of `vedette.yaml`."""
 
@@ -292,6 +317,7 @@ class Config(Section):
     screen: tuple[ScreenRowConfig, ...] = ()
     run: RunConfig = RunConfig()
     retry: RetryConfig = RetryConfig()
+    providers: dict[str, ProviderConfig] = {}
 
 
 class Loaded(BaseModel):
@@ -352,6 +378,13 @@ def secret(value: str) -> str:
     if found is None:
         raise ConfigError(f"the environment variable {name} is not set; a header of `fetch` asks for it")
     return Secret(found)
+
+
+def keys_of(variable: str) -> tuple[Secret, ...]:
+    """The key in that environment variable, and those in NAME_2 to NAME_9.  None where it is not set."""
+    names = (variable, *(f"{variable}_{n}" for n in range(2, MOST_KEYS + 1)))
+    found = (os.environ.get(name, "").strip() for name in names)
+    return tuple(dict.fromkeys(Secret(key) for key in found if key))
 
 
 def schema() -> dict[str, Any]:
