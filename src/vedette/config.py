@@ -39,6 +39,7 @@ from vedette.yaml_text import NotYaml, read_yaml
 
 CONFIG_NAME = "vedette.yaml"
 DATA_NAME = "vedette-data"
+MOST_KEYS = 9  # of one provider
 _TRAPS = TrapBudgets()
 __all__ = [
     "Config",
@@ -176,7 +177,7 @@ class ExtractConfig(Section):
 
 
 class EvidenceConfig(Section):
-    retention: dict[str, Duration | None] = {"standard": None, "short": timedelta(days=30)}
+    retention: dict[str, Duration | None] = Field(default={"standard": None, "short": timedelta(days=30)})
     segment_limit: Size = 1024**3
     ledger: Duration | None = None
 
@@ -205,18 +206,42 @@ class RetryConfig(Section):
     longest: Duration = timedelta(seconds=30)
 
 
+class PriceConfig(Section):
+    """US dollars per million tokens, and per request."""
+
+    tokens_in: float = Field(default=0.0, ge=0)
+    tokens_out: float = Field(default=0.0, ge=0)
+    request: float = Field(default=0.0, ge=0)
+
+
+class ProviderConfig(Section):
+    """What differs from a row of `providers/table.py`; a name that is not in it is a provider of your own."""
+
+    active: bool = True
+    format: Literal["openai", "anthropic", "gemini", "cohere", "you"] | None = None
+    base_url: str | None = None
+    path: str | None = Field(default=None, pattern="^/")
+    model: str | None = Field(default=None, min_length=1, max_length=200)
+    models_path: str | None = None
+    keys: tuple[str, ...] = ()
+    search: bool | None = None
+    per_minute: Rate | None = None
+    at_once: int | None = Field(default=None, ge=1)
+    price: PriceConfig | None = None
+
+
 class Config(Section):
     """All of `vedette.yaml`."""
 
     data: str | None = Field(default=None, pattern=r"^[^\x00]+$")
     sources: tuple[SourceConfig, ...] = ()
-    lanes: dict[str, LaneConfig] = {}
+    lanes: dict[str, LaneConfig] = Field(default={})
     fetch: FetchConfig = FetchConfig()
     classify: ClassifyConfig = ClassifyConfig()
     schedule: ScheduleConfig = ScheduleConfig()
-    objectives: dict[RiskWord, ObjectiveConfig] = {
-        Risk.CRITICAL: ObjectiveConfig(within=timedelta(hours=4))
-    }  # 000 section 8
+    objectives: dict[RiskWord, ObjectiveConfig] = Field(
+        default={Risk.CRITICAL: ObjectiveConfig(within=timedelta(hours=4))}  # 000 section 8
+    )
     discover: DiscoverConfig = DiscoverConfig()
     extract: ExtractConfig = ExtractConfig()
     evidence: EvidenceConfig = EvidenceConfig()
@@ -224,6 +249,7 @@ class Config(Section):
     run: RunConfig = RunConfig()
     retry: RetryConfig = RetryConfig()
     panel: PanelConfig = PanelConfig()
+    providers: dict[str, ProviderConfig] = Field(default={})
 
 
 class Loaded(BaseModel):
@@ -286,6 +312,13 @@ def secret(value: str) -> str:
     return Secret(found)
 
 
+def keys_of(variable: str) -> tuple[Secret, ...]:
+    """The key in that environment variable, and those in NAME_2 to NAME_9.  None where it is not set."""
+    names = (variable, *(f"{variable}_{n}" for n in range(2, MOST_KEYS + 1)))
+    found = (os.environ.get(name, "").strip() for name in names)
+    return tuple(dict.fromkeys(Secret(key) for key in found if key))
+
+
 def schema() -> dict[str, Any]:
     """JSON Schema of `vedette.yaml`: both spellings of every key, and defaults as people write them."""
     made = Config.model_json_schema()
@@ -314,6 +347,8 @@ def written(value: object) -> object:
         return written(value.model_dump(exclude_unset=True))
     if isinstance(value, dict):
         return {written(name): written(one) for name, one in value.items()}
+    if isinstance(value, tuple):
+        return [written(one) for one in value]
     if isinstance(value, timedelta):
         return f"{value / timedelta(seconds=1):.15g}s"
     return value.name if isinstance(value, Risk) else value

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetching import MIB, Fetched, FetchRequest, FetchSettings
@@ -119,23 +120,27 @@ class HttpProvider:
         )
 
     def _answered(self, fetched: Fetched, answer: Said, asked: Asked) -> Answer:
-        clean = self._scrubber.clean_value
-        text = clean(answer.text)
-        meta = {
+        text = answer.text
+        meta: Mapping[str, Any] = {
             "model": answer.model,
             "finish": answer.finish,
             "usage": answer.usage,
             "citations": answer.citations,
         }
-        resp = ProviderResp(
-            text=text,
-            latency_ms=round(fetched.took / timedelta(milliseconds=1)),
-            quality_flag=flag_of(text, asked, finish=answer.finish),
-            meta=clean(meta),
-        )
-        return replace(
-            self._answer(fetched, Outcome.OK),
-            resp=resp,
+        if self._scrubber.may_hold(fetched.body):
+            text, meta = self._scrubber.clean(text), self._scrubber.clean_value(meta)
+        return Answer(
+            outcome=Outcome.OK,
+            resp=ProviderResp(
+                text=text,
+                latency_ms=round(fetched.took.total_seconds() * 1000),
+                quality_flag=flag_of(text, asked, finish=answer.finish),
+                meta=meta,
+            ),
+            allowance=allowance(fetched.headers, self.row.headers, fetched.at),
+            retry_after=fetched.retry_after,
+            status=fetched.status,
+            took=fetched.took,
             tokens_in=answer.tokens_in,
             tokens_out=answer.tokens_out,
         )

@@ -17,9 +17,14 @@ class Scrubber:
 
     def __init__(self, key: Secret) -> None:
         self._key = str(key)
+        self._bytes = self._key.encode()
         ends = {self._key[:6], self._key[-6:]} if len(self._key) >= 2 * SHORT else set()
         inner = {self._key[n : n + PIECE] for n in range(len(self._key) - PIECE + 1)}
         self._pieces = (ends | inner) if len(self._key) >= SHORT else set()
+
+    def may_hold(self, body: bytes) -> bool:
+        """False: nothing read from this JSON can hold the key, plain or written with escapes."""
+        return self._bytes in body or b"\\u" in body
 
     def clean(self, text: str) -> str:
         """The text with the key masked.  For answers, which must otherwise stay as they are."""

@@ -282,6 +282,21 @@ runs = Table(
     Column("tally", Text, nullable=False, server_default="{}"),
 )
 
+panel_models = Table(  # what the providers say they have, and how often each model answered
+    "panel_models",
+    metadata,
+    Column("name", String, primary_key=True),  # canonical: provider/model
+    Column("provider", String, nullable=False),
+    Column("wire_name", String, nullable=False),  # as the provider spells it
+    Column("aliases", Text, nullable=False, server_default="[]"),  # JSON
+    Column("first_seen_at", BigInteger),
+    Column("last_seen_at", BigInteger),
+    Column("retired_at", BigInteger),
+    Column("successor", String, nullable=False, server_default=""),
+    Column("answered", BigInteger, nullable=False, server_default="0"),
+    Column("failed", BigInteger, nullable=False, server_default="0"),
+)
+
 orders = Table(  # words of the operator to an engine that is running in another process
     "orders",
     metadata,

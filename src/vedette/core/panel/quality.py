@@ -40,8 +40,22 @@ _REFUSALS = re.compile(
     r"|\bne (?:mogu|smijem) (?:vam )?(?:pomoći|odgovoriti|pružiti|dati|raspravljati|udovoljiti)"
     r"|\bnisam u mogućnosti (?:pomoći|odgovoriti|pružiti|dati)"
     r"|\bkao (?:ai|jezični model|umjetna inteligencija)\b.{0,40}\bne mogu\b",
-    re.IGNORECASE | re.DOTALL,
+    re.DOTALL,
 )
+_MARKS = (
+    "can't",
+    "cant",
+    "cannot",
+    "unable",
+    "not able",
+    "won't",
+    "will not",
+    "decline",
+    "don't",
+    "ne mogu",
+    "ne smijem",
+    "nisam u",
+)  # no refusal is without one; looked for first, because it is cheap
 # Labels that say what kind of name it is, not whose.
 _KINDS = frozenset("www co com net org gov edu ac info biz vlada".split())
 
@@ -89,7 +103,10 @@ def scores_of(text: str, domain: str, citations: tuple[str, ...] = ()) -> Scores
 
 
 def is_refusal(text: str) -> bool:
-    return len(text) <= REFUSAL_CHARS and _REFUSALS.search(text, 0, REFUSAL_WITHIN) is not None
+    if len(text) > REFUSAL_CHARS:
+        return False
+    head = text[:REFUSAL_WITHIN].casefold().replace("\u2019", "'")
+    return any(mark in head for mark in _MARKS) and _REFUSALS.search(head) is not None
 
 
 def is_on_topic(text: str, asked: Asked) -> bool:

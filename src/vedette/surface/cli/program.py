@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # In the order in which a user meets their verbs.
 MODULES = (
-    "watching running asking explaining foreseeing simulating replaying looking ranking proving keeping tending"
+    "watching running asking explaining foreseeing simulating replaying looking ranking proving keeping tending panel"
 ).split()
 WORDS = """Watch the web you answer for: looks politely, proves what changed, says why it looked.
 
