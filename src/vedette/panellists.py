@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from vedette.config import Config, ProviderConfig, keys_of, secret
 from vedette.contracts.errors import ConfigError
@@ -35,9 +36,9 @@ def panellists(config: Config) -> tuple[Panellist, ...]:
     return tuple(Panellist(row, _keys(row, config.providers.get(row.name))) for row in rows)
 
 
-def callers(config: Config, fetcher: Fetcher) -> Iterator[HttpProvider]:
+def callers(config: Config, fetcher: Fetcher, timeout: timedelta = TIMEOUT) -> Iterator[HttpProvider]:
     """One per provider and key, ready to be asked, each with a lane of its own."""
-    settings = replace(fetch_settings(config), read_timeout=TIMEOUT, total_timeout=TIMEOUT)
+    settings = replace(fetch_settings(config), read_timeout=timeout, total_timeout=timeout)
     for one in panellists(config):
         for number, key in enumerate(one.keys, start=1):
             yield HttpProvider(one.row, key, fetcher=fetcher, settings=settings, number=number)

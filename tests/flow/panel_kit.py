@@ -12,7 +12,7 @@ from typing import Any
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.panel import Allowance, Answer, Prompt, ProviderResp
 from vedette.contracts.panel_run import Batch, BatchId, CellRow, PanelGroup, PanelNote, Progress, Shape
-from vedette.contracts.words import Outcome
+from vedette.contracts.words import LaneKey, Outcome
 from vedette.core.panel.pace import PaceParams
 from vedette.engine.panel.desk import KeySetup, PanelParts
 from vedette.engine.panel.loop import BatchEnd, PanelEngine
@@ -63,8 +63,12 @@ class ScriptedProvider:
     async def list_models(self) -> Sequence[str]:
         return (self.model,)
 
-    async def query(self, domain: str, prompt: Prompt) -> Answer:
+    async def query(
+        self, domain: str, prompt: Prompt, *, on_sent: Callable[[], None] | None = None
+    ) -> Answer:
         loop = asyncio.get_running_loop()
+        if on_sent is not None:
+            on_sent()
         begun = loop.time()
         self.seen += 1
         self.seen_at.append(begun)
@@ -198,5 +202,8 @@ def key_of(
     """A key that is configured with what its provider allows, unless told otherwise."""
     rate = provider.limit(0) if per_minute is None else per_minute
     return KeySetup(
-        model=provider.model, name=name, provider=provider, pace=PaceParams(per_minute=rate, **pace)
+        model=provider.model,
+        lane=LaneKey(f"provider:{provider.model}/{name}"),
+        provider=provider,
+        pace=PaceParams(per_minute=rate, **pace),
     )

@@ -22,7 +22,7 @@ from vedette.store.dialect import Sql, SqliteSql, in_groups
 from vedette.store.group import note_row
 from vedette.store.panel_brownfield import Projection
 from vedette.store.rows import from_ms, lane_row, to_ms
-from vedette.store.statements import NEW_LEDGER, SAVE_LANE
+from vedette.store.statements import END_RUN, NEW_LEDGER, NEW_RUN, SAVE_LANE
 
 USABLE = ("ok", "truncated")  # quality flags of an answer that says something
 
@@ -329,6 +329,16 @@ class Ledger:
         if group.lanes or group.notes:
             with self.db.transaction():
                 self.write(group)
+
+    def run_ended(self, batch: Batch, *, now: datetime, by: str, tally: str) -> None:
+        """The run, among all runs.  Written when it is over: a batch that died is told by `crawl_batches`."""
+        run = f"{batch.id}@{to_ms(now)}"
+        with self.db.transaction():
+            self.db.run(NEW_RUN, (run, to_ms(batch.started_at), "panel", "", "{}"))
+            self.db.run(END_RUN, (to_ms(now), by, tally, run))
+
+    def close(self) -> None:
+        self.db.close()
 
     def _note(self, note: PanelNote) -> LedgerNote:
         decision = Decision(action=note.action, reasons=(note.reason,), inputs={"subject": note.subject})

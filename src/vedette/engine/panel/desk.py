@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from vedette.contracts.lane import LanePolicy
-from vedette.contracts.panel import Answer, Prompt, Provider
+from vedette.contracts.panel import Answer, Prompt, Provider, ProviderResp
 from vedette.contracts.panel_run import Batch, Cell, CellRow, PanelLog, Price
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Outcome
@@ -31,27 +32,28 @@ PROVIDER_LANE = LanePolicy(
     closed_most=timedelta(seconds=60),
 )
 
-Judge = Callable[[str, Prompt, Answer], tuple[str | None, Mapping[str, float]]]  # domain, prompt, answer
+Judged = tuple[str | None, Mapping[str, float]]  # quality flag, scores
 
 
-def unjudged(domain: str, prompt: Prompt, answer: Answer) -> tuple[str | None, Mapping[str, float]]:
+class Judge(Protocol):
+    """What an answer is worth, and what can be counted in it."""
+
+    def __call__(self, model: str, domain: str, prompt: Prompt, resp: ProviderResp) -> Judged: ...
+
+
+def unjudged(model: str, domain: str, prompt: Prompt, resp: ProviderResp) -> Judged:
     """The provider's own flag, no scores."""
-    flag = answer.resp.quality_flag if answer.resp is not None else None
-    return (flag.value if flag else None), {}
+    return (resp.quality_flag.value if resp.quality_flag else None), {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeySetup:
-    """One key of one provider.  `name` tells the keys of a provider apart and is never the key itself."""
+    """One key of one provider.  Models that share a limit share the lane; its name never holds the key itself."""
 
     model: str
-    name: str
+    lane: LaneKey
     provider: Provider
     pace: PaceParams = field(default_factory=PaceParams)
-
-    @property
-    def lane(self) -> LaneKey:
-        return LaneKey(f"provider:{self.model}/{self.name}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,28 +72,14 @@ class PanelParts:
     is_resumed: bool = False
 
 
-@dataclass(slots=True, eq=False)
-class KeyLane:
-    """A lane at work."""
+@dataclass(slots=True)
+class Tempo:
+    """What is believed about a lane, by all models that are asked through it."""
 
-    setup: KeySetup
-    stream: Stream
-    count: Count
+    params: PaceParams
     pace: Pace
     policy: LanePolicy
     under_way: int = 0
-    is_blocked: bool = False
-    is_ready: bool = False
-    wake_at: datetime | None = None
-    key: LaneKey = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.key = self.setup.lane
-
-    @property
-    def prefetch(self) -> int:
-        """Cells that are leased ahead: what the lane starts in a few seconds."""
-        return max(8, 2 * self.pace.at_once, round(self.pace.per_minute / 12))
 
     def hear(self, answer: Answer, now: datetime) -> bool:
         """Learn from an answer.  True: the lane's policy is another one now."""
@@ -102,23 +90,49 @@ class KeyLane:
             tokens=answer.tokens_in + answer.tokens_out,
             was_full=self.under_way >= self.pace.at_once,
         )
-        self.pace = heard(self.pace, self.setup.pace, news, now)
+        self.pace = heard(self.pace, self.params, news, now)
         before, self.policy = self.policy, policy_of(self.pace, self.policy)
         return before is not self.policy
+
+
+@dataclass(slots=True, eq=False)
+class KeyLane:
+    """One model asked by one key."""
+
+    key: LaneKey
+    provider: Provider
+    model: str
+    stream: Stream
+    count: Count
+    tempo: Tempo
+    peers: list[KeyLane]  # all that go through this lane, itself too
+    is_blocked: bool = False
+    is_ready: bool = False
+    wake_at: datetime | None = None
+
+    @property
+    def prefetch(self) -> int:
+        """Cells that are leased ahead: what the lane starts in a few seconds."""
+        pace = self.tempo.pace
+        return max(8, 2 * pace.at_once, round(pace.per_minute / 12))
 
 
 def lanes_of(batch: Batch, parts: PanelParts) -> list[KeyLane]:
     """Every key with the stream of its model; the policy is the provider's, at the pace it begins with."""
     lanes: list[KeyLane] = []
+    tempos: dict[LaneKey, tuple[Tempo, list[KeyLane]]] = {}
     for number, model in enumerate(batch.shape.models):
         stream = Stream(batch, number, chunk_size=parts.chunk_size, is_resumed=parts.is_resumed)
         count = Count(model)
-        for setup in parts.keys:
-            if setup.model == model:
+        for setup in (one for one in parts.keys if one.model == model):
+            if setup.lane not in tempos:
                 pace = begin(setup.pace)
-                policy = policy_of(pace, PROVIDER_LANE)
-                parts.keeper.tune(setup.lane, policy)
-                lanes.append(KeyLane(setup, stream, count, pace, policy))
+                tempos[setup.lane] = Tempo(setup.pace, pace, policy_of(pace, PROVIDER_LANE)), []
+                parts.keeper.tune(setup.lane, tempos[setup.lane][0].policy)
+            tempo, peers = tempos[setup.lane]
+            lane = KeyLane(setup.lane, setup.provider, model, stream, count, tempo, peers)
+            peers.append(lane)
+            lanes.append(lane)
     return lanes
 
 
@@ -136,12 +150,13 @@ def row_of(batch: Batch, cell: Cell, call: Call, judge: Judge) -> CellRow:
     answer = call.answer
     prompt = batch.shape.prompts[cell.prompt]
     resp = answer.resp if answer.outcome is Outcome.OK else None
-    flag, scores = judge(cell.domain, prompt, answer) if resp is not None else (None, {})
+    model = batch.shape.models[cell.model]
+    flag, scores = judge(model, cell.domain, prompt, resp) if resp is not None else (None, {})
     return CellRow(
         cell=cell.number,
         domain_id=cell.domain_id,
         domain=cell.domain,
-        model=batch.shape.models[cell.model],
+        model=model,
         prompt_type=prompt.prompt_type,
         prompt_version=prompt.version,
         prompt=prompt.text.replace("{domain}", cell.domain),

@@ -126,8 +126,8 @@ class PanelEngine:
             if lane.wake_at == at:
                 lane.wake_at = None
                 self._touch(lane)
-        while not self._stopped_by and (lane := self._next_lane(now)) is not None:
-            self._serve(lane, now)
+        while not self._stopped_by and (ready := self._next_lane(now)) is not None:
+            self._serve(ready, now)
 
     def _next_lane(self, now: datetime) -> KeyLane | None:
         """Who stood in line for `all` goes first, whenever there is room."""
@@ -162,7 +162,7 @@ class PanelEngine:
                 return
 
     def _start(self, lane: KeyLane, cell: Cell, now: datetime) -> bool:
-        price = self.parts.prices.get(lane.setup.model)
+        price = self.parts.prices.get(lane.model)
         most = money.most_cost(price, self.batch.shape.prompts[cell.prompt], len(cell.domain))
         if not money.may_spend(self._purse, most):
             lane.stream.put_back(cell)
@@ -171,10 +171,8 @@ class PanelEngine:
                 self.stop("budget_spent")
             return False
         self._purse = money.reserve(self._purse, most)
-        keys = (lane.key, ALL)
-        self.keeper.start(keys, now)
-        self.keeper.sent(keys, now)
-        lane.under_way += 1
+        self.keeper.start((lane.key, ALL), now)
+        lane.tempo.under_way += 1
         lane.count.under_way += 1
         task = asyncio.create_task(self._call(lane, cell, most))
         self._under_way.add(task)
@@ -185,23 +183,35 @@ class PanelEngine:
         """One call, from its start to what becomes of the cell."""
         answer = await self._ask(lane, cell)
         now = self.clock.now()
-        cost = money.cost_of(self.parts.prices.get(lane.setup.model), answer.tokens_in, answer.tokens_out)
+        cost = money.cost_of(self.parts.prices.get(lane.model), answer.tokens_in, answer.tokens_out)
         self._purse = money.settle(self._purse, most, cost)
         failure = Failure(answer.outcome, cell.attempt, answer.retry_after)
         end = ending(failure, now=now, jitter=self.clock.chance(), params=self.parts.retry)
         self._tell_lane(lane, answer, end, now)
-        lane.under_way -= 1
+        lane.tempo.under_way -= 1
         lane.count.under_way -= 1
         lane.count.add(answer, cost)
         self._end_cell(lane, cell, end, Call(answer, cost, now))
-        self._touch(lane)
+        for peer in lane.peers:
+            self._touch(peer)
 
     async def _ask(self, lane: KeyLane, cell: Cell) -> Answer:
         """The edge: whatever an adapter raises is a bug of ours, and one cell's."""
         prompt = self.batch.shape.prompts[cell.prompt]
+        is_sent = False
+
+        def on_sent() -> None:
+            nonlocal is_sent
+            if not is_sent:
+                is_sent = True
+                self.keeper.sent((lane.key, ALL), self.clock.now())
+                for peer in lane.peers:
+                    self._touch(peer)
+                self._wake.set()
+
         try:
             async with asyncio.timeout((self.parts.timeout + GRACE).total_seconds()):
-                return await lane.setup.provider.query(cell.domain, prompt)
+                return await lane.provider.query(cell.domain, prompt, on_sent=on_sent)
         except TimeoutError:
             return Answer(
                 outcome=Outcome.TIMEOUT, took=self.parts.timeout + GRACE, detail="given up by the run"
@@ -211,16 +221,17 @@ class PanelEngine:
 
     def _tell_lane(self, lane: KeyLane, answer: Answer, end: Done | Again | PutBack, now: datetime) -> None:
         """The lane learns how the call ended, and at which pace it goes on."""
-        wait = answer.retry_after or hold(answer.allowance, lane.pace.tokens_each)
+        wait = answer.retry_after or hold(answer.allowance, lane.tempo.pace.tokens_each)
         if isinstance(end, PutBack) and end.hold is not None:
             wait = end.hold
         verdict = MEANING[answer.outcome].lane_verdict
         for key, reason in self.keeper.finish((lane.key, ALL), ok=verdict, now=now, retry_after=wait):
             self._note("breaker", key, reason)
-        if lane.hear(answer, now):
-            self.keeper.tune(lane.key, lane.policy)
+        if lane.tempo.hear(answer, now):
+            self.keeper.tune(lane.key, lane.tempo.policy)
         if isinstance(end, PutBack) and end.hold is None and not lane.is_blocked:
-            lane.is_blocked = True
+            for peer in lane.peers:
+                peer.is_blocked = True
             self._note("key_refused", lane.key, end.reason)
 
     def _end_cell(self, lane: KeyLane, cell: Cell, end: Done | Again | PutBack, call: Call) -> None:
@@ -304,15 +315,15 @@ class PanelEngine:
 
     def _load(self, lanes: list[KeyLane]) -> deadline.Load:
         """What a provider has to ask, at the pace of its keys that are not refused."""
-        rate = sum(lane.pace.per_minute for lane in lanes if not lane.is_blocked)
+        rate = sum(lane.tempo.pace.per_minute / len(lane.peers) for lane in lanes if not lane.is_blocked)
         return deadline.Load(lanes[0].stream.waiting(), 60 / rate if rate else 0.0)
 
     def _told(self, lanes: list[KeyLane], now: datetime) -> ProviderTally:
         states = [self.keeper.state(lane.key) for lane in lanes]
         return lanes[0].count.told(
             breaker=_breaker(lanes, states, now),
-            per_minute=sum(lane.pace.per_minute for lane in lanes),
-            at_once=sum(lane.pace.at_once for lane in lanes),
+            per_minute=sum(lane.tempo.pace.per_minute for lane in lanes),
+            at_once=sum(lane.tempo.pace.at_once for lane in lanes),
         )
 
     def _by_stream(self) -> list[list[KeyLane]]:
