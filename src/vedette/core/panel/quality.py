@@ -173,9 +173,9 @@ def _named(name: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=8192)
 def _without(domain: str) -> Callable[[str], str]:
-    name = _name(domain)
-    whole = re.escape(domain.casefold())
-    pattern = re.compile(rf"{whole}|{_named(name).pattern}" if name else whole)
+    name, whole = _name(domain), re.escape(domain.casefold())
+    is_telling = len(name) >= SHORTEST_NAME
+    pattern = re.compile(f"{whole}|{_named(name).pattern}" if is_telling else whole)
     return lambda text: pattern.sub(" ", text)
 
 
