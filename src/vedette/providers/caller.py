@@ -15,7 +15,7 @@ from vedette.contracts.secret import Secret
 from vedette.contracts.words import LaneKey, Outcome
 from vedette.core.panel.quality import Asked, flag_of
 from vedette.providers.errors import error_in_answer, judge, said, told_wait
-from vedette.providers.formats import FILTER, FORMATS, Question, Said
+from vedette.providers.formats import FAILED, FILTER, FORMATS, Question, Said
 from vedette.providers.limits import allowance, retry_after
 from vedette.providers.reading import parse
 from vedette.providers.secrecy import Scrubber
@@ -25,6 +25,11 @@ BODY_LIMIT = 2 * MIB
 DETAIL_SIZE = 300
 TIMEOUT = timedelta(seconds=15)  # PROVIDER_TIMEOUT_MS of 003
 KEEP_ALIVE = timedelta(seconds=15)
+# How an answer without text ended, where that is not the model's own silence.
+_UNSAID = {
+    FILTER: (Outcome.REFUSED_CONTENT, "the answer was held back by a filter"),
+    FAILED: (Outcome.MALFORMED_ANSWER, "the provider gave up within the answer"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,10 +106,9 @@ class HttpProvider:
         if answer is None:
             outcome = error_in_answer(self.row.format, parsed)
             return self._answer(fetched, outcome, detail=self._told(fetched, said(parsed)))
-        if answer.finish == FILTER and not answer.text.strip():
-            return self._answer(
-                fetched, Outcome.REFUSED_CONTENT, detail="the answer was held back by a filter"
-            )
+        if answer.finish in _UNSAID and not answer.text.strip():
+            outcome, words = _UNSAID[answer.finish]
+            return self._answer(fetched, outcome, detail=words)
         return self._answered(fetched, answer, Asked(domain=domain, text=question.text))
 
     async def _fetch(self, path: str, body: bytes | None, on_sent: Callable[[], None] | None) -> Fetched:

@@ -16,7 +16,7 @@ from vedette.contracts.secret import Secret
 from vedette.providers.reading import NAME_SIZE, at, citations_of, count_of, rows, text_of, usage_of
 
 OPENAI, ANTHROPIC, GEMINI, COHERE, YOU = "openai", "anthropic", "gemini", "cohere", "you"
-STOP, LENGTH, FILTER = "stop", "length", "filter"
+STOP, LENGTH, FILTER, FAILED = "stop", "length", "filter", "error"
 ANTHROPIC_VERSION = "2023-06-01"
 YOU_RESULTS = 10
 _JSON = ("Content-Type", "application/json")

@@ -21,7 +21,7 @@ _EDITION = re.compile(
     r"[-@:_](?:\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{4}|\d{3}|latest|preview|exp|stable|v\d+(?::\d+)?)$"
 )
 _PART = re.compile(r"\d+(?:\.\d+)*|[a-z]+")
-NEAR = 0.5  # below it there is no successor worth naming
+NEAR = 0.4  # below it there is no successor worth naming
 PRIOR_OK, PRIOR_FAILED = 9.0, 1.0  # a new model is taken to answer nine times of ten
 
 
@@ -163,11 +163,12 @@ def nearest(name: str, others: Iterable[str]) -> str:
 
 def _likeness(name: str, other: str) -> float:
     """Words count most (flash stays flash), then the spelling."""
-    mine, theirs = (_PART.findall(stem(text).partition("/")[2]) for text in (name, other))
+    one, two = stem(name).partition("/")[2], stem(other).partition("/")[2]
+    mine, theirs = _PART.findall(one), _PART.findall(two)
     words = {part for part in mine if part.isalpha()}
     its = {part for part in theirs if part.isalpha()}
     shared = len(words & its) / max(1, len(words | its))
-    spelled = difflib.SequenceMatcher(None, stem(name), stem(other)).ratio()
+    spelled = difflib.SequenceMatcher(None, one, two).ratio()
     return round(0.7 * shared + 0.3 * spelled, 3)
 
 

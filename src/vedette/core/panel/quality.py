@@ -56,6 +56,11 @@ _MARKS = (
     "ne smijem",
     "nisam u",
 )  # no refusal is without one; looked for first, because it is cheap
+# Stems that are in every question and in every text.
+_COMMON = frozenset(
+    "about after again being could every other shoul their there these thing those under where which while "
+    "would kakav kakva kakvo nešto njiho ovako sada svaka svaki takav takva treba zašto".split()
+)
 # Labels that say what kind of name it is, not whose.
 _KINDS = frozenset("www co com net org gov edu ac info biz vlada".split())
 
@@ -168,9 +173,9 @@ def _named(name: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=8192)
 def _without(domain: str) -> Callable[[str], str]:
-    name = _name(domain)
-    whole = re.escape(domain.casefold())
-    pattern = re.compile(rf"{whole}|{_named(name).pattern}" if name else whole)
+    name, whole = _name(domain), re.escape(domain.casefold())
+    is_telling = len(name) >= SHORTEST_NAME
+    pattern = re.compile(f"{whole}|{_named(name).pattern}" if is_telling else whole)
     return lambda text: pattern.sub(" ", text)
 
 
@@ -179,7 +184,7 @@ def _initials(folded: str) -> str:
 
 
 def _stems(text: str) -> set[str]:
-    return {word[:STEM] for word in _WORD.findall(text.casefold()) if len(word) >= STEM}
+    return {word[:STEM] for word in _WORD.findall(text.casefold()) if len(word) >= STEM} - _COMMON
 
 
 def _is_on(url: str, domain: str) -> bool:
