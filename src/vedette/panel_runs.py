@@ -166,12 +166,15 @@ class Panel:
             desk.store.create(batch, asked.domains)
             return self._run(desk, batch, on_progress)
 
-    def resume(self, batch_id: BatchId, on_progress: OnProgress, *, fresh: bool = False) -> PanelEnd:
-        """The rest of a batch.  `fresh`: its deadlines count from now."""
+    def resume(
+        self, batch_id: BatchId, on_progress: OnProgress, *, fresh: bool = False, take_over: bool = False
+    ) -> PanelEnd:
+        """The rest of a batch.  `fresh`: deadlines count from now.  `take_over`: whoever ran it is gone for sure."""
         with self._locked(), self._desk() as desk:
             view = desk.store.view(batch_id)
             now = self.clock.now()
-            self._check_resume(view.status, view.heartbeat_at, now)
+            is_silent = take_over or view.heartbeat_at is None or now - view.heartbeat_at >= ALIVE
+            self._check_resume(view.status, is_silent=is_silent)
             batch = view.batch
             target_at, hard_at = batch.target_at, batch.hard_at
             if fresh:
@@ -268,11 +271,14 @@ class Panel:
                 f"a budget is set, and the price of {names} is not known; set providers.NAME.price"
             )
 
-    def _check_resume(self, status: str, heartbeat_at: datetime | None, now: datetime) -> None:
+    def _check_resume(self, status: str, *, is_silent: bool) -> None:
+        """In our own store the lock proves that nobody else runs it; a shared database only knows its last word."""
         if status == "complete":
             raise RefusedError("the batch is complete; there is nothing to resume")
-        if status == "running" and heartbeat_at is not None and now - heartbeat_at < ALIVE:
-            raise RefusedError("the batch is running in another process; `vedette panel kill` stops it")
+        if status == "running" and self.config.database is not None and not is_silent:
+            raise RefusedError(
+                "the batch is running elsewhere; `vedette panel kill` stops it, --take-over takes it"
+            )
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -71,7 +71,7 @@ def normalise(text: str) -> tuple[str | None, str]:
 
 def _host(text: str) -> str | None:
     """What stands between scheme and path; None: there is a user in it."""
-    rest: str = _SCHEME.sub("", text)
+    rest: str = _SCHEME.sub("", text).removeprefix("//")
     for mark in "/?#\\":
         rest = rest.partition(mark)[0]
     if "@" in rest:

@@ -84,7 +84,7 @@ def begin(params: PaceParams) -> Pace:
 
 def heard(pace: Pace, params: PaceParams, news: Heard, now: datetime) -> Pace:
     """The pace after one more answer."""
-    if news.allowance is not None or news.tokens:
+    if news.allowance is not None or (news.tokens and pace.tokens_stated):
         pace = _stated(pace, params, news, now)
     if news.outcome is Outcome.THROTTLED or news.outcome is Outcome.OVERLOADED:
         return _fall(pace, params, news, now)

@@ -100,7 +100,7 @@ def flag_of(text: str, asked: Asked, *, finish: str = "", is_repeated: bool = Fa
 def scores_of(text: str, domain: str, citations: tuple[str, ...] = ()) -> Scores:
     return Scores(
         chars=len(text),
-        words=sum(1 for _ in _WORD.finditer(text)),
+        words=len(_WORD.findall(text)),
         mentions=_mentions(text, domain),
         citations=len(citations),
         own_citations=sum(_is_on(url, domain) for url in citations),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from vedette.contracts.lane import LaneState
@@ -21,7 +22,7 @@ from vedette.contracts.panel_run import (
     Progress,
 )
 from vedette.contracts.ports import Clock
-from vedette.contracts.words import LaneKey
+from vedette.contracts.words import LaneKey, Outcome
 
 GATHER = 0.2  # seconds
 GROUP = 200  # rows that are not waited beyond
@@ -128,7 +129,7 @@ class GroupWriter:
             released=tuple(released),
             lanes=self._lanes(),
             notes=tuple(notes),
-            progress=self._due_progress(),
+            progress=self._due_progress(rows),
         )
         try:
             await self._log.write(group)
@@ -141,9 +142,12 @@ class GroupWriter:
                 waiter.set_result(None)
         self.on_written(rows)
 
-    def _due_progress(self) -> Progress | None:
+    def _due_progress(self, rows: Sequence[CellRow]) -> Progress | None:
+        """With the rows that are written together with it."""
         now = self._clock.now()
         if self._progress_at is not None and now - self._progress_at < EVERY:
             return None
         self._progress_at = now
-        return self._progress()
+        so_far = self._progress()
+        answered = sum(1 for row in rows if row.outcome is Outcome.OK)
+        return replace(so_far, settled=so_far.settled + len(rows), answered=so_far.answered + answered)

@@ -90,11 +90,14 @@ def resume(
     fresh_deadline: Annotated[
         bool, typer.Option("--fresh-deadline", help="Soft cut and hard stop count from now.")
     ] = False,
+    take_over: Annotated[
+        bool, typer.Option("--take-over", help="Whoever ran it on another machine is gone for sure.")
+    ] = False,
 ) -> None:
     """Ask what a batch has no row for.  Answers that it has are kept; what was under way is asked again."""
     panel = _panel(session)
     with _showing(session) as on_progress:
-        end = panel.resume(_batch(panel, batch), on_progress, fresh=fresh_deadline)
+        end = panel.resume(_batch(panel, batch), on_progress, fresh=fresh_deadline, take_over=take_over)
     _ended(session, end)
 
 
