@@ -41,6 +41,7 @@ class PanelConfig(Section):
     budget_usd: float | None = Field(default=None, ge=0)
     database: str | None = None
     shadow_table: str | None = None
+    redis: str | None = None
     registry: str | None = None
     listen: str = "127.0.0.1:9465"
     token: str | None = None
@@ -71,6 +72,7 @@ VARIABLES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "PROVIDER_TIMEOUT_MS": ("timeout", lambda text: parse_duration(f"{float(text)}ms")),
     "COST_BUDGET_USD": ("budget_usd", float),
     "CHUNK_SIZE": ("chunk_size", int),
+    "REDIS_URL": ("redis", str),
     "SHADOW_TABLE": ("shadow_table", str),
 }
 

@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -35,6 +35,7 @@ from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import LanePolicies
 from vedette.panellists import Panellist, callers, panellists
 from vedette.policies import fetch_settings
+from vedette.store.consensus import RedisConsensus
 from vedette.store.dialect import SqliteSql, open_sql
 from vedette.store.migrate import prepare
 from vedette.store.panel import Ledger, PanelStore
@@ -48,6 +49,7 @@ ALIVE = timedelta(seconds=30)  # a batch that said something within this is runn
 PANEL_WORKER = 1  # of `engine/ids.py`: the web engine beside us is 0
 _ZERO = timedelta(0)
 OnProgress = Callable[[Progress], None]
+Door = Callable[[PanelStore, ThreadedPanelLog], AbstractAsyncContextManager[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +80,7 @@ class Panel:
     loaded: Loaded
     clock: Clock = field(default_factory=SystemClock)
     make_fetcher: Callable[[Clock], Fetcher] = HttpFetcher
+    door: Door | None = None  # what a run shows over HTTP while it goes
     config: PanelConfig = field(init=False)
 
     def __post_init__(self) -> None:
@@ -217,7 +220,7 @@ class Panel:
 
     async def _engine(self, desk: _Desk, batch: Batch, on_progress: OnProgress, is_resumed: bool) -> BatchEnd:
         fetcher = self.make_fetcher(self.clock)
-        log = ThreadedPanelLog(desk.store, desk.reader)
+        log = ThreadedPanelLog(desk.store, desk.reader, self.clock.stopwatch)
         try:
             keys = self._keys(batch.shape.models, fetcher)
             parts = PanelParts(
@@ -233,8 +236,9 @@ class Panel:
             )
             engine = PanelEngine(batch, parts)
             telling = asyncio.create_task(_tell(engine, on_progress))
-            with _signals(engine.stop):
-                end = await engine.run()
+            async with self.door(desk.shown, log) if self.door else nullcontext():
+                with _signals(engine.stop):
+                    end = await engine.run()
             telling.cancel()
             on_progress(end.progress)
             return end
@@ -295,22 +299,28 @@ class Panel:
         path = prepare(self.loaded.data)
         lanes = Reader(path)
         ledger = Ledger(SqliteSql(path), Ids(PANEL_WORKER, after=lanes.last_id()).next)
-        desk = _Desk(store=self._open(ledger), reader=self._open(None), ledger=ledger, lanes=lanes)
+        cache = RedisConsensus(self.config.redis) if self.config.redis else None
+        desk = _Desk(
+            store=self._open(ledger, cache),
+            reader=self._open(None),
+            shown=self._open(None),
+            ledger=ledger,
+            lanes=lanes,
+            cache=cache,
+        )
         try:
             yield desk
         finally:
-            desk.store.close()
-            desk.reader.close()
-            ledger.close()
-            lanes.close()
+            for one in (desk.store, desk.reader, desk.shown, ledger, lanes, *((cache,) if cache else ())):
+                one.close()
 
-    def _open(self, ledger: Ledger | None) -> PanelStore:
+    def _open(self, ledger: Ledger | None, cache: RedisConsensus | None = None) -> PanelStore:
         url = self.config.database
         if url is None:
             url = f"sqlite:///{prepare(self.loaded.data)}"
         projection = prepare_panel(url, self.config.shadow_table or RESPONSES)
         db = ledger.db if ledger is not None and self.config.database is None else open_sql(url)
-        return PanelStore(db, projection, ledger=ledger)
+        return PanelStore(db, projection, ledger=ledger, cache=cache)
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,8 +329,10 @@ class _Desk:
 
     store: PanelStore
     reader: PanelStore
+    shown: PanelStore  # for whoever looks over HTTP
     ledger: Ledger
     lanes: Reader
+    cache: RedisConsensus | None = None
 
 
 class Judging:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import TypeVar, TypeVarTuple
 
 from vedette.contracts.panel_run import BatchId, PanelGroup
@@ -17,8 +18,13 @@ _Found = TypeVar("_Found")
 class ThreadedPanelLog:
     """Implements `contracts.panel_run.PanelLog`."""
 
-    def __init__(self, writer: PanelStore, reader: PanelStore) -> None:
+    def __init__(
+        self, writer: PanelStore, reader: PanelStore, stopwatch: Callable[[], Callable[[], timedelta]]
+    ) -> None:
         self._writer, self._reader = writer, reader
+        self._stopwatch = stopwatch
+        self.groups = self.rows = 0
+        self.writing = timedelta(0)
         self._write = ThreadPoolExecutor(1, thread_name_prefix="panel-write")
         self._read = ThreadPoolExecutor(1, thread_name_prefix="panel-read")
 
@@ -32,7 +38,11 @@ class ThreadedPanelLog:
         return await self._reading(self._reader.is_stopped, batch)
 
     async def write(self, group: PanelGroup) -> None:
+        took = self._stopwatch()
         await asyncio.get_running_loop().run_in_executor(self._write, self._writer.write, group)
+        self.groups += 1
+        self.rows += len(group.rows)
+        self.writing += took()
 
     def close(self) -> None:
         """Waits for what is being written.  The stores stay open."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +16,9 @@ from vedette.surface.cli.session import Session
 
 if TYPE_CHECKING:
     from vedette.contracts.panel_run import BatchId, Progress
-    from vedette.panel_runs import Panel, PanelEnd
+    from vedette.panel_runs import Door, Panel, PanelEnd
+    from vedette.store.panel import PanelStore
+    from vedette.store.panel_thread import ThreadedPanelLog
     from vedette.surface.cli.panel_domains import Chosen
 
 DomainsOption = Annotated[
@@ -27,6 +29,7 @@ RegistryOption = Annotated[str | None, typer.Option("--registry", metavar="URL",
 ModelOption = Annotated[
     list[str] | None, typer.Option("--model", metavar="NAME", help="Only of this provider; may be repeated.")
 ]
+ListenOption = Annotated[bool, typer.Option("--listen", help="Serve the admin pages on `panel.listen`.")]
 BatchArgument = Annotated[str | None, typer.Argument(metavar="[BATCH]", help="[default: the last one]")]
 SHOWN = 10  # rows of a list that is only an example
 
@@ -67,14 +70,18 @@ def run(
     budget: Annotated[
         float | None, typer.Option("--budget", min=0.0, metavar="USD", help="Stop new calls at this cost.")
     ] = None,
+    listen: ListenOption = False,
 ) -> None:
     """Ask every provider about every domain.
+
+    With --listen the batch is also told over HTTP: /healthz, /readyz, /metrics, /batch/ID, /provider/NAME/state and
+    the authenticated /kill-switch.
 
     Ctrl-C stops new calls; `panel resume` goes on.  Exit 6 when cells were dropped.
     """
     from vedette.panel_runs import Asked
 
-    panel = _panel(session)
+    panel = _panel(session, listen=listen)
     chosen = _chosen(session, panel, domains, from_table, registry)
     if not chosen.domains:
         raise InputError("there is no domain to ask about; name some with --domains FILE")
@@ -93,9 +100,10 @@ def resume(
     take_over: Annotated[
         bool, typer.Option("--take-over", help="Whoever ran it on another machine is gone for sure.")
     ] = False,
+    listen: ListenOption = False,
 ) -> None:
     """Ask what a batch has no row for.  Answers that it has are kept; what was under way is asked again."""
-    panel = _panel(session)
+    panel = _panel(session, listen=listen)
     with _showing(session) as on_progress:
         end = panel.resume(_batch(panel, batch), on_progress, fresh=fresh_deadline, take_over=take_over)
     _ended(session, end)
@@ -160,10 +168,29 @@ def compare(
         raise typer.Exit(Exit.FOUND_PROBLEMS)
 
 
-def _panel(session: Session) -> Panel:
+def _panel(session: Session, *, listen: bool = False) -> Panel:
     from vedette.panel_runs import Panel
 
-    return Panel(session.loaded, clock=session.clock)
+    panel = Panel(session.loaded, clock=session.clock)
+    if listen:
+        panel.door = _door(session, panel)
+    return panel
+
+
+def _door(session: Session, panel: Panel) -> Door:
+    from vedette.config import secret
+    from vedette.surface.api.panel import Office, opened
+    from vedette.surface.api.panel_metrics import Writes
+
+    token = None if panel.config.token is None else secret(panel.config.token)
+
+    def made(store: PanelStore, log: ThreadedPanelLog) -> AbstractAsyncContextManager[str]:
+        def writes() -> Writes:
+            return Writes(log.groups, log.rows, log.writing.total_seconds())
+
+        return opened(Office(store, session.clock, token, writes), panel.config.listen)
+
+    return made
 
 
 def _chosen(
