@@ -21,6 +21,7 @@ from vedette.fetch.http import HttpFetcher
 from vedette.livingweb.providers import FaultRule, LivingProviders
 from vedette.panellists import callers, panellists
 from vedette.providers.table import PROVIDERS
+from vedette.rollcall import note_calls
 from vedette.store.operator import operating
 from vedette.store.panel_models import count_calls, read_models, save_models
 from vedette.telemetry.clock import SystemClock
@@ -201,3 +202,17 @@ def test_the_registry_is_read_as_it_was_saved_and_counts_add_up(tmp_path: Path):
         (found,) = read_models(db)
     assert (found.answered, found.failed) == (13, 6)
     assert resolve_alias("ž", [found]) is found
+
+
+def test_what_a_run_counted_is_the_reliability_of_the_model(tmp_path: Path):
+    from vedette.store.migrate import prepare
+
+    with operating(prepare(tmp_path)) as db:
+        note_calls(
+            db, PROVIDERS, {"anthropic/claude-3-haiku": (90, 0), "deepseek": (0, 40), "nobody": (1, 1)}
+        )
+        note_calls(db, PROVIDERS, {"deepseek": (0, 50)})
+        found = {row.name: row for row in read_models(db)}
+    assert len(found) == 12
+    assert found["anthropic/claude-3-haiku-20240307"].weight == 0.99
+    assert found["deepseek/deepseek-chat"].weight == 0.09

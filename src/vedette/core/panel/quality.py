@@ -100,7 +100,7 @@ def flag_of(text: str, asked: Asked, *, finish: str = "", is_repeated: bool = Fa
 def scores_of(text: str, domain: str, citations: tuple[str, ...] = ()) -> Scores:
     return Scores(
         chars=len(text),
-        words=sum(1 for _ in _WORD.finditer(text)),
+        words=len(_WORD.findall(text)),
         mentions=_mentions(text, domain),
         citations=len(citations),
         own_citations=sum(_is_on(url, domain) for url in citations),
@@ -116,9 +116,10 @@ def is_refusal(text: str) -> bool:
 
 def is_on_topic(text: str, asked: Asked) -> bool:
     """Cheap checks first; a text that could be about the domain is taken to be."""
-    if _mentions(text, asked.domain):
+    folded = text.casefold()
+    if asked.domain.casefold() in folded or _mentions(text, asked.domain):
         return True
-    name, folded = _name(asked.domain), text.casefold()
+    name = _name(asked.domain)
     bare = name.replace("-", "")
     if bare and (bare in folded.replace(" ", "") or bare in _initials(folded)):
         return True
