@@ -77,7 +77,7 @@ def _own_row(name: str, given: ProviderConfig) -> ProviderRow:
 
 def _address(name: str, text: str) -> str:
     url = canonical(text)
-    if url is None or "@" in url or "?" in url:
+    if url is None or "@" in text or "?" in text:
         raise ConfigError(f"`providers.{name}.base_url`: write it like https://host/v1, without credentials")
     return url.rstrip("/")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -15,6 +16,7 @@ from vedette.fetch.http import HttpFetcher
 from vedette.panellists import callers, panellists
 from vedette.providers.caller import HttpProvider, Listing
 from vedette.providers.table import ProviderRow
+from vedette.store.panel_models import count_calls, read_models, save_models
 from vedette.telemetry.clock import SystemClock
 
 
@@ -49,6 +51,18 @@ def with_table(known: Iterable[ModelRow], rows: Iterable[ProviderRow]) -> tuple[
         aliases = dict.fromkeys((*model.aliases, *((row.name,) if row.name != name else ())))
         merged[name] = replace(model, aliases=tuple(aliases))
     return tuple(merged[name] for name in sorted(merged))
+
+
+def note_calls(
+    db: sqlite3.Connection, rows: Sequence[ProviderRow], counted: Mapping[str, tuple[int, int]]
+) -> None:
+    """Adds to what is known of reliability: by 003's name of a provider, calls answered and calls failed.
+
+    Failed is what `core.panel.models.is_failure` says; a model that the registry does not have yet is added to it.
+    """
+    save_models(db, with_table(read_models(db), rows))
+    names = {row.name: canonical_name(row.name, row.model) for row in rows}
+    count_calls(db, {names[name]: both for name, both in counted.items() if name in names})
 
 
 def asked_models(rows: Iterable[ProviderRow]) -> frozenset[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from provider_kit import ABOUT, KEY, O_NJOJ, panel
@@ -15,6 +16,7 @@ from vedette.contracts.secret import Secret
 from vedette.contracts.words import Outcome
 from vedette.core.outcomes import MEANING
 from vedette.livingweb.providers import FAULTS, TWELVE, KeyLimit
+from vedette.providers.errors import ROWS
 from vedette.providers.formats import FORMATS, YOU
 from vedette.providers.table import BY_NAME, PROVIDERS
 
@@ -238,3 +240,22 @@ async def test_what_the_operator_sends_to_sites_is_not_sent_to_providers():
         one = asked.caller(BY_NAME["groq"])
         assert "session" not in repr(one._settings.headers)
         assert [name for name, _ in one._settings.headers] == ["Authorization", "Content-Type"]
+
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "providers.md"
+
+
+def test_every_provider_and_every_meaning_of_an_error_is_in_the_reference():
+    lines = [line.replace("`", "") for line in PAGE.read_text("utf-8").splitlines()]
+    for row in PROVIDERS:
+        cells = (row.name, row.format, row.base_url, row.path, row.model, row.key_env)
+        told = next(line for line in lines if line.startswith("| " + " | ".join(cells) + " | "))
+        _, *rest, price, listed, _ = (cell.strip() for cell in told.split("|"))
+        assert rest[-2:] == ["yes" if row.is_search else "no", f"{row.per_minute:g}"]
+        assert listed == (row.models_path.partition("?")[0] or "no")
+        paid = row.price or (0.0, 0.0, 0.0)
+        assert price.startswith(f"{paid[0]:g} / {paid[1]:g}" if row.price else "unknown")
+    for rule in ROWS:
+        statuses = ", ".join(map(str, rule.status)) or "any"
+        words = rule.words.replace("|", "\\|") or "any"
+        assert f"| {statuses} | {rule.format or 'any'} | {words} | {rule.outcome.value} |" in lines

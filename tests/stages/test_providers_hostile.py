@@ -127,6 +127,7 @@ def test_a_real_answer_with_anything_torn_out_never_raises(format_: str, data: A
 @given(st.sampled_from(sorted(FORMATS)), st.binary(max_size=200))
 @example(OPENAI, b"[" * 100_000)
 @example(OPENAI, b'{"a":' * 50_000)
+@example(OPENAI, b'["\\ud800",' * 50_000)
 @example(GEMINI, b"1" * 20_000)
 @example(COHERE, b"\xff\xfe{}")
 @example(ANTHROPIC, b'{"content": "\\ud83d')

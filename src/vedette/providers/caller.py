@@ -97,6 +97,7 @@ class HttpProvider:
             text=prompt.text.replace("{domain}", domain),
             system=prompt.system.replace("{domain}", domain),
             most_tokens=prompt.most_tokens,
+            tokens_field=self.row.tokens_field,
         )
         path, body = self._format.ask(self.row.path, question)
         fetched = await self._fetch(path, body, on_sent)

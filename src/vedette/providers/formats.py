@@ -28,6 +28,7 @@ class Question:
     text: str
     system: str = ""
     most_tokens: int = 512
+    tokens_field: str = "max_tokens"  # of the OpenAI format
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +81,8 @@ def _turns(question: Question) -> list[dict[str, str]]:
 
 def _ask_chat(path: str, question: Question) -> tuple[str, bytes]:
     """OpenAI's and Cohere's, which agree on this much."""
-    return _post(
-        path, {"model": question.model, "messages": _turns(question), "max_tokens": question.most_tokens}
-    )
+    body = {"model": question.model, "messages": _turns(question)}
+    return _post(path, {**body, question.tokens_field: question.most_tokens})
 
 
 def _read_openai(body: Any) -> Said | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from vedette.contracts.fetching import Headers
@@ -15,7 +15,7 @@ LONGEST = timedelta(days=1)
 _GO = re.compile(
     r"(?:(\d{1,6})h)?(?:(\d{1,6})m(?!s))?(?:(\d{1,6}(?:\.\d{1,9})?)s)?(?:(\d{1,9}(?:\.\d{1,9})?)ms)?"
 )
-_NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
+_NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,10 @@ class HeaderNames:
     requests: tuple[str, str, str] = ("", "", "")
     tokens: tuple[str, str, str] = ("", "", "")
     by_the_minute: bool = True  # False: requests are counted by the day, so they say nothing about a rate
+    all_of_them: frozenset[str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "all_of_them", frozenset((*self.requests, *self.tokens)) - {""})
 
 
 UNTOLD = HeaderNames()
@@ -57,11 +61,11 @@ def allowance(headers: Headers, names: HeaderNames, now: datetime) -> Allowance 
     """None: the answer does not say."""
     if names is UNTOLD:
         return None
-    found = {name.lower(): value for name, value in headers}
+    found = {low: value for name, value in headers if (low := name.lower()) in names.all_of_them}
+    if not found:
+        return None
     limit, left, back = (found.get(name, "") for name in names.requests)
     tokens, tokens_left, tokens_back = (found.get(name, "") for name in names.tokens)
-    if not (limit or left or tokens or tokens_left):
-        return None
     return Allowance(
         requests_per_minute=_rate(limit) if names.by_the_minute else None,
         requests_left=_count(left),
@@ -103,9 +107,9 @@ def read_span(text: str, now: datetime) -> timedelta | None:
 
 
 def _rate(text: str) -> float | None:
-    number = float(text) if _NUMBER.fullmatch(text.strip()) else 0.0
+    number = float(text) if _NUMBER.fullmatch(text) else 0.0
     return number if 1 <= number <= MOST else None
 
 
 def _count(text: str) -> int | None:
-    return int(float(text)) if _NUMBER.fullmatch(text.strip()) else None
+    return int(float(text)) if _NUMBER.fullmatch(text) else None

@@ -39,6 +39,7 @@ class ProviderRow:
     per_minute: float = 84.0  # requests of one key; 84 carries 10,000 domains in two hours
     at_once: int = 16
     headers: HeaderNames = UNTOLD
+    tokens_field: str = "max_tokens"
     price: tuple[float, float, float] | None = None  # per million tokens in, out; per request
 
 
@@ -47,6 +48,7 @@ PROVIDERS: tuple[ProviderRow, ...] = (
         name="openai/gpt-4o-mini", format=OPENAI, base_url="https://api.openai.com/v1", path=CHAT,
         model="gpt-4o-mini", key_env="OPENAI_API_KEY", lane="openai", models_path=MODELS,
         per_minute=500, headers=BY_OPENAI, price=(0.15, 0.60, 0.0),
+        tokens_field="max_completion_tokens",  # its newer models refuse the old name
     ),
     ProviderRow(
         name="anthropic/claude-3-haiku", format=ANTHROPIC, base_url="https://api.anthropic.com/v1",

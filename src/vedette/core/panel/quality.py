@@ -116,9 +116,10 @@ def is_refusal(text: str) -> bool:
 
 def is_on_topic(text: str, asked: Asked) -> bool:
     """Cheap checks first; a text that could be about the domain is taken to be."""
-    if _mentions(text, asked.domain):
+    folded = text.casefold()
+    if asked.domain.casefold() in folded or _mentions(text, asked.domain):
         return True
-    name, folded = _name(asked.domain), text.casefold()
+    name = _name(asked.domain)
     bare = name.replace("-", "")
     if bare and (bare in folded.replace(" ", "") or bare in _initials(folded)):
         return True

@@ -127,7 +127,8 @@ class ProviderHost:
         if not key or (spec.keys and key not in spec.keys):
             return troubled(scene, "auth", "Incorrect API key provided.")
         if spec.models_path and path == spec.models_path and asked.method == b"GET":
-            return Played(reply(200, models(spec.format, self.models)))
+            fault = self._fault(path, 0, at) if self.faults else ""
+            return FAULTS[fault](scene) if fault else Played(reply(200, models(spec.format, self.models)))
         question = self._question(asked, path, query)
         if question is None:
             return troubled(scene, "bad_request", "There is no such path, or the request cannot be read.")
@@ -152,7 +153,7 @@ class ProviderHost:
         if broken:
             kind = "tokens" if broken == "tokens" else "throttled"
             return troubled(scene, kind, f"Rate limit reached for {broken}.", waits=_waits(spec))
-        fault = self._fault(question, nth, at) if self.faults else ""
+        fault = self._fault(question.text, nth, at) if self.faults else ""
         if fault:
             self.struck[fault] += 1
             return FAULTS[fault](scene)
@@ -169,10 +170,10 @@ class ProviderHost:
             delay = self._median * math.exp(self._sigma * chance.normal())
         return Scene(format=self.spec.format, told=_NOTHING, key=key, delay=delay, limits=b"")
 
-    def _fault(self, question: Question, nth: int, at: float) -> str:
+    def _fault(self, question: str, nth: int, at: float) -> str:
         """By the question and how often it was asked, so that the order of arrival does not matter."""
         since = at - self._began
-        number = zlib.crc32(question.text.encode())
+        number = zlib.crc32(question.encode())
         for row, rule in enumerate(self.faults):
             is_on = rule.start <= since < rule.end
             if is_on and self._chance.branch(row, number, nth).unit() < rule.share:
