@@ -35,6 +35,7 @@ from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import LanePolicies
 from vedette.panellists import Panellist, callers, panellists
 from vedette.policies import fetch_settings
+from vedette.rollcall import note_calls
 from vedette.store.consensus import RedisConsensus
 from vedette.store.dialect import SqliteSql, open_sql
 from vedette.store.migrate import prepare
@@ -216,7 +217,14 @@ class Panel:
         dropped = desk.store.end(batch, by=end.by, now=now)
         tally = to_json({"settled": end.progress.settled, "answered": end.progress.answered}).decode()
         desk.ledger.run_ended(batch, now=now, by=end.by, tally=tally)
+        self._note_reliability(desk, end.progress)
         return PanelEnd(batch=batch.id, by=end.by, progress=end.progress, dropped=dropped, error=end.error)
+
+    def _note_reliability(self, desk: _Desk, progress: Progress) -> None:
+        rows = [one.row for one in self.members(needs_keys=False)]
+        counted = {row.model: (row.ok, row.failed) for row in progress.providers}
+        with desk.ledger.db.transaction():
+            note_calls(desk.ledger.db.db, rows, counted)
 
     async def _engine(self, desk: _Desk, batch: Batch, on_progress: OnProgress, is_resumed: bool) -> BatchEnd:
         fetcher = self.make_fetcher(self.clock)

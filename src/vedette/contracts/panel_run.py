@@ -100,6 +100,7 @@ class ProviderTally:
     ok: int = 0
     throttled: int = 0
     errors: int = 0
+    failed: int = 0  # calls that speak against the model's reliability (core/panel/models.py)
     retries: int = 0
     parked: int = 0
     tokens_in: int = 0

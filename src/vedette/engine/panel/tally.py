@@ -8,6 +8,7 @@ from vedette.contracts.panel import Answer
 from vedette.contracts.panel_run import ProviderTally
 from vedette.contracts.words import Outcome
 from vedette.core.panel.latency import Latencies
+from vedette.core.panel.models import is_failure
 
 _THROTTLED = frozenset((Outcome.THROTTLED, Outcome.OVERLOADED))
 
@@ -21,6 +22,7 @@ class Count:
     ok: int = 0
     throttled: int = 0
     errors: int = 0
+    failed: int = 0
     retries: int = 0
     parked: int = 0
     tokens_in: int = 0
@@ -34,6 +36,7 @@ class Count:
         self.tokens_in += answer.tokens_in
         self.tokens_out += answer.tokens_out
         self.cost_usd += cost
+        self.failed += is_failure(answer.outcome) is True
         if answer.outcome is Outcome.OK:
             self.ok += 1
             self.latencies.add(answer.took.total_seconds() * 1000)
@@ -49,6 +52,7 @@ class Count:
             ok=self.ok,
             throttled=self.throttled,
             errors=self.errors,
+            failed=self.failed,
             retries=self.retries,
             parked=self.parked,
             tokens_in=self.tokens_in,
