@@ -13,6 +13,7 @@ from vedette.core.panel.agreement import agreement, similarity, words
 from vedette.core.panel.canary import Seen, Verdict, judge
 from vedette.core.panel.compare import CompareParams, Match, Row, compare, pairs_needed
 from vedette.core.panel.domains import Domain, Problem, normalise, read_domains
+from vedette.core.panel.drift import drift
 from vedette.core.panel.exact import at_least, interval, wilson_low
 
 SAME = "Example Org keeps registers of companies and publishes notices."
@@ -180,3 +181,38 @@ def test_duplicates_are_told_with_the_row_they_repeat():
         Problem(5, "b ad", rows[2].why),
         Domain(6, "other.org"),
     ]
+
+
+def answers(texts, canaries=20, others=400):
+    """By question: the repeats of `texts`, with the number of the domain in them."""
+    kinds = [("canary", n) for n in range(canaries)] + [("brand", n) for n in range(others)]
+    return {(f"d{n}", kind): [f"{text} Number {n}." for text in texts[kind]] for kind, n in kinds}
+
+
+@pytest.mark.parametrize(
+    ("now", "verdict"),
+    [
+        ({"canary": [SAME] * 3, "brand": [SAME] * 3}, Verdict.STEADY),
+        ({"canary": [SAME] * 3, "brand": [OTHER] * 3}, Verdict.WORLD_CHANGED),
+        ({"canary": [OTHER] * 3, "brand": [OTHER] * 3}, Verdict.MODEL_CHANGED),
+    ],
+)
+def test_between_two_batches_the_canaries_say_whose_change_it_is(now, verdict):
+    before = answers({"canary": [SAME] * 3, "brand": [SAME] * 3})
+    found = drift("m", answers(now), before, frozenset(("canary",)))
+    assert found.verdict is verdict
+    assert found.agreement == 1.0
+
+
+def test_a_model_that_differs_from_itself_is_not_said_to_have_changed():
+    """Half of its repeats differ: the noise is measured, and the differences are within it."""
+    texts = {"canary": [SAME, OTHER], "brand": [SAME, OTHER]}
+    turned = {"canary": [OTHER, SAME], "brand": [OTHER, SAME]}
+    found = drift("m", answers(turned), answers(texts), frozenset(("canary",)))
+    assert found.seen.noise > 0.5
+    assert found.verdict is not Verdict.WORLD_CHANGED
+
+
+def test_without_a_batch_before_nothing_is_said_to_have_changed():
+    found = drift("m", answers({"canary": [SAME], "brand": [SAME]}), {}, frozenset())
+    assert (found.verdict, found.agreement) == (Verdict.STEADY, None)

@@ -238,6 +238,27 @@ class PanelStore:
             for domain, model, kind, said, flag in rows
         }
 
+    def answers(self, batch: BatchId, model: str) -> dict[tuple[str, str], list[str]]:
+        """What a model answered, by domain and prompt type, its repeats in order."""
+        rows = self._db.rows(
+            "SELECT domain, prompt_type, text FROM panel_answers WHERE batch_id = ? AND model = ? AND outcome = 'ok' "
+            "ORDER BY domain, prompt_type, repeat",
+            (batch, model),
+        )
+        found: dict[tuple[str, str], list[str]] = {}
+        for domain, kind, text in rows:
+            found.setdefault((domain, kind), []).append(text or "")
+        return found
+
+    def batch_before(self, batch: BatchId) -> BatchId | None:
+        """The last batch that began before this one."""
+        rows = self._db.rows(
+            "SELECT id FROM crawl_batches WHERE plan IS NOT NULL AND started_at < "
+            "(SELECT started_at FROM crawl_batches WHERE id = ?) ORDER BY started_at DESC LIMIT 1",
+            (batch,),
+        )
+        return BatchId(rows[0][0]) if rows else None
+
     def close(self) -> None:
         self._db.close()
 

@@ -19,6 +19,7 @@ def register(app: typer.Typer) -> None:
     verb(panel, "resume", example="vedette panel resume panel-20261116T060000-4711")(runs.resume)
     verb(panel, "kill", example="vedette panel kill")(runs.kill)
     verb(panel, "compare", example="vedette panel compare domain_responses_shadow")(runs.compare)
+    verb(panel, "drift", example="vedette panel drift")(runs.drift)
     verb(panel, "models", example="vedette panel models\nvedette panel models --refresh")(models)
     app.add_typer(panel)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -165,6 +166,39 @@ def compare(
     else:
         comparison_lines(session.out, found)
     if found.match is Match.DIFFER:
+        raise typer.Exit(Exit.FOUND_PROBLEMS)
+
+
+def drift(
+    session: Session,
+    batch: BatchArgument = None,
+    before: Annotated[
+        str | None, typer.Option("--before", metavar="BATCH", help="[default: the one before]")
+    ] = None,
+) -> None:
+    """Did the model change, or the world?  Agreement of repeats, and canaries against the batch before.
+
+    Prompts with `canary: true` have answers that the world cannot change.  Exit 6 when a model changed.
+    """
+    from vedette.contracts.panel_run import BatchId
+    from vedette.core.panel.canary import Verdict
+    from vedette.core.panel.drift import drift as decide
+    from vedette.surface.cli.panel_words import drift_lines
+
+    panel = _panel(session)
+    canaries = frozenset(prompt.type for prompt in panel.config.prompts if prompt.canary)
+    now = _batch(panel, batch)
+    with panel.store() as store:
+        then = BatchId(before) if before else store.batch_before(now)
+        found = [
+            decide(model, store.answers(now, model), store.answers(then, model) if then else {}, canaries)
+            for model in store.batch(now).shape.models
+        ]
+    if session.given.as_json:
+        session.out.document({"batch": now, "before": then, "models": [asdict(one) for one in found]})
+    else:
+        drift_lines(session.out, found)
+    if any(one.verdict is Verdict.MODEL_CHANGED for one in found):
         raise typer.Exit(Exit.FOUND_PROBLEMS)
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from vedette.config_panel import PanelConfig
     from vedette.contracts.panel_run import Dropped, Progress
     from vedette.core.panel.compare import Comparison
+    from vedette.core.panel.drift import Drift
     from vedette.core.panel.plan import Plan
     from vedette.panel_runs import PanelEnd
     from vedette.store.panel import BatchView
@@ -173,6 +174,23 @@ def comparison_lines(out: Output, found: Comparison) -> None:
     for one in found.examples:
         domain, model, kind = one.key
         out.say(f"  {domain} {model} {kind}: {one.why}")
+
+
+def drift_lines(out: Output, found: list[Drift]) -> None:
+    heads = ("MODEL", "VERDICT", "CANARIES DIFFER", "ANSWERS DIFFER", "AGREEMENT", "CONFIDENCE", "WHY")
+    rows = [
+        (
+            one.model,
+            one.verdict.value,
+            f"{one.seen.canaries_differ} of {one.seen.canaries}",
+            f"{one.seen.answers_differ} of {one.seen.answers}",
+            "-" if one.agreement is None else f"{one.agreement:.2f}",
+            "-" if one.confidence is None else f"{one.confidence:.2f}",
+            one.reason.note,
+        )
+        for one in found
+    ]
+    out.table(heads, rows, empty="no model was asked")
 
 
 def _dropped(out: Output, dropped: tuple[Dropped, ...]) -> None:
