@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -26,6 +25,7 @@ REFUSAL_CHARS = 400  # a refusal is short; a long text that begins with "sorry" 
 REFUSAL_WITHIN = 160
 STEM = 5
 SHORTEST_NAME = 3
+_HOLE = "\0"  # where the domain itself stood
 CUT = frozenset(("length", "filter"))
 MOST_REMEMBERED = 200_000
 _ANY = re.compile(r"\w")
@@ -145,39 +145,59 @@ class Repeats:
 
 def text_key(salt: str, domain: str, text: str) -> int:
     """Equal for texts that differ only in white space, case and the domain's own name."""
-    said = _without(domain)(text.casefold())
+    whole, name = domain.casefold(), _name(domain)
+    said = text.casefold().replace(whole, " ")
+    for start, end in reversed(_named(name, said)):
+        said = f"{said[:start]} {said[end:]}"
     return xxhash.xxh3_64_intdigest((salt + " ".join(said.split())).encode())
 
 
 def _mentions(text: str, domain: str) -> int:
     folded, whole = text.casefold(), domain.casefold()
-    count = folded.count(whole) if whole else 0
-    name = _name(domain)
-    if len(name) < SHORTEST_NAME:
-        return count
-    return count + len(_named(name).findall(folded))
+    if not whole:
+        return 0
+    return folded.count(whole) + len(_named(_name(domain), folded.replace(whole, _HOLE)))
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=65_536)
 def _name(domain: str) -> str:
     """`porezna-uprava` of porezna-uprava.gov.hr: the last label that says whose it is."""
     labels = [label for label in domain.casefold().split(".")[:-1] if label not in _KINDS]
     return labels[-1] if labels else ""
 
 
-@lru_cache(maxsize=8192)
-def _named(name: str) -> re.Pattern[str]:
-    """The name as words of its own, not as part of the domain."""
+def _named(name: str, folded: str) -> list[tuple[int, int]]:
+    """Where the name stands as words of its own, not as part of another name.
+
+    A search by hand for a name of one word: a pattern per domain would cost a millisecond to compile, each time that
+    a cache of 10,000 domains has lost it.
+    """
+    first = name.partition("-")[0]
+    if len(name) < SHORTEST_NAME or not first or first not in folded:
+        return []
+    if first != name:
+        return [match.span() for match in _pattern(name).finditer(folded)]
+    spans, at = [], folded.find(name)
+    while at >= 0:
+        end = at + len(name)
+        after = folded[end : end + 2]
+        is_part = (at and _is_part(folded[at - 1], ".-")) or (after and _is_part(after[0], "-"))
+        if not is_part and not (after[:1] == "." and _is_part(after[1:], "")):
+            spans.append((at, end))
+        at = folded.find(name, end)
+    return spans
+
+
+def _is_part(char: str, more: str) -> bool:
+    """A letter, a digit, an underscore, or one of these."""
+    return bool(char) and (char.isalnum() or char == "_" or char in more)
+
+
+@lru_cache(maxsize=65_536)
+def _pattern(name: str) -> re.Pattern[str]:
+    """The words of a name with hyphens, with hyphens or white space between them."""
     words = r"[\s-]+".join(map(re.escape, filter(None, name.split("-"))))
     return re.compile(rf"(?<![\w.-]){words}(?![\w-]|\.\w)")
-
-
-@lru_cache(maxsize=8192)
-def _without(domain: str) -> Callable[[str], str]:
-    name, whole = _name(domain), re.escape(domain.casefold())
-    is_telling = len(name) >= SHORTEST_NAME
-    pattern = re.compile(f"{whole}|{_named(name).pattern}" if is_telling else whole)
-    return lambda text: pattern.sub(" ", text)
 
 
 def _initials(folded: str) -> str:
