@@ -130,7 +130,20 @@ def sent(policy: LanePolicy, state: LaneState, at: datetime, gap: timedelta) -> 
     if policy.per_minute > 0:
         full_at = at + timedelta(seconds=60.0 / policy.per_minute)
         bucket_at = full_at if bucket_at is None or bucket_at < full_at else bucket_at
-    return replace(unused(state), next_start_at=next_start_at, bucket_at=bucket_at)
+    return LaneState(
+        under_way=state.under_way,
+        unsent=state.unsent - 1 if state.unsent else 0,
+        next_start_at=next_start_at,
+        bucket_at=bucket_at,
+        failures=state.failures,
+        recent=state.recent,
+        recent_count=state.recent_count,
+        closed_until=state.closed_until,
+        held_until=state.held_until,
+        blocked_by=state.blocked_by,
+        crawl_delay=state.crawl_delay,
+        word=state.word,
+    )
 
 
 def unused(state: LaneState) -> LaneState:
