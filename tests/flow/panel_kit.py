@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from vedette.contracts.lane import LanePolicy
+from vedette.contracts.lane import LanePolicy, LaneState
 from vedette.contracts.panel import Allowance, Answer, Prompt, ProviderResp
 from vedette.contracts.panel_run import Batch, BatchId, CellRow, PanelGroup, PanelNote, Progress, Shape
 from vedette.contracts.words import LaneKey, Outcome
@@ -171,6 +171,7 @@ def play(
     *,
     log: MemoryLog | None = None,
     at_once: int = 96,
+    lanes: dict[LaneKey, LaneState] | None = None,
     meanwhile: Callable[[PanelEngine], Any] | None = None,
     **parts: Any,
 ) -> Played:
@@ -182,7 +183,7 @@ def play(
         everything = LanePolicy(
             gap_min=timedelta(0), gap_max=timedelta(0), per_minute=0, at_once=at_once, trips_after=1_000_000
         )
-        keeper = LaneKeeper(LanePolicies(named={"all": everything}), load=lambda key: None, clock=clock)
+        keeper = LaneKeeper(LanePolicies(named={"all": everything}), load=(lanes or {}).get, clock=clock)
         engine = PanelEngine(
             batch, PanelParts(clock=clock, keeper=keeper, log=log, keys=tuple(keys), **parts)
         )

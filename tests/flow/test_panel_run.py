@@ -21,9 +21,10 @@ from panel_kit import (
 )
 from panel_limits import LIMITS, bound_of, providers_of
 
+from vedette.contracts.lane import LaneState
 from vedette.contracts.panel import Answer, Prompt
 from vedette.contracts.panel_run import Price
-from vedette.contracts.words import Outcome
+from vedette.contracts.words import LaneKey, Outcome
 
 
 def test_every_cell_is_asked_once_and_has_one_row():
@@ -260,6 +261,14 @@ def test_models_that_share_a_lane_share_its_limit():
     assert Counter(row.model for row in played.log.rows.values()) == {"a": 40, "b": 40, "c": 40}
     assert one.over == 0
     assert played.seconds == pytest.approx(120, rel=0.03)
+
+
+def test_a_lane_that_the_operator_blocked_is_not_waited_for():
+    shut, fine = (ScriptedProvider(name, steady(600)) for name in ("shut", "fine"))
+    lanes = {LaneKey("provider:shut/k1"): LaneState(blocked_by="too dear")}
+    played = play(batch_of(30, ["shut", "fine"]), [key_of(shut), key_of(fine)], lanes=lanes)
+    assert (played.end.by, shut.seen, fine.seen) == ("complete", 0, 30)
+    assert played.seconds < 60
 
 
 def test_a_spent_quota_waits_ten_minutes_and_is_tried_again():

@@ -150,7 +150,7 @@ class PanelEngine:
         while not lane.is_blocked and not self._stopped_by:
             answer = self.keeper.ask((lane.key,), now)
             if isinstance(answer, Wait):
-                self._wake_later(lane, answer.until)
+                self._wait(lane, answer)
                 return
             if not self._has_room(now):
                 self._crowd.append(lane)
@@ -299,6 +299,13 @@ class PanelEngine:
         if not lane.is_ready:
             lane.is_ready = True
             self._ready.append(lane)
+
+    def _wait(self, lane: KeyLane, answer: Wait) -> None:
+        """A lane that the operator blocked is not waited for: only they can open it."""
+        if answer.reason.code == "lane_blocked":
+            lane.is_blocked = True
+            self._note("key_refused", lane.key, answer.reason)
+        self._wake_later(lane, answer.until)
 
     def _wake_later(self, lane: KeyLane, at: datetime | None) -> None:
         """At most one timer per lane that counts; None: something else will touch it."""
