@@ -110,6 +110,13 @@ def test_a_provider_that_is_down_or_throttles_holds_nobody_up_and_recovers_by_pr
     assert {note.action for note in played.log.notes} >= {"breaker"}
 
 
+def test_probes_ask_fresh_cells_so_that_a_long_outage_costs_no_cell():
+    provider = ScriptedProvider("a", steady(100), latency=1.0, weather=down(60, 1260))
+    played = play(batch_of(800, "a"), [key_of(provider)])
+    assert Counter(row.outcome for row in played.log.rows.values()) == {Outcome.OK: 800}
+    assert max(provider.asked.values()) <= 3
+
+
 def test_a_limit_that_is_halved_in_mid_run_is_learned_from_the_headers_at_once():
     provider = ScriptedProvider("a", lambda at: 120 if at < 300 else 60, latency=1.0, says_limit=True)
     played = play(batch_of(1200, "a"), [key_of(provider, 120)])

@@ -32,6 +32,8 @@ PROVIDER_LANE = LanePolicy(
     closed_most=timedelta(seconds=60),
 )
 
+MOST_AHEAD = 256  # cells leased ahead of one key; bounds memory, and what a kill makes us ask again
+
 Judged = tuple[str | None, Mapping[str, float]]  # quality flag, scores
 
 
@@ -112,9 +114,9 @@ class KeyLane:
 
     @property
     def prefetch(self) -> int:
-        """Cells that are leased ahead: what the lane starts in a few seconds."""
+        """Cells that are leased ahead: what the lane starts in five seconds, within bounds."""
         pace = self.tempo.pace
-        return max(8, 2 * pace.at_once, round(pace.per_minute / 12))
+        return min(MOST_AHEAD, max(8, 2 * pace.at_once, round(pace.per_minute / 12)))
 
 
 def lanes_of(batch: Batch, parts: PanelParts) -> list[KeyLane]:
