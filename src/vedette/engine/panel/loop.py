@@ -155,8 +155,9 @@ class PanelEngine:
             if not self._has_room(now):
                 self._crowd.append(lane)
                 return
-            is_probe = self.keeper.state(lane.key).closed_until is not None
-            cell = lane.stream.take(now, want=lane.prefetch, prefers_fresh=is_probe)
+            state = self.keeper.state(lane.key)
+            is_ill = state.failures > 0 or state.closed_until is not None
+            cell = lane.stream.take(now, want=lane.prefetch, prefers_fresh=is_ill)
             if cell is None:
                 self._wake_later(lane, lane.stream.next_at())
                 return

@@ -44,7 +44,10 @@ class Stream:
         return self._next >= self._end
 
     def take(self, now: datetime, *, want: int, prefers_fresh: bool = False) -> Cell | None:
-        """The next cell to ask: one whose time has come again first, unless a probe should cost no attempt twice."""
+        """The next cell to ask: one whose time has come again first.
+
+        `prefers_fresh`: the lane fails just now, so no cell should spend its attempts on that.
+        """
         if len(self._ready) < want and not self.is_walked:
             self.hungry.set()
         has_again = bool(self._again) and self._again[0][0] <= now
