@@ -10,7 +10,9 @@ from vedette.surface.cli.verbs import group, verb
 
 def register(app: typer.Typer) -> None:
     panel = group("panel", example="vedette panel models")(panel_)
-    verb(panel, "models", example="vedette panel models\nvedette panel models --refresh")(models)
+    verb(panel, "models", example="vedette panel models --refresh\nvedette panel models claude-3-haiku")(
+        models
+    )
     app.add_typer(panel)
 
 
