@@ -80,6 +80,16 @@ def test_a_refresh_finds_the_models_and_keeps_them(place: Path):
     assert len(models(place, "--json", "--all").json["models"]) > len(rows) == 12
 
 
+@pytest.mark.parametrize("word", ["claude-3-haiku", "anthropic/claude-3-haiku", "claude-3-haiku-20240307"])
+def test_a_model_is_found_by_any_of_its_names(tmp_path: Path, word: str):
+    write(tmp_path)
+    rows = models(tmp_path, word, "--json").json["models"]
+    assert [row["name"] for row in rows] == ["anthropic/claude-3-haiku-20240307"]
+    told = models(tmp_path, "claude-3-hiaku")
+    assert told.code == 2
+    assert "did you mean" in told.err
+
+
 def test_a_model_that_was_renamed_is_reported_after_a_refresh(place: Path, town: LivingProviders):
     models(place, "--refresh")
     town.hosts["anthropic/claude-3-haiku"].models[:] = ["claude-3-haiku-20261101", "claude-sonnet-4-20250514"]

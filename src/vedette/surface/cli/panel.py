@@ -20,7 +20,9 @@ def register(app: typer.Typer) -> None:
     verb(panel, "kill", example="vedette panel kill")(runs.kill)
     verb(panel, "compare", example="vedette panel compare domain_responses_shadow")(runs.compare)
     verb(panel, "drift", example="vedette panel drift")(runs.drift)
-    verb(panel, "models", example="vedette panel models\nvedette panel models --refresh")(models)
+    verb(panel, "models", example="vedette panel models --refresh\nvedette panel models claude-3-haiku")(
+        models
+    )
     app.add_typer(panel)
 
 

@@ -23,6 +23,9 @@ _WORDS = {
 
 def models(
     session: Session,
+    model: Annotated[
+        str | None, typer.Argument(metavar="[MODEL]", help="Only this one, by any name.")
+    ] = None,
     refresh: Annotated[
         bool, typer.Option("--refresh", help="Ask the providers which models they have now.")
     ] = False,
@@ -33,6 +36,7 @@ def models(
     With --refresh every provider that has a key is asked once (nightly by cron).  Exit 6 when a model that the panel
     asks was renamed or is no longer listed; `providers.NAME.model` in the configuration names another.
     """
+    from vedette.core.panel.models import resolve_alias
     from vedette.panellists import panellists
     from vedette.rollcall import asked_models, call_roll, with_table
     from vedette.store.panel_models import read_models, save_models
@@ -48,6 +52,8 @@ def models(
             save_models(db, registry)
     asked = asked_models(rows)
     shown = [row for row in registry if every or row.name in asked]
+    if model is not None:
+        shown = [resolve_alias(model, registry)]
     _give(session, shown, called, asked)
     if any(row.retired_at is not None for row in registry if row.name in asked):
         raise typer.Exit(Exit.FOUND_PROBLEMS)
