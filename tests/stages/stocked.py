@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -78,6 +79,9 @@ class FixedClock:
 
     def chance(self) -> float:
         return 0.5
+
+    def stopwatch(self) -> Callable[[], timedelta]:
+        return timedelta
 
     async def pause(self, wake: object, until: datetime | None, *, is_busy: bool) -> None:
         raise AssertionError("nothing waits here")

@@ -20,11 +20,11 @@ from stocked import blank
 import vedette.store.migrations
 from vedette.contracts.errors import StoreError
 from vedette.contracts.words import WatchId
-from vedette.store import group, operator, rows, schema, sqlite, statements
+from vedette.store import group, operator, panel_schema, rows, sqlite, statements
 from vedette.store.migrate import HEAD, prepare, version
 from vedette.store.sqlite import Reader, Writer, connect
 
-TABLES = schema.metadata.tables
+TABLES = panel_schema.metadata.tables
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_the_newest_migration_makes_exactly_the_tables_of_the_schema(tmp_path: P
     engine = create_engine(f"sqlite:///{blank(tmp_path)}")
     with engine.connect() as connection:
         context = MigrationContext.configure(connection)
-        assert compare_metadata(context, schema.metadata) == []
+        assert compare_metadata(context, panel_schema.metadata) == []
         assert context.get_current_revision() == HEAD
     engine.dispose()
 

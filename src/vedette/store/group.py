@@ -99,7 +99,7 @@ def rows_of(group: Group) -> GroupRows:
     rows.lanes = [lane_row(key, state) for key, state in group.lanes]
     rows.sources = [_source_row(state) for state in group.sources]
     rows.robots = [_robots_row(rules) for rules in group.robots]
-    rows.ledger += [_note_row(note, group.run) for note in group.notes]
+    rows.ledger += [note_row(note, group.run) for note in group.notes]
     rows.ended += [(job.watch.id,) for job in group.released]
     rows.segments = [segment_row(segment) for segment in group.segments]
     if group.schedule is not None:
@@ -264,7 +264,7 @@ def _robots_row(rules: RobotsRules) -> Row:
     )
 
 
-def _note_row(note: LedgerNote, run: RunId) -> Row:
+def note_row(note: LedgerNote, run: RunId) -> Row:
     payload = dump_json([_decision(note.decision)])
     return (note.id, to_ms(note.at), note.watch, None, run, note.kind, payload)
 
