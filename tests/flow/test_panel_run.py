@@ -60,7 +60,9 @@ def test_a_small_batch_runs_at_the_limits_and_never_over_them(table: str):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(("table", "hours"), [("single", 2), ("tuned", 1)])
+@pytest.mark.parametrize(
+    ("table", "hours"), [pytest.param("single", 2, marks=pytest.mark.drill), ("tuned", 1)]
+)
 def test_ten_thousand_domains_are_asked_of_twelve_within_the_window(table: str, hours: int):
     providers = providers_of(table)
     log = MemoryLog(names(10_000), keeps_rows=False)
@@ -74,6 +76,7 @@ def test_ten_thousand_domains_are_asked_of_twelve_within_the_window(table: str, 
 
 
 @pytest.mark.slow
+@pytest.mark.drill
 @pytest.mark.timeout(1200)
 def test_fifty_thousand_domains_end_as_planned_in_the_time_they_need():
     providers = providers_of("tuned")
