@@ -4,7 +4,7 @@ SECONDS ?=
 PY := .venv/bin/python
 STAMP := .venv/.ready
 
-.PHONY: run test setup gates fast slow lock bench clean
+.PHONY: run test setup gates fast slow drill lock bench clean
 
 run: setup
 	$(PY) -m vedette demo $(if $(SECONDS),--seconds $(SECONDS))
@@ -28,7 +28,10 @@ fast: setup
 	$(PY) -m pytest -m "not slow" -n 2
 
 slow: setup
-	$(PY) -m pytest -m slow
+	$(PY) -m pytest -m "slow and not drill"
+
+drill: setup  ## the long ones, whose small versions are in `make test`
+	$(PY) -m pytest -m drill
 
 bench: setup  ## ratios within one run; minutes
 	$(PY) bench/claims.py

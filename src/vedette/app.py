@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vedette.checkup import check_sources
 from vedette.config import Config, Loaded
@@ -23,6 +24,7 @@ from vedette.contracts.watch import Decision, Group, LedgerNote, Placed
 from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
 from vedette.core.auto_source import Homes
 from vedette.core.limits import RunLimits
+from vedette.core.schedule.due import LEARNED
 from vedette.engine.assess import AssessOptions, Assessor
 from vedette.engine.compare import Comparer
 from vedette.engine.documents import DocumentDesk
@@ -45,6 +47,7 @@ from vedette.fetch.browser import Chromium
 from vedette.fetch.http import HttpFetcher, check_settings
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
+from vedette.lanes.purse import Purse
 from vedette.policies import (
     classifier,
     due_rule,
@@ -52,6 +55,7 @@ from vedette.policies import (
     lane_policies,
     retry_rule,
     rules_text,
+    scheduler_options,
     screens,
     sources_of,
 )
@@ -60,6 +64,7 @@ from vedette.report.results import result_json
 from vedette.store.migrate import ARCHIVE, prepare
 from vedette.store.operator import save_source
 from vedette.store.rows import dump_json
+from vedette.store.scheduling import ScheduleReader
 from vedette.store.sqlite import Pick, Reader, StoreLock, Writer
 from vedette.telemetry.clock import SystemClock
 from vedette.telemetry.events import Event, events_of
@@ -67,6 +72,9 @@ from vedette.telling import check_notify, sending
 from vedette.tryout import fetch_robots, look_once
 from vedette.waiting import ToolWatch
 from vedette.working import DRAIN, Hooks, beside, hearing
+
+if TYPE_CHECKING:
+    from vedette.engine.scheduler import Scheduler
 
 __all__ = ["Ended", "RunRequest", "check_sources", "fetch_robots", "look_once", "run_async", "run_engine"]
 
@@ -268,6 +276,12 @@ class Station:
             clock=self.clock,
             not_before=now if self.opened.was_killed else None,
         )
+        schedule = self.loaded.config.schedule
+        self.purse = Purse(
+            schedule.budget_per_day, schedule.host_budget_per_day, load=self.opened.reader.lane
+        )
+        for lane in self.opened.writer.leased() if self.opened.was_killed else ():
+            self.purse.spend(lane, now)
         self.frontier = Frontier(run=self.run_id, room=self.loaded.config.run.per_cycle)
         self.book = SourceBook(
             load=self.opened.reader.source,
@@ -295,6 +309,7 @@ class Station:
             on_committed=self._note_group,
             on_stopping=lambda: self._save_desks(all_of_them=True),
             take_orders=self._take_orders if self.request.takes_orders else None,
+            purse=self.purse,
         )
         self.engine = Engine(parts, mode=self.request.mode, limits=limits)
         if self.request.patience is not None:
@@ -387,12 +402,20 @@ class Station:
             committed=lambda group: self._acknowledge(group, post),
             claimed=lambda claimed: _post(post, self.engine.on_claimed, claimed),
             failed=lambda error: _post(post, self.engine.on_failed, error),
-            dirty_lanes=self.keeper.take_dirty,
+            dirty_lanes=lambda: (*self.keeper.take_dirty(), *self.purse.take_dirty()),
             messages=self._messages,
         )
+        if self.policy == LEARNED:
+            calls = replace(calls, schedule=self._scheduler().decide)
         return Settler(
             self.opened.writer, self.opened.archive, run=self.run_id, clock=self.clock, calls=calls
         )
+
+    def _scheduler(self) -> Scheduler:
+        from vedette.engine.scheduler import Scheduler  # numpy, which other policies do without
+
+        reader = ScheduleReader(self.opened.writer.connection)
+        return Scheduler(reader, scheduler_options(self.loaded.config, reader.crawl_delay))
 
     def _acknowledge(self, group: Group, post: Callable[..., object]) -> None:
         """In the settler's thread, after the commit: first the world, then our own loop."""

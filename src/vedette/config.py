@@ -14,13 +14,10 @@ from datetime import time, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import (
-    BaseModel,
-    Field,
-    ValidationError,
-)
+from pydantic import BaseModel, Field, ValidationError
 
 from vedette.config_alerting import CronConfig, HealthConfig, LogConfig, NotifyConfig, ServeConfig
+from vedette.config_panel import VARIABLES, PanelConfig
 from vedette.config_values import (
     MOST_BYTES,
     CurrencyCode,
@@ -38,12 +35,14 @@ from vedette.config_values import (
     parse_size,
 )
 from vedette.contracts.errors import ConfigError
+from vedette.contracts.secret import Secret
 from vedette.contracts.source import ListerKind, TrapBudgets
 from vedette.contracts.words import NodeRole, Risk
 from vedette.yaml_text import NotYaml, read_yaml
 
 CONFIG_NAME = "vedette.yaml"
 DATA_NAME = "vedette-data"
+MOST_KEYS = 9  # of one provider
 _TRAPS = TrapBudgets()
 ZONE = "Europe/Zagreb"  # 001 section 11.1
 __all__ = [
@@ -172,7 +171,7 @@ class ClassifyConfig(Section):
 
 
 class ScheduleConfig(Section):
-    policy: str = "seed-ewma"
+    policy: str = "learned"
     interval: Duration = timedelta(hours=4)  # for `fixed`
     budget_per_day: float | None = Field(default=None, gt=0)  # looks; not set: no limit
     host_budget_per_day: float | None = Field(default=None, gt=0)
@@ -238,6 +237,30 @@ class StagesConfig(Section):
     embed: bool = True
 
 
+class PriceConfig(Section):
+    """US dollars per million tokens, and per request."""
+
+    tokens_in: float = Field(default=0.0, ge=0)
+    tokens_out: float = Field(default=0.0, ge=0)
+    request: float = Field(default=0.0, ge=0)
+
+
+class ProviderConfig(Section):
+    """What differs from a row of `providers/table.py`; a name that is not in it is a provider of your own."""
+
+    active: bool = True
+    format: Literal["openai", "anthropic", "gemini", "cohere", "you"] | None = None
+    base_url: str | None = None
+    path: str | None = Field(default=None, pattern="^/")
+    model: str | None = Field(default=None, min_length=1, max_length=200)
+    models_path: str | None = None
+    keys: tuple[str, ...] = ()
+    search: bool | None = None
+    per_minute: Rate | None = None
+    at_once: int | None = Field(default=None, ge=1)
+    price: PriceConfig | None = None
+
+
 class Config(Section):
     """All of `vedette.yaml`."""
 
@@ -262,6 +285,8 @@ class Config(Section):
     cron: CronConfig = CronConfig()
     serve: ServeConfig = ServeConfig()
     log: LogConfig = LogConfig()
+    panel: PanelConfig = PanelConfig()
+    providers: dict[str, ProviderConfig] = Field(default={})
 
 
 class Loaded(BaseModel):
@@ -313,15 +338,6 @@ def parse(raw: object, name: str = CONFIG_NAME) -> Config:
         raise ConfigError(f"{name}: " + "; ".join(dict.fromkeys(lines))) from None
 
 
-class Secret(str):
-    """Is what it is wherever it is sent, and `***` wherever a value is printed whole."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "'***'"
-
-
 def secret(value: str, asked_by: str = "a header of `fetch`") -> str:
     """`env:NAME` gives the environment variable, loudly when it is not there.  Anything else is itself."""
     if not value.startswith("env:"):
@@ -331,6 +347,13 @@ def secret(value: str, asked_by: str = "a header of `fetch`") -> str:
     if found is None:
         raise ConfigError(f"the environment variable {name} is not set; {asked_by} asks for it")
     return Secret(found)
+
+
+def keys_of(variable: str) -> tuple[Secret, ...]:
+    """The key in that environment variable, and those in NAME_2 to NAME_9.  None where it is not set."""
+    names = (variable, *(f"{variable}_{n}" for n in range(2, MOST_KEYS + 1)))
+    found = (os.environ.get(name, "").strip() for name in names)
+    return tuple(dict.fromkeys(Secret(key) for key in found if key))
 
 
 def schema() -> dict[str, Any]:
@@ -361,6 +384,11 @@ def is_debug() -> bool:
     return os.environ.get("DEBUG", "").lower() not in ("", "0", "false")
 
 
+def from_environment(section: PanelConfig) -> PanelConfig:
+    """003's environment variables, which win over the file.  One that is set and empty is not set."""
+    return section.with_words({name: os.environ.get(name, "") for name in VARIABLES})
+
+
 def is_ci() -> bool:
     return bool(os.environ.get("CI"))
 
@@ -371,6 +399,8 @@ def written(value: object) -> object:
         return written(value.model_dump(exclude_unset=True))
     if isinstance(value, dict):
         return {written(name): written(one) for name, one in value.items()}
+    if isinstance(value, tuple):
+        return [written(one) for one in value]
     if isinstance(value, timedelta):
         return f"{value / timedelta(seconds=1):.15g}s"
     if isinstance(value, time):

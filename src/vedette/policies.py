@@ -39,9 +39,10 @@ from vedette.lanes.keeper import BROWSER
 
 if TYPE_CHECKING:
     from vedette.core.schedule.protocol import SchedulePolicy
+    from vedette.engine.scheduler import SchedulerOptions
 
 _FETCH_NAMES = {field.name for field in fields(FetchSettings)}
-RULE_SECTIONS = ("classify", "retry", "schedule")
+RULE_SECTIONS = ("classify", "objectives", "retry", "schedule")
 _ZERO = timedelta(0)
 _TWELVE = timedelta(seconds=12)
 # 001 section 9.1: five pages a minute, one at a time.  What a page does to the browser is not the lane's fault.
@@ -175,6 +176,20 @@ def schedule_policy(
     return make_policy(name, objectives=goals, budget_per_day=budget, **options)
 
 
+def scheduler_options(config: Config, crawl_delay: Callable[[LaneKey], timedelta | None]) -> SchedulerOptions:
+    """What the scheduler of the engine may spend and has to promise."""
+    from vedette.engine.scheduler import SchedulerOptions
+
+    lanes, most = lane_policies(config), config.schedule.host_budget_per_day
+    return SchedulerOptions(
+        budget_per_day=config.schedule.budget_per_day,
+        objectives=objectives(config),
+        room_of=lambda lane: min(
+            starts_per_day(lanes.of(lane), crawl_delay(lane)), float("inf") if most is None else most
+        ),
+    )
+
+
 def rooms(config: Config, hosts: Iterable[tuple[str, timedelta | None]]) -> list[float]:
     """Looks per day that lane, Crawl-delay and budget allow each host."""
     lanes, most = lane_policies(config), config.schedule.host_budget_per_day
@@ -198,12 +213,14 @@ def in_force(config: Config, policy: str) -> InForce:
         retry=retry_rule(config),
         packs=config.classify.packs,
         rows=_patterns(config),
+        objectives=objectives(config),
     )
 
 
 def rules_text(config: Config) -> str:
     """The sections that `in_force` reads, as they are kept with the run that decides by them."""
-    return json.dumps({name: written(getattr(config, name).model_dump()) for name in RULE_SECTIONS})
+    sections = config.model_dump(include=set(RULE_SECTIONS))
+    return json.dumps({name: written(sections[name]) for name in RULE_SECTIONS})
 
 
 def read_rules(text: str) -> Config:

@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "vedette"
-NETWORK = set("socket ssl smtplib ftplib aiohttp aiodns pycares requests httpx apprise".split())
+NETWORK = set("socket ssl smtplib ftplib aiohttp aiodns pycares requests httpx apprise psycopg redis".split())
 NETWORK |= {"http.client", "http.server", "urllib.request"}
 CALLS = {"open_connection", "start_server", "create_connection", "create_server"}
 ALLOWED = {
@@ -15,19 +15,23 @@ ALLOWED = {
     "fetch/resolver.py": {"socket", "aiohttp", "aiodns", "pycares"},
     "fetch/connections.py": {"aiohttp", "ssl"},
     "fetch/http.py": {"aiohttp"},
-    "fetch/post.py": {"aiohttp"},
     "fetch/heads.py": {"aiohttp"},
     "fetch/faults.py": {"aiohttp", "ssl"},
     # the operator's own infrastructure: a mail server, the services of Apprise
     "notify/mail.py": {"smtplib", "ssl"},
     "notify/services.py": {"apprise"},
     "telling.py": {"ssl"},
+    # and databases
+    "store/consensus.py": {"redis"},
+    "store/dialect.py": {"psycopg"},
     # listens, on loopback unless a token is set
     "surface/door.py": {"aiohttp"},
+    "surface/api/panel.py": {"aiohttp"},
     # the name of this machine, for the lock
     "app.py": {"socket"},
     "upkeep.py": {"socket"},
     "working.py": {"socket"},
+    "panel_runs.py": {"socket"},
 }
 
 

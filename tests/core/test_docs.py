@@ -18,7 +18,7 @@ DOCS = ROOT / "docs"
 PACKAGE = ROOT / "src" / "vedette"
 SOURCES = [path for path in sorted(PACKAGE.rglob("*.py")) if "livingweb" not in path.parts]
 STAGES = (
-    "contracts core discover engine evidence extract fetch frontier judge lanes notify report store telemetry"
+    "contracts core discover engine evidence extract fetch frontier judge lanes notify providers report store telemetry"
 ).split()
 PAGES = [
     ROOT / "README.md",
@@ -150,7 +150,7 @@ def test_every_action_of_the_ledger_is_listed():
 
 
 def test_every_table_is_listed_with_every_column():
-    from vedette.store.schema import metadata
+    from vedette.store.panel_schema import metadata
 
     page = (DOCS / "reference" / "store.md").read_text("utf-8")
     parts = {part.partition("\n")[0].strip("` "): part for part in page.split("\n### ")[1:]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import timedelta
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 from vedette.contracts.errors import InputError
 from vedette.contracts.words import Risk
 from vedette.core.schedule import make_policy
-from vedette.core.schedule.learned import row
+from vedette.core.schedule.hours import from_hours
+from vedette.core.schedule.learned import deciding, row
 from vedette.core.schedule.learned.belief import Around, Beliefs
 from vedette.core.schedule.learned.calibration import Calibration
 from vedette.core.schedule.learned.clock import Clocks
@@ -29,6 +31,7 @@ from vedette.core.schedule.learned.table import KINDS
 from vedette.core.schedule.learned.unseen import unseen
 from vedette.core.schedule.learned.worth import age_at_value, plan, value_at_cost, value_now
 
+HOUR = timedelta(hours=1)
 RISKS = ("LOW", "MEDIUM", "HIGH", "CRITICAL")
 
 
@@ -46,7 +49,7 @@ def around(n: int = 1, clocks: Clocks | None = None, **parts: object) -> Around:
     plain: dict[str, object] = {
         "published": Published(bursts=(0.0, 0.0, 0.0)), "clocks": clocks or flat, "host": np.zeros(n, np.int64),
         "weight": np.ones(n), "listed_at": np.full(n, -np.inf), "listed_every": np.full(n, np.inf),
-        "recall": np.zeros(n), "pull": np.zeros(n),
+        "recall": np.zeros(n), "pull": np.zeros(n), "dear": np.ones(n),
     } | parts  # fmt: skip
     return Around(**plain)  # type: ignore[arg-type]
 
@@ -244,7 +247,7 @@ def test_dearer_looks_come_later_and_higher_risk_sooner() -> None:
 
 def _rest(setting: Around) -> list[object]:
     return [setting.clocks, setting.host, setting.weight, setting.listed_at, setting.listed_every, setting.recall,
-            setting.pull]  # fmt: skip
+            setting.pull, setting.dear]  # fmt: skip
 
 
 @given(st.floats(1e-6, 0.05), st.floats(0.01, 1000))
@@ -531,28 +534,46 @@ def test_a_watch_row_decides_as_the_policy_does() -> None:
     memory = policy._memory
     rows = memory.find(np.arange(8) * 10**15)
     packed = row.pack_beliefs(memory.table.beliefs(rows))
-    assert all(len(one) == row.BELIEF_BYTES == 26 for one in packed)
+    assert all(len(one) == row.BELIEF_BYTES == 28 for one in packed)
     assert row.pack_beliefs(row.unpack_beliefs(packed)) == packed
-    published = row.unpack_published(row.pack_published(memory.published))
-    assert published == memory.published
     host = memory.table["host"]
-    places = [
-        row.Place(risk=Risk(i % 4), host_clock=row.pack_clock(memory.hosts.clocks, int(host[i])))
+    cases = [
+        deciding.Case(
+            belief=packed[i],
+            place=row.Place(risk=Risk(i % 4), host_clock=row.pack_clock(memory.hosts.clocks, int(host[i]))),
+            now=from_hours(101.0),
+            changed=i % 2 == 0,
+        )
         for i in range(8)
     ]
-    seen = Looks(np.full(8, 101.0), np.arange(8) % 2 == 0, np.full(8, np.nan))
-    settled = row.settle(packed, places, published, seen)
-    one = row.settle(
-        packed[3:4], places[3:4], published, Looks(seen.at[3:4], seen.changed[3:4], seen.modified[3:4])
+    batch = deciding.decide(cases, memory.published, {})
+    alone = deciding.decide(cases[3:4], memory.published, {})
+    assert alone.decided[0] == batch.decided[3]
+    policy.observe(np.arange(8) * 10**15, 101.0, [case.changed for case in cases])
+    assert row.pack_beliefs(memory.table.beliefs(rows)) == [one.belief for one in batch.decided]
+    first = batch.decided[0]
+    told = deciding.tell(
+        deciding.Told(
+            belief=first.belief,
+            place=cases[0].place,
+            published=memory.published,
+            now=cases[0].now,
+            due_at=cases[0].now + first.wait,
+            objectives={},
+        )
     )
-    assert one.due[0] == pytest.approx(settled.due[3], rel=1e-12)
-    policy.observe(np.arange(8) * 10**15, 101.0, seen.changed)
-    after = row.pack_beliefs(memory.table.beliefs(rows))
-    assert after == list(settled.beliefs)
-    told = row.tell(settled.beliefs[0], places[0], published, (101.0, float(settled.due[0])), {})
     assert sum(reason.points for reason in told.reasons) == pytest.approx(told.interval)
+    for one in batch.decided:
+        assert math.fsum(reason.points for reason in one.reasons) == pytest.approx(one.wait / HOUR)
     with pytest.raises(InputError, match="bytes"):
         row.unpack_beliefs([b"short"])
+
+
+def test_what_is_published_reads_back_as_it_was_written() -> None:
+    published = Published(price=3.14159265358979, bursts=(0.1, 0.2, 0.3), objective_price=(math.inf,) * 4)
+    once = row.unpack_published(row.pack_published(published))
+    assert once == row.unpack_published(row.pack_published(once))
+    assert once.price == pytest.approx(published.price, rel=1e-6)
 
 
 def test_a_new_belief_is_one_of_a_target_never_looked_at() -> None:
@@ -640,3 +661,31 @@ def test_a_restart_in_the_middle_of_everything_decides_identically() -> None:
             policy.observe(ids, float(t), ids % 3 == 0, status=np.where(ids % 7 == 0, 500, 200))
             policy.signal(ids[:1], float(t), kind="hub", source=0, complete=True)
     assert two.dump() == one.dump()
+
+
+def test_a_first_look_is_decided_alone_as_in_a_group() -> None:
+    """The remembered plan of first looks is the one that would be made."""
+    places = [row.Place(risk=risk, dear=dear) for risk in Risk for dear in (1.0, 3.0)]
+    goals = {"CRITICAL": (4.0, 0.95)}
+    published = Published(price=2.0, objective_price=(math.inf, math.inf, math.inf, 0.001))
+    for t in (490_000.25, 491_234.567):
+        cases = [
+            deciding.Case(belief=row.new_belief(t - 1), place=place, now=from_hours(t), changed=False)
+            for place in places
+        ]
+        quick = deciding.decide(cases, published, goals)
+        slow = deciding._decide(cases, published, goals)
+        assert [one.belief for one in quick.decided] == [one.belief for one in slow.decided]
+        for one, other in zip(quick.decided, slow.decided, strict=True):
+            assert one.wait / HOUR == pytest.approx(other.wait / HOUR, rel=1e-6)
+        assert len(quick.good) == 0
+
+
+@given(st.floats(0, 1), st.integers(1, 400), st.floats(1, 5000), st.floats(0, 4000))
+def test_a_history_of_another_policy_becomes_a_belief(
+    velocity: float, looks: int, span: float, ago: float
+) -> None:
+    b = row.unpack_beliefs([row.remembered(velocity, looks, (1000.0, 1000.0 + span, 1000.0 + span - ago))])
+    assert 0 <= b.events[0] < 20
+    assert 0 < b.hours[0] <= span + 1.0
+    assert b.mark[0] == 0

@@ -311,7 +311,10 @@ def quick_config(*ports: int) -> dict[str, Any]:
             "read_timeout": "1500ms",
             "total_timeout": "5s",
         },
-        "lanes": {"default": {"gap_min": "0s", "gap_max": "0s", "per_minute": 0, "trips_after": 50}},
+        "lanes": {
+            "default": {"gap_min": "0s", "gap_max": "0s", "per_minute": 0, "trips_after": 50},
+            "engine:browser": {"gap_min": "0s", "gap_max": "0s", "per_minute": 0},
+        },
         "retry": {"attempts": 2, "shortest": "20ms", "longest": "50ms"},
         "run": {"at_once": 48, "confirm_after": "500ms"},
     }

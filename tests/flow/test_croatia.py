@@ -7,12 +7,14 @@ from datetime import timedelta
 from urllib.parse import urlsplit
 
 import pytest
+from browser_kit import needs_chromium
+from document_kit import needs_tesseract
 from watching import Judgement, Watched, clock_of, judge, living
 
 from vedette.app import RunRequest
 from vedette.engine.loop import Mode
 from vedette.livingweb import LivingWeb
-from vedette.livingweb.croatia import SCRIPTED, croatia_world
+from vedette.livingweb.croatia import croatia_world
 from vedette.livingweb.listings import find_listing
 
 DAY = 86_400.0
@@ -34,14 +36,10 @@ async def watched_for(days: float, tmp_path, *, pages: int, children: int) -> Wa
 
 
 def unseen(watched: Watched, found: Judgement) -> list[str]:
-    """Pages that exist by now, can be seen without a browser, and were not looked at."""
+    """Pages that exist by now and were not looked at."""
     world, now = watched.world, watched.clock.now().timestamp()
     paths = {f"{host.name}{page.path}": page for host in world.hosts for page in host.pages}
-    return [
-        name
-        for name in found.never_visited
-        if not name.startswith(SCRIPTED) and paths[name].exists(now - DAY)
-    ]
+    return [name for name in found.never_visited if paths[name].exists(now - DAY)]
 
 
 def told_of_lists(watched: Watched) -> tuple[int, list[str]]:
@@ -73,12 +71,29 @@ def agrees(watched: Watched) -> Judgement:
     return found
 
 
-async def test_one_run_finds_all_that_is_there_and_offends_nobody(tmp_path):
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@needs_chromium
+@needs_tesseract
+async def test_one_run_finds_shows_reads_and_classifies_all_that_is_there_and_offends_nobody(tmp_path):
     watched = await watched_for(0, tmp_path, pages=10, children=12)
     agrees(watched)
-    outcomes = watched.outcomes()
-    assert outcomes["no_browser"] == len(SCRIPTED)
-    assert set(outcomes) <= {"ok", "not_modified", "no_browser"}
+    assert set(watched.outcomes()) <= {"ok", "not_modified"}
+    classes = {name for (name,) in watched.rows("SELECT DISTINCT content_class FROM evidence")}
+    assert classes >= {
+        "HTML",
+        "JSON",
+        "XML",
+        "PDF_TEXT",
+        "PDF_SCANNED",
+        "DOC",
+        "XLS",
+        "XLSX",
+        "ODS",
+        "ODT",
+        "RTF",
+    }
+    assert watched.rows("SELECT COUNT(*) FROM visits WHERE text_chars IS NULL OR text_chars = 0") == [(0,)]
     listers = dict(
         watched.rows(
             "SELECT s.lister, COUNT(*) FROM watches w JOIN sources s ON s.id = w.source_id GROUP BY 1"
@@ -88,21 +103,25 @@ async def test_one_run_finds_all_that_is_there_and_offends_nobody(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
-async def test_ten_days_of_the_twin_are_told_once_each_and_rates_by_their_names(tmp_path):
-    watched = await watched_for(10, tmp_path, pages=8, children=15)
+@pytest.mark.timeout(900)
+@needs_chromium
+@needs_tesseract
+async def test_four_days_of_the_twin_are_told_once_each_and_rates_by_their_names(tmp_path):
+    watched = await watched_for(4, tmp_path, pages=6, children=12)
     found = agrees(watched)
-    assert found.true > 30
+    assert found.true > 8
     told = watched.rows(
         "SELECT c.summary FROM changes c JOIN watches w ON w.id = c.watch_id "
         "WHERE c.state = 'reported' AND w.url LIKE '%/tecajn-eur/v3'"
     )
-    assert len(told) == 8  # working days
+    assert len(told) == 4  # working days
     assert all("/valuta=" in summary for (summary,) in told)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
+@needs_chromium
+@needs_tesseract
 async def test_a_gazette_with_thousands_of_sitemaps_is_read_whole_without_a_ban(tmp_path):
     watched = await watched_for(0, tmp_path, pages=10, children=2000)
     agrees(watched)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,6 +16,8 @@ from vedette.engine.loop import Ended
 from vedette.livingweb import LivingWeb, World
 from vedette.telemetry.clock import JumpingClock
 from vedette.telemetry.events import Event
+
+WEIGHT = (0.5, 1.0, 2.0, 4.0)  # of a stale hour, LOW to CRITICAL
 
 
 @dataclass
@@ -79,6 +82,46 @@ def living(
 
 def clock_of(world: World) -> JumpingClock:
     return JumpingClock(datetime.fromtimestamp(world.epoch, UTC))
+
+
+def staleness(watched: Watched, begin: float, end: float) -> dict[str, Any]:
+    """How stale our copies were, by the truth, weighted by risk.
+
+    A copy is stale from the first change that no look has seen until the next look: that is the delay of the detection.
+    """
+    looks: dict[tuple[int, int], list[float]] = {}
+    risk: dict[tuple[int, int], int] = {}
+    rows = watched.rows(
+        "SELECT w.url, w.risk, v.at FROM visits v JOIN watches w ON w.id = v.watch_id "
+        "WHERE v.outcome IN ('ok', 'not_modified') ORDER BY v.at"
+    )
+    for url, level, at in rows:
+        place = watched.world.locate(url)
+        if place is not None:
+            looks.setdefault(place, []).append(at / 1000)
+            risk[place] = level
+    delays: list[tuple[float, float]] = []  # hours from the first unseen change to the look, weight
+    for place, seen in looks.items():
+        unseen: dict[float, float] = {}  # by the look that ends it
+        for changed in watched.world.changes(*place, begin, end):
+            n = bisect_left(seen, changed)
+            unseen.setdefault(min(seen[n], end) if n < len(seen) else end, changed)
+        delays += [((at - changed) / 3600, WEIGHT[risk[place]]) for at, changed in unseen.items()]
+    return _figures(delays, sum(WEIGHT[level] for level in risk.values()) * (end - begin) / 3600)
+
+
+def _figures(delays: list[tuple[float, float]], watched: float) -> dict[str, Any]:
+    weight = sum(w for _, w in delays)
+    stale = sum(h * w for h, w in delays) / watched
+    age = sum(h * h / 2 * w for h, w in delays) / watched
+    return {
+        "detections": len(delays),
+        "weighted_delay_h": round(sum(h * w for h, w in delays) / weight, 3),
+        "stale_share": round(stale, 4),
+        "J": round(stale + age / 24, 4),  # the cost of the freshness judge
+        "seen_within_4h": round(sum(w for h, w in delays if h <= 4) / weight, 4),
+        "delays": sorted(delays),
+    }
 
 
 @dataclass

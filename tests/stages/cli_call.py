@@ -12,6 +12,7 @@ from typing import Any
 
 from stocked import FixedClock
 
+from vedette.contracts.ports import Clock
 from vedette.surface.cli import main
 
 
@@ -30,7 +31,7 @@ class Told:
 class Cli:
     data: Path
     app: Any = None
-    clock: FixedClock | None = None
+    clock: Clock | None = None
 
     def __call__(self, *words: str, stdin: bytes = b"") -> Told:
         out, err = io.StringIO(), io.StringIO()

@@ -247,3 +247,51 @@ def test_a_ca_file_that_is_no_certificate_is_named(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("hello")
     with pytest.raises(ConfigError, match=r"fetch\.ca_file"):
         check_settings(FetchSettings(ca_file=str(tmp_path / "ca.pem")))
+
+
+POSTED = {"headers": (("Content-Type", "application/json"), ("Authorization", "Bearer k"))}
+
+
+async def test_a_post_sends_its_body_once_and_with_its_length(fetcher: HttpFetcher) -> None:
+    async with Hostile(HELLO, Do.NEXT, HELLO) as server:
+        for body in (b'{"question": "hgk.hr?"}\r\n\r\n', b""):
+            answered = await ask(fetcher, server.url("/v1"), server.settings(**POSTED), post=body)
+            assert (answered.outcome, answered.body) == (Outcome.OK, b"hello")
+        first = server.requests[0].decode()
+    assert first.startswith("POST /v1 HTTP/1.1\r\n")
+    assert "Content-Length: 27\r\n" in first
+    assert "Content-Type: application/json\r\n" in first
+    assert "Authorization: Bearer k\r\n" in first
+
+
+async def test_one_post_is_one_request_even_when_a_kept_line_is_cut(fetcher: HttpFetcher) -> None:
+    body = b"x\r\n\r\n"
+    async with Hostile(
+        HELLO, Do.NEXT, Do.NEXT
+    ) as server:  # the body of the first, then the head of the second
+        outcomes = [
+            (await ask(fetcher, server.url(), server.settings(**POSTED), post=body)).outcome for _ in range(2)
+        ]
+        assert outcomes == [Outcome.OK, Outcome.CONNECT_ERROR]
+        assert sum(request.startswith(b"POST") for request in server.requests) == 2
+
+
+async def test_a_redirect_of_a_post_comes_back_as_a_value(fetcher: HttpFetcher) -> None:
+    moved = answer("Location: http://127.0.0.1/elsewhere", status="307 Moved")
+    async with Hostile(moved) as server:
+        answered = await ask(fetcher, server.url(), server.settings(**POSTED), post=b"x")
+        assert answered.redirect_to == "http://127.0.0.1/elsewhere"
+        assert len(server.requests) == 1
+
+
+async def test_an_answer_before_the_body_was_read_is_an_answer(fetcher: HttpFetcher) -> None:
+    async with Hostile(answer(status="401 Unauthorized")) as server:
+        answered = await ask(fetcher, server.url(), server.settings(**POSTED), post=b"x" * 3_000_000)
+    assert answered.outcome in (Outcome.LOGIN_WALL, Outcome.CONNECT_ERROR)
+
+
+async def test_a_far_end_that_takes_no_body_is_a_timeout(fetcher: HttpFetcher) -> None:
+    async with Hostile(5.0) as server:  # ended with the block
+        hurried = server.settings(**POSTED, total_timeout=timedelta(seconds=0.15))
+        answered = await ask(fetcher, server.url(), hurried, post=b"x" * 30_000_000)
+    assert answered.outcome is Outcome.TIMEOUT

@@ -17,7 +17,7 @@ from vedette.fetch.post import HttpPoster
 from vedette.notify import templates
 from vedette.notify.channels import SlackChannel, StdoutChannel, WebhookChannel
 from vedette.notify.mail import MailChannel, MailServer
-from vedette.notify.services import ServiceChannel
+from vedette.notify.services import ServiceChannel, apprise_service
 from vedette.notify.signing import headers, read_secret
 from vedette.telemetry.clock import SystemClock
 
@@ -188,16 +188,15 @@ async def test_a_template_of_the_operator_has_names_and_no_code():
     )
 
 
-@pytest.mark.parametrize(("taken", "outcome"), [(True, "ok"), (False, "server_error")])
-async def test_a_service_of_apprise_takes_title_and_body(taken: bool, outcome: str):
-    class Service:
-        def notify(self, *, title: str, body: str) -> bool:
-            assert "Stope PDV-a" in title
-            assert "24 %" in body
-            return taken
-
-    channel = ServiceChannel(name="any", service=Service())
-    assert (await channel.send(NOTICE, at=NOW)).outcome == outcome
+@pytest.mark.parametrize(("status", "outcome"), [(200, Outcome.OK), (500, Outcome.SERVER_ERROR)])
+async def test_a_service_of_apprise_takes_title_and_body(status: int, outcome: Outcome):
+    async with receiver(answers=[status]) as far:
+        service = apprise_service((f"json://127.0.0.1:{far.port}/hook",), "notify.channels.any")
+        told = await ServiceChannel(name="any", service=service).send(NOTICE, at=NOW)
+    assert told.outcome is outcome
+    (_, document) = far.told[0]
+    assert "Stope PDV-a" in str(document["title"])
+    assert "24 %" in str(document["message"])
 
 
 def test_a_subject_is_one_line_whatever_the_title_holds():

@@ -9,7 +9,9 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config as AlembicConfig
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
@@ -17,11 +19,12 @@ from stocked import blank
 
 import vedette.store.migrations
 from vedette.contracts.errors import StoreError
-from vedette.store import group, operator, rows, schema, sqlite, statements
+from vedette.contracts.words import WatchId
+from vedette.store import group, operator, panel_schema, rows, sqlite, statements
 from vedette.store.migrate import HEAD, prepare, version
 from vedette.store.sqlite import Reader, Writer, connect
 
-TABLES = schema.metadata.tables
+TABLES = panel_schema.metadata.tables
 
 
 @pytest.mark.parametrize(
@@ -40,6 +43,11 @@ TABLES = schema.metadata.tables
         ("segments", statements.SEGMENT_COLUMNS),
         ("leases", statements.LEASE_COLUMNS),
         ("sources", statements.SOURCE_COLUMNS),
+        ("hosts", statements.HOST_COLUMNS),
+        ("hubs", statements.HUB_COLUMNS),
+        ("clocks", statements.CLOCK_COLUMNS),
+        ("published", statements.PUBLISHED_COLUMNS),
+        ("scheduler", statements.SCHEDULER_COLUMNS),
     ],
 )
 def test_the_columns_of_the_statements_are_those_of_the_tables(table: str, columns: list[str]):
@@ -101,9 +109,29 @@ def test_the_newest_migration_makes_exactly_the_tables_of_the_schema(tmp_path: P
     engine = create_engine(f"sqlite:///{blank(tmp_path)}")
     with engine.connect() as connection:
         context = MigrationContext.configure(connection)
-        assert compare_metadata(context, schema.metadata) == []
+        assert compare_metadata(context, panel_schema.metadata) == []
         assert context.get_current_revision() == HEAD
     engine.dispose()
+
+
+def test_a_store_of_the_revision_before_keeps_its_watches_and_takes_beliefs(tmp_path: Path):
+    engine = create_engine(f"sqlite:///{tmp_path / 'vedette.db'}")
+    settings = AlembicConfig()
+    settings.set_main_option("script_location", str(Path(vedette.store.migrations.__file__).parent))
+    with engine.begin() as connection:
+        settings.attributes["connection"] = connection
+        command.upgrade(settings, "0005")
+    engine.dispose()
+    path = tmp_path / "vedette.db"
+    old = "id, url, lane_id, source_id, velocity, scan_count, created_at"
+    db = sqlite3.connect(path)
+    db.execute(f"INSERT INTO watches ({old}) VALUES (7, 'https://a.example/', 1, 's', 0.6, 9, 1000)")
+    db.commit()
+    db.close()
+    assert version(prepare(tmp_path)) == HEAD
+    watch = Reader(path).watch(WatchId(7))
+    assert watch is not None
+    assert (watch.velocity, watch.scan_count, watch.belief) == (0.6, 9, None)
 
 
 def test_head_names_the_newest_migration():

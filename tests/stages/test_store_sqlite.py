@@ -244,6 +244,7 @@ watches = st.builds(
     canonical=_or_none(keys),
     merged_into=_or_none(keys),
     audit=_or_none(st.integers(0, 10**7).map(lambda s: timedelta(seconds=s))),
+    belief=_or_none(st.binary(min_size=28, max_size=28)),
 )
 lanes = st.builds(
     LaneState,
@@ -324,7 +325,7 @@ def test_the_strategies_above_vary_every_field():
     given_fields = {field.name for field in fields(Watch)} - plain
     varied = set("source lister depth parent title node_type node_role risk velocity scan_count last_changed_at due_at"
                  " interval created_at published_at modified_at last_visit_at last_outcome attempt etag last_modified"
-                 " seen mask pending is_gone canonical merged_into audit".split())  # fmt: skip
+                 " seen mask pending is_gone canonical merged_into audit belief".split())  # fmt: skip
     assert given_fields == varied
     assert one.lane == A
 

@@ -50,6 +50,7 @@ class FetchRequest:
     is_foreign: bool = False  # a redirect left the origin the settings are for: no credentials go along
     on_sent: Callable[[], None] | None = None  # called once, when the request is on the line
     on_heard: Callable[[], None] | None = None  # called once, when the head of the answer is there
+    post: bytes | None = None  # not None: a POST of this body; its type is in `settings.headers`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ class LanePolicy:
     trip_share: float = 0.0  # or this share of failures in the window; 0: off
     trip_window: int = 20  # calls the share is taken over
     closed_for: timedelta = timedelta(hours=1)
+    closed_most: timedelta = timedelta(hours=24)  # failed probes double `closed_for` up to this
     max_retry_after: timedelta = timedelta(hours=24)
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -88,4 +88,8 @@ class Provider(Protocol):
         """What the provider says it has; empty when it does not say."""
         ...
 
-    async def query(self, domain: str, prompt: Prompt) -> Answer: ...
+    async def query(
+        self, domain: str, prompt: Prompt, *, on_sent: Callable[[], None] | None = None
+    ) -> Answer:
+        """`on_sent` is called when the request is on the line: from then on the far end counts it."""
+        ...

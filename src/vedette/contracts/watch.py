@@ -12,6 +12,7 @@ from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Writte
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.judging import Traits
 from vedette.contracts.lane import LaneState
+from vedette.contracts.schedule import Lesson, ScheduleRows
 from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.words import (
     ChangeId,
@@ -82,6 +83,7 @@ class Watch:
     audit: timedelta | None = (
         None  # the next look is an audit, at a random moment of an interval of this length
     )
+    belief: bytes | None = None  # of the learned policy (core/schedule/learned/row.py); None: it has none yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +194,7 @@ class Settlement:
     body_bytes: int = 0
     artifact: Artifact | None = None  # text that was made of a document
     traits: Traits | None = None  # of the text, for the scout
+    lesson: Lesson | None = None  # not None: the scheduler decides the due time, with those of its group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,6 +257,7 @@ class Group:
     robots: tuple[RobotsRules, ...] = ()
     notes: tuple[LedgerNote, ...] = ()
     released: tuple[Job, ...] = ()  # leases given back without a look
+    schedule: ScheduleRows | None = None
     messages: tuple[Message, ...] = ()  # what people are to hear of it
 
 

@@ -110,6 +110,11 @@ class Outcome(StrEnum):
     LANE_CLOSED = "lane_closed"
     SHED = "shed"
     CANCELLED = "cancelled"
+    AUTH_ERROR = "auth_error"  # of providers, from here to `malformed_answer`
+    QUOTA_SPENT = "quota_spent"
+    OVERLOADED = "overloaded"
+    REFUSED_CONTENT = "refused_content"
+    MALFORMED_ANSWER = "malformed_answer"
     BUG = "bug"  # our code failed on it; the job is parked, the fault is ours
 
 

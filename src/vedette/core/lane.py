@@ -9,7 +9,7 @@ Everything that can open, slow or close a lane is decided here:
 - width: `at_once` calls under way;
 - breaker: closes after `trips_after` failures in a row, or when `trip_share` of the last `trip_window` calls
   failed.  When its time is over it is half-open: one probe at a time, until one succeeds.  Each failed probe
-  closes it again, for twice as long per failure beyond `trips_after`, up to a day.  A call that started
+  closes it again, for twice as long per failure beyond `trips_after`, up to `closed_most`.  A call that started
   before the lane closed, and ends while it is closed, neither opens it early nor closes it for longer;
 - Retry-After holds the lane, and a later answer never shortens an earlier hold;
 - the operator's block stands until `reset`.
@@ -131,7 +131,20 @@ def sent(policy: LanePolicy, state: LaneState, at: datetime, gap: timedelta) -> 
     if policy.per_minute > 0:
         full_at = at + timedelta(seconds=60.0 / policy.per_minute)
         bucket_at = full_at if bucket_at is None or bucket_at < full_at else bucket_at
-    return replace(unused(state), next_start_at=next_start_at, bucket_at=bucket_at)
+    return LaneState(
+        under_way=state.under_way,
+        unsent=state.unsent - 1 if state.unsent else 0,
+        next_start_at=next_start_at,
+        bucket_at=bucket_at,
+        failures=state.failures,
+        recent=state.recent,
+        recent_count=state.recent_count,
+        closed_until=state.closed_until,
+        held_until=state.held_until,
+        blocked_by=state.blocked_by,
+        crawl_delay=state.crawl_delay,
+        word=state.word,
+    )
 
 
 def unused(state: LaneState) -> LaneState:
@@ -276,6 +289,6 @@ def _trips(policy: LanePolicy, failures: int, recent: int, count: int) -> bool:
 
 
 def _closed_for(policy: LanePolicy, failures: int) -> timedelta:
-    """Doubles with every failure beyond the first closing; a policy that asks for more than a day gets it."""
+    """Doubles with every failure beyond the first closing; a `closed_for` above `closed_most` stands."""
     beyond = max(0, min(failures - policy.trips_after, 16)) if policy.trips_after > 0 else 0
-    return max(policy.closed_for, min(policy.closed_for * (1 << beyond), MAX_CLOSED))
+    return max(policy.closed_for, min(policy.closed_for * (1 << beyond), policy.closed_most))

@@ -6,12 +6,13 @@ A decision holds plain values only (text, numbers, None), so it reads back from 
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vedette.contracts.errors import InputError
 from vedette.contracts.watch import Decision
@@ -21,7 +22,11 @@ from vedette.core.classify import Classification, classify_url, inherit_risk
 from vedette.core.nearest import unknown
 from vedette.core.packs import DEFAULT_PACKS, RolePattern
 from vedette.core.retry import Failure, Park, Retry, RetryParams, next_attempt
-from vedette.core.schedule.due import Due, DueParams, Facts, decide, due_params
+from vedette.core.schedule.due import LEARNED, Due, DueParams, Facts, decide, due_params
+from vedette.core.velocity import update_velocity
+
+if TYPE_CHECKING:  # numpy comes with it, and other decisions do without
+    from vedette.core.schedule.learned.deciding import Case, Decided
 
 Inputs = Mapping[str, Any]
 
@@ -34,6 +39,20 @@ class InForce:
     retry: RetryParams = RetryParams()
     packs: tuple[str, ...] = DEFAULT_PACKS
     rows: tuple[RolePattern, ...] = ()
+    objectives: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    published: Callable[[int], str | None] = lambda version: (
+        None
+    )  # what the scheduler published, as it was kept
+    clocks: Callable[[int], bytes | None] = lambda clock: None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a learned decision names instead of repeating it."""
+
+    published: int  # version
+    clock: int | None  # of the host
+    lot: Lot | None
 
 
 DEFAULT = InForce()
@@ -57,6 +76,77 @@ def schedule_decision(
     if lot is not None:
         inputs["audit"] = {"watch": lot.watch, "n": lot.n, "share": lot.share}
     return Decision(action="schedule", reasons=due.reasons, inputs=inputs, output=_due(due))
+
+
+def learned_decision(
+    case: Case, velocity: tuple[float, int], due: Due, decided: Decided, written: Written
+) -> Decision:
+    """When to look next, by a belief.  What is as usual is not written down."""
+    lot = written.lot
+    inputs: dict[str, object] = {
+        "policy": LEARNED,
+        "published": written.published,
+        "belief": _text(case.belief),
+        "risk": case.place.risk.name,
+        "changed": case.changed,
+        "now": case.now.isoformat(),
+        "velocity": velocity[0],
+        "scan_count": velocity[1],
+    }
+    inputs |= _unusual(case)
+    if written.clock is not None:
+        inputs["clock"] = written.clock
+    if lot is not None:
+        inputs["audit"] = {"watch": lot.watch, "n": lot.n, "share": lot.share}
+    output = {**_due(due), "belief": _text(decided.belief)}
+    return Decision(action="schedule", reasons=due.reasons, inputs=inputs, output=output)
+
+
+def _unusual(case: Case) -> dict[str, object]:
+    """The inputs of a case that most cases have none of."""
+    place, ceiling = case.place, case.ceiling
+    hub = place.hub
+    found: dict[str, object] = {
+        "modified": case.modified,
+        "failures": case.failures or None,
+        "is_down": case.is_down or None,
+        "ceiling": None if ceiling is None else ceiling.total_seconds(),
+        "is_parked": case.is_parked or None,
+        "false": case.false or None,
+        "hub": None if hub is None else [hub.listed_at, hub.listed_every, hub.recall],
+        "pull": place.pull or None,
+        "dear": None if place.dear == 1.0 else place.dear,
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def learned_case(given: Inputs, in_force: InForce) -> Case:
+    """The case of a recorded decision."""
+    from vedette.core.schedule.learned.deciding import Case
+    from vedette.core.schedule.learned.row import HubTold, Place
+
+    clock, hub, ceiling = given.get("clock"), given.get("hub"), given.get("ceiling")
+    wound = b"" if clock is None else in_force.clocks(clock)
+    if wound is None:
+        raise InputError(f"the clock {clock} of its host is not on record")
+    return Case(
+        belief=base64.b64decode(given["belief"]),
+        place=Place(
+            risk=Risk[given["risk"]],
+            host_clock=wound,
+            hub=None if hub is None else HubTold(*hub),
+            pull=given.get("pull", 0.0),
+            dear=given.get("dear", 1.0),
+        ),
+        now=datetime.fromisoformat(given["now"]),
+        changed=given["changed"],
+        modified=given.get("modified"),
+        failures=given.get("failures", 0),
+        is_down=given.get("is_down", False),
+        ceiling=None if ceiling is None else timedelta(seconds=ceiling),
+        is_parked=given.get("is_parked", False),
+        false=given.get("false", 0.0),
+    )
 
 
 def retry_decision(failure: Failure, verdict: Retry | Park, *, now: datetime, jitter: float) -> Decision:
@@ -102,7 +192,40 @@ def adds_up(reasons: Iterable[Reason], total: float) -> bool:
     return math.isclose(math.fsum(r.points for r in reasons), total, rel_tol=1e-9, abs_tol=1e-6)
 
 
+def _learned(given: Inputs, in_force: InForce) -> object:
+    from vedette.core.schedule.learned import deciding
+    from vedette.core.schedule.learned.row import unpack_published
+
+    text = in_force.published(given["published"])
+    if text is None:
+        raise InputError(f"version {given['published']} of what was published is not on record")
+    case = learned_case(given, in_force)
+    decided = deciding.decide([case], unpack_published(text), in_force.objectives).decided[0]
+    velocity, looks = given["velocity"], given["scan_count"]
+    if case.changed is not None:
+        velocity, looks = update_velocity(velocity, looks, case.changed), looks + 1
+    due = Due(
+        due_at=case.now + decided.wait,
+        interval=decided.wait,
+        velocity=velocity,
+        scan_count=looks,
+        reasons=decided.reasons,
+    )
+    return {**_due(_with_lot(due, given)), "belief": _text(decided.belief)}
+
+
+def _with_lot(due: Due, given: Inputs) -> Due:
+    lot = given.get("audit")
+    return due if lot is None else audited(due, Lot(lot["watch"], lot["n"], lot["share"]))
+
+
+def _text(belief: bytes) -> str:
+    return base64.b64encode(belief).decode()
+
+
 def _schedule(given: Inputs, in_force: InForce) -> object:
+    if given["policy"] == LEARNED:
+        return _learned(given, in_force)
     ceiling = given["ceiling"]
     facts = Facts(
         velocity=given["velocity"],
@@ -114,8 +237,7 @@ def _schedule(given: Inputs, in_force: InForce) -> object:
         ceiling=None if ceiling is None else timedelta(seconds=ceiling),
         is_parked=given["is_parked"],
     )
-    due, lot = decide(facts, in_force.due or due_params(given["policy"])), given.get("audit")
-    return _due(due if lot is None else audited(due, Lot(lot["watch"], lot["n"], lot["share"])))
+    return _due(_with_lot(decide(facts, in_force.due or due_params(given["policy"])), given))
 
 
 def _retry(given: Inputs, in_force: InForce) -> object:

@@ -92,6 +92,16 @@ MEANING: Mapping[Outcome, Meaning] = MappingProxyType(
         Outcome.LANE_CLOSED: _no_look("the lane is closed"),
         Outcome.SHED: _no_look("dropped to keep a deadline"),
         Outcome.CANCELLED: _no_look("stopped before it ended"),
+        # A key that is refused, or has nothing left to spend, fails every call: its lane closes, nothing is repeated.
+        Outcome.AUTH_ERROR: Meaning(
+            counts_against_lane=True, keeps_schedule=False, words="the provider does not accept the key"
+        ),
+        Outcome.QUOTA_SPENT: Meaning(
+            counts_against_lane=True, keeps_schedule=False, words="the key has nothing left to spend"
+        ),
+        Outcome.OVERLOADED: _transport("the provider has no room for anyone"),
+        Outcome.REFUSED_CONTENT: _content("the provider will not answer this", keeps_schedule=False),
+        Outcome.MALFORMED_ANSWER: _transport("the answer is not in the provider's own format"),
         Outcome.BUG: Meaning(keeps_schedule=False, words="our code failed on it"),
     }
 )

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 
 from vedette.contracts.fetching import Extraction, Fetched
 from vedette.contracts.ports import Clock
+from vedette.contracts.schedule import Lesson
 from vedette.contracts.source import ListerKind, Listing
 from vedette.contracts.watch import Job, Parked, Release, Seen, Settlement, Watch
 from vedette.contracts.words import (
@@ -30,7 +31,7 @@ from vedette.core.classify import becomes_hub
 from vedette.core.ledger import admit_decision, retry_decision, schedule_decision
 from vedette.core.outcomes import MEANING
 from vedette.core.retry import Failure, Retry, RetryParams, next_attempt
-from vedette.core.schedule.due import DueParams, Facts, decide
+from vedette.core.schedule.due import LEARNED, DueParams, Facts, decide
 from vedette.core.screen import ScreenTable, screen
 from vedette.core.urls import host_of, watch_id
 from vedette.discover import read_listing
@@ -38,6 +39,7 @@ from vedette.engine.compare import Comparer, only_lists
 from vedette.engine.documents import TOO_MUCH, how_read
 from vedette.engine.finding import Finder, Findings
 from vedette.engine.ids import Ids
+from vedette.engine.lessons import good_look, what_changed
 from vedette.engine.look import Looker, Reached
 from vedette.engine.reading import ReadingDesk
 from vedette.engine.sheet import KEPT, Sheet
@@ -288,16 +290,13 @@ class Assessor:
 
     def _scheduled(self, sheet: Sheet, watch: Watch, desk: SourceDesk) -> Watch:
         judged, meaning = sheet.judged, MEANING[sheet.outcome]
-        changed: bool | None = None
-        if sheet.outcome in (Outcome.OK, Outcome.NOT_MODIFIED):
-            changed = judged.changed if judged is not None else False
-        if sheet.watch.seen is None and changed is not None:
-            changed = False  # a first look shows no change
+        if self.options.due.policy == LEARNED:
+            return self._left_to_the_scheduler(sheet, watch, desk)
         facts = Facts(
             velocity=watch.velocity,
             scan_count=watch.scan_count,
             risk=watch.risk,
-            changed=changed,
+            changed=what_changed(sheet),
             now=sheet.now,
             jitter=self.clock.chance(),
             ceiling=desk.source.scrape_frequency if watch.lister is not None else None,
@@ -322,6 +321,15 @@ class Assessor:
             due_at=due_at if desk.source.is_active else None,
         )
 
+    def _left_to_the_scheduler(self, sheet: Sheet, watch: Watch, desk: SourceDesk) -> Watch:
+        """It decides for the whole group; only a second look is arranged here, and teaches with its outcome."""
+        sheet.lesson = good_look(sheet, watch, desk, self.options.audit_share)
+        due_at, judged = sheet.now, sheet.judged
+        if judged is not None and judged.look_again_at is not None:
+            due_at = judged.look_again_at
+            sheet.decide("second_look", judged.reasons, output=due_at.isoformat())
+        return replace(watch, audit=None, due_at=due_at if desk.source.is_active else None)
+
     def _lot(self, facts: Facts, watch: Watch, looks: int) -> Lot | None:
         """Audits follow looks that taught something; a look that failed is tried again as soon as it may."""
         if self.options.audit_share <= 0 or facts.changed is None or facts.is_parked:
@@ -336,7 +344,29 @@ class Assessor:
         step = next_attempt(failure, now=sheet.now, jitter=jitter, params=self.options.retry)
         sheet.note(retry_decision(failure, step, now=sheet.now, jitter=jitter))
         if isinstance(step, Retry):
+            if self.options.due.policy == LEARNED:
+                sheet.lesson = Lesson(
+                    now=sheet.now, host_ok=MEANING[sheet.outcome].lane_verdict, has_due=True
+                )
             return replace(watch, attempt=attempt, due_at=step.at, audit=None), None
+        parked = Parked(
+            watch=watch.id,
+            url=watch.url,
+            outcome=sheet.outcome,
+            detail=sheet.detail,
+            attempts=attempt,
+            at=sheet.now,
+        )
+        # The attempts stay: a failure at the long interval parks at once, a good look takes it off the shelf.
+        return replace(self._put_off(sheet, watch, attempt), attempt=attempt, audit=None), parked
+
+    def _put_off(self, sheet: Sheet, watch: Watch, attempt: int) -> Watch:
+        """A watch whose job is parked, with its next look."""
+        if self.options.due.policy == LEARNED:
+            host_ok = MEANING[sheet.outcome].lane_verdict
+            failures = attempt - self.options.retry.attempts + 1 if host_ok is False else 0
+            sheet.lesson = Lesson(now=sheet.now, host_ok=host_ok, failures=max(failures, 0), is_parked=True)
+            return replace(watch, due_at=sheet.now)
         facts = Facts(
             velocity=watch.velocity,
             scan_count=watch.scan_count,
@@ -348,17 +378,7 @@ class Assessor:
         )
         due = decide(facts, self.options.due)
         sheet.note(schedule_decision(facts, due, self.options.due.policy))
-        parked = Parked(
-            watch=watch.id,
-            url=watch.url,
-            outcome=sheet.outcome,
-            detail=sheet.detail,
-            attempts=attempt,
-            at=sheet.now,
-        )
-        # The attempts stay: a failure at the long interval parks at once, a good look takes it off the shelf.
-        moved = replace(watch, attempt=attempt, due_at=due.due_at, interval=due.interval, audit=None)
-        return moved, parked
+        return replace(watch, due_at=due.due_at, interval=due.interval)
 
     def _bug(self, job: Job, error: Exception) -> Settlement:
         """Our code failed on this one.  The job is parked with what was raised; the others go on."""

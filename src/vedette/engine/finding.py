@@ -42,6 +42,7 @@ class Findings:
     problem: str = ""
     notes: tuple[Reason, ...] = ()
     listed: int = 0
+    is_dated: bool = False  # most entries say when they changed
     is_cut: bool = False  # the run had no room for the rest: the listing must be read again
 
 
@@ -153,6 +154,7 @@ class Finder:
             refusal = Refused(url=url, id=watch_id(url), source=desk.source.id, reason=reason, at=now)
             self._refuse(refusal, findings)
         findings.signals += _signals(watch, seen, now)
+        findings.is_dated = 2 * sum(s.modified_at is not None for s in seen.values()) > len(seen)
         for part in _parts(list(seen)):
             fresh = {i: seen[i] for i in part if i not in self._known}
             if fresh:

@@ -17,6 +17,7 @@ from typing import Protocol
 from vedette.contracts.jobs import SentinelResult
 from vedette.contracts.lane import Wait
 from vedette.contracts.ports import Clock
+from vedette.contracts.schedule import ScheduleRows
 from vedette.contracts.watch import Group, Job, Release, Settlement
 from vedette.contracts.words import LaneKey, Risk
 from vedette.core.limits import RunLimits, Tally, spent
@@ -25,6 +26,7 @@ from vedette.engine.settler import Claimed, Settler
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import ALL, PATIENCE, is_shut
+from vedette.lanes.purse import Purse
 
 SOON = timedelta(seconds=2)  # a lane that opens within this may lease work already
 UNSETTLED = 600  # looks that wait for their commit; beyond it no new look starts
@@ -65,6 +67,7 @@ class Parts:
     on_committed: Callable[[Group], None] = lambda group: None
     on_stopping: Callable[[], None] = lambda: None  # the last moment to hand something to the settler
     take_orders: Callable[[], None] | None = None  # the operator's words from other processes
+    purse: Purse = field(default_factory=lambda: Purse(None, None))  # looks per day
 
 
 @dataclass(slots=True)
@@ -89,6 +92,7 @@ class Engine:
     _error: BaseException | None = None
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _orders_at: datetime | None = None
+    _seconds: dict[LaneKey, datetime] = field(default_factory=dict)  # when a second look is due in a lane
 
     async def run(self) -> Ended:
         clock = self.parts.clock
@@ -140,7 +144,11 @@ class Engine:
                     frontier.note_due(watch.lane, watch.due_at, watch.risk)
             for signal in settled.signals:
                 frontier.note_due(signal.lane, signal.due_at, Risk.MEDIUM)
+            if settled.watch.pending is not None and settled.watch.due_at is not None:
+                self._seconds[settled.watch.lane] = settled.watch.due_at
+                self._wait_for(settled.watch.lane, settled.watch.due_at)
             self._touched.add(settled.watch.lane)
+        self._note_schedule(group.schedule)
         for job in group.released:
             self._unsettled -= 1
             frontier.note_due(job.watch.lane, job.watch.due_at or self.parts.clock.now(), job.watch.risk)
@@ -148,6 +156,17 @@ class Engine:
         self.tally = counted(self.tally, group)
         self.parts.on_committed(group)
         self._wake.set()
+
+    def _note_schedule(self, rows: ScheduleRows | None) -> None:
+        """What the scheduler moved beside the looks of the group."""
+        if rows is None:
+            return
+        frontier = self.parts.frontier
+        for lane, at in rows.back:
+            for risk in Risk:
+                frontier.note_due(lane, at, risk)
+        for leaf, due_at, _ in rows.replanned:
+            frontier.note_due(leaf.lane, due_at, leaf.risk)
 
     def on_failed(self, error: BaseException) -> None:
         """Storage broke: nothing can be acknowledged any more."""
@@ -184,6 +203,9 @@ class Engine:
         job = frontier.peek(lane)
         if job is None and not frontier.is_due(lane, self._horizon(now)):
             return
+        if job is not None and self._is_overtaken(job, now):
+            self._give_back(lane)
+            return
         answer = keeper.ask((lane,), now)
         if isinstance(answer, Wait) and answer.until is not None:
             self._wait_for(lane, answer.until)
@@ -191,12 +213,12 @@ class Engine:
             is_open = not isinstance(answer, Wait) or (
                 answer.until is not None and answer.until <= now + SOON
             )
-            if is_open and self._may_start():
+            if is_open and self._may_start() and self._has_budget(lane, now):
                 frontier.line_up(lane, self._horizon(now))
         elif isinstance(answer, Wait):
             if is_shut(answer, now + PATIENCE):
                 self._give_back(lane)
-        elif lane not in self._is_ready:
+        elif lane not in self._is_ready and self._may_spend(job, now):
             self._is_ready.add(lane)
             self._sequence += 1
             heapq.heappush(self._ready, (-job.value, self._sequence, lane))
@@ -212,14 +234,49 @@ class Engine:
             lane = heapq.heappop(self._ready)[2]
             self._is_ready.discard(lane)
             job = frontier.peek(lane)
-            if job is not None and not isinstance(keeper.ask(job.lanes, now), Wait):
+            is_open = job is not None and not isinstance(keeper.ask(job.lanes, now), Wait)
+            if job is not None and is_open and self._may_spend(job, now):
                 frontier.pop(lane)
+                self.parts.purse.spend(lane, now)
                 keeper.start(job.lanes, now)
                 self._unsettled += 1
                 task = asyncio.create_task(self._look(job))
                 self._looks.add(task)
                 task.add_done_callback(self._looked)
             self._consider(lane, now)
+
+    def _may_spend(self, job: Job, now: datetime) -> bool:
+        """Is there budget for this look?  If not, its lane is woken when there is."""
+        lane, is_second = job.watch.lane, job.watch.pending is not None
+        until = self.parts.purse.opens_at(lane, now, is_second=is_second)
+        self._wait_for(lane, until)
+        return until is None
+
+    def _has_budget(self, lane: LaneKey, now: datetime) -> bool:
+        """May work of this lane be leased?  Second looks may dip into what is kept for them."""
+        purse = self.parts.purse
+        until = purse.opens_at(lane, now)
+        if until is None:
+            return True
+        if self._may_look_again(lane, now):
+            del self._seconds[lane]  # one claim for each: what else comes with it waits for its budget
+            return True
+        self._wait_for(lane, until)
+        return False
+
+    def _is_overtaken(self, job: Job, now: datetime) -> bool:
+        """Does this job wait for a budget that a second look in its lane need not wait for?"""
+        lane = job.watch.lane
+        if lane not in self._seconds or job.watch.pending is not None:
+            return False
+        return self.parts.purse.opens_at(lane, now) is not None and self._may_look_again(lane, now)
+
+    def _may_look_again(self, lane: LaneKey, now: datetime) -> bool:
+        """A second look is due, and there is budget kept for it."""
+        due_at = self._seconds.get(lane)
+        if due_at is None or due_at > now:
+            return False
+        return self.parts.purse.opens_at(lane, now, is_second=True) is None
 
     def _give_back(self, lane: LaneKey) -> None:
         """Work that was leased for a lane that shut must not take the room of others."""
@@ -234,6 +291,7 @@ class Engine:
             self.parts.settler.aside(Release(job))
             raise
         if isinstance(result, Release):
+            self.parts.purse.give_back(job.watch.lane)
             self.parts.settler.aside(result)
         else:
             self.parts.settler.settle(result)
@@ -299,7 +357,7 @@ class Engine:
             return True
         if self._looks or self._unsettled or self._is_claiming or self._touched:
             return False
-        if self.mode is Mode.FOREVER or self.parts.frontier.leased or self._has_work(now):
+        if self.mode is Mode.FOREVER or self._has_work(now):
             return False
         self.stop("idle")
         return True
@@ -308,9 +366,13 @@ class Engine:
         """Something is due, or will be soon, in a lane that opens soon."""
         last = now + self.patience
         by = self._horizon(last)
+        if (self.parts.purse.opens_at(None, now) or now) > last:
+            return False
         due = self.parts.frontier.next_due()
-        return (due is not None and due <= by) or any(
-            at <= last and self.parts.frontier.is_due(lane, by) for at, _, lane in self._timers
+        return (
+            self.parts.frontier.leased > 0
+            or (due is not None and due <= by)
+            or any(at <= last and self.parts.frontier.is_due(lane, by) for at, _, lane in self._timers)
         )
 
     async def _shut_down(self) -> None:

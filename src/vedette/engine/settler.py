@@ -20,6 +20,7 @@ from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Writte
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.ports import Clock
+from vedette.contracts.schedule import ScheduleRows
 from vedette.contracts.watch import (
     Ask,
     Group,
@@ -87,6 +88,8 @@ class _Hurry:
     """Nothing more is coming: write what there is."""
 
 
+# The due times of a group, and what is to be written beside them.
+Decide = Callable[[Sequence[Settlement]], tuple[list[Settlement], ScheduleRows | None]]
 Aside = RobotsRules | SourceState | LedgerNote | Release
 _Order = Settlement | _Claim | _Barrier | _Hurry | Aside | None
 
@@ -99,6 +102,7 @@ class SettlerCalls:
     claimed: Callable[[Claimed], None]
     failed: Callable[[BaseException], None]
     dirty_lanes: Callable[[], tuple[tuple[LaneKey, LaneState], ...]]
+    schedule: Decide = lambda settlements: (list(settlements), None)
     messages: Callable[[Sequence[Placed]], tuple[Message, ...]] = lambda placed: ()  # written with the group
 
 
@@ -239,6 +243,7 @@ class Settler(threading.Thread):
     def _write(self, settlements: list[Settlement]) -> None:
         asides, self._asides = self._asides, []
         try:
+            settlements, schedule = self._calls.schedule(settlements)
             placed = self._place(settlements)
             group = Group(
                 run=self._run,
@@ -249,6 +254,7 @@ class Settler(threading.Thread):
                 robots=tuple(a for a in asides if isinstance(a, RobotsRules)),
                 notes=tuple(a for a in asides if isinstance(a, LedgerNote)),
                 released=tuple(a.job for a in asides if isinstance(a, Release)),
+                schedule=schedule,
                 messages=self._calls.messages(placed),
             )
         except BaseException:

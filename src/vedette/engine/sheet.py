@@ -9,6 +9,7 @@ from datetime import datetime
 from vedette.contracts.documents import Artifact, Document
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, VisitFacts
 from vedette.contracts.fetching import Extraction, Fetched
+from vedette.contracts.schedule import Lesson
 from vedette.contracts.watch import Decision, Job, Parked, Seen, Settlement, Visit, Watch
 from vedette.contracts.words import ContentClass, Outcome, Reason, VisitId, WatchId
 from vedette.core.change.gate import Gated
@@ -30,7 +31,7 @@ class Sheet:
 
     __slots__ = (
         "artifact", "at", "canonical", "content_class", "decisions", "detail", "digest", "document", "extraction",
-        "fetched", "findings", "job", "judged", "now", "outcome", "reached", "seen", "visit", "watch",
+        "fetched", "findings", "job", "judged", "lesson", "now", "outcome", "reached", "seen", "visit", "watch",
     )  # fmt: skip
 
     def __init__(self, job: Job, reached: Reached, visit: VisitId, now: datetime) -> None:
@@ -52,6 +53,7 @@ class Sheet:
         self.findings: Findings | None = None
         self.canonical: WatchId | None = None
         self.seen: Seen | None = None
+        self.lesson: Lesson | None = None
         self.decisions: list[Decision] = []
         self.decide("fetch", reached.reasons, inputs=self._fetch_inputs(), output=self.outcome.value)
 
@@ -125,6 +127,7 @@ class Sheet:
             traits=measure(self.extraction)
             if self.extraction and entry.kind is RecordKind.RESPONSE
             else None,
+            lesson=self.lesson,
         )
 
     def _visit(self) -> Visit:

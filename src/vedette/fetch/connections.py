@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from aiohttp import ClientRequest, ClientResponse, ClientTimeout, ConnectionTimeoutError, TCPConnector
 from aiohttp.client_proto import ResponseHandler
@@ -153,6 +153,14 @@ class FarResponse(ClientResponse):
     sent_after: timedelta  # the request was on the line
 
 
+class Sending(NamedTuple):
+    """What goes out: a GET, or a POST of that body."""
+
+    url: URL
+    headers: CIMultiDict[str]
+    post: bytes | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class _Way:
     """Everything that connections must agree on to be shared."""
@@ -186,33 +194,17 @@ class Client:
     def is_closed(self) -> bool:
         return self._connector.closed
 
-    async def send(
-        self, url: URL, headers: CIMultiDict[str], timeout: ClientTimeout, waited: Stopwatch
-    ) -> FarResponse:
-        """One GET, up to the head of its answer.  The total deadline is the caller's, and so is the stopwatch."""
+    async def send(self, sending: Sending, timeout: ClientTimeout, waited: Stopwatch) -> FarResponse:
+        """One request, up to the head of its answer.  The total deadline is the caller's, and so is the stopwatch."""
         request = ClientRequest(
-            "GET", url, headers=headers, loop=self._loop, response_class=FarResponse, proxy=self._proxy
-        )
-        return await self._exchange(request, timeout, waited)
-
-    async def post(
-        self, url: URL, headers: CIMultiDict[str], body: bytes, timeout: ClientTimeout, waited: Stopwatch
-    ) -> FarResponse:
-        """One POST, up to the head of its answer."""
-        request = ClientRequest(
-            "POST",
-            url,
-            headers=headers,
-            data=body,
+            "GET" if sending.post is None else "POST",
+            sending.url,
+            headers=sending.headers,
+            data=sending.post,
             loop=self._loop,
             response_class=FarResponse,
             proxy=self._proxy,
         )
-        return await self._exchange(request, timeout, waited)
-
-    async def _exchange(
-        self, request: ClientRequest, timeout: ClientTimeout, waited: Stopwatch
-    ) -> FarResponse:
         try:
             connection = await self._connector.connect(request, traces=[], timeout=timeout)
         except TimeoutError as error:

@@ -18,7 +18,7 @@ from vedette.contracts.ports import Clock
 from vedette.contracts.words import Outcome
 from vedette.core.outcomes import outcome_of_status
 from vedette.core.urls import canonical
-from vedette.fetch.connections import Client, Clients, FarResponse, tls_context
+from vedette.fetch.connections import Client, Clients, FarResponse, Sending, tls_context
 from vedette.fetch.decode import BodyDecoder, DecodeLimits, make_decoder
 from vedette.fetch.faults import WEATHER, Fault, fault_of, plain
 from vedette.fetch.guard import Guard
@@ -69,10 +69,10 @@ class HttpFetcher:
             self._clients = None
 
     async def _ask(self, exchange: _Exchange, url: URL, plan: _Plan) -> Fetched:
-        headers = plan.headers_for(exchange.request)
+        sending = Sending(url, plan.headers_for(exchange.request), exchange.request.post)
         try:
             async with asyncio.timeout_at(exchange.deadline):
-                response = await plan.client.send(url, headers, plan.timeout, exchange.sent)
+                response = await plan.client.send(sending, plan.timeout, exchange.sent)
         except WEATHER as error:
             return exchange.failed(fault_of(error, is_tls=url.scheme == "https"))
         try:

@@ -169,6 +169,9 @@ class Frontier:
 
 
 def best(heads: Heads, most: int, now: datetime) -> list[WatchId]:
-    """The best of the heads of the risk classes: by value, not by strict tiers."""
-    ranked = sorted(heads, key=lambda head: -value(head[1], head[2], timedelta(seconds=head[3]), now))
+    """Second looks (their interval is -1), then the best of the risk classes: by value, not by strict tiers."""
+    ranked = sorted(
+        heads,
+        key=lambda head: (head[3] >= 0, -value(head[1], head[2], timedelta(seconds=head[3]), now)),
+    )
     return list(dict.fromkeys(head[0] for head in ranked))[:most]

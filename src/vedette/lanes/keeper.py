@@ -218,6 +218,10 @@ class LaneKeeper:
         )
         lane.state = rule.adopt(was, state)
 
+    def tune(self, key: LaneKey, policy: LanePolicy) -> None:
+        """From now on the lane is held to this: a far end said, or was found to have, another limit."""
+        self._lane(key).policy = policy
+
     def known(self) -> Iterable[LaneKey]:
         return self._lanes.keys()
 

@@ -52,14 +52,14 @@ class LivingWeb:
         self._connections: set[Connection] = set()
 
     async def __aenter__(self) -> Self:
-        sockets = _listen_all([host.address for host in self.world.hosts], self.port)
+        sockets = listen_all([host.address for host in self.world.hosts], self.port)
         self.port = sockets[0].getsockname()[1]
         ground = Ground(self.world.seed, self._times, self.journal)
         for host, sock in zip(self.world.hosts, sockets, strict=True):
             site = Site(host, ground, self.port)
             self._sites.append(site)
             await self._serve(site, sock)
-        control = _listen(LOOPBACK, self.control_port)
+        control = listen(LOOPBACK, self.control_port)
         self.control_port = control.getsockname()[1]
         await self._serve(Control(self.world, self.now, self.stats, self.sources), control)
         await self._dns.start(LOOPBACK)
@@ -98,13 +98,13 @@ class LivingWeb:
         self._servers.append(await loop.create_server(factory, sock=sock, backlog=BACKLOG))
 
 
-def _listen_all(addresses: list[str], port: int) -> list[socket.socket]:
+def listen_all(addresses: list[str], port: int) -> list[socket.socket]:
     """One listening socket per address, all on one port; a free port when `port` is 0."""
     for _ in range(20):
         sockets: list[socket.socket] = []
         try:
             for address in addresses:
-                sockets.append(_listen(address, sockets[0].getsockname()[1] if sockets else port))
+                sockets.append(listen(address, sockets[0].getsockname()[1] if sockets else port))
         except OSError as problem:
             for sock in sockets:
                 sock.close()
@@ -115,7 +115,7 @@ def _listen_all(addresses: list[str], port: int) -> list[socket.socket]:
     raise OSError("no port is free on all addresses of the world")
 
 
-def _listen(address: str, port: int) -> socket.socket:
+def listen(address: str, port: int) -> socket.socket:
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -18,6 +18,7 @@ from vedette.core.lane import condition
 from vedette.core.outcomes import MEANING
 from vedette.core.urls import shown
 from vedette.core.velocity import describe_velocity
+from vedette.report.believing import Believed, believed_json, believed_lines
 from vedette.report.judging import verdict_json, verdict_words
 from vedette.report.lines import Line, line, quoted
 from vedette.report.plain import dump, moment, plain, span, when
@@ -36,6 +37,7 @@ class Explanation:
     visits: tuple[Visit, ...] = ()  # newest first
     source: Source | None = None
     lane: LaneState | None = None
+    believed: Believed | None = None  # by the learned policy
     texts: tuple[Artifact, ...] = ()  # made of the document as it is known now
     verdict: Verdict | None = None  # about what it says now
 
@@ -80,6 +82,7 @@ def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
             for r in watch.mask or ()
             if r.kind != QUIET
         ],
+        "belief": None if said.believed is None else believed_json(said.believed),
         "evidence": watch.seen.evidence if watch.seen else None,
         "artifacts": [artifact_json(made) for made in said.texts],
         "verdict": None if said.verdict is None else verdict_json(said.verdict),
@@ -143,6 +146,8 @@ def explanation_lines(said: Explanation, now: datetime) -> list[Line]:
     if said.verdict is not None:
         lines += _verdict_lines(said.verdict)
     lines += _mask_lines(watch.mask or ())
+    if said.believed is not None:
+        lines += believed_lines(said.believed)
     lines += _decision_lines(said)
     return [*lines, *_visit_lines(said.visits)]
 
@@ -259,7 +264,7 @@ def _decision_lines(said: Explanation) -> list[Line]:
 
 def _words(output: object) -> str:
     if isinstance(output, dict):
-        return ", ".join(f"{key} {value}" for key, value in output.items())
+        return ", ".join(f"{key} {value}" for key, value in output.items() if key != "belief")
     return output if isinstance(output, str) else dump(output)
 
 

@@ -38,6 +38,7 @@ from vedette.store.rows import (
     to_ms,
     watch_row,
 )
+from vedette.store.scheduling import schedule_statements
 
 Row = tuple[Any, ...]
 _MOVING = [WATCH_COLUMNS.index(name) for name in sql.MOVING_WATCH_COLUMNS]
@@ -69,6 +70,7 @@ class GroupRows:
     sources: list[Row] = field(default_factory=list)
     robots: list[Row] = field(default_factory=list)
     segments: list[Row] = field(default_factory=list)
+    schedule: list[tuple[str, list[Row]]] = field(default_factory=list)
     messages: list[Row] = field(default_factory=list)
 
     def statements(self) -> Iterable[tuple[str, list[Row]]]:
@@ -81,6 +83,7 @@ class GroupRows:
         yield sql.NEW_MEASURE, self.measures
         yield sql.NEW_JOB, self.jobs
         yield sql.MOVE_WATCH, self.moved
+        yield from self.schedule
         yield sql.SIGNAL, self.signals
         yield sql.NEW_CHANGE, self.changes
         yield sql.MOVE_CHANGE, self.moves
@@ -103,9 +106,11 @@ def rows_of(group: Group) -> GroupRows:
     rows.lanes = [lane_row(key, state) for key, state in group.lanes]
     rows.sources = [_source_row(state) for state in group.sources]
     rows.robots = [_robots_row(rules) for rules in group.robots]
-    rows.ledger += [_note_row(note, group.run) for note in group.notes]
+    rows.ledger += [note_row(note, group.run) for note in group.notes]
     rows.ended += [(job.watch.id,) for job in group.released]
     rows.segments = [segment_row(segment) for segment in group.segments]
+    if group.schedule is not None:
+        rows.schedule = schedule_statements(group.schedule)
     rows.messages = [message_row(message) for message in group.messages]
     return rows
 
@@ -268,7 +273,7 @@ def _robots_row(rules: RobotsRules) -> Row:
     )
 
 
-def _note_row(note: LedgerNote, run: RunId) -> Row:
+def note_row(note: LedgerNote, run: RunId) -> Row:
     payload = dump_json([_decision(note.decision)])
     return (note.id, to_ms(note.at), note.watch, None, run, note.kind, payload)
 

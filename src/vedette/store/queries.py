@@ -16,6 +16,7 @@ from vedette.contracts.errors import StoreError
 from vedette.contracts.evidence import ChainRow, Located, Segment, VisitFacts, Written
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.lane import LaneState
+from vedette.contracts.schedule import PublishedRow
 from vedette.contracts.watch import Parked, Visit, Watch
 from vedette.contracts.words import (
     ChangeId,
@@ -39,6 +40,7 @@ from vedette.store.rows import (
     read_watch,
     to_ms,
 )
+from vedette.store.scheduling import read_published
 from vedette.store.sqlite import connect
 from vedette.store.statements import (
     CHANGE_COLUMNS,
@@ -259,6 +261,23 @@ class Queries:
     def runs(self, *, most: int) -> list[views.RunView]:
         query = _limited(select(t.runs).order_by(t.runs.c.started_at.desc()), most)
         return [views.read_run(row._mapping) for row in self._rows(query)]
+
+    def published(self, version: int | None = None) -> PublishedRow | None:
+        """What the scheduler published, in that version or last."""
+        query = select(t.published).order_by(t.published.c.version.desc()).limit(1)
+        if version is not None:
+            query = query.where(t.published.c.version == version)
+        row = next(iter(self._rows(query)), None)
+        return None if row is None else read_published(tuple(row))
+
+    def clock(self, number: int) -> bytes | None:
+        """A clock of a host that was published."""
+        found: bytes | None = self._scalar(select(t.clocks.c.data).where(t.clocks.c.id == number))
+        return found
+
+    def running(self) -> str:
+        """The sums of the scheduler, as JSON; empty: it has none yet."""
+        return str(self._scalar(select(t.scheduler.c.running)) or "")
 
     def counts(self) -> dict[str, int]:
         """Rows by table."""

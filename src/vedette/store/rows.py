@@ -60,7 +60,7 @@ WATCH_COLUMNS = (
     "id url lane_id source_id lister depth parent_id title node_type node_role risk velocity scan_count "
     "last_changed_at due_at interval_s created_at published_at modified_at last_visit_at last_outcome "
     "attempt etag last_modified seen_visit seen_evidence seen_at seen_digest text_key masked_key simhash text_chars "
-    "content_class mask pending_change canonical_id merged_into is_gone audit_s"
+    "content_class mask pending_change canonical_id merged_into is_gone audit_s belief"
 ).split()
 
 
@@ -139,6 +139,7 @@ def watch_row(watch: Watch) -> tuple[Any, ...]:
         watch.merged_into,
         watch.is_gone,
         opt_seconds(watch.audit),
+        watch.belief,
     )
 
 
@@ -177,6 +178,7 @@ def read_watch(row: Sequence[Any]) -> Watch:
         merged_into=None if row[36] is None else WatchId(row[36]),
         is_gone=bool(row[37]),
         audit=None if row[38] is None else timedelta(seconds=row[38]),
+        belief=row[39],
     )
 
 

@@ -97,6 +97,7 @@ watches = Table(
     Column("merged_into", BigInteger),
     Column("is_gone", Boolean, nullable=False, server_default="0"),
     Column("audit_s", BigInteger),  # not null: the next look is an audit in an interval of so many seconds
+    Column("belief", LargeBinary),  # of the learned policy, core/schedule/learned/row.py
     # One queue per lane: within a lane, each risk class in order of due time (DESIGN section 1).
     Index("ix_watches_queue", "lane_id", "risk", "due_at", "interval_s"),
 )
@@ -303,6 +304,62 @@ runs = Table(
     Column("rules", Text, nullable=False, server_default="{}"),  # the configured rules, for `replay`
     Column("ended_by", String),  # idle | limit | stopped | killed
     Column("tally", Text, nullable=False, server_default="{}"),
+)
+
+# What the learned policy knows beside its watches.  Times of these three are hours of the schedule layer.
+hosts = Table(
+    "hosts",
+    metadata,
+    Column("lane_id", Id, primary_key=True, autoincrement=False),
+    Column("key", String, nullable=False),
+    Column("counts", LargeBinary, nullable=False),  # changes by hour of a working day and of a weekend day
+    Column("named", Float, nullable=False),  # changes that listings named,
+    Column("missed", Float, nullable=False),  # and that they did not,
+    Column("invented", Float, nullable=False),  # marks that were not true,
+    Column("room", Float, nullable=False),  # in so many target hours
+    Column("dates_good", Float, nullable=False),  # Last-Modified that could be true,
+    Column("dates_bad", Float, nullable=False),  # and that could not
+    Column("streak", Integer, nullable=False),  # failed looks in a row
+    Column("failed_at", Float, nullable=False),
+    Column("dear", Float, nullable=False),  # how many times the price a look costs there
+    Column("clock_id", BigInteger),
+    Column("fresh", Integer, nullable=False),  # changes counted since its clock was published
+)
+
+hubs = Table(
+    "hubs",
+    metadata,
+    Column("watch_id", Id, primary_key=True, autoincrement=False),
+    Column("key", String, nullable=False),  # of its lane
+    Column("leaves", Float, nullable=False),
+    Column("listed_at", Float),
+    Column("every", Float, nullable=False),
+    Column("pull", Float, nullable=False),
+    Column("births", Float, nullable=False),
+    Column("since", Float),
+)
+
+clocks = Table(
+    "clocks",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=False),
+    Column("data", LargeBinary, nullable=False),
+)
+
+published = Table(  # by the scheduler; `replay` needs every version
+    "published",
+    metadata,
+    Column("version", Id, primary_key=True, autoincrement=False),
+    Column("at", BigInteger, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("clock_id", BigInteger),
+)
+
+scheduler = Table(  # one row: its running sums
+    "scheduler",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=False),
+    Column("running", Text, nullable=False),
 )
 
 orders = Table(  # words of the operator to an engine that is running in another process

@@ -228,6 +228,10 @@ class Writer:
         """Leases of processes that are gone: the store lock proves that there is no other."""
         return self._db.execute("DELETE FROM leases").rowcount
 
+    def leased(self) -> list[LaneKey]:
+        """The lanes of what is leased: after a kill, looks that may have begun and were never counted."""
+        return [lane_of(url) for (url,) in self._db.execute(sql.LEASED_URLS)]
+
     def was_killed(self) -> bool:
         """A run never said how it ended.  Stays true until the next one has started."""
         return self._db.execute("SELECT 1 FROM runs WHERE ended_by IS NULL").fetchone() is not None

@@ -32,6 +32,14 @@ LANE_COLUMNS = (
 ROBOTS_COLUMNS = "origin fetched_at expires_at status outcome text verdict crawl_delay sitemaps".split()
 SEGMENT_COLUMNS = "name retention day size count head state".split()
 LEASE_COLUMNS = "watch_id worker taken_at until_at".split()
+HOST_COLUMNS = (
+    "lane_id key counts named missed invented room dates_good dates_bad streak failed_at dear clock_id fresh"
+).split()
+HUB_COLUMNS = "watch_id key leaves listed_at every pull births since".split()
+CLOCK_COLUMNS = "id data".split()
+PUBLISHED_COLUMNS = "version at body clock_id".split()
+SCHEDULER_COLUMNS = "id running".split()
+LEAF_COLUMNS = "id url risk parent_id belief created_at due_at lister".split()
 MESSAGE_COLUMNS = "notice_id channel kind risk body created_at due_at".split()
 # What a look may change of a watch: everything but its identity and its place.
 FIXED_WATCH_COLUMNS = frozenset("id url lane_id source_id created_at parent_id".split())
@@ -65,6 +73,35 @@ SIGNAL = (
     "UPDATE watches SET modified_at = ?, audit_s = CASE WHEN due_at > ? THEN NULL ELSE audit_s END, "
     "due_at = CASE WHEN due_at > ? THEN ? ELSE due_at END "
     "WHERE id = ? AND due_at IS NOT NULL AND (seen_at IS NULL OR seen_at < ?)"
+)
+SAVE_HOST = upsert("hosts", HOST_COLUMNS, "lane_id")
+SAVE_HUB = upsert("hubs", HUB_COLUMNS, "watch_id")
+SAVE_CLOCK = insert("clocks", CLOCK_COLUMNS, conflict=NOTHING)
+SAVE_PUBLISHED = insert("published", PUBLISHED_COLUMNS, conflict=NOTHING)
+SAVE_SCHEDULER = upsert("scheduler", SCHEDULER_COLUMNS, "id")
+MARK_WATCH = "UPDATE watches SET belief = ? WHERE id = ?"
+# A host answers again: what failed there while it was down need not wait.
+TRY_AGAIN = "UPDATE watches SET due_at = ? WHERE lane_id = ? AND attempt > 0 AND due_at > ?"
+_PLANNED = (
+    "due_at IS NOT NULL AND pending_change IS NULL AND attempt = 0 AND audit_s IS NULL AND belief IS NOT NULL"
+)
+REPLAN_WATCH = f"UPDATE watches SET due_at = ?, interval_s = ? WHERE id = ? AND {_PLANNED}"
+_HOST_NAMES = ", ".join(f'"{name}"' for name in HOST_COLUMNS)
+HOSTS_BY_ID = f"SELECT {_HOST_NAMES} FROM hosts WHERE lane_id IN ({{marks}})"
+HUBS_BY_ID = f"SELECT {', '.join(HUB_COLUMNS)} FROM hubs WHERE watch_id IN ({{marks}})"
+CLOCKS_BY_ID = "SELECT id, data FROM clocks WHERE id IN ({marks})"
+PUBLISHED = f"SELECT {', '.join(PUBLISHED_COLUMNS)} FROM published"
+LAST_PUBLISHED = f"{PUBLISHED} ORDER BY version DESC LIMIT 1"
+CRAWL_DELAY = "SELECT crawl_delay_ms FROM lanes WHERE id = ?"
+RUNNING = "SELECT running FROM scheduler WHERE id = 1"
+_LEAVES = f"SELECT {', '.join(LEAF_COLUMNS)} FROM watches "
+LEAVES_BY_ID = _LEAVES + "WHERE id IN ({marks})"
+# Ids are hashes: any stretch of them is a fair sample.
+LEAVES_FROM = _LEAVES + "WHERE id > ? AND due_at IS NOT NULL ORDER BY id LIMIT ?"
+COUNT_SCHEDULED = "SELECT COUNT(*) FROM watches WHERE due_at IS NOT NULL"
+PLANNED_FROM = (
+    _LEAVES + f"WHERE id > ? AND {_PLANNED} AND due_at > ? "
+    "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = watches.id) ORDER BY id LIMIT ?"
 )
 NEW_VISIT = insert("visits", VISIT_COLUMNS, conflict=NOTHING)
 NEW_EVIDENCE = insert("evidence", EVIDENCE_COLUMNS, conflict=NOTHING)
@@ -119,6 +156,7 @@ SAVE_SOURCE_STATE = (
 )
 TAKE_LEASE = upsert("leases", LEASE_COLUMNS, "watch_id")
 END_LEASE = "DELETE FROM leases WHERE watch_id = ?"
+LEASED_URLS = "SELECT w.url FROM leases l JOIN watches w ON w.id = l.watch_id"
 EXTEND_LEASES = "UPDATE leases SET until_at = ? WHERE worker = ?"
 DROP_EXPIRED_LEASES = "DELETE FROM leases WHERE until_at <= ?"
 DROP_LEASES_OF_OTHERS = "DELETE FROM leases WHERE worker <> ?"
@@ -132,7 +170,7 @@ _CLASS_HEAD = (
 
 
 _SECOND_LOOKS = (
-    "SELECT * FROM (SELECT w.id, 3 AS risk, w.due_at, 0 AS interval_s FROM watches w "
+    "SELECT * FROM (SELECT w.id, 3 AS risk, w.due_at, -1 AS interval_s FROM watches w "
     "WHERE w.lane_id = ? AND w.pending_change IS NOT NULL AND w.due_at <= ? "
     "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = w.id AND l.until_at > ?) {pick}"
     "ORDER BY w.due_at LIMIT ?) AS heads"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import selectors
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -80,6 +81,52 @@ class JumpingClock:
 
     def stopwatch(self) -> Callable[[], timedelta]:
         return lambda: timedelta(0)
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop whose time jumps to the next timer when nothing is ready: two hours of timers in seconds.
+
+    Sockets still work in real time; a thread that is waited for stops the jumping only when no timer is set.
+    """
+
+    def __init__(self) -> None:
+        self._jumps = _JumpingSelector()
+        super().__init__(self._jumps)
+
+    def time(self) -> float:
+        return self._jumps.elapsed
+
+
+class VirtualClock(SystemClock):
+    """The time of a `VirtualLoop`, from `start` on.  Chance is seeded: a run can be repeated."""
+
+    def __init__(self, start: datetime, *, seed: int = 0) -> None:
+        self._start = start
+        self._chance = random.Random(seed)  # noqa: S311
+
+    def now(self) -> datetime:
+        return self._start + timedelta(seconds=asyncio.get_running_loop().time())
+
+    def chance(self) -> float:
+        return self._chance.random()
+
+    def stopwatch(self) -> Callable[[], timedelta]:
+        begun = self.now()
+        return lambda: self.now() - begun
+
+
+class _JumpingSelector(selectors.DefaultSelector):
+    """Never sleeps: when nothing is there to read, the time that would have been slept is over."""
+
+    elapsed = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is None or timeout <= 0:
+            return super().select(timeout)
+        ready = super().select(0)
+        if not ready:
+            self.elapsed += timeout
+        return ready
 
 
 async def _pause(wake: Wake, until: datetime | None, now: datetime) -> None:

@@ -57,6 +57,9 @@ class Outlook:
     shortfall: float  # looks per day that the budget is short of
     classes: Mapping[str, Expected]  # CRITICAL first
     tight: tuple[TightHost, ...]  # the tightest first
+    crowded: tuple[
+        tuple[int, float], ...
+    ] = ()  # hosts that the schedule asks for more looks a day than they allow
 
     @property
     def is_met(self) -> bool:
@@ -86,6 +89,7 @@ def expect(
         shortfall=forecast.shortfall,
         classes={risk.name: _expected(risk, forecast, targets, objectives, ratio) for risk in reversed(Risk)},
         tight=tuple(sorted(tight, key=lambda one: (-one.missing, one.host))),
+        crowded=tuple(sorted(forecast.tight_hosts.items(), key=lambda one: (-one[1], one[0]))),
     )
 
 

@@ -26,6 +26,8 @@ DUE_RULES: Mapping[str, IntervalRule] = MappingProxyType(
     {"seed-ewma": EwmaRule(), "fixed": FixedRule(), "per-risk": PerRiskRule()}
 )
 
+LEARNED = "learned"  # decides by beliefs, for many watches at once: core/schedule/learned/deciding.py
+
 SHORTEST_HOURS = 1 / 60  # a scrape_frequency of 0 (EVERY_RUN) must not become a busy loop
 PARKED_TIMES = 4.0  # the long interval: four times the usual one,
 PARKED_LEAST_HOURS = 24.0  # at least a day,
@@ -81,7 +83,7 @@ def decide(facts: Facts, params: DueParams = DEFAULT) -> Due:
     reasons = list(plain.reasons)
     hours = plain.hours
     if facts.is_parked:
-        hours = _step(reasons, hours, _parked(hours), "parked", "the long interval")
+        hours = _step(reasons, hours, parked_hours(hours), "parked", "the long interval")
     hours = _step(reasons, hours, jittered(hours, facts.jitter, params.rule.jitter_share), "jitter", "")
     if facts.ceiling is not None and not facts.is_parked:
         hours = _under(reasons, hours, facts.ceiling / _HOUR, facts.jitter * params.rule.jitter_share)
@@ -107,12 +109,15 @@ def due_params(
     policy: str, rule: IntervalRule | None = None, velocity: VelocityParams | None = None
 ) -> DueParams:
     """The parameters of a named policy; an unknown name is an InputError that names the nearest."""
+    if rule is None and policy == LEARNED:
+        rule = DUE_RULES["seed-ewma"]  # not asked: `learned` decides from more than the facts of one watch
     if rule is None and policy not in DUE_RULES:
-        raise InputError(unknown("schedule policy", policy, DUE_RULES))
+        raise InputError(unknown("schedule policy", policy, (LEARNED, *DUE_RULES)))
     return DueParams(policy=policy, rule=rule or DUE_RULES[policy], velocity=velocity or VelocityParams())
 
 
-def _parked(hours: float) -> float:
+def parked_hours(hours: float) -> float:
+    """The long interval of a watch whose usual one is `hours`."""
     return max(hours, min(PARKED_MOST_HOURS, max(PARKED_LEAST_HOURS, PARKED_TIMES * hours)))
 
 

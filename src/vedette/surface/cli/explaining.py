@@ -32,17 +32,18 @@ def explain(
     """The recorded decision about a URL, with its reasons.
 
     Risk, role, velocity, interval, due time, and reasons with points that add up.  Prints
-    what was decided at the last look and never decides again, and what the scout said of the page.  Looks are listed
-    newest first.
+    what was decided at the last look and never decides again.  Of the learned policy also the rate of change, the
+    chance of a change by now, value against price, and the plan taken apart; and what the scout said of the page.  Looks are
+    listed newest first.
     """
     from vedette.report.explaining import explanation_json, explanation_lines
     from vedette.store.judging import verdict_of
 
     with session.queries() as queries:
-        said = _explanation(queries, url, visits)
+        now = session.now()
+        said = _explanation(session, queries, url, visits)
     if said.watch.seen is not None:
         said = replace(said, verdict=verdict_of(session.store(), said.watch.seen.evidence))
-    now = session.now()
     if session.given.as_json:
         session.out.document(explanation_json(said, now))
     else:
@@ -79,8 +80,10 @@ def why_not(
             session.out.lines([line(("dim", f"  {plain(answer.remedy)}"))])
 
 
-def _explanation(queries: Queries, url: str, visits: int) -> Explanation:
+def _explanation(session: Session, queries: Queries, url: str, visits: int) -> Explanation:
+    from vedette.policies import objectives
     from vedette.report.explaining import Explanation
+    from vedette.surface.cli.believing import believed
 
     watch = known_watch(queries, url)
     entry = next((e for e in queries.ledger(watch.id, most=50) if e.kind == "visit"), None)
@@ -94,6 +97,7 @@ def _explanation(queries: Queries, url: str, visits: int) -> Explanation:
         visits=tuple(queries.visits(watch.id, most=visits)),
         source=source.source if source else None,
         lane=queries.lane(watch.lane),
+        believed=believed(queries, watch, objectives(session.loaded.config), session.now()),
         texts=tuple(view.artifact for evidence in seen for view in made.get(evidence, ())),
     )
 

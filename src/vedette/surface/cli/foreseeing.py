@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from datetime import timedelta
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,6 +20,7 @@ from vedette.surface.cli.verbs import verb
 if TYPE_CHECKING:
     from vedette.core.freshness.expected import Outlook, TightHost
     from vedette.core.freshness.measured import Estimate, Measured
+    from vedette.core.schedule.protocol import Forecast, SchedulePolicy
 
 SHOWN = 20  # tight hosts that are listed
 _WITHIN = 4.0  # hours that coverage is told for where there is no objective (000 section 8)
@@ -74,6 +77,7 @@ class _Answer:
     hosts: tuple[str, ...]
     days: float
     requests_per_day: float
+    spent: int = 0  # looks in the last 24 hours
 
     def holds(self) -> bool:
         """Expected to hold, and not measured to be broken."""
@@ -89,6 +93,7 @@ def _answer(
 ) -> _Answer:
     from vedette.core.freshness.expected import expect
     from vedette.core.freshness.measured import measure
+    from vedette.core.schedule.hours import to_hours
     from vedette.core.whatif.teach import teach
     from vedette.policies import objectives, rooms, schedule_policy
     from vedette.store.recorded import recorded
@@ -98,6 +103,7 @@ def _answer(
     now = session.now()
     with session.queries() as queries:
         found = recorded(queries, since=a_moment(since, "--since", now), now=now)
+        spent = queries.requests(now - timedelta(days=1))[0]
     history = found.history
     if not len(history.targets):
         raise InputError("nothing is watched yet; `vedette add URL` first")
@@ -105,13 +111,11 @@ def _answer(
     per_day = history.requests / days if days > 0 else 0.0
     looks = a_budget(budget, per_day) if budget is not None else config.schedule.budget_per_day
     name = policy or config.schedule.policy
+    limits = dict(enumerate(rooms(config, found.hosts)))
     plan = schedule_policy(config, name, goals=goals, budget=looks)
     with session.out.progress("reading the looks on record"):
         teach(plan, history)
-        from vedette.core.schedule.hours import to_hours
-
-        forecast = plan.forecast(max(to_hours(now), history.end), looks)
-    limits = dict(enumerate(rooms(config, found.hosts)))
+        forecast = _forecast(plan, max(to_hours(now), history.end), looks, limits)
     within = {risk.name: goals.get(risk.name, (_WITHIN, 0.0))[0] for risk in Risk}
     return _Answer(
         policy=name,
@@ -121,7 +125,17 @@ def _answer(
         hosts=tuple(host for host, _ in found.hosts),
         days=days,
         requests_per_day=per_day,
+        spent=spent,
     )
+
+
+def _forecast(plan: SchedulePolicy, t: float, budget: float | None, limits: Mapping[int, float]) -> Forecast:
+    """What the policy foresees; the learned one is told what the hosts allow."""
+    from vedette.core.schedule.learned.policy import LearnedPolicy
+
+    if isinstance(plan, LearnedPolicy):
+        return plan.forecast(t, budget, host_limits={h: most for h, most in limits.items() if isfinite(most)})
+    return plan.forecast(t, budget)
 
 
 def _say(session: Session, found: _Answer) -> None:
@@ -137,9 +151,15 @@ def _say(session: Session, found: _Answer) -> None:
     out.table(EXPECTED, _expected(outlook), empty="nothing is watched yet")
     for one in outlook.tight[:SHOWN]:
         out.say(_tight(found, one))
+    for host, beyond in outlook.crowded[:SHOWN]:
+        out.say(
+            f"{found.hosts[host]} is asked for {beyond:,.0f} looks a day more than it has room for: they are spread"
+        )
     if len(outlook.tight) > SHOWN:
         out.note(f"and {len(outlook.tight) - SHOWN} hosts more; --json lists them all")
     out.say("")
+    if found.outlook.budget is not None:
+        out.say(f"spent {found.spent:,} of {found.outlook.budget:,.0f} looks in the last 24 hours")
     out.say(f"measured over {found.days:.3g} days, {found.requests_per_day:,.0f} requests a day")
     out.table(MEASURED, _measured(found), empty="nothing was looked at twice yet")
 
@@ -198,6 +218,11 @@ def _document(found: _Answer) -> dict[str, object]:
             "budget_per_day": outlook.budget,
             "needed_per_day": outlook.needed,
             "shortfall_per_day": outlook.shortfall,
+            "spent_last_24h": found.spent,
+            "crowded_hosts": [
+                {"host": found.hosts[host], "looks_per_day_beyond": beyond}
+                for host, beyond in outlook.crowded
+            ],
             "classes": {name: asdict(one) | {"is_met": one.is_met} for name, one in outlook.classes.items()},
             "tight_hosts": [
                 asdict(one) | {"host": found.hosts[one.host], "missing": one.missing} for one in outlook.tight

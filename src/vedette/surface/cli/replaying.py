@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -89,6 +89,9 @@ class _Rules:
 
     def __init__(self, queries: Queries) -> None:
         self._runs = {run.id: run for run in queries.runs(most=0)}
+        self._published: dict[int, str | None] = {}
+        self._clocks: dict[int, bytes | None] = {}
+        self._queries = queries
         self._made: dict[RunId, InForce] = {}
 
     def of(self, run: RunId) -> InForce:
@@ -98,8 +101,20 @@ class _Rules:
             if run not in self._runs:
                 raise InputError(f"its run {run} is not on record")
             known = self._runs[run]
-            self._made[run] = in_force(read_rules(known.rules), known.policy)
+            rules = in_force(read_rules(known.rules), known.policy)
+            self._made[run] = replace(rules, published=self._version, clocks=self._clock)
         return self._made[run]
+
+    def _version(self, version: int) -> str | None:
+        if version not in self._published:
+            row = self._queries.published(version)
+            self._published[version] = None if row is None else row.body
+        return self._published[version]
+
+    def _clock(self, number: int) -> bytes | None:
+        if number not in self._clocks:
+            self._clocks[number] = self._queries.clock(number)
+        return self._clocks[number]
 
 
 def _compared(decision: Decision, rules: _Rules, run: RunId) -> str | None:

@@ -27,7 +27,14 @@ lanes:
   # "host:example.org": {per_minute: 6}
 
 schedule:
-  policy: seed-ewma
+  # learned, seed-ewma, fixed or per-risk.
+  policy: learned
+  # Looks per day, at most; left out: as many as politeness allows.
+  # budget_per_day: 5000
+
+# How soon a change must be seen, and how often that must hold.
+objectives:
+  CRITICAL: {within: 4h, share: 0.95}
 
 discover:
   # Hosts with one of these words as a whole label or between hyphens are not watched.

@@ -50,9 +50,15 @@ class Around:
     listed_every: Floats  # hours between these listings
     recall: Floats  # share of changes that the listing names
     pull: Floats  # of a hub: weighted changes per hour that a look at its listing would tell of
+    dear: Floats  # how many times the price a look costs there: more where the room of a host is short
+
+    @property
+    def price(self) -> Floats:
+        price: Floats = self.published.price * self.dear
+        return price
 
     def take(self, where: Any) -> Around:
         return Around(
             self.published, self.clocks, self.host[where], self.weight[where],
-            self.listed_at[where], self.listed_every[where], self.recall[where], self.pull[where],
+            self.listed_at[where], self.listed_every[where], self.recall[where], self.pull[where], self.dear[where],
         )  # fmt: skip

@@ -49,12 +49,15 @@ class Clocks:
         """How fast the clock of each host runs at `t`; 1 on average over a week."""
         return self._speed(host, _hour(t)[0])
 
-    def learn(self, host: NDArray[Any], start: Floats, end: Floats) -> None:
-        """Changes that happened between `start` and `end` (equal: known to the moment)."""
+    def count(self, host: NDArray[Any], start: Floats, end: Floats) -> NDArray[Any]:
+        """Changes that happened between `start` and `end` (equal: known to the moment).
+
+        Gives the hosts that it counted for; their clocks go on as before until they are `set`.
+        """
         short = end - start <= _LONGEST
         host, start, end = host[short], start[short], end[short]
         if not len(host):
-            return
+            return host
         at = start[:, None] + (np.arange(8) + 0.5) / 8 * (end - start)[:, None]
         hour, _ = _hour(at)
         share = self._speed(host[:, None], hour)
@@ -62,7 +65,19 @@ class Clocks:
         places = (np.broadcast_to(host[:, None], at.shape), _KIND[hour], hour % 24)
         np.add.at(self.counts, places, share.astype(np.float32))
         np.add.at(self.shared, places[1:], share)
-        self._set(np.unique(host))
+        return host
+
+    def learn(self, host: NDArray[Any], start: Floats, end: Floats) -> None:
+        self.set(self.count(host, start, end))
+
+    def set(self, hosts: NDArray[Any]) -> None:
+        """From now on these clocks go by what was counted."""
+        if len(hosts):
+            self._set(np.unique(hosts))
+
+    def shared_clock(self) -> Floats:
+        """The clock of a host that nothing is known of."""
+        return _summed(self._shared_speed())
 
     def _set(self, hosts: NDArray[Any]) -> None:
         counts = self.counts[hosts].astype(np.float64)

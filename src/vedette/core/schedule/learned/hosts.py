@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vedette.contracts.schedule import HostBelief
+from vedette.contracts.words import LaneKey
 from vedette.core.schedule.learned.clock import Clocks
 from vedette.core.schedule.learned.listing import Quality
 from vedette.core.schedule.learned.options import LearnedOptions
@@ -45,6 +47,7 @@ class Hosts:
         self._day = np.zeros(0, np.float32)
         self.streak = np.zeros(0, np.int16)  # failed looks in a row, over all targets of the host
         self.failed_at = np.zeros(0)
+        self.dear = np.zeros(0)  # how many times the price a look costs; the engine's, see prices.py
         self.failing: dict[int, set[int]] = {}  # rows of each host whose last look failed
 
     def __len__(self) -> int:
@@ -63,6 +66,7 @@ class Hosts:
                 np.concatenate([one, np.zeros(more, one.dtype)])
                 for one in (self._spent, self._day, self.streak, self.failed_at)
             )
+            self.dear = np.concatenate([self.dear, np.ones(more)])
         return numbers[places] if len(names) else np.empty(0, np.int64)
 
     def believed(self, host: Rows, seen: tuple[Flags, Floats, Floats, Floats]) -> Floats:
@@ -119,6 +123,25 @@ class Hosts:
         down = np.flatnonzero(self.streak >= DOWN)
         return {int(one): int(t - self.failed_at[one] >= PROBE_HOURS) for one in down}
 
+    def remember(self, number: int, row: HostBelief) -> None:
+        """As its row says."""
+        self.clocks.counts[number] = np.frombuffer(row.counts, "<f4").reshape(2, 24)
+        self.quality.counts[number] = row.quality
+        self._dates[number] = row.dates
+        self.streak[number], self.failed_at[number], self.dear[number] = row.streak, row.failed_at, row.dear
+
+    def belief(self, number: int, lane: LaneKey) -> HostBelief:
+        """As its row keeps it, but for the clock that is published for it."""
+        return HostBelief(
+            lane=lane,
+            counts=self.clocks.counts[number].astype("<f4").tobytes(),
+            quality=tuple(self.quality.counts[number].tolist()),
+            dates=tuple(self._dates[number].tolist()),
+            streak=int(self.streak[number]),
+            failed_at=float(self.failed_at[number]),
+            dear=float(self.dear[number]),
+        )
+
     def columns(self) -> dict[str, NDArray[Any]]:
         ids = np.fromiter(self.ids, np.int64, len(self.ids))
         return {
@@ -140,5 +163,6 @@ class Hosts:
         self.ids = {one: number for number, one in enumerate(columns["id"].tolist())}
         self._spent, self._day = columns["spent"], columns["day"]
         self.streak, self.failed_at = columns["streak"], columns["failed_at"]
+        self.dear = np.ones(len(self.ids))
         self._dates, self.quality.counts = columns["dates"], columns["quality"]
         self.clocks.counts, self.clocks.upto = columns["counts"], columns["upto"]

@@ -86,10 +86,9 @@ class Hubs:
         self.columns["row"][hub] = row
         self.columns["host"][hub] = host
 
-    def pull_of(self, rows: Rows, t: float) -> Floats:
-        """The pull of rows that are hubs, 0 for all others."""
-        numbers = np.array([self.of_row.get(row, -1) for row in rows.tolist()], np.int64)
-        return np.where(numbers >= 0, self.pull(np.maximum(numbers, 0), t), 0.0)
+    def of_rows(self, rows: Rows) -> Rows:
+        """The number of rows that are hubs, -1 for all others."""
+        return np.array([self.of_row.get(row, -1) for row in rows.tolist()], np.int64)
 
     def restore(self, ids: list[int], columns: dict[str, NDArray[Any]]) -> None:
         self.ids = {one: number for number, one in enumerate(ids)}
@@ -154,7 +153,7 @@ def share(b: Beliefs, around: Around, false: Floats) -> Floats:
     """
     rate = rate_ahead(b, around)
     named = around.recall * rate
-    price = around.published.price
+    price = around.price
     alone = around.weight * age_at_value(price / around.weight, rate)
     told_cost = price * (named + false) / np.maximum(named, 1e-12)
     gain = np.clip(1.0 - told_cost / alone, 0.0, 1.0)

@@ -57,7 +57,10 @@ def price_for(sample: Sample, budget: float, packed: Mapping[str, Tier]) -> floa
     """The price at which the targets ask for `budget` looks per day beside those for objectives."""
     table, free = _values(sample), _free(sample, packed)
     least = least_hours(sample.risk, sample.around)
-    asked = [_looks(np.clip(crossing(table, one), least, MOST_HOURS), sample, free) for one in _PRICES]
+    asked = [
+        _looks(np.clip(crossing(table, one * sample.around.dear), least, MOST_HOURS), sample, free)
+        for one in _PRICES
+    ]
     return float(np.exp(np.interp(-budget, -np.array(asked), np.log(_PRICES))))
 
 
@@ -89,7 +92,9 @@ def forecast(sample: Sample, asked: Asked) -> Forecast:
         if budget is None
         else price_for(sample, max(budget - spent, 1e-9), packed)
     )
-    free = np.clip(crossing(table, price), least_hours(sample.risk, sample.around), MOST_HOURS)
+    free = np.clip(
+        crossing(table, price * sample.around.dear), least_hours(sample.risk, sample.around), MOST_HOURS
+    )
     gap, tight = _hold(free.copy(), sample, asked.host_limits)
     own = _looks(gap, sample, _free(sample, packed))
     wanted = sum(one.wanted for one in packed.values())
@@ -182,7 +187,12 @@ def _learning(
     price, stretch = plan_at
     sure = tier(known.beliefs, known.around, (within, share), packed.looks / known.each)
     gap = (
-        np.clip(crossing(_values(known), price), least_hours(known.risk, known.around), MOST_HOURS) * stretch
+        np.clip(
+            crossing(_values(known), price * known.around.dear),
+            least_hours(known.risk, known.around),
+            MOST_HOURS,
+        )
+        * stretch
     )
     then = _coverage(known, gap, (within, sure))
     return now + _GROWTH * max(0.0, then - now)

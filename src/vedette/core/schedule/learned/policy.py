@@ -30,7 +30,7 @@ from vedette.core.schedule.learned.learn import Looks
 from vedette.core.schedule.learned.memory import Memory
 from vedette.core.schedule.learned.objective import TIER, hours_left
 from vedette.core.schedule.learned.prior import fitted
-from vedette.core.schedule.learned.settings import MOST_HOURS
+from vedette.core.schedule.learned.settings import FREE_PRICE, MOST_HOURS
 from vedette.core.schedule.learned.worth import least_hours, plan, value_now
 from vedette.core.schedule.protocol import Explanation, Forecast, Risks
 
@@ -53,7 +53,6 @@ _LEAST_PRICE = 1e-6
 _SURE = 1.0 - 1e-9
 _MOST_FAILURES = 12
 _LIKELY_GONE = 6  # failures in a row
-_NO_BUDGET_PRICE = 1.0  # no budget binds: a look is worth one stale hour of a MEDIUM target
 
 
 class LearnedPolicy:
@@ -66,7 +65,7 @@ class LearnedPolicy:
         self._queue = Queue(self._memory.table, with_promises=bool(options.objectives))
         self._run = saved.Running()
         if options.budget_per_day is None:
-            self._price(_NO_BUDGET_PRICE)
+            self._price(FREE_PRICE)
 
     def add(self, ids: Ints, *, risk: Risks, host: Ints, parent: Ints | None = None, now: float) -> None:
         keys = as_ids(ids)

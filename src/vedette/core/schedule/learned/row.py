@@ -1,16 +1,17 @@
-"""The policy at settle: belief before, look, belief after and the hours to the next one.  One watch or many.
+"""Beliefs, clocks and what is published, as rows keep them: the same bytes decide the same on every machine.
 
-Everything comes from rows that can be stored and shared: the belief of a watch (28 bytes in its row), the row of its
-host, what the hub of the watch last told, and what one scheduler published.  Equal rows give equal decisions on every
-machine.  Writing what a look teaches about the host is the scheduler's (policy.py).
+The belief of a watch lies in its row, 28 bytes; what it is read with comes from the row of its host, from what its
+hub last told, and from what one scheduler published.
 """
 
 from __future__ import annotations
 
 import json
+import math
+import struct
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,25 +20,21 @@ from vedette.contracts.errors import InputError
 from vedette.contracts.words import Risk
 from vedette.core.schedule.learned.belief import NEW_MARK, Around, Beliefs
 from vedette.core.schedule.learned.clock import Clocks
-from vedette.core.schedule.learned.learn import Looks, learn
-from vedette.core.schedule.learned.objective import hours_left
 from vedette.core.schedule.learned.settings import AWAKE, STEADY, WEIGHT, Published
-from vedette.core.schedule.learned.telling import Subject, explain
-from vedette.core.schedule.learned.worth import least_hours, plan
-from vedette.core.schedule.protocol import Explanation
 
 Floats = NDArray[np.float64]
 _FIELDS = ("events", "hours", "steady", "asleep", "last", "lag", "mark", "mark_lag")
-_LAYOUT = np.dtype(
-    [(name, {"last": "<f8", "events": "<f4", "hours": "<f4"}.get(name, "<f2")) for name in _FIELDS]
-)
+_KINDS = {"last": "<f8", "events": "<f4", "hours": "<f4"}
+_LAYOUT = np.dtype([(name, _KINDS.get(name, "<f2")) for name in (*_FIELDS, "share")])
 BELIEF_BYTES = _LAYOUT.itemsize
 _CLOCK = np.dtype(("<f4", (2, 25)))
-HOST_BYTES = _CLOCK.itemsize
+CLOCK_BYTES = _CLOCK.itemsize
 _MOST_LAG = 60_000.0  # float16 ends at 65,504
+_REMEMBERED = 5.0  # looks that an EWMA of weight 0.3 (000 section 3) still knows of
+_SURE = 0.95  # an EWMA never says that every look finds a change
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class HubTold:
     """What the hub of a watch last told: when, how often it does, and the share of changes that it names."""
 
@@ -54,41 +51,64 @@ class Place:
     host_clock: bytes = b""  # `pack_clock` of its host; empty: flat
     hub: HubTold | None = None
     pull: float = 0.0  # of a hub itself (Hubs.pull); 0: it is none
+    dear: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
-    beliefs: Sequence[bytes]
-    hours: Floats  # from the look to the next one
-    due: Floats
+_NOTHING_TOLD = HubTold(listed_at=-math.inf, listed_every=math.inf, recall=0.0)
 
 
 def new_belief(now: float) -> bytes:
     """The belief about a watch that was never looked at."""
-    one = np.ones(1)
-    asleep = (1 - STEADY) * (1 - AWAKE)
-    return pack_beliefs(
-        Beliefs(
-            0 * one, 0 * one, STEADY * one, asleep * one, now * one, np.inf * one, NEW_MARK * one, 0 * one
-        )
-    )[0]
+    return _at(_NEVER_LOOKED_AT, now)
 
 
-def pack_beliefs(b: Beliefs) -> list[bytes]:
-    """28 bytes for each watch row."""
-    rows = np.empty(len(b), _LAYOUT)
+def looked_once(now: float) -> bytes:
+    """The belief after a first look, which shows no change."""
+    return _at(_LOOKED_ONCE, now)
+
+
+def is_whole(belief: bytes | None) -> TypeGuard[bytes]:
+    """Is there a belief, of this version?  Anything else in a row is as good as none."""
+    return belief is not None and len(belief) == BELIEF_BYTES
+
+
+def is_new(belief: bytes) -> bool:
+    """Was the watch never looked at?"""
+    return belief[_MARK : _MARK + 2] == _NEW
+
+
+def remembered(velocity: float, looks: int, times: tuple[float, float, float | None]) -> bytes:
+    """The belief about a watch that another policy kept so far.  `times`: first look, last look, last change.
+
+    Its velocity is the share of looks that found a change, over the last few; its looks came at even distances.
+    """
+    first, last, changed = times
+    gap = max(last - first, 1.0) / max(looks, 1)
+    hours = gap * min(looks, _REMEMBERED)
+    rate = -math.log1p(-min(max(velocity, 0.0), _SURE)) / gap
+    lag = math.inf if changed is None else max(last - changed, 0.0)
+    return _single(last=last, events=rate * hours, hours=hours, lag=lag)
+
+
+def pack_beliefs(b: Beliefs, share: Floats | None = None) -> list[bytes]:
+    """28 bytes for each watch row.  `share`: what the watch adds to the pull of its hub."""
+    rows = np.zeros(len(b), _LAYOUT)
     for name in _FIELDS:
         rows[name] = getattr(b, name)
     rows["lag"] = np.where(b.lag > _MOST_LAG, np.inf, b.lag)
+    rows["share"] = 0.0 if share is None else share
     data = rows.tobytes()
     return [data[start : start + BELIEF_BYTES] for start in range(0, len(data), BELIEF_BYTES)]
 
 
 def unpack_beliefs(rows: Sequence[bytes]) -> Beliefs:
-    if any(len(row) != BELIEF_BYTES for row in rows):
-        raise InputError(f"a belief has {BELIEF_BYTES} bytes; this is of another version, or cut short")
-    table = np.frombuffer(b"".join(rows), _LAYOUT)
+    table = _table(rows)
     return Beliefs(*(table[name].astype(np.float64) for name in _FIELDS))
+
+
+def unpack_shares(rows: Sequence[bytes]) -> Floats:
+    shares: Floats = _table(rows)["share"].astype(np.float64)
+    return shares
 
 
 def pack_clock(clocks: Clocks, host: int) -> bytes:
@@ -96,74 +116,78 @@ def pack_clock(clocks: Clocks, host: int) -> bytes:
     return bytes(clocks.upto[host].astype("<f4").tobytes())
 
 
-def pack_published(published: Published) -> bytes:
-    return json.dumps(asdict(published)).encode()
+def unpack_clock(data: bytes) -> NDArray[np.float32]:
+    if len(data) != CLOCK_BYTES:
+        raise InputError(f"a clock has {CLOCK_BYTES} bytes; this is of another version, or cut short")
+    clock: NDArray[np.float32] = np.frombuffer(data, _CLOCK)[0]
+    return clock
 
 
-def unpack_published(data: bytes) -> Published:
-    return Published.of(json.loads(data))
+def pack_published(published: Published) -> str:
+    """Numbers are rounded: what is published must not hang on the order in which it was added up."""
+    return json.dumps({key: _short(value) for key, value in asdict(published).items()})
+
+
+def unpack_published(text: str) -> Published:
+    fields = json.loads(text)
+    fields["objective_price"] = [math.inf if one is None else one for one in fields["objective_price"]]
+    return Published.of(fields)
 
 
 def surroundings(places: Sequence[Place], published: Published) -> Around:
     """What the beliefs of watches at these places are read with."""
-    clocks, numbers = (
-        Clocks(),
-        {row: n for n, row in enumerate(dict.fromkeys(one.host_clock for one in places))},
-    )
+    numbers: dict[bytes, int] = {}
+    host = [numbers.setdefault(one.host_clock, len(numbers)) for one in places]
+    clocks = Clocks()
     clocks.grow(len(numbers))
     for row, number in numbers.items():
         if row:
-            clocks.upto[number] = np.frombuffer(row, _CLOCK)[0]
-    none = HubTold(listed_at=-np.inf, listed_every=np.inf, recall=0.0)
-    told = [one.hub or none for one in places]
+            clocks.upto[number] = unpack_clock(row)
+    told = [one.hub or _NOTHING_TOLD for one in places]
     return Around(
         published,
         clocks,
-        np.array([numbers[one.host_clock] for one in places], np.int64),
+        np.array(host, np.int64),
         WEIGHT[np.array([one.risk for one in places], np.int64)],
         *_columns(told, "listed_at", "listed_every", "recall"),
-        *_columns(places, "pull"),
+        *_columns(places, "pull", "dear"),
     )
 
 
-def settle(
-    beliefs: Sequence[bytes],
-    places: Sequence[Place],
-    published: Published,
-    looks: Looks,
-    objectives: dict[str, tuple[float, float]] | None = None,
-) -> Settled:
-    """Good looks.  A failed look teaches nothing: keep the belief and wait (policy `_put_off`)."""
-    around = surroundings(places, published)
-    after, _ = learn(unpack_beliefs(beliefs), around, looks)
-    rows = pack_beliefs(after)
-    stored = unpack_beliefs(rows)  # decide from what is stored: a restart must not see other digits
-    risk = np.array([one.risk for one in places], np.int8)
-    hours = plan(stored, around, least_hours(risk, around))
-    for name, (within, _) in (objectives or {}).items():
-        mine = np.flatnonzero(risk == Risk[name])
-        least = published.objective_price[Risk[name]]
-        if len(mine) and np.isfinite(least):
-            asked = hours_left(stored.take(mine), around.take(mine), within, least)
-            hours[mine] = np.minimum(hours[mine], asked)
-    return Settled(rows, hours, looks.at + hours)
+def _single(
+    *, last: float, events: float = 0.0, hours: float = 0.0, lag: float = math.inf, mark: float = 0.0
+) -> bytes:
+    asleep = (1 - STEADY) * (1 - AWAKE)
+    values = (events, hours, STEADY, asleep, last, lag, mark, 0.0)
+    return pack_beliefs(Beliefs(*(np.array([value]) for value in values)))[0]
 
 
-def tell(
-    belief: bytes,
-    place: Place,
-    published: Published,
-    at: tuple[float, float],
-    objectives: dict[str, tuple[float, float]],
-) -> Explanation:
-    """Why the watch is due when it is; `at`: (now, due time as stored)."""
-    now, due = at
-    subject = Subject(
-        id=0, risk=place.risk, beliefs=unpack_beliefs([belief]), around=surroundings([place], published),
-        due_at=due, failures=0,
-    )  # fmt: skip
-    return explain(subject, now, objectives)
+def _at(belief: bytes, now: float) -> bytes:
+    """The same belief with its last look at `now`.  Without numpy: once for every new page."""
+    return belief[:_LAST] + struct.pack("<d", now) + belief[_LAST + 8 :]
+
+
+def _offset(name: str) -> int:
+    return int(_LAYOUT.fields[name][1]) if _LAYOUT.fields else 0
+
+
+def _table(rows: Sequence[bytes]) -> NDArray[Any]:
+    if any(len(row) != BELIEF_BYTES for row in rows):
+        raise InputError(f"a belief has {BELIEF_BYTES} bytes; this is of another version, or cut short")
+    return np.frombuffer(b"".join(rows), _LAYOUT)
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_short(one) for one in value]
+    return float(f"{value:.7g}") if math.isfinite(value) else None  # JSON has no infinity
 
 
 def _columns(values: Sequence[Any], *names: str) -> list[Floats]:
     return [np.array([getattr(one, name) for one in values], np.float64) for name in names]
+
+
+_LAST, _MARK = (_offset(name) for name in ("last", "mark"))
+_LOOKED_ONCE = _single(last=0.0)
+_NEVER_LOOKED_AT = _single(last=0.0, mark=NEW_MARK)
+_NEW = struct.pack("<e", NEW_MARK)

@@ -29,6 +29,10 @@ BURST_HOURS = np.array([3.0, 12.0, 48.0])  # time constants of changes that foll
 BURST_START = 0.1  # further changes per change and constant, before anything was seen,
 BURST_TRUST = 20.0  # held with the weight of so many changes
 
+FREE_PRICE = 1.0  # no budget binds: a look is worth one stale hour of a MEDIUM target
+ACQUAINTED_HOURS = (
+    6.0  # a new target is seen twice on one day, so that its noise is known before the date changes
+)
 START_PRICE = 10.0  # weighted stale hours per look; moves within the first looks
 
 

@@ -34,6 +34,7 @@ class Subject:
     around: Around
     due_at: float
     failures: int
+    moved_by: Reason | None = None  # what the decision on record names beyond the belief: an audit, a ceiling
 
 
 def explain(subject: Subject, t: float, objectives: Mapping[str, tuple[float, float]]) -> Explanation:
@@ -47,7 +48,7 @@ def explain(subject: Subject, t: float, objectives: Mapping[str, tuple[float, fl
     reasons = (Reason("never_looked_at", interval),) if is_new else _parts(subject, objectives, interval)
     return Explanation(
         id=subject.id, at=t, p_changed=float(stale[0]), rate=a / hours, rate_low=low, rate_high=high,
-        interval=interval, due_at=subject.due_at, value=float(value[0]), price=around.published.price,
+        interval=interval, due_at=subject.due_at, value=float(value[0]), price=float(around.price[0]),
         reasons=reasons,
     )  # fmt: skip
 
@@ -112,6 +113,8 @@ def _steps(b: Beliefs, around: Around) -> list[tuple[str, str, Beliefs, Around]]
 
 def _last_step(subject: Subject, points: float) -> Reason:
     b = subject.beliefs
+    if subject.moved_by is not None:
+        return replace(subject.moved_by, points=points)
     if subject.failures:
         return Reason("failed", points, f"{subject.failures} failed looks in a row")
     if b.mark[0] > 0:

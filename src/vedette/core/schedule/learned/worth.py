@@ -56,7 +56,7 @@ def value_now(b: Beliefs, around: Around, t: float) -> tuple[Floats, Floats]:
 def plan(b: Beliefs, around: Around, least: Floats) -> Floats:
     """Hours after the last look at which the value reaches the price, at least `least`; marks are not counted."""
     value, _ = values(b, around)
-    return np.clip(crossing(value, around.published.price), least, MOST_HOURS)
+    return np.clip(crossing(value, around.price), least, MOST_HOURS)
 
 
 def least_hours(risk: NDArray[np.int8], around: Around) -> Floats:
@@ -111,9 +111,10 @@ def rate_ahead(b: Beliefs, around: Around) -> Floats:
     return rate
 
 
-def crossing(value: Floats, price: float) -> Floats:
+def crossing(value: Floats, price: Floats | float) -> Floats:
     """The first age at which the value reaches the price, by a power law between two ages of the grid."""
-    reached = value >= price
+    price = np.broadcast_to(np.asarray(price, np.float64), len(value))
+    reached = value >= price[:, None]
     at = np.where(reached.any(axis=1), reached.argmax(axis=1), len(GRID) - 1)
     rows = np.arange(len(value))
     high = np.maximum(value[rows, at], 1e-300)

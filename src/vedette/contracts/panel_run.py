@@ -1,0 +1,187 @@
+"""One run of the panel: the cells of a batch, how each ended, and what was dropped.
+
+A cell is one question to one model about one domain, asked once per repeat.  `batch_id`, `model` and
+`prompt_type` are 003's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NewType, Protocol
+
+from vedette.contracts.lane import LaneState
+from vedette.contracts.panel import Prompt
+from vedette.contracts.words import LaneKey, Outcome, Reason
+
+BatchId = NewType("BatchId", str)
+CellNumber = NewType("CellNumber", int)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """US dollars per million tokens, and per request."""
+
+    tokens_in: float = 0.0
+    tokens_out: float = 0.0
+    request: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """What a batch asks.  Fixed when the batch begins: cell numbers count on it."""
+
+    domains: int
+    models: tuple[str, ...]
+    prompts: tuple[Prompt, ...]  # by tier; the first tier is asked first and dropped last
+    repeats: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """One run of the panel."""
+
+    id: BatchId
+    shape: Shape
+    started_at: datetime
+    target_at: datetime  # soft cut
+    hard_at: datetime  # hard stop
+    budget_usd: float | None = None
+    spent_usd: float = 0.0
+    dropped_from: int | None = None  # tiers from this one on were dropped before
+
+
+@dataclass(slots=True)
+class Cell:
+    """One question that is waiting or under way."""
+
+    number: CellNumber
+    model: int
+    prompt: int
+    repeat: int
+    domain_id: str
+    domain: str
+    attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellRow:
+    """How a cell ended.  One row per cell, for ever."""
+
+    cell: CellNumber
+    domain_id: str
+    domain: str
+    model: str
+    prompt_type: str
+    prompt_version: str
+    prompt: str
+    repeat: int
+    outcome: Outcome
+    at: datetime
+    text: str | None = None
+    response_time_ms: int = 0
+    retry_count: int = 0
+    quality_flag: str | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: float = 0.0
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderTally:
+    """003's figures of one provider, as far as the batch has come."""
+
+    model: str
+    calls: int = 0
+    ok: int = 0
+    throttled: int = 0
+    errors: int = 0
+    failed: int = 0  # calls that speak against the model's reliability (core/panel/models.py)
+    retries: int = 0
+    parked: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: float = 0.0
+    p50_ms: int = 0
+    p95_ms: int = 0
+    p99_ms: int = 0
+    under_way: int = 0
+    breaker: str = "open"  # core.lane.condition: open lets calls through
+    per_minute: float = 0.0  # what its lanes are held to now
+    at_once: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """Cells that were never answered, and why."""
+
+    model: str
+    tier: int
+    cells: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a batch has come."""
+
+    at: datetime
+    settled: int = 0  # cells with a row
+    answered: int = 0  # of these, ok
+    under_way: int = 0
+    waiting: int = 0
+    spent_usd: float = 0.0
+    dropped_from: int | None = None
+    eta: datetime | None = None  # None: not known yet
+    providers: tuple[ProviderTally, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PanelNote:
+    """A decision about the run itself, for the ledger."""
+
+    at: datetime
+    action: str
+    subject: str
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PanelGroup:
+    """What is written in one transaction: all of it, or nothing."""
+
+    batch: BatchId
+    rows: tuple[CellRow, ...] = ()
+    leases: tuple[CellNumber, ...] = ()
+    released: tuple[CellNumber, ...] = ()  # leased, and not asked after all
+    lanes: tuple[tuple[LaneKey, LaneState], ...] = ()
+    notes: tuple[PanelNote, ...] = ()
+    progress: Progress | None = None
+
+
+class PanelLog(Protocol):
+    """Where a run keeps its cells.  What `write` returned from survives a kill."""
+
+    async def domains(self, batch: BatchId, first: int, count: int) -> Sequence[tuple[str, str]]:
+        """Id and name of the domains of this batch, in order, from `first` on."""
+        ...
+
+    async def settled(self, batch: BatchId, first: int, last: int) -> frozenset[int]:
+        """Which cells from `first` up to and without `last` have a row."""
+        ...
+
+    async def write(self, group: PanelGroup) -> None: ...
+
+    async def is_stopped(self, batch: BatchId) -> bool:
+        """Did the operator pull the kill switch?"""
+        ...
+
+
+class ConsensusCache(Protocol):
+    """`cache:consensus:{domain}` of 003: invalidated here, computed elsewhere."""
+
+    def forget(self, domains: Sequence[str]) -> None: ...

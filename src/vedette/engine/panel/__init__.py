@@ -1,0 +1,1 @@
+"""Moves the cells of a batch through the lanes of the providers."""

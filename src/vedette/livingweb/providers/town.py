@@ -1,0 +1,140 @@
+"""The providers as one thing to start and stop, each on an address of its own, and a control address."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+from types import TracebackType
+from typing import Self
+from urllib.parse import parse_qsl, urlsplit
+
+from vedette.livingweb.clock import real_time
+from vedette.livingweb.providers.faults import FAULTS
+from vedette.livingweb.providers.host import ProviderHost
+from vedette.livingweb.providers.line import Line
+from vedette.livingweb.providers.specs import TWELVE, FaultRule, ProviderSpec
+from vedette.livingweb.server import http_date
+from vedette.livingweb.web import LOOPBACK, listen, listen_all
+from vedette.livingweb.wire import Ask, Connection, Reply
+
+NETWORK = "127.9.0."  # provider n lives at 127.9.0.n
+
+
+class LivingProviders:
+    """Serves providers while the `async with` block runs.
+
+    `now` is the clock by which limits, fault windows and model changes are counted.  `latency` replaces every
+    provider's own: a number of seconds for all.
+    """
+
+    def __init__(
+        self,
+        specs: Sequence[ProviderSpec] = TWELVE,
+        *,
+        seed: int = 1,
+        ports: tuple[int, int] = (0, 0),  # providers, control
+        now: Callable[[], float] = real_time,
+        latency: float | None = None,
+    ) -> None:
+        self.specs = tuple(specs)
+        self.port, self.control_port = ports
+        self.hosts: dict[str, ProviderHost] = {
+            spec.name: ProviderHost(spec, seed=seed, now=now, latency=latency) for spec in specs
+        }
+        self._now = now
+        self._servers: list[asyncio.Server] = []
+        self._lines: set[Line] = set()
+        self._connections: set[Connection] = set()
+
+    async def __aenter__(self) -> Self:
+        loop = asyncio.get_running_loop()
+        sockets = listen_all([self._address(spec.name) for spec in self.specs], self.port)
+        self.port = sockets[0].getsockname()[1]
+        for host, sock in zip(self.hosts.values(), sockets, strict=True):
+            factory = partial(Line, host.answer, host.done, self._lines)
+            self._servers.append(await loop.create_server(factory, sock=sock))
+        control = listen(LOOPBACK, self.control_port)
+        self.control_port = control.getsockname()[1]
+        desk = partial(Connection, _Control(self, self._now), self._connections)
+        self._servers.append(await loop.create_server(desk, sock=control))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for server in self._servers:
+            server.close()
+        for line in list(self._lines):
+            line.close()
+        for connection in list(self._connections):
+            connection.close()
+        await asyncio.sleep(0)
+
+    def origin(self, name: str) -> str:
+        """Where a provider is: scheme, address and port; its own paths come behind."""
+        return f"http://{self._address(name)}:{self.port}"
+
+    def stats(self) -> dict[str, object]:
+        """What every provider saw, as plain values."""
+        return {
+            "providers": {name: host.seen() for name, host in self.hosts.items()},
+            "violations": sum(host.violations for host in self.hosts.values()),
+            "answers": sum(sum(host.answers.values()) for host in self.hosts.values()),
+        }
+
+    def _address(self, name: str) -> str:
+        return f"{NETWORK}{1 + list(self.hosts).index(name)}"
+
+
+class _Control:
+    """Answers below `/_/`: statistics, and what may be changed while it runs.  Bound to loopback."""
+
+    latency = 0.0
+
+    def __init__(self, town: LivingProviders, now: Callable[[], float]) -> None:
+        self._town = town
+        self._now = now
+
+    def begin(self, ask: Ask) -> None: ...
+
+    def end(self, ask: Ask, reply: Reply) -> None: ...
+
+    def date(self) -> bytes:
+        return http_date(self._now())
+
+    def answer(self, ask: Ask) -> Reply:
+        """`/_/stats`, `/_/origins`, `/_/limit?provider&per_minute`, `/_/models?provider&set=a,b`,
+        `/_/fault?provider&kind&share&seconds`."""
+        parts = urlsplit(ask.target)
+        query = dict(parse_qsl(parts.query))
+        try:
+            return _json(200, self._act(parts.path.removeprefix("/_/"), query))
+        except (KeyError, ValueError) as problem:
+            return _json(400, {"error": f"{type(problem).__name__}: {problem}"})
+
+    def _act(self, what: str, query: dict[str, str]) -> object:
+        town = self._town
+        if what == "stats":
+            return town.stats()
+        if what == "origins":
+            return {name: town.origin(name) for name in town.hosts}
+        host = town.hosts[query["provider"]]
+        if what == "limit":
+            host.set_limit(float(query["per_minute"]))
+        elif what == "models":
+            host.models[:] = query["set"].split(",")
+        elif what == "fault":
+            kind = query["kind"]
+            if kind not in FAULTS:
+                raise KeyError(kind)
+            share, seconds = float(query.get("share", "1")), float(query.get("seconds", "inf"))
+            host.strike(FaultRule(kind=kind, share=share, end=seconds))
+        else:
+            raise KeyError(what)
+        return {"done": what}
+
+
+def _json(status: int, value: object) -> Reply:
+    return Reply(status, b"Content-Type: application/json\r\n", json.dumps(value).encode())

@@ -1,0 +1,396 @@
+"""Builds and runs a batch of the panel: providers with their keys, lanes, store, deadlines."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from pydantic_core import to_json
+
+from vedette.config import Loaded, from_environment
+from vedette.config_panel import PanelConfig
+from vedette.contracts.errors import ConfigError, InputError, RefusedError, VedetteError
+from vedette.contracts.fetching import FetchRequest
+from vedette.contracts.lane import LanePolicy
+from vedette.contracts.panel import Prompt, ProviderResp, QualityFlag
+from vedette.contracts.panel_run import Batch, BatchId, Dropped, Price, Progress, Shape
+from vedette.contracts.ports import Clock, Fetcher
+from vedette.contracts.words import Outcome
+from vedette.core.panel.cost import unpriced
+from vedette.core.panel.pace import PaceParams, begin, policy_of
+from vedette.core.panel.plan import Limits, Plan, Terms, plan
+from vedette.core.panel.quality import Repeats, scores_of
+from vedette.core.urls import canonical
+from vedette.engine.ids import Ids
+from vedette.engine.panel.desk import PROVIDER_LANE, Judged, KeySetup, PanelParts
+from vedette.engine.panel.loop import BatchEnd, PanelEngine
+from vedette.fetch.http import HttpFetcher
+from vedette.lanes import LaneKeeper
+from vedette.lanes.keeper import LanePolicies
+from vedette.panellists import Panellist, callers, panellists
+from vedette.policies import fetch_settings
+from vedette.rollcall import note_calls
+from vedette.store.consensus import RedisConsensus
+from vedette.store.dialect import SqliteSql, open_sql
+from vedette.store.migrate import prepare
+from vedette.store.panel import Ledger, PanelStore
+from vedette.store.panel_brownfield import RESPONSES, prepare_panel
+from vedette.store.panel_thread import ThreadedPanelLog
+from vedette.store.sqlite import Reader, StoreLock
+from vedette.telemetry.clock import SystemClock
+
+LOCK = "panel-lock"  # one panel engine per data folder
+ALIVE = timedelta(seconds=30)  # a batch that said something within this is running somewhere
+PANEL_WORKER = 1  # of `engine/ids.py`: the web engine beside us is 0
+_ZERO = timedelta(0)
+OnProgress = Callable[[Progress], None]
+Door = Callable[[PanelStore, ThreadedPanelLog], AbstractAsyncContextManager[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the operator wants asked."""
+
+    domains: Sequence[tuple[str, str]]  # id and name
+    models: tuple[str, ...] = ()
+    budget_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PanelEnd:
+    """How a run of a batch ended, and what it could not ask."""
+
+    batch: BatchId
+    by: str
+    progress: Progress
+    dropped: tuple[Dropped, ...]
+    asked_again: int = 0  # cells that may have been under way when the run before died
+    error: BaseException | None = None
+
+
+@dataclass(slots=True)
+class Panel:
+    """The panel of one configuration."""
+
+    loaded: Loaded
+    clock: Clock = field(default_factory=SystemClock)
+    make_fetcher: Callable[[Clock], Fetcher] = HttpFetcher
+    door: Door | None = None  # what a run shows over HTTP while it goes
+    config: PanelConfig = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.config = from_environment(self.loaded.config.panel)
+        if self.config.hard < self.config.target:
+            raise ConfigError("`panel.hard` is earlier than `panel.target`; the hard stop comes last")
+
+    def shape(self, domains: int, models: Sequence[str]) -> Shape:
+        prompts = tuple(
+            Prompt(
+                prompt_type=row.type,
+                text=row.text,
+                tier=row.tier,
+                version=row.version,
+                system=row.system,
+                most_tokens=row.most_tokens,
+            )
+            for row in sorted(self.config.prompts, key=lambda row: row.tier)
+        )
+        if len({prompt.prompt_type for prompt in prompts}) < len(prompts):
+            raise ConfigError("`panel.prompts`: every prompt has a type of its own")
+        return Shape(domains=domains, models=tuple(models), prompts=prompts, repeats=self.config.repeats)
+
+    def members(self, models: Sequence[str] = (), *, needs_keys: bool = True) -> list[Panellist]:
+        """The providers that are asked: those named, else all that have a key."""
+        named = tuple(models) or self.config.models
+        found = {one.row.name: one for one in panellists(self.loaded.config)}
+        unknown = [name for name in named if name not in found]
+        if unknown:
+            raise ConfigError(f"there is no provider {unknown[0]!r}; known: {', '.join(found)}")
+        members = [found[name] for name in named] if named else list(found.values())
+        keyless = [one for one in members if not one.keys]
+        if needs_keys and named and keyless:
+            row = keyless[0].row
+            raise ConfigError(f"{row.name} has no key; set {row.key_env or f'providers.{row.name}.keys'}")
+        members = [one for one in members if one.keys or not needs_keys]
+        if not members:
+            raise ConfigError("no provider has a key; set for example OPENAI_API_KEY in the environment")
+        return members
+
+    def plan(self, domains: int, models: Sequence[str] = ()) -> Plan:
+        """What a batch would take.  A provider without a key is planned with one."""
+        members = self.members(models, needs_keys=False)
+        limits = [
+            Limits(
+                model=one.row.name,
+                per_minute=(one.row.per_minute,) * max(1, len(one.keys)),
+                at_once=one.row.at_once * max(1, len(one.keys)),
+            )
+            for one in members
+        ]
+        terms = Terms(target=self.config.target, hard=self.config.hard, at_once=self.config.at_once)
+        return plan(self.shape(domains, [row.model for row in limits]), limits, prices_of(members), terms)
+
+    @contextmanager
+    def store(self) -> Iterator[PanelStore]:
+        """For the verbs that look and say; a run opens its own."""
+        store = self._open(None)
+        try:
+            yield store
+        finally:
+            store.close()
+
+    def fetch_registry(self, url: str) -> bytes:
+        """What the registry of domains answers; through the one guard, as anything that is fetched."""
+        address = canonical(url)
+        if address is None:
+            raise InputError(f"{url!r} is not an http or https URL")
+        return asyncio.run(self._fetch(address))
+
+    def run(self, asked: Asked, on_progress: OnProgress) -> PanelEnd:
+        """A new batch, from its first call to its end.  Blocking."""
+        members = self.members(asked.models)
+        budget = self.config.budget_usd if asked.budget_usd is None else asked.budget_usd
+        self._check_budget(members, budget)
+        now = self.clock.now()
+        batch = Batch(
+            id=BatchId(f"panel-{now:%Y%m%dT%H%M%S}-{os.getpid()}"),
+            shape=self.shape(len(asked.domains), [one.row.name for one in members]),
+            started_at=now,
+            target_at=now + self.config.target,
+            hard_at=now + self.config.hard,
+            budget_usd=budget,
+        )
+        with self._locked(), self._desk() as desk:
+            desk.store.create(batch, asked.domains)
+            return self._run(desk, batch, on_progress)
+
+    def resume(
+        self, batch_id: BatchId, on_progress: OnProgress, *, fresh: bool = False, take_over: bool = False
+    ) -> PanelEnd:
+        """The rest of a batch.  `fresh`: deadlines count from now.  `take_over`: whoever ran it is gone for sure."""
+        with self._locked(), self._desk() as desk:
+            view = desk.store.view(batch_id)
+            now = self.clock.now()
+            is_silent = take_over or view.heartbeat_at is None or now - view.heartbeat_at >= ALIVE
+            self._check_resume(view.status, is_silent=is_silent)
+            batch = view.batch
+            target_at, hard_at = batch.target_at, batch.hard_at
+            if fresh:
+                target_at, hard_at = now + self.config.target, now + self.config.hard
+            if now >= hard_at:
+                raise RefusedError(
+                    f"the hard stop of {batch_id} was {hard_at:%Y-%m-%d %H:%M}; add --fresh-deadline"
+                )
+            self._check_budget(self.members(batch.shape.models), batch.budget_usd)
+            batch, leased = desk.store.reopen(batch_id, target_at=target_at, hard_at=hard_at)
+            end = self._run(desk, batch, on_progress, is_resumed=True)
+            return replace(end, asked_again=leased)
+
+    async def _fetch(self, url: str) -> bytes:
+        fetcher = self.make_fetcher(self.clock)
+        settings = fetch_settings(self.loaded.config)
+        try:
+            fetched = await fetcher.fetch(FetchRequest(url=url, settings=settings, accept="application/json"))
+        finally:
+            await fetcher.close()
+        if fetched.outcome is not Outcome.OK or fetched.redirect_to is not None:
+            raise VedetteError(
+                f"the registry {url} gave no list: {fetched.outcome.value} {fetched.detail}".rstrip()
+            )
+        return fetched.body
+
+    def _run(
+        self, desk: _Desk, batch: Batch, on_progress: OnProgress, *, is_resumed: bool = False
+    ) -> PanelEnd:
+        with suppress(ImportError):
+            import uvloop
+
+            uvloop.install()
+        end = asyncio.run(self._engine(desk, batch, on_progress, is_resumed))
+        now = self.clock.now()
+        dropped = desk.store.end(batch, by=end.by, now=now)
+        tally = to_json({"settled": end.progress.settled, "answered": end.progress.answered}).decode()
+        desk.ledger.run_ended(batch, now=now, by=end.by, tally=tally)
+        self._note_reliability(desk, end.progress)
+        return PanelEnd(batch=batch.id, by=end.by, progress=end.progress, dropped=dropped, error=end.error)
+
+    def _note_reliability(self, desk: _Desk, progress: Progress) -> None:
+        rows = [one.row for one in self.members(needs_keys=False)]
+        counted = {row.model: (row.ok, row.failed) for row in progress.providers}
+        with desk.ledger.db.transaction():
+            note_calls(desk.ledger.db.db, rows, counted)
+
+    async def _engine(self, desk: _Desk, batch: Batch, on_progress: OnProgress, is_resumed: bool) -> BatchEnd:
+        fetcher = self.make_fetcher(self.clock)
+        log = ThreadedPanelLog(desk.store, desk.reader, self.clock.stopwatch)
+        try:
+            keys = self._keys(batch.shape.models, fetcher)
+            parts = PanelParts(
+                clock=self.clock,
+                keeper=self._keeper(desk, keys, not_before=self.clock.now() if is_resumed else None),
+                log=log,
+                keys=keys,
+                prices=prices_of(self.members(batch.shape.models)),
+                judge=Judging(),
+                chunk_size=self.config.chunk_size,
+                timeout=self.config.timeout,
+                is_resumed=is_resumed,
+            )
+            engine = PanelEngine(batch, parts)
+            telling = asyncio.create_task(_tell(engine, on_progress))
+            async with self.door(desk.shown, log) if self.door else nullcontext():
+                with _signals(engine.stop):
+                    end = await engine.run()
+            telling.cancel()
+            on_progress(end.progress)
+            return end
+        finally:
+            await fetcher.close()
+            log.close()
+
+    def _keys(self, models: Sequence[str], fetcher: Fetcher) -> tuple[KeySetup, ...]:
+        return tuple(
+            KeySetup(
+                model=one.row.name,
+                lane=one.lane,
+                provider=one,
+                pace=PaceParams(per_minute=one.row.per_minute, at_once=one.row.at_once),
+            )
+            for one in callers(self.loaded.config, fetcher, self.config.timeout)
+            if one.row.name in models
+        )
+
+    def _keeper(self, desk: _Desk, keys: Sequence[KeySetup], *, not_before: datetime | None) -> LaneKeeper:
+        everything = LanePolicy(
+            gap_min=_ZERO, gap_max=_ZERO, per_minute=0, at_once=self.config.at_once, trips_after=1_000_000
+        )
+        named: dict[str, LanePolicy] = {key.lane: policy_of(begin(key.pace), PROVIDER_LANE) for key in keys}
+        policies = LanePolicies(named={**named, "all": everything})
+        return LaneKeeper(policies, load=desk.lanes.lane, clock=self.clock, not_before=not_before)
+
+    def _check_budget(self, members: Sequence[Panellist], budget: float | None) -> None:
+        """A ceiling that cannot be held is refused before the first call (003)."""
+        missing = unpriced((one.row.name for one in members), prices_of(members))
+        if budget is not None and missing:
+            names = ", ".join(missing)
+            raise RefusedError(
+                f"a budget is set, and the price of {names} is not known; set providers.NAME.price"
+            )
+
+    def _check_resume(self, status: str, *, is_silent: bool) -> None:
+        """In our own store the lock proves that nobody else runs it; a shared database only knows its last word."""
+        if status == "complete":
+            raise RefusedError("the batch is complete; there is nothing to resume")
+        if status == "running" and self.config.database is not None and not is_silent:
+            raise RefusedError(
+                "the batch is running elsewhere; `vedette panel kill` stops it, --take-over takes it"
+            )
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        prepare(self.loaded.data)
+        lock = StoreLock(self.loaded.data / LOCK)
+        lock.take(f"pid {os.getpid()} on {socket.gethostname()}")
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @contextmanager
+    def _desk(self) -> Iterator[_Desk]:
+        path = prepare(self.loaded.data)
+        lanes = Reader(path)
+        ledger = Ledger(SqliteSql(path), Ids(PANEL_WORKER, after=lanes.last_id()).next)
+        cache = RedisConsensus(self.config.redis) if self.config.redis else None
+        desk = _Desk(
+            store=self._open(ledger, cache),
+            reader=self._open(None),
+            shown=self._open(None),
+            ledger=ledger,
+            lanes=lanes,
+            cache=cache,
+        )
+        try:
+            yield desk
+        finally:
+            for one in (desk.store, desk.reader, desk.shown, ledger, lanes, *((cache,) if cache else ())):
+                one.close()
+
+    def _open(self, ledger: Ledger | None, cache: RedisConsensus | None = None) -> PanelStore:
+        url = self.config.database
+        if url is None:
+            url = f"sqlite:///{prepare(self.loaded.data)}"
+        projection = prepare_panel(url, self.config.shadow_table or RESPONSES)
+        db = ledger.db if ledger is not None and self.config.database is None else open_sql(url)
+        return PanelStore(db, projection, ledger=ledger, cache=cache)
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """What a run has open."""
+
+    store: PanelStore
+    reader: PanelStore
+    shown: PanelStore  # for whoever looks over HTTP
+    ledger: Ledger
+    lanes: Reader
+    cache: RedisConsensus | None = None
+
+
+class Judging:
+    """The provider's flag, duplicates among this run's answers, and what can be counted."""
+
+    def __init__(self) -> None:
+        self._repeats = Repeats()
+
+    def __call__(self, model: str, domain: str, prompt: Prompt, resp: ProviderResp) -> Judged:
+        flag = resp.quality_flag
+        if flag is QualityFlag.OK and self._repeats.is_repeated(model, prompt.prompt_type, domain, resp.text):
+            flag = QualityFlag.DUPLICATE
+        cited = tuple(str(url) for url in resp.meta.get("citations", ()))
+        scores = scores_of(resp.text, domain, cited)
+        counted = {
+            "chars": scores.chars,
+            "words": scores.words,
+            "mentions": scores.mentions,
+            "citations": scores.citations,
+            "own_citations": scores.own_citations,
+        }
+        return (flag.value if flag else None), counted
+
+
+def prices_of(members: Sequence[Panellist]) -> dict[str, Price]:
+    return {
+        one.row.name: Price(tokens_in=one.row.price[0], tokens_out=one.row.price[1], request=one.row.price[2])
+        for one in members
+        if one.row.price is not None
+    }
+
+
+async def _tell(engine: PanelEngine, on_progress: OnProgress) -> None:
+    while True:
+        on_progress(engine.progress())
+        await asyncio.sleep(1.0)
+
+
+@contextmanager
+def _signals(stop: Callable[[str], None]) -> Iterator[None]:
+    """SIGINT and SIGTERM stop new calls; what is under way ends."""
+    loop = asyncio.get_running_loop()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    handled = []
+    for number in numbers:
+        with suppress(ValueError, RuntimeError):  # not the main thread
+            loop.add_signal_handler(number, stop, "stopped")
+            handled.append(number)
+    try:
+        yield
+    finally:
+        for number in handled:
+            loop.remove_signal_handler(number)

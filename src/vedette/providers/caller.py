@@ -1,0 +1,190 @@
+"""One provider by one key: a question goes out, one `Answer` comes back.  Nothing the provider does is an exception."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from vedette.contracts.errors import ConfigError
+from vedette.contracts.fetching import MIB, Fetched, FetchRequest, FetchSettings
+from vedette.contracts.panel import Answer, Prompt, ProviderResp
+from vedette.contracts.ports import Fetcher
+from vedette.contracts.secret import Secret
+from vedette.contracts.words import LaneKey, Outcome
+from vedette.core.panel.quality import Asked, flag_of
+from vedette.providers.errors import error_in_answer, judge, said, told_wait
+from vedette.providers.formats import FAILED, FILTER, FORMATS, Question, Said
+from vedette.providers.limits import allowance, retry_after
+from vedette.providers.reading import parse
+from vedette.providers.secrecy import Scrubber
+from vedette.providers.table import ProviderRow
+
+BODY_LIMIT = 2 * MIB
+DETAIL_SIZE = 300
+TIMEOUT = timedelta(seconds=15)  # PROVIDER_TIMEOUT_MS of 003
+KEEP_ALIVE = timedelta(seconds=15)
+# How an answer without text ended, where that is not the model's own silence.
+_UNSAID = {
+    FILTER: (Outcome.REFUSED_CONTENT, "the answer was held back by a filter"),
+    FAILED: (Outcome.MALFORMED_ANSWER, "the provider gave up within the answer"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """What a provider says it has; `names` is empty when it does not say, and `outcome` tells why."""
+
+    names: tuple[str, ...] = ()
+    outcome: Outcome = Outcome.OK
+    detail: str = ""
+
+
+class HttpProvider:
+    """Implements `contracts.panel.Provider`.  Follows no redirect: the key is for one origin."""
+
+    def __init__(
+        self,
+        row: ProviderRow,
+        key: Secret,
+        *,
+        fetcher: Fetcher,
+        settings: FetchSettings,
+        number: int = 1,
+    ) -> None:
+        if not key.isprintable() or " " in key:
+            raise ConfigError(f"{row.key_env}: the key holds a character that no key has")
+        self.row = row
+        self.lane = LaneKey(f"provider:{row.lane}/k{number}")
+        self._format = FORMATS[row.format]
+        self._fetcher = fetcher
+        self._scrubber = Scrubber(key)
+        # Only our own headers: what the operator sends to sites is none of a provider's business.
+        self._settings = replace(settings, headers=self._format.headers(key), keep_alive=KEEP_ALIVE)
+        self._base = row.base_url.rstrip("/")
+
+    def __repr__(self) -> str:
+        return f"HttpProvider({self.row.name!r}, {self.lane!r})"
+
+    def name(self) -> str:
+        return self.row.name
+
+    def supports_search_enhanced(self) -> bool:
+        return self.row.is_search
+
+    async def list_models(self) -> Sequence[str]:
+        return (await self.listing()).names
+
+    async def listing(self) -> Listing:
+        """What the provider says it has, and why where it says nothing."""
+        if not self.row.models_path:
+            return Listing(detail="the provider does not tell its models")
+        fetched = await self._fetch(self.row.models_path, None, None)
+        if fetched.outcome is not Outcome.OK or fetched.redirect_to is not None:
+            outcome, detail = self._wrong(fetched)
+            return Listing(outcome=outcome, detail=detail)
+        names = self._format.models(parse(fetched.body))
+        if not names:
+            return Listing(outcome=Outcome.MALFORMED_ANSWER, detail="no whole list of models in the answer")
+        return Listing(names=tuple(map(self._scrubber.clean, names)))
+
+    async def query(
+        self, domain: str, prompt: Prompt, *, on_sent: Callable[[], None] | None = None
+    ) -> Answer:
+        question = Question(
+            model=self.row.model,
+            text=prompt.text.replace("{domain}", domain),
+            system=prompt.system.replace("{domain}", domain),
+            most_tokens=prompt.most_tokens,
+            tokens_field=self.row.tokens_field,
+        )
+        path, body = self._format.ask(self.row.path, question)
+        fetched = await self._fetch(path, body, on_sent)
+        if fetched.outcome is not Outcome.OK or fetched.redirect_to is not None:
+            return self._failed(fetched)
+        answer = self._format.read(parsed := parse(fetched.body))
+        if answer is None:
+            outcome = error_in_answer(self.row.format, parsed)
+            return self._answer(fetched, outcome, detail=self._told(fetched, said(parsed)))
+        if answer.finish in _UNSAID and not answer.text.strip():
+            outcome, words = _UNSAID[answer.finish]
+            return self._answer(fetched, outcome, detail=words)
+        return self._answered(fetched, answer, Asked(domain=domain, text=question.text))
+
+    async def _fetch(self, path: str, body: bytes | None, on_sent: Callable[[], None] | None) -> Fetched:
+        return await self._fetcher.fetch(
+            FetchRequest(
+                url=self._base + path,
+                settings=self._settings,
+                accept="application/json",
+                body_limit=BODY_LIMIT,
+                post=body,
+                on_sent=on_sent,
+            )
+        )
+
+    def _answered(self, fetched: Fetched, answer: Said, asked: Asked) -> Answer:
+        text = answer.text
+        meta: Mapping[str, Any] = {
+            "model": answer.model,
+            "finish": answer.finish,
+            "usage": answer.usage,
+            "citations": answer.citations,
+        }
+        if self._scrubber.may_hold(fetched.body):
+            text, meta = self._scrubber.clean(text), self._scrubber.clean_value(meta)
+        return Answer(
+            outcome=Outcome.OK,
+            resp=ProviderResp(
+                text=text,
+                latency_ms=round(fetched.took.total_seconds() * 1000),
+                quality_flag=flag_of(text, asked, finish=answer.finish),
+                meta=meta,
+            ),
+            allowance=allowance(fetched.headers, self.row.headers, fetched.at),
+            retry_after=fetched.retry_after,
+            status=fetched.status,
+            took=fetched.took,
+            tokens_in=answer.tokens_in,
+            tokens_out=answer.tokens_out,
+        )
+
+    def _failed(self, fetched: Fetched) -> Answer:
+        outcome, detail = self._wrong(fetched)
+        answer = self._answer(fetched, outcome, detail=detail)
+        if answer.retry_after is None and fetched.status is not None:
+            wait = retry_after(fetched.headers) or told_wait(parse(fetched.body))
+            answer = replace(answer, retry_after=wait)
+        return answer
+
+    def _wrong(self, fetched: Fetched) -> tuple[Outcome, str]:
+        """The outcome of an exchange that gave no answer, and words for people."""
+        if fetched.redirect_to is not None:
+            return Outcome.REDIRECT_ERROR, "a redirect, which is not followed with a key"
+        status = fetched.status
+        if status is None or status < 400:
+            empty = fetched.outcome is Outcome.EMPTY
+            return Outcome.MALFORMED_ANSWER if empty else fetched.outcome, self._told(fetched, fetched.detail)
+        body = parse(fetched.body)
+        outcome = judge(self.row.format, status, body, has_retry_after=fetched.retry_after is not None)
+        return outcome, self._told(fetched, said(body))
+
+    def _told(self, fetched: Fetched, words: str) -> str:
+        status = f"status {fetched.status}" if fetched.status is not None else ""
+        told = words or (
+            f"not an answer: {fetched.content_type or 'no content type'}" if status else fetched.detail
+        )
+        line = f"{status}: {told}" if status and not told.startswith("status ") else told
+        clean = self._scrubber.clean_words(line)
+        return "".join(char if char.isprintable() else "?" for char in clean)[:DETAIL_SIZE]
+
+    def _answer(self, fetched: Fetched, outcome: Outcome, *, detail: str = "") -> Answer:
+        return Answer(
+            outcome=outcome,
+            allowance=allowance(fetched.headers, self.row.headers, fetched.at),
+            retry_after=fetched.retry_after,
+            status=fetched.status,
+            took=fetched.took,
+            detail=detail,
+        )

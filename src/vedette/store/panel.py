@@ -1,0 +1,370 @@
+"""The panel's side of the store: batches, cells, answers and their projection.  One thread, one connection.
+
+What `write` returned from survives a kill.  A cell has one row: the unique key says so, not the code.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from vedette.contracts.errors import InputError
+from vedette.contracts.panel_run import Batch, BatchId, ConsensusCache, Dropped, PanelGroup, PanelNote
+from vedette.contracts.watch import Decision, LedgerNote
+from vedette.contracts.words import Outcome, RunId
+from vedette.core.panel.compare import Key, Row
+from vedette.core.panel.shape import cells, cells_per_tier
+from vedette.store import panel_rows as sql
+from vedette.store.dialect import Sql, SqliteSql, in_groups
+from vedette.store.group import note_row
+from vedette.store.panel_brownfield import Projection
+from vedette.store.rows import from_ms, lane_row, to_ms
+from vedette.store.statements import END_RUN, NEW_LEDGER, NEW_RUN, SAVE_LANE
+
+USABLE = ("ok", "truncated")  # quality flags of an answer that says something
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchView:
+    """A batch as it stands in the store."""
+
+    batch: Batch
+    status: str
+    ended_at: datetime | None
+    heartbeat_at: datetime | None
+    eta: datetime | None
+    is_stop_asked: bool
+    cells: int
+    settled: int
+    answered: int
+    under_way: int
+    waiting: int
+    leased: int
+    written_to: str
+    dropped: tuple[Dropped, ...]
+    providers: tuple[Mapping[str, Any], ...]
+
+
+class NoCache:
+    """Where no Redis is configured."""
+
+    def forget(self, domains: Sequence[str]) -> None:
+        pass
+
+
+class PanelStore:
+    """Owned by one thread; every method leaves the store whole."""
+
+    def __init__(
+        self,
+        db: Sql,
+        projection: Projection,
+        *,
+        ledger: Ledger | None = None,
+        cache: ConsensusCache | None = None,
+    ) -> None:
+        self._db = db
+        self._projection = projection
+        self._ledger = ledger
+        self._cache = cache or NoCache()
+        self._before: dict[BatchId, tuple[int, int]] = {}
+
+    def create(self, batch: Batch, domains: Iterable[tuple[str, str]]) -> None:
+        """A new batch and what it asks about: all of it, or nothing."""
+        values = dict.fromkeys(sql.BATCH_COLUMNS)
+        values |= {
+            "id": batch.id,
+            "status": "running",
+            "started_at": to_ms(batch.started_at),
+            "target_at": to_ms(batch.target_at),
+            "hard_at": to_ms(batch.hard_at),
+            "plan": sql.plan_text(batch.shape),
+            "cells": cells(batch.shape),
+            "settled": 0,
+            "answered": 0,
+            "budget_usd": batch.budget_usd,
+            "spent_usd": 0.0,
+            "written_to": self._projection.table,
+        }
+        rows = ((batch.id, n, key, name) for n, (key, name) in enumerate(domains))
+        with self._db.transaction():
+            self._db.run(sql.NEW_BATCH, tuple(values.values()))
+            for group in in_groups(rows):
+                self._db.many(sql.NEW_DOMAIN, group)
+
+    def reopen(self, batch: BatchId, *, target_at: datetime, hard_at: datetime) -> tuple[Batch, int]:
+        """The batch as it goes on, and how many cells may have been under way when it ended."""
+        leased = self._count("SELECT COUNT(*) FROM panel_leases WHERE batch_id = ?", batch)
+        spent = self._db.rows("SELECT SUM(cost_usd) FROM panel_answers WHERE batch_id = ?", (batch,))[0][0]
+        with self._db.transaction():
+            self._db.run("DELETE FROM panel_leases WHERE batch_id = ?", (batch,))
+            self._db.run(
+                "UPDATE crawl_batches SET status = 'running', stop_asked_at = NULL, ended_at = NULL, target_at = ?, "
+                "hard_at = ?, spent_usd = ? WHERE id = ?",
+                (to_ms(target_at), to_ms(hard_at), spent or 0.0, batch),
+            )
+        return self.batch(batch), leased
+
+    def batch(self, batch: BatchId) -> Batch:
+        rows = self._db.rows(f"{sql.BATCH} WHERE id = ?", (batch,))
+        if not rows or rows[0][sql.BATCH_COLUMNS.index("plan")] is None:
+            raise InputError(f"there is no batch {batch}; `vedette panel status` shows the last one")
+        return sql.read_batch(rows[0])
+
+    def last_batch(self) -> BatchId | None:
+        rows = self._db.rows(
+            "SELECT id FROM crawl_batches WHERE plan IS NOT NULL ORDER BY started_at DESC, id DESC LIMIT 1"
+        )
+        return BatchId(rows[0][0]) if rows else None
+
+    def view(self, batch: BatchId) -> BatchView:
+        """All that is known about a batch."""
+        found = self.batch(batch)
+        values = dict(
+            zip(sql.BATCH_COLUMNS, self._db.rows(f"{sql.BATCH} WHERE id = ?", (batch,))[0], strict=True)
+        )
+        metrics = self._db.rows(sql.METRICS, (batch,))
+        return BatchView(
+            batch=found,
+            status=values["status"],
+            ended_at=_opt(values["ended_at"]),
+            heartbeat_at=_opt(values["heartbeat_at"]),
+            eta=_opt(values["eta_at"]),
+            is_stop_asked=values["stop_asked_at"] is not None,
+            cells=values["cells"] or 0,
+            settled=values["settled"] or 0,
+            answered=values["answered"] or 0,
+            under_way=values["under_way"] or 0,
+            waiting=values["waiting"] or 0,
+            leased=self._count("SELECT COUNT(*) FROM panel_leases WHERE batch_id = ?", batch),
+            written_to=values["written_to"] or "",
+            dropped=tuple(Dropped(**row) for row in json.loads(values["dropped"] or "[]")),
+            providers=tuple(dict(zip(sql.METRIC_COLUMNS, row, strict=True)) for row in metrics),
+        )
+
+    def domains(self, batch: BatchId, first: int, count: int) -> list[tuple[str, str]]:
+        rows = self._db.rows(
+            "SELECT domain_id, domain FROM panel_domains WHERE batch_id = ? AND n >= ? AND n < ? ORDER BY n",
+            (batch, first, first + count),
+        )
+        return [(key, name) for key, name in rows]
+
+    def settled(self, batch: BatchId, first: int, last: int) -> frozenset[int]:
+        rows = self._db.rows(
+            "SELECT cell FROM panel_answers WHERE batch_id = ? AND cell >= ? AND cell < ?",
+            (batch, first, last),
+        )
+        return frozenset(cell for (cell,) in rows)
+
+    def write(self, group: PanelGroup) -> None:
+        """All of the group, or nothing of it.  The cache hears of it after the commit."""
+        batch = group.batch
+        before = self._counted(batch)
+        with self._db.transaction():
+            self._write_rows(group)
+            if group.progress is not None:
+                at = group.progress.at
+                self._db.run(sql.PROGRESS, sql.progress_row(batch, group.progress, before=before))
+                metrics = [sql.metric_row(batch, tally, at) for tally in group.progress.providers]
+                self._db.many(sql.SAVE_METRICS, metrics)
+            if self._ledger is not None and self._ledger.db is self._db:
+                self._ledger.write(group)
+        if self._ledger is not None and self._ledger.db is not self._db:
+            self._ledger.write_alone(group)
+        answered = {row.domain for row in group.rows if row.outcome is Outcome.OK}
+        if answered:
+            self._cache.forget(sorted(answered))
+
+    def is_stopped(self, batch: BatchId) -> bool:
+        rows = self._db.rows("SELECT stop_asked_at FROM crawl_batches WHERE id = ?", (batch,))
+        return bool(rows) and rows[0][0] is not None
+
+    def ask_stop(self, batch: BatchId | None, *, now: datetime) -> int:
+        """The kill switch: of one batch, or of all that run.  Gives how many there were."""
+        where, values = ("AND id = ?", (to_ms(now), batch)) if batch else ("", (to_ms(now),))
+        with self._db.transaction():
+            return self._db.run(
+                f"UPDATE crawl_batches SET stop_asked_at = ? WHERE status = 'running' {where}", values
+            )
+
+    def end(self, batch: Batch, *, by: str, now: datetime) -> tuple[Dropped, ...]:
+        """The batch is over; what has no row was dropped, and the reason is kept with it."""
+        dropped = tuple(self._dropped(batch, by))
+        body = json.dumps(
+            [{"model": d.model, "tier": d.tier, "cells": d.cells, "reason": d.reason} for d in dropped]
+        )
+        with self._db.transaction():
+            self._db.run(
+                "UPDATE crawl_batches SET status = ?, ended_at = ?, dropped = ?, under_way = 0 WHERE id = ?",
+                (by, to_ms(now), body, batch.id),
+            )
+        return dropped
+
+    def active_domains(self) -> Iterator[tuple[str, str]]:
+        """`domains WHERE active`: id and name."""
+        for key, name in self._db.rows("SELECT id, domain FROM domains WHERE active ORDER BY id"):
+            yield str(key), name
+
+    def ids_of(self, names: Sequence[str]) -> dict[str, str]:
+        """The ids of these domains.  Those that the table does not have get one, where the table is ours."""
+        known = self._known(names)
+        missing = [name for name in names if name not in known]
+        if missing and not self._projection.owns_domains:
+            shown = ", ".join(missing[:5])
+            raise InputError(
+                f"{len(missing)} domains are not in the table `domains`: {shown}; add them there first"
+            )
+        if missing:
+            with self._db.transaction():
+                for group in in_groups((name, "panel") for name in missing):
+                    self._db.many(
+                        "INSERT INTO domains (domain, added_by) VALUES (?, ?) ON CONFLICT DO NOTHING", group
+                    )
+            known = self._known(names)
+        return known
+
+    def responses(self, table: str, batch: BatchId | None = None) -> dict[Key, Row]:
+        """The rows of a table of answers, for `compare`."""
+        where, values = ("WHERE batch_id = ?", (batch,)) if batch else ("", ())
+        text = self._projection.text_column
+        rows = self._db.rows(
+            f'SELECT domain_id, model, prompt_type, "{text}", quality_flag FROM "{table}" {where}', values
+        )
+        return {
+            (str(domain), model, kind or ""): Row(said or "", bool(said) and (flag is None or flag in USABLE))
+            for domain, model, kind, said, flag in rows
+        }
+
+    def answers(self, batch: BatchId, model: str) -> dict[tuple[str, str], list[str]]:
+        """What a model answered, by domain and prompt type, its repeats in order."""
+        rows = self._db.rows(
+            "SELECT domain, prompt_type, text FROM panel_answers WHERE batch_id = ? AND model = ? AND outcome = 'ok' "
+            "ORDER BY domain, prompt_type, repeat",
+            (batch, model),
+        )
+        found: dict[tuple[str, str], list[str]] = {}
+        for domain, kind, text in rows:
+            found.setdefault((domain, kind), []).append(text or "")
+        return found
+
+    def batch_before(self, batch: BatchId) -> BatchId | None:
+        """The last batch that began before this one."""
+        rows = self._db.rows(
+            "SELECT id FROM crawl_batches WHERE plan IS NOT NULL AND started_at < "
+            "(SELECT started_at FROM crawl_batches WHERE id = ?) ORDER BY started_at DESC LIMIT 1",
+            (batch,),
+        )
+        return BatchId(rows[0][0]) if rows else None
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _write_rows(self, group: PanelGroup) -> None:
+        batch = group.batch
+        many = self._db.many
+        if group.rows:
+            many(sql.NEW_ANSWER, [sql.answer_row(batch, row) for row in group.rows])
+            self._project(group)
+        ended = [(batch, row.cell) for row in group.rows] + [(batch, cell) for cell in group.released]
+        if ended:
+            many(sql.END_LEASE, ended)
+        if group.leases:
+            many(sql.NEW_LEASE, [(batch, cell) for cell in group.leases])
+
+    def _project(self, group: PanelGroup) -> None:
+        rows = [
+            sql.response_row(group.batch, row, self._projection)
+            for row in group.rows
+            if row.outcome is Outcome.OK
+        ]
+        statements = sql.save_response(self._projection)
+        if len(statements) == 1 and rows:
+            self._db.many(statements[0], rows)
+            return
+        for row in rows:
+            if not self._db.run(statements[0], (*row[3:], *row[:3])):
+                self._db.run(statements[1], row)
+
+    def _dropped(self, batch: Batch, by: str) -> Iterator[Dropped]:
+        counted = self._db.rows(
+            "SELECT model, prompt_type, COUNT(*) FROM panel_answers WHERE batch_id = ? GROUP BY model, prompt_type",
+            (batch.id,),
+        )
+        cut = self._db.rows("SELECT dropped_from FROM crawl_batches WHERE id = ?", (batch.id,))[0][0]
+        tier_of = {prompt.prompt_type: prompt.tier for prompt in batch.shape.prompts}
+        done: dict[tuple[str, int], int] = {}
+        for model, kind, count in counted:
+            place = model, tier_of.get(kind, 0)
+            done[place] = done.get(place, 0) + count
+        for model in batch.shape.models:
+            for tier, whole in cells_per_tier(batch.shape).items():
+                left = whole - done.get((model, tier), 0)
+                why = "soft_cut" if cut is not None and tier >= cut else by if by != "complete" else "no_key"
+                if left > 0:
+                    yield Dropped(model=model, tier=tier, cells=left, reason=why)
+
+    def _counted(self, batch: BatchId) -> tuple[int, int]:
+        """Rows of earlier runs of this batch; asked once per run, before its first row."""
+        if batch not in self._before:
+            row = self._db.rows(
+                "SELECT COUNT(*), COALESCE(SUM(CASE WHEN outcome = 'ok' THEN 1 ELSE 0 END), 0) "
+                "FROM panel_answers WHERE batch_id = ?",
+                (batch,),
+            )[0]
+            self._before[batch] = int(row[0]), int(row[1])
+        return self._before[batch]
+
+    def _known(self, names: Sequence[str]) -> dict[str, str]:
+        known: dict[str, str] = {}
+        for group in in_groups(((name,) for name in names), 500):
+            marks = ", ".join("?" * len(group))
+            rows = self._db.rows(
+                f"SELECT domain, id FROM domains WHERE domain IN ({marks})", [name for (name,) in group]
+            )
+            known |= {name: str(key) for name, key in rows}
+        return known
+
+    def _count(self, statement: str, batch: BatchId) -> int:
+        return int(self._db.rows(statement, (batch,))[0][0])
+
+
+class Ledger:
+    """Lanes and decisions, in our own store, whichever database holds the answers."""
+
+    def __init__(self, db: SqliteSql, next_id: Callable[[datetime], int]) -> None:
+        self.db = db
+        self._next_id = next_id
+
+    def write(self, group: PanelGroup) -> None:
+        """Within the caller's transaction."""
+        if group.lanes:
+            self.db.many(SAVE_LANE, [lane_row(key, state) for key, state in group.lanes])
+        if group.notes:
+            run = RunId(group.batch)
+            self.db.many(NEW_LEDGER, [note_row(self._note(note), run) for note in group.notes])
+
+    def write_alone(self, group: PanelGroup) -> None:
+        if group.lanes or group.notes:
+            with self.db.transaction():
+                self.write(group)
+
+    def run_ended(self, batch: Batch, *, now: datetime, by: str, tally: str) -> None:
+        """The run, among all runs.  Written when it is over: a batch that died is told by `crawl_batches`."""
+        run = f"{batch.id}@{to_ms(now)}"
+        with self.db.transaction():
+            self.db.run(NEW_RUN, (run, to_ms(batch.started_at), "panel", "", "{}"))
+            self.db.run(END_RUN, (to_ms(now), by, tally, run))
+
+    def close(self) -> None:
+        self.db.close()
+
+    def _note(self, note: PanelNote) -> LedgerNote:
+        decision = Decision(action=note.action, reasons=(note.reason,), inputs={"subject": note.subject})
+        return LedgerNote(id=self._next_id(note.at), at=note.at, kind="panel", decision=decision)
+
+
+def _opt(ms: int | None) -> datetime | None:
+    return None if ms is None else from_ms(ms)

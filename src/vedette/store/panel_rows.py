@@ -1,0 +1,198 @@
+"""The statements of the panel and the rows they take.  One SQL for both dialects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from vedette.contracts.panel import Prompt
+from vedette.contracts.panel_run import Batch, BatchId, CellRow, Progress, ProviderTally, Shape
+from vedette.store.panel_brownfield import Projection
+from vedette.store.rows import from_ms, to_ms
+
+SCORES = ("chars", "words", "mentions", "citations", "own_citations")
+ANSWER_COLUMNS = (
+    "batch_id cell domain_id domain model prompt_type repeat prompt_version outcome at text response_time_ms "
+    "retry_count quality_flag chars words mentions citations own_citations meta tokens_in tokens_out cost_usd detail"
+).split()
+RESPONSE_COLUMNS = (
+    "domain_id model prompt_type prompt {text} batch_id response_time_ms quality_flag retry_count "
+    "chars words mentions citations own_citations created_at"
+)
+METRIC_COLUMNS = (
+    "batch_id model updated_at calls ok throttled errors retries parked tokens_in tokens_out p50_ms p95_ms p99_ms "
+    "under_way at_once success_rate throttle_rate error_rate cost_usd per_minute breaker"
+).split()
+BATCH_COLUMNS = (
+    "id status started_at target_at hard_at ended_at heartbeat_at stop_asked_at eta_at plan cells settled answered "
+    "under_way waiting dropped_from dropped budget_usd spent_usd written_to"
+).split()
+
+
+def _insert(table: str, columns: Sequence[str], conflict: str = "") -> str:
+    names = ", ".join(f'"{name}"' for name in columns)
+    return f'INSERT INTO "{table}" ({names}) VALUES ({", ".join("?" * len(columns))}) {conflict}'.rstrip()
+
+
+def _upsert(table: str, columns: Sequence[str], key: Sequence[str]) -> str:
+    at = ", ".join(f'"{name}"' for name in key)
+    moved = ", ".join(f'"{name}" = excluded."{name}"' for name in columns if name not in key)
+    return _insert(table, columns, f"ON CONFLICT ({at}) DO UPDATE SET {moved}")
+
+
+NEW_ANSWER = _insert("panel_answers", ANSWER_COLUMNS, "ON CONFLICT DO NOTHING")
+NEW_LEASE = _insert("panel_leases", ("batch_id", "cell"), "ON CONFLICT DO NOTHING")
+NEW_DOMAIN = _insert("panel_domains", ("batch_id", "n", "domain_id", "domain"))
+NEW_BATCH = _insert("crawl_batches", BATCH_COLUMNS)
+SAVE_METRICS = _upsert("provider_metrics", METRIC_COLUMNS, ("batch_id", "model"))
+END_LEASE = "DELETE FROM panel_leases WHERE batch_id = ? AND cell = ?"
+PROGRESS = (
+    "UPDATE crawl_batches SET heartbeat_at = ?, settled = ?, answered = ?, under_way = ?, waiting = ?, spent_usd = ?, "
+    "dropped_from = ?, eta_at = ? WHERE id = ?"
+)
+BATCH = f"SELECT {', '.join(BATCH_COLUMNS)} FROM crawl_batches"
+METRICS = f"SELECT {', '.join(METRIC_COLUMNS)} FROM provider_metrics WHERE batch_id = ? ORDER BY model"
+
+
+def save_response(projection: Projection) -> list[str]:
+    """One upsert; without a key an update, and an insert where it found nothing."""
+    columns = response_columns(projection)
+    if projection.key:
+        return [_upsert(projection.table, columns, projection.key)]
+    moved = ", ".join(f'"{name}" = ?' for name in columns[3:])
+    update = f'UPDATE "{projection.table}" SET {moved} WHERE domain_id = ? AND model = ? AND prompt_type = ?'
+    return [update, _insert(projection.table, columns)]
+
+
+def response_columns(projection: Projection) -> list[str]:
+    return RESPONSE_COLUMNS.format(text=projection.text_column).split()
+
+
+def answer_row(batch: BatchId, row: CellRow) -> tuple[Any, ...]:
+    return (
+        batch,
+        row.cell,
+        row.domain_id,
+        row.domain,
+        row.model,
+        row.prompt_type,
+        row.repeat,
+        row.prompt_version,
+        row.outcome.value,
+        to_ms(row.at),
+        clean(row.text),
+        row.response_time_ms,
+        row.retry_count,
+        row.quality_flag,
+        *(row.scores.get(name) for name in SCORES),
+        clean(json.dumps(row.meta, ensure_ascii=False, separators=(",", ":"), default=str)),
+        row.tokens_in,
+        row.tokens_out,
+        row.cost_usd,
+        clean(row.detail),
+    )
+
+
+def response_row(batch: BatchId, row: CellRow, projection: Projection) -> tuple[Any, ...]:
+    return (
+        row.domain_id,
+        row.model,
+        row.prompt_type,
+        clean(row.prompt),
+        clean(row.text),
+        batch,
+        row.response_time_ms,
+        row.quality_flag,
+        row.retry_count,
+        *(row.scores.get(name) for name in SCORES),
+        to_ms(row.at) if projection.times == "ms" else row.at.isoformat(sep=" "),
+    )
+
+
+def metric_row(batch: BatchId, tally: ProviderTally, at: datetime) -> tuple[Any, ...]:
+    calls = max(1, tally.calls)
+    return (
+        batch,
+        tally.model,
+        to_ms(at),
+        tally.calls,
+        tally.ok,
+        tally.throttled,
+        tally.errors,
+        tally.retries,
+        tally.parked,
+        tally.tokens_in,
+        tally.tokens_out,
+        tally.p50_ms,
+        tally.p95_ms,
+        tally.p99_ms,
+        tally.under_way,
+        tally.at_once,
+        tally.ok / calls,
+        tally.throttled / calls,
+        tally.errors / calls,
+        tally.cost_usd,
+        tally.per_minute,
+        tally.breaker,
+    )
+
+
+def progress_row(batch: BatchId, progress: Progress, *, before: tuple[int, int]) -> tuple[Any, ...]:
+    """`before`: rows that earlier runs of the batch wrote, and how many of them are answers."""
+    return (
+        to_ms(progress.at),
+        before[0] + progress.settled,
+        before[1] + progress.answered,
+        progress.under_way,
+        progress.waiting,
+        progress.spent_usd,
+        progress.dropped_from,
+        None if progress.eta is None else to_ms(progress.eta),
+        batch,
+    )
+
+
+def plan_text(shape: Shape) -> str:
+    prompts = [
+        {
+            "prompt_type": p.prompt_type,
+            "text": p.text,
+            "tier": p.tier,
+            "version": p.version,
+            "system": p.system,
+            "most_tokens": p.most_tokens,
+        }
+        for p in shape.prompts
+    ]
+    whole = {"domains": shape.domains, "models": shape.models, "repeats": shape.repeats, "prompts": prompts}
+    return json.dumps(whole, ensure_ascii=False)
+
+
+def read_batch(row: Sequence[Any]) -> Batch:
+    values = dict(zip(BATCH_COLUMNS, row, strict=True))
+    plan = json.loads(values["plan"])
+    shape = Shape(
+        domains=plan["domains"],
+        models=tuple(plan["models"]),
+        prompts=tuple(Prompt(**prompt) for prompt in plan["prompts"]),
+        repeats=plan["repeats"],
+    )
+    return Batch(
+        id=BatchId(values["id"]),
+        shape=shape,
+        started_at=from_ms(values["started_at"]),
+        target_at=from_ms(values["target_at"]),
+        hard_at=from_ms(values["hard_at"]),
+        budget_usd=values["budget_usd"],
+        spent_usd=values["spent_usd"] or 0.0,
+        dropped_from=values["dropped_from"],
+    )
+
+
+def clean(text: str | None) -> str | None:
+    """PostgreSQL takes no NUL, and no text takes half a character."""
+    if text is None or (text.isascii() and "\x00" not in text):
+        return text
+    return text.replace("\x00", "").encode("utf-8", "replace").decode()

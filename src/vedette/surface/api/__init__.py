@@ -1,0 +1,1 @@
+"""What programs touch over HTTP."""

@@ -1,0 +1,301 @@
+"""Batches of the panel: plan, run, status, resume, compare, kill."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vedette.contracts.errors import InputError, VedetteError
+from vedette.surface.cli.exits import Exit
+from vedette.surface.cli.session import Session
+
+if TYPE_CHECKING:
+    from vedette.contracts.panel_run import BatchId, Progress
+    from vedette.panel_runs import Door, Panel, PanelEnd
+    from vedette.store.panel import PanelStore
+    from vedette.store.panel_thread import ThreadedPanelLog
+    from vedette.surface.cli.panel_domains import Chosen
+
+DomainsOption = Annotated[
+    Path | None, typer.Option("--domains", metavar="FILE", help="Names in lines, or CSV; - is stdin.")
+]
+TableOption = Annotated[bool, typer.Option("--from-table", help="The table `domains` WHERE active.")]
+RegistryOption = Annotated[str | None, typer.Option("--registry", metavar="URL", help="A list over HTTP.")]
+ModelOption = Annotated[
+    list[str] | None, typer.Option("--model", metavar="NAME", help="Only of this provider; may be repeated.")
+]
+ListenOption = Annotated[bool, typer.Option("--listen", help="Serve the admin pages on `panel.listen`.")]
+BatchArgument = Annotated[str | None, typer.Argument(metavar="[BATCH]", help="[default: the last one]")]
+SHOWN = 10  # rows of a list that is only an example
+
+
+def plan(
+    session: Session,
+    domains: DomainsOption = None,
+    from_table: TableOption = False,
+    registry: RegistryOption = None,
+    count: Annotated[
+        int | None, typer.Option("--count", min=1, metavar="N", help="Plan for so many domains.")
+    ] = None,
+    model: ModelOption = None,
+) -> None:
+    """What a batch would take: cells, time per provider, cost, and which provider binds.
+
+    Asks nobody.  Exit 6 when the batch does not fit before the hard stop.
+    """
+    from vedette.surface.cli.panel_words import plan_json, plan_lines
+
+    panel = _panel(session)
+    number = count or len(_chosen(session, panel, domains, from_table, registry).domains)
+    made = panel.plan(number, model or ())
+    if session.given.as_json:
+        session.out.document(plan_json(made))
+    else:
+        plan_lines(session.out, made, panel.config)
+    if not made.within_hard:
+        raise typer.Exit(Exit.FOUND_PROBLEMS)
+
+
+def run(
+    session: Session,
+    domains: DomainsOption = None,
+    from_table: TableOption = False,
+    registry: RegistryOption = None,
+    model: ModelOption = None,
+    budget: Annotated[
+        float | None, typer.Option("--budget", min=0.0, metavar="USD", help="Stop new calls at this cost.")
+    ] = None,
+    listen: ListenOption = False,
+) -> None:
+    """Ask every provider about every domain.
+
+    With --listen the batch is also told over HTTP: /healthz, /readyz, /metrics, /batch/ID, /provider/NAME/state and
+    the authenticated /kill-switch.
+
+    Ctrl-C stops new calls; `panel resume` goes on.  Exit 6 when cells were dropped.
+    """
+    from vedette.panel_runs import Asked
+
+    panel = _panel(session, listen=listen)
+    chosen = _chosen(session, panel, domains, from_table, registry)
+    if not chosen.domains:
+        raise InputError("there is no domain to ask about; name some with --domains FILE")
+    asked = Asked(domains=chosen.domains, models=tuple(model or ()), budget_usd=budget)
+    with _showing(session) as on_progress:
+        end = panel.run(asked, on_progress)
+    _ended(session, end)
+
+
+def resume(
+    session: Session,
+    batch: BatchArgument = None,
+    fresh_deadline: Annotated[
+        bool, typer.Option("--fresh-deadline", help="Soft cut and hard stop count from now.")
+    ] = False,
+    take_over: Annotated[
+        bool, typer.Option("--take-over", help="Whoever ran it on another machine is gone for sure.")
+    ] = False,
+    listen: ListenOption = False,
+) -> None:
+    """Ask what a batch has no row for.  Answers that it has are kept; what was under way is asked again."""
+    panel = _panel(session, listen=listen)
+    with _showing(session) as on_progress:
+        end = panel.resume(_batch(panel, batch), on_progress, fresh=fresh_deadline, take_over=take_over)
+    _ended(session, end)
+
+
+def status(session: Session, batch: BatchArgument = None) -> None:
+    """How far a batch has come, by provider, and what it dropped."""
+    from vedette.surface.cli.panel_words import view_json, view_lines
+
+    panel = _panel(session)
+    with panel.store() as store:
+        view = store.view(_batch(panel, batch))
+    if session.given.as_json:
+        session.out.document(view_json(view))
+    else:
+        view_lines(session.out, view, session.now())
+
+
+def kill(
+    session: Session,
+    batch: BatchArgument = None,
+    every: Annotated[bool, typer.Option("--all", help="Every batch that runs on this database.")] = False,
+) -> None:
+    """Stop new calls within a second.  What is under way ends; `panel resume` goes on."""
+    panel = _panel(session)
+    with panel.store() as store:
+        stopped = store.ask_stop(None if every else _batch(panel, batch), now=session.now())
+    if session.given.as_json:
+        session.out.document({"stopped": stopped})
+    elif stopped:
+        session.out.say(f"{stopped} stopped: no new call starts")
+    else:
+        session.out.note("no batch is running")
+
+
+def compare(
+    session: Session,
+    shadow: Annotated[str, typer.Argument(metavar="SHADOW", help="The table that shadows.")],
+    legacy: Annotated[str, typer.Argument(metavar="[LEGACY]")] = "domain_responses",
+    tolerated: Annotated[
+        float, typer.Option("--tolerated", min=0.0, max=0.5, help="Share of diverging rows that is normal.")
+    ] = 0.005,
+) -> None:
+    """Do shadow rows and legacy rows agree materially?
+
+    Rows are paired by domain, model and prompt type; the answer is an exact test.  Exit 6 when they differ.
+    """
+    from vedette.core.panel.compare import CompareParams, Match
+    from vedette.core.panel.compare import compare as decide
+    from vedette.surface.cli.panel_words import comparison_json, comparison_lines
+
+    panel = _panel(session)
+    with panel.store() as store:
+        found = decide(
+            store.responses(shadow), store.responses(legacy), CompareParams(tolerated=tolerated), shown=SHOWN
+        )
+    if session.given.as_json:
+        session.out.document(comparison_json(found))
+    else:
+        comparison_lines(session.out, found)
+    if found.match is Match.DIFFER:
+        raise typer.Exit(Exit.FOUND_PROBLEMS)
+
+
+def drift(
+    session: Session,
+    batch: BatchArgument = None,
+    before: Annotated[
+        str | None, typer.Option("--before", metavar="BATCH", help="[default: the one before]")
+    ] = None,
+) -> None:
+    """Did the model change, or the world?  Agreement of repeats, and canaries against the batch before.
+
+    Prompts with `canary: true` have answers that the world cannot change.  Exit 6 when a model changed.
+    """
+    from vedette.contracts.panel_run import BatchId
+    from vedette.core.panel.canary import Verdict
+    from vedette.core.panel.drift import drift as decide
+    from vedette.surface.cli.panel_words import drift_lines
+
+    panel = _panel(session)
+    canaries = frozenset(prompt.type for prompt in panel.config.prompts if prompt.canary)
+    now = _batch(panel, batch)
+    with panel.store() as store:
+        then = BatchId(before) if before else store.batch_before(now)
+        found = [
+            decide(model, store.answers(now, model), store.answers(then, model) if then else {}, canaries)
+            for model in store.batch(now).shape.models
+        ]
+    if session.given.as_json:
+        session.out.document({"batch": now, "before": then, "models": [asdict(one) for one in found]})
+    else:
+        drift_lines(session.out, found)
+    if any(one.verdict is Verdict.MODEL_CHANGED for one in found):
+        raise typer.Exit(Exit.FOUND_PROBLEMS)
+
+
+def _panel(session: Session, *, listen: bool = False) -> Panel:
+    from vedette.panel_runs import Panel
+
+    panel = Panel(session.loaded, clock=session.clock)
+    if listen:
+        panel.door = _door(session, panel)
+    return panel
+
+
+def _door(session: Session, panel: Panel) -> Door:
+    from vedette.config import secret
+    from vedette.surface.api.panel import Office, opened
+    from vedette.surface.api.panel_metrics import Writes
+
+    token = None if panel.config.token is None else secret(panel.config.token)
+
+    def made(store: PanelStore, log: ThreadedPanelLog) -> AbstractAsyncContextManager[str]:
+        def writes() -> Writes:
+            return Writes(log.groups, log.rows, log.writing.total_seconds())
+
+        return opened(Office(store, session.clock, token, writes), panel.config.listen)
+
+    return made
+
+
+def _chosen(
+    session: Session, panel: Panel, domains: Path | None, from_table: bool, registry: str | None
+) -> Chosen:
+    """One place at most; without one, the configured registry, else the table."""
+    from vedette.surface.cli.panel_domains import from_rows, read_file, read_registry
+    from vedette.surface.cli.panel_domains import from_table as of_table
+
+    if sum((domains is not None, from_table, registry is not None)) > 1:
+        raise InputError("--domains, --from-table and --registry exclude each other")
+    address = registry or (None if domains or from_table else panel.config.registry)
+    with panel.store() as store:
+        if domains is not None:
+            chosen = from_rows(read_file(domains), store)
+        elif address is not None:
+            chosen = from_rows(read_registry(panel.fetch_registry(address)), store)
+        else:
+            chosen = of_table(store)
+    for problem in chosen.problems[:SHOWN]:
+        session.out.note(f"row {problem.row}: {problem.text}: {problem.why}")
+    if len(chosen.problems) > SHOWN:
+        session.out.note(f"... and {len(chosen.problems) - SHOWN} more rows that are not asked about")
+    return chosen
+
+
+def _batch(panel: Panel, word: str | None) -> BatchId:
+    from vedette.contracts.panel_run import BatchId
+
+    if word is not None:
+        return BatchId(word)
+    with panel.store() as store:
+        last = store.last_batch()
+    if last is None:
+        raise VedetteError("there is no batch yet; `vedette panel run` begins one")
+    return last
+
+
+@contextmanager
+def _showing(session: Session) -> Iterator[Callable[[Progress], None]]:
+    """Live progress on a terminal, a line of JSON per second for a program."""
+    from vedette.surface.cli.panel_words import progress_json, progress_words
+
+    if session.given.as_json:
+        yield lambda progress: session.out.stream(progress_json(progress))
+        return
+    if session.given.quiet or not sys.stderr.isatty():
+        yield lambda progress: None
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    with Live(console=Console(stderr=True), transient=True, refresh_per_second=4) as live:
+        yield lambda progress: live.update(Text(progress_words(progress)))
+
+
+def _ended(session: Session, end: PanelEnd) -> None:
+    from vedette.surface.cli.panel_words import end_json, end_lines
+
+    if end.error is not None:
+        if isinstance(end.error, VedetteError):
+            raise end.error
+        raise VedetteError(
+            f"the batch {end.batch} ended early: {end.error}; `vedette panel resume {end.batch}`"
+        )
+    if session.given.as_json:
+        session.out.stream(end_json(end))
+    else:
+        end_lines(session.out, end)
+    if end.by == "stopped":
+        raise typer.Exit(Exit.INTERRUPTED)
+    if end.dropped:
+        raise typer.Exit(Exit.FOUND_PROBLEMS)

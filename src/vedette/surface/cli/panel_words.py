@@ -1,0 +1,203 @@
+"""What the panel says: plans, progress, batches and comparisons, for people and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from vedette.report.plain import span
+
+if TYPE_CHECKING:
+    from vedette.config_panel import PanelConfig
+    from vedette.contracts.panel_run import Dropped, Progress
+    from vedette.core.panel.compare import Comparison
+    from vedette.core.panel.drift import Drift
+    from vedette.core.panel.plan import Plan
+    from vedette.panel_runs import PanelEnd
+    from vedette.store.panel import BatchView
+    from vedette.surface.cli.output import Output
+
+_MATCH = {
+    "agree": "the rows agree materially",
+    "differ": "the rows differ materially",
+    "too_few": "too few rows for an answer",
+}
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    return asdict(plan)
+
+
+def plan_lines(out: Output, plan: Plan, config: PanelConfig) -> None:
+    heads = ("PROVIDER", "KEYS", "A MINUTE", "REQUESTS", "AT LEAST", "EXPECTED", "COST USD")
+    rows = [
+        (
+            row.model,
+            str(row.keys),
+            f"{row.per_minute:g}" if row.per_minute else "not known",
+            str(row.requests),
+            _span(row.lower_bound),
+            _span(row.expected),
+            "not known" if row.cost_usd is None else f"{row.cost_usd:.2f}",
+        )
+        for row in plan.providers
+    ]
+    out.table(heads, rows, empty="no providers")
+    out.say(f"{plan.cells} cells, about {plan.requests} requests, at least {_span(plan.lower_bound)}")
+    fits = "fits" if plan.within_target else "does not fit"
+    fits_hard = "fits" if plan.within_hard else "does NOT fit"
+    out.say(
+        f"expected {_span(plan.expected)}, bound by {plan.binds}: {fits} within {_span(config.target)}, "
+        f"{fits_hard} within {_span(config.hard)}"
+    )
+    cost = (
+        "not known"
+        if plan.cost_usd is None
+        else f"about {plan.cost_usd:.2f}, at most {plan.most_usd:.2f} USD"
+    )
+    missing = f"; no price for {', '.join(plan.unpriced)}" if plan.unpriced else ""
+    out.say(f"cost: {cost}{missing}")
+
+
+def progress_json(progress: Progress) -> dict[str, Any]:
+    return {"event": "panel_progress", **asdict(progress)}
+
+
+def progress_words(progress: Progress) -> str:
+    whole = progress.settled + progress.under_way + progress.waiting
+    share = progress.settled / whole if whole else 1.0
+    eta = "?" if progress.eta is None else f"{progress.eta:%H:%M:%S}"
+    lines = [
+        f"{progress.settled} of {whole} cells ({share:.0%}), {progress.answered} answered, "
+        f"{progress.under_way} under way, {progress.spent_usd:.2f} USD, ends about {eta} UTC"
+    ]
+    lines += [
+        f"  {row.model:<28} {row.ok:>7} ok {row.throttled:>5} throttled {row.errors:>5} failed  "
+        f"{row.p95_ms:>6} ms p95  {row.per_minute:>6.0f}/min  {row.breaker}"
+        for row in progress.providers
+    ]
+    return "\n".join(lines)
+
+
+def end_json(end: PanelEnd) -> dict[str, Any]:
+    return {
+        "event": "panel_ended",
+        "batch": end.batch,
+        "by": end.by,
+        "asked_again": end.asked_again,
+        "progress": asdict(end.progress),
+        "dropped": [asdict(one) for one in end.dropped],
+    }
+
+
+def end_lines(out: Output, end: PanelEnd) -> None:
+    done = end.progress
+    out.say(
+        f"{end.batch}: {end.by}; {done.settled} cells settled, {done.answered} answered, {done.spent_usd:.4f} USD"
+    )
+    if end.asked_again:
+        out.say(f"{end.asked_again} cells may have been asked before: they were under way when the run died")
+    _dropped(out, end.dropped)
+
+
+def view_json(view: BatchView) -> dict[str, Any]:
+    batch = view.batch
+    return {
+        "batch": batch.id,
+        "status": view.status,
+        "started_at": batch.started_at,
+        "target_at": batch.target_at,
+        "hard_at": batch.hard_at,
+        "ended_at": view.ended_at,
+        "heartbeat_at": view.heartbeat_at,
+        "eta": view.eta,
+        "is_stop_asked": view.is_stop_asked,
+        "cells": view.cells,
+        "settled": view.settled,
+        "answered": view.answered,
+        "under_way": view.under_way,
+        "waiting": view.waiting,
+        "leased": view.leased,
+        "spent_usd": batch.spent_usd,
+        "budget_usd": batch.budget_usd,
+        "written_to": view.written_to,
+        "domains": batch.shape.domains,
+        "models": batch.shape.models,
+        "dropped": [asdict(one) for one in view.dropped],
+        "providers": [dict(row) for row in view.providers],
+    }
+
+
+def view_lines(out: Output, view: BatchView, now: datetime) -> None:
+    batch = view.batch
+    share = view.settled / view.cells if view.cells else 1.0
+    out.say(
+        f"{batch.id}: {view.status}, {view.settled} of {view.cells} cells ({share:.1%}), {view.answered} answered"
+    )
+    if view.status == "running":
+        eta = "not known" if view.eta is None else f"{view.eta:%H:%M:%S} UTC"
+        left = batch.hard_at - now
+        out.say(f"{view.under_way} under way, ends about {eta}; the hard stop is in {_span(left)}")
+    spent = f"{batch.spent_usd:.4f} USD" + (
+        f" of {batch.budget_usd:g}" if batch.budget_usd is not None else ""
+    )
+    out.say(f"spent {spent}; written to {view.written_to}")
+    heads = ("PROVIDER", "CALLS", "OK", "THROTTLED", "ERRORS", "P50", "P95", "P99", "A MINUTE", "BREAKER")
+    rows = [
+        (
+            row["model"],
+            *(
+                str(row[name])
+                for name in ("calls", "ok", "throttled", "errors", "p50_ms", "p95_ms", "p99_ms")
+            ),
+            f"{row['per_minute']:.0f}",
+            row["breaker"],
+        )
+        for row in view.providers
+    ]
+    out.table(heads, rows, empty="no provider was asked yet")
+    _dropped(out, view.dropped)
+
+
+def comparison_json(found: Comparison) -> dict[str, Any]:
+    return asdict(found)
+
+
+def comparison_lines(out: Output, found: Comparison) -> None:
+    out.say(
+        f"{_MATCH[found.match.value]}: {found.diverging} of {found.pairs} pairs diverge "
+        f"({found.share:.2%}, 95 % interval {found.low:.2%} to {found.high:.2%})"
+    )
+    if found.match.value == "too_few":
+        out.say(f"a sure answer needs {found.needed} pairs")
+    for one in found.examples:
+        domain, model, kind = one.key
+        out.say(f"  {domain} {model} {kind}: {one.why}")
+
+
+def drift_lines(out: Output, found: list[Drift]) -> None:
+    heads = ("MODEL", "VERDICT", "CANARIES DIFFER", "ANSWERS DIFFER", "AGREEMENT", "CONFIDENCE", "WHY")
+    rows = [
+        (
+            one.model,
+            one.verdict.value,
+            f"{one.seen.canaries_differ} of {one.seen.canaries}",
+            f"{one.seen.answers_differ} of {one.seen.answers}",
+            "-" if one.agreement is None else f"{one.agreement:.2f}",
+            "-" if one.confidence is None else f"{one.confidence:.2f}",
+            one.reason.note,
+        )
+        for one in found
+    ]
+    out.table(heads, rows, empty="no model was asked")
+
+
+def _dropped(out: Output, dropped: tuple[Dropped, ...]) -> None:
+    rows = [(one.model, str(one.tier), str(one.cells), one.reason) for one in dropped]
+    if rows:
+        out.table(("DROPPED OF", "TIER", "CELLS", "WHY"), rows, empty="")
+
+
+def _span(time: timedelta | None) -> str:
+    return "not known" if time is None else span(time)

@@ -1,0 +1,233 @@
+"""What a batch is, what it costs, when it stops: the pure rules of the panel."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vedette.contracts.panel import Prompt
+from vedette.contracts.panel_run import Price, Shape
+from vedette.contracts.words import Outcome
+from vedette.core.outcomes import MEANING
+from vedette.core.panel import cost, deadline
+from vedette.core.panel.ending import RETRIES, Again, Done, PutBack, ending
+from vedette.core.panel.latency import Latencies
+from vedette.core.panel.plan import Limits, Terms, lower_bound, plan
+from vedette.core.panel.shape import (
+    Place,
+    block,
+    cells,
+    cells_per_tier,
+    number_of,
+    place_of,
+    rows_between,
+    tiers,
+)
+from vedette.core.retry import Failure
+
+NOW = datetime(2026, 11, 16, 6, 0, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+ASK = Prompt(prompt_type="brand", text="What is {domain}?", most_tokens=100)
+
+
+def prompts(*given_tiers: int) -> tuple[Prompt, ...]:
+    return tuple(
+        Prompt(prompt_type=f"p{n}", text="{domain}", tier=tier) for n, tier in enumerate(sorted(given_tiers))
+    )
+
+
+SHAPES = st.builds(
+    Shape,
+    domains=st.integers(1, 9),
+    models=st.lists(st.text("ab", min_size=1), min_size=1, max_size=3, unique=True).map(tuple),
+    prompts=st.lists(st.integers(1, 4), min_size=1, max_size=4).map(
+        lambda given_tiers: prompts(*given_tiers)
+    ),
+    repeats=st.integers(1, 3),
+)
+
+
+@given(SHAPES)
+def test_every_cell_has_one_number_and_every_number_one_cell(shape):
+    places = [
+        Place(m, p, r, d)
+        for m in range(len(shape.models))
+        for p in range(len(shape.prompts))
+        for r in range(shape.repeats)
+        for d in range(shape.domains)
+    ]
+    numbers = [number_of(shape, place) for place in places]
+    assert numbers == list(range(cells(shape)))
+    assert [place_of(shape, number) for number in numbers] == places
+
+
+@given(SHAPES, st.integers(1, 5))
+def test_a_dropped_tier_is_the_tail_of_every_block(shape, tier):
+    for model in range(len(shape.models)):
+        kept = block(shape, model, dropped_from=tier)
+        whole = block(shape, model)
+        assert kept.start == whole.start
+        assert {place_of(shape, n).model for n in whole} == {model}
+        assert all(shape.prompts[place_of(shape, n).prompt].tier < tier for n in kept)
+        assert all(shape.prompts[place_of(shape, n).prompt].tier >= tier for n in whole if n not in kept)
+
+
+@given(SHAPES, st.data())
+def test_within_a_piece_only_the_domain_differs(shape, data):
+    first = data.draw(st.integers(0, cells(shape)))
+    last = data.draw(st.integers(first, cells(shape)))
+    pieces = rows_between(shape, first, last)
+    assert [n for piece in pieces for n in piece] == list(range(first, last))
+    for piece in pieces:
+        assert len({place_of(shape, n)[:3] for n in piece}) == 1
+
+
+@given(SHAPES)
+def test_the_tiers_add_up(shape):
+    assert sum(cells_per_tier(shape).values()) * len(shape.models) == cells(shape)
+    assert list(cells_per_tier(shape)) == list(tiers(shape))
+
+
+@given(st.integers(1, 500), st.lists(st.floats(1, 1000), min_size=1, max_size=4))
+def test_no_schedule_beats_the_lower_bound(requests, rates):
+    """Simulated: every key starts a call whenever its spacing allows."""
+    starts = sorted(n * 60 / rate for rate in rates for n in range(requests))[:requests]
+    assert lower_bound(requests, rates, 0.0) == pytest.approx(starts[-1], abs=1e-3)
+
+
+def test_the_plan_names_who_binds_and_says_what_fits():
+    shape = Shape(domains=10_000, models=("slow", "fast"), prompts=(ASK,))
+    limits = [Limits(model="slow", per_minute=(84,)), Limits(model="fast", per_minute=(500, 500))]
+    made = plan(shape, limits, {"slow": Price(request=0.001)}, Terms())
+    assert (made.cells, made.binds) == (20_000, "slow")
+    assert (made.within_target, made.within_hard) == (False, False), "84 leaves no room to ask 1 % again"
+    assert made.lower_bound == pytest.approx(timedelta(seconds=9999 * 60 / 84 + 2), abs=timedelta(seconds=1))
+    assert made.unpriced == ("fast",)
+    assert made.cost_usd == pytest.approx(10.0)
+    wide = plan(shape, [Limits(model="slow", per_minute=(85, 85)), limits[1]], {}, Terms())
+    assert (wide.within_target, wide.within_hard) == (True, True)
+
+
+def test_the_plan_knows_when_the_calls_at_once_bind():
+    """003: 120,000 calls of 2 s in an hour need 67 at once."""
+    shape = Shape(domains=10_000, models=tuple("abcdefghijkl"), prompts=(ASK,))
+    limits = [Limits(model=name, per_minute=(1000,)) for name in shape.models]
+    assert plan(shape, limits, {}, Terms(at_once=64)).binds == "concurrency"
+    assert not plan(shape, limits, {}, Terms(at_once=64)).within_target
+    assert plan(shape, limits, {}, Terms(at_once=96)).within_target
+
+
+def test_a_key_without_a_known_limit_has_no_bound_and_is_named():
+    shape = Shape(domains=10, models=("a",), prompts=(ASK,))
+    made = plan(shape, [Limits(model="a", per_minute=(0.0,))], {}, Terms())
+    assert made.unlimited == ("a",)
+    assert made.providers[0].expected is None
+
+
+LINES = deadline.Deadlines(target_at=NOW + 60 * MINUTE, hard_at=NOW + 120 * MINUTE)
+
+
+def test_before_the_soft_cut_nothing_is_dropped():
+    load = deadline.Load({1: 10**6, 2: 10**6, 3: 10**6}, 1.0)
+    assert deadline.drops(LINES, [load], NOW + 59 * MINUTE, is_first_look=True) == ()
+
+
+def test_at_the_soft_cut_the_lowest_tier_goes_even_when_there_is_time():
+    load = deadline.Load({1: 10, 2: 10, 3: 10}, 1.0)
+    [drop] = deadline.drops(LINES, [load], LINES.target_at, is_first_look=True)
+    assert (drop.tier, drop.reason.code) == (3, "soft_cut")
+    assert deadline.drops(LINES, [load], LINES.target_at + MINUTE, is_first_look=False) == ()
+
+
+def test_tiers_go_in_order_until_the_rest_fits_and_the_first_stays():
+    slow = deadline.Load({1: 3000, 2: 1000, 3: 1000}, 1.0)
+    quick = deadline.Load({1: 1}, 0.1)
+    gone = deadline.drops(LINES, [quick, slow], LINES.target_at, is_first_look=True)
+    assert [drop.tier for drop in gone] == [3, 2]
+    hopeless = deadline.Load({1: 10**6, 2: 1}, 1.0)
+    assert [d.tier for d in deadline.drops(LINES, [hopeless], LINES.target_at, is_first_look=True)] == [2]
+    alone = deadline.Load({1: 10**6}, 1.0)
+    assert deadline.drops(LINES, [alone], LINES.target_at, is_first_look=True) == ()
+
+
+@given(
+    st.lists(st.dictionaries(st.integers(1, 5), st.integers(0, 10_000)), min_size=1, max_size=4),
+    st.floats(0.01, 10),
+    st.integers(0, 140),
+    st.booleans(),
+)
+def test_what_is_kept_fits_or_is_the_first_tier_alone(waiting, each, minute, is_first):
+    now = NOW + minute * MINUTE
+    loads = [deadline.Load(tier, each) for tier in waiting]
+    gone = [drop.tier for drop in deadline.drops(LINES, loads, now, is_first_look=is_first)]
+    assert gone == sorted(gone, reverse=True)
+    assert 1 not in gone
+    if now >= LINES.target_at:
+        known = {tier for load in waiting for tier, count in load.items() if count}
+        kept = sorted(known - set(gone))
+        room = max(0.0, (LINES.hard_at - now).total_seconds())
+        assert not kept or kept == [1] or max(load.seconds(kept) for load in loads) <= room
+
+
+def test_the_hard_stop_is_a_moment():
+    assert deadline.stop(LINES, LINES.hard_at - timedelta(microseconds=1)) is None
+    stopped = deadline.stop(LINES, LINES.hard_at)
+    assert stopped is not None
+    assert stopped.code == "hard_stop"
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=60), st.floats(0, 5), st.integers(1, 8))
+def test_the_ceiling_holds_whatever_is_under_way(calls, ceiling, width):
+    """Each call costs a share of the most that it can; calls end in any order."""
+    purse = cost.Purse(ceiling=ceiling)
+    under_way: list[tuple[float, float]] = []
+    for most, share in calls:
+        if len(under_way) == width:
+            done = under_way.pop(0)
+            purse = cost.settle(purse, *done)
+        if cost.may_spend(purse, most):
+            purse = cost.reserve(purse, most)
+            under_way.append((most, most * share))
+    for done in under_way:
+        purse = cost.settle(purse, *done)
+    assert purse.spent <= ceiling + 1e-9
+    assert purse.reserved == pytest.approx(0, abs=1e-9)
+
+
+def test_a_call_costs_at_most_its_text_and_all_tokens_it_may_answer():
+    price = Price(tokens_in=2.0, tokens_out=10.0, request=0.001)
+    assert cost.cost_of(price, 1_000_000, 100_000) == pytest.approx(3.001)
+    assert cost.most_cost(price, ASK, 12) >= cost.typical_cost(price, ASK, 12) > 0.001
+    assert cost.cost_of(None, 10, 10) == 0
+    assert cost.unpriced(("a", "b"), {"a": price}) == ("b",)
+
+
+@pytest.mark.parametrize("outcome", Outcome)
+@given(attempt=st.integers(1, 5), jitter=st.floats(0, 0.999))
+def test_a_cell_is_done_asked_again_or_put_back_by_the_one_table(outcome, attempt, jitter):
+    end = ending(Failure(outcome, attempt), now=NOW, jitter=jitter)
+    if outcome in (Outcome.AUTH_ERROR, Outcome.QUOTA_SPENT):
+        assert isinstance(end, PutBack)
+    elif MEANING[outcome].retry and attempt < RETRIES.attempts:
+        assert isinstance(end, Again)
+        assert NOW <= end.at <= NOW + RETRIES.longest
+    else:
+        assert isinstance(end, Done)
+
+
+def test_retry_after_wins_over_our_own_delay():
+    end = ending(Failure(Outcome.THROTTLED, 1, timedelta(seconds=42)), now=NOW, jitter=0.5)
+    assert isinstance(end, Again)
+    assert end.at == NOW + timedelta(seconds=42)
+
+
+@given(st.lists(st.floats(1, 60_000), min_size=1, max_size=300), st.sampled_from([0.5, 0.95, 0.99]))
+def test_quantiles_are_right_within_five_percent(times, share):
+    counted = Latencies()
+    for time in times:
+        counted.add(time)
+    exact = sorted(times)[max(0, -(-int(share * 100) * len(times) // 100) - 1)]
+    assert counted.quantile(share) == pytest.approx(exact, rel=0.05, abs=1)

@@ -1,0 +1,250 @@
+"""The engine with the learned policy: restarts, budgets, hosts that fail, listings that tell, decisions made again."""
+
+from __future__ import annotations
+
+import io
+import json
+from bisect import bisect_left
+from contextlib import redirect_stderr, redirect_stdout
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+from scripted import Life, life, page
+from watching import clock_of, living, staleness
+
+from vedette.contracts.words import Reason
+from vedette.core.ledger import adds_up
+from vedette.core.schedule.learned import learn, worth
+from vedette.core.schedule.learned.row import unpack_beliefs
+from vedette.livingweb import LivingWeb, grid_world
+from vedette.livingweb.presets import GridMix
+from vedette.livingweb.process import ChangeMix
+from vedette.surface.cli import main
+
+DAY = 86400.0
+SITE = "https://one.example"
+
+
+def told(watched: Life, *words: str) -> tuple[int, dict]:
+    out = io.StringIO()
+    with redirect_stdout(out), redirect_stderr(io.StringIO()):
+        code = main([*words, "--json", "--data", str(watched.data)], clock=watched.clock)
+    return code, json.loads(out.getvalue())
+
+
+def town(url: str, hours: float) -> tuple[int, str]:
+    """A sitemap that dates its pages; page n changes every n + 1 days at noon."""
+    if url.endswith("/robots.txt"):
+        return (404, "")
+    versions = [int((hours + 20) // (24 * (n + 1))) for n in range(5)]
+    if url.endswith(".xml"):
+        dates = [f"2026-01-{4 + version * (n + 1):02d}" for n, version in enumerate(versions)]
+        rows = "".join(
+            f"<url><loc>{SITE}/p{n}</loc><lastmod>{date}</lastmod></url>" for n, date in enumerate(dates)
+        )
+        return (200, f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{rows}</urlset>')
+    return (200, page(f"Stopa je {versions[int(url[-1])]} %."))
+
+
+def site(folder, **config) -> Life:
+    config = {"schedule": {}} | config
+    return life(folder, town, {"url": f"{SITE}/sitemap.xml", "lister": "sitemap"}, **config)
+
+
+LOOKS = (
+    "SELECT v.at, w.url, v.outcome, v.changed FROM visits v JOIN watches w ON w.id = v.watch_id ORDER BY v.id"
+)
+DECISIONS = "SELECT watch_id, payload FROM ledger WHERE kind = 'visit' ORDER BY id"
+DUES = "SELECT url, due_at, interval_s, belief FROM watches ORDER BY id"
+
+
+async def test_a_restart_decides_as_if_there_had_been_none(tmp_path):
+    whole, parted = site(tmp_path / "whole"), site(tmp_path / "parted")
+    await whole.run(seconds=9 * DAY)
+    for days in (2, 0.5, 3, 3.5):
+        await parted.run(seconds=days * DAY)
+    for query in (LOOKS, DECISIONS, DUES):
+        assert whole.rows(query) == parted.rows(query)
+    assert len(whole.rows(LOOKS)) > 60
+    assert whole.rows("SELECT key, named, missed, invented FROM hosts") == parted.rows(
+        "SELECT key, named, missed, invented FROM hosts"
+    )
+
+
+async def test_a_listing_that_dates_its_pages_brings_their_looks_forward(tmp_path):
+    watched = site(tmp_path)
+    await watched.run(seconds=12 * DAY)
+    signals = [
+        decision
+        for (text,) in watched.rows("SELECT payload FROM ledger WHERE payload LIKE '%\"signal\"%'")
+        for decision in json.loads(text)
+        if decision["action"] == "signal"
+    ]
+    assert sum(decision["output"] for decision in signals) > 5
+    ((named, missed),) = watched.rows("SELECT named, missed FROM hosts")
+    assert named > missed  # both began at 2: this listing has earned its trust
+    ((leaves, pull),) = watched.rows("SELECT leaves, pull FROM hubs")
+    assert leaves == 5
+    assert pull > 0
+
+
+async def test_a_second_look_is_no_lesson_of_its_own(tmp_path):
+    watched = site(tmp_path)
+    await watched.run(seconds=6 * DAY)
+    for watch, looks, seconds in watched.rows(
+        "SELECT watch_id, COUNT(*), SUM(INSTR(payload, 'second_look') > 0) FROM ledger WHERE kind = 'visit' GROUP BY 1"
+    ):
+        ((scans,),) = watched.rows("SELECT scan_count FROM watches WHERE id = ?", watch)
+        assert scans == looks - seconds
+
+
+@pytest.fixture
+async def lived(tmp_path):
+    watched = site(tmp_path)
+    await watched.run(seconds=8 * DAY)
+    return watched
+
+
+async def test_every_learned_decision_comes_out_as_recorded(lived):
+    code, said = told(lived, "replay")
+    assert (code, said["differences"]) == (0, [])
+    assert said["agreed"]["schedule"] > 40
+
+
+@pytest.mark.parametrize(("module", "name"), [(worth, "KAPPA"), (learn, "FALLS_ASLEEP")])
+async def test_a_bent_rule_is_caught(lived, monkeypatch, module, name):
+    monkeypatch.setattr(module, name, getattr(module, name) * 1.05)
+    code, said = told(lived, "replay")
+    assert code == 6
+    assert said["differing"]["schedule"] > 3
+
+
+async def test_explain_says_what_is_believed_and_its_reasons_add_up(lived):
+    code, said = told(lived, "explain", f"{SITE}/p0")
+    belief = said["belief"]
+    assert code == 0
+    assert belief["rate_low"] < belief["rate_per_day"] < belief["rate_high"]
+    assert 0.3 < belief["rate_per_day"] < 2.0  # it changes once a day
+    assert 0.0 <= belief["p_changed"] <= 1.0
+    assert belief["price"] == 1.0
+    reasons = [Reason(one["code"], one["points"], one["note"]) for one in belief["reasons"]]
+    assert adds_up(reasons, belief["hours"])
+    assert any("hub" in words for words in belief["signals"])
+    out = io.StringIO()
+    with redirect_stdout(out):
+        main(["explain", f"{SITE}/p0", "--data", str(lived.data)], clock=lived.clock)
+    assert "changes a day" in out.getvalue()
+    assert "at a price of" in out.getvalue()
+
+
+async def test_recorded_reasons_add_up_to_the_interval(lived):
+    for (text,) in lived.rows("SELECT payload FROM ledger WHERE kind = 'visit'"):
+        for decision in json.loads(text):
+            if decision["action"] == "schedule":
+                assert adds_up(
+                    [Reason(*fields) for fields in decision["reasons"]], decision["output"]["hours"]
+                )
+
+
+def most_in_a_day(hours: list[float]) -> int:
+    return max(bisect_left(hours, begin + 24.0) - n for n, begin in enumerate(hours))
+
+
+@pytest.mark.parametrize("policy", ["learned", "fixed"])
+async def test_no_24_hours_see_more_looks_than_the_budget(tmp_path, policy):
+    def busy(url, hours):
+        return (404, "") if url.endswith("robots.txt") else (200, page(f"Stanje {int(hours)} u {url}"))
+
+    sources = [{"url": f"https://{n}.example/p{n}", "lister": "page"} for n in range(12)]
+    schedule = {"policy": policy, "interval": "1h", "budget_per_day": 60}
+    watched = life(tmp_path, busy, *sources, schedule=schedule)
+    for days in (1.2, 0.3, 1.5):
+        await watched.run(seconds=days * DAY)
+    asked = [hours for hours, url in watched.fetcher.asked if not url.endswith("robots.txt")]
+    assert 45 <= most_in_a_day(asked) <= 60
+
+
+async def test_a_host_budget_is_kept_by_each_host(tmp_path):
+    def busy(url, hours):
+        return (404, "") if url.endswith("robots.txt") else (200, page(f"Stanje {int(hours)} u {url}"))
+
+    sources = [{"url": f"https://{n % 2}.example/zakon/{n}", "lister": "page"} for n in range(40)]
+    watched = life(tmp_path, busy, *sources, schedule={"host_budget_per_day": 20})
+    await watched.run(seconds=3 * DAY)
+    for host in ("0.example", "1.example"):
+        asked = [h for h, url in watched.fetcher.asked if host in url and "robots" not in url]
+        assert 14 <= most_in_a_day(asked) <= 20
+    ((dear,), *_) = watched.rows("SELECT dear FROM hosts")
+    assert dear > 1.0
+
+
+async def test_what_failed_while_its_host_was_down_is_tried_when_it_is_back(tmp_path):
+    def down(url, hours):
+        if url.endswith("robots.txt"):
+            return (404, "")
+        return (503, "") if 30 < hours < 54 else (200, page(f"Stanje {int(hours) // 24} u {url}"))
+
+    sources = [{"url": f"https://one.example/p{n}", "lister": "page"} for n in range(6)]
+    watched = life(tmp_path, down, *sources, schedule={}, retry={"attempts": 2})
+    await watched.run(seconds=4 * DAY)
+    asked = [hours for hours, url in watched.fetcher.asked if "robots" not in url]
+    during = [hours for hours in asked if 30 < hours < 54]
+    assert len(during) >= 6  # five failures close the lane for an hour; then its breaker says how often
+    assert all(later - before > 0.99 for before, later in pairwise(during[4:]))
+    first_good = min(hours for hours in asked if hours >= 54)
+    seen = {url for hours, url in watched.fetcher.asked if first_good <= hours < first_good + 0.5}
+    assert first_good < 60
+    assert len(seen) == 6
+
+
+async def test_a_watch_of_another_policy_goes_on_from_its_history(tmp_path):
+    watched = site(tmp_path, schedule={"policy": "seed-ewma"})
+    await watched.run(seconds=8 * DAY)
+    assert watched.rows("SELECT COUNT(*) FROM watches WHERE belief IS NOT NULL") == [(0,)]
+    schedule = watched.config.schedule.model_copy(update={"policy": "learned"})
+    watched.config = watched.config.model_copy(update={"schedule": schedule})
+    await watched.run(seconds=2 * DAY)
+    ((fast,),) = watched.rows("SELECT belief FROM watches WHERE url LIKE '%/p0'")
+    ((slow,),) = watched.rows("SELECT belief FROM watches WHERE url LIKE '%/p4'")
+    b = unpack_beliefs([fast, slow])
+    assert b.hours.min() > 20
+    assert b.events[0] / b.hours[0] > b.events[1] / b.hours[1]
+
+
+async def test_a_listing_is_read_at_least_as_often_as_its_scrape_frequency(tmp_path):
+    source = {"url": f"{SITE}/sitemap.xml", "lister": "sitemap", "scrape_frequency": "90m"}
+    watched = life(tmp_path, town, source, schedule={})
+    await watched.run(seconds=1.5 * DAY)
+    reads = watched.fetcher.looks(f"{SITE}/sitemap.xml")
+    assert max(b - a for a, b in pairwise(reads)) <= 1.6
+
+
+async def test_an_objective_asks_for_looks_that_the_price_would_not(tmp_path):
+    source = {"url": f"{SITE}/p0", "lister": "page", "risk": "CRITICAL"}
+    goal = {"CRITICAL": {"within": timedelta(hours=2), "share": 0.95}}
+    plain = life(tmp_path / "a", town, source, schedule={"budget_per_day": 20}, objectives={})
+    asked = life(tmp_path / "b", town, source, schedule={"budget_per_day": 20}, objectives=goal)
+    for watched in (plain, asked):
+        await watched.run(seconds=6 * DAY)
+    reasons = asked.rows("SELECT COUNT(*) FROM ledger WHERE payload LIKE '%\"objective\"%'")
+    assert reasons[0][0] > 5
+    assert len(asked.fetcher.asked) > len(plain.fetcher.asked)
+
+
+@pytest.mark.slow
+async def test_at_equal_budget_changes_are_seen_sooner_than_with_the_documents_rule(tmp_path):
+    found = {}
+    for policy in ("learned", "seed-ewma"):
+        world = grid_world(6, 12, seed=3, mix=GridMix(changes=ChangeMix(median_days=4.0, never=0.3), noisy=0))
+        clock = clock_of(world)
+        async with LivingWeb(world, now=lambda clock=clock: clock.now().timestamp()) as web:
+            config = {"schedule": {"policy": policy, "budget_per_day": 150}}
+            watched = living(world, web, tmp_path / policy, clock=clock, config=config)
+            ended = await watched.run(seconds=30 * DAY)
+            assert ended.error is None
+            asked = sorted(seen.at / 3600 for seen in web.journal.requests if "robots" not in seen.target)
+        assert most_in_a_day(asked) <= 150
+        found[policy] = staleness(watched, world.epoch + 3 * DAY, world.epoch + 30 * DAY)
+    assert found["learned"]["J"] < found["seed-ewma"]["J"]
+    assert found["learned"]["weighted_delay_h"] < found["seed-ewma"]["weighted_delay_h"]

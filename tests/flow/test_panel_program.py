@@ -1,0 +1,110 @@
+"""`vedette panel` as a user runs it, against providers over HTTP: rows, resume after kill -9, kill switch, secrets."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import time
+
+import pytest
+from panel_town import KEY, THREE, town
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    with town(tmp_path_factory.mktemp("panel")) as made:
+        yield made
+
+
+def test_a_batch_is_planned_run_and_told(place):
+    place.configure(prompts=[{"type": "brand", "text": "What is {domain} known for?"}])
+    place.domains(25)
+    code, plan = place.json("plan", "--domains", "domains.txt")
+    assert (code, plan["cells"], plan["within_hard"]) == (0, 75, True)
+    code, out, err = place.call("run", "--domains", "domains.txt", "--json")
+    assert code == 0, err
+    end = json.loads(out.splitlines()[-1])
+    assert (end["event"], end["by"], end["progress"]["answered"]) == ("panel_ended", "complete", 75)
+    _, told = place.json("status")
+    assert (told["status"], told["settled"], told["leased"]) == ("complete", 75, 0)
+    assert {row["model"] for row in told["providers"]} == set(THREE)
+    kept = place.rows("SELECT COUNT(*), COUNT(DISTINCT domain_id), MIN(mentions) FROM domain_responses")
+    assert kept[0][:2] == (75, 25)
+    assert kept[0][2] >= 1
+    assert place.rows("SELECT DISTINCT domain FROM panel_domains ORDER BY n LIMIT 1") == [("d0.example",)]
+    assert place.rows("SELECT ended_by, policy FROM runs") == [("complete", "panel")]
+    assert place.rows("SELECT COUNT(*) FROM lanes WHERE key LIKE 'provider:%'") == [(3,)]
+    code, _, err = place.call("resume")
+    assert (code, "nothing to resume" in err) == (3, True)
+
+
+def test_no_key_is_in_anything_that_was_written_or_said(place):
+    place.configure()
+    place.domains(5)
+    code, out, err = place.call("run", "--domains", "domains.txt")
+    assert code in (0, 6)
+    assert KEY not in out + err
+    assert KEY.encode() not in place.written()
+
+
+def test_what_cannot_be_used_is_said_before_anything_is_asked(place):
+    place.configure(budget_usd=1.0, models=["you/search"])
+    place.domains(2)
+    code, _, err = place.call("run", "--domains", "domains.txt")
+    assert (code, "price of you/search is not known" in err) == (3, True)
+    code, _, err = place.call("run", "--domains", "domains.txt", GLOBAL_CONCURRENCY="many")
+    assert (code, "GLOBAL_CONCURRENCY" in err) == (4, True)
+    code, _, err = place.call("run", "--domains", "domains.txt", "--model", "nobody")
+    assert (code, "nobody" in err) == (4, True)
+    (place.folder / "bad.txt").write_text("ok.example\nnot a domain\nhttp://OK.example/\n")
+    code, _, err = place.call("plan", "--domains", "bad.txt")
+    assert "row 2" in err
+    assert "the same domain as row 1" in err
+
+
+def test_the_kill_switch_of_another_process_stops_a_run(place):
+    place.configure(per_minute=120)
+    place.domains(400)
+    running = place.start("run", "--domains", "domains.txt", "--json")
+    assert running.stdout is not None
+    for line in running.stdout:
+        if json.loads(line).get("settled", 0) > 3:
+            break
+    code, said = place.json("kill")
+    assert (code, said["stopped"]) == (0, 1)
+    out, err = running.communicate(timeout=30)
+    end = json.loads(out.splitlines()[-1])
+    assert (running.returncode, end["by"]) == (6, "killed"), err
+    assert {one["reason"] for one in end["dropped"]} == {"killed"}
+    assert place.rows("SELECT COUNT(*) FROM panel_leases") == [(0,)]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_ten_times_kill_9_loses_no_cell_and_asks_twice_only_what_was_under_way(tmp_path):
+    chance = random.Random(5)
+    with town(tmp_path, latency=0.05) as place:
+        place.configure(per_minute=1200, prompts=[{"type": "brand", "text": "What is {domain} known for?"}])
+        place.domains(1200)
+        words = ("run", "--domains", "domains.txt", "--json")
+        leased = kills = 0
+        for _ in range(10):
+            running = place.start(*words)
+            assert running.stdout is not None
+            running.stdout.readline()  # it is running
+            time.sleep(chance.uniform(0.5, 2.5))
+            running.send_signal(signal.SIGKILL)
+            running.communicate()
+            kills += running.returncode == -signal.SIGKILL
+            leased += place.rows("SELECT COUNT(*) FROM panel_leases")[0][0]
+            words = ("resume", "--fresh-deadline", "--json")
+        code, _, err = place.call(*words)
+        seen = place.act("stats")["providers"]
+        assert code == 0, err
+        assert kills == 10
+        assert place.rows("SELECT COUNT(*), COUNT(DISTINCT cell) FROM panel_answers") == [(3600, 3600)]
+        assert place.rows("SELECT COUNT(*) FROM domain_responses WHERE response IS NOT NULL") == [(3600,)]
+        asked = sum(seen[name]["requests"] for name in THREE)
+        assert asked - 3600 <= leased
+        assert sum(seen[name]["asked_twice"] for name in THREE) <= leased
