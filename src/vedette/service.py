@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, TextIO
 
 from vedette import __version__
-from vedette.app import Around, OnEvent, RunRequest, Station, run_around
+from vedette.app import Around, run_around
 from vedette.config import Loaded, is_debug, is_production
 from vedette.contracts.alerting import ChannelName, Delivery, Message
 from vedette.contracts.jobs import SENTINEL, STAGES, NewJob, QueuedJob, SentinelResult
@@ -26,6 +26,7 @@ from vedette.engine.sentinel import SentinelWorker
 from vedette.engine.watchdog import Checked, check_health
 from vedette.policies import sources_of
 from vedette.policies_alerting import RUNS, cron_entries, router, secrets_of, watchdog_params
+from vedette.station import OnEvent, RunRequest, Station
 from vedette.store.gauges import Figures, figures
 from vedette.store.jobs import SqliteJobBus
 from vedette.store.operator import operating

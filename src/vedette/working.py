@@ -15,8 +15,8 @@ from pathlib import Path
 from vedette.config import Loaded
 from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.jobs import STAGES, QueuedJob
-from vedette.contracts.judging import Handled
 from vedette.contracts.ports import Clock
+from vedette.contracts.stage_work import Handled
 from vedette.contracts.watch import Group
 from vedette.core.nearest import unknown
 from vedette.engine.bench import EvidenceBench

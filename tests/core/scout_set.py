@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from vedette.contracts.judging import Exhibit, Verdict, VerdictWord
-from vedette.contracts.words import EvidenceId, Outcome, Risk
+from vedette.contracts.words import EvidenceId, Outcome, Risk, WatchId
 from vedette.core.change.gate import gate
 from vedette.core.traits import measure
 from vedette.core.verdict import judge
@@ -35,6 +35,7 @@ class Page:
         gated = gate(status=200, extraction=extraction, url=URL, seen=None)
         exhibit = Exhibit(
             evidence=EvidenceId(1),
+            watch=WatchId(1),
             url=URL,
             risk=Risk.MEDIUM,
             outcome=gated.outcome if gated else Outcome.OK,

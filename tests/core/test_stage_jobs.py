@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from vedette.contracts.errors import InputError
 from vedette.contracts.jobs import STAGES
-from vedette.contracts.judging import StageOrder
+from vedette.contracts.stage_work import StageOrder
 from vedette.contracts.words import ContentClass, EvidenceId, RunId, VisitId
 from vedette.core.embedding import DIMENSIONS, embed, likeness
 from vedette.core.stage_jobs import read_stage_order, route, scout_job, stage_job

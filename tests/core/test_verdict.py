@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,7 +16,8 @@ from scout_set import NOW, Page, figures, labelled
 from vedette.contracts.fetching import Extraction
 from vedette.contracts.judging import Exhibit, Traits, VerdictWord
 from vedette.contracts.source import ListerKind
-from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Risk
+from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Risk, WatchId
+from vedette.core.ledger import difference, verdict_note
 from vedette.core.traits import FUNCTION_WORDS, SIGNS, measure
 from vedette.core.verdict import RULE, SIGN_POINTS, judge
 
@@ -26,6 +28,7 @@ ARTICLE = Traits(
 )  # fmt: skip
 GOOD = Exhibit(
     evidence=EvidenceId(2),
+    watch=WatchId(3),
     url="https://example.org/zakon",
     risk=Risk.MEDIUM,
     outcome=Outcome.OK,
@@ -147,6 +150,23 @@ def test_points_add_up_to_the_score_and_the_score_is_between_0_and_100(found, ki
     assert sum(reason.points for reason in verdict.reasons) == pytest.approx(verdict.score, abs=0.02)
     assert 0 <= verdict.score <= 100
     assert verdict.rule == RULE
+
+
+@given(
+    st.none() | traits, st.sampled_from(ContentClass), st.sampled_from(Outcome), st.sampled_from(Risk),
+    st.none() | st.sampled_from(ListerKind),
+)  # fmt: skip
+def test_a_verdict_is_decided_alike_from_its_ledger_row(found, kind, outcome, risk, lister):
+    exhibit = replace(GOOD, traits=found, content_class=kind, outcome=outcome, risk=risk, lister=lister)
+    decision = verdict_note(exhibit, judge(exhibit, now=NOW)).decision
+    kept = replace(decision, inputs=json.loads(json.dumps(decision.inputs)))
+    assert difference(kept) is None
+
+
+def test_a_verdict_under_another_rule_is_seen():
+    decision = verdict_note(GOOD, judge(GOOD, now=NOW)).decision
+    milder = replace(decision, output={"word": "persist", "score": 99.0})
+    assert difference(milder) is not None
 
 
 @given(st.text(), st.text(max_size=50))

@@ -58,6 +58,18 @@ def test_a_run_judges_every_piece_of_evidence_once_and_passes_on_what_is_worth_i
     }  # fmt: skip
 
 
+def test_verdicts_are_in_the_ledger_and_replay_decides_them_alike(tmp_path: Path):
+    seen = asyncio.run(watched(tmp_path / "data"))
+    evidence = seen.rows("SELECT COUNT(*) FROM evidence")[0][0]
+    cli = Cli(seen.data)
+    assert json.loads(cli("replay", "--json").out)["agreed"]["verdict"] == evidence
+    with sqlite3.connect(seen.data / "vedette.db") as db:
+        db.execute('UPDATE ledger SET payload = replace(payload, \'"word":"skip"\', \'"word":"persist"\')')
+    again = cli("replay", "--json")
+    assert again.code == 6
+    assert json.loads(again.out)["differing"] == {"verdict": 2}
+
+
 def test_documents_are_linked_to_the_text_that_the_look_made(tmp_path: Path):
     seen = asyncio.run(watched(tmp_path / "data"))
     made = dict(seen.rows("SELECT evidence_id, path FROM artifacts WHERE kind = 'text'"))

@@ -17,8 +17,9 @@ from stocked import NOW, FixedClock, blank
 from vedette.contracts.documents import Artifact
 from vedette.contracts.errors import StoreError
 from vedette.contracts.jobs import EMBED, EXTRACT, OCR, ROUTER, SCOUT, STAGES, NewJob
-from vedette.contracts.judging import Exhibit, Failed, Handled, StageOrder, Traits
-from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Risk, RunId
+from vedette.contracts.judging import Exhibit, Traits
+from vedette.contracts.stage_work import Failed, Handled, StageOrder
+from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Risk, RunId, WatchId
 from vedette.core.stage_jobs import scout_job, stage_job
 from vedette.engine.stages import Served, StageWorker
 from vedette.judge import Handle, handlers
@@ -29,6 +30,7 @@ TEXT = Artifact(kind="ocr", reader="r1", chars=900, confidence=91.0, path="artif
 VECTOR = Artifact(kind="vector", reader="v1", chars=900, confidence=None, path="artifacts/ab/x.vec")
 PAGE = Exhibit(
     evidence=EvidenceId(17),
+    watch=WatchId(3),
     url="https://example.org/zakon",
     risk=Risk.HIGH,
     outcome=Outcome.OK,

@@ -1,4 +1,4 @@
-"""What is measured of a text before anyone reads it, what is made of that, and what a stage job leaves behind."""
+"""What is measured of a text before anyone reads it, and what is made of that."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from vedette.contracts.documents import Artifact
-from vedette.contracts.jobs import Data, NewJob
 from vedette.contracts.source import ListerKind
-from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Reason, Risk, RunId
+from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Reason, Risk, WatchId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +53,7 @@ class Exhibit:
     """A piece of evidence as the stages after the look know it."""
 
     evidence: EvidenceId
+    watch: WatchId
     url: str
     risk: Risk
     outcome: Outcome  # of the look that brought it
@@ -65,29 +65,3 @@ class Exhibit:
     lister: ListerKind | None = None  # how its target is read as a list of others
     twin: EvidenceId | None = None  # the oldest other evidence with the same text
     artifacts: tuple[Artifact, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageOrder:
-    """What every stage job of 001 section 4.3 names."""
-
-    evidence: EvidenceId
-    run: RunId
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Handled:
-    """What a stage job gives: its result in the documents' words, and what is to be written with it."""
-
-    result: Data
-    then: tuple[NewJob, ...] = ()
-    verdict: Verdict | None = None
-    artifact: tuple[EvidenceId, Artifact] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failed:
-    """Why a stage job could not be done this time: weather, or a payload that nobody can read."""
-
-    error: str
-    stack: str = ""  # of a bug of ours

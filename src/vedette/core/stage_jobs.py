@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from vedette.contracts.errors import InputError
 from vedette.contracts.jobs import EMBED, EXTRACT, OCR, SCOUT, NewJob
-from vedette.contracts.judging import StageOrder
+from vedette.contracts.stage_work import StageOrder
 from vedette.contracts.words import ContentClass, EvidenceId, RunId, VisitId
 
 NAMES = {EMBED: "generate-embedding"}  # elsewhere a job is named after its queue

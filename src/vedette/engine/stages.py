@@ -15,8 +15,8 @@ from datetime import datetime, timedelta
 
 from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.jobs import OCR, JobEnd, QueuedJob
-from vedette.contracts.judging import Failed, Handled
 from vedette.contracts.ports import Clock, JobBus
+from vedette.contracts.stage_work import Failed, Handled
 from vedette.core.stage_jobs import read_stage_order
 from vedette.judge import Handle
 

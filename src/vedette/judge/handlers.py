@@ -12,9 +12,11 @@ from typing import Protocol
 
 from vedette.contracts.documents import Artifact
 from vedette.contracts.jobs import EMBED, EXTRACT, OCR, ROUTER, SCOUT
-from vedette.contracts.judging import Exhibit, Failed, Handled, StageOrder, VerdictWord
+from vedette.contracts.judging import Exhibit, VerdictWord
 from vedette.contracts.ports import Clock
+from vedette.contracts.stage_work import Failed, Handled, StageOrder
 from vedette.contracts.words import DOCUMENTS, EvidenceId
+from vedette.core.ledger import verdict_note
 from vedette.core.stage_jobs import route, stage_job
 from vedette.core.verdict import judge
 
@@ -63,7 +65,8 @@ class _Desk:
         verdict = judge(exhibit, now=self.clock.now())
         then = () if verdict.word is VerdictWord.SKIP else (stage_job(ROUTER, order),)
         result = {"evidenceId": str(order.evidence), "verdict": verdict.word.value, "score": verdict.score}
-        return Handled(result=result, then=then, verdict=verdict)
+        note = verdict_note(exhibit, verdict)
+        return Handled(result=result, then=then, verdict=verdict, note=(order.run, note))
 
     async def route(self, order: StageOrder) -> Handled | Failed:
         """To ocr or extract by its content class, or nowhere."""

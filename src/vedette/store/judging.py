@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from vedette.contracts.documents import Artifact
-from vedette.contracts.judging import Exhibit, Handled, Verdict, VerdictWord
+from vedette.contracts.judging import Exhibit, Verdict, VerdictWord
 from vedette.contracts.source import ListerKind
-from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Reason, Risk
+from vedette.contracts.stage_work import Handled
+from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Reason, Risk, WatchId
 from vedette.store import statements as sql
+from vedette.store.group import note_row
 from vedette.store.measures import read_traits
 from vedette.store.operator import operating
 from vedette.store.rows import dump_json, from_ms, to_ms
@@ -56,6 +58,7 @@ class Exhibits:
         twin = self._db.execute(_TWIN, (key, evidence, watch)).fetchone() if key else None
         return Exhibit(
             evidence=EvidenceId(row[0]),
+            watch=WatchId(watch),
             url=row[1],
             risk=Risk(row[2]),
             outcome=Outcome(row[3]),
@@ -80,6 +83,8 @@ def save_handled(path: Path, handled: Sequence[Handled], *, at_ms: int) -> None:
     if not verdicts and not artifacts:
         return
     with operating(path) as db:
+        notes = [one.note for one in handled if one.note is not None]
+        db.executemany(sql.NEW_LEDGER, [note_row(note, run) for run, note in notes])
         db.executemany(_SAVE, [_verdict_row(one) for one in verdicts])
         db.executemany(sql.NEW_ARTIFACT, _artifact_rows(artifacts, at_ms))
 

@@ -238,7 +238,7 @@ ledger = Table(
     Column("watch_id", BigInteger),
     Column("visit_id", BigInteger),
     Column("run_id", String, nullable=False),
-    Column("kind", String, nullable=False),  # visit | lane | run | operator
+    Column("kind", String, nullable=False),  # visit | verdict | lane | run | operator
     Column("payload", Text, nullable=False),
     Index("ix_ledger_watch_id_at", "watch_id", "at"),
 )

@@ -33,8 +33,8 @@ def explain(
 
     Risk, role, velocity, interval, due time, and reasons with points that add up.  Prints
     what was decided at the last look and never decides again.  Of the learned policy also the rate of change, the
-    chance of a change by now, value against price, and the plan taken apart; and what the scout said of the page.  Looks are
-    listed newest first.
+    chance of a change by now, value against price, and the plan taken apart; and what the scout said of the page.
+    Looks are listed newest first.
     """
     from vedette.report.explaining import explanation_json, explanation_lines
     from vedette.store.judging import verdict_of
