@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from vedette.contracts.errors import InputError, StoreError
+from vedette.contracts.errors import InputError
 from vedette.contracts.jobs import (
     SENTINEL,
     SENTINEL_RULE,
@@ -21,7 +20,7 @@ from vedette.contracts.jobs import (
     QueueRule,
 )
 from vedette.store.rows import dump_json, from_ms, to_ms
-from vedette.store.sqlite import connect
+from vedette.store.sqlite import connect, transaction
 
 RULES: Mapping[str, QueueRule] = {SENTINEL: SENTINEL_RULE}
 PLAIN = QueueRule()
@@ -56,12 +55,12 @@ class SqliteJobBus:
         self._rules = rules
 
     def add(self, jobs: Sequence[NewJob], *, now: datetime) -> list[str]:
-        with self._transaction() as db:
+        with transaction(self._db, self._path) as db:
             return [self._add(db, job, now) for job in jobs]
 
     def take(self, queue: str, *, worker: str, now: datetime) -> QueuedJob | None:
         rule = self._rule(queue)
-        with self._transaction() as db:
+        with transaction(self._db, self._path) as db:
             self._return_lost(db, queue, now)
             if not self._may_start(db, queue, rule, now):
                 return None
@@ -81,19 +80,19 @@ class SqliteJobBus:
         )
 
     def extend(self, job: QueuedJob, *, now: datetime) -> bool:
-        with self._transaction() as db:
+        with transaction(self._db, self._path) as db:
             until = to_ms(now + self._rule(job.queue).lease)
             return db.execute(_EXTEND, (until, *_mine(job))).rowcount > 0
 
     def done(self, job: QueuedJob, *, now: datetime, result: Data | None = None) -> None:
-        with self._transaction() as db:
+        with transaction(self._db, self._path) as db:
             text = None if result is None else dump_json(result)
             db.execute(_DONE, (to_ms(now), text, *_mine(job)))
             keep = self._rule(job.queue).keep_done
             db.execute(_TRIM, (job.queue, "done", job.queue, "done", keep))
 
     def failed(self, job: QueuedJob, *, now: datetime, error: str) -> datetime | None:
-        with self._transaction() as db:
+        with transaction(self._db, self._path) as db:
             is_ours = db.execute(f"SELECT 1 FROM jobs {_MINE}", _mine(job)).fetchone() is not None
             return self._fail(db, (job.queue, job.id, job.attempt), error, now) if is_ours else None
 
@@ -123,11 +122,11 @@ class SqliteJobBus:
             "UPDATE jobs SET state = 'waiting', attempts = 0, due_at = ?, error = '' "
             "WHERE queue = ? AND id = ? AND state = 'parked'"
         )
-        with self._transaction() as db:
+        with transaction(self._db, self._path) as db:
             return db.execute(statement, (to_ms(now), queue, job_id)).rowcount > 0
 
     def drop(self, queue: str, job_id: str) -> bool:
-        with self._transaction() as db:
+        with transaction(self._db, self._path) as db:
             statement = "DELETE FROM jobs WHERE queue = ? AND id = ? AND state = 'parked'"
             return db.execute(statement, (queue, job_id)).rowcount > 0
 
@@ -171,18 +170,6 @@ class SqliteJobBus:
         again = now + rule.backoff * (1 << (attempts - 1))
         db.execute(_AGAIN, (to_ms(again), error, queue, name))
         return again
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        try:
-            self._db.execute("BEGIN IMMEDIATE")
-            yield self._db
-            self._db.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise StoreError(f"cannot write to {self._path}: {error}; nothing was changed") from error
-        finally:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
 
 
 def checked_id(name: str) -> str:
