@@ -97,7 +97,7 @@ def test_one_source_by_its_id_as_a_table(cli: Cli, tmp_path: Path):
     assert told.code == 0
     assert "3 listed" in told.out
     assert "moved" not in told.out
-    assert cli("sources", "check", "nobody").code == 1
+    assert cli("sources", "check", "nobody").code == 2
 
 
 def test_without_a_network_it_says_so_and_judges_nothing(tmp_path: Path):

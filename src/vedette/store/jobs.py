@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from vedette.contracts.errors import InputError, StoreError
+from vedette.contracts.errors import InputError
 from vedette.contracts.jobs import (
     SENTINEL,
     SENTINEL_RULE,
@@ -25,7 +24,7 @@ from vedette.contracts.jobs import (
 )
 from vedette.store import statements as sql
 from vedette.store.rows import dump_json, from_ms, job_row, to_ms
-from vedette.store.sqlite import connect
+from vedette.store.sqlite import connect, transaction
 
 RULES: Mapping[str, QueueRule] = {SENTINEL: SENTINEL_RULE}
 PLAIN = QueueRule()
@@ -64,7 +63,7 @@ class SqliteJobBus:
         self._rules = rules
 
     def add(self, jobs: Sequence[NewJob], *, now: datetime) -> list[str]:
-        with self._transaction() as db:
+        with transaction(self._db, self._path) as db:
             return [self._add(db, job, now) for job in jobs]
 
     def take(self, queue: str, *, worker: str, now: datetime) -> QueuedJob | None:
@@ -74,7 +73,7 @@ class SqliteJobBus:
         rule = self._rule(queue)
         if not self._db.execute(_ANY, (queue, to_ms(now), queue, to_ms(now))).fetchone():
             return []  # a queue that is asked often and has nothing takes no lock
-        with self._transaction() as db:
+        with transaction(self._db, self._path) as db:
             self._return_lost(db, queue, now)
             room = min(most, self._room(db, queue, rule, now))
             rows = db.execute(_FREE, (queue, to_ms(now), room)).fetchall()
@@ -83,7 +82,7 @@ class SqliteJobBus:
         return [_queued(queue, worker, row) for row in rows]
 
     def extend(self, job: QueuedJob, *, now: datetime) -> bool:
-        with self._transaction() as db:
+        with transaction(self._db, self._path) as db:
             until = to_ms(now + self._rule(job.queue).lease)
             return db.execute(_EXTEND, (until, *_mine(job))).rowcount > 0
 
@@ -94,7 +93,7 @@ class SqliteJobBus:
         return self.end([JobEnd(job=job, error=error)], now=now)[0]
 
     def end(self, ends: Sequence[JobEnd], *, now: datetime) -> list[datetime | None]:
-        with self._transaction() as db:
+        with transaction(self._db, self._path) as db:
             again = [self._end(db, one, now) for one in ends]
             for queue in {one.job.queue for one in ends}:
                 rule = self._rule(queue)
@@ -129,11 +128,11 @@ class SqliteJobBus:
             "UPDATE jobs SET state = 'waiting', attempts = 0, due_at = ?, error = '', stack = '' "
             "WHERE queue = ? AND id = ? AND state = 'parked'"
         )
-        with self._transaction() as db:
+        with transaction(self._db, self._path) as db:
             return db.execute(statement, (to_ms(now), queue, job_id)).rowcount > 0
 
     def drop(self, queue: str, job_id: str) -> bool:
-        with self._transaction() as db:
+        with transaction(self._db, self._path) as db:
             statement = "DELETE FROM jobs WHERE queue = ? AND id = ? AND state = 'parked'"
             return db.execute(statement, (queue, job_id)).rowcount > 0
 
@@ -142,7 +141,7 @@ class SqliteJobBus:
         query = "SELECT queue, id, attempts FROM jobs WHERE state = 'active' AND worker = ?"
         if not self._db.execute(query, (worker,)).fetchone():
             return 0
-        with self._transaction() as db:
+        with transaction(self._db, self._path) as db:
             lost = db.execute(query, (worker,)).fetchall()
             for one in lost:
                 self._fail(db, one, (LOST, ""), now)
@@ -202,18 +201,6 @@ class SqliteJobBus:
         again = now + rule.backoff * (1 << (attempts - 1))
         db.execute(_AGAIN, (to_ms(again), *why, queue, name))
         return again
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        try:
-            self._db.execute("BEGIN IMMEDIATE")
-            yield self._db
-            self._db.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise StoreError(f"cannot write to {self._path}: {error}; nothing was changed") from error
-        finally:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
 
 
 def checked_id(name: str) -> str:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from vedette.contracts.alerting import ChannelName, Message, Notice
-from vedette.contracts.errors import StoreError
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey
 from vedette.store import statements as sql
 from vedette.store.messages import message_row, read_message
 from vedette.store.rows import from_ms, lane_id, lane_row, opt_at, read_lane, to_ms
-from vedette.store.sqlite import connect
+from vedette.store.sqlite import connect, transaction
 
 _READ = "SELECT body, channel, due_at, attempts FROM outbox"
 _DUE = (
@@ -72,7 +70,7 @@ class SqliteOutbox:
         """A digest and its members are tied together in one step: a restart sends the same digest, not another."""
         windows = [row[0] for row in self._db.execute(_WINDOWS, (channel, to_ms(now))).fetchall()]
         for window in windows:
-            with self._transaction() as db:
+            with transaction(self._db, self._path) as db:
                 members = [read_message(row).notice for row in db.execute(_MEMBERS, (channel, window))]
                 digest = make(from_ms(window), members)
                 message = Message(notice=digest, channel=channel, due_at=now)
@@ -90,20 +88,8 @@ class SqliteOutbox:
         self._db.close()
 
     def _write(self, statement: str, *values: Any) -> None:
-        with self._transaction() as db:
+        with transaction(self._db, self._path) as db:
             db.execute(statement, values)
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        try:
-            self._db.execute("BEGIN IMMEDIATE")
-            yield self._db
-            self._db.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise StoreError(f"cannot write to {self._path}: {error}; nothing was changed") from error
-        finally:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

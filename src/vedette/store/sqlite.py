@@ -70,6 +70,20 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     return db
 
 
+@contextmanager
+def transaction(db: sqlite3.Connection, path: Path) -> Iterator[sqlite3.Connection]:
+    """All of it, or nothing."""
+    try:
+        db.execute("BEGIN IMMEDIATE")
+        yield db
+        db.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise StoreError(f"cannot write to {path}: {error}; nothing was changed") from error
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
 class StoreLock:
     """One engine per store.  The lock dies with the process, however it ends."""
 

@@ -221,7 +221,7 @@ class PanelEngine:
             return Answer(
                 outcome=Outcome.TIMEOUT, took=self.parts.timeout + GRACE, detail="given up by the run"
             )
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001  a fault of ours costs one cell, not the batch
             return Answer(outcome=Outcome.BUG, detail=type(error).__name__)
 
     def _tell_lane(self, lane: KeyLane, answer: Answer, end: Done | Again | PutBack, now: datetime) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vedette.contracts.errors import InputError, VedetteError
+from vedette.contracts.errors import InputError
 from vedette.surface.cli.exits import Exit
 from vedette.surface.cli.output import Cell
 from vedette.surface.cli.session import Session
@@ -64,7 +64,7 @@ def _wanted(session: Session, ids: Sequence[str]) -> list[Source]:
         known = {view.source.id: view.source for view in queries.sources()}
     for one in plain:
         if one not in known:
-            raise VedetteError(f"there is no source {one!r}; `vedette sources list` shows them")
+            raise InputError(f"there is no source {one!r}; `vedette sources list` shows them")
     wanted = [source for name, source in known.items() if name in plain or (not plain and source.is_active)]
     return found + wanted
 

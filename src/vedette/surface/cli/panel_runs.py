@@ -53,6 +53,8 @@ def plan(
 
     panel = _panel(session)
     number = count or len(_chosen(session, panel, domains, from_table, registry).domains)
+    if not number:
+        raise InputError("no domains to plan for; name a file with --domains, or a number with --count")
     made = panel.plan(number, model or ())
     if session.given.as_json:
         session.out.document(plan_json(made))
@@ -131,7 +133,10 @@ def kill(
     """Stop new calls within a second.  What is under way ends; `panel resume` goes on."""
     panel = _panel(session)
     with panel.store() as store:
-        stopped = store.ask_stop(None if every else _batch(panel, batch), now=session.now())
+        asked = None if every else _batch(panel, batch)
+        if asked is not None:
+            store.batch(asked)  # says so when there is none
+        stopped = store.ask_stop(asked, now=session.now())
     if session.given.as_json:
         session.out.document({"stopped": stopped})
     elif stopped:

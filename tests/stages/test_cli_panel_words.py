@@ -1,0 +1,23 @@
+"""Words about the panel that mean nothing: told, never planned or stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cli_call import Cli
+from stocked import stocked
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("panel", "plan"), "no domains to plan for"),
+        (("panel", "kill", "nobody"), "there is no batch nobody"),
+        (("panel", "status", "nobody"), "there is no batch nobody"),
+        (("sources", "check", "nobody"), "there is no source 'nobody'"),
+    ],
+)
+def test_what_is_not_there_is_bad_input(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    told = Cli(stocked(tmp_path).data)(*words)
+    assert (told.code, said in told.err) == (2, True), told
