@@ -121,6 +121,17 @@ class Inspector:
         twice = len(self._visits) - len({line["visit"] for line in self._visits})
         self._problems.expect("duplicate evidence", twice == 0, f"{twice} visits acknowledged twice")
 
+    def closed_at(self, address: str) -> float | None:
+        """When the store first had a reason to leave this host alone; a second is room for the look itself."""
+        with _as_left(self._data) as db:
+            row = db.execute(
+                "SELECT MIN(at) FROM (SELECT v.at FROM visits v JOIN watches w ON w.id = v.watch_id "
+                "WHERE v.outcome = 'throttled' AND w.url LIKE ? UNION ALL SELECT at FROM ledger "
+                "WHERE kind = 'lane' AND payload LIKE ?)",
+                (f"%//{address}:%", f'%"breaker"%host:{address}"%'),
+            ).fetchone()
+        return None if row[0] is None else row[0] / 1000 + 1.0
+
     def _check_visit(self, db: sqlite3.Connection, line: dict[str, Any], sizes: dict[str, int]) -> None:
         row = db.execute(
             "SELECT digest, segment, offset, length, record_digest, outcome FROM visits WHERE id = ?",
