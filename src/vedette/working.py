@@ -69,7 +69,6 @@ async def opened(
     desk = DocumentDesk(workers=workers, shelf=shelf, languages=config.extract.ocr_languages)
     with closing(SqliteJobBus(path)) as bus, closing(Exhibits(path)) as rows, closing(Reader(path)) as reader:
         bench = EvidenceBench(
-            exhibit=rows.exhibit,
             body=Memory(reader, loaded.data / ARCHIVE).body,
             shelf=shelf,
             documents=desk,
@@ -85,6 +84,7 @@ async def opened(
             yield StageWorker(
                 bus=bus,
                 handlers=chosen,
+                exhibit=rows.exhibit,
                 save=_saver(path, clock),
                 clock=clock,
                 worker=worker,

@@ -26,7 +26,7 @@ from vedette.store.sqlite import connect
 
 _EXHIBIT = (
     "SELECT e.id, e.url, COALESCE(w.risk, 1), v.outcome, e.content_class, e.content_type, e.digest, v.text_chars, "
-    "s.traits, s.text_key, e.watch_id, w.lister FROM evidence e JOIN visits v ON v.id = e.id "
+    "s.traits, s.text_key, e.watch_id, w.lister, s.vector IS NOT NULL FROM evidence e JOIN visits v ON v.id = e.id "
     "LEFT JOIN watches w ON w.id = e.watch_id LEFT JOIN verdicts s ON s.evidence_id = e.id WHERE e.id = ?"
 )
 # Another target that showed the same text before; the same target showing a text again is a state that came back.
@@ -40,6 +40,12 @@ _SAVE = (
     "INSERT INTO verdicts (evidence_id, word, score, reasons, rule, at) VALUES (?, ?, ?, ?, ?, ?) "
     "ON CONFLICT (evidence_id) DO UPDATE SET word = excluded.word, score = excluded.score, "
     "reasons = excluded.reasons, rule = excluded.rule, at = excluded.at"
+)
+
+
+_VECTOR = (
+    "INSERT INTO verdicts (evidence_id, vector) VALUES (?, ?) "
+    "ON CONFLICT (evidence_id) DO UPDATE SET vector = excluded.vector"
 )
 
 
@@ -68,6 +74,7 @@ class Exhibits:
             text_chars=row[7],
             traits=read_traits(row[8]),
             lister=ListerKind(row[11]) if row[11] else None,
+            has_vector=bool(row[12]),
             twin=None if twin is None else EvidenceId(twin[0]),
             artifacts=tuple(_artifact(made) for made in self._db.execute(_ARTIFACTS, (evidence,))),
         )
@@ -80,12 +87,14 @@ def save_handled(path: Path, handled: Sequence[Handled], *, at_ms: int) -> None:
     """What these jobs give beside their results, in one transaction."""
     verdicts = [one.verdict for one in handled if one.verdict is not None]
     artifacts = [one.artifact for one in handled if one.artifact is not None]
-    if not verdicts and not artifacts:
+    vectors = [one.vector for one in handled if one.vector is not None]
+    notes = [one.note for one in handled if one.note is not None]
+    if not (verdicts or artifacts or vectors):
         return
     with operating(path) as db:
-        notes = [one.note for one in handled if one.note is not None]
         db.executemany(sql.NEW_LEDGER, [note_row(note, run) for run, note in notes])
         db.executemany(_SAVE, [_verdict_row(one) for one in verdicts])
+        db.executemany(_VECTOR, vectors)
         db.executemany(sql.NEW_ARTIFACT, _artifact_rows(artifacts, at_ms))
 
 
@@ -99,7 +108,7 @@ def read_verdict(db: sqlite3.Connection, evidence: EvidenceId) -> Verdict | None
     row = db.execute(_VERDICT, (evidence,)).fetchone()
     if row is None:
         return None
-    number, _, _, word, score, reasons, rule, at = row
+    number, _, _, _, word, score, reasons, rule, at = row
     return Verdict(
         evidence=EvidenceId(number),
         word=VerdictWord(word),
