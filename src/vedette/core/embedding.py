@@ -6,6 +6,8 @@ templates, and is no search by meaning.  On the path of every new page, so it co
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 DIMENSIONS = 256
@@ -29,10 +31,12 @@ def embed(text: str) -> np.ndarray:
     starts = np.flatnonzero(np.frombuffer(data, np.uint8)[:-_WINDOW] <= ord(" ")) + 1
     windows: np.ndarray = np.ndarray((len(data) - _WINDOW + 1,), np.uint64, data, 0, (1,))  # one per byte
     words = windows[starts]
-    summed = _summed(words) + _summed(words & _STEM)
-    dampened = np.sign(summed) * np.sqrt(np.abs(summed))
-    length = float(np.linalg.norm(dampened))
-    return (dampened / length if length else _lonely(words)).astype(np.float32)
+    summed = _summed(np.concatenate((words, words & _STEM)))
+    length = math.sqrt(np.abs(summed).sum())  # of the dampened vector: the squares of its roots
+    if not length:
+        return _lonely(words)
+    dampened: np.ndarray = np.copysign(np.sqrt(np.abs(summed)), summed) / length
+    return dampened.astype(np.float32)
 
 
 def pack_vector(vector: np.ndarray) -> bytes:
@@ -50,7 +54,7 @@ def likeness(one: np.ndarray, other: np.ndarray) -> float:
 
 def _summed(words: np.ndarray) -> np.ndarray:
     """How often each bucket is hit; a sign per word makes collisions cancel (feature hashing)."""
-    mixed = words * _MIX[0]
+    mixed = words * _MIX[0]  # wraps around, as it should
     mixed ^= mixed >> _SHIFT
     mixed *= _MIX[1]
     signs = np.where(mixed >> _SIGN, 1.0, -1.0)
@@ -60,6 +64,6 @@ def _summed(words: np.ndarray) -> np.ndarray:
 
 def _lonely(words: np.ndarray) -> np.ndarray:
     """A few words that cancelled each other out: they are one bucket."""
-    vector = np.zeros(DIMENSIONS)
+    vector = np.zeros(DIMENSIONS, np.float32)
     vector[int(words[0] & _BUCKET)] = 1.0
     return vector
