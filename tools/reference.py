@@ -166,6 +166,7 @@ WORDS = {
     "stages": "The queues after a look: scout, router, ocr, extract, embed.",
     "stages.in_process": "A run serves them itself, after its looks; `false`: only `vedette worker` does.",
     "stages.queues": "Which of them are served.",
+    "stages.similar": "From this likeness on, evidence of another target is named as similar; both are kept.",
     "stages.embed": "Make a vector of every text that is worth it.",
     "panel": "What a batch asks of the providers, and what it must keep to.  003's environment variables win over it.",
     "panel.models": "Which providers are asked.  Not set: every one that has a key.",

@@ -223,6 +223,7 @@ class StagesConfig(Section):
         default=("scout", "router", "ocr", "extract", "embed"), min_length=1
     )
     embed: bool = True
+    similar: float = Field(default=0.9, gt=0, le=1)  # 001 section 9.2
 
 
 class PriceConfig(Section):

@@ -6,6 +6,7 @@ import json
 import sqlite3
 
 import pytest
+from cli_call import Cli
 from scripted import START, life, page
 from watching import clock_of, living
 
@@ -135,6 +136,12 @@ async def test_an_address_that_moved_for_good_becomes_one_target_with_the_new_on
     assert rows == [(URL, 1, 1), (NEW, 0, 0)]
     (merge,) = [one for one in decisions(watched, URL)[-1] if one["action"] == "merge"]
     assert merge["output"] == NEW
+    said = Cli(watched.data)("explain", URL, "--json").json
+    assert (said["url"], said["merged_from"]) == (NEW, URL)
+    assert (
+        f"merged    {URL} showed the same text and is looked at here" in Cli(watched.data)("explain", URL).out
+    )
+    assert Cli(watched.data)("why-not", URL, "--json").json["reason"] == "merged"
     assert watched.reported() == []
 
 
@@ -180,6 +187,33 @@ async def test_nothing_is_merged_into_an_address_that_is_gone(tmp_path):
     assert watched.rows("SELECT merged_into, due_at IS NOT NULL FROM watches WHERE url = ?", URL) == [
         (None, 1)
     ]
+
+
+async def test_evidence_that_says_nearly_the_same_as_another_is_kept_and_named_as_similar(tmp_path):
+    """001 section 9.2, step 2."""
+    law = "Porezni obveznik podnosi prijavu poreza do kraja veljače, a upravitelj o njoj odlučuje u roku. "
+
+    def town(url, hours):
+        if url == FRONT:
+            return (
+                200,
+                page("Lučka kapetanija objavljuje tablice plime i cijene vezova za male brodice. " * 9),
+            )
+        return (200, page(law * 8 + ("U Zagrebu, 1. ožujka." if url == NEW else "U Splitu, 2. ožujka.")))
+
+    watched = life(tmp_path, site(town), *({"url": url, "lister": "page"} for url in (URL, NEW, FRONT)))
+    await watched.run(seconds=3600)
+    assert watched.rows("SELECT COUNT(*) FROM evidence") == [(3,)]
+    ((one, other, share),) = watched.rows(
+        "SELECT e.url, o.url, l.share FROM likenesses l JOIN evidence e ON e.id = l.evidence_id "
+        "JOIN evidence o ON o.id = l.other_id"
+    )
+    assert {one, other} == {URL, NEW}
+    assert 0.9 <= share < 1
+    cli = Cli(watched.data)
+    assert cli("explain", one, "--json").json["similar"] == {"url": other, "share": share}
+    assert f"similar   {share:.0%} as {other}" in cli("explain", one).out
+    assert cli("explain", FRONT, "--json").json["similar"] is None
 
 
 async def test_static_pages_are_scanned_a_fifth_as_often_as_fixed_polling_would(tmp_path):

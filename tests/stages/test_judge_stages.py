@@ -17,7 +17,7 @@ from stocked import NOW, FixedClock, blank
 from vedette.contracts.documents import Artifact
 from vedette.contracts.errors import StoreError
 from vedette.contracts.jobs import EMBED, EXTRACT, OCR, ROUTER, SCOUT, STAGES, NewJob
-from vedette.contracts.judging import Exhibit, Traits
+from vedette.contracts.judging import Exhibit, Likeness, Traits
 from vedette.contracts.stage_work import Failed, Handled, StageOrder
 from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Risk, RunId, WatchId
 from vedette.core.stage_jobs import scout_job, stage_job
@@ -54,6 +54,7 @@ class ShownBench:
     ):
         self._exhibit, self._read, self._vector = exhibit, read, vector
         self.asked: list[str] = []
+        self.near: Likeness | None = None
 
     def exhibit(self, evidence: EvidenceId) -> Exhibit | None:
         return self._exhibit
@@ -65,6 +66,10 @@ class ShownBench:
     async def vector(self, exhibit: Exhibit) -> Artifact | str:
         self.asked.append("vector")
         return self._vector
+
+    async def alike(self, exhibit: Exhibit, vector: Artifact) -> Likeness | None:
+        self.asked.append("alike")
+        return self.near
 
 
 async def serve(queue: str, bench: ShownBench, *, embeds: bool = True) -> Handled | Failed:
@@ -141,6 +146,16 @@ async def test_a_vector_is_made_once():
     assert isinstance(made, Handled)
     assert isinstance(known, Handled)
     assert (made.artifact, known.artifact, second.asked) == ((17, VECTOR), None, [])
+
+
+async def test_what_says_nearly_the_same_is_named_and_both_are_kept():
+    """001 section 9.2, step 2."""
+    bench = ShownBench(PAGE)
+    bench.near = Likeness(evidence=PAGE.evidence, other=EvidenceId(9), share=0.93)
+    given = await serve(EMBED, bench)
+    assert isinstance(given, Handled)
+    assert (given.likeness, given.artifact) == (bench.near, (17, VECTOR))
+    assert (given.result["similarEvidenceId"], given.result["similarity"]) == ("9", 0.93)
 
 
 @pytest.mark.parametrize("queue", STAGES)

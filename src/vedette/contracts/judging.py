@@ -49,6 +49,15 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Likeness:
+    """Evidence of another target that says nearly the same (001 section 9.2).  It never keeps evidence out."""
+
+    evidence: EvidenceId
+    other: EvidenceId
+    share: float  # cosine of their vectors, up to 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Exhibit:
     """A piece of evidence as the stages after the look know it."""
 

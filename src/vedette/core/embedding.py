@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 DIMENSIONS = 256
+SIMILAR = 0.9  # 001 section 9.2
 VERSION = "hashed-ngrams-1"  # vectors of different versions cannot be compared
 MOST = 100_000  # characters; a longer text is known by its beginning
 SIZES = (3, 4, 5)  # bytes of UTF-8 per n-gram
@@ -32,6 +33,15 @@ def embed(text: str) -> np.ndarray:
 def likeness(one: np.ndarray, other: np.ndarray) -> float:
     """The cosine of two vectors, -1 to 1."""
     return float(np.dot(one.astype(np.float64), other.astype(np.float64)))
+
+
+def most_alike(one: np.ndarray, others: np.ndarray, counts: np.ndarray) -> tuple[int, float] | None:
+    """The nearest of the rows that count, and its cosine.  None: none counts."""
+    if not counts.any():
+        return None
+    cosines = np.where(counts, others @ one.astype(np.float32), -2.0)
+    row = int(cosines.argmax())
+    return row, float(cosines[row])
 
 
 def _plain(text: str) -> bytes:

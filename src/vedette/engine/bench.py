@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from vedette.contracts.documents import Artifact
-from vedette.contracts.judging import Exhibit
+from vedette.contracts.judging import Exhibit, Likeness
 from vedette.contracts.words import DOCUMENTS, EvidenceId
 from vedette.core.embedding import VERSION, embed
 from vedette.core.weight import is_irregular
 from vedette.engine.documents import TOO_MUCH, Body, DocumentDesk
+from vedette.engine.neighbours import Neighbours
 from vedette.engine.workers import Workers
 from vedette.evidence.shelf import Shelf
 from vedette.extract import extract
@@ -32,6 +33,7 @@ class EvidenceBench:
     shelf: Shelf
     documents: DocumentDesk
     workers: Workers
+    neighbours: Neighbours
     scope: str = "main"
     worker_above: int = 256 * 1024
 
@@ -52,6 +54,10 @@ class EvidenceBench:
             self.shelf.put_vector, exhibit.digest, packed, reader=VERSION, chars=chars
         )
         return kept or NOT_KEPT
+
+    async def alike(self, exhibit: Exhibit, vector: Artifact) -> Likeness | None:
+        packed = await asyncio.to_thread(self.shelf.read_vector, vector)
+        return None if packed is None else await asyncio.to_thread(self.neighbours.alike, exhibit, packed)
 
     async def _vector(self, exhibit: Exhibit) -> tuple[bytes, int] | str:
         if exhibit.content_class in DOCUMENTS:

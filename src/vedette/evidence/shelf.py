@@ -58,6 +58,13 @@ class Shelf:
         made = Artifact(kind="vector", reader=reader, chars=chars, confidence=None, path=str(place))
         return made if _write(self.data / place, vector) else None
 
+    def read_vector(self, made: Artifact) -> bytes | None:
+        """None: it was dropped."""
+        try:
+            return (self.data / made.path).read_bytes()
+        except OSError:
+            return None
+
     def artifact(self, digest: bytes, document: Document) -> Artifact:
         shares = [share for _, share in document.confidence]
         return Artifact(

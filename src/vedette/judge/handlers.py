@@ -12,7 +12,7 @@ from typing import Protocol
 
 from vedette.contracts.documents import Artifact
 from vedette.contracts.jobs import EMBED, EXTRACT, OCR, ROUTER, SCOUT
-from vedette.contracts.judging import Exhibit, VerdictWord
+from vedette.contracts.judging import Exhibit, Likeness, VerdictWord
 from vedette.contracts.ports import Clock
 from vedette.contracts.stage_work import Failed, Handled, StageOrder
 from vedette.contracts.words import DOCUMENTS, EvidenceId
@@ -36,6 +36,10 @@ class Bench(Protocol):
 
     async def vector(self, exhibit: Exhibit) -> Artifact | str:
         """The vector of its text, made and kept; or why there is none."""
+        ...
+
+    async def alike(self, exhibit: Exhibit, vector: Artifact) -> Likeness | None:
+        """Evidence of another target that says nearly the same."""
         ...
 
 
@@ -107,7 +111,12 @@ class _Desk:
         if isinstance(made, str):
             return Failed(error=made)
         result = {"evidenceId": str(order.evidence), "vector": made.path, "chars": made.chars}
-        return Handled(result=result, artifact=None if known else (order.evidence, made))
+        if known:
+            return Handled(result=result)
+        near = await self.bench.alike(exhibit, made)
+        if near is not None:
+            result |= {"similarEvidenceId": str(near.other), "similarity": round(near.share, 4)}
+        return Handled(result=result, artifact=(order.evidence, made), likeness=near)
 
 
 def _nothing(order: StageOrder) -> Handled:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vedette.contracts.documents import Artifact
-from vedette.contracts.judging import Exhibit, Verdict, VerdictWord
+from vedette.contracts.judging import Exhibit, Likeness, Verdict, VerdictWord
 from vedette.contracts.source import ListerKind
 from vedette.contracts.stage_work import Handled
 from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Reason, Risk, WatchId
@@ -24,6 +24,7 @@ from vedette.store.operator import operating
 from vedette.store.rows import dump_json, from_ms, to_ms
 from vedette.store.sqlite import connect
 
+VectorRow = tuple[int, int, str, str, int]
 _EXHIBIT = (
     "SELECT e.id, e.url, COALESCE(w.risk, 1), v.outcome, e.content_class, e.content_type, e.digest, v.text_chars, "
     "s.traits, s.text_key, e.watch_id, w.lister FROM evidence e JOIN visits v ON v.id = e.id "
@@ -41,6 +42,13 @@ _SAVE = (
     "ON CONFLICT (evidence_id) DO UPDATE SET word = excluded.word, score = excluded.score, "
     "reasons = excluded.reasons, rule = excluded.rule, at = excluded.at"
 )
+# Vectors that were made since then, newest first.
+_VECTORS = (
+    "SELECT a.evidence_id, e.watch_id, e.content_class, a.path, a.at FROM artifacts a "
+    "JOIN evidence e ON e.id = a.evidence_id WHERE a.kind = 'vector' AND a.at >= ? AND a.reader = ? "
+    "ORDER BY a.at DESC LIMIT ?"
+)
+_ALIKE = sql.upsert("likenesses", ["evidence_id", "other_id", "share", "at"], "evidence_id")
 
 
 class Exhibits:
@@ -72,6 +80,10 @@ class Exhibits:
             artifacts=tuple(_artifact(made) for made in self._db.execute(_ARTIFACTS, (evidence,))),
         )
 
+    def vectors(self, since_ms: int, reader: str, most: int) -> list[VectorRow]:
+        """Evidence, watch, content class, path and time of vectors that this reader made since then, newest first."""
+        return self._db.execute(_VECTORS, (since_ms, reader, most)).fetchall()
+
     def close(self) -> None:
         self._db.close()
 
@@ -80,6 +92,7 @@ def save_handled(path: Path, handled: Sequence[Handled], *, at_ms: int) -> None:
     """What these jobs give beside their results, in one transaction."""
     verdicts = [one.verdict for one in handled if one.verdict is not None]
     artifacts = [one.artifact for one in handled if one.artifact is not None]
+    likenesses = [one.likeness for one in handled if one.likeness is not None]
     if not verdicts and not artifacts:
         return
     with operating(path) as db:
@@ -87,12 +100,22 @@ def save_handled(path: Path, handled: Sequence[Handled], *, at_ms: int) -> None:
         db.executemany(sql.NEW_LEDGER, [note_row(note, run) for run, note in notes])
         db.executemany(_SAVE, [_verdict_row(one) for one in verdicts])
         db.executemany(sql.NEW_ARTIFACT, _artifact_rows(artifacts, at_ms))
+        db.executemany(_ALIKE, [(one.evidence, one.other, one.share, at_ms) for one in likenesses])
 
 
 def verdict_of(path: Path, evidence: EvidenceId) -> Verdict | None:
     """What the scout said of it; None: nothing yet."""
     with closing(connect(path, read_only=True)) as db:
         return read_verdict(db, evidence)
+
+
+def likeness_of(path: Path, evidence: EvidenceId) -> Likeness | None:
+    """Evidence of another target that says nearly the same; None: none was found when its vector was made."""
+    with closing(connect(path, read_only=True)) as db:
+        row = db.execute(
+            "SELECT other_id, share FROM likenesses WHERE evidence_id = ?", (evidence,)
+        ).fetchone()
+    return None if row is None else Likeness(evidence=evidence, other=EvidenceId(row[0]), share=row[1])
 
 
 def read_verdict(db: sqlite3.Connection, evidence: EvidenceId) -> Verdict | None:

@@ -1,7 +1,8 @@
-"""names of the documents: views for programs that know the tables of 000 and 001"""
+"""names of the documents: views for programs that know the tables of 000 and 001; likenesses"""
 
 from __future__ import annotations
 
+import sqlalchemy as sa
 from alembic import op
 
 revision = "0010"
@@ -143,5 +144,20 @@ VIEWS = (DISCOVERY_ENDPOINT, REGULATORY_SOURCE, DISCOVERED_ITEM, REGULATORY_EVID
 
 
 def upgrade() -> None:
+    op.create_table(
+        "likenesses",
+        sa.Column(
+            "evidence_id",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            autoincrement=False,
+            nullable=False,
+        ),
+        sa.Column("other_id", sa.BigInteger(), nullable=False),
+        sa.Column("share", sa.Float(), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("evidence_id", name=op.f("pk_likenesses")),
+    )
+    with op.batch_alter_table("artifacts", schema=None) as batch_op:
+        batch_op.create_index("ix_artifacts_kind_at", ["kind", "at"], unique=False)
     for view in VIEWS:
         op.execute(view)

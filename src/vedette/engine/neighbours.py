@@ -1,0 +1,89 @@
+"""Which evidence of another target says nearly the same?  The second step of 001 section 9.2, over vectors.
+
+Enrichment: what is alike is named, and both are kept.  Only the newest vectors are held against; a search costs about
+2 ms and 20 MB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from vedette.contracts.judging import Exhibit, Likeness
+from vedette.contracts.words import EvidenceId
+from vedette.core.embedding import DIMENSIONS, SIMILAR, VERSION, most_alike
+
+MOST = 20_000  # vectors in memory
+Vectors = Callable[[int, str, int], list[tuple[int, int, str, str, int]]]  # since, reader, most: newest first
+
+
+class Neighbours:
+    """Vectors of evidence, read from the shelf when first needed; then only what is new."""
+
+    def __init__(self, data: Path, vectors: Vectors, *, least: float = SIMILAR, most: int = MOST) -> None:
+        self._data = data
+        self._vectors = vectors
+        self._least = least
+        self._rows = np.zeros((most, DIMENSIONS), np.float32)
+        self._ids = np.zeros((most, 2), np.int64)  # evidence, watch
+        self._families = np.zeros(most, "U12")
+        self._place: dict[int, int] = {}  # of an evidence
+        self._count = 0  # ever put; the oldest goes when all places are taken
+        self._since = 0
+
+    def alike(self, exhibit: Exhibit, packed: bytes) -> Likeness | None:
+        """The nearest of another target and the same content type, where it is near enough."""
+        vector = _unpacked(packed)
+        if vector is None:
+            return None
+        self._catch_up()
+        family = _family(exhibit.content_class.value)
+        count = min(self._count, len(self._rows))
+        counts = (self._families[:count] == family) & (self._ids[:count, 1] != exhibit.watch)
+        found = most_alike(vector, self._rows[:count], counts)
+        other = None if found is None else EvidenceId(int(self._ids[found[0], 0]))
+        self._put(exhibit.evidence, exhibit.watch, family, vector)
+        if found is None or other is None or found[1] < self._least:
+            return None
+        return Likeness(evidence=exhibit.evidence, other=other, share=min(1.0, found[1]))
+
+    def _catch_up(self) -> None:
+        """What other workers made since, and at first what was there before us; oldest first, so that it goes first."""
+        for evidence, watch, content_class, path, at in reversed(
+            self._vectors(self._since, VERSION, len(self._rows))
+        ):
+            self._since = max(self._since, at)
+            vector = None if evidence in self._place else self._read(path)
+            if vector is not None:
+                self._put(evidence, watch, _family(content_class), vector)
+
+    def _read(self, path: str) -> np.ndarray | None:
+        try:
+            return _unpacked((self._data / path).read_bytes())
+        except OSError:  # dropped, as everything on the shelf may be
+            return None
+
+    def _put(self, evidence: int, watch: int, family: str, vector: np.ndarray) -> None:
+        place = self._place.get(evidence)
+        if place is None:
+            place = self._count % len(self._rows)
+            self._place.pop(int(self._ids[place, 0]), None)
+            self._place[evidence] = place
+            self._count += 1
+        self._rows[place], self._ids[place], self._families[place] = vector, (evidence, watch), family
+
+
+def _unpacked(packed: bytes) -> np.ndarray | None:
+    """Of length 1; None: not a vector, or one of a text without words."""
+    if len(packed) != 2 * DIMENSIONS:
+        return None
+    vector = np.frombuffer(packed, "<f2").astype(np.float32)
+    length = float(np.linalg.norm(vector))
+    return vector / length if np.isfinite(length) and length > 0 else None
+
+
+def _family(content_class: str) -> str:
+    """A scan and a text of the same paper are both PDF."""
+    return "PDF" if content_class.startswith("PDF") else content_class
