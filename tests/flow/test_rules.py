@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from datetime import timedelta
 
 import pytest
 from cli_call import Cli
 from scripted import START, life, page
 from watching import clock_of, living
 
+from vedette.contracts.jobs import SentinelOrder
+from vedette.contracts.words import RunId, SourceId
+from vedette.core.health import health_of, is_healthy
+from vedette.core.urls import watch_id
 from vedette.livingweb import HostSpec, LivingWeb, World
 from vedette.livingweb.process import Never
+from vedette.store.alerts import health_facts
+from vedette.store.operator import operating
+from vedette.store.triggers import order_sources
 
 URL = "https://ured.hr/obavijest"
 NEW, FRONT = "https://ured.hr/stope/2026", "https://ured.hr/"
@@ -143,6 +151,25 @@ async def test_an_address_that_moved_for_good_becomes_one_target_with_the_new_on
     )
     assert Cli(watched.data)("why-not", URL, "--json").json["reason"] == "merged"
     assert watched.reported() == []
+
+
+async def test_a_source_whose_address_moved_is_ordered_and_judged_by_where_it_is_looked_at(tmp_path):
+    moved = site(lambda url, h: (301, "", {"location": NEW}) if url == URL else (200, page("Stopa je 25 %.")))
+    watched = life(tmp_path, moved, {"url": URL, "name": "ured", "lister": "page"})
+    await watched.run(seconds=60 * 3600)
+    now = watched.clock.now()
+    with operating(tmp_path / "vedette.db") as db:
+        (health,) = (health_of(facts, now=now) for facts in health_facts(db, now=now))
+        (address,) = order_sources(db, SentinelOrder(run=RunId("r"), source=SourceId("ured")), now=now)
+    assert is_healthy(health)
+    assert address.watch == watch_id(NEW)
+    ((scraped_at, errors),) = watched.rows(
+        'SELECT "lastScrapedAt", "consecutiveErrors" FROM "DiscoveryEndpoint"'
+    )
+    assert (scraped_at > (now - timedelta(hours=5)).timestamp() * 1000, errors) == (True, 0)
+    ended = await watched.run(seconds=60)
+    assert ended.result is not None
+    assert (ended.result.sources_checked, ended.result.errors) == (1, ())
 
 
 @pytest.mark.parametrize(

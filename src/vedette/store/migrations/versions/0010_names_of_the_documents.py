@@ -52,7 +52,8 @@ CREATE VIEW "DiscoveryEndpoint" AS SELECT
     (SELECT MAX(g.at) FROM visits g WHERE g.watch_id = w.id AND g.outcome IN {GOOD}), -1)) AS "consecutiveErrors",
   CASE WHEN w.last_outcome IN {GOOD} THEN NULL ELSE {LAST_SAID} END AS "lastError",
   {METADATA} AS "metadata"
-FROM sources s LEFT JOIN watches w ON w.source_id = s.id AND w.url = s.url AND w.parent_id IS NULL
+FROM sources s LEFT JOIN watches own ON own.source_id = s.id AND own.url = s.url
+  LEFT JOIN watches w ON w.id = COALESCE(own.merged_into, own.id)
 """
 
 # 001 sections 3.3 and 6.2.
