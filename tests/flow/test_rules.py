@@ -84,6 +84,23 @@ async def test_a_listing_that_did_not_change_is_not_parsed_again(tmp_path):
     assert watched.rows("SELECT 1 FROM watches WHERE url LIKE '%/vijesti/9'") == [(1,)]
 
 
+async def test_a_listing_that_a_run_had_no_room_for_is_read_again_by_the_next(tmp_path):
+    """001 section 11.2, maxItemsPerRun: what is over the limit is refused for now, and not forgotten."""
+    listing = "https://ured.hr/vijesti"
+    entries = "".join(f'<article><a href="/vijesti/{n}">Vijest broj {n}</a></article>' for n in range(7))
+
+    def news(url, hours):
+        return (200, f"<html><body>{entries}</body></html>" if url == listing else page(f"O tome: {url}"))
+
+    watched = life(tmp_path, site(news), {"url": listing, "lister": "html_list"}, run={"max_sightings": 3})
+    counts = []
+    for _ in range(4):
+        await watched.run(seconds=5 * 3600)
+        counts.append(watched.rows("SELECT COUNT(*) FROM watches WHERE url <> ?", listing)[0][0])
+    assert counts == [3, 6, 7, 7]
+    assert "run_limit" in {reason for (reason,) in watched.rows("SELECT reason FROM refusals")}
+
+
 async def test_sources_that_fail_each_in_their_way_leave_the_others_alone(tmp_path):
     """001 section 8.1."""
 

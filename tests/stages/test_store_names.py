@@ -190,3 +190,17 @@ def test_a_source_without_options_has_the_defaults_of_the_document(stock: Stock)
 def test_a_frequency_is_told_by_its_word(stock: Stock, hours: int, word: str):
     stock.source(PAGE, scrape_frequency=timedelta(hours=hours))
     assert one(stock, "DiscoveryEndpoint")["scrapeFrequency"] == word
+
+
+def test_a_new_item_has_the_defaults_of_000(stock: Stock):
+    """000 section 1."""
+    stock.source("https://ured.hr/o-nama")
+    item = one(stock, "DiscoveredItem")
+    assert {name: item[name] for name in ("nodeType", "nodeRole", "parentUrl", "depth")} == {
+        "nodeType": "LEAF", "nodeRole": None, "parentUrl": None, "depth": 0,
+    }  # fmt: skip
+    assert (item["changeFrequency"], item["scanCount"], item["lastChangedAt"]) == (0.5, 0, None)
+    assert (item["freshnessRisk"], item["nextScanDue"]) == (
+        "MEDIUM",
+        to_ms(NOW - 48 * HOUR),
+    )  # when it was made
