@@ -132,6 +132,17 @@ WORDS = {
     "classify.patterns[].is_hub": "Such a page lists others.",
     "schedule.policy": "`learned`, `seed-ewma`, `fixed` or `per-risk`; docs/scheduling.md.",
     "schedule.interval": "Interval of the `fixed` policy.",
+    "schedule.velocity": "How `seed-ewma` follows what looks find.",
+    "schedule.velocity.warmup": "Looks that leave a new target at 0.5.",
+    "schedule.velocity.alpha_change": "Weight of a look that found a change.",
+    "schedule.velocity.alpha_stable": "Weight of a look that found none.",
+    "schedule.velocity.floor": "No velocity is lower,",
+    "schedule.velocity.ceiling": "and none is higher.",
+    "schedule.ewma": "The interval of `seed-ewma`: base / (velocity * factor of the risk).",
+    "schedule.ewma.base": "The interval of a target that changes with every look, and the shortest.",
+    "schedule.ewma.longest": "No interval is longer.",
+    "schedule.ewma.jitter": "Share by which an interval is drawn longer or shorter.",
+    "schedule.ewma.factors": "How many times as often each risk is looked at.",
     "schedule.budget_per_day": "Looks in any 24 hours, at most; every look counts.  Not set: no limit.",
     "schedule.host_budget_per_day": "The same for every host, beside what its lane allows.",
     "schedule.audit_share": "Share of looks at a random moment, so that `freshness` measures without bias; 0: none.",
@@ -155,6 +166,7 @@ WORDS = {
     "stages": "The queues after a look: scout, router, ocr, extract, embed.",
     "stages.in_process": "A run serves them itself, after its looks; `false`: only `vedette worker` does.",
     "stages.queues": "Which of them are served.",
+    "stages.similar": "From this likeness on, evidence of another target is named as similar; both are kept.",
     "stages.embed": "Make a vector of every text that is worth it.",
     "panel": "What a batch asks of the providers, and what it must keep to.  003's environment variables win over it.",
     "panel.models": "Which providers are asked.  Not set: every one that has a key.",
@@ -291,7 +303,8 @@ def config_page() -> str:
             "Durations: `500ms`, `2s`, `5m`, `4h`, `30d`.  Sizes: `512k`, `10 MiB`.  Secrets: `env:NAME`.",
             "`vedette init` writes a commented file and `vedette.schema.json` beside it.  The file is named by",
             "`--config`, else `$VEDETTE_CONFIG`, else it is `./vedette.yaml`; the data folder by `--data`, else",
-            "`$VEDETTE_DATA`, else `data`, else `vedette-data` beside the file.",
+            "`$VEDETTE_DATA`, else `$DATABASE_URL` where it is `sqlite:///folder/vedette.db`, else `data`, else",
+            "`vedette-data` beside the file.",
             "",
             "| key | kind | default | meaning |",
             "|---|---|---|---|",
@@ -381,7 +394,9 @@ def _shown(value: Any, kind: str = "") -> str:
         )
         return f"{value // size} {unit}"
     if isinstance(value, dict):
-        return ", ".join(f"{name}: {_shown(one) if one else 'for ever'}" for name, one in value.items())
+        return ", ".join(
+            f"{_shown(name)}: {_shown(one) if one else 'for ever'}" for name, one in value.items()
+        )
     if isinstance(value, tuple):
         return ", ".join(map(str, value))
     if isinstance(value, time):

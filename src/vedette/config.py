@@ -17,7 +17,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, ValidationError
 
 from vedette.config_alerting import CronConfig, HealthConfig, LogConfig, NotifyConfig, ServeConfig
+from vedette.config_databases import MAIN, data_folder, notices
+from vedette.config_databases import VARIABLES as DATABASES
 from vedette.config_panel import VARIABLES, PanelConfig
+from vedette.config_schedule import ObjectiveConfig, ScheduleConfig
 from vedette.config_values import (
     MOST_BYTES,
     CurrencyCode,
@@ -170,21 +173,6 @@ class ClassifyConfig(Section):
     patterns: tuple[RolePatternConfig, ...] = ()
 
 
-class ScheduleConfig(Section):
-    policy: str = "learned"
-    interval: Duration = timedelta(hours=4)  # for `fixed`
-    budget_per_day: float | None = Field(default=None, gt=0)  # looks; not set: no limit
-    host_budget_per_day: float | None = Field(default=None, gt=0)
-    audit_share: float = Field(default=0.015, ge=0, le=0.5)  # of looks, at a random moment
-
-
-class ObjectiveConfig(Section):
-    """How soon a change must be seen, and how often that must hold."""
-
-    within: Duration
-    share: float = Field(default=0.95, gt=0, le=1)
-
-
 class DiscoverConfig(Section):
     blocked_words: tuple[str, ...] = ("heartbeat", "test", "synthetic", "debug")  # 001 section 9.3
     auto_sources: bool = False  # 001 section 6.2
@@ -235,6 +223,7 @@ class StagesConfig(Section):
         default=("scout", "router", "ocr", "extract", "embed"), min_length=1
     )
     embed: bool = True
+    similar: float = Field(default=0.9, gt=0, le=1)  # 001 section 9.2
 
 
 class PriceConfig(Section):
@@ -299,13 +288,17 @@ class Loaded(BaseModel):
 
 
 def load(path: Path | None = None, data: Path | None = None) -> Loaded:
-    """Read the named file, else `$VEDETTE_CONFIG`, else ./vedette.yaml, else defaults."""
+    """Read the named file, else `$VEDETTE_CONFIG`, else ./vedette.yaml, else defaults.
+
+    The data folder is the given one, else `$VEDETTE_DATA`, else that of `$DATABASE_URL`, else the file's.
+    """
     chosen = (
         path or _env_path("VEDETTE_CONFIG") or (Path(CONFIG_NAME) if Path(CONFIG_NAME).exists() else None)
     )
     config = read(chosen) if chosen else Config()
     root = chosen.parent if chosen else Path()
-    place = data or _env_path("VEDETTE_DATA") or (root / config.data if config.data else root / DATA_NAME)
+    named = _env_path("VEDETTE_DATA") or data_folder(_databases())
+    place = data or named or (root / config.data if config.data else root / DATA_NAME)
     text = json.dumps(config.model_dump(mode="json", exclude={"sources"}), sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     return Loaded(config=config, path=chosen, data=place, digest=digest)
@@ -385,8 +378,17 @@ def is_debug() -> bool:
 
 
 def from_environment(section: PanelConfig) -> PanelConfig:
-    """003's environment variables, which win over the file.  One that is set and empty is not set."""
-    return section.with_words({name: os.environ.get(name, "") for name in VARIABLES})
+    """003's environment variables, which win over the file.  One that is set and empty is not set.
+
+    A `DATABASE_URL` that names the store is where a panel without one writes anyway.
+    """
+    words = {name: os.environ.get(name, "") for name in VARIABLES}
+    return section.with_words(words if data_folder(words) is None else {**words, MAIN: ""})
+
+
+def database_notices() -> list[str]:
+    """What those who run must know of `DATABASE_URL`, `REGULATORY_DATABASE_URL` and `REDIS_URL`."""
+    return notices(_databases())
 
 
 def is_ci() -> bool:
@@ -406,6 +408,10 @@ def written(value: object) -> object:
     if isinstance(value, time):
         return f"{value:%H:%M}"
     return value.name if isinstance(value, Risk) else value
+
+
+def _databases() -> dict[str, str]:
+    return {name: os.environ.get(name, "").strip() for name in DATABASES}
 
 
 def _env_path(name: str) -> Path | None:

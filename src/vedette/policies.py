@@ -21,7 +21,7 @@ from vedette.contracts.source import (
     StructuredOptions,
     TrapBudgets,
 )
-from vedette.contracts.words import LaneKey, SourceId
+from vedette.contracts.words import LaneKey, Risk, SourceId
 from vedette.core.classify import Classification, classify_url
 from vedette.core.filters import compile_pattern, filters_of
 from vedette.core.lane import starts_per_day
@@ -30,10 +30,13 @@ from vedette.core.packs import RolePattern
 from vedette.core.retry import RetryParams
 from vedette.core.schedule import make_policy
 from vedette.core.schedule.due import DueParams, due_params
+from vedette.core.schedule.ewma import EwmaParams, EwmaRule
 from vedette.core.schedule.fixed import FixedRule
+from vedette.core.schedule.rule import IntervalRule
 from vedette.core.screen import ScreenRow, ScreenTable, screen_table
 from vedette.core.segments import is_retention
 from vedette.core.urls import canonical, watch_id
+from vedette.core.velocity import VelocityParams
 from vedette.lanes import LanePolicies
 from vedette.lanes.keeper import BROWSER
 
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
 
 _FETCH_NAMES = {field.name for field in fields(FetchSettings)}
 RULE_SECTIONS = ("classify", "objectives", "retry", "schedule")
+SEED_EWMA = "seed-ewma"
 _ZERO = timedelta(0)
 _TWELVE = timedelta(seconds=12)
 # 001 section 9.1: five pages a minute, one at a time.  What a page does to the browser is not the lane's fault.
@@ -158,9 +162,31 @@ def classifier(config: Config) -> Callable[[str], Classification]:
 
 
 def due_rule(config: Config, policy: str) -> DueParams:
-    """The named schedule policy, with the configured interval where it takes one."""
-    rule = FixedRule(config.schedule.interval / _HOUR) if policy == "fixed" else None
-    return due_params(policy, rule)
+    """The named schedule policy, with what is configured of it."""
+    rules: dict[str, Callable[[], IntervalRule]] = {
+        "fixed": lambda: FixedRule(config.schedule.interval / _HOUR),
+        SEED_EWMA: lambda: EwmaRule(ewma_params(config)),
+    }
+    rule = rules[policy]() if policy in rules else None
+    return due_params(policy, rule, velocity_params(config))
+
+
+def ewma_params(config: Config) -> EwmaParams:
+    """000 section 4 and 001 section 11.4, as configured."""
+    row = config.schedule.ewma
+    plain = dict(zip(Risk, EwmaParams().risk_factors, strict=True)) | row.factors
+    factors = (plain[Risk.LOW], plain[Risk.MEDIUM], plain[Risk.HIGH], plain[Risk.CRITICAL])
+    return EwmaParams(
+        base_hours=row.base / _HOUR,
+        max_hours=row.longest / _HOUR,
+        jitter_share=row.jitter,
+        risk_factors=factors,
+    )
+
+
+def velocity_params(config: Config) -> VelocityParams:
+    """001 section 11.4, as configured."""
+    return VelocityParams(**config.schedule.velocity.model_dump())
 
 
 def objectives(config: Config) -> dict[str, tuple[float, float]]:
@@ -172,8 +198,11 @@ def schedule_policy(
     config: Config, name: str, *, goals: Mapping[str, tuple[float, float]], budget: float | None
 ) -> SchedulePolicy:
     """The named policy over columns, as simulation and forecast play it."""
-    options: dict[str, Any] = {"every_hours": config.schedule.interval / _HOUR} if name == "fixed" else {}
-    return make_policy(name, objectives=goals, budget_per_day=budget, **options)
+    own: dict[str, dict[str, Any]] = {
+        "fixed": {"every_hours": config.schedule.interval / _HOUR},
+        SEED_EWMA: {"params": ewma_params(config), "velocity": velocity_params(config)},
+    }
+    return make_policy(name, objectives=goals, budget_per_day=budget, **own.get(name, {}))
 
 
 def scheduler_options(config: Config, crawl_delay: Callable[[LaneKey], timedelta | None]) -> SchedulerOptions:

@@ -21,6 +21,7 @@ from vedette.contracts.watch import Group
 from vedette.core.nearest import unknown
 from vedette.engine.bench import EvidenceBench
 from vedette.engine.documents import DocumentDesk
+from vedette.engine.neighbours import Neighbours
 from vedette.engine.recall import Memory
 from vedette.engine.stages import Served, StageWorker
 from vedette.engine.workers import Workers
@@ -73,6 +74,7 @@ async def opened(
             shelf=shelf,
             documents=desk,
             workers=workers,
+            neighbours=Neighbours(rows.vectors, least=config.stages.similar),
             scope=config.extract.scope,
             worker_above=config.extract.worker_above,
         )

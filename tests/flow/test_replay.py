@@ -8,13 +8,12 @@ import sqlite3
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from datetime import timedelta
-from types import MappingProxyType
 
 import pytest
 from scripted import life, page
 
 from vedette.core import ledger
-from vedette.core.schedule import due, ewma
+from vedette.core.schedule import ewma
 from vedette.surface.cli import main
 
 URL = "https://one.example/zakon"
@@ -68,13 +67,14 @@ async def test_every_decision_comes_out_as_recorded_under_the_rules_of_its_run(l
     assert replayed(lived, "--since", "1h")[1]["agreed"] == {}
 
 
-def _steeper(rules):
-    params = replace(ewma.EwmaParams(), base_hours=ewma.EwmaParams().base_hours * 1.01)
-    return MappingProxyType({**rules, "seed-ewma": ewma.EwmaRule(params)})
+def _steeper(interval):
+    return lambda velocity, risk, params: interval(
+        velocity, risk, replace(params, base_hours=params.base_hours * 1.01)
+    )
 
 
 async def test_a_bent_rule_is_caught(lived, monkeypatch):
-    monkeypatch.setattr(due, "DUE_RULES", _steeper(due.DUE_RULES))
+    monkeypatch.setattr(ewma, "interval", _steeper(ewma.interval))
     code, said = replayed(lived)
     assert code == 6
     assert said["differing"]["schedule"] > 3

@@ -227,3 +227,24 @@ def test_a_twin_that_is_not_there_is_answered_with_the_nearest(tmp_path: Path):
     told = Cli(tmp_path)("demo", "--twin", "croatai")
     assert told.code == 2
     assert "did you mean 'croatia'?" in told.err
+
+
+def test_a_database_that_a_run_does_not_use_is_told_by_run_and_doctor(
+    stock: Stock, monkeypatch: pytest.MonkeyPatch
+):
+    """001 section 11.1: nobody believes that watches go to the PostgreSQL that the variable names."""
+    cli = Cli(stock.data, app=PlayedApp())
+    monkeypatch.delenv("REDIS_URL", raising=False)
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    checks = {check["check"]: check for check in cli("doctor", "--json").json["checks"]}
+    assert (cli("run", "--once").err.count("DATABASE_URL"), checks["databases"]["state"]) == (0, "ok")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://fiskai:tajna@db/main")
+    told = cli("run", "--once")
+    assert (told.code, "DATABASE_URL names PostgreSQL: only `vedette panel` writes there" in told.err) == (
+        0,
+        True,
+    )
+    checks = {check["check"]: check for check in cli("doctor", "--json").json["checks"]}
+    assert checks["databases"]["state"] == "warn"
+    assert "DATABASE_URL names PostgreSQL" in checks["databases"]["found"]
+    assert "tajna" not in told.err + str(checks)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gzip
 import zlib
 from collections.abc import AsyncIterator, Iterator
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+import aiohttp
 import brotli
 import pytest
 import uvloop
@@ -19,7 +21,10 @@ from hostile import HELLO, OK, Do, Hostile, Step, StoppedClock
 
 from vedette.contracts.fetching import MIB, Fetched, FetchRequest
 from vedette.contracts.words import Outcome
+from vedette.core.outcomes import MEANING
+from vedette.fetch.faults import fault_of
 from vedette.fetch.http import HttpFetcher
+from vedette.fetch.resolver import DnsFault
 
 pytestmark = pytest.mark.filterwarnings("ignore:Overriding the:DeprecationWarning")
 PAGE = b"<html><p>Zakon o porezu</p></html>" * 50
@@ -313,3 +318,21 @@ async def test_what_was_too_large_is_kept_up_to_the_limit(fetcher: HttpFetcher) 
         request = FetchRequest(url=server.url(), settings=server.settings(), body_limit=1000)
         fetched = await fetcher.fetch(request)
         assert (fetched.outcome, fetched.body) == (Outcome.TOO_LARGE, b"ab" * 500)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(ConnectionResetError(errno.ECONNRESET, "x"), id="ECONNRESET"),
+        pytest.param(aiohttp.ConnectionTimeoutError(), id="ETIMEDOUT"),
+        pytest.param(DnsFault("no such name"), id="ENOTFOUND"),
+        pytest.param(ConnectionRefusedError(errno.ECONNREFUSED, "x"), id="ECONNREFUSED"),
+        pytest.param(DnsFault("the name server cannot be reached"), id="EAI_AGAIN"),
+        pytest.param(aiohttp.ServerDisconnectedError(), id="socket hang up"),
+        pytest.param(OSError(errno.ENETUNREACH, "x"), id="network"),
+        pytest.param(TimeoutError(), id="timeout"),
+    ],
+)
+def test_the_retryable_errors_of_001_are_retried(error: BaseException) -> None:
+    """001 section 8.2."""
+    assert MEANING[fault_of(error, is_tls=False).outcome].retry

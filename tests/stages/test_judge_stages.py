@@ -17,7 +17,7 @@ from stocked import NOW, FixedClock, blank
 from vedette.contracts.documents import Artifact
 from vedette.contracts.errors import StoreError
 from vedette.contracts.jobs import EMBED, EXTRACT, OCR, ROUTER, SCOUT, STAGES, NewJob
-from vedette.contracts.judging import Exhibit, Traits
+from vedette.contracts.judging import Exhibit, Likeness, Traits
 from vedette.contracts.stage_work import Failed, Handled, StageOrder
 from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Risk, RunId, VisitId, WatchId
 from vedette.core.stage_jobs import scout_job, stage_job
@@ -52,6 +52,7 @@ class ShownBench:
     def __init__(self, exhibit: Exhibit = PAGE, *, read: Artifact | str = TEXT, vector: bytes | str = VECTOR):
         self.exhibit, self._read, self._vector = exhibit, read, vector
         self.asked: list[str] = []
+        self.near: Likeness | None = None
 
     async def read(self, exhibit: Exhibit) -> Artifact | str:
         self.asked.append("read")
@@ -60,6 +61,9 @@ class ShownBench:
     async def vector(self, exhibit: Exhibit) -> bytes | str:
         self.asked.append("vector")
         return self._vector
+
+    async def alike(self, exhibit: Exhibit, vector: bytes) -> Likeness | None:
+        return self.near
 
 
 async def serve(queue: str, bench: ShownBench, *, embeds: bool = True) -> Handled | Failed:
@@ -131,11 +135,21 @@ async def test_the_text_of_a_page_is_in_its_evidence():
 
 
 async def test_a_vector_is_made_once():
-    first, second = ShownBench(PAGE), ShownBench(replace(PAGE, has_vector=True))
+    first, second = ShownBench(PAGE), ShownBench(replace(PAGE, vector=VECTOR))
     made, known = await serve(EMBED, first), await serve(EMBED, second)
     assert isinstance(made, Handled)
     assert isinstance(known, Handled)
     assert (made.vector, known.vector, second.asked) == ((17, VECTOR), None, [])
+
+
+async def test_what_says_nearly_the_same_is_named_and_both_are_kept():
+    """001 section 9.2, step 2."""
+    bench = ShownBench(PAGE)
+    bench.near = Likeness(evidence=PAGE.evidence, other=EvidenceId(9), share=0.93)
+    given = await serve(EMBED, bench)
+    assert isinstance(given, Handled)
+    assert (given.likeness, given.vector) == (bench.near, (17, VECTOR))
+    assert (given.result["similarEvidenceId"], given.result["similarity"]) == ("9", 0.93)
 
 
 # jobs that fail, lie, or lose their worker

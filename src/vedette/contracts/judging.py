@@ -49,6 +49,15 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Likeness:
+    """Evidence of another target that says nearly the same (001 section 9.2).  It never keeps evidence out."""
+
+    evidence: EvidenceId
+    other: EvidenceId
+    share: float  # cosine of their vectors, up to 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Exhibit:
     """A piece of evidence as the stages after the look know it."""
 
@@ -63,6 +72,6 @@ class Exhibit:
     text_chars: int | None
     traits: Traits | None  # None: no text was made of it
     lister: ListerKind | None = None  # how its target is read as a list of others
-    has_vector: bool = False
+    vector: bytes | None = None  # of its text, `core/embedding.py`
     twin: EvidenceId | None = None  # the oldest other evidence with the same text
     artifacts: tuple[Artifact, ...] = ()

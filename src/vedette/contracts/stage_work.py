@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from vedette.contracts.documents import Artifact
 from vedette.contracts.jobs import Data, NewJob
-from vedette.contracts.judging import Verdict
+from vedette.contracts.judging import Likeness, Verdict
 from vedette.contracts.watch import LedgerNote
 from vedette.contracts.words import EvidenceId, RunId
 
@@ -29,6 +29,7 @@ class Handled:
     note: tuple[RunId, LedgerNote] | None = None  # the decision behind the verdict
     artifact: tuple[EvidenceId, Artifact] | None = None
     vector: tuple[EvidenceId, bytes] | None = None
+    likeness: Likeness | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,9 @@ import math
 import numpy as np
 
 DIMENSIONS = 256
+SIMILAR = 0.9  # 001 section 9.2
+APART = 96  # signs; texts that have nothing to do with each other differ in half of the 256
+CANDIDATES = 64  # with the fewest signs apart, before cosines are taken
 VERSION = "hashed-words-1"  # vectors of different versions cannot be compared
 MOST = 20_000  # characters; a longer text is known by its beginning
 _WINDOW = 8  # bytes from the start of each word: the word and a little of the next
@@ -50,6 +53,31 @@ def unpack_vector(packed: bytes) -> np.ndarray:
 def likeness(one: np.ndarray, other: np.ndarray) -> float:
     """The cosine of two vectors, -1 to 1."""
     return float(np.dot(one.astype(np.float64), other.astype(np.float64)))
+
+
+def signs_of(vectors: np.ndarray) -> np.ndarray:
+    """The signs of each vector as four integers: near vectors differ in few of these 256 bits."""
+    bits: np.ndarray = np.packbits(vectors > 0, axis=-1).view(np.uint64)
+    return bits
+
+
+def most_alike(
+    one: np.ndarray, others: np.ndarray, signs: np.ndarray, counts: np.ndarray
+) -> tuple[int, float] | None:
+    """The nearest of the rows that count, and its cosine.  None: none is near.
+
+    Signs say who may be near, at a tenth of what the cosines of all would cost.
+    """
+    differ = np.bitwise_count(signs ^ signs_of(one))
+    apart = differ[:, 0].astype(np.uint16) + differ[:, 1] + differ[:, 2] + differ[:, 3]
+    rows = np.flatnonzero((apart < APART) & counts)
+    if len(rows) > CANDIDATES:
+        rows = rows[np.argpartition(apart[rows], CANDIDATES)[:CANDIDATES]]
+    if not len(rows):
+        return None
+    cosines: np.ndarray = np.einsum("ij,j->i", others[rows], one.astype(np.float32))
+    best = int(cosines.argmax())
+    return int(rows[best]), float(cosines[best])
 
 
 def _summed(words: np.ndarray) -> np.ndarray:

@@ -33,7 +33,7 @@ from vedette.core.outcomes import MEANING
 from vedette.core.retry import Failure, Retry, RetryParams, next_attempt
 from vedette.core.schedule.due import LEARNED, DueParams, Facts, decide
 from vedette.core.screen import ScreenTable, screen
-from vedette.core.urls import host_of, watch_id
+from vedette.core.urls import host_of, origin_of, watch_id
 from vedette.discover import read_listing
 from vedette.engine.compare import Comparer, only_lists
 from vedette.engine.documents import TOO_MUCH, how_read
@@ -224,10 +224,15 @@ class Assessor:
             sheet.note(admit_decision(found.url, watch.risk, self.finder.classify(found.url)))
 
     async def _variant(self, sheet: Sheet, extraction: Extraction) -> None:
-        """Does the page name another address of itself (canonical, permanent redirect; 001 section 12.4)?"""
+        """Does the page name another address of itself (canonical, permanent redirect; 001 section 12.4)?
+
+        Not another host's, and not the front page, where sites send what they have taken away.
+        """
         watch, fetched = sheet.watch, sheet.fetched
         url = extraction.canonical or (fetched.url if sheet.reached.is_permanent else None)
         if url is None or watch_id(url) == watch.id or host_of(url) != host_of(watch.url):
+            return
+        if url == f"{origin_of(url)}/":
             return
         findings = sheet.findings = sheet.findings or Findings()
         desk = self.book.desk(watch.source)
@@ -238,7 +243,7 @@ class Assessor:
         if watch.canonical is None or watch.seen is None or watch.lister not in (None, ListerKind.CRAWL):
             return watch
         other = self.peer(watch.canonical)
-        if other is None or other.merged_into is not None or other.seen is None:
+        if other is None or other.merged_into is not None or other.seen is None or other.is_gone:
             return watch
         if other.seen.text_key != watch.seen.text_key:
             return watch

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from vedette.contracts.documents import Artifact
-from vedette.contracts.judging import Exhibit
+from vedette.contracts.judging import Exhibit, Likeness
 from vedette.contracts.words import DOCUMENTS, EvidenceId
 from vedette.core.embedding import embed, pack_vector
 from vedette.core.weight import is_irregular
 from vedette.engine.documents import TOO_MUCH, Body, DocumentDesk
+from vedette.engine.neighbours import Neighbours
 from vedette.engine.workers import Workers
 from vedette.evidence.shelf import Shelf
 from vedette.extract import extract
@@ -28,6 +29,7 @@ class EvidenceBench:
     shelf: Shelf
     documents: DocumentDesk
     workers: Workers
+    neighbours: Neighbours
     scope: str = "main"
     worker_above: int = 256 * 1024
 
@@ -38,6 +40,11 @@ class EvidenceBench:
         document = await self.documents.read(body)
         kept = await self.documents.keep(exhibit.digest, document)
         return kept or document.missing or document.problem or NO_TEXT
+
+    async def alike(self, exhibit: Exhibit, vector: bytes) -> Likeness | None:
+        if self.neighbours.is_behind:
+            await asyncio.to_thread(self.neighbours.catch_up)
+        return self.neighbours.alike(exhibit, vector)
 
     async def vector(self, exhibit: Exhibit) -> bytes | str:
         if exhibit.content_class in DOCUMENTS:

@@ -117,7 +117,12 @@ class Finder:
         i = watch_id(url)
         if i not in self._known:
             lister = watch.lister if watch.lister is ListerKind.CRAWL else None
+            before = len(findings.found)
             await self._take({i: _Seen(url, lister=lister, depth=watch.depth)}, watch, desk, findings, now)
+            taken = findings.found[before:]
+            findings.found[before:] = [
+                replace(one, parent=watch.parent) for one in taken
+            ]  # a peer, not a child
         return i
 
     async def _crawl(

@@ -84,7 +84,12 @@ class RunLog:
             host.last_success_at = visit.at
             if is_own_address:
                 self._errors.pop(watch.id, None)
-        elif meaning.counts_against_lane or meaning.counts_against_source or meaning.is_refusal:
+        elif (
+            settled.parked
+            or meaning.counts_against_lane
+            or meaning.counts_against_source
+            or meaning.is_refusal
+        ):
             words = f"{visit.outcome.value}: {visit.detail}" if visit.detail else visit.outcome.value
             host.last_error = words
             if is_own_address:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from vedette.contracts.documents import Artifact
 from vedette.contracts.jobs import EMBED, EXTRACT, OCR, ROUTER, SCOUT
-from vedette.contracts.judging import Exhibit, VerdictWord
+from vedette.contracts.judging import Exhibit, Likeness, VerdictWord
 from vedette.contracts.ports import Clock
 from vedette.contracts.stage_work import Failed, Handled, StageOrder
 from vedette.contracts.words import DOCUMENTS
@@ -34,6 +34,10 @@ class Bench(Protocol):
 
     async def vector(self, exhibit: Exhibit) -> bytes | str:
         """The vector of its text, made now; or why there is none."""
+        ...
+
+    async def alike(self, exhibit: Exhibit, vector: bytes) -> Likeness | None:
+        """Evidence of another target that says nearly the same."""
         ...
 
 
@@ -88,13 +92,15 @@ class _Desk:
 
     async def embed(self, order: StageOrder, exhibit: Exhibit) -> Handled | Failed:
         """Enrichment: nothing waits for it (001 section 12.7).  Most looks have made the vector of what they read."""
-        result = {"evidenceId": str(order.evidence), "vector": VERSION}
-        if exhibit.has_vector:
-            return Handled(result=result)
-        made = await self.bench.vector(exhibit)
+        made = exhibit.vector or await self.bench.vector(exhibit)
         if isinstance(made, str):
             return Failed(error=made)
-        return Handled(result=result, vector=(order.evidence, made))
+        result: dict[str, object] = {"evidenceId": str(order.evidence), "vector": VERSION}
+        near = await self.bench.alike(exhibit, made)
+        if near is not None:
+            result |= {"similarEvidenceId": str(near.other), "similarity": round(near.share, 4)}
+        new = None if exhibit.vector else (order.evidence, made)
+        return Handled(result=result, vector=new, likeness=near)
 
 
 def nothing(order: StageOrder) -> Handled:

@@ -40,6 +40,10 @@ class Explanation:
     believed: Believed | None = None  # by the learned policy
     texts: tuple[Artifact, ...] = ()  # made of the document as it is known now
     verdict: Verdict | None = None  # about what it says now
+    similar: tuple[str, float] | None = (
+        None  # URL of another target that said nearly the same, and how nearly
+    )
+    merged_from: str | None = None  # the address that was asked about: one target with this one since
 
 
 def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
@@ -86,6 +90,8 @@ def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
         "evidence": watch.seen.evidence if watch.seen else None,
         "artifacts": [artifact_json(made) for made in said.texts],
         "verdict": None if said.verdict is None else verdict_json(said.verdict),
+        "similar": None if said.similar is None else dict(zip(("url", "share"), said.similar, strict=True)),
+        "merged_from": said.merged_from,
         "lane": None if said.lane is None else lane_json(watch.lane, said.lane, now),
         "visits": [visit_json(visit) for visit in said.visits],
     }
@@ -141,6 +147,12 @@ def explanation_lines(said: Explanation, now: datetime) -> list[Line]:
     lines += [_fact("text", f"{artifact_words(made)}, in ", quoted(made.path)) for made in said.texts]
     if said.verdict is not None:
         lines += _verdict_lines(said.verdict)
+    if said.similar is not None:
+        lines.append(_fact("similar", f"{said.similar[1]:.0%} as ", quoted(shown(said.similar[0]))))
+    if said.merged_from is not None:
+        lines.append(
+            _fact("merged", quoted(shown(said.merged_from)), " showed the same text and is looked at here")
+        )
     lines += _mask_lines(watch.mask or ())
     if said.believed is not None:
         lines += believed_lines(said.believed)

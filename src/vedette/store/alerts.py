@@ -15,8 +15,9 @@ from vedette.contracts.watch import SourceState
 from vedette.contracts.words import Outcome, Risk, SourceId
 from vedette.core.health import is_success
 from vedette.core.lane import condition
-from vedette.core.urls import host_of, lane_of, watch_id
+from vedette.core.urls import host_of, lane_of
 from vedette.store import statements as sql
+from vedette.store.own_address import own_watch
 from vedette.store.rows import dump_json, from_ms, lane_id, opt_at, opt_ms, read_lane, read_source, to_ms
 
 LOOKS = 8  # more failures in a row than any rule asks for
@@ -109,7 +110,7 @@ def open_counts(db: sqlite3.Connection) -> Iterable[tuple[str, int]]:
 def _facts(
     db: sqlite3.Connection, source: Source, state: SourceState, created_at: datetime, *, now: datetime
 ) -> HealthFacts:
-    watch = watch_id(source.url)
+    watch = own_watch(db, source)
     row = db.execute("SELECT interval_s FROM watches WHERE id = ?", (watch,)).fetchone()
     lane = _lane(db, source.url)
     looks = db.execute(_LOOKS, (watch, LOOKS)).fetchall()

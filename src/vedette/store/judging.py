@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vedette.contracts.documents import Artifact
-from vedette.contracts.judging import Exhibit, Verdict, VerdictWord
+from vedette.contracts.judging import Exhibit, Likeness, Verdict, VerdictWord
 from vedette.contracts.source import ListerKind
 from vedette.contracts.stage_work import Handled
 from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Reason, Risk, WatchId
@@ -24,9 +24,10 @@ from vedette.store.operator import operating
 from vedette.store.rows import dump_json, from_ms, to_ms
 from vedette.store.sqlite import connect
 
+VectorRow = tuple[int, int, str, bytes]
 _EXHIBIT = (
     "SELECT e.id, e.url, COALESCE(w.risk, 1), v.outcome, e.content_class, e.content_type, e.digest, v.text_chars, "
-    "s.traits, s.text_key, e.watch_id, w.lister, s.vector IS NOT NULL FROM evidence e JOIN visits v ON v.id = e.id "
+    "s.traits, s.text_key, e.watch_id, w.lister, s.vector FROM evidence e JOIN visits v ON v.id = e.id "
     "LEFT JOIN watches w ON w.id = e.watch_id LEFT JOIN verdicts s ON s.evidence_id = e.id WHERE e.id = ?"
 )
 # Another target that showed the same text before; the same target showing a text again is a state that came back.
@@ -41,8 +42,13 @@ _SAVE = (
     "ON CONFLICT (evidence_id) DO UPDATE SET word = excluded.word, score = excluded.score, "
     "reasons = excluded.reasons, rule = excluded.rule, at = excluded.at"
 )
-
-
+# What goes on, newest first.
+_VECTORS = (
+    "SELECT s.evidence_id, e.watch_id, e.content_class, s.vector FROM verdicts s "
+    "JOIN evidence e ON e.id = s.evidence_id WHERE s.evidence_id > ? AND s.vector IS NOT NULL AND s.word <> 'skip' "
+    "ORDER BY s.evidence_id DESC LIMIT ?"
+)
+_ALIKE = sql.upsert("likenesses", ["evidence_id", "other_id", "share", "at"], "evidence_id")
 _VECTOR = (
     "INSERT INTO verdicts (evidence_id, vector) VALUES (?, ?) "
     "ON CONFLICT (evidence_id) DO UPDATE SET vector = excluded.vector"
@@ -74,10 +80,14 @@ class Exhibits:
             text_chars=row[7],
             traits=read_traits(row[8]),
             lister=ListerKind(row[11]) if row[11] else None,
-            has_vector=bool(row[12]),
+            vector=row[12],
             twin=None if twin is None else EvidenceId(twin[0]),
             artifacts=tuple(_artifact(made) for made in self._db.execute(_ARTIFACTS, (evidence,))),
         )
+
+    def vectors(self, after: int, most: int) -> list[VectorRow]:
+        """Evidence, watch, content class and vector of what goes on, newest first."""
+        return self._db.execute(_VECTORS, (after, most)).fetchall()
 
     def close(self) -> None:
         self._db.close()
@@ -88,20 +98,31 @@ def save_handled(path: Path, handled: Sequence[Handled], *, at_ms: int) -> None:
     verdicts = [one.verdict for one in handled if one.verdict is not None]
     artifacts = [one.artifact for one in handled if one.artifact is not None]
     vectors = [one.vector for one in handled if one.vector is not None]
+    likenesses = [one.likeness for one in handled if one.likeness is not None]
     notes = [one.note for one in handled if one.note is not None]
-    if not (verdicts or artifacts or vectors):
+    if not (verdicts or artifacts or vectors or likenesses):
         return
     with operating(path) as db:
         db.executemany(sql.NEW_LEDGER, [note_row(note, run) for run, note in notes])
         db.executemany(_SAVE, [_verdict_row(one) for one in verdicts])
         db.executemany(_VECTOR, vectors)
         db.executemany(sql.NEW_ARTIFACT, _artifact_rows(artifacts, at_ms))
+        db.executemany(_ALIKE, [(one.evidence, one.other, one.share, at_ms) for one in likenesses])
 
 
 def verdict_of(path: Path, evidence: EvidenceId) -> Verdict | None:
     """What the scout said of it; None: nothing yet."""
     with closing(connect(path, read_only=True)) as db:
         return read_verdict(db, evidence)
+
+
+def likeness_of(path: Path, evidence: EvidenceId) -> Likeness | None:
+    """Evidence of another target that says nearly the same; None: none was found when it was judged."""
+    with closing(connect(path, read_only=True)) as db:
+        row = db.execute(
+            "SELECT other_id, share FROM likenesses WHERE evidence_id = ?", (evidence,)
+        ).fetchone()
+    return None if row is None else Likeness(evidence=evidence, other=EvidenceId(row[0]), share=row[1])
 
 
 def read_verdict(db: sqlite3.Connection, evidence: EvidenceId) -> Verdict | None:

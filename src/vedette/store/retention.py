@@ -39,7 +39,7 @@ def forget_payloads(db: sqlite3.Connection, segment: str, *, beyond: int) -> int
         f"WHERE id IN (SELECT watch_id {_LOST}) AND seen_evidence IN (SELECT id {_LOST})",
         lost * 2,
     )
-    for table in ("artifacts", "verdicts"):
+    for table in ("artifacts", "likenesses", "verdicts"):
         db.execute(f"DELETE FROM {table} WHERE evidence_id IN (SELECT id {_LOST})", lost)
     return db.execute(f"DELETE {_LOST}", lost).rowcount
 

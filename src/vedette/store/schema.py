@@ -193,6 +193,16 @@ artifacts = Table(  # text made from evidence; the text itself is a file, and ca
     Column("confidence", Float),  # of the words that OCR read, 0 to 100
     Column("path", Text, nullable=False),  # under the data folder
     Column("at", BigInteger, nullable=False),
+    Index("ix_artifacts_kind_at", "kind", "at"),
+)
+
+likenesses = Table(  # evidence of another target that says nearly the same
+    "likenesses",
+    metadata,
+    Column("evidence_id", Id, primary_key=True, autoincrement=False),
+    Column("other_id", BigInteger, nullable=False),
+    Column("share", Float, nullable=False),
+    Column("at", BigInteger, nullable=False),
 )
 
 verdicts = Table(  # what was measured of a text at its look, and what the scout made of it

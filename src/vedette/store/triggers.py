@@ -9,9 +9,10 @@ from datetime import datetime
 from vedette.contracts.jobs import SentinelOrder
 from vedette.contracts.source import Source
 from vedette.contracts.words import LaneKey, SourceId, WatchId
-from vedette.core.urls import lane_of, watch_id
+from vedette.core.urls import lane_of
 from vedette.store import statements as sql
 from vedette.store.operator import make_due
+from vedette.store.own_address import own_watch
 from vedette.store.rows import opt_at, read_source, to_ms
 
 
@@ -43,15 +44,16 @@ def order_sources(db: sqlite3.Connection, order: SentinelOrder, *, now: datetime
     chosen = []
     for row in db.execute(sql.SOURCES).fetchall():
         source, state = read_source(row)
-        seen_at = _last_visit(db, source)
+        watch = own_watch(db, source)
+        seen_at = _last_visit(db, watch)
         is_closed = state.closed_until is not None and state.closed_until > now
         if not is_closed and _is_asked_for(source, order, seen_at, now):
-            chosen.append((-source.tier, to_ms(seen_at) if seen_at else 0, source))
+            chosen.append((-source.tier, to_ms(seen_at) if seen_at else 0, source, watch))
     chosen.sort(key=lambda one: one[:2])
     return [
-        OwnAddress(watch_id(source.url), source.id, source.name, lane_of(source.url))
-        for _, _, source in chosen
-        if make_due(db, watch_id(source.url), now=now)
+        OwnAddress(watch, source.id, source.name, lane_of(source.url))  # a merge stays on its host
+        for _, _, source, watch in chosen
+        if make_due(db, watch, now=now)
     ]
 
 
@@ -66,6 +68,6 @@ def _is_asked_for(source: Source, order: SentinelOrder, seen_at: datetime | None
     return rests is None or seen_at is None or seen_at + rests <= now
 
 
-def _last_visit(db: sqlite3.Connection, source: Source) -> datetime | None:
-    row = db.execute("SELECT last_visit_at FROM watches WHERE id = ?", (watch_id(source.url),)).fetchone()
+def _last_visit(db: sqlite3.Connection, watch: WatchId) -> datetime | None:
+    row = db.execute("SELECT last_visit_at FROM watches WHERE id = ?", (watch,)).fetchone()
     return None if row is None else opt_at(row[0])

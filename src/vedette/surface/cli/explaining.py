@@ -37,13 +37,17 @@ def explain(
     Looks are listed newest first.
     """
     from vedette.report.explaining import explanation_json, explanation_lines
-    from vedette.store.judging import verdict_of
+    from vedette.store.judging import likeness_of, verdict_of
 
     with session.queries() as queries:
         now = session.now()
         said = _explanation(session, queries, url, visits)
-    if said.watch.seen is not None:
-        said = replace(said, verdict=verdict_of(session.store(), said.watch.seen.evidence))
+        if said.watch.seen is not None:
+            evidence = said.watch.seen.evidence
+            near = likeness_of(session.store(), evidence)
+            other = queries.evidence_by_id(near.other) if near else None
+            similar = (other.url, near.share) if near and other else None
+            said = replace(said, verdict=verdict_of(session.store(), evidence), similar=similar)
     if session.given.as_json:
         session.out.document(explanation_json(said, now))
     else:
@@ -81,6 +85,7 @@ def why_not(
 
 
 def _explanation(session: Session, queries: Queries, url: str, visits: int) -> Explanation:
+    from vedette.core.urls import watch_id
     from vedette.policies import objectives
     from vedette.report.explaining import Explanation
     from vedette.surface.cli.believing import believed
@@ -90,8 +95,10 @@ def _explanation(session: Session, queries: Queries, url: str, visits: int) -> E
     source = queries.source(watch.source)
     seen = [watch.seen.evidence] if watch.seen else []
     made = queries.artifacts(seen)
+    asked = a_url(url)
     return Explanation(
         watch=watch,
+        merged_from=asked if watch_id(asked) != watch.id else None,
         decided_at=entry.at if entry else None,
         decisions=entry.decisions if entry else (),
         visits=tuple(queries.visits(watch.id, most=visits)),

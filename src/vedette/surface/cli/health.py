@@ -125,6 +125,18 @@ def _browser(session: Session) -> Finding:
     return Finding("browser", "warn", f"{what}; {words}", remedy)
 
 
+def _databases(session: Session) -> Finding:
+    """The variables of 001 section 11.1."""
+    from vedette.config import database_notices
+
+    told = database_notices()
+    if told:
+        return Finding(
+            "databases", "warn", "; ".join(told), "unset them here, or write sqlite:///folder/vedette.db"
+        )
+    return Finding("databases", "ok", "one store, no other named in the environment")
+
+
 def _writable(session: Session) -> Finding:
     data = session.loaded.data
     if not data.exists():
@@ -237,6 +249,7 @@ def _documents(session: Session) -> Finding:
 CHECKS: tuple[Callable[[Session], Finding | None], ...] = (
     _contact,
     _browser,
+    _databases,
     _writable,
     _room,
     _store,

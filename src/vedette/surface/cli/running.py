@@ -104,6 +104,7 @@ def run(
         limits=(seconds, max_visits),
         words=(tier, policy, patience, source),
     )
+    session.note_databases()
     ended = _run(session, request, result=result)
     if ended.error is not None:
         if isinstance(ended.error, VedetteError):

@@ -77,6 +77,7 @@ def serve(
     row = session.loaded.config.serve
     token = None if row.token is None else secret(row.token, "`serve.token`")
     opened = door(listen or row.listen, token)
+    session.note_databases()
     ended = run_service(
         session.loaded, clock=session.clock, stdout=sys.stdout, stderr=sys.stderr, door=opened
     )

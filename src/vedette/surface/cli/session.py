@@ -98,6 +98,13 @@ class Session:
     def now(self) -> datetime:
         return self.clock.now()
 
+    def note_databases(self) -> None:
+        """Says what the database variables of the environment are used for, where that is not what they look like."""
+        from vedette.config import database_notices
+
+        for notice in database_notices():
+            self.out.note(notice)
+
     def engine(self) -> App:
         """What runs; costs an import of everything that fetches."""
         from vedette import app
