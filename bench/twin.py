@@ -17,6 +17,7 @@ from collections import defaultdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from vedette.app import RunRequest, run_async
 from vedette.config import Loaded, parse
@@ -69,7 +70,7 @@ def judged(world: World, web: LivingWeb, days: float) -> dict[str, Any]:
                 continue
             if not page.history.between(world.epoch, end):
                 static.append((host.index, page.index))
-            elif classify_url(world.url(host.index, page.index, 80)).risk.name == "CRITICAL":
+            elif _risk(world, (host.index, page.index)) == "CRITICAL":
                 critical.append((host.index, page.index))
     fetches = sum(web.journal.page_fetches[place] for place in static)
     polls = sum((end - max(world.epoch, world.page(*place).born_at)) / POLLING for place in static)
@@ -80,11 +81,23 @@ def judged(world: World, web: LivingWeb, days: float) -> dict[str, Any]:
         "static_scans": fetches,
         "fixed_polling": round(polls),
         "fewer": round(1 - fetches / polls, 4),
+        "scans_per_static_page_and_day": _by_risk(world, web, static, days),
         **_freshness(world, web, critical, end),
         "bans": stats["bans"],
         "violations": stats["violations"],
         "forbidden": stats["forbidden"],
     }
+
+
+def _risk(world: World, place: Place) -> str:
+    return classify_url(world.url(*place, 80)).risk.name
+
+
+def _by_risk(world: World, web: LivingWeb, places: list[Place], days: float) -> dict[str, float]:
+    found: dict[str, list[int]] = defaultdict(list)
+    for place in places:
+        found[_risk(world, place)].append(web.journal.page_fetches[place])
+    return {risk: round(sum(looks) / len(looks) / days, 2) for risk, looks in sorted(found.items())}
 
 
 def _freshness(world: World, web: LivingWeb, critical: list[Place], end: float) -> dict[str, object]:
@@ -107,6 +120,7 @@ def _loaded(web: LivingWeb, policy: str | None, data: Path) -> Loaded:
     sources = [
         {key: value for key, value in source.items() if key != "options"} | source["options"]
         for source in web.sources()
+        if urlsplit(source["url"]).hostname not in SCRIPTED  # a browser takes a second of ours for every look
     ]
     raw: dict[str, Any] = {
         "sources": sources,

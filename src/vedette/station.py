@@ -226,6 +226,7 @@ class Station:
                 retry=retry_rule(config),
                 audit_share=config.schedule.audit_share,
                 fetch_only=self.request.fetch_only,
+                embeds=config.stages.embed,
                 config_digest=self.loaded.digest,
             ),
         )

@@ -70,12 +70,11 @@ async def opened(
     desk = DocumentDesk(workers=workers, shelf=shelf, languages=config.extract.ocr_languages)
     with closing(SqliteJobBus(path)) as bus, closing(Exhibits(path)) as rows, closing(Reader(path)) as reader:
         bench = EvidenceBench(
-            exhibit=rows.exhibit,
             body=Memory(reader, loaded.data / ARCHIVE).body,
             shelf=shelf,
             documents=desk,
             workers=workers,
-            neighbours=Neighbours(loaded.data, rows.vectors, least=config.stages.similar),
+            neighbours=Neighbours(rows.vectors, least=config.stages.similar),
             scope=config.extract.scope,
             worker_above=config.extract.worker_above,
         )
@@ -87,6 +86,7 @@ async def opened(
             yield StageWorker(
                 bus=bus,
                 handlers=chosen,
+                exhibit=rows.exhibit,
                 save=_saver(path, clock),
                 clock=clock,
                 worker=worker,

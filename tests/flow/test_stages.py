@@ -84,9 +84,14 @@ def test_documents_are_linked_to_the_text_that_the_look_made(tmp_path: Path):
 
 def test_vectors_are_kept_beside_the_evidence(tmp_path: Path):
     seen = asyncio.run(watched(tmp_path / "data"))
-    paths = [path for (path,) in seen.rows("SELECT path FROM artifacts WHERE kind = 'vector'")]
-    assert len(paths) == 11
-    assert {(seen.data / path).stat().st_size for path in paths} == {512}
+    sizes = seen.rows("SELECT LENGTH(vector), COUNT(*) FROM verdicts WHERE word <> 'skip' GROUP BY 1")
+    assert sizes == [(512, 11)]
+
+
+def test_a_run_that_makes_no_vectors_leaves_none_and_queues_none(tmp_path: Path):
+    seen = asyncio.run(watched(tmp_path / "data", {"stages": {"embed": False}}))
+    assert seen.rows("SELECT COUNT(vector) FROM verdicts") == [(0,)]
+    assert ("embed", "done") not in states(seen)
 
 
 def test_jobs_wait_for_a_worker_where_the_run_does_not_serve_them(tmp_path: Path):
@@ -130,6 +135,8 @@ def test_a_second_page_with_the_same_text_is_a_duplicate(tmp_path: Path):
 
 def test_a_vector_that_cannot_be_made_is_told_and_stops_nothing(tmp_path: Path):
     seen = asyncio.run(watched(tmp_path / "data", ALONE))
+    with sqlite3.connect(seen.data / "vedette.db") as db:
+        db.execute("UPDATE verdicts SET vector = NULL")  # as if the look had not been able to
     for file in (seen.data / "archive").glob("*.warc.gz"):
         file.rename(file.with_suffix(".away"))
     done = Cli(seen.data)("worker", "--until-idle", "--json")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
-from vedette.contracts.judging import Exhibit
+from vedette.contracts.judging import Exhibit, Likeness
 from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Risk, WatchId
-from vedette.core.embedding import SIMILAR, embed
+from vedette.core.embedding import SIMILAR, embed, pack_vector
 from vedette.engine.neighbours import Neighbours
 
 LAW = (
@@ -23,7 +21,7 @@ OTHER = (
 
 
 def packed(text: str) -> bytes:
-    return embed(text).astype("<f2").tobytes()
+    return pack_vector(embed(text))
 
 
 def exhibit(number: int, *, watch: int = 0, kind: ContentClass = ContentClass.HTML) -> Exhibit:
@@ -33,21 +31,19 @@ def exhibit(number: int, *, watch: int = 0, kind: ContentClass = ContentClass.HT
     )  # fmt: skip
 
 
-class Shelf:
-    """Rows and files of vectors."""
+class Rows:
+    """Vectors as the store has them."""
 
-    def __init__(self, data: Path) -> None:
-        self.data = data
-        self.rows: list[tuple[int, int, str, str, int]] = []
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, int, str, bytes]] = []
         self.asked: list[int] = []
 
-    def put(self, number: int, text: str, *, kind: str = "HTML", at: int = 0) -> None:
-        (self.data / f"{number}.vec").write_bytes(packed(text))
-        self.rows.append((number, number, kind, f"{number}.vec", at or number))
+    def put(self, number: int, text: str, *, kind: str = "HTML") -> None:
+        self.rows.append((number, number, kind, packed(text)))
 
-    def vectors(self, since: int, reader: str, most: int) -> list[tuple[int, int, str, str, int]]:
-        self.asked.append(since)
-        newest = sorted((row for row in self.rows if row[4] >= since), key=lambda row: -row[4])
+    def vectors(self, after: int, until: int, most: int) -> list[tuple[int, int, str, bytes]]:
+        self.asked.append(after)
+        newest = sorted((row for row in self.rows if after < row[0] <= until), reverse=True)
         return newest[:most]
 
 
@@ -56,8 +52,8 @@ def alike(neighbours: Neighbours, number: int, text: str, **more: object) -> int
     return None if found is None else found.other
 
 
-def test_a_text_of_another_target_that_differs_in_a_word_is_named_and_another_text_is_not(tmp_path: Path):
-    neighbours = Neighbours(tmp_path, Shelf(tmp_path).vectors)
+def test_a_text_of_another_target_that_differs_in_a_word_is_named_and_another_text_is_not():
+    neighbours = Neighbours(Rows().vectors)
     assert alike(neighbours, 1, LAW) is None
     found = neighbours.alike(exhibit(2), packed(NEARLY))
     assert found is not None
@@ -66,54 +62,78 @@ def test_a_text_of_another_target_that_differs_in_a_word_is_named_and_another_te
     assert alike(neighbours, 3, OTHER) is None
 
 
-def test_the_nearest_is_named(tmp_path: Path):
-    neighbours = Neighbours(tmp_path, Shelf(tmp_path).vectors)
+def test_the_nearest_is_named():
+    neighbours = Neighbours(Rows().vectors)
     for number, text in ((1, NEARLY), (2, LAW), (3, OTHER)):
         alike(neighbours, number, text)
     assert alike(neighbours, 4, LAW) == 2
 
 
-def test_versions_of_one_target_and_other_types_do_not_count_but_a_scan_is_a_pdf(tmp_path: Path):
-    neighbours = Neighbours(tmp_path, Shelf(tmp_path).vectors)
+def test_versions_of_one_target_and_other_types_do_not_count_but_a_scan_is_a_pdf():
+    neighbours = Neighbours(Rows().vectors)
     alike(neighbours, 1, LAW, watch=7)
     assert alike(neighbours, 2, LAW, watch=7) is None
     assert alike(neighbours, 3, LAW, kind=ContentClass.PDF_TEXT) is None
     assert alike(neighbours, 4, LAW, kind=ContentClass.PDF_SCANNED) == 3
 
 
-def test_what_was_there_before_and_what_others_make_meanwhile_counts(tmp_path: Path):
-    shelf = Shelf(tmp_path)
-    shelf.put(1, LAW)
-    neighbours = Neighbours(tmp_path, shelf.vectors)
-    assert alike(neighbours, 5, NEARLY) == 1
-    shelf.put(2, OTHER)
-    assert alike(neighbours, 6, OTHER) == 2
-    assert shelf.asked == [0, 1]  # only what is new is read again
+def test_what_was_there_before_and_what_comes_meanwhile_counts():
+    rows = Rows()
+    rows.put(1, LAW)
+    rows.put(5, NEARLY)
+    neighbours = Neighbours(rows.vectors)
+    found = neighbours.alike(exhibit(5))  # its look made the vector
+    assert found is not None
+    assert found.other == 1
+    rows.put(6, OTHER)
+    rows.put(7, OTHER)
+    assert neighbours.alike(exhibit(7)) == Likeness(evidence=EvidenceId(7), other=EvidenceId(6), share=1.0)
+    assert rows.asked == [0, 5]  # only what is new is read again
 
 
-def test_the_oldest_goes_when_there_is_no_more_room(tmp_path: Path):
-    neighbours = Neighbours(tmp_path, Shelf(tmp_path).vectors, most=2)
+def test_only_earlier_evidence_counts_so_two_do_not_name_each_other():
+    rows = Rows()
+    for number in (1, 2):
+        rows.put(number, LAW)
+    neighbours = Neighbours(rows.vectors)
+    assert neighbours.alike(exhibit(1)) is None
+    assert neighbours.alike(exhibit(2)) is not None
+
+
+def test_what_was_written_after_newer_evidence_is_found_too():
+    """A scan takes minutes; evidence of the meantime is newer and was there before."""
+    rows = Rows()
+    rows.put(9, LAW)
+    neighbours = Neighbours(rows.vectors)
+    neighbours.alike(exhibit(9))
+    rows.put(3, NEARLY)
+    assert neighbours.alike(exhibit(3)) is None
+    rows.put(10, NEARLY)
+    found = neighbours.alike(exhibit(10))
+    assert found is not None
+    assert found.other == 3
+
+
+def test_the_oldest_goes_when_there_is_no_more_room():
+    neighbours = Neighbours(Rows().vectors, most=2)
     for number, text in ((1, LAW), (2, OTHER), (3, OTHER)):
         alike(neighbours, number, text)
     assert alike(neighbours, 4, LAW) is None
     assert alike(neighbours, 5, LAW) == 4
 
 
-def test_a_vector_that_is_gone_or_damaged_is_passed_over(tmp_path: Path):
-    shelf = Shelf(tmp_path)
-    shelf.put(1, LAW)
-    shelf.put(2, LAW)
-    (tmp_path / "1.vec").unlink()
-    (tmp_path / "2.vec").write_bytes(b"short")
-    neighbours = Neighbours(tmp_path, shelf.vectors)
+def test_what_is_no_vector_is_passed_over():
+    rows = Rows()
+    rows.rows = [(1, 1, "HTML", b"short"), (2, 2, "HTML", b"")]
+    neighbours = Neighbours(rows.vectors)
     assert alike(neighbours, 3, LAW) is None
-    assert neighbours.alike(exhibit(4), b"") is None
-    assert neighbours.alike(exhibit(5), np.full(256, np.nan, "<f2").tobytes()) is None
-    assert neighbours.alike(exhibit(6), bytes(512)) is None  # a text without words
+    for number, bad in enumerate((b"", np.full(256, np.nan, "<f2").tobytes(), bytes(512)), start=4):
+        assert neighbours.alike(exhibit(number), bad) is None
+    assert neighbours.alike(exhibit(9)) is None  # the store has none of it
 
 
-def test_how_near_is_near_enough_can_be_said(tmp_path: Path):
-    neighbours = Neighbours(tmp_path, Shelf(tmp_path).vectors, least=0.9999)
+def test_how_near_is_near_enough_can_be_said():
+    neighbours = Neighbours(Rows().vectors, least=0.9999)
     alike(neighbours, 1, LAW)
     assert alike(neighbours, 2, NEARLY) is None
     assert alike(neighbours, 3, LAW) == 1

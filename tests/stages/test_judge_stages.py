@@ -19,7 +19,7 @@ from vedette.contracts.errors import StoreError
 from vedette.contracts.jobs import EMBED, EXTRACT, OCR, ROUTER, SCOUT, STAGES, NewJob
 from vedette.contracts.judging import Exhibit, Likeness, Traits
 from vedette.contracts.stage_work import Failed, Handled, StageOrder
-from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Risk, RunId, WatchId
+from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Risk, RunId, VisitId, WatchId
 from vedette.core.stage_jobs import scout_job, stage_job
 from vedette.engine.stages import Served, StageWorker
 from vedette.judge import Handle, handlers
@@ -27,7 +27,7 @@ from vedette.store.jobs import SqliteJobBus
 
 ORDER = StageOrder(evidence=EvidenceId(17), run=RunId("run-1"))
 TEXT = Artifact(kind="ocr", reader="r1", chars=900, confidence=91.0, path="artifacts/ab/x.zst")
-VECTOR = Artifact(kind="vector", reader="v1", chars=900, confidence=None, path="artifacts/ab/x.vec")
+VECTOR = b"\0" * 512
 PAGE = Exhibit(
     evidence=EvidenceId(17),
     watch=WatchId(3),
@@ -49,31 +49,25 @@ SCAN = replace(PAGE, content_class=ContentClass.PDF_SCANNED)
 class ShownBench:
     """One exhibit, and a note of everything that was read."""
 
-    def __init__(
-        self, exhibit: Exhibit | None, *, read: Artifact | str = TEXT, vector: Artifact | str = VECTOR
-    ):
-        self._exhibit, self._read, self._vector = exhibit, read, vector
+    def __init__(self, exhibit: Exhibit = PAGE, *, read: Artifact | str = TEXT, vector: bytes | str = VECTOR):
+        self.exhibit, self._read, self._vector = exhibit, read, vector
         self.asked: list[str] = []
         self.near: Likeness | None = None
-
-    def exhibit(self, evidence: EvidenceId) -> Exhibit | None:
-        return self._exhibit
 
     async def read(self, exhibit: Exhibit) -> Artifact | str:
         self.asked.append("read")
         return self._read
 
-    async def vector(self, exhibit: Exhibit) -> Artifact | str:
+    async def vector(self, exhibit: Exhibit) -> bytes | str:
         self.asked.append("vector")
         return self._vector
 
-    async def alike(self, exhibit: Exhibit, vector: Artifact) -> Likeness | None:
-        self.asked.append("alike")
+    async def alike(self, exhibit: Exhibit, vector: bytes | None) -> Likeness | None:
         return self.near
 
 
 async def serve(queue: str, bench: ShownBench, *, embeds: bool = True) -> Handled | Failed:
-    return await handlers(bench, clock=FixedClock(), embeds=embeds)[queue](ORDER)
+    return await handlers(bench, clock=FixedClock(), embeds=embeds)[queue](ORDER, bench.exhibit)
 
 
 # what each handler gives
@@ -141,28 +135,22 @@ async def test_the_text_of_a_page_is_in_its_evidence():
 
 
 async def test_a_vector_is_made_once():
-    first, second = ShownBench(PAGE), ShownBench(replace(PAGE, artifacts=(VECTOR,)))
+    first, second = ShownBench(PAGE), ShownBench(replace(PAGE, has_vector=True))
     made, known = await serve(EMBED, first), await serve(EMBED, second)
     assert isinstance(made, Handled)
     assert isinstance(known, Handled)
-    assert (made.artifact, known.artifact, second.asked) == ((17, VECTOR), None, [])
+    assert (made.vector, known.vector, second.asked) == ((17, VECTOR), None, [])
 
 
-async def test_what_says_nearly_the_same_is_named_and_both_are_kept():
+@pytest.mark.parametrize("exhibit", [PAGE, replace(PAGE, has_vector=True)])
+async def test_what_says_nearly_the_same_is_named_and_both_are_kept(exhibit: Exhibit):
     """001 section 9.2, step 2."""
-    bench = ShownBench(PAGE)
+    bench = ShownBench(exhibit)
     bench.near = Likeness(evidence=PAGE.evidence, other=EvidenceId(9), share=0.93)
     given = await serve(EMBED, bench)
     assert isinstance(given, Handled)
-    assert (given.likeness, given.artifact) == (bench.near, (17, VECTOR))
+    assert given.likeness == bench.near
     assert (given.result["similarEvidenceId"], given.result["similarity"]) == ("9", 0.93)
-
-
-@pytest.mark.parametrize("queue", STAGES)
-async def test_evidence_that_retention_dropped_is_nothing_to_do_and_no_failure(queue: str):
-    given = await serve(queue, ShownBench(None))
-    assert isinstance(given, Handled)
-    assert given.then == ()
 
 
 # jobs that fail, lie, or lose their worker
@@ -190,15 +178,16 @@ def worker_of(
     bus: SqliteJobBus, handle: Handle, clock: FixedClock, counter: Counter, queue: str = OCR
 ) -> StageWorker:
     return StageWorker(
-        bus=bus, handlers={queue: handle}, save=counter.save, clock=clock, worker="w", on_served=counter.hear
-    )
+        bus=bus, handlers={queue: handle}, exhibit=lambda evidence: PAGE, save=counter.save, clock=clock, worker="w",
+        on_served=counter.hear,
+    )  # fmt: skip
 
 
-async def fine(order: StageOrder) -> Handled:
+async def fine(order: StageOrder, exhibit: Exhibit) -> Handled:
     return Handled(result={"evidenceId": str(order.evidence)}, then=(stage_job(EMBED, order),))
 
 
-async def broken(order: StageOrder) -> Handled:
+async def broken(order: StageOrder, exhibit: Exhibit) -> Handled:
     raise KeyError("pages")
 
 
@@ -264,8 +253,48 @@ async def test_a_hostile_payload_is_parked_and_the_job_beside_it_is_done(bus: Sq
     assert (parked.id, parked.attempts, json.loads(json.dumps(parked.data))) == ("scout-evil", 3, data)
 
 
+@pytest.mark.parametrize("queue", STAGES)
+async def test_evidence_that_retention_dropped_is_nothing_to_do_and_no_failure(bus: SqliteJobBus, queue: str):
+    counter = Counter()
+    worker = worker_of(bus, broken, FixedClock(NOW), counter, queue)
+    worker.exhibit = lambda evidence: None
+    bus.add([stage_job(queue, ORDER)], now=NOW)
+    assert await worker.turn() == 1
+    assert [(one.is_done, one.job.id) for one in counter.served] == [(True, f"{queue}-17")]
+
+
+async def test_what_follows_is_done_at_once_and_kept_as_if_it_had_been_taken(bus: SqliteJobBus):
+    counter = Counter()
+    asked: list[EvidenceId] = []
+    worker = worker_of(bus, fine, FixedClock(NOW), counter)
+    worker.handlers = handlers(ShownBench(PAGE), clock=FixedClock())
+    worker.exhibit = lambda evidence: asked.append(evidence) or PAGE
+    bus.add([scout_job(ORDER.evidence, ORDER.run, VisitId(17))], now=NOW)
+    assert await worker.turn() == 1
+    assert [one.job.id for one in counter.served] == ["scout-17", "router-17", "extract-17", "embed-17"]
+    assert [bus.depth(queue, now=NOW).done for queue in (SCOUT, ROUTER, EXTRACT, EMBED)] == [1, 1, 1, 1]
+    assert asked == [17]  # laid open once
+    assert [one.vector for one in counter.saved if one.vector] == [(17, VECTOR)]
+
+
+async def test_what_follows_waits_in_its_queue_when_it_fails_is_long_or_is_another_workers(bus: SqliteJobBus):
+    clock, counter = FixedClock(NOW), Counter()
+    worker = worker_of(bus, fine, clock, counter)
+    worker.handlers = handlers(ShownBench(PAGE, vector="the disk is away"), clock=clock)
+    bus.add([scout_job(ORDER.evidence, ORDER.run, VisitId(17))], now=NOW)
+    await worker.turn()
+    assert bus.depth(EMBED, now=NOW).waiting == 1
+    await worker.turn()
+    assert (counter.served[-1].job.id, counter.served[-1].error) == ("embed-17", "the disk is away")
+    worker.exhibit = lambda evidence: SCAN
+    bus.add([stage_job(ROUTER, replace(ORDER, evidence=EvidenceId(18)))], now=NOW)
+    worker.handlers = {ROUTER: worker.handlers[ROUTER]}
+    await worker.turn()
+    assert bus.depth(OCR, now=NOW).waiting == 1
+
+
 async def test_a_broken_store_is_no_fault_of_the_job(bus: SqliteJobBus):
-    async def full(order: StageOrder) -> Handled:
+    async def full(order: StageOrder, exhibit: Exhibit) -> Handled:
         raise StoreError("the disk is full")
 
     worker = worker_of(bus, full, FixedClock(NOW), Counter())
@@ -289,7 +318,7 @@ async def test_queues_are_served_in_order_and_jobs_in_groups(bus: SqliteJobBus):
     order: list[str] = []
 
     def noting(queue: str) -> Handle:
-        async def handle(given: StageOrder) -> Handled:
+        async def handle(given: StageOrder, exhibit: Exhibit) -> Handled:
             order.append(queue)
             return Handled(result={})
 
@@ -309,9 +338,9 @@ async def test_a_worker_told_to_stop_ends_the_group_at_hand_and_no_other(bus: Sq
     counter = Counter()
     worker = worker_of(bus, fine, FixedClock(NOW), counter)
 
-    async def stopping(order: StageOrder) -> Handled:
+    async def stopping(order: StageOrder, exhibit: Exhibit) -> Handled:
         worker.stop()
-        return await fine(order)
+        return await fine(order, exhibit)
 
     worker.handlers = {OCR: stopping}
     bus.add([stage_job(OCR, StageOrder(evidence=EvidenceId(n), run=RunId("r"))) for n in (1, 2)], now=NOW)
@@ -325,12 +354,12 @@ async def test_a_job_that_takes_longer_than_its_lease_is_kept(bus: SqliteJobBus)
     worker = worker_of(bus, fine, clock, counter)
     worker.extend_s = 0.01
 
-    async def long(order: StageOrder) -> Handled:
+    async def long(order: StageOrder, exhibit: Exhibit) -> Handled:
         for _ in range(3):  # twelve minutes, in three steps of less than a lease
             clock.at += timedelta(minutes=4)
             await asyncio.sleep(0.05)
             assert bus.take(OCR, worker="other", now=clock.at) is None
-        return await fine(order)
+        return await fine(order, exhibit)
 
     worker.handlers = {OCR: long}
     bus.add([stage_job(OCR, ORDER)], now=NOW)

@@ -73,6 +73,7 @@ class JobEnd:
     """How one job ended: with a result and the jobs that follow from it, or with an error."""
 
     job: QueuedJob
+    is_new: bool = False  # it followed from another and was done at once: the queue never had it
     result: Data | None = None
     then: tuple[NewJob, ...] = ()
     error: str | None = None  # not None: it failed

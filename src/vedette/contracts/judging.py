@@ -72,5 +72,6 @@ class Exhibit:
     text_chars: int | None
     traits: Traits | None  # None: no text was made of it
     lister: ListerKind | None = None  # how its target is read as a list of others
+    has_vector: bool = False
     twin: EvidenceId | None = None  # the oldest other evidence with the same text
     artifacts: tuple[Artifact, ...] = ()

@@ -133,7 +133,8 @@ class JobBus(Protocol):
     def end(self, ends: Sequence[JobEnd], *, now: datetime) -> list[datetime | None]:
         """Many ends and the jobs that follow from them, all or none; when each is tried again, as of `failed`.
 
-        The end of a job whose lease was lost is passed over, with what would follow from it.
+        The end of a job whose lease was lost is passed over, with what would follow from it.  A job that is new and
+        done is kept like one that was taken.
         """
         ...
 

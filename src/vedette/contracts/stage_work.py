@@ -28,6 +28,7 @@ class Handled:
     verdict: Verdict | None = None
     note: tuple[RunId, LedgerNote] | None = None  # the decision behind the verdict
     artifact: tuple[EvidenceId, Artifact] | None = None
+    vector: tuple[EvidenceId, bytes] | None = None
     likeness: Likeness | None = None
 
 

@@ -194,6 +194,7 @@ class Settlement:
     body_bytes: int = 0
     artifact: Artifact | None = None  # text that was made of a document
     traits: Traits | None = None  # of the text, for the scout
+    vector: bytes | None = None  # of the text, `core/embedding.py`
     lesson: Lesson | None = None  # not None: the scheduler decides the due time, with those of its group
 
 

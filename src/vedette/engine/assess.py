@@ -60,6 +60,7 @@ class AssessOptions:
     retry: RetryParams = field(default_factory=RetryParams)
     audit_share: float = 0.0
     fetch_only: bool = False
+    embeds: bool = False  # a vector of every new text
     config_digest: str = ""
 
 
@@ -88,6 +89,7 @@ class Assessor:
 
     async def _settle(self, job: Job, reached: Reached) -> Settlement:
         sheet = Sheet(job, reached, VisitId(self.ids.next(reached.fetched.at)), self.clock.now())
+        sheet.embeds = self.options.embeds
         fetched = reached.fetched
         if fetched.outcome is Outcome.NOT_MODIFIED and job.watch.seen is not None:
             await self._same(sheet, job.watch.seen)

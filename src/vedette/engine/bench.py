@@ -6,12 +6,10 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from vedette.contracts.documents import Artifact
 from vedette.contracts.judging import Exhibit, Likeness
 from vedette.contracts.words import DOCUMENTS, EvidenceId
-from vedette.core.embedding import VERSION, embed
+from vedette.core.embedding import embed, pack_vector
 from vedette.core.weight import is_irregular
 from vedette.engine.documents import TOO_MUCH, Body, DocumentDesk
 from vedette.engine.neighbours import Neighbours
@@ -21,14 +19,12 @@ from vedette.extract import extract
 
 UNREADABLE = "its payload cannot be read from the archive; `vedette evidence verify` says why"
 NO_TEXT = "there is no text to make a vector of"
-NOT_KEPT = "the disk did not take the vector"
 
 
 @dataclass(slots=True, kw_only=True)
 class EvidenceBench:
     """Implements `judge.Bench`."""
 
-    exhibit: Callable[[EvidenceId], Exhibit | None]
     body: Callable[[EvidenceId], Body | None]
     shelf: Shelf
     documents: DocumentDesk
@@ -45,21 +41,7 @@ class EvidenceBench:
         kept = await self.documents.keep(exhibit.digest, document)
         return kept or document.missing or document.problem or NO_TEXT
 
-    async def vector(self, exhibit: Exhibit) -> Artifact | str:
-        made = await self._vector(exhibit)
-        if isinstance(made, str):
-            return made
-        packed, chars = made
-        kept = await asyncio.to_thread(
-            self.shelf.put_vector, exhibit.digest, packed, reader=VERSION, chars=chars
-        )
-        return kept or NOT_KEPT
-
-    async def alike(self, exhibit: Exhibit, vector: Artifact) -> Likeness | None:
-        packed = await asyncio.to_thread(self.shelf.read_vector, vector)
-        return None if packed is None else await asyncio.to_thread(self.neighbours.alike, exhibit, packed)
-
-    async def _vector(self, exhibit: Exhibit) -> tuple[bytes, int] | str:
+    async def vector(self, exhibit: Exhibit) -> bytes | str:
         if exhibit.content_class in DOCUMENTS:
             document = await asyncio.to_thread(self.shelf.get, exhibit.digest)
             text = "" if document is None else " ".join(words for _, words in document.blocks)
@@ -72,13 +54,15 @@ class EvidenceBench:
             return await asyncio.to_thread(_vector_of, body, self.scope)
         return await self.workers.run(_vector_of, body, self.scope) or TOO_MUCH
 
+    async def alike(self, exhibit: Exhibit, vector: bytes | None) -> Likeness | None:
+        return await asyncio.to_thread(self.neighbours.alike, exhibit, vector)
 
-def _vector_of(body: Body, scope: str) -> tuple[bytes, int] | str:
+
+def _vector_of(body: Body, scope: str) -> bytes | str:
     data, content_type, url = body
     text = extract(data, url=url, content_type=content_type, scope=scope).text
     return _packed(text) if text else NO_TEXT
 
 
-def _packed(text: str) -> tuple[bytes, int]:
-    """Half precision, little-endian: 512 bytes."""
-    return embed(text).astype(np.dtype("<f2")).tobytes(), len(text)
+def _packed(text: str) -> bytes:
+    return pack_vector(embed(text))

@@ -13,6 +13,7 @@ from vedette.contracts.schedule import Lesson
 from vedette.contracts.watch import Decision, Job, Parked, Seen, Settlement, Visit, Watch
 from vedette.contracts.words import ContentClass, Outcome, Reason, VisitId, WatchId
 from vedette.core.change.gate import Gated
+from vedette.core.embedding import embed, pack_vector
 from vedette.core.traits import measure
 from vedette.engine.compare import Judged, Mark
 from vedette.engine.finding import Findings
@@ -30,8 +31,9 @@ class Sheet:
     """What is known of one look so far.  Lives only while it is assessed."""
 
     __slots__ = (
-        "artifact", "at", "canonical", "content_class", "decisions", "detail", "digest", "document", "extraction",
-        "fetched", "findings", "job", "judged", "lesson", "now", "outcome", "reached", "seen", "visit", "watch",
+        "artifact", "at", "canonical", "content_class", "decisions", "detail", "digest", "document", "embeds",
+        "extraction", "fetched", "findings", "job", "judged", "lesson", "now", "outcome", "reached", "seen",
+        "visit", "watch",
     )  # fmt: skip
 
     def __init__(self, job: Job, reached: Reached, visit: VisitId, now: datetime) -> None:
@@ -54,6 +56,7 @@ class Sheet:
         self.canonical: WatchId | None = None
         self.seen: Seen | None = None
         self.lesson: Lesson | None = None
+        self.embeds = False
         self.decisions: list[Decision] = []
         self.decide("fetch", reached.reasons, inputs=self._fetch_inputs(), output=self.outcome.value)
 
@@ -106,6 +109,7 @@ class Sheet:
     def settlement(self, watch: Watch, parked: Parked | None, retention: str) -> Settlement:
         judged, findings, fetched = self.judged, self.findings, self.fetched
         entry = self._entry(retention)  # first: an answer that is kept gets its digest here
+        text = self.extraction if entry.kind is RecordKind.RESPONSE else None  # what nobody has seen before
         return Settlement(
             job=self.job,
             visit=self._visit(),
@@ -124,9 +128,8 @@ class Sheet:
             content_type=fetched.content_type,
             body_bytes=len(fetched.body),
             artifact=self.artifact,
-            traits=measure(self.extraction)
-            if self.extraction and entry.kind is RecordKind.RESPONSE
-            else None,
+            traits=measure(text) if text else None,
+            vector=pack_vector(embed(text.text)) if text and text.text and self.embeds else None,
             lesson=self.lesson,
         )
 

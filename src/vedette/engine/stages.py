@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from vedette.contracts.errors import InputError, StoreError
-from vedette.contracts.jobs import OCR, JobEnd, QueuedJob
+from vedette.contracts.jobs import OCR, JobEnd, NewJob, QueuedJob
+from vedette.contracts.judging import Exhibit
 from vedette.contracts.ports import Clock, JobBus
-from vedette.contracts.stage_work import Failed, Handled
+from vedette.contracts.stage_work import Failed, Handled, StageOrder
+from vedette.contracts.words import EvidenceId
 from vedette.core.stage_jobs import read_stage_order
-from vedette.judge import Handle
+from vedette.judge import Handle, nothing
 
 GROUP = 64  # jobs per transaction
 ALONE = frozenset({OCR})  # minutes each: a group would keep others from taking them
@@ -43,6 +45,7 @@ class Served:
 class StageWorker:
     bus: JobBus
     handlers: Mapping[str, Handle]  # by queue, most urgent first
+    exhibit: Callable[[EvidenceId], Exhibit | None]
     save: Callable[[Sequence[Handled]], None]
     clock: Clock
     worker: str
@@ -98,16 +101,65 @@ class StageWorker:
 
     async def _serve(self, jobs: Sequence[QueuedJob], handle: Handle) -> None:
         took = self.clock.stopwatch()
+        ends: list[JobEnd] = []
+        gave: list[Handled] = []
         async with self._held(jobs):
-            given = [await _given(job, handle) for job in jobs]
-        await asyncio.to_thread(self.save, [one for one in given if isinstance(one, Handled)])
-        ends = [_end(job, one) for job, one in zip(jobs, given, strict=True)]
+            for job in jobs:
+                await self._follow(job, handle, ends, gave)
+        await asyncio.to_thread(self.save, gave)
         again = await asyncio.to_thread(self.bus.end, ends, now=self.clock.now())
         served = [
             Served(job=end.job, is_done=end.error is None, error=end.error or "", again_at=at)
             for end, at in zip(ends, again, strict=True)
         ]
         self.on_served(served, took())
+
+    async def _follow(self, job: QueuedJob, handle: Handle, ends: list[JobEnd], gave: list[Handled]) -> None:
+        """One job, and at once what follows from it and is ours: the evidence is laid open once for all of it.
+
+        What follows and fails waits in its own queue, where its attempts are counted.
+        """
+        try:
+            order = read_stage_order(job.data)
+        except InputError as error:
+            ends.append(JobEnd(job=job, error=str(error)))
+            return
+        exhibit = self.exhibit(order.evidence)
+        given = await _given(order, exhibit, handle)
+        if isinstance(given, Failed):
+            ends.append(JobEnd(job=job, error=given.error, stack=given.stack))
+            return
+        following = [(job, False, given)]
+        while following:
+            now, is_new, done = following.pop()
+            gave.append(done)
+            waits: list[NewJob] = []
+            for then in done.then:
+                more = await self._at_once(then, order, exhibit)
+                if more is None:
+                    waits.append(then)
+                else:
+                    following.append((self._new(then), True, more))
+            ends.append(JobEnd(job=now, is_new=is_new, result=done.result, then=tuple(waits)))
+
+    async def _at_once(self, then: NewJob, order: StageOrder, exhibit: Exhibit | None) -> Handled | None:
+        """None: it has to wait, for another worker, for its turn, or for another attempt."""
+        handle = self.handlers.get(then.queue)
+        if handle is None or then.queue in ALONE:
+            return None
+        given = await _given(order, exhibit, handle)
+        return given if isinstance(given, Handled) else None
+
+    def _new(self, then: NewJob) -> QueuedJob:
+        return QueuedJob(
+            queue=then.queue,
+            id=then.id or "",
+            name=then.name,
+            data=then.data,
+            attempt=1,
+            added_at=self.clock.now(),
+            worker=self.worker,
+        )
 
     @asynccontextmanager
     async def _held(self, jobs: Sequence[QueuedJob]) -> AsyncIterator[None]:
@@ -135,22 +187,14 @@ async def _wait(event: asyncio.Event, seconds: float) -> None:
             await event.wait()
 
 
-async def _given(job: QueuedJob, handle: Handle) -> Handled | Failed:
-    """What the handler says.  A payload that nobody can read fails the job; so does a bug, which tells where it is."""
+async def _given(order: StageOrder, exhibit: Exhibit | None, handle: Handle) -> Handled | Failed:
+    """What the handler says.  A bug fails the job and tells where it is."""
+    if exhibit is None:
+        return nothing(order)
     try:
-        order = read_stage_order(job.data)
-    except InputError as error:
-        return Failed(error=str(error))
-    try:
-        return await handle(order)
+        return await handle(order, exhibit)
     except StoreError:
         raise
     except Exception as error:  # noqa: BLE001  the edge of the stage loop: the job is parked, the others go on
         stack = "".join(traceback.format_exception(error))
         return Failed(error=f"{type(error).__name__}: {error}"[:ERROR_CHARS], stack=stack[-STACK_CHARS:])
-
-
-def _end(job: QueuedJob, given: Handled | Failed) -> JobEnd:
-    if isinstance(given, Failed):
-        return JobEnd(job=job, error=given.error, stack=given.stack)
-    return JobEnd(job=job, result=given.result, then=given.then)

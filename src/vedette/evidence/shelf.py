@@ -51,20 +51,6 @@ class Shelf:
         _write(path, zstandard.ZstdCompressor(level=3).compress(text))
         return self.artifact(digest, document)
 
-    def put_vector(self, digest: bytes, vector: bytes, *, reader: str, chars: int) -> Artifact | None:
-        """Keeps the vector of a text beside it.  None: the disk did not take it."""
-        name = digest.hex()
-        place = Path(FOLDER) / name[:2] / f"{name}.{reader}.vec"
-        made = Artifact(kind="vector", reader=reader, chars=chars, confidence=None, path=str(place))
-        return made if _write(self.data / place, vector) else None
-
-    def read_vector(self, made: Artifact) -> bytes | None:
-        """None: it was dropped."""
-        try:
-            return (self.data / made.path).read_bytes()
-        except OSError:
-            return None
-
     def artifact(self, digest: bytes, document: Document) -> Artifact:
         shares = [share for _, share in document.confidence]
         return Artifact(

@@ -15,31 +15,29 @@ from vedette.contracts.jobs import EMBED, EXTRACT, OCR, ROUTER, SCOUT
 from vedette.contracts.judging import Exhibit, Likeness, VerdictWord
 from vedette.contracts.ports import Clock
 from vedette.contracts.stage_work import Failed, Handled, StageOrder
-from vedette.contracts.words import DOCUMENTS, EvidenceId
+from vedette.contracts.words import DOCUMENTS
+from vedette.core.embedding import VERSION
 from vedette.core.ledger import verdict_note
 from vedette.core.stage_jobs import route, stage_job
 from vedette.core.verdict import judge
 
 GONE = "there is no such evidence, or retention has dropped it"
-VECTOR = "vector"
-Handle = Callable[[StageOrder], Awaitable[Handled | Failed]]
+Handle = Callable[[StageOrder, Exhibit], Awaitable[Handled | Failed]]
 
 
 class Bench(Protocol):
-    """Where evidence lies open: what handlers need of store, archive and readers."""
-
-    def exhibit(self, evidence: EvidenceId) -> Exhibit | None: ...
+    """Where evidence lies open: what handlers need of archive and readers."""
 
     async def read(self, exhibit: Exhibit) -> Artifact | str:
         """The text of a document, made now and kept; or why it cannot be made."""
         ...
 
-    async def vector(self, exhibit: Exhibit) -> Artifact | str:
-        """The vector of its text, made and kept; or why there is none."""
+    async def vector(self, exhibit: Exhibit) -> bytes | str:
+        """The vector of its text, made now; or why there is none."""
         ...
 
-    async def alike(self, exhibit: Exhibit, vector: Artifact) -> Likeness | None:
-        """Evidence of another target that says nearly the same."""
+    async def alike(self, exhibit: Exhibit, vector: bytes | None) -> Likeness | None:
+        """Earlier evidence of another target that says nearly the same.  `vector`: where the store has none yet."""
         ...
 
 
@@ -61,37 +59,28 @@ class _Desk:
     clock: Clock
     embeds: bool
 
-    async def scout(self, order: StageOrder) -> Handled | Failed:
+    async def scout(self, order: StageOrder, exhibit: Exhibit) -> Handled | Failed:
         """Judges quality before anything expensive."""
-        exhibit = self.bench.exhibit(order.evidence)
-        if exhibit is None:
-            return _nothing(order)
         verdict = judge(exhibit, now=self.clock.now())
         then = () if verdict.word is VerdictWord.SKIP else (stage_job(ROUTER, order),)
         result = {"evidenceId": str(order.evidence), "verdict": verdict.word.value, "score": verdict.score}
         note = verdict_note(exhibit, verdict)
         return Handled(result=result, then=then, verdict=verdict, note=(order.run, note))
 
-    async def route(self, order: StageOrder) -> Handled | Failed:
+    async def route(self, order: StageOrder, exhibit: Exhibit) -> Handled | Failed:
         """To ocr or extract by its content class, or nowhere."""
-        exhibit = self.bench.exhibit(order.evidence)
-        if exhibit is None:
-            return _nothing(order)
         queue = route(exhibit.content_class)
         then = () if queue is None else (stage_job(queue, order),)
         return Handled(result={"evidenceId": str(order.evidence), "route": queue or "skip"}, then=then)
 
-    async def read(self, order: StageOrder) -> Handled | Failed:
+    async def read(self, order: StageOrder, exhibit: Exhibit) -> Handled | Failed:
         """Links the text: of a page it is in the evidence, of a document on the shelf.  What is missing is read now."""
-        exhibit = self.bench.exhibit(order.evidence)
-        if exhibit is None:
-            return _nothing(order)
         result: dict[str, object] = {"evidenceId": str(order.evidence)}
         then = (stage_job(EMBED, order),) if self.embeds else ()
         if exhibit.content_class not in DOCUMENTS:
             chars = exhibit.text_chars or 0
             return Handled(result={**result, "text": "evidence", "chars": chars}, then=then)
-        made = next((one for one in exhibit.artifacts if one.kind != VECTOR), None)
+        made = next(iter(exhibit.artifacts), None)
         new = None
         if made is None:
             read = await self.bench.read(exhibit)
@@ -101,24 +90,18 @@ class _Desk:
         linked = {**result, "text": made.path, "kind": made.kind, "chars": made.chars}
         return Handled(result=linked, then=then, artifact=new)
 
-    async def embed(self, order: StageOrder) -> Handled | Failed:
-        """Enrichment: nothing waits for it (001 section 12.7)."""
-        exhibit = self.bench.exhibit(order.evidence)
-        if exhibit is None:
-            return _nothing(order)
-        known = next((one for one in exhibit.artifacts if one.kind == VECTOR), None)
-        made = known or await self.bench.vector(exhibit)
+    async def embed(self, order: StageOrder, exhibit: Exhibit) -> Handled | Failed:
+        """Enrichment: nothing waits for it (001 section 12.7).  Most looks have made the vector of what they read."""
+        made = None if exhibit.has_vector else await self.bench.vector(exhibit)
         if isinstance(made, str):
             return Failed(error=made)
-        result = {"evidenceId": str(order.evidence), "vector": made.path, "chars": made.chars}
-        if known:
-            return Handled(result=result)
+        result: dict[str, object] = {"evidenceId": str(order.evidence), "vector": VERSION}
         near = await self.bench.alike(exhibit, made)
         if near is not None:
             result |= {"similarEvidenceId": str(near.other), "similarity": round(near.share, 4)}
-        return Handled(result=result, artifact=(order.evidence, made), likeness=near)
+        return Handled(result=result, vector=None if made is None else (order.evidence, made), likeness=near)
 
 
-def _nothing(order: StageOrder) -> Handled:
+def nothing(order: StageOrder) -> Handled:
     """Evidence goes when its time is over; a job that comes after that has nothing to do, and is no failure."""
     return Handled(result={"evidenceId": str(order.evidence), "route": "skip", "reason": GONE})

@@ -144,11 +144,7 @@ def explanation_lines(said: Explanation, now: datetime) -> list[Line]:
     ]
     if said.lane is not None:
         lines.append(_fact("lane", quoted(f"{watch.lane}: {lane_words(said.lane, now)}")))
-    lines += [
-        _fact("text", f"{artifact_words(made)}, in ", quoted(made.path))
-        for made in said.texts
-        if made.kind != "vector"
-    ]
+    lines += [_fact("text", f"{artifact_words(made)}, in ", quoted(made.path)) for made in said.texts]
     if said.verdict is not None:
         lines += _verdict_lines(said.verdict)
     if said.similar is not None:

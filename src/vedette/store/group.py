@@ -129,7 +129,7 @@ def _add_settlement(rows: GroupRows, placed: Placed) -> None:
     rows.visits.append(_visit_row(placed))
     if placed.payload is not None:
         rows.evidence.append(_evidence_row(settled, placed.payload))
-        rows.measures.append(measure_row(placed.payload.evidence, settled.traits))
+        rows.measures.append(measure_row(placed.payload.evidence, settled.traits, settled.vector))
         rows.jobs.append(job_row(scout_job(placed.payload.evidence, visit.run, visit.id), at=visit.at))
     made = settled.artifact
     if made is not None and placed.evidence is not None:

@@ -46,6 +46,10 @@ _ANY = (
 _LATE = "SELECT queue, id, attempts FROM jobs WHERE queue = ? AND state = 'active' AND until_at <= ?"
 _MINE = "WHERE queue = ? AND id = ? AND state = 'active' AND worker = ? AND attempts = ?"
 _DONE = f"UPDATE jobs SET state = 'done', ended_at = ?, result = ?, error = '', stack = '' {_MINE}"
+_NEW_DONE = (
+    "INSERT INTO jobs (queue, id, name, data, added_at, due_at, state, attempts, started_at, ended_at, result) "
+    "VALUES (?, ?, ?, ?, ?, ?, 'done', 1, ?, ?, ?) ON CONFLICT DO NOTHING"
+)
 _EXTEND = f"UPDATE jobs SET until_at = ? {_MINE}"
 _AGAIN = "UPDATE jobs SET state = 'waiting', due_at = ?, error = ?, stack = ? WHERE queue = ? AND id = ?"
 _PARK = "UPDATE jobs SET state = 'parked', ended_at = ?, error = ?, stack = ? WHERE queue = ? AND id = ?"
@@ -95,10 +99,10 @@ class SqliteJobBus:
     def end(self, ends: Sequence[JobEnd], *, now: datetime) -> list[datetime | None]:
         with transaction(self._db, self._path) as db:
             again = [self._end(db, one, now) for one in ends]
-            for queue in {one.job.queue for one in ends}:
+            for queue, has_failed in {(one.job.queue, one.error is not None) for one in ends}:
                 rule = self._rule(queue)
-                for state, keep in (("done", rule.keep_done), ("parked", rule.keep_parked)):
-                    db.execute(_TRIM, (queue, state, queue, state, keep))
+                state, keep = ("parked", rule.keep_parked) if has_failed else ("done", rule.keep_done)
+                db.execute(_TRIM, (queue, state, queue, state, keep))
         return again
 
     def depth(self, queue: str, *, now: datetime) -> Depth:
@@ -165,7 +169,13 @@ class SqliteJobBus:
             what = (job.queue, job.id, job.attempt)
             return self._fail(db, what, (end.error, end.stack), now) if is_ours else None
         text = None if end.result is None else dump_json(end.result)
-        if db.execute(_DONE, (to_ms(now), text, *_mine(job))).rowcount:
+        if end.is_new:
+            new = NewJob(queue=job.queue, name=job.name, data=job.data, id=checked_id(job.id))
+            db.execute(_NEW_DONE, (*job_row(new, at=now), to_ms(now), to_ms(now), text))
+            has_ended = True
+        else:
+            has_ended = db.execute(_DONE, (to_ms(now), text, *_mine(job))).rowcount > 0
+        if has_ended:
             for following in end.then:
                 self._add(db, following, now)
         return None

@@ -24,10 +24,10 @@ from vedette.store.operator import operating
 from vedette.store.rows import dump_json, from_ms, to_ms
 from vedette.store.sqlite import connect
 
-VectorRow = tuple[int, int, str, str, int]
+VectorRow = tuple[int, int, str, bytes]
 _EXHIBIT = (
     "SELECT e.id, e.url, COALESCE(w.risk, 1), v.outcome, e.content_class, e.content_type, e.digest, v.text_chars, "
-    "s.traits, s.text_key, e.watch_id, w.lister FROM evidence e JOIN visits v ON v.id = e.id "
+    "s.traits, s.text_key, e.watch_id, w.lister, s.vector IS NOT NULL FROM evidence e JOIN visits v ON v.id = e.id "
     "LEFT JOIN watches w ON w.id = e.watch_id LEFT JOIN verdicts s ON s.evidence_id = e.id WHERE e.id = ?"
 )
 # Another target that showed the same text before; the same target showing a text again is a state that came back.
@@ -42,11 +42,17 @@ _SAVE = (
     "ON CONFLICT (evidence_id) DO UPDATE SET word = excluded.word, score = excluded.score, "
     "reasons = excluded.reasons, rule = excluded.rule, at = excluded.at"
 )
-# Vectors that were made since then, newest first.
+
+
+_VECTOR = (
+    "INSERT INTO verdicts (evidence_id, vector) VALUES (?, ?) "
+    "ON CONFLICT (evidence_id) DO UPDATE SET vector = excluded.vector"
+)
+# The newest vectors of evidence between these two.
 _VECTORS = (
-    "SELECT a.evidence_id, e.watch_id, e.content_class, a.path, a.at FROM artifacts a "
-    "JOIN evidence e ON e.id = a.evidence_id WHERE a.kind = 'vector' AND a.at >= ? AND a.reader = ? "
-    "ORDER BY a.at DESC LIMIT ?"
+    "SELECT s.evidence_id, e.watch_id, e.content_class, s.vector FROM verdicts s "
+    "JOIN evidence e ON e.id = s.evidence_id WHERE s.vector IS NOT NULL AND s.evidence_id > ? AND s.evidence_id <= ? "
+    "ORDER BY s.evidence_id DESC LIMIT ?"
 )
 _ALIKE = sql.upsert("likenesses", ["evidence_id", "other_id", "share", "at"], "evidence_id")
 
@@ -76,13 +82,14 @@ class Exhibits:
             text_chars=row[7],
             traits=read_traits(row[8]),
             lister=ListerKind(row[11]) if row[11] else None,
+            has_vector=bool(row[12]),
             twin=None if twin is None else EvidenceId(twin[0]),
             artifacts=tuple(_artifact(made) for made in self._db.execute(_ARTIFACTS, (evidence,))),
         )
 
-    def vectors(self, since_ms: int, reader: str, most: int) -> list[VectorRow]:
-        """Evidence, watch, content class, path and time of vectors that this reader made since then, newest first."""
-        return self._db.execute(_VECTORS, (since_ms, reader, most)).fetchall()
+    def vectors(self, after: int, until: int, most: int) -> list[VectorRow]:
+        """Evidence, watch, content class and vector of the newest evidence between these two, newest first."""
+        return self._db.execute(_VECTORS, (after, until, most)).fetchall()
 
     def close(self) -> None:
         self._db.close()
@@ -92,13 +99,15 @@ def save_handled(path: Path, handled: Sequence[Handled], *, at_ms: int) -> None:
     """What these jobs give beside their results, in one transaction."""
     verdicts = [one.verdict for one in handled if one.verdict is not None]
     artifacts = [one.artifact for one in handled if one.artifact is not None]
+    vectors = [one.vector for one in handled if one.vector is not None]
+    notes = [one.note for one in handled if one.note is not None]
     likenesses = [one.likeness for one in handled if one.likeness is not None]
-    if not verdicts and not artifacts:
+    if not (verdicts or artifacts or vectors or likenesses):
         return
     with operating(path) as db:
-        notes = [one.note for one in handled if one.note is not None]
         db.executemany(sql.NEW_LEDGER, [note_row(note, run) for run, note in notes])
         db.executemany(_SAVE, [_verdict_row(one) for one in verdicts])
+        db.executemany(_VECTOR, vectors)
         db.executemany(sql.NEW_ARTIFACT, _artifact_rows(artifacts, at_ms))
         db.executemany(_ALIKE, [(one.evidence, one.other, one.share, at_ms) for one in likenesses])
 
@@ -122,7 +131,7 @@ def read_verdict(db: sqlite3.Connection, evidence: EvidenceId) -> Verdict | None
     row = db.execute(_VERDICT, (evidence,)).fetchone()
     if row is None:
         return None
-    number, _, _, word, score, reasons, rule, at = row
+    number, _, _, _, word, score, reasons, rule, at = row
     return Verdict(
         evidence=EvidenceId(number),
         word=VerdictWord(word),

@@ -13,9 +13,9 @@ from vedette.store.rows import dump_json
 _PLAIN = asdict(Traits())
 
 
-def measure_row(evidence: EvidenceId, traits: Traits | None) -> tuple[Any, ...]:
+def measure_row(evidence: EvidenceId, traits: Traits | None, vector: bytes | None) -> tuple[Any, ...]:
     """In the order of statements.MEASURED_COLUMNS."""
-    return (evidence, traits.text_key if traits else 0, dump_traits(traits) if traits else None)
+    return (evidence, traits.text_key if traits else 0, dump_traits(traits) if traits else None, vector)
 
 
 def dump_traits(traits: Traits) -> str:

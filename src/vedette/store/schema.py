@@ -187,13 +187,12 @@ artifacts = Table(  # text made from evidence; the text itself is a file, and ca
     "artifacts",
     metadata,
     Column("evidence_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("kind", String, primary_key=True),  # text | ocr | vector
+    Column("kind", String, primary_key=True),  # text | ocr
     Column("reader", String, nullable=False),  # digest of the versions of what made it
     Column("chars", BigInteger, nullable=False),
     Column("confidence", Float),  # of the words that OCR read, 0 to 100
     Column("path", Text, nullable=False),  # under the data folder
     Column("at", BigInteger, nullable=False),
-    Index("ix_artifacts_kind_at", "kind", "at"),
 )
 
 likenesses = Table(  # evidence of another target that says nearly the same
@@ -211,6 +210,7 @@ verdicts = Table(  # what was measured of a text at its look, and what the scout
     Column("evidence_id", Id, primary_key=True, autoincrement=False),
     Column("text_key", BigInteger, nullable=False, server_default="0", index=True),  # 0: no text
     Column("traits", Text),  # JSON; null: no text was made of it
+    Column("vector", LargeBinary),  # 256 halves, `core/embedding.py`
     Column("word", String),  # skip | persist | escalate; null: not judged yet
     Column("score", Float),
     Column("reasons", Text, nullable=False, server_default="[]"),

@@ -15,8 +15,8 @@ EVIDENCE_COLUMNS = (
     "id watch_id digest url at content_class content_type size segment offset length stored_by".split()
 )
 ARTIFACT_COLUMNS = "evidence_id kind reader chars confidence path at".split()
-VERDICT_COLUMNS = "evidence_id text_key traits word score reasons rule at".split()
-MEASURED_COLUMNS = VERDICT_COLUMNS[:3]
+VERDICT_COLUMNS = "evidence_id text_key traits vector word score reasons rule at".split()
+MEASURED_COLUMNS = VERDICT_COLUMNS[:4]
 JOB_COLUMNS = "queue id name data added_at due_at".split()
 CHANGE_COLUMNS = (
     "id watch_id kind state before_visit after_visit before_evidence after_evidence observed_at decided_at "

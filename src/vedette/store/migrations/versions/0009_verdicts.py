@@ -22,6 +22,7 @@ def upgrade() -> None:
         ),
         sa.Column("text_key", sa.BigInteger(), server_default="0", nullable=False),
         sa.Column("traits", sa.Text(), nullable=True),
+        sa.Column("vector", sa.LargeBinary(), nullable=True),
         sa.Column("word", sa.String(), nullable=True),
         sa.Column("score", sa.Float(), nullable=True),
         sa.Column("reasons", sa.Text(), server_default="[]", nullable=False),
