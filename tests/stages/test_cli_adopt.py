@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from cli_call import Cli
+from stocked import blank
 
 ENDPOINT = {
     "id": "ep1",
@@ -169,11 +170,13 @@ def test_a_trial_changes_nothing(cli: Cli, old: Path, tmp_path: Path) -> None:
         ("empty.db", "has no table DiscoveredItem"),
         ("text.db", "not a database"),
         ("nosuch://x", "cannot be opened"),
+        ("data/vedette.db", "is a store of vedette already"),
     ],
 )
 def test_what_is_no_old_store_is_told(cli: Cli, tmp_path: Path, words: str, said: str) -> None:
     (tmp_path / "text.db").write_text("hello " * 100)
     sqlite3.connect(tmp_path / "empty.db").execute("CREATE TABLE x (y)").connection.close()
+    blank(tmp_path / "data")  # its views have the documents' names
     place = words if "://" in words else str(tmp_path / words)
     told = cli("db", "adopt", place)
     assert told.code in (2, 5)

@@ -167,6 +167,8 @@ class OldStore:
 
     def _check(self) -> None:
         look = sa.inspect(self._connection)
+        if ITEMS in look.get_view_names():
+            raise InputError(f"{self._name} is a store of vedette already; there {ITEMS} is a view")
         if not look.has_table(ITEMS):
             found = ", ".join(sorted(look.get_table_names())[:8]) or "no tables"
             raise InputError(f"{self._name} has no table {ITEMS} (001 section 4.4); it has {found}")

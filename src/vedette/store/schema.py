@@ -193,7 +193,6 @@ artifacts = Table(  # text made from evidence; the text itself is a file, and ca
     Column("confidence", Float),  # of the words that OCR read, 0 to 100
     Column("path", Text, nullable=False),  # under the data folder
     Column("at", BigInteger, nullable=False),
-    Index("ix_artifacts_kind_at", "kind", "at"),
 )
 
 likenesses = Table(  # evidence of another target that says nearly the same

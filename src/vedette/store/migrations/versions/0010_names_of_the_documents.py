@@ -158,7 +158,5 @@ def upgrade() -> None:
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("evidence_id", name=op.f("pk_likenesses")),
     )
-    with op.batch_alter_table("artifacts", schema=None) as batch_op:
-        batch_op.create_index("ix_artifacts_kind_at", ["kind", "at"], unique=False)
     for view in VIEWS:
         op.execute(view)
