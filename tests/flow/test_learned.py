@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+from base64 import b64decode
 from bisect import bisect_left
 from contextlib import redirect_stderr, redirect_stdout
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 
 import pytest
@@ -15,7 +16,8 @@ from watching import clock_of, living, staleness
 
 from vedette.contracts.words import Reason
 from vedette.core.ledger import adds_up
-from vedette.core.schedule.learned import learn, worth
+from vedette.core.schedule.hours import to_hours
+from vedette.core.schedule.learned import learn, listing, naming, worth
 from vedette.core.schedule.learned.row import unpack_beliefs
 from vedette.livingweb import LivingWeb, grid_world
 from vedette.livingweb.presets import GridMix
@@ -89,6 +91,43 @@ async def test_a_listing_that_dates_its_pages_brings_their_looks_forward(tmp_pat
     assert pull > 0
 
 
+async def test_a_look_that_a_listing_brought_forward_says_so_and_is_replayed(tmp_path):
+    watched = site(tmp_path)
+    await watched.run(seconds=12 * DAY)
+    moved = [
+        (watch, decision)
+        for watch, text in watched.rows("SELECT watch_id, payload FROM ledger WHERE kind = 'signal'")
+        for decision in json.loads(text)
+    ]
+    assert moved
+    for _, decision in moved:
+        assert decision["action"] == "replan"
+        assert decision["inputs"]["by"] == f"{SITE}/sitemap.xml"
+        assert decision["output"]["due_at"] < decision["inputs"]["due_at"]
+        last = float(unpack_beliefs([b64decode(decision["inputs"]["belief"])]).last[0])
+        hours = to_hours(datetime.fromisoformat(decision["output"]["due_at"])) - last
+        assert adds_up([Reason(*fields) for fields in decision["reasons"]], hours)
+    code, said = told(watched, "replay")
+    assert (code, said["differences"]) == (0, [])
+    assert said["agreed"]["replan"] == len(moved)
+
+
+async def test_explain_names_the_listing_that_moved_the_next_look(tmp_path):
+    watched = site(tmp_path)
+    for _ in range(24 * 12):
+        await watched.run(seconds=1800)
+        rows = watched.rows(
+            "SELECT w.url, l.kind FROM ledger l JOIN watches w ON w.id = l.watch_id ORDER BY l.id DESC"
+        )
+        if rows and rows[0][1] == "signal":
+            break
+    _, said = told(watched, "explain", rows[0][0])
+    assert any(
+        words.startswith("due ") and f"{SITE}/sitemap.xml named it" in words
+        for words in said["belief"]["signals"]
+    )
+
+
 async def test_a_second_look_is_no_lesson_of_its_own(tmp_path):
     watched = site(tmp_path)
     await watched.run(seconds=6 * DAY)
@@ -118,6 +157,13 @@ async def test_a_bent_rule_is_caught(lived, monkeypatch, module, name):
     code, said = told(lived, "replay")
     assert code == 6
     assert said["differing"]["schedule"] > 3
+
+
+async def test_a_bent_rule_about_listings_is_caught(lived, monkeypatch):
+    monkeypatch.setattr(naming, "mark", lambda *given: tuple(0.9 * one for one in listing.mark(*given)))
+    code, said = told(lived, "replay")
+    assert code == 6
+    assert said["differing"] == {"replan": said["differing"]["replan"]}
 
 
 async def test_explain_says_what_is_believed_and_its_reasons_add_up(lived):
