@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import sqlite3
 from base64 import b64decode
 from bisect import bisect_left
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import closing, redirect_stderr, redirect_stdout
 from datetime import datetime, timedelta
 from itertools import pairwise
 
@@ -126,6 +127,39 @@ async def test_explain_names_the_listing_that_moved_the_next_look(tmp_path):
         words.startswith("due ") and f"{SITE}/sitemap.xml named it" in words
         for words in said["belief"]["signals"]
     )
+
+
+async def test_what_the_scheduler_cannot_read_is_a_problem_and_every_page_is_looked_at_all_the_same(tmp_path):
+    watched = site(tmp_path)
+    await watched.run(seconds=3 * DAY)
+    with closing(sqlite3.connect(watched.data / "vedette.db", isolation_level=None)) as db:
+        db.execute("UPDATE scheduler SET running = '{'")
+    looked = len(watched.rows(LOOKS))
+    await watched.run(seconds=3 * DAY)
+    problems = [event.fields["what"] for event in watched.events if event.name == "problem"]
+    assert problems
+    assert all("the scheduler failed on https://one.example/" in what for what in problems)
+    assert len(watched.rows(LOOKS)) > looked + 5
+    assert watched.rows("SELECT COUNT(*) FROM watches WHERE due_at IS NULL") == [(0,)]
+    assert told(watched, "replay")[0] == 0
+
+
+async def test_gc_keeps_the_versions_that_decisions_name_and_no_others(tmp_path):
+    watched, keep = site(tmp_path / "data"), tmp_path / "vedette.yaml"
+    keep.write_text("evidence: {ledger: 1d}")
+    await watched.run(seconds=8 * DAY)
+    (before,) = watched.rows("SELECT COUNT(*) FROM published")[0]
+    _, would = told(watched, "gc", "--dry-run", "--config", str(keep))
+    _, done = told(watched, "gc", "--config", str(keep))
+    (after,) = watched.rows("SELECT COUNT(*) FROM published")[0]
+    assert after < before
+    assert done["versions"] > 0
+    assert would["versions"] <= done["versions"]  # the decisions that name some of them were yet to go
+    code, said = told(watched, "replay")
+    assert (code, said["differences"]) == (0, [])
+    assert told(watched, "gc", "--config", str(keep))[1]["versions"] == 0
+    await watched.run(seconds=DAY)
+    assert told(watched, "replay")[0] == 0
 
 
 async def test_a_second_look_is_no_lesson_of_its_own(tmp_path):

@@ -39,6 +39,8 @@ class GuardedScheduler:
         self._scheduler: Scheduler | None = None
 
     def decide(self, settlements: Sequence[Settlement]) -> Decided:
+        if all(settled.lesson is None for settled in settlements):
+            return list(settlements), None
         decided = self._try(settlements)
         return self._one_by_one(settlements, decided) if isinstance(decided, Exception) else decided
 
