@@ -49,7 +49,9 @@ GROWN = 4  # times as many watches: the price is worked out before its time
 REPLAN = 128  # watches planned anew with every group, while the price has moved
 REPLAN_AFTER = 0.1  # of the price
 _STEADY_LOOKS = 50.0  # before the share of looks beside the schedule is believed
-_DAY = timedelta(days=1)
+_MOST_SPARE = (
+    1.25  # times the budget that is asked for at most: what does not start queues, and queues are late
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +265,9 @@ class Scheduler:
         has_grown = self._options.budget_per_day is not None and run.found > GROWN * max(run.watched, 25)
         if t - run.reviewed_at < (EARLY_REVIEW_HOURS if is_early else REVIEW_HOURS) and not has_grown:
             return
-        run.watched, run.found, run.reviewed_at = self._store.scheduled(), 0, t
+        if not is_early:
+            self._ask_for_spare(t - run.reviewed_at)
+        run.watched, run.found, run.reviewed_at, run.looked = self._store.scheduled(), 0, t, run.looks
         sample, host = self._sample(t)
         was = known.shared.published
         terms = Terms(budget=self._budget(), objectives=self._options.objectives)
@@ -282,7 +286,17 @@ class Scheduler:
         budget, run = self._options.budget_per_day, self._known.running
         if budget is None:
             return None
-        return Allowance(budget).steady * (run.planned + _STEADY_LOOKS) / (run.looks + _STEADY_LOOKS)
+        beside = (run.planned + _STEADY_LOOKS) / (run.looks + _STEADY_LOOKS)
+        return Allowance(budget).steady * beside * run.spare
+
+    def _ask_for_spare(self, hours: float) -> None:
+        """Less was spent than might have been: looks wait for lanes, or beliefs were too calm.  The bucket is hard."""
+        budget, run = self._options.budget_per_day, self._known.running
+        if budget is None or not math.isfinite(hours):
+            return
+        might = Allowance(budget).steady * hours / 24.0
+        times = min(might / max(run.looks - run.looked, 1), _MOST_SPARE)
+        run.spare = min(max(run.spare * times ** -math.expm1(-hours / 24.0), 1.0), _MOST_SPARE)
 
     def _sample(self, t: float) -> tuple[Sample, np.ndarray]:
         """Some of the scheduled watches, a fair choice, and the numbers of their hosts."""
