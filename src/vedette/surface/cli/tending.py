@@ -57,7 +57,7 @@ def gc(
     """Drop what has had its time: archive files by `evidence.retention`, decisions by `evidence.ledger`.
 
     Only whole files of days that are over go.  Each leaves a tombstone: `evidence verify` says expired, not missing.
-    Text that was made of them goes with them.
+    Text that was made of them goes with them, and of prices and clocks what no decision on record names any more.
     The visits and the digests of what they showed stay.  Needs the store for itself: stop the engine first (exit 3).
     """
     from vedette.upkeep import collect
