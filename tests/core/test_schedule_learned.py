@@ -484,6 +484,22 @@ def test_an_objective_is_kept_within_its_tier_and_the_forecast_says_when_it_cann
     assert poor.needed == pytest.approx(rich.needed)
 
 
+def test_an_objective_asks_again_for_a_look_that_failed() -> None:
+    busy, n = 3 * 10**15, 200
+    rates = np.full(n, 0.02)
+    rates[3] = 0.2
+    policy = watching(n, hosts=50, objectives={"CRITICAL": (4.0, 0.95)})
+    live(policy, rates, 240.0, k=3)
+    last = policy.explain(busy, 240.0).due_at - policy.explain(busy, 240.0).interval
+    policy.observe([busy], last + 4.0, [False], status=[503])
+    looked: list[int] = []
+    for t in np.arange(1.0, 4.0) + max(last + 4.0, 240.0):
+        chosen = policy.next(float(t), 3)
+        policy.observe(chosen, float(t), np.zeros(len(chosen), bool))
+        looked += chosen.tolist()
+    assert busy in looked
+
+
 def test_a_forecast_moves_the_right_way() -> None:
     policy = watching(200, objectives={"CRITICAL": (4.0, 0.95)})
     live(policy, np.full(200, 0.02), 80.0, k=20)
