@@ -23,6 +23,7 @@ from vedette.core.schedule.due import LEARNED
 from vedette.engine.assess import AssessOptions, Assessor
 from vedette.engine.compare import Comparer
 from vedette.engine.documents import DocumentDesk
+from vedette.engine.fallback import GuardedScheduler
 from vedette.engine.finding import Finder
 from vedette.engine.ids import Ids
 from vedette.engine.look import Looker
@@ -246,7 +247,7 @@ class Station:
             messages=self._messages,
         )
         if self.policy == LEARNED:
-            calls = replace(calls, schedule=self._scheduler().decide)
+            calls = replace(calls, schedule=GuardedScheduler(self._scheduler, self._problem).decide)
         return Settler(
             self.opened.writer, self.opened.archive, run=self.run_id, clock=self.clock, calls=calls
         )
@@ -255,7 +256,10 @@ class Station:
         from vedette.engine.scheduler import Scheduler  # numpy, which other policies do without
 
         reader = ScheduleReader(self.opened.writer.connection)
-        return Scheduler(reader, scheduler_options(self.loaded.config, reader.crawl_delay))
+        return Scheduler(reader, scheduler_options(self.loaded.config, reader.crawl_delay), self.ids.next)
+
+    def _problem(self, what: str) -> None:
+        self.on_event(Event(name="problem", at=self.clock.now(), fields={"what": what}))
 
     def _acknowledge(self, group: Group, post: Callable[..., object]) -> None:
         """In the settler's thread, after the commit: first the world, then our own loop."""

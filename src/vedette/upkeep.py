@@ -34,6 +34,7 @@ class Collected:
     segments: tuple[Segment, ...]
     ledger: int
     texts: int  # documents whose text is no longer wanted
+    versions: int = 0  # of what the scheduler published, that no decision on record names
 
     @property
     def size(self) -> int:
@@ -63,7 +64,9 @@ def collect(loaded: Loaded, *, now: datetime, is_trial: bool = False) -> Collect
             dropped += count
             if not count:
                 break
-    return Collected(segments=tuple(over), ledger=dropped, texts=len(texts))
+        with operating(path) as db:
+            versions = retention.drop_versions(db)
+    return Collected(segments=tuple(over), ledger=dropped, texts=len(texts), versions=versions)
 
 
 def _trial(loaded: Loaded, path: Path, now: datetime) -> Collected:
@@ -73,7 +76,8 @@ def _trial(loaded: Loaded, path: Path, now: datetime) -> Collected:
         names = frozenset(segment.name for segment in over)
         texts = len(retention.not_kept(db, Shelf(loaded.data).digests(), without=names))
         ledger = retention.old_ledger(db, before) if before else 0
-    return Collected(segments=tuple(over), ledger=ledger, texts=texts)
+        versions = sum(map(len, retention.unnamed_versions(db)))
+    return Collected(segments=tuple(over), ledger=ledger, texts=texts, versions=versions)
 
 
 def set_aside_damaged(loaded: Loaded, *, now: datetime) -> tuple[Damage, ...]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import sqlite3
+from base64 import b64decode
 from bisect import bisect_left
-from contextlib import redirect_stderr, redirect_stdout
-from datetime import timedelta
+from contextlib import closing, redirect_stderr, redirect_stdout
+from datetime import datetime, timedelta
 from itertools import pairwise
 
 import pytest
@@ -15,7 +17,8 @@ from watching import clock_of, living, staleness
 
 from vedette.contracts.words import Reason
 from vedette.core.ledger import adds_up
-from vedette.core.schedule.learned import learn, worth
+from vedette.core.schedule.hours import to_hours
+from vedette.core.schedule.learned import learn, listing, naming, worth
 from vedette.core.schedule.learned.row import unpack_beliefs
 from vedette.livingweb import LivingWeb, grid_world
 from vedette.livingweb.presets import GridMix
@@ -89,6 +92,76 @@ async def test_a_listing_that_dates_its_pages_brings_their_looks_forward(tmp_pat
     assert pull > 0
 
 
+async def test_a_look_that_a_listing_brought_forward_says_so_and_is_replayed(tmp_path):
+    watched = site(tmp_path)
+    await watched.run(seconds=12 * DAY)
+    moved = [
+        (watch, decision)
+        for watch, text in watched.rows("SELECT watch_id, payload FROM ledger WHERE kind = 'signal'")
+        for decision in json.loads(text)
+    ]
+    assert moved
+    for _, decision in moved:
+        assert decision["action"] == "replan"
+        assert decision["inputs"]["by"] == f"{SITE}/sitemap.xml"
+        assert decision["output"]["due_at"] < decision["inputs"]["due_at"]
+        last = float(unpack_beliefs([b64decode(decision["inputs"]["belief"])]).last[0])
+        hours = to_hours(datetime.fromisoformat(decision["output"]["due_at"])) - last
+        assert adds_up([Reason(*fields) for fields in decision["reasons"]], hours)
+    code, said = told(watched, "replay")
+    assert (code, said["differences"]) == (0, [])
+    assert said["agreed"]["replan"] == len(moved)
+
+
+async def test_explain_names_the_listing_that_moved_the_next_look(tmp_path):
+    watched = site(tmp_path)
+    for _ in range(24 * 12):
+        await watched.run(seconds=1800)
+        rows = watched.rows(
+            "SELECT w.url, l.kind FROM ledger l JOIN watches w ON w.id = l.watch_id ORDER BY l.id DESC"
+        )
+        if rows and rows[0][1] == "signal":
+            break
+    _, said = told(watched, "explain", rows[0][0])
+    assert any(
+        words.startswith("due ") and f"{SITE}/sitemap.xml named it" in words
+        for words in said["belief"]["signals"]
+    )
+
+
+async def test_what_the_scheduler_cannot_read_is_a_problem_and_every_page_is_looked_at_all_the_same(tmp_path):
+    watched = site(tmp_path)
+    await watched.run(seconds=3 * DAY)
+    with closing(sqlite3.connect(watched.data / "vedette.db", isolation_level=None)) as db:
+        db.execute("UPDATE scheduler SET running = '{'")
+    looked = len(watched.rows(LOOKS))
+    await watched.run(seconds=3 * DAY)
+    problems = [event.fields["what"] for event in watched.events if event.name == "problem"]
+    assert problems
+    assert all("the scheduler failed on https://one.example/" in what for what in problems)
+    assert len(watched.rows(LOOKS)) > looked + 5
+    assert watched.rows("SELECT COUNT(*) FROM watches WHERE due_at IS NULL") == [(0,)]
+    assert told(watched, "replay")[0] == 0
+
+
+async def test_gc_keeps_the_versions_that_decisions_name_and_no_others(tmp_path):
+    watched, keep = site(tmp_path / "data"), tmp_path / "vedette.yaml"
+    keep.write_text("evidence: {ledger: 1d}")
+    await watched.run(seconds=8 * DAY)
+    (before,) = watched.rows("SELECT COUNT(*) FROM published")[0]
+    _, would = told(watched, "gc", "--dry-run", "--config", str(keep))
+    _, done = told(watched, "gc", "--config", str(keep))
+    (after,) = watched.rows("SELECT COUNT(*) FROM published")[0]
+    assert after < before
+    assert done["versions"] > 0
+    assert would["versions"] <= done["versions"]  # the decisions that name some of them were yet to go
+    code, said = told(watched, "replay")
+    assert (code, said["differences"]) == (0, [])
+    assert told(watched, "gc", "--config", str(keep))[1]["versions"] == 0
+    await watched.run(seconds=DAY)
+    assert told(watched, "replay")[0] == 0
+
+
 async def test_a_second_look_is_no_lesson_of_its_own(tmp_path):
     watched = site(tmp_path)
     await watched.run(seconds=6 * DAY)
@@ -118,6 +191,13 @@ async def test_a_bent_rule_is_caught(lived, monkeypatch, module, name):
     code, said = told(lived, "replay")
     assert code == 6
     assert said["differing"]["schedule"] > 3
+
+
+async def test_a_bent_rule_about_listings_is_caught(lived, monkeypatch):
+    monkeypatch.setattr(naming, "mark", lambda *given: tuple(0.9 * one for one in listing.mark(*given)))
+    code, said = told(lived, "replay")
+    assert code == 6
+    assert said["differing"] == {"replan": said["differing"]["replan"]}
 
 
 async def test_explain_says_what_is_believed_and_its_reasons_add_up(lived):

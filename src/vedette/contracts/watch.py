@@ -196,6 +196,7 @@ class Settlement:
     traits: Traits | None = None  # of the text, for the scout
     vector: bytes | None = None  # of the text, `core/embedding.py`
     lesson: Lesson | None = None  # not None: the scheduler decides the due time, with those of its group
+    notes: tuple[LedgerNote, ...] = ()  # what this look decided about other watches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,11 +226,11 @@ class Placed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerNote:
-    """A decision that belongs to no visit: breaker, operator, run."""
+    """A decision that belongs to no visit of its subject: breaker, operator, run, a listing that named a watch."""
 
     id: int
     at: datetime
-    kind: str  # lane | run | operator
+    kind: str  # lane | run | operator | signal
     decision: Decision
     watch: WatchId | None = None
 

@@ -30,6 +30,10 @@ from vedette.core.verdict import judge
 
 if TYPE_CHECKING:  # numpy comes with it, and other decisions do without
     from vedette.core.schedule.learned.deciding import Case, Decided
+    from vedette.core.schedule.learned.listing import Told
+    from vedette.core.schedule.learned.naming import Moved, Named
+    from vedette.core.schedule.learned.row import Place
+    from vedette.core.schedule.learned.settings import Published
 
 Inputs = Mapping[str, Any]
 JUDGE = 1023 << 12  # a worker number of `engine/ids.py` that no run has
@@ -107,10 +111,28 @@ def learned_decision(
     return Decision(action="schedule", reasons=due.reasons, inputs=inputs, output=output)
 
 
+def replan_decision(named: Named, told: Told, moved: Moved, written: Written) -> Decision:
+    """A listing named a target, which is due sooner for it."""
+    inputs: dict[str, object] = {
+        "policy": LEARNED,
+        "published": written.published,
+        "belief": _text(named.belief),
+        "risk": named.place.risk.name,
+        "by": named.by,
+        "now": named.heard_at.isoformat(),
+        "due_at": named.due_at.isoformat(),
+        "stated": _number(named.stated),
+        "told": [told.t, _number(told.before), told.recall, told.false],
+    }
+    inputs |= _usual_left_out(_place_inputs(named.place))
+    if written.clock is not None:
+        inputs["clock"] = written.clock
+    return Decision(action="replan", reasons=moved.reasons, inputs=inputs, output=_replanned(moved))
+
+
 def _unusual(case: Case) -> dict[str, object]:
     """The inputs of a case that most cases have none of."""
-    place, ceiling = case.place, case.ceiling
-    hub = place.hub
+    ceiling = case.ceiling
     found: dict[str, object] = {
         "modified": case.modified,
         "failures": case.failures or None,
@@ -118,31 +140,36 @@ def _unusual(case: Case) -> dict[str, object]:
         "ceiling": None if ceiling is None else ceiling.total_seconds(),
         "is_parked": case.is_parked or None,
         "false": case.false or None,
+    }
+    return _usual_left_out({**found, **_place_inputs(case.place)})
+
+
+def _place_inputs(place: Place) -> dict[str, object]:
+    hub = place.hub
+    return {
         "hub": None if hub is None else [hub.listed_at, hub.listed_every, hub.recall],
         "pull": place.pull or None,
         "dear": None if place.dear == 1.0 else place.dear,
     }
-    return {name: value for name, value in found.items() if value is not None}
+
+
+def _usual_left_out(inputs: Inputs) -> dict[str, object]:
+    return {name: value for name, value in inputs.items() if value is not None}
+
+
+def _number(value: float) -> float | None:
+    """JSON knows neither NaN nor infinity."""
+    return value if math.isfinite(value) else None
 
 
 def learned_case(given: Inputs, in_force: InForce) -> Case:
     """The case of a recorded decision."""
     from vedette.core.schedule.learned.deciding import Case
-    from vedette.core.schedule.learned.row import HubTold, Place
 
-    clock, hub, ceiling = given.get("clock"), given.get("hub"), given.get("ceiling")
-    wound = b"" if clock is None else in_force.clocks(clock)
-    if wound is None:
-        raise InputError(f"the clock {clock} of its host is not on record")
+    ceiling = given.get("ceiling")
     return Case(
         belief=base64.b64decode(given["belief"]),
-        place=Place(
-            risk=Risk[given["risk"]],
-            host_clock=wound,
-            hub=None if hub is None else HubTold(*hub),
-            pull=given.get("pull", 0.0),
-            dear=given.get("dear", 1.0),
-        ),
+        place=_place(given, in_force),
         now=datetime.fromisoformat(given["now"]),
         changed=given["changed"],
         modified=given.get("modified"),
@@ -151,6 +178,22 @@ def learned_case(given: Inputs, in_force: InForce) -> Case:
         ceiling=None if ceiling is None else timedelta(seconds=ceiling),
         is_parked=given.get("is_parked", False),
         false=given.get("false", 0.0),
+    )
+
+
+def _place(given: Inputs, in_force: InForce) -> Place:
+    from vedette.core.schedule.learned.row import HubTold, Place
+
+    clock, hub = given.get("clock"), given.get("hub")
+    wound = b"" if clock is None else in_force.clocks(clock)
+    if wound is None:
+        raise InputError(f"the clock {clock} of its host is not on record")
+    return Place(
+        risk=Risk[given["risk"]],
+        host_clock=wound,
+        hub=None if hub is None else HubTold(*hub),
+        pull=given.get("pull", 0.0),
+        dear=given.get("dear", 1.0),
     )
 
 
@@ -215,13 +258,9 @@ def adds_up(reasons: Iterable[Reason], total: float) -> bool:
 
 def _learned(given: Inputs, in_force: InForce) -> object:
     from vedette.core.schedule.learned import deciding
-    from vedette.core.schedule.learned.row import unpack_published
 
-    text = in_force.published(given["published"])
-    if text is None:
-        raise InputError(f"version {given['published']} of what was published is not on record")
     case = learned_case(given, in_force)
-    decided = deciding.decide([case], unpack_published(text), in_force.objectives).decided[0]
+    decided = deciding.decide([case], _published(given, in_force), in_force.objectives).decided[0]
     velocity, looks = given["velocity"], given["scan_count"]
     if case.changed is not None:
         velocity, looks = update_velocity(velocity, looks, case.changed), looks + 1
@@ -233,6 +272,38 @@ def _learned(given: Inputs, in_force: InForce) -> object:
         reasons=decided.reasons,
     )
     return {**_due(_with_lot(due, given)), "belief": _text(decided.belief)}
+
+
+def _replan(given: Inputs, in_force: InForce) -> object:
+    from vedette.core.schedule.learned import naming
+    from vedette.core.schedule.learned.listing import Told
+
+    t, before, recall, false = given["told"]
+    stated = given["stated"]
+    named = naming.Named(
+        belief=base64.b64decode(given["belief"]),
+        place=_place(given, in_force),
+        stated=math.nan if stated is None else stated,
+        heard_at=datetime.fromisoformat(given["now"]),
+        due_at=datetime.fromisoformat(given["due_at"]),
+        by=given["by"],
+    )
+    told = Told(t, -math.inf if before is None else before, recall, false)
+    return _replanned(naming.name([named], told, _published(given, in_force))[0])
+
+
+def _published(given: Inputs, in_force: InForce) -> Published:
+    from vedette.core.schedule.learned.row import unpack_published
+
+    text = in_force.published(given["published"])
+    if text is None:
+        raise InputError(f"version {given['published']} of what was published is not on record")
+    return unpack_published(text)
+
+
+def _replanned(moved: Moved) -> dict[str, object]:
+    due_at = moved.due_at
+    return {"due_at": None if due_at is None else due_at.isoformat(), "belief": _text(moved.belief)}
 
 
 def _with_lot(due: Due, given: Inputs) -> Due:
@@ -297,7 +368,7 @@ def _judge(given: Inputs, in_force: InForce) -> object:
 
 
 RULES: Mapping[str, Callable[[Inputs, InForce], object]] = MappingProxyType(
-    {"schedule": _schedule, "retry": _retry, "admit": _admit, "verdict": _judge}
+    {"schedule": _schedule, "replan": _replan, "retry": _retry, "admit": _admit, "verdict": _judge}
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import UTC, datetime, timedelta
 
 _EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
@@ -10,7 +11,7 @@ _WORKER_BITS, _SEQUENCE_BITS = 10, 12
 
 
 class Ids:
-    """Unique within one worker number, and rising even when the clock does not.
+    """Unique within one worker number, and rising even when the clock does not.  The settler's thread takes some too.
 
     `after` is the last id that the store has: a clock that was set back must not give it out again.
     """
@@ -19,8 +20,13 @@ class Ids:
         self._worker = worker << _SEQUENCE_BITS
         self._last_ms = after >> (_WORKER_BITS + _SEQUENCE_BITS)
         self._sequence = after & ((1 << _SEQUENCE_BITS) - 1)
+        self._lock = threading.Lock()
 
     def next(self, now: datetime) -> int:
+        with self._lock:
+            return self._next(now)
+
+    def _next(self, now: datetime) -> int:
         ms = max((now - _EPOCH) // _MS, self._last_ms)
         self._sequence = self._sequence + 1 if ms == self._last_ms else 0
         if self._sequence >> _SEQUENCE_BITS:

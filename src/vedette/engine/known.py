@@ -55,6 +55,8 @@ class Running:
     planned: int = 0  # those that the schedule asked for: no retries, no second looks
     replan: int | None = None  # ids up to here are planned at the newest price; None: all are
     sampled: int = 0  # where the last sample ended
+    looked: int = 0  # looks up to the last review
+    spare: float = 1.0  # how many times the budget is asked for, because less than it was spent
 
 
 class Known:

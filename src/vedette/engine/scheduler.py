@@ -14,30 +14,29 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from vedette.contracts.schedule import Leaf, Lesson, PublishedRow, ScheduleRows
-from vedette.contracts.watch import Decision, Settlement, Signal, Watch
+from vedette.contracts.watch import Decision, LedgerNote, Settlement, Signal, Watch
 from vedette.contracts.words import LaneKey, Reason, WatchId
 from vedette.core.audit import Lot, audited
 from vedette.core.budget import Allowance
-from vedette.core.ledger import Written, learned_decision
+from vedette.core.ledger import Written, learned_decision, replan_decision
 from vedette.core.schedule.due import Due
 from vedette.core.schedule.hours import from_hours, to_hours
 from vedette.core.schedule.learned.deciding import Batch, Case, Decided, decide, planned_hours
 from vedette.core.schedule.learned.hosts import DOWN
-from vedette.core.schedule.learned.listing import Told, mark
+from vedette.core.schedule.learned.listing import Told
+from vedette.core.schedule.learned.naming import Named, name, stated_hours
 from vedette.core.schedule.learned.outlook import Sample
 from vedette.core.schedule.learned.prices import Terms, dearness, review
 from vedette.core.schedule.learned.row import (
     Place,
     is_whole,
+    last_look,
     new_belief,
-    pack_beliefs,
     remembered,
     surroundings,
     unpack_beliefs,
-    unpack_shares,
 )
 from vedette.core.schedule.learned.settings import WEIGHT
-from vedette.core.schedule.learned.worth import least_hours, value_now
 from vedette.core.velocity import update_velocity
 from vedette.engine.known import Known, ScheduleSide
 
@@ -50,7 +49,9 @@ GROWN = 4  # times as many watches: the price is worked out before its time
 REPLAN = 128  # watches planned anew with every group, while the price has moved
 REPLAN_AFTER = 0.1  # of the price
 _STEADY_LOOKS = 50.0  # before the share of looks beside the schedule is believed
-_DAY = timedelta(days=1)
+_MOST_SPARE = (
+    1.25  # times the budget that is asked for at most: what does not start queues, and queues are late
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +64,12 @@ class SchedulerOptions:
 
 
 class Scheduler:
-    def __init__(self, store: ScheduleSide, options: SchedulerOptions) -> None:
+    def __init__(
+        self, store: ScheduleSide, options: SchedulerOptions, next_id: Callable[[datetime], int]
+    ) -> None:
         self._store = store
         self._options = options
+        self._next_id = next_id  # of ledger rows about watches beside those of the group
         self._known = Known(store)
         self._published: PublishedRow | None = None
         self._lane: dict[int, LaneKey] = {}  # of the hosts in the last sample
@@ -86,25 +90,23 @@ class Scheduler:
         if asked:
             for (n, _, _), settled in zip(asked, self._decide(asked), strict=True):
                 done[n] = settled
-        beliefs = {s.watch.id: s.watch.belief for s in done}
-        marks: dict[WatchId, bytes] = {}
+        group = _Moving({s.watch.id: s.watch for s in done})
         for n, _, lesson in taught:
-            done[n] = self._listed(done[n], lesson, beliefs, marks)
+            done[n] = self._listed(done[n], lesson, group)
         running = self._known.running
         running.looks += len(taught)
         running.planned += len(asked)
-        return done, self._rows(marks, back, taught[-1][2].now)
+        return done, self._rows(group.marks, back, taught[-1][2].now)
 
     def _decide(self, asked: Sequence[tuple[int, Settlement, Lesson]]) -> list[Settlement]:
         cases = [self._case(s, lesson) for _, s, lesson in asked]
         cases = self._dated(asked, cases)
         batch = decide(cases, self._known.shared.published, self._options.objectives)
         self._learn(asked, batch)
-        version = self._known.version
         settled = []
         for (_, s, lesson), case, decided in zip(asked, cases, batch.decided, strict=True):
             watch, due, lot = _due(s, lesson, case, decided)
-            written = Written(version, self._known.clock_id(s.watch.lane), lot)
+            written = self._written(s.watch.lane, lot)
             decision = learned_decision(case, (s.watch.velocity, s.watch.scan_count), due, decided, written)
             settled.append(replace(s, watch=watch, decisions=(*s.decisions, decision)))
         return settled
@@ -181,13 +183,7 @@ class Scheduler:
         self._known.touch_host(number)
         return (lane, lesson.now) if was >= DOWN and lesson.host_ok else None
 
-    def _listed(
-        self,
-        settled: Settlement,
-        lesson: Lesson,
-        beliefs: Mapping[WatchId, bytes | None],
-        marks: dict[WatchId, bytes],
-    ) -> Settlement:
+    def _listed(self, settled: Settlement, lesson: Lesson, group: _Moving) -> Settlement:
         """What a listing tells: new targets, and which of the known ones changed."""
         watch, known = settled.watch, self._known
         found = [one for one in settled.found if one.parent == watch.id]
@@ -211,49 +207,55 @@ class Scheduler:
             return settled
         before = known.shared.listed(number, t)
         known.touch_host(int(c["host"][number]))
-        return self._marked(settled, (number, t, before), beliefs, marks) if settled.signals else settled
+        return self._marked(settled, (number, t, before), group) if settled.signals else settled
 
-    def _marked(
-        self,
-        settled: Settlement,
-        told: tuple[int, float, float],
-        beliefs: Mapping[WatchId, bytes | None],
-        marks: dict[WatchId, bytes],
-    ) -> Settlement:
-        """Mark the named targets; those that are now worth a look are due."""
+    def _marked(self, settled: Settlement, told: tuple[int, float, float], group: _Moving) -> Settlement:
+        """Mark the named targets; those that are now worth a look are due, and their ledger says who named them."""
         number, t, before = told
         signals = {signal.watch: signal for signal in settled.signals}
         leaves = [
-            replace(leaf, belief=marks.get(leaf.id) or beliefs.get(leaf.id) or leaf.belief)
-            for leaf in self._store.leaves(list(signals))
+            leaf for one in self._store.leaves(list(signals)) if is_whole((leaf := group.now(one)).belief)
         ]
-        leaves = [leaf for leaf in leaves if is_whole(leaf.belief)]
         if not leaves:
             return settled
         known = self._known
         known.load((leaf.lane for leaf in leaves), (leaf.parent for leaf in leaves))
         quality, host = known.shared.hosts.quality, int(known.shared.hubs.columns["host"][number])
         tale = Told(t, before, float(quality.recall(host)), float(quality.false(host)))
-        packed = [leaf.belief for leaf in leaves if leaf.belief is not None]
-        around = surroundings([self._place(leaf, t) for leaf in leaves], known.shared.published)
-        b = unpack_beliefs(packed)
-        said = np.array(
-            [_stated(signals[leaf.id], float(last)) for leaf, last in zip(leaves, b.last, strict=True)]
-        )
-        b.mark, b.mark_lag = mark(b, around, tale, said)
-        value, _ = value_now(b, around, t)
-        free = b.last + least_hours(np.array([leaf.risk for leaf in leaves], np.int8), around)
-        worth = (value >= around.price) & (b.mark > 0)
-        marks.update(zip((leaf.id for leaf in leaves), pack_beliefs(b, unpack_shares(packed)), strict=True))
+        named = [self._named(leaf, signals[leaf.id], settled.watch.url, t) for leaf in leaves]
+        moved = name(named, tale, known.shared.published)
+        group.marks.update((leaf.id, one.belief) for leaf, one in zip(leaves, moved, strict=True))
         kept = tuple(
-            replace(signals[leaf.id], due_at=max(signals[leaf.id].due_at, from_hours(at)))
-            for leaf, at, is_worth in zip(leaves, free.tolist(), worth.tolist(), strict=True)
-            if is_worth
+            replace(signals[leaf.id], due_at=one.due_at)
+            for leaf, one in zip(leaves, moved, strict=True)
+            if one.due_at is not None
+        )
+        notes = tuple(
+            self._noted(leaf, replan_decision(asked, tale, one, self._written(leaf.lane)), asked.heard_at)
+            for leaf, asked, one in zip(leaves, named, moved, strict=True)
+            if one.due_at is not None and one.due_at < asked.due_at
         )
         reasons = (Reason("named", len(signals)), Reason("brought_forward", len(kept)))
         inputs: dict[str, object] = {"recall": tale.recall, "false": tale.false, "hours": t - before}
         decision = Decision(action="signal", reasons=reasons, inputs=inputs, output=len(kept))
-        return replace(settled, signals=kept, decisions=(*settled.decisions, decision))
+        return replace(settled, signals=kept, notes=notes, decisions=(*settled.decisions, decision))
+
+    def _named(self, leaf: Leaf, signal: Signal, by: str, t: float) -> Named:
+        belief = leaf.belief or b""  # whole: `_marked` asks about no others
+        return Named(
+            belief=belief,
+            place=self._place(leaf, t),
+            stated=_stated(signal, last_look(belief)),
+            heard_at=signal.due_at,
+            due_at=leaf.due_at or signal.due_at,
+            by=by,
+        )
+
+    def _noted(self, leaf: Leaf, decision: Decision, at: datetime) -> LedgerNote:
+        return LedgerNote(id=self._next_id(at), at=at, kind="signal", decision=decision, watch=leaf.id)
+
+    def _written(self, lane: LaneKey, lot: Lot | None = None) -> Written:
+        return Written(self._known.version, self._known.clock_id(lane), lot)
 
     def _review(self, now: datetime) -> None:
         """Every few hours: the prior, what objectives need, the price, and where looks are dearer."""
@@ -263,7 +265,9 @@ class Scheduler:
         has_grown = self._options.budget_per_day is not None and run.found > GROWN * max(run.watched, 25)
         if t - run.reviewed_at < (EARLY_REVIEW_HOURS if is_early else REVIEW_HOURS) and not has_grown:
             return
-        run.watched, run.found, run.reviewed_at = self._store.scheduled(), 0, t
+        if not is_early:
+            self._ask_for_spare(t - run.reviewed_at)
+        run.watched, run.found, run.reviewed_at, run.looked = self._store.scheduled(), 0, t, run.looks
         sample, host = self._sample(t)
         was = known.shared.published
         terms = Terms(budget=self._budget(), objectives=self._options.objectives)
@@ -282,7 +286,17 @@ class Scheduler:
         budget, run = self._options.budget_per_day, self._known.running
         if budget is None:
             return None
-        return Allowance(budget).steady * (run.planned + _STEADY_LOOKS) / (run.looks + _STEADY_LOOKS)
+        beside = (run.planned + _STEADY_LOOKS) / (run.looks + _STEADY_LOOKS)
+        return Allowance(budget).steady * beside * run.spare
+
+    def _ask_for_spare(self, hours: float) -> None:
+        """Less was spent than might have been: looks wait for lanes, or beliefs were too calm.  The bucket is hard."""
+        budget, run = self._options.budget_per_day, self._known.running
+        if budget is None or not math.isfinite(hours):
+            return
+        might = Allowance(budget).steady * hours / 24.0
+        times = min(might / max(run.looks - run.looked, 1), _MOST_SPARE)
+        run.spare = min(max(run.spare * times ** -math.expm1(-hours / 24.0), 1.0), _MOST_SPARE)
 
     def _sample(self, t: float) -> tuple[Sample, np.ndarray]:
         """Some of the scheduled watches, a fair choice, and the numbers of their hosts."""
@@ -356,6 +370,21 @@ class Scheduler:
         )
 
 
+@dataclass(slots=True)
+class _Moving:
+    """What is not in the store yet: the watches of the group, and beliefs with new marks."""
+
+    watches: Mapping[WatchId, Watch]
+    marks: dict[WatchId, bytes] = field(default_factory=dict)
+
+    def now(self, leaf: Leaf) -> Leaf:
+        """The leaf as this group leaves it."""
+        watch = self.watches.get(leaf.id)
+        if watch is not None:
+            leaf = replace(leaf, belief=watch.belief or leaf.belief, due_at=watch.due_at)
+        return replace(leaf, belief=self.marks.get(leaf.id) or leaf.belief)
+
+
 def belief_of(watch: Watch) -> bytes:
     """The belief in its row; of a watch that another policy kept so far, what its history tells."""
     if is_whole(watch.belief):
@@ -404,11 +433,10 @@ def _well_sampled(host: np.ndarray, each: float) -> list[int]:
 
 
 def _stated(signal: Signal, last: float) -> float:
-    """When the listing says it changed; NaN: it names a day, and we looked on that day."""
+    """When the listing says it changed, as far as that says more than the day of our last look."""
     at = signal.modified_at
     is_day = (at.hour, at.minute, at.second, at.microsecond) == (0, 0, 0, 0)
-    stated = to_hours(at)
-    return math.nan if is_day and stated <= last < stated + 24.0 else stated
+    return stated_hours(to_hours(at), is_day, last)
 
 
 def _differs(was: timedelta, wait: timedelta) -> bool:

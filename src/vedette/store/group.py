@@ -149,6 +149,7 @@ def _add_settlement(rows: GroupRows, placed: Placed) -> None:
     rows.moves += [_move_row(move) for move in settled.moves]
     payload = dump_json([_decision(d) for d in settled.decisions])
     rows.ledger.append((visit.id, to_ms(visit.at), watch.id, visit.id, visit.run, "visit", payload))
+    rows.ledger += [note_row(note, visit.run) for note in settled.notes]
     rows.refusals += [_refusal_row(refused) for refused in settled.refused]
     if settled.parked is not None:
         p = settled.parked

@@ -17,6 +17,11 @@ _OLD = (
     "(SELECT 1 FROM ledger newer WHERE newer.watch_id = ledger.watch_id "
     "AND newer.kind = ledger.kind AND newer.at > ledger.at))"
 )
+_NAMED = (
+    "SELECT DISTINCT json_extract(d.value, '$.inputs.published'), json_extract(d.value, '$.inputs.clock') "
+    "FROM ledger, json_each(ledger.payload) d "
+    "WHERE ledger.payload LIKE '%\"published\"%' AND json_extract(d.value, '$.inputs.published') IS NOT NULL"
+)
 _LOST = 'FROM evidence WHERE segment = ? AND "offset" + length > ?'
 
 
@@ -65,3 +70,38 @@ def drop_ledger(db: sqlite3.Connection, before: datetime) -> int:
     """Drops some of them; 0: there are none left."""
     some = f"SELECT id {_OLD} ORDER BY id LIMIT {AT_ONCE}"
     return db.execute(f"DELETE FROM ledger WHERE id IN ({some})", (to_ms(before),)).rowcount
+
+
+def unnamed_versions(db: sqlite3.Connection) -> tuple[list[int], list[int]]:
+    """What the scheduler published, and clocks of hosts, that nothing refers to any more.
+
+    A decision is replayed with the version that it names, so a version stays as long as a decision does; of each,
+    the newest stays because the scheduler goes on from it.
+    """
+    versions, clocks = _named(db)
+    newest = db.execute("SELECT MAX(version) FROM published").fetchone()[0]
+    kept = {*versions, newest}
+    rows = db.execute("SELECT version, clock_id FROM published").fetchall()
+    clocks |= {clock for version, clock in rows if version in kept and clock is not None}
+    clocks |= {clock for (clock,) in db.execute("SELECT clock_id FROM hosts WHERE clock_id IS NOT NULL")}
+    every = (clock for (clock,) in db.execute("SELECT id FROM clocks"))
+    return [version for version, _ in rows if version not in kept], [c for c in every if c not in clocks]
+
+
+def drop_versions(db: sqlite3.Connection) -> int:
+    """Drops them; how many."""
+    versions, clocks = unnamed_versions(db)
+    db.executemany("DELETE FROM published WHERE version = ?", [(one,) for one in versions])
+    db.executemany("DELETE FROM clocks WHERE id = ?", [(one,) for one in clocks])
+    return len(versions) + len(clocks)
+
+
+def _named(db: sqlite3.Connection) -> tuple[set[int], set[int]]:
+    """Versions and clocks that decisions on record name."""
+    versions: set[int] = set()
+    clocks: set[int] = set()
+    for version, clock in db.execute(_NAMED):
+        versions.add(version)
+        if clock is not None:
+            clocks.add(clock)
+    return versions, clocks

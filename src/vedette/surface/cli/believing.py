@@ -29,7 +29,7 @@ def believed(queries: Queries, watch: Watch, objectives: Objectives, now: dateti
     from vedette.core.schedule.learned.deciding import Told, tell
     from vedette.core.schedule.learned.row import is_whole, unpack_beliefs, unpack_published
 
-    decision = _last_schedule(queries, watch)
+    decision, named = _last_decisions(queries, watch)
     if not is_whole(watch.belief) or watch.due_at is None or decision is None:
         return None
     if decision.inputs.get("policy") != LEARNED:
@@ -55,7 +55,7 @@ def believed(queries: Queries, watch: Watch, objectives: Objectives, now: dateti
         replace(said, p_changed=_honest(queries, said.p_changed)),
         looked_at=from_hours(float(belief.last[0])),
         objective=_objective(watch, objectives) if binds else "",
-        signals=_signals(watch, decision, float(belief.mark[0])),
+        signals=(*_named_by(named), *_signals(decision, float(belief.mark[0]))),
         is_anew=is_anew,
     )
 
@@ -81,16 +81,16 @@ def _believed(
     )
 
 
-def _last_schedule(queries: Queries, watch: Watch) -> Decision | None:
-    return next(
-        (
-            decision
-            for row in queries.ledger(watch.id, most=RECENT)
-            for decision in row.decisions
-            if decision.action == "schedule"
-        ),
-        None,
-    )
+def _last_decisions(queries: Queries, watch: Watch) -> tuple[Decision | None, Decision | None]:
+    """The last one about its next look, and the one of a listing that moved that look since."""
+    named = None
+    for row in queries.ledger(watch.id, most=RECENT):
+        for decision in row.decisions:
+            if decision.action == "schedule":
+                return decision, named
+            if decision.action == "replan":
+                named = named or decision
+    return None, named
 
 
 def _is_moved(watch: Watch, decision: Decision) -> bool:
@@ -126,7 +126,13 @@ def _objective(watch: Watch, objectives: Objectives) -> str:
     return f"{watch.risk.name} within {within:g} h, {share:.0%}: asks for this look"
 
 
-def _signals(watch: Watch, decision: Decision, mark: float) -> tuple[str, ...]:
+def _named_by(named: Decision | None) -> tuple[str, ...]:
+    """Which listing brought the next look forward, as it was recorded."""
+    moved = None if named is None else next((r for r in named.reasons if r.code == "mark"), None)
+    return () if moved is None else (f"due {-moved.points:.3g} h sooner: {moved.note}",)
+
+
+def _signals(decision: Decision, mark: float) -> tuple[str, ...]:
     """Who has told us something about it."""
     said = []
     if 0 < mark < 1:

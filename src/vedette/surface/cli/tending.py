@@ -57,7 +57,7 @@ def gc(
     """Drop what has had its time: archive files by `evidence.retention`, decisions by `evidence.ledger`.
 
     Only whole files of days that are over go.  Each leaves a tombstone: `evidence verify` says expired, not missing.
-    Text that was made of them goes with them.
+    Text that was made of them goes with them, and of prices and clocks what no decision on record names any more.
     The visits and the digests of what they showed stay.  Needs the store for itself: stop the engine first (exit 3).
     """
     from vedette.upkeep import collect
@@ -69,7 +69,12 @@ def gc(
             {"segment": s.name, "retention": s.retention, "day": s.day, "visits": s.count, "bytes": s.size}
             for s in done.segments
         ]
-        counts = {"bytes": done.size, "ledger": done.ledger, "texts": done.texts}
+        counts = {
+            "bytes": done.size,
+            "ledger": done.ledger,
+            "texts": done.texts,
+            "versions": done.versions,
+        }
         session.out.document({"dry_run": dry_run, **counts, "segments": body})
         return
     for segment in done.segments:
@@ -77,7 +82,7 @@ def gc(
     word = "would go" if dry_run else "dropped"
     session.out.say(
         f"{word}: {len(done.segments)} archive files, {done.size} bytes; text of {done.texts} documents; "
-        f"{done.ledger} decisions of the ledger"
+        f"{done.ledger} decisions of the ledger, {done.versions} old prices and clocks"
     )
 
 

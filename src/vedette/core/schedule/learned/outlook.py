@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from vedette.contracts.words import Reason, Risk
 from vedette.core.schedule.learned.belief import Around, Beliefs
+from vedette.core.schedule.learned.coverage import Seen, changes, coverage, steadiness, waking
 from vedette.core.schedule.learned.objective import DAY_PART, TIER, Tier, tier, weekly
 from vedette.core.schedule.learned.settings import MOST_HOURS
 from vedette.core.schedule.learned.unseen import unseen
@@ -86,15 +87,12 @@ def forecast(sample: Sample, asked: Asked) -> Forecast:
     packed = tiers(sample, asked.objectives, asked.budget)
     spent = sum(one.looks for one in packed.values())
     budget = asked.budget
-    table = _values(sample)
     price = (
         sample.around.published.price
         if budget is None
         else price_for(sample, max(budget - spent, 1e-9), packed)
     )
-    free = np.clip(
-        crossing(table, price * sample.around.dear), least_hours(sample.risk, sample.around), MOST_HOURS
-    )
+    free = _priced(sample, price)
     gap, tight = _hold(free.copy(), sample, asked.host_limits)
     own = _looks(gap, sample, _free(sample, packed))
     wanted = sum(one.wanted for one in packed.values())
@@ -103,14 +101,13 @@ def forecast(sample: Sample, asked: Asked) -> Forecast:
     fresh, age = _state(sample, gap)
     within = {name: asked.objectives.get(name, (WITHIN, 0.0))[0] for name in Risk.__members__}
     groups = {one.name: np.flatnonzero(sample.risk == one) for one in Risk}
+    plans = _Plans(price, gap, gap / np.maximum(free, 1e-9), _today(sample), steadiness(sample.beliefs))
     seen = {
-        name: _coverage(sample.only(rows), gap[rows], (within[name], packed.get(name)))
-        for name, rows in groups.items()
+        name: _in_time(sample, plans, rows, (within[name], packed.get(name))) for name, rows in groups.items()
     }
     for name, one in packed.items():
-        known = sharpened(sample.only(groups[name]))
-        stretch = np.tile(gap[groups[name]] / np.maximum(free[groups[name]], 1e-9), _QUANTILES)
-        seen[name] = _learning(known, (asked.objectives[name], one), (price, stretch), seen[name])
+        goal = (asked.objectives[name], one)
+        seen[name] = _learning(sample, plans, groups[name], goal, seen[name])
     return Forecast(
         at=asked.t, budget=budget, needed=needed, shortfall=missing,
         freshness={name: _mean(fresh[rows], 1.0) for name, rows in groups.items()},
@@ -162,40 +159,74 @@ def _state(sample: Sample, gap: Floats) -> tuple[Floats, Floats]:
     return 1.0 - p.mean(axis=1), (p * (1.0 - part)).mean(axis=1) * gap
 
 
-def _coverage(sample: Sample, gap: Floats, goal: tuple[float, Tier | None]) -> float:
-    """Share of the changes of these targets that are seen in time: by tier looks, by their interval, by a listing."""
-    if not len(gap):
-        return 1.0
-    within, packed = goal
-    b, around = sample.beliefs, sample.around
-    rate = weekly(b, around) * np.repeat([5.0, 2.0], 24)
-    by_gap = np.minimum(1.0, within / gap)
-    told = np.where(
-        np.isfinite(around.listed_at), around.recall * np.minimum(1.0, within / around.listed_every), 0.0
-    )
-    seen = np.broadcast_to((1.0 - (1.0 - by_gap) * (1.0 - told))[:, None], rate.shape)
-    if packed is not None:
-        seen = np.where(weekly(b, around) >= packed.least, 1.0, seen)
-    return float((rate * seen).sum() / max(rate.sum(), 1e-300))
+@dataclass(frozen=True, slots=True)
+class _Plans:
+    """How the targets of a sample are looked at, and what weighs them."""
+
+    price: float
+    gap: Floats  # hours between looks
+    stretch: Floats  # of these, by the limits of hosts
+    weight: Floats  # changes per hour
+    steady: float  # share of targets that never sleep
+
+
+def _today(sample: Sample) -> Floats:
+    """Changes per hour of each target, as far as looks at today's price would show them.
+
+    Today's, whatever budget is asked about: the changes of a world do not hang on how often one looks.
+    """
+    published = sample.around.published
+    gap = _priced(sample, published.price)
+    least = np.array(published.objective_price)[sample.risk]
+    tier = (weekly(sample.beliefs, sample.around) >= least[:, None]) @ DAY_PART
+    often = np.full(len(gap), WITHIN)
+    plain, busy = (changes(sample.beliefs, sample.around, one) for one in (gap, often))
+    return plain + tier * (busy - plain)
+
+
+def _in_time(
+    sample: Sample, plans: _Plans, rows: NDArray[np.int64], goal: tuple[float, Tier | None]
+) -> float:
+    """Share of the changes of these targets that are seen in time, by what is believed of them today."""
+    part, gap = sample.only(rows), plans.gap[rows]
+    asleep = waking(part.beliefs, plans.steady, _middle(gap))
+    return coverage(part.beliefs, part.around, Seen(gap, *goal), plans.weight[rows], asleep)
 
 
 def _learning(
-    known: Sample, goal: tuple[tuple[float, float], Tier], plan_at: tuple[float, Floats], now: float
+    sample: Sample,
+    plans: _Plans,
+    rows: NDArray[np.int64],
+    goal: tuple[tuple[float, float], Tier],
+    now: float,
 ) -> float:
     """Coverage in the weeks to come: from what beliefs give now, most of the way to knowing the rates."""
     (within, share), packed = goal
-    price, stretch = plan_at
+    part = sample.only(rows)
+    known = sharpened(part)
     sure = tier(known.beliefs, known.around, (within, share), packed.looks / known.each)
-    gap = (
-        np.clip(
-            crossing(_values(known), price * known.around.dear),
-            least_hours(known.risk, known.around),
-            MOST_HOURS,
-        )
-        * stretch
-    )
-    then = _coverage(known, gap, (within, sure))
+    gap = _priced(known, plans.price) * np.tile(plans.stretch[rows], _QUANTILES)
+    times = _rate(known) / np.maximum(np.tile(_rate(part), _QUANTILES), 1e-300)
+    weight = np.tile(plans.weight[rows], _QUANTILES) * times
+    asleep = waking(known.beliefs, plans.steady, _middle(plans.gap[rows]))
+    then = coverage(known.beliefs, known.around, Seen(gap, within, sure), weight, asleep)
     return now + _GROWTH * max(0.0, then - now)
+
+
+def _priced(sample: Sample, price: float) -> Floats:
+    """Hours between looks at a price."""
+    least = least_hours(sample.risk, sample.around)
+    return np.clip(crossing(_values(sample), price * sample.around.dear), least, MOST_HOURS)
+
+
+def _rate(sample: Sample) -> Floats:
+    shape, scale = sample.around.published.prior
+    rate: Floats = (sample.beliefs.events + shape) / (sample.beliefs.hours + scale)
+    return rate
+
+
+def _middle(gap: Floats) -> float:
+    return float(np.median(gap)) if len(gap) else MOST_HOURS
 
 
 def sharpened(sample: Sample) -> Sample:

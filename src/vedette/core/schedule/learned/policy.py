@@ -249,12 +249,15 @@ class LearnedPolicy:
         can = np.flatnonzero(ready)
         rows, promised = rows[can], promised[can]
         value, stale = value_now(b.take(can), around.take(can), t)
-        urgent = np.zeros(len(can), bool)
+        urgent, closed = np.zeros(len(can), bool), memory.hosts.closed(t)
         asked = np.flatnonzero(promised)
         calm = np.log1p(-np.minimum(stale[asked], _SURE)) / np.maximum(t - b.last[can][asked], 1e-6)
-        urgent[asked[np.argsort(calm, kind="stable")[: int(self._run.tier)]]] = True  # the busiest first
+        busiest = asked[np.argsort(calm, kind="stable")]
+        is_open = fits(
+            table["host"][rows[busiest]].astype(np.int64), closed
+        )  # who is down takes no room of the tier
+        urgent[busiest[is_open][: int(self._run.tier)]] = True
         order = np.lexsort((table["id"][rows], -value, ~urgent))
-        closed = memory.hosts.closed(t)
         if host_room is not None or self._options.has_host_budgets or closed:
             order = order[self._fits(rows[order], t, (host_room or {}, closed))]
         order = order[:k]
@@ -347,14 +350,18 @@ class LearnedPolicy:
         least = least_hours(table["risk"][rows], around)
         usual = plan(table.beliefs(rows), around, least) * 2.0 ** np.maximum(failures - _LIKELY_GONE, 0)
         wait = np.minimum(np.minimum(least * 2.0 ** (failures - 1.0), usual), MOST_HOURS)
-        table["wait"][rows] = at + wait - table["last"][rows]
-        table["promise"][rows] = np.inf
+        again = at + wait - table["last"][rows]
+        table["wait"][rows] = again
+        table["promise"][rows] = np.where(np.isfinite(table["promise"][rows]), again, np.inf)
         self._queue.moved(rows)
 
     def _try_again(self, rows: Rows, t: float) -> None:
         """The host is back: what failed while it was down need not wait."""
         table = self._memory.table
-        table["wait"][rows] = np.minimum(table["wait"][rows], np.maximum(t - table["last"][rows], 0.0))
+        now = np.maximum(t - table["last"][rows], 0.0)
+        table["wait"][rows] = np.minimum(table["wait"][rows], now)
+        promise = table["promise"][rows]
+        table["promise"][rows] = np.where(np.isfinite(promise), np.minimum(promise, now), np.inf)
         self._queue.moved(rows)
 
     def _source(self, kind: str, source: int | None, rows: Rows) -> int:

@@ -77,6 +77,11 @@ def is_new(belief: bytes) -> bool:
     return belief[_MARK : _MARK + 2] == _NEW
 
 
+def last_look(belief: bytes) -> float:
+    """Its time, in hours."""
+    return float(struct.unpack_from("<d", belief, _LAST)[0])
+
+
 def remembered(velocity: float, looks: int, times: tuple[float, float, float | None]) -> bytes:
     """The belief about a watch that another policy kept so far.  `times`: first look, last look, last change.
 

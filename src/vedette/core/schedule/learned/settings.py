@@ -26,7 +26,7 @@ FALLS_ASLEEP = 1 / (25 * 24)  # per hour
 WAKES = 1 / (60 * 24)
 
 BURST_HOURS = np.array([3.0, 12.0, 48.0])  # time constants of changes that follow a change
-BURST_START = 0.1  # further changes per change and constant, before anything was seen,
+BURST_START = 0.3  # further changes per change and constant, before anything was seen,
 BURST_TRUST = 20.0  # held with the weight of so many changes
 
 FREE_PRICE = 1.0  # no budget binds: a look is worth one stale hour of a MEDIUM target
