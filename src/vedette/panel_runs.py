@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import signal
 import socket
@@ -36,12 +37,12 @@ from vedette.lanes.keeper import LanePolicies
 from vedette.panellists import Panellist, callers, panellists
 from vedette.policies import fetch_settings
 from vedette.rollcall import note_calls
-from vedette.store.consensus import RedisConsensus
 from vedette.store.dialect import SqliteSql, open_sql
 from vedette.store.migrate import prepare
 from vedette.store.panel import Ledger, PanelStore
 from vedette.store.panel_brownfield import RESPONSES, prepare_panel
 from vedette.store.panel_thread import ThreadedPanelLog
+from vedette.store.redis_board import RedisBoard
 from vedette.store.sqlite import Reader, StoreLock
 from vedette.telemetry.clock import SystemClock
 
@@ -50,7 +51,18 @@ ALIVE = timedelta(seconds=30)  # a batch that said something within this is runn
 PANEL_WORKER = 1  # of `engine/ids.py`: the web engine beside us is 0
 _ZERO = timedelta(0)
 OnProgress = Callable[[Progress], None]
-Door = Callable[[PanelStore, ThreadedPanelLog], AbstractAsyncContextManager[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a run has to show while it goes."""
+
+    store: PanelStore
+    log: ThreadedPanelLog
+    board: RedisBoard | None = None
+
+
+Door = Callable[[Shown], AbstractAsyncContextManager[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +84,7 @@ class PanelEnd:
     dropped: tuple[Dropped, ...]
     asked_again: int = 0  # cells that may have been under way when the run before died
     error: BaseException | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -218,7 +231,14 @@ class Panel:
         tally = to_json({"settled": end.progress.settled, "answered": end.progress.answered}).decode()
         desk.ledger.run_ended(batch, now=now, by=end.by, tally=tally)
         self._note_reliability(desk, end.progress)
-        return PanelEnd(batch=batch.id, by=end.by, progress=end.progress, dropped=dropped, error=end.error)
+        return PanelEnd(
+            batch=batch.id,
+            by=end.by,
+            progress=end.progress,
+            dropped=dropped,
+            error=end.error,
+            warnings=_weather(desk.board),
+        )
 
     def _note_reliability(self, desk: _Desk, progress: Progress) -> None:
         rows = [one.row for one in self.members(needs_keys=False)]
@@ -241,10 +261,11 @@ class Panel:
                 chunk_size=self.config.chunk_size,
                 timeout=self.config.timeout,
                 is_resumed=is_resumed,
+                board=desk.board,
             )
             engine = PanelEngine(batch, parts)
             telling = asyncio.create_task(_tell(engine, on_progress))
-            async with self.door(desk.shown, log) if self.door else nullcontext():
+            async with self.door(Shown(desk.shown, log, desk.board)) if self.door else nullcontext():
                 with _signals(engine.stop):
                     end = await engine.run()
             telling.cancel()
@@ -307,22 +328,30 @@ class Panel:
         path = prepare(self.loaded.data)
         lanes = Reader(path)
         ledger = Ledger(SqliteSql(path), Ids(PANEL_WORKER, after=lanes.last_id()).next)
-        cache = RedisConsensus(self.config.redis) if self.config.redis else None
+        board = self._board()
         desk = _Desk(
-            store=self._open(ledger, cache),
+            store=self._open(ledger, board),
             reader=self._open(None),
             shown=self._open(None),
             ledger=ledger,
             lanes=lanes,
-            cache=cache,
+            board=board,
         )
         try:
             yield desk
         finally:
-            for one in (desk.store, desk.reader, desk.shown, ledger, lanes, *((cache,) if cache else ())):
+            for one in (desk.store, desk.reader, desk.shown, ledger, lanes, *((board,) if board else ())):
                 one.close()
 
-    def _open(self, ledger: Ledger | None, cache: RedisConsensus | None = None) -> PanelStore:
+    def _board(self) -> RedisBoard | None:
+        """The owner of locks is this data folder: whoever holds its lock may go on where a killed run left off."""
+        if not self.config.redis:
+            return None
+        place = f"{socket.gethostname()} {self.loaded.data.resolve()}"
+        owner = hashlib.sha256(place.encode()).hexdigest()[:16]
+        return RedisBoard(self.config.redis, owner=owner, clock=self.clock)
+
+    def _open(self, ledger: Ledger | None, cache: RedisBoard | None = None) -> PanelStore:
         url = self.config.database
         if url is None:
             url = f"sqlite:///{prepare(self.loaded.data)}"
@@ -340,7 +369,7 @@ class _Desk:
     shown: PanelStore  # for whoever looks over HTTP
     ledger: Ledger
     lanes: Reader
-    cache: RedisConsensus | None = None
+    board: RedisBoard | None = None
 
 
 class Judging:
@@ -371,6 +400,21 @@ def prices_of(members: Sequence[Panellist]) -> dict[str, Price]:
         for one in members
         if one.row.price is not None
     }
+
+
+def _weather(board: RedisBoard | None) -> tuple[str, ...]:
+    """What is worth a line about Redis, once, at the end."""
+    if board is None:
+        return ()
+    board.close()
+    if not board.outages:
+        return ()
+    left = (
+        f"; the consensus of {board.unforgotten} answered domains is still cached"
+        if board.unforgotten
+        else ""
+    )
+    return (f"Redis did not answer ({board.outages} times); the batch went on without it{left}",)
 
 
 async def _tell(engine: PanelEngine, on_progress: OnProgress) -> None:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.panel import Answer, Prompt, Provider, ProviderResp
-from vedette.contracts.panel_run import Batch, Cell, CellRow, PanelLog, Price
+from vedette.contracts.panel_run import Batch, Board, Cell, CellRow, PanelLog, Price
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Outcome
 from vedette.core.panel.ending import RETRIES
@@ -72,6 +72,7 @@ class PanelParts:
     timeout: timedelta = timedelta(seconds=15)  # PROVIDER_TIMEOUT_MS
     retry: RetryParams = RETRIES
     is_resumed: bool = False
+    board: Board | None = None  # what other runs that use the same keys share with this one
 
 
 @dataclass(slots=True)

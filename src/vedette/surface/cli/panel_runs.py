@@ -17,9 +17,7 @@ from vedette.surface.cli.session import Session
 
 if TYPE_CHECKING:
     from vedette.contracts.panel_run import BatchId, Progress
-    from vedette.panel_runs import Door, Panel, PanelEnd
-    from vedette.store.panel import PanelStore
-    from vedette.store.panel_thread import ThreadedPanelLog
+    from vedette.panel_runs import Door, Panel, PanelEnd, Shown
     from vedette.surface.cli.panel_domains import Chosen
 
 DomainsOption = Annotated[
@@ -223,11 +221,15 @@ def _door(session: Session, panel: Panel) -> Door:
 
     token = None if panel.config.token is None else secret(panel.config.token)
 
-    def made(store: PanelStore, log: ThreadedPanelLog) -> AbstractAsyncContextManager[str]:
-        def writes() -> Writes:
-            return Writes(log.groups, log.rows, log.writing.total_seconds())
+    def made(shown: Shown) -> AbstractAsyncContextManager[str]:
+        log, board = shown.log, shown.board
 
-        return opened(Office(store, session.clock, token, writes), panel.config.listen)
+        def writes() -> Writes:
+            ops = board.ops if board is not None else 0
+            is_away = board is not None and board.is_away
+            return Writes(log.groups, log.rows, log.writing.total_seconds(), ops, is_away)
+
+        return opened(Office(shown.store, session.clock, token, writes), panel.config.listen)
 
     return made
 
