@@ -20,9 +20,19 @@ from vedette.contracts.errors import ConfigError, InputError, RefusedError, Vede
 from vedette.contracts.fetching import FetchRequest
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.panel import Prompt, ProviderResp, QualityFlag
-from vedette.contracts.panel_run import Batch, BatchId, Dropped, Price, Progress, Shape
+from vedette.contracts.panel_run import (
+    Batch,
+    BatchId,
+    Dropped,
+    PanelGroup,
+    PanelNote,
+    Parked,
+    Price,
+    Progress,
+    Shape,
+)
 from vedette.contracts.ports import Clock, Fetcher
-from vedette.contracts.words import Outcome
+from vedette.contracts.words import Outcome, Reason
 from vedette.core.panel.cost import unpriced
 from vedette.core.panel.pace import PaceParams, begin, policy_of
 from vedette.core.panel.plan import Limits, Plan, Terms, plan
@@ -39,7 +49,7 @@ from vedette.policies import fetch_settings
 from vedette.rollcall import note_calls
 from vedette.store.dialect import SqliteSql, open_sql
 from vedette.store.migrate import prepare
-from vedette.store.panel import Ledger, PanelStore
+from vedette.store.panel import BatchView, Ledger, PanelStore
 from vedette.store.panel_brownfield import RESPONSES, prepare_panel
 from vedette.store.panel_thread import ThreadedPanelLog
 from vedette.store.redis_board import RedisBoard
@@ -75,6 +85,15 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Resume:
+    """How a batch goes on, by the operator's word."""
+
+    fresh: bool = False  # deadlines count from now
+    take_over: bool = False  # whoever ran it elsewhere is gone for sure
+    parked: bool = False  # cells that ended without an answer are asked again
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PanelEnd:
     """How a run of a batch ended, and what it could not ask."""
 
@@ -95,6 +114,7 @@ class Panel:
     clock: Clock = field(default_factory=SystemClock)
     make_fetcher: Callable[[Clock], Fetcher] = HttpFetcher
     door: Door | None = None  # what a run shows over HTTP while it goes
+    lane: LanePolicy = PROVIDER_LANE  # breaker and probes of every provider
     config: PanelConfig = field(init=False)
 
     def __post_init__(self) -> None:
@@ -183,25 +203,26 @@ class Panel:
             desk.store.create(batch, asked.domains)
             return self._run(desk, batch, on_progress)
 
-    def resume(
-        self, batch_id: BatchId, on_progress: OnProgress, *, fresh: bool = False, take_over: bool = False
-    ) -> PanelEnd:
-        """The rest of a batch.  `fresh`: deadlines count from now.  `take_over`: whoever ran it is gone for sure."""
+    def resume(self, batch_id: BatchId, on_progress: OnProgress, how: Resume) -> PanelEnd:
+        """The rest of a batch."""
         with self._locked(), self._desk() as desk:
             view = desk.store.view(batch_id)
             now = self.clock.now()
-            is_silent = take_over or view.heartbeat_at is None or now - view.heartbeat_at >= ALIVE
-            self._check_resume(view.status, is_silent=is_silent)
+            self._check_resume(view, how)
             batch = view.batch
             target_at, hard_at = batch.target_at, batch.hard_at
-            if fresh:
+            if how.fresh:
                 target_at, hard_at = now + self.config.target, now + self.config.hard
             if now >= hard_at:
                 raise RefusedError(
                     f"the hard stop of {batch_id} was {hard_at:%Y-%m-%d %H:%M}; add --fresh-deadline"
                 )
             self._check_budget(self.members(batch.shape.models), batch.budget_usd)
-            batch, leased = desk.store.reopen(batch_id, target_at=target_at, hard_at=hard_at)
+            if how.parked and view.parked:
+                desk.ledger.write_alone(PanelGroup(batch=batch_id, notes=_unparked(view.parked, now)))
+            batch, leased = desk.store.reopen(
+                batch_id, target_at=target_at, hard_at=hard_at, with_parked=how.parked
+            )
             end = self._run(desk, batch, on_progress, is_resumed=True)
             return replace(end, asked_again=leased)
 
@@ -230,7 +251,7 @@ class Panel:
         dropped = desk.store.end(batch, by=end.by, now=now)
         tally = to_json({"settled": end.progress.settled, "answered": end.progress.answered}).decode()
         desk.ledger.run_ended(batch, now=now, by=end.by, tally=tally)
-        self._note_reliability(desk, end.progress)
+        self._note_reliability(desk, batch, end.progress)
         return PanelEnd(
             batch=batch.id,
             by=end.by,
@@ -240,8 +261,9 @@ class Panel:
             warnings=_weather(desk.board),
         )
 
-    def _note_reliability(self, desk: _Desk, progress: Progress) -> None:
-        rows = [one.row for one in self.members(needs_keys=False)]
+    def _note_reliability(self, desk: _Desk, batch: Batch, progress: Progress) -> None:
+        """Each call of this run counts for or against its model, in the registry of models."""
+        rows = [one.row for one in self.members(batch.shape.models, needs_keys=False)]
         counted = {row.model: (row.ok, row.failed) for row in progress.providers}
         with desk.ledger.db.transaction():
             note_calls(desk.ledger.db.db, rows, counted)
@@ -261,6 +283,7 @@ class Panel:
                 chunk_size=self.config.chunk_size,
                 timeout=self.config.timeout,
                 is_resumed=is_resumed,
+                lane=self.lane,
                 board=desk.board,
             )
             engine = PanelEngine(batch, parts)
@@ -291,7 +314,7 @@ class Panel:
         everything = LanePolicy(
             gap_min=_ZERO, gap_max=_ZERO, per_minute=0, at_once=self.config.at_once, trips_after=1_000_000
         )
-        named: dict[str, LanePolicy] = {key.lane: policy_of(begin(key.pace), PROVIDER_LANE) for key in keys}
+        named: dict[str, LanePolicy] = {key.lane: policy_of(begin(key.pace), self.lane) for key in keys}
         policies = LanePolicies(named={**named, "all": everything})
         return LaneKeeper(policies, load=desk.lanes.lane, clock=self.clock, not_before=not_before)
 
@@ -304,11 +327,15 @@ class Panel:
                 f"a budget is set, and the price of {names} is not known; set providers.NAME.price"
             )
 
-    def _check_resume(self, status: str, *, is_silent: bool) -> None:
+    def _check_resume(self, view: BatchView, how: Resume) -> None:
         """In our own store the lock proves that nobody else runs it; a shared database only knows its last word."""
-        if status == "complete":
-            raise RefusedError("the batch is complete; there is nothing to resume")
-        if status == "running" and self.config.database is not None and not is_silent:
+        is_parked = bool(view.parked)
+        if view.status == "complete" and not (how.parked and is_parked):
+            hint = "; --parked asks again what ended without an answer" if is_parked else ""
+            raise RefusedError(f"the batch is complete; there is nothing to resume{hint}")
+        said_at = view.heartbeat_at
+        is_silent = how.take_over or said_at is None or self.clock.now() - said_at >= ALIVE
+        if view.status == "running" and self.config.database is not None and not is_silent:
             raise RefusedError(
                 "the batch is running elsewhere; `vedette panel kill` stops it, --take-over takes it"
             )
@@ -400,6 +427,19 @@ def prices_of(members: Sequence[Panellist]) -> dict[str, Price]:
         for one in members
         if one.row.price is not None
     }
+
+
+def _unparked(parked: Sequence[Parked], now: datetime) -> tuple[PanelNote, ...]:
+    """What the rows that go said, so that nothing is forgotten."""
+    return tuple(
+        PanelNote(
+            at=now,
+            action="asked_again",
+            subject=one.model,
+            reason=Reason(one.outcome, one.cells, f"{one.cells} cells; {one.detail}"),
+        )
+        for one in parked
+    )
 
 
 def _weather(board: RedisBoard | None) -> tuple[str, ...]:

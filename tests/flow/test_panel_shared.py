@@ -166,7 +166,9 @@ def test_a_cell_that_the_other_run_answered_meanwhile_is_not_asked_at_all():
         log.rows[3] = next(iter(log.rows.values()))
         del memory.locks["b1", "d00003.example", "a"]
 
-    played = play(batch_of(10, "a"), [key_of(provider)], log=log, board=MemoryBoard(memory), meanwhile=answers)
+    played = play(
+        batch_of(10, "a"), [key_of(provider)], log=log, board=MemoryBoard(memory), meanwhile=answers
+    )
     assert played.end.by == "complete"
     assert ("d00003.example", "brand") not in provider.asked
     assert (len(log.rows), log.leases) == (10, set())

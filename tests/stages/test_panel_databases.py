@@ -91,7 +91,10 @@ def test_a_hundred_domains_of_three_providers_are_rows_in_the_database(place, re
     db.close()
     assert redis.words("cache:*") == {"cache:consensus:d100.example": "old"}, "it was not asked about"
     assert redis.words("cb:*") == {"cb:anthropic": "closed", "cb:cohere": "closed", "cb:openai": "closed"}
-    taken = {key: int(redis.client.hget(key, "taken")) for key in ("rl:openai:k1", "rl:anthropic:k1", "rl:cohere:k1")}
+    taken = {
+        key: int(redis.client.hget(key, "taken"))
+        for key in ("rl:openai:k1", "rl:anthropic:k1", "rl:cohere:k1")
+    }
     assert all(count >= 100 for count in taken.values()), taken
     assert redis.words("lock:*") == {}, "nothing stays locked"
     places = {key.split(":", 3)[3] for key in seen if key.startswith(f"lock:crawl:{end.batch}:")}

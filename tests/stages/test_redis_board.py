@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 from redis_kit import own_redis
@@ -50,7 +51,7 @@ async def test_two_runs_share_one_bucket_and_no_start_is_given_twice(server, boa
     one, two = board_of("one"), board_of("two")
     each = timedelta(seconds=0.5)
     starts = [*await one.slots(LANE, 120, 2), *await two.slots(LANE, 120, 2), *await one.slots(LANE, 120, 1)]
-    gaps = [b - a for a, b in zip(starts, starts[1:], strict=False)]
+    gaps = [b - a for a, b in pairwise(starts)]
     assert all(abs(gap - each) < timedelta(milliseconds=150) for gap in gaps), gaps
     assert starts[0] <= timedelta(milliseconds=5)
     assert server.client.hget("rl:openai:k1", "taken") == b"5"

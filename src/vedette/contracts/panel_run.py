@@ -124,6 +124,17 @@ class Dropped:
     tier: int
     cells: int
     reason: str
+    note: str = ""  # how the provider did
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parked:
+    """Cells that were asked and ended without an answer; the operator may have them asked again."""
+
+    model: str
+    outcome: str
+    cells: int
+    detail: str = ""  # of one of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

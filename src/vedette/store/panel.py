@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 from vedette.contracts.errors import InputError
-from vedette.contracts.panel_run import Batch, BatchId, ConsensusCache, Dropped, PanelGroup, PanelNote
+from vedette.contracts.panel_run import Batch, BatchId, ConsensusCache, Dropped, PanelGroup, PanelNote, Parked
 from vedette.contracts.watch import Decision, LedgerNote
 from vedette.contracts.words import Outcome, RunId
 from vedette.core.panel.compare import Key, Row
@@ -45,6 +45,7 @@ class BatchView:
     leased: int
     written_to: str
     dropped: tuple[Dropped, ...]
+    parked: tuple[Parked, ...]
     providers: tuple[Mapping[str, Any], ...]
 
 
@@ -95,18 +96,30 @@ class PanelStore:
             for group in in_groups(rows):
                 self._db.many(sql.NEW_DOMAIN, group)
 
-    def reopen(self, batch: BatchId, *, target_at: datetime, hard_at: datetime) -> tuple[Batch, int]:
-        """The batch as it goes on, and how many cells may have been under way when it ended."""
+    def reopen(
+        self, batch: BatchId, *, target_at: datetime, hard_at: datetime, with_parked: bool = False
+    ) -> tuple[Batch, int]:
+        """The batch as it goes on, and how many cells may have been under way when it ended.
+
+        `with_parked`: cells that ended without an answer have no row any more, so they are asked like new ones.
+        """
         leased = self._count("SELECT COUNT(*) FROM panel_leases WHERE batch_id = ?", batch)
-        spent = self._db.rows("SELECT SUM(cost_usd) FROM panel_answers WHERE batch_id = ?", (batch,))[0][0]
         with self._db.transaction():
+            self._db.run(sql.SPENT, (batch, batch))
+            if with_parked:
+                self._db.run("DELETE FROM panel_answers WHERE batch_id = ? AND outcome <> 'ok'", (batch,))
             self._db.run("DELETE FROM panel_leases WHERE batch_id = ?", (batch,))
             self._db.run(
                 "UPDATE crawl_batches SET status = 'running', stop_asked_at = NULL, ended_at = NULL, target_at = ?, "
-                "hard_at = ?, spent_usd = ? WHERE id = ?",
-                (to_ms(target_at), to_ms(hard_at), spent or 0.0, batch),
+                "hard_at = ? WHERE id = ?",
+                (to_ms(target_at), to_ms(hard_at), batch),
             )
         return self.batch(batch), leased
+
+    def parked(self, batch: BatchId) -> tuple[Parked, ...]:
+        """Cells that ended without an answer, by model and outcome, with the last words of one of them."""
+        rows = self._db.rows(sql.PARKED, (batch,))
+        return tuple(Parked(model=m, outcome=o, cells=n, detail=d or "") for m, o, n, d in rows)
 
     def batch(self, batch: BatchId) -> Batch:
         rows = self._db.rows(f"{sql.BATCH} WHERE id = ?", (batch,))
@@ -142,6 +155,7 @@ class PanelStore:
             leased=self._count("SELECT COUNT(*) FROM panel_leases WHERE batch_id = ?", batch),
             written_to=values["written_to"] or "",
             dropped=tuple(Dropped(**row) for row in json.loads(values["dropped"] or "[]")),
+            parked=self.parked(batch),
             providers=tuple(dict(zip(sql.METRIC_COLUMNS, row, strict=True)) for row in metrics),
         )
 
@@ -193,9 +207,7 @@ class PanelStore:
     def end(self, batch: Batch, *, by: str, now: datetime) -> tuple[Dropped, ...]:
         """The batch is over; what has no row was dropped, and the reason is kept with it."""
         dropped = tuple(self._dropped(batch, by))
-        body = json.dumps(
-            [{"model": d.model, "tier": d.tier, "cells": d.cells, "reason": d.reason} for d in dropped]
-        )
+        body = json.dumps([asdict(one) for one in dropped])
         with self._db.transaction():
             self._db.run(
                 "UPDATE crawl_batches SET status = ?, ended_at = ?, dropped = ?, under_way = 0 WHERE id = ?",
@@ -299,12 +311,14 @@ class PanelStore:
         for model, kind, count in counted:
             place = model, tier_of.get(kind, 0)
             done[place] = done.get(place, 0) + count
+        told = {row[0]: row[1:] for row in self._db.rows(sql.HOW_IT_DID, (batch.id,))}
         for model in batch.shape.models:
+            note = _how_it_did(*told[model]) if model in told else "never asked"
             for tier, whole in cells_per_tier(batch.shape).items():
                 left = whole - done.get((model, tier), 0)
                 why = "soft_cut" if cut is not None and tier >= cut else by if by != "complete" else "no_key"
                 if left > 0:
-                    yield Dropped(model=model, tier=tier, cells=left, reason=why)
+                    yield Dropped(model=model, tier=tier, cells=left, reason=why, note=note)
 
     def _counted(self, batch: BatchId) -> tuple[int, int]:
         """Rows of earlier runs of this batch; asked once per run, before its first row."""
@@ -364,6 +378,12 @@ class Ledger:
     def _note(self, note: PanelNote) -> LedgerNote:
         decision = Decision(action=note.action, reasons=(note.reason,), inputs={"subject": note.subject})
         return LedgerNote(id=self._next_id(note.at), at=note.at, kind="panel", decision=decision)
+
+
+def _how_it_did(breaker: str | None, calls: int, throttled: int, errors: int) -> str:
+    """For the report: what a provider did that some of its cells were dropped."""
+    state = "" if breaker in (None, "open") else f"lane {str(breaker).replace('_', ' ')}; "
+    return f"{state}{throttled} of {calls} calls throttled, {errors} failed"
 
 
 def _opt(ms: int | None) -> datetime | None:

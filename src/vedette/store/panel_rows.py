@@ -52,6 +52,17 @@ PROGRESS = (
     "UPDATE crawl_batches SET heartbeat_at = ?, settled = ?, answered = ?, under_way = ?, waiting = ?, spent_usd = ?, "
     "dropped_from = ?, eta_at = ? WHERE id = ?"
 )
+# What the rows cost, or what the run said last: the cost of rows that are gone is in the latter.
+SPENT = (
+    "UPDATE crawl_batches SET spent_usd = (SELECT CASE WHEN s.spent > COALESCE(crawl_batches.spent_usd, 0) "
+    "THEN s.spent ELSE COALESCE(crawl_batches.spent_usd, 0) END FROM (SELECT COALESCE(SUM(cost_usd), 0) AS spent "
+    "FROM panel_answers WHERE batch_id = ?) AS s) WHERE id = ?"
+)
+PARKED = (
+    "SELECT model, outcome, COUNT(*), MAX(detail) FROM panel_answers WHERE batch_id = ? AND outcome <> 'ok' "
+    "GROUP BY model, outcome ORDER BY model, outcome"
+)
+HOW_IT_DID = "SELECT model, breaker, calls, throttled, errors FROM provider_metrics WHERE batch_id = ?"
 BATCH = f"SELECT {', '.join(BATCH_COLUMNS)} FROM crawl_batches"
 METRICS = f"SELECT {', '.join(METRIC_COLUMNS)} FROM provider_metrics WHERE batch_id = ? ORDER BY model"
 

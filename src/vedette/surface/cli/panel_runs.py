@@ -101,12 +101,18 @@ def resume(
     take_over: Annotated[
         bool, typer.Option("--take-over", help="Whoever ran it on another machine is gone for sure.")
     ] = False,
+    parked: Annotated[
+        bool, typer.Option("--parked", help="Also ask again what ended without an answer.")
+    ] = False,
     listen: ListenOption = False,
 ) -> None:
     """Ask what a batch has no row for.  Answers that it has are kept; what was under way is asked again."""
+    from vedette.panel_runs import Resume
+
     panel = _panel(session, listen=listen)
+    how = Resume(fresh=fresh_deadline, take_over=take_over, parked=parked)
     with _showing(session) as on_progress:
-        end = panel.resume(_batch(panel, batch), on_progress, fresh=fresh_deadline, take_over=take_over)
+        end = panel.resume(_batch(panel, batch), on_progress, how)
     _ended(session, end)
 
 
