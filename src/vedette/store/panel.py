@@ -20,7 +20,7 @@ from vedette.core.panel.shape import cells, cells_per_tier
 from vedette.store import panel_rows as sql
 from vedette.store.dialect import Sql, SqliteSql, in_groups
 from vedette.store.group import note_row
-from vedette.store.panel_brownfield import Projection
+from vedette.store.panel_brownfield import KEY, Projection
 from vedette.store.rows import from_ms, lane_row, to_ms
 from vedette.store.statements import END_RUN, NEW_LEDGER, NEW_RUN, SAVE_LANE
 
@@ -92,9 +92,9 @@ class PanelStore:
         }
         rows = ((batch.id, n, key, name) for n, (key, name) in enumerate(domains))
         with self._db.transaction():
-            self._db.run(sql.NEW_BATCH, tuple(values.values()))
+            self._db.insert(sql.NEW_BATCH, [tuple(values.values())])
             for group in in_groups(rows):
-                self._db.many(sql.NEW_DOMAIN, group)
+                self._db.insert(sql.NEW_DOMAIN, group)
 
     def reopen(
         self, batch: BatchId, *, target_at: datetime, hard_at: datetime, with_parked: bool = False
@@ -183,7 +183,7 @@ class PanelStore:
                 at = group.progress.at
                 self._db.run(sql.PROGRESS, sql.progress_row(batch, group.progress, before=before))
                 metrics = [sql.metric_row(batch, tally, at) for tally in group.progress.providers]
-                self._db.many(sql.SAVE_METRICS, metrics)
+                self._db.insert(sql.SAVE_METRICS, metrics)
             if self._ledger is not None and self._ledger.db is self._db:
                 self._ledger.write(group)
         if self._ledger is not None and self._ledger.db is not self._db:
@@ -276,29 +276,32 @@ class PanelStore:
 
     def _write_rows(self, group: PanelGroup) -> None:
         batch = group.batch
-        many = self._db.many
         if group.rows:
-            many(sql.NEW_ANSWER, [sql.answer_row(batch, row) for row in group.rows])
+            self._db.insert(sql.NEW_ANSWER, [sql.answer_row(batch, row) for row in group.rows])
             self._project(group)
         ended = [(batch, row.cell) for row in group.rows] + [(batch, cell) for cell in group.released]
         if ended:
-            many(sql.END_LEASE, ended)
+            self._db.many(sql.END_LEASE, ended)
         if group.leases:
-            many(sql.NEW_LEASE, [(batch, cell) for cell in group.leases])
+            self._db.insert(sql.NEW_LEASE, [(batch, cell) for cell in group.leases])
 
     def _project(self, group: PanelGroup) -> None:
-        rows = [
-            sql.response_row(group.batch, row, self._projection)
+        """Of repeats and of whatever else shares a key of the table, the last one stays."""
+        projection = self._projection
+        columns = sql.response_columns(projection)
+        key = [columns.index(name) for name in projection.key or KEY]
+        rows = {
+            tuple(values[n] for n in key): values
             for row in group.rows
             if row.outcome is Outcome.OK
-        ]
-        statements = sql.save_response(self._projection)
-        if len(statements) == 1 and rows:
-            self._db.many(statements[0], rows)
+            for values in (sql.response_row(group.batch, row, projection),)
+        }
+        if projection.key and rows:
+            self._db.insert(sql.save_response(projection), list(rows.values()))
             return
-        for row in rows:
-            if not self._db.run(statements[0], (*row[3:], *row[:3])):
-                self._db.run(statements[1], row)
+        for values in rows.values():
+            if not self._db.run(sql.update_response(projection), (*values[3:], *values[:3])):
+                self._db.insert(sql.save_response(projection), [values])
 
     def _dropped(self, batch: Batch, by: str) -> Iterator[Dropped]:
         counted = self._db.rows(
