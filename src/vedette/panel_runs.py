@@ -182,7 +182,7 @@ class Panel:
         """What the registry of domains answers; through the one guard, as anything that is fetched."""
         address = canonical(url)
         if address is None:
-            raise InputError(f"{url!r} is not an http or https URL")
+            raise InputError(f"{_bare(url)!r} is not an http or https URL")
         return asyncio.run(self._fetch(address))
 
     def run(self, asked: Asked, on_progress: OnProgress) -> PanelEnd:
@@ -235,7 +235,7 @@ class Panel:
             await fetcher.close()
         if fetched.outcome is not Outcome.OK or fetched.redirect_to is not None:
             raise VedetteError(
-                f"the registry {url} gave no list: {fetched.outcome.value} {fetched.detail}".rstrip()
+                f"the registry {_bare(url)} gave no list: {fetched.outcome.value} {fetched.detail}".rstrip()
             )
         return fetched.body
 
@@ -427,6 +427,11 @@ def prices_of(members: Sequence[Panellist]) -> dict[str, Price]:
         for one in members
         if one.row.price is not None
     }
+
+
+def _bare(url: str) -> str:
+    """An address to show: without what may be a password or a key in it."""
+    return url.partition("?")[0].rpartition("@")[2]
 
 
 def _unparked(parked: Sequence[Parked], now: datetime) -> tuple[PanelNote, ...]:

@@ -142,7 +142,12 @@ def test_parked_rows_go_when_they_are_asked_again_and_what_was_spent_stays(place
     bad = row_of(batch, outcome=Outcome.SERVER_ERROR, text=None, cost_usd=0.5, detail="status 500")
     store.write(PanelGroup(batch=batch.id, rows=(bad, row_of(batch, domain=1, cost_usd=0.25))))
     (parked,) = store.view(batch.id).parked
-    assert (parked.model, parked.outcome, parked.cells, parked.detail) == ("a", "server_error", 1, "status 500")
+    assert (parked.model, parked.outcome, parked.cells, parked.detail) == (
+        "a",
+        "server_error",
+        1,
+        "status 500",
+    )
     times = {"target_at": NOW, "hard_at": NOW}
     store.reopen(batch.id, **times)
     assert store.view(batch.id).parked == (parked,), "only on the operator's word"

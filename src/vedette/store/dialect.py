@@ -69,7 +69,12 @@ def open_sql(url: str) -> Sql:
         return SqliteSql(Path(rest.removeprefix("/")))
     if mark and kind in ("postgresql", "postgres"):
         return PostgresSql(url)
-    raise ConfigError("DATABASE_URL: write sqlite:///path or postgresql://user@host/name")
+    raise bad_url()
+
+
+def bad_url() -> ConfigError:
+    """The address itself is not shown: it may hold a password."""
+    return ConfigError("DATABASE_URL: write sqlite:///path or postgresql://user@host:5432/name")
 
 
 class SqliteSql:
