@@ -59,6 +59,10 @@ class Sql(Protocol):
         """A context: all of it, or nothing of it.  Raises StoreError."""
         ...
 
+    def columns(self, table: str) -> list[str]:
+        """Of the table; none: there is no such table."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -114,6 +118,9 @@ class SqliteSql:
         finally:
             if self.db.in_transaction:
                 self.db.execute("ROLLBACK")
+
+    def columns(self, table: str) -> list[str]:
+        return [name for (name,) in self.rows("SELECT name FROM pragma_table_info(?)", (table,))]
 
     def close(self) -> None:
         self.db.close()
@@ -179,6 +186,13 @@ class PostgresSql:
         except self._errors as error:
             self._stages.clear()  # one that was made in here is gone again
             raise StoreError(f"PostgreSQL: {_first_line(error)}; nothing was changed") from error
+
+    def columns(self, table: str) -> list[str]:
+        statement = (
+            "SELECT column_name FROM information_schema.columns WHERE table_name = ? "
+            "AND table_schema = ANY (current_schemas(false)) ORDER BY ordinal_position"
+        )
+        return [name for (name,) in self.rows(statement, (table,))]
 
     def close(self) -> None:
         self.db.close()

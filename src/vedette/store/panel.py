@@ -20,7 +20,7 @@ from vedette.core.panel.shape import cells, cells_per_tier
 from vedette.store import panel_rows as sql
 from vedette.store.dialect import Sql, SqliteSql, in_groups
 from vedette.store.group import note_row
-from vedette.store.panel_brownfield import KEY, Projection
+from vedette.store.panel_brownfield import KEY, TEXT_NAMES, Projection
 from vedette.store.rows import from_ms, lane_row, to_ms
 from vedette.store.statements import END_RUN, NEW_LEDGER, NEW_RUN, SAVE_LANE
 
@@ -238,17 +238,30 @@ class PanelStore:
             known = self._known(names)
         return known
 
-    def responses(self, table: str, batch: BatchId | None = None) -> dict[Key, Row]:
-        """The rows of a table of answers, for `compare`."""
-        where, values = ("WHERE batch_id = ?", (batch,)) if batch else ("", ())
-        text = self._projection.text_column
-        rows = self._db.rows(
-            f'SELECT domain_id, model, prompt_type, "{text}", quality_flag FROM "{table}" {where}', values
-        )
+    def responses(self, table: str) -> dict[Key, Row]:
+        """The rows of a table of answers, for `compare`; it may be an older one with fewer columns."""
+        columns = self._db.columns(table)
+        said = next((name for name in TEXT_NAMES if name in columns), None)
+        missing = [name for name in KEY[:2] if name not in columns]
+        if not columns:
+            raise InputError(f"there is no table {table!r}")
+        if missing or said is None or '"' in table:
+            raise InputError(f"{table} is not a table of provider answers")
+        kind, flag = (name if name in columns else "NULL" for name in ("prompt_type", "quality_flag"))
+        rows = self._db.rows(f'SELECT domain_id, model, {kind}, "{said}", {flag} FROM "{table}"')
         return {
-            (str(domain), model, kind or ""): Row(said or "", bool(said) and (flag is None or flag in USABLE))
-            for domain, model, kind, said, flag in rows
+            (str(domain), model, kind or ""): Row(text or "", bool(text) and (flag is None or flag in USABLE))
+            for domain, model, kind, text, flag in rows
         }
+
+    def asked(self, table: str) -> frozenset[str]:
+        """The ids of the domains that batches asked about whose answers went to this table."""
+        rows = self._db.rows(
+            "SELECT DISTINCT domain_id FROM panel_domains WHERE batch_id IN "
+            "(SELECT id FROM crawl_batches WHERE written_to = ?)",
+            (table,),
+        )
+        return frozenset(key for (key,) in rows)
 
     def answers(self, batch: BatchId, model: str) -> dict[tuple[str, str], list[str]]:
         """What a model answered, by domain and prompt type, its repeats in order."""

@@ -47,15 +47,17 @@ def plan(
 
     Asks nobody.  Exit 6 when the batch does not fit before the hard stop.
     """
+    from vedette.surface.cli.panel_domains import problems_json
     from vedette.surface.cli.panel_words import plan_json, plan_lines
 
     panel = _panel(session)
-    number = count or len(_chosen(session, panel, domains, from_table, registry).domains)
+    chosen = None if count else _chosen(session, panel, domains, from_table, registry)
+    number = count or (len(chosen.domains) if chosen else 0)
     if not number:
         raise InputError("no domains to plan for; name a file with --domains, or a number with --count")
     made = panel.plan(number, model or ())
     if session.given.as_json:
-        session.out.document(plan_json(made))
+        session.out.document(plan_json(made) | {"problems": problems_json(chosen)})
     else:
         plan_lines(session.out, made, panel.config)
     if not made.within_hard:
@@ -81,12 +83,15 @@ def run(
     Ctrl-C stops new calls; `panel resume` goes on.  Exit 6 when cells were dropped.
     """
     from vedette.panel_runs import Asked
+    from vedette.surface.cli.panel_domains import problems_json
 
     panel = _panel(session, listen=listen)
     chosen = _chosen(session, panel, domains, from_table, registry)
     if not chosen.domains:
         raise InputError("there is no domain to ask about; name some with --domains FILE")
     asked = Asked(domains=chosen.domains, models=tuple(model or ()), budget_usd=budget)
+    if session.given.as_json and chosen.problems:
+        session.out.stream({"event": "panel_domains_left_out", "problems": problems_json(chosen)})
     with _showing(session) as on_progress:
         end = panel.run(asked, on_progress)
     _ended(session, end)
@@ -159,17 +164,18 @@ def compare(
 ) -> None:
     """Do shadow rows and legacy rows agree materially?
 
-    Rows are paired by domain, model and prompt type; the answer is an exact test.  Exit 6 when they differ.
+    The cohort is what the shadow run asked about.  Rows are paired by domain, model and prompt type; the answer is an
+    exact test.  Exit 6 when they differ.
     """
-    from vedette.core.panel.compare import CompareParams, Match
+    from vedette.core.panel.compare import CompareParams, Match, cohort
     from vedette.core.panel.compare import compare as decide
     from vedette.surface.cli.panel_words import comparison_json, comparison_lines
 
     panel = _panel(session)
     with panel.store() as store:
-        found = decide(
-            store.responses(shadow), store.responses(legacy), CompareParams(tolerated=tolerated), shown=SHOWN
-        )
+        rows, older = store.responses(shadow), store.responses(legacy)
+        older = cohort(rows, older, store.asked(shadow))
+    found = decide(rows, older, CompareParams(tolerated=tolerated), shown=SHOWN)
     if session.given.as_json:
         session.out.document(comparison_json(found))
     else:
@@ -198,7 +204,7 @@ def drift(
     canaries = frozenset(prompt.type for prompt in panel.config.prompts if prompt.canary)
     now = _batch(panel, batch)
     with panel.store() as store:
-        then = BatchId(before) if before else store.batch_before(now)
+        then = store.batch(BatchId(before)).id if before else store.batch_before(now)
         found = [
             decide(model, store.answers(now, model), store.answers(then, model) if then else {}, canaries)
             for model in store.batch(now).shape.models
