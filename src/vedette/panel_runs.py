@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -19,7 +18,7 @@ from vedette.config_panel import PanelConfig
 from vedette.contracts.errors import ConfigError, InputError, RefusedError, VedetteError
 from vedette.contracts.fetching import FetchRequest
 from vedette.contracts.lane import LanePolicy
-from vedette.contracts.panel import Prompt, ProviderResp, QualityFlag
+from vedette.contracts.panel import Prompt
 from vedette.contracts.panel_run import (
     Batch,
     BatchId,
@@ -36,43 +35,26 @@ from vedette.contracts.words import Outcome, Reason
 from vedette.core.panel.cost import unpriced
 from vedette.core.panel.pace import PaceParams, begin, policy_of
 from vedette.core.panel.plan import Limits, Plan, Terms, plan
-from vedette.core.panel.quality import Repeats, scores_of
 from vedette.core.urls import canonical
-from vedette.engine.ids import Ids
-from vedette.engine.panel.desk import PROVIDER_LANE, Judged, KeySetup, PanelParts
+from vedette.engine.panel.desk import PROVIDER_LANE, KeySetup, PanelParts
 from vedette.engine.panel.loop import BatchEnd, PanelEngine
 from vedette.fetch.http import HttpFetcher
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import LanePolicies
+from vedette.panel_desk import Desk, Door, Judging, Shown, open_desk, open_store, weather
 from vedette.panellists import Panellist, callers, panellists
 from vedette.policies import fetch_settings
 from vedette.rollcall import note_calls
-from vedette.store.dialect import SqliteSql, open_sql
 from vedette.store.migrate import prepare
-from vedette.store.panel import BatchView, Ledger, PanelStore
-from vedette.store.panel_brownfield import RESPONSES, prepare_panel
+from vedette.store.panel import BatchView, PanelStore
 from vedette.store.panel_thread import ThreadedPanelLog
-from vedette.store.redis_board import RedisBoard
-from vedette.store.sqlite import Reader, StoreLock
+from vedette.store.sqlite import StoreLock
 from vedette.telemetry.clock import SystemClock
 
 LOCK = "panel-lock"  # one panel engine per data folder
 ALIVE = timedelta(seconds=30)  # a batch that said something within this is running somewhere
-PANEL_WORKER = 1  # of `engine/ids.py`: the web engine beside us is 0
 _ZERO = timedelta(0)
 OnProgress = Callable[[Progress], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What a run has to show while it goes."""
-
-    store: PanelStore
-    log: ThreadedPanelLog
-    board: RedisBoard | None = None
-
-
-Door = Callable[[Shown], AbstractAsyncContextManager[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +96,7 @@ class Panel:
     clock: Clock = field(default_factory=SystemClock)
     make_fetcher: Callable[[Clock], Fetcher] = HttpFetcher
     door: Door | None = None  # what a run shows over HTTP while it goes
+    on_note: Callable[[PanelNote], None] = lambda note: None  # decisions of a run, as they are made
     lane: LanePolicy = PROVIDER_LANE  # breaker and probes of every provider
     config: PanelConfig = field(init=False)
 
@@ -172,7 +155,7 @@ class Panel:
     @contextmanager
     def store(self) -> Iterator[PanelStore]:
         """For the verbs that look and say; a run opens its own."""
-        store = self._open(None)
+        store = open_store(self.loaded, self.config)
         try:
             yield store
         finally:
@@ -199,13 +182,13 @@ class Panel:
             hard_at=now + self.config.hard,
             budget_usd=budget,
         )
-        with self._locked(), self._desk() as desk:
+        with self._locked(), open_desk(self.loaded, self.config, self.clock) as desk:
             desk.store.create(batch, asked.domains)
             return self._run(desk, batch, on_progress)
 
     def resume(self, batch_id: BatchId, on_progress: OnProgress, how: Resume) -> PanelEnd:
         """The rest of a batch."""
-        with self._locked(), self._desk() as desk:
+        with self._locked(), open_desk(self.loaded, self.config, self.clock) as desk:
             view = desk.store.view(batch_id)
             now = self.clock.now()
             self._check_resume(view, how)
@@ -240,7 +223,7 @@ class Panel:
         return fetched.body
 
     def _run(
-        self, desk: _Desk, batch: Batch, on_progress: OnProgress, *, is_resumed: bool = False
+        self, desk: Desk, batch: Batch, on_progress: OnProgress, *, is_resumed: bool = False
     ) -> PanelEnd:
         with suppress(ImportError):
             import uvloop
@@ -258,17 +241,17 @@ class Panel:
             progress=end.progress,
             dropped=dropped,
             error=end.error,
-            warnings=_weather(desk.board),
+            warnings=weather(desk.board),
         )
 
-    def _note_reliability(self, desk: _Desk, batch: Batch, progress: Progress) -> None:
+    def _note_reliability(self, desk: Desk, batch: Batch, progress: Progress) -> None:
         """Each call of this run counts for or against its model, in the registry of models."""
         rows = [one.row for one in self.members(batch.shape.models, needs_keys=False)]
         counted = {row.model: (row.ok, row.failed) for row in progress.providers}
         with desk.ledger.db.transaction():
             note_calls(desk.ledger.db.db, rows, counted)
 
-    async def _engine(self, desk: _Desk, batch: Batch, on_progress: OnProgress, is_resumed: bool) -> BatchEnd:
+    async def _engine(self, desk: Desk, batch: Batch, on_progress: OnProgress, is_resumed: bool) -> BatchEnd:
         fetcher = self.make_fetcher(self.clock)
         log = ThreadedPanelLog(desk.store, desk.reader, self.clock.stopwatch)
         try:
@@ -287,6 +270,7 @@ class Panel:
                 board=desk.board,
             )
             engine = PanelEngine(batch, parts)
+            engine.on_note = self.on_note
             telling = asyncio.create_task(_tell(engine, on_progress))
             async with self.door(Shown(desk.shown, log, desk.board)) if self.door else nullcontext():
                 with _signals(engine.stop):
@@ -310,7 +294,7 @@ class Panel:
             if one.row.name in models
         )
 
-    def _keeper(self, desk: _Desk, keys: Sequence[KeySetup], *, not_before: datetime | None) -> LaneKeeper:
+    def _keeper(self, desk: Desk, keys: Sequence[KeySetup], *, not_before: datetime | None) -> LaneKeeper:
         everything = LanePolicy(
             gap_min=_ZERO, gap_max=_ZERO, per_minute=0, at_once=self.config.at_once, trips_after=1_000_000
         )
@@ -350,76 +334,6 @@ class Panel:
         finally:
             lock.release()
 
-    @contextmanager
-    def _desk(self) -> Iterator[_Desk]:
-        path = prepare(self.loaded.data)
-        lanes = Reader(path)
-        ledger = Ledger(SqliteSql(path), Ids(PANEL_WORKER, after=lanes.last_id()).next)
-        board = self._board()
-        desk = _Desk(
-            store=self._open(ledger, board),
-            reader=self._open(None),
-            shown=self._open(None),
-            ledger=ledger,
-            lanes=lanes,
-            board=board,
-        )
-        try:
-            yield desk
-        finally:
-            for one in (desk.store, desk.reader, desk.shown, ledger, lanes, *((board,) if board else ())):
-                one.close()
-
-    def _board(self) -> RedisBoard | None:
-        """The owner of locks is this data folder: whoever holds its lock may go on where a killed run left off."""
-        if not self.config.redis:
-            return None
-        place = f"{socket.gethostname()} {self.loaded.data.resolve()}"
-        owner = hashlib.sha256(place.encode()).hexdigest()[:16]
-        return RedisBoard(self.config.redis, owner=owner, clock=self.clock)
-
-    def _open(self, ledger: Ledger | None, cache: RedisBoard | None = None) -> PanelStore:
-        url = self.config.database
-        if url is None:
-            url = f"sqlite:///{prepare(self.loaded.data)}"
-        projection = prepare_panel(url, self.config.shadow_table or RESPONSES)
-        db = ledger.db if ledger is not None and self.config.database is None else open_sql(url)
-        return PanelStore(db, projection, ledger=ledger, cache=cache)
-
-
-@dataclass(frozen=True, slots=True)
-class _Desk:
-    """What a run has open."""
-
-    store: PanelStore
-    reader: PanelStore
-    shown: PanelStore  # for whoever looks over HTTP
-    ledger: Ledger
-    lanes: Reader
-    board: RedisBoard | None = None
-
-
-class Judging:
-    """The provider's flag, duplicates among this run's answers, and what can be counted."""
-
-    def __init__(self) -> None:
-        self._repeats = Repeats()
-
-    def __call__(self, model: str, domain: str, prompt: Prompt, resp: ProviderResp) -> Judged:
-        flag = resp.quality_flag
-        if flag is QualityFlag.OK and self._repeats.is_repeated(model, prompt.prompt_type, domain, resp.text):
-            flag = QualityFlag.DUPLICATE
-        cited = tuple(str(url) for url in resp.meta.get("citations", ()))
-        scores = scores_of(resp.text, domain, cited)
-        counted = {
-            "chars": scores.chars,
-            "words": scores.words,
-            "mentions": scores.mentions,
-            "citations": scores.citations,
-            "own_citations": scores.own_citations,
-        }
-        return (flag.value if flag else None), counted
-
 
 def prices_of(members: Sequence[Panellist]) -> dict[str, Price]:
     return {
@@ -445,21 +359,6 @@ def _unparked(parked: Sequence[Parked], now: datetime) -> tuple[PanelNote, ...]:
         )
         for one in parked
     )
-
-
-def _weather(board: RedisBoard | None) -> tuple[str, ...]:
-    """What is worth a line about Redis, once, at the end."""
-    if board is None:
-        return ()
-    board.close()
-    if not board.outages:
-        return ()
-    left = (
-        f"; the consensus of {board.unforgotten} answered domains is still cached"
-        if board.unforgotten
-        else ""
-    )
-    return (f"Redis did not answer ({board.outages} times); the batch went on without it{left}",)
 
 
 async def _tell(engine: PanelEngine, on_progress: OnProgress) -> None:

@@ -106,7 +106,7 @@ def test_bad_rows_are_told_and_lose_nothing_else(place):
     assert cells(told) == 2
     assert [one["row"] for one in told.json["problems"]] == [2, 3, 4, 5]
     said = place("plan", "--domains", path).err
-    assert [f"row {n}" in said for n in (1, 2, 3, 4, 5, 6)] == [False, True, True, True, True, False]
+    assert [f"row {n}:" in said for n in (1, 2, 3, 4, 5, 6)] == [False, True, True, True, True, False]
 
 
 def test_many_bad_rows_are_counted(place):

@@ -57,6 +57,7 @@ class PanelEngine:
         )
         self.writer.on_written = self._on_written
         self.on_rows: Callable[[Sequence[CellRow]], None] = lambda rows: None
+        self.on_note: Callable[[PanelNote], None] = lambda note: None
         self.shared = Shared(parts.board, batch.id, parts.clock, parts.log)
         self.shared.on_news, self.shared.on_settled = self._on_news, self._on_settled_elsewhere
         self._purse = money.Purse(ceiling=batch.budget_usd, spent=batch.spent_usd)
@@ -422,7 +423,9 @@ class PanelEngine:
             self._wake.set()
 
     def _note(self, action: str, subject: str, reason: Reason) -> None:
-        self.writer.note(PanelNote(at=self.clock.now(), action=action, subject=subject, reason=reason))
+        note = PanelNote(at=self.clock.now(), action=action, subject=subject, reason=reason)
+        self.writer.note(note)
+        self.on_note(note)
 
 
 def _breaker(lanes: list[KeyLane], states: list[LaneState], now: datetime) -> str:

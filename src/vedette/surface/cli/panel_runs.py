@@ -16,8 +16,9 @@ from vedette.surface.cli.exits import Exit
 from vedette.surface.cli.session import Session
 
 if TYPE_CHECKING:
-    from vedette.contracts.panel_run import BatchId, Progress
-    from vedette.panel_runs import Door, Panel, PanelEnd, Shown
+    from vedette.contracts.panel_run import BatchId, PanelNote, Progress
+    from vedette.panel_desk import Door, Shown
+    from vedette.panel_runs import Panel, PanelEnd
     from vedette.surface.cli.panel_domains import Chosen
 
 DomainsOption = Annotated[
@@ -221,9 +222,29 @@ def _panel(session: Session, *, listen: bool = False) -> Panel:
     from vedette.panel_runs import Panel
 
     panel = Panel(session.loaded, clock=session.clock)
+    panel.on_note = _logging()
     if listen:
         panel.door = _door(session, panel)
     return panel
+
+
+def _logging() -> Callable[[PanelNote], None]:
+    """Decisions of a run go to stderr when RUST_LOG asks for them; they hold no question, no answer and no key."""
+    from vedette.config import is_production, panel_log_level
+    from vedette.telemetry.events import Event
+    from vedette.telemetry.logs import Log
+
+    level = panel_log_level()
+    if not level:
+        return lambda note: None
+    log = Log(sys.stderr, is_json=is_production(), level=level)
+
+    def hear(note: PanelNote) -> None:
+        words = " ".join(filter(None, (note.reason.code, note.reason.note)))
+        fields: dict[str, object] = {"action": note.action, "subject": note.subject, "reason": words}
+        log.hear(Event(name="panel_noted", at=note.at, fields=fields))
+
+    return hear
 
 
 def _door(session: Session, panel: Panel) -> Door:
