@@ -111,6 +111,21 @@ def test_parked_cells_are_asked_again_on_the_operators_word_and_reliability_move
         assert weight["openai/gpt-4o-mini"][1] > was["openai/gpt-4o-mini"][1]
 
 
+def test_decisions_of_a_run_are_logged_where_rust_log_asks_for_it(tmp_path):
+    with town(tmp_path, latency=0.01) as place:
+        place.configure(models=["cohere"])
+        place.domains(3)
+        place.act("fault", provider="cohere", kind="auth")
+        words = ("run", "--domains", "domains.txt", "--json")
+        code, _, err = place.call(*words, RUST_LOG="info")
+        assert (code, "key_refused provider:cohere/k1: auth_error" in err) == (6, True), err
+        code, out, err = place.call(*words)
+        assert (code, err) == (6, "")
+        dropped = json.loads(out.splitlines()[-1])["dropped"]
+        assert [(one["cells"], one["reason"]) for one in dropped] == [(3, "no_key")]
+        assert "lane blocked" in dropped[0]["note"]
+
+
 def test_a_provider_that_fails_loses_reliability(tmp_path):
     with town(tmp_path, latency=0.01) as place:
         place.configure(models=["cohere"], hard="4s", target="3s")

@@ -10,6 +10,7 @@ from datetime import timedelta
 import pytest
 from panel_kit import START, MemoryLog, ScriptedProvider, batch_of, down, key_of, names, play, steady
 
+from vedette.contracts.errors import StoreError
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.panel_run import BatchId, Circuit, Told
 from vedette.contracts.words import LaneKey, Outcome
@@ -172,6 +173,26 @@ def test_a_cell_that_the_other_run_answered_meanwhile_is_not_asked_at_all():
     assert played.end.by == "complete"
     assert ("d00003.example", "brand") not in provider.asked
     assert (len(log.rows), log.leases) == (10, set())
+
+
+def test_a_store_that_breaks_while_a_held_cell_is_looked_at_ends_the_run_loudly():
+    class Broken(MemoryLog):
+        async def settled(self, batch, first, last):
+            raise StoreError("the disk is gone")
+
+    provider = ScriptedProvider("a", steady(600), latency=0.5)
+    memory = Memory()
+    memory.locks["b1", "d00003.example", "a"] = "other"
+
+    async def lets_go(engine):
+        await asyncio.sleep(8)
+        del memory.locks["b1", "d00003.example", "a"]
+
+    log = Broken(names(10))
+    played = play(
+        batch_of(10, "a"), [key_of(provider)], log=log, board=MemoryBoard(memory), meanwhile=lets_go
+    )
+    assert (played.end.by, str(played.end.error)) == ("failed", "the disk is gone")
 
 
 def test_a_board_that_goes_away_in_mid_run_is_told_once_and_slows_nothing():

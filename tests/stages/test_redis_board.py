@@ -63,6 +63,8 @@ async def test_a_circuit_is_told_in_the_words_of_003_and_lapses(server, board_of
     await one.exchange({"openai": OPEN, "cohere": Told(Circuit.CLOSED)})
     assert server.words("cb:*") == {"cb:cohere": "closed", "cb:openai": "open"}
     assert 13_000 < server.client.pttl("cb:openai") <= 15_000
+    await one.exchange({"openai": Told(Circuit.OPEN, timedelta(seconds=60))})
+    assert server.client.pttl("cb:openai") > 50_000, "a probe failed: open for longer"
     heard = await two.exchange({"openai": Told(Circuit.CLOSED)})
     assert heard["openai"].circuit is Circuit.OPEN, "who has just come does not talk over others"
     await one.exchange({"openai": Told(Circuit.HALF_OPEN)})

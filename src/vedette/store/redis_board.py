@@ -186,10 +186,8 @@ class RedisBoard:
         self._forget(None)
         line = self._client.pipeline(transaction=False)
         for provider, told in mine.items():
-            known = self._circuits.get(provider)
-            if (
-                known is not told.circuit
-            ):  # who has just come knows nothing yet, and does not talk over others
+            known = self._circuits.get(provider)  # None: just come, so not to talk over others
+            if known is not told.circuit or told.circuit is Circuit.OPEN:  # open again, and for longer
                 is_guess = known is None and told.circuit is Circuit.CLOSED
                 line.set(f"cb:{provider}", told.circuit.value, px=_ms(_holds(told)), nx=is_guess)
         news = len(line)

@@ -60,6 +60,7 @@ class PanelEngine:
         self.on_note: Callable[[PanelNote], None] = lambda note: None
         self.shared = Shared(parts.board, batch.id, parts.clock, parts.log)
         self.shared.on_news, self.shared.on_settled = self._on_news, self._on_settled_elsewhere
+        self.shared.on_error = self._on_error
         self._purse = money.Purse(ceiling=batch.budget_usd, spent=batch.spent_usd)
         self._deadlines = deadline.Deadlines(target_at=batch.target_at, hard_at=batch.hard_at)
         self._dropped_from = batch.dropped_from
@@ -419,8 +420,11 @@ class PanelEngine:
 
     def _on_writer_end(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._error = error
-            self._wake.set()
+            self._on_error(error)
+
+    def _on_error(self, error: BaseException) -> None:
+        self._error = error
+        self._wake.set()
 
     def _note(self, action: str, subject: str, reason: Reason) -> None:
         note = PanelNote(at=self.clock.now(), action=action, subject=subject, reason=reason)

@@ -30,6 +30,7 @@ class Shared:
         self.foreign: set[CellNumber] = set()  # cells that another run holds
         self.on_news: Callable[[LaneKey | None], None] = lambda key: None
         self.on_settled: Callable[[Cell], None] = lambda cell: None  # another run has asked it meanwhile
+        self.on_error: Callable[[BaseException], None] = lambda error: None
         self._board = board
         self._batch = batch
         self._clock = clock
@@ -141,7 +142,13 @@ class Shared:
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._on_end)
+
+    def _on_end(self, task: asyncio.Task[None]) -> None:
+        """A board never raises; what does is a fault of ours or of the store, and ends the run."""
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.on_error(error)
 
 
 def _by_provider(circuits: dict[LaneKey, tuple[str, timedelta]]) -> dict[str, Told]:
