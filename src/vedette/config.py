@@ -1,4 +1,4 @@
-"""The only reader of files and environment.  What comes out are policy values for `app.py`.
+"""The only reader of files and environment.  What comes out are policy values for `station.py`.
 
 Sections of `vedette.yaml` are named after packages.  An unknown key is an error that names the nearest one.
 Secrets come from the environment (`env:NAME`), are typed `Secret`, and print as `***`.
@@ -227,6 +227,16 @@ class RetryConfig(Section):
     longest: Duration = timedelta(seconds=30)
 
 
+class StagesConfig(Section):
+    """The queues after a look (001 section 4.3)."""
+
+    in_process: bool = True  # false: only `vedette worker` serves them
+    queues: tuple[Literal["scout", "router", "ocr", "extract", "embed"], ...] = Field(
+        default=("scout", "router", "ocr", "extract", "embed"), min_length=1
+    )
+    embed: bool = True
+
+
 class PriceConfig(Section):
     """US dollars per million tokens, and per request."""
 
@@ -269,6 +279,7 @@ class Config(Section):
     screen: tuple[ScreenRowConfig, ...] = ()
     run: RunConfig = RunConfig()
     retry: RetryConfig = RetryConfig()
+    stages: StagesConfig = StagesConfig()
     health: HealthConfig = HealthConfig()
     notify: NotifyConfig = NotifyConfig()
     cron: CronConfig = CronConfig()

@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 from typing import Any, TextIO
 
 from vedette import __version__
-from vedette.app import Around, OnEvent, RunRequest, Station, run_around
+from vedette.app import Around, run_around
 from vedette.config import Loaded, is_debug, is_production
 from vedette.contracts.alerting import ChannelName, Delivery, Message
-from vedette.contracts.jobs import SENTINEL, NewJob, QueuedJob, SentinelResult
+from vedette.contracts.jobs import SENTINEL, STAGES, NewJob, QueuedJob, SentinelResult
 from vedette.contracts.ports import Clock
 from vedette.contracts.watch import Group
 from vedette.contracts.words import Outcome
@@ -27,6 +27,7 @@ from vedette.engine.watchdog import Checked, check_health
 from vedette.policies import sources_of
 from vedette.policies_alerting import MODELS, RUNS, cron_entries, router, secrets_of, watchdog_params
 from vedette.rollcall import refresh_models
+from vedette.station import OnEvent, RunRequest, Station
 from vedette.store.gauges import Figures, figures
 from vedette.store.jobs import SqliteJobBus
 from vedette.store.operator import operating
@@ -98,6 +99,9 @@ class Service:
         config, path = self.loaded.config, station.opened.path
         station.route = router(config, self.clock)
         station.listeners.append(self._committed)
+        station.on_served = lambda job, status, took: self.meters.job_ended(
+            job.queue, status=status, took=took
+        )
         self.registry.before.append(self.meters.watch_active(lambda: station.engine.under_way))
         with (
             sending(config, path, clock=self.clock, stdout=self.stdout) as (sender, poster),
@@ -255,7 +259,11 @@ class Service:
         meters.lanes.replace(((word,), float(count)) for word, count in found.lanes.items())
         meters.alerts.replace(((kind,), float(count)) for kind, count in found.alerts.items())
         meters.outbox.replace((key, float(count)) for key, count in found.outbox.items())
-        queues = {SENTINEL: 0, **found.queues, "fetch": sum(count for count, _ in found.due.values())}
+        queues = {
+            **dict.fromkeys((SENTINEL, *STAGES), 0),
+            **found.queues,
+            "fetch": sum(count for count, _ in found.due.values()),
+        }
         meters.depth.replace(((queue,), float(count)) for queue, count in queues.items())
         meters.evidence.set(float(found.evidence))
 

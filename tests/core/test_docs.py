@@ -18,7 +18,7 @@ DOCS = ROOT / "docs"
 PACKAGE = ROOT / "src" / "vedette"
 SOURCES = [path for path in sorted(PACKAGE.rglob("*.py")) if "livingweb" not in path.parts]
 STAGES = (
-    "contracts core discover engine evidence extract fetch frontier lanes notify providers report store telemetry"
+    "contracts core discover engine evidence extract fetch frontier judge lanes notify providers report store telemetry"
 ).split()
 PAGES = [
     ROOT / "README.md",

@@ -25,7 +25,7 @@ from vedette.evidence.reading import UnreadableRecord, check_digests, read_recor
 from vedette.store.rows import from_ms
 
 SAMPLE = 200  # older visits that are read again after each kill
-KINDS = ("lost", "duplicate evidence", "unreadable", "unchained", "stuck leases", "impolite")
+KINDS = ("lost", "duplicate evidence", "unscouted", "unreadable", "unchained", "stuck leases", "impolite")
 _VISIT = "id, watch_id, url, at, outcome, status, digest, segment, seq, offset, length, record_digest, chain"
 
 
@@ -82,6 +82,7 @@ class Inspector:
                 "SELECT watch_id, hex(digest), COUNT(*) FROM evidence GROUP BY 1, 2 HAVING COUNT(*) > 1"
             ):
                 self._problems.add("duplicate evidence", f"{row}")
+            self._check_scouts(db)
 
     def wait_for_all(
         self, lines: list[dict[str, Any]], *, since: float, but: set[str], within: float
@@ -120,6 +121,17 @@ class Inspector:
         twice = len(self._visits) - len({line["visit"] for line in self._visits})
         self._problems.expect("duplicate evidence", twice == 0, f"{twice} visits acknowledged twice")
 
+    def closed_at(self, address: str) -> float | None:
+        """When the store first had a reason to leave this host alone; a second is room for the look itself."""
+        with _as_left(self._data) as db:
+            row = db.execute(
+                "SELECT MIN(at) FROM (SELECT v.at FROM visits v JOIN watches w ON w.id = v.watch_id "
+                "WHERE v.outcome = 'throttled' AND w.url LIKE ? UNION ALL SELECT at FROM ledger "
+                "WHERE kind = 'lane' AND payload LIKE ?)",
+                (f"%//{address}:%", f'%"breaker"%host:{address}"%'),
+            ).fetchone()
+        return None if row[0] is None else row[0] / 1000 + 1.0
+
     def _check_visit(self, db: sqlite3.Connection, line: dict[str, Any], sizes: dict[str, int]) -> None:
         row = db.execute(
             "SELECT digest, segment, offset, length, record_digest, outcome FROM visits WHERE id = ?",
@@ -157,6 +169,21 @@ class Inspector:
             if line["event"] == "changed":
                 row = db.execute("SELECT state FROM changes WHERE id = ?", (line["change"],)).fetchone()
                 self._problems.expect("lost", row == ("reported",), f"change {line['change']} is {row}")
+
+    def _check_scouts(self, db: sqlite3.Connection) -> None:
+        """New evidence and its scout job are one transaction: none without the other, and each once.
+
+        A job that was done long ago is forgotten; then its verdict stands.
+        """
+        without = db.execute(
+            "SELECT e.id FROM evidence e LEFT JOIN verdicts v ON v.evidence_id = e.id WHERE v.word IS NULL "
+            "AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.queue = 'scout' AND j.id = 'scout-' || e.id)"
+        )
+        for (evidence,) in without:
+            self._problems.add("unscouted", f"evidence {evidence} has no scout job")
+        query = "SELECT queue, id, COUNT(*) FROM jobs GROUP BY 1, 2 HAVING COUNT(*) > 1"
+        for row in db.execute(query):
+            self._problems.add("unscouted", f"twice: {row}")
 
     def _check_chains(self, db: sqlite3.Connection) -> None:
         """Every link since the last look follows from the one before, up to the committed head."""

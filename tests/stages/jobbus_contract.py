@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from vedette.contracts.errors import InputError
-from vedette.contracts.jobs import NewJob, QueueRule
+from vedette.contracts.jobs import JobEnd, NewJob, QueueRule
 from vedette.contracts.ports import JobBus
 
 NOON = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
@@ -147,3 +147,43 @@ class JobBusContract:
             assert job is not None
             bus.done(job, now=NOON + n * SECOND)
         assert bus.depth(WIDE, now=NOON).done == 3
+
+    def test_many_are_taken_in_one_step_in_order_and_within_the_rule(self, bus: JobBus):
+        bus.add([a_job(f"x-{n}") for n in range(5)], now=NOON)
+        assert [job.id for job in bus.take_some(WIDE, worker="w", now=NOON, most=3)] == ["x-0", "x-1", "x-2"]
+        assert [job.id for job in bus.take_some(WIDE, worker="w", now=NOON, most=3)] == ["x-3", "x-4"]
+        bus.add([a_job(f"y-{n}", queue=NARROW) for n in range(3)], now=NOON)
+        assert len(bus.take_some(NARROW, worker="w", now=NOON, most=3)) == 1
+
+    def test_what_follows_from_a_job_is_added_with_its_end_and_only_once(self, bus: JobBus):
+        bus.add([a_job("x")], now=NOON)
+        (job,) = bus.take_some(WIDE, worker="w", now=NOON, most=9)
+        following = a_job("follows", queue=NARROW)
+        for _ in range(2):  # the second time it is not ours any more
+            bus.end([JobEnd(job=job, result={"ok": 1}, then=(following,))], now=NOON)
+        assert bus.depth(WIDE, now=NOON).done == 1
+        assert bus.depth(NARROW, now=NOON).waiting == 1
+
+    def test_a_worker_that_lost_its_job_adds_nothing_that_follows(self, bus: JobBus):
+        bus.add([a_job("x")], now=NOON)
+        (lost,) = bus.take_some(WIDE, worker="one", now=NOON, most=1)
+        bus.take(WIDE, worker="two", now=NOON + 6 * MINUTE)
+        bus.end([JobEnd(job=lost, then=(a_job("follows", queue=NARROW),))], now=NOON + 6 * MINUTE)
+        assert bus.depth(NARROW, now=NOON).waiting == 0
+
+    def test_ends_of_one_step_may_differ_and_a_bad_one_undoes_all(self, bus: JobBus):
+        bus.add([a_job("x"), a_job("y")], now=NOON)
+        x, y = bus.take_some(WIDE, worker="w", now=NOON, most=2)
+        with pytest.raises(InputError):
+            bus.end([JobEnd(job=x), JobEnd(job=y, then=(a_job("extract:7"),))], now=NOON)
+        assert bus.depth(WIDE, now=NOON).active == 2
+        again = bus.end([JobEnd(job=x), JobEnd(job=y, error="no", stack="line 7")], now=NOON)
+        assert again == [None, NOON + 10 * SECOND]
+
+    def test_a_parked_job_tells_where_our_code_failed(self, bus: JobBus):
+        bus.add([a_job("x")], now=NOON)
+        now = NOON
+        while not bus.parked(WIDE):
+            (job,) = bus.take_some(WIDE, worker="w", now=now, most=1)
+            now = bus.end([JobEnd(job=job, error="no", stack="line 7")], now=now)[0] or now
+        assert bus.parked(WIDE)[0].stack == "line 7"

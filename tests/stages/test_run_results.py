@@ -135,7 +135,7 @@ def test_a_run_can_be_left_to_the_service(tmp_path: Path):
     stamp = int(NOW.timestamp() * 1000)
     assert told["data"] == {"runId": f"manual-{stamp}", "sourceId": "news", "priority": "NORMAL"}
     with operating(stock.path) as db:
-        assert db.execute("SELECT queue, name, state FROM jobs").fetchall() == [
+        assert db.execute("SELECT queue, name, state FROM jobs WHERE queue = 'sentinel'").fetchall() == [
             ("sentinel", "sentinel-manual", "waiting")
         ]
     assert "no engine runs" in Cli(stock.data)("run", "--queued").err

@@ -36,7 +36,7 @@ class Document:
 class Artifact:
     """Text that was made from a piece of evidence.  It can be made again, so it can be dropped."""
 
-    kind: str  # text | ocr
+    kind: str  # text | ocr | vector
     reader: str  # digest of the versions of what made it
     chars: int
     confidence: float | None  # of the words that OCR read, 0 to 100

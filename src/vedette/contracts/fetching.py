@@ -125,3 +125,5 @@ class Extraction:
     feeds: tuple[str, ...] = ()  # rel=alternate feeds, absolute
     targets: tuple[str, ...] = ()  # documents the compared part links to, canonical; compared with the text
     asks_password: bool = False  # the page has a field for one
+    visible_chars: int = 0  # of everything a reader sees, what the scope left out included; 0: not told
+    link_chars: int = 0  # of the compared text, inside links

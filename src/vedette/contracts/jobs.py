@@ -10,6 +10,8 @@ from vedette.contracts.words import Risk, RunId, SourceId
 
 Data = Mapping[str, object]  # JSON, in the words of the documents: other programs read it
 SENTINEL = "sentinel"  # 001 section 2.3
+SCOUT, ROUTER, OCR, EXTRACT, EMBED = "scout", "router", "ocr", "extract", "embed"  # 001 section 4.3
+STAGES = (SCOUT, ROUTER, OCR, EXTRACT, EMBED)  # in the order in which a piece of evidence passes them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +65,18 @@ class ParkedJob:
     error: str
     attempts: int
     failed_at: datetime
+    stack: str = ""  # where our own code failed; empty for weather
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobEnd:
+    """How one job ended: with a result and the jobs that follow from it, or with an error."""
+
+    job: QueuedJob
+    result: Data | None = None
+    then: tuple[NewJob, ...] = ()
+    error: str | None = None  # not None: it failed
+    stack: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from vedette.contracts.alerting import ChannelName, Delivery, Message, Notice
 from vedette.contracts.fetching import Fetched, FetchRequest, FetchSettings, PostRequest
-from vedette.contracts.jobs import Data, Depth, NewJob, ParkedJob, QueuedJob
+from vedette.contracts.jobs import Data, Depth, JobEnd, NewJob, ParkedJob, QueuedJob
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey
 
@@ -116,6 +116,10 @@ class JobBus(Protocol):
         """The next job that may start, leased; None: there is none, or the queue's rule says wait."""
         ...
 
+    def take_some(self, queue: str, *, worker: str, now: datetime, most: int) -> list[QueuedJob]:
+        """The same for up to so many at once, in one step."""
+        ...
+
     def extend(self, job: QueuedJob, *, now: datetime) -> bool:
         """The worker is still at it.  False: the lease was lost, and the job is another's."""
         ...
@@ -124,6 +128,13 @@ class JobBus(Protocol):
 
     def failed(self, job: QueuedJob, *, now: datetime, error: str) -> datetime | None:
         """When it is tried again; None: its attempts are used up and it is parked."""
+        ...
+
+    def end(self, ends: Sequence[JobEnd], *, now: datetime) -> list[datetime | None]:
+        """Many ends and the jobs that follow from them, all or none; when each is tried again, as of `failed`.
+
+        The end of a job whose lease was lost is passed over, with what would follow from it.
+        """
         ...
 
     def depth(self, queue: str, *, now: datetime) -> Depth: ...

@@ -10,6 +10,7 @@ from vedette.contracts.changing import Change, ChangeState, Mask
 from vedette.contracts.documents import Artifact
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
 from vedette.contracts.fetching import RobotsRules
+from vedette.contracts.judging import Traits
 from vedette.contracts.lane import LaneState
 from vedette.contracts.schedule import Lesson, ScheduleRows
 from vedette.contracts.source import ListerKind, Source
@@ -192,6 +193,7 @@ class Settlement:
     content_type: str = ""
     body_bytes: int = 0
     artifact: Artifact | None = None  # text that was made of a document
+    traits: Traits | None = None  # of the text, for the scout
     lesson: Lesson | None = None  # not None: the scheduler decides the due time, with those of its group
 
 

@@ -10,13 +10,15 @@ import base64
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from vedette.contracts.errors import InputError
-from vedette.contracts.watch import Decision
-from vedette.contracts.words import Outcome, Reason, Risk
+from vedette.contracts.judging import Exhibit, Traits, Verdict
+from vedette.contracts.source import ListerKind
+from vedette.contracts.watch import Decision, LedgerNote
+from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Reason, Risk, WatchId
 from vedette.core.audit import Lot, audited
 from vedette.core.classify import Classification, classify_url, inherit_risk
 from vedette.core.nearest import unknown
@@ -24,11 +26,13 @@ from vedette.core.packs import DEFAULT_PACKS, RolePattern
 from vedette.core.retry import Failure, Park, Retry, RetryParams, next_attempt
 from vedette.core.schedule.due import LEARNED, Due, DueParams, Facts, decide, due_params
 from vedette.core.velocity import update_velocity
+from vedette.core.verdict import judge
 
 if TYPE_CHECKING:  # numpy comes with it, and other decisions do without
     from vedette.core.schedule.learned.deciding import Case, Decided
 
 Inputs = Mapping[str, Any]
+JUDGE = 1023 << 12  # a worker number of `engine/ids.py` that no run has
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +60,7 @@ class Written:
 
 
 DEFAULT = InForce()
+_ANY = datetime(2020, 1, 1, tzinfo=UTC)  # no verdict depends on the hour
 
 
 def schedule_decision(
@@ -170,6 +175,22 @@ def admit_decision(url: str, parent_risk: Risk | None, classification: Classific
     )
 
 
+def verdict_note(exhibit: Exhibit, verdict: Verdict) -> LedgerNote:
+    """What the scout said, and of what.  Its id follows from the evidence: a job done twice leaves one row."""
+    inputs: dict[str, object] = {
+        "rule": verdict.rule,
+        "risk": exhibit.risk.name,
+        "outcome": exhibit.outcome.value,
+        "content_class": exhibit.content_class.value,
+        "lister": exhibit.lister and exhibit.lister.value,
+        "twin": exhibit.twin,
+        "traits": None if exhibit.traits is None else _traits(exhibit.traits),
+    }
+    decision = Decision(action="verdict", reasons=verdict.reasons, inputs=inputs, output=_said(verdict))
+    number = exhibit.evidence | JUDGE
+    return LedgerNote(id=number, at=verdict.at, kind="verdict", decision=decision, watch=exhibit.watch)
+
+
 def recompute(decision: Decision, in_force: InForce = DEFAULT) -> object:
     """What the rule says today about the recorded inputs."""
     rule = RULES.get(decision.action)
@@ -255,8 +276,28 @@ def _admit(given: Inputs, in_force: InForce) -> object:
     return _class(inherit_risk(found, None if parent is None else Risk[parent]))
 
 
+def _judge(given: Inputs, in_force: InForce) -> object:
+    traits, lister, twin = given["traits"], given["lister"], given["twin"]
+    signs = () if traits is None else tuple(traits.get("signs", ()))
+    exhibit = Exhibit(
+        evidence=EvidenceId(0),
+        watch=WatchId(0),
+        url="",
+        risk=Risk[given["risk"]],
+        outcome=Outcome(given["outcome"]),
+        content_class=ContentClass(given["content_class"]),
+        content_type="",
+        digest=b"",
+        text_chars=None,
+        traits=None if traits is None else Traits(**{**traits, "signs": signs}),
+        lister=None if lister is None else ListerKind(lister),
+        twin=None if twin is None else EvidenceId(twin),
+    )
+    return _said(judge(exhibit, now=_ANY))
+
+
 RULES: Mapping[str, Callable[[Inputs, InForce], object]] = MappingProxyType(
-    {"schedule": _schedule, "retry": _retry, "admit": _admit}
+    {"schedule": _schedule, "retry": _retry, "admit": _admit, "verdict": _judge}
 )
 
 
@@ -270,6 +311,16 @@ def _due(due: Due) -> dict[str, object]:
 
 def _verdict(verdict: Retry | Park) -> dict[str, object]:
     return {"retry_at": verdict.at.isoformat() if isinstance(verdict, Retry) else None}
+
+
+def _said(verdict: Verdict) -> dict[str, object]:
+    return {"word": verdict.word.value, "score": verdict.score}
+
+
+def _traits(traits: Traits) -> dict[str, object]:
+    """Without what is as usual, which is nothing."""
+    named = {name: getattr(traits, name) for name in Traits.__dataclass_fields__}
+    return {name: list(value) if name == "signs" else value for name, value in named.items() if value}
 
 
 def _class(found: Classification) -> dict[str, object]:

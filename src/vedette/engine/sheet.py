@@ -13,6 +13,7 @@ from vedette.contracts.schedule import Lesson
 from vedette.contracts.watch import Decision, Job, Parked, Seen, Settlement, Visit, Watch
 from vedette.contracts.words import ContentClass, Outcome, Reason, VisitId, WatchId
 from vedette.core.change.gate import Gated
+from vedette.core.traits import measure
 from vedette.engine.compare import Judged, Mark
 from vedette.engine.finding import Findings
 from vedette.engine.look import Reached
@@ -123,6 +124,9 @@ class Sheet:
             content_type=fetched.content_type,
             body_bytes=len(fetched.body),
             artifact=self.artifact,
+            traits=measure(self.extraction)
+            if self.extraction and entry.kind is RecordKind.RESPONSE
+            else None,
             lesson=self.lesson,
         )
 

@@ -48,15 +48,15 @@ class Shelf:
         place = self._place(digest)
         path = self.data / place
         text = json.dumps(asdict(document), ensure_ascii=False, default=_plain).encode("utf-8", "replace")
-        fresh = path.with_suffix(f".{os.getpid()}.tmp")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            fresh.write_bytes(zstandard.ZstdCompressor(level=3).compress(text))
-            fresh.replace(path)
-        except OSError:
-            with suppress(OSError):
-                fresh.unlink(missing_ok=True)
+        _write(path, zstandard.ZstdCompressor(level=3).compress(text))
         return self.artifact(digest, document)
+
+    def put_vector(self, digest: bytes, vector: bytes, *, reader: str, chars: int) -> Artifact | None:
+        """Keeps the vector of a text beside it.  None: the disk did not take it."""
+        name = digest.hex()
+        place = Path(FOLDER) / name[:2] / f"{name}.{reader}.vec"
+        made = Artifact(kind="vector", reader=reader, chars=chars, confidence=None, path=str(place))
+        return made if _write(self.data / place, vector) else None
 
     def artifact(self, digest: bytes, document: Document) -> Artifact:
         shares = [share for _, share in document.confidence]
@@ -91,6 +91,20 @@ class Shelf:
     def _place(self, digest: bytes) -> Path:
         name = digest.hex()
         return Path(FOLDER) / name[:2] / f"{name}.{self.reader}.zst"
+
+
+def _write(path: Path, data: bytes) -> bool:
+    """Whole or not at all."""
+    fresh = path.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh.write_bytes(data)
+        fresh.replace(path)
+    except OSError:
+        with suppress(OSError):
+            fresh.unlink(missing_ok=True)
+        return False
+    return True
 
 
 def _plain(value: object) -> str:

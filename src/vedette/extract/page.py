@@ -36,7 +36,7 @@ def read_page(body: bytes, *, url: str, content_type: str, scope: str = MAIN) ->
     facts = read_head(tree, url)
     asks_password = b"assword" in body and tree.css_first("input[type=password]") is not None
     hrefs, nofollow = _hrefs(tree)
-    text = visible(tree)
+    text = everything = visible(tree)
     root: LexborNode | None = None
     if scope == MAIN:
         root, text = narrowed(tree, text)
@@ -58,6 +58,8 @@ def read_page(body: bytes, *, url: str, content_type: str, scope: str = MAIN) ->
         feeds=facts.feeds,
         targets=_targets(hrefs, root or tree.body, facts.base),
         asks_password=asks_password,
+        visible_chars=len(everything),
+        link_chars=_link_chars(root or tree.body, len(text)),
     )
 
 
@@ -78,6 +80,19 @@ def _hrefs(tree: LexborHTMLParser) -> tuple[tuple[str, ...], tuple[str, ...]]:
             each.get("href") or "" for each in found if "nofollow" not in (each.get("rel") or "").lower()
         )
     return hrefs, tuple(sorted(marked - {""}))
+
+
+def _link_chars(root: LexborNode | None, most: int) -> int:
+    """How much of the text is links: what tells an index from an article.
+
+    Links within links count twice, so it ends where the text does: hostile nesting costs no more than the page.
+    """
+    found = 0
+    for node in [] if root is None else root.css("a[href]"):
+        found += len(node.text())
+        if found >= most:
+            return most
+    return found
 
 
 def _targets(hrefs: tuple[str, ...], root: LexborNode | None, base: str) -> tuple[str, ...]:

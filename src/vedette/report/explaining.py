@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from vedette.contracts.changing import Mask
 from vedette.contracts.documents import Artifact
+from vedette.contracts.judging import Verdict
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.watch import Decision, Visit, Watch
@@ -18,6 +19,7 @@ from vedette.core.outcomes import MEANING
 from vedette.core.urls import shown
 from vedette.core.velocity import describe_velocity
 from vedette.report.believing import Believed, believed_json, believed_lines
+from vedette.report.judging import verdict_json, verdict_words
 from vedette.report.lines import Line, line, quoted
 from vedette.report.plain import dump, moment, plain, span, when
 from vedette.report.texts import artifact_json, artifact_words
@@ -37,6 +39,7 @@ class Explanation:
     lane: LaneState | None = None
     believed: Believed | None = None  # by the learned policy
     texts: tuple[Artifact, ...] = ()  # made of the document as it is known now
+    verdict: Verdict | None = None  # about what it says now
 
 
 def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
@@ -82,6 +85,7 @@ def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
         "belief": None if said.believed is None else believed_json(said.believed),
         "evidence": watch.seen.evidence if watch.seen else None,
         "artifacts": [artifact_json(made) for made in said.texts],
+        "verdict": None if said.verdict is None else verdict_json(said.verdict),
         "lane": None if said.lane is None else lane_json(watch.lane, said.lane, now),
         "visits": [visit_json(visit) for visit in said.visits],
     }
@@ -134,7 +138,13 @@ def explanation_lines(said: Explanation, now: datetime) -> list[Line]:
     ]
     if said.lane is not None:
         lines.append(_fact("lane", quoted(f"{watch.lane}: {lane_words(said.lane, now)}")))
-    lines += [_fact("text", f"{artifact_words(made)}, in ", quoted(made.path)) for made in said.texts]
+    lines += [
+        _fact("text", f"{artifact_words(made)}, in ", quoted(made.path))
+        for made in said.texts
+        if made.kind != "vector"
+    ]
+    if said.verdict is not None:
+        lines += _verdict_lines(said.verdict)
     lines += _mask_lines(watch.mask or ())
     if said.believed is not None:
         lines += believed_lines(said.believed)
@@ -211,6 +221,19 @@ def _outcome(watch: Watch) -> tuple[str | tuple[str, str], ...]:
     tries = f", attempt {watch.attempt}" if watch.attempt else ""
     pending = ", a change waits for its second look" if watch.pending else ""
     return (("head", watch.last_outcome.value), f"  {MEANING[watch.last_outcome].words}{tries}{pending}")
+
+
+def _verdict_lines(verdict: Verdict) -> list[Line]:
+    """What the scout said of it, with its points."""
+    lines = [
+        _fact(
+            "verdict", ("head", verdict.word.value), verdict_words(verdict).removeprefix(verdict.word.value)
+        )
+    ]
+    for reason in verdict.reasons:
+        points = f"{reason.points:+10.4g}"
+        lines.append(line(f"  {points}  ", quoted(reason.code), "  ", quoted(reason.note, "dim", 160)))
+    return lines
 
 
 def _mask_lines(mask: Mask) -> list[Line]:

@@ -22,11 +22,14 @@ from vedette.contracts.watch import (
     SourceState,
 )
 from vedette.contracts.words import EvidenceId, Outcome, RunId
+from vedette.core.stage_jobs import scout_job
 from vedette.store import statements as sql
+from vedette.store.measures import measure_row
 from vedette.store.messages import message_row
 from vedette.store.rows import (
     WATCH_COLUMNS,
     dump_json,
+    job_row,
     lane_row,
     opt_ms,
     opt_seconds,
@@ -50,6 +53,8 @@ class GroupRows:
     visits: list[Row] = field(default_factory=list)
     evidence: list[Row] = field(default_factory=list)
     artifacts: list[Row] = field(default_factory=list)
+    measures: list[Row] = field(default_factory=list)
+    jobs: list[Row] = field(default_factory=list)  # what follows from new evidence
     moved: list[Row] = field(default_factory=list)
     homes: list[Row] = field(default_factory=list)  # sources of hosts that had none
     found: list[Row] = field(default_factory=list)
@@ -75,6 +80,8 @@ class GroupRows:
         yield sql.NEW_VISIT, self.visits
         yield sql.NEW_EVIDENCE, self.evidence
         yield sql.NEW_ARTIFACT, self.artifacts
+        yield sql.NEW_MEASURE, self.measures
+        yield sql.NEW_JOB, self.jobs
         yield sql.MOVE_WATCH, self.moved
         yield from self.schedule
         yield sql.SIGNAL, self.signals
@@ -122,6 +129,8 @@ def _add_settlement(rows: GroupRows, placed: Placed) -> None:
     rows.visits.append(_visit_row(placed))
     if placed.payload is not None:
         rows.evidence.append(_evidence_row(settled, placed.payload))
+        rows.measures.append(measure_row(placed.payload.evidence, settled.traits))
+        rows.jobs.append(job_row(scout_job(placed.payload.evidence, visit.run, visit.id), at=visit.at))
     made = settled.artifact
     if made is not None and placed.evidence is not None:
         said = (made.kind, made.reader, made.chars, made.confidence, made.path, to_ms(visit.at))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from vedette.contracts.errors import InputError
 from vedette.contracts.jobs import (
@@ -14,38 +16,44 @@ from vedette.contracts.jobs import (
     SENTINEL_RULE,
     Data,
     Depth,
+    JobEnd,
     NewJob,
     ParkedJob,
     QueuedJob,
     QueueRule,
 )
-from vedette.store.rows import dump_json, from_ms, to_ms
+from vedette.store import statements as sql
+from vedette.store.rows import dump_json, from_ms, job_row, to_ms
 from vedette.store.sqlite import connect, transaction
 
 RULES: Mapping[str, QueueRule] = {SENTINEL: SENTINEL_RULE}
 PLAIN = QueueRule()
 MINUTE = timedelta(minutes=1)
 LOST = "its worker went away"
-_NEW = "INSERT INTO jobs (queue, id, name, data, added_at, due_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+ROOM = 1000  # at most so many in one step
 _FREE = (
     "SELECT number, id, name, data, attempts, added_at FROM jobs "
-    "WHERE queue = ? AND state = 'waiting' AND due_at <= ? ORDER BY due_at, number LIMIT 1"
+    "WHERE queue = ? AND state = 'waiting' AND due_at <= ? ORDER BY due_at, number LIMIT ?"
 )
 _LEASE = (
     "UPDATE jobs SET state = 'active', attempts = attempts + 1, started_at = ?, worker = ?, until_at = ? "
     "WHERE number = ?"
 )
+_ANY = (
+    "SELECT 1 FROM jobs WHERE queue = ? AND state = 'waiting' AND due_at <= ? "
+    "UNION ALL SELECT 1 FROM jobs WHERE queue = ? AND state = 'active' AND until_at <= ? LIMIT 1"
+)
 _LATE = "SELECT queue, id, attempts FROM jobs WHERE queue = ? AND state = 'active' AND until_at <= ?"
 _MINE = "WHERE queue = ? AND id = ? AND state = 'active' AND worker = ? AND attempts = ?"
-_DONE = f"UPDATE jobs SET state = 'done', ended_at = ?, result = ?, error = '' {_MINE}"
+_DONE = f"UPDATE jobs SET state = 'done', ended_at = ?, result = ?, error = '', stack = '' {_MINE}"
 _EXTEND = f"UPDATE jobs SET until_at = ? {_MINE}"
-_AGAIN = "UPDATE jobs SET state = 'waiting', due_at = ?, error = ? WHERE queue = ? AND id = ?"
-_PARK = "UPDATE jobs SET state = 'parked', ended_at = ?, error = ? WHERE queue = ? AND id = ?"
+_AGAIN = "UPDATE jobs SET state = 'waiting', due_at = ?, error = ?, stack = ? WHERE queue = ? AND id = ?"
+_PARK = "UPDATE jobs SET state = 'parked', ended_at = ?, error = ?, stack = ? WHERE queue = ? AND id = ?"
 _TRIM = (
     "DELETE FROM jobs WHERE queue = ? AND state = ? AND number NOT IN "
     "(SELECT number FROM jobs WHERE queue = ? AND state = ? ORDER BY ended_at DESC, number DESC LIMIT ?)"
 )
-_PARKED = "SELECT queue, id, name, data, error, attempts, ended_at FROM jobs WHERE state = 'parked'"
+_PARKED = "SELECT queue, id, name, data, error, attempts, ended_at, stack FROM jobs WHERE state = 'parked'"
 
 
 class SqliteJobBus:
@@ -59,25 +67,19 @@ class SqliteJobBus:
             return [self._add(db, job, now) for job in jobs]
 
     def take(self, queue: str, *, worker: str, now: datetime) -> QueuedJob | None:
+        return next(iter(self.take_some(queue, worker=worker, now=now, most=1)), None)
+
+    def take_some(self, queue: str, *, worker: str, now: datetime, most: int) -> list[QueuedJob]:
         rule = self._rule(queue)
+        if not self._db.execute(_ANY, (queue, to_ms(now), queue, to_ms(now))).fetchone():
+            return []  # a queue that is asked often and has nothing takes no lock
         with transaction(self._db, self._path) as db:
             self._return_lost(db, queue, now)
-            if not self._may_start(db, queue, rule, now):
-                return None
-            row = db.execute(_FREE, (queue, to_ms(now))).fetchone()
-            if row is None:
-                return None
-            number, job_id, name, data, attempts, added = row
-            db.execute(_LEASE, (to_ms(now), worker, to_ms(now + rule.lease), number))
-        return QueuedJob(
-            queue=queue,
-            id=job_id,
-            name=name,
-            data=json.loads(data),
-            attempt=attempts + 1,
-            added_at=from_ms(added),
-            worker=worker,
-        )
+            room = min(most, self._room(db, queue, rule, now))
+            rows = db.execute(_FREE, (queue, to_ms(now), room)).fetchall()
+            until = to_ms(now + rule.lease)
+            db.executemany(_LEASE, [(to_ms(now), worker, until, row[0]) for row in rows])
+        return [_queued(queue, worker, row) for row in rows]
 
     def extend(self, job: QueuedJob, *, now: datetime) -> bool:
         with transaction(self._db, self._path) as db:
@@ -85,16 +87,19 @@ class SqliteJobBus:
             return db.execute(_EXTEND, (until, *_mine(job))).rowcount > 0
 
     def done(self, job: QueuedJob, *, now: datetime, result: Data | None = None) -> None:
-        with transaction(self._db, self._path) as db:
-            text = None if result is None else dump_json(result)
-            db.execute(_DONE, (to_ms(now), text, *_mine(job)))
-            keep = self._rule(job.queue).keep_done
-            db.execute(_TRIM, (job.queue, "done", job.queue, "done", keep))
+        self.end([JobEnd(job=job, result=result)], now=now)
 
     def failed(self, job: QueuedJob, *, now: datetime, error: str) -> datetime | None:
+        return self.end([JobEnd(job=job, error=error)], now=now)[0]
+
+    def end(self, ends: Sequence[JobEnd], *, now: datetime) -> list[datetime | None]:
         with transaction(self._db, self._path) as db:
-            is_ours = db.execute(f"SELECT 1 FROM jobs {_MINE}", _mine(job)).fetchone() is not None
-            return self._fail(db, (job.queue, job.id, job.attempt), error, now) if is_ours else None
+            again = [self._end(db, one, now) for one in ends]
+            for queue in {one.job.queue for one in ends}:
+                rule = self._rule(queue)
+                for state, keep in (("done", rule.keep_done), ("parked", rule.keep_parked)):
+                    db.execute(_TRIM, (queue, state, queue, state, keep))
+        return again
 
     def depth(self, queue: str, *, now: datetime) -> Depth:
         query = "SELECT state, COUNT(*) FROM jobs WHERE queue = ? GROUP BY state"
@@ -113,13 +118,14 @@ class SqliteJobBus:
                 error=row[4],
                 attempts=row[5],
                 failed_at=from_ms(row[6]),
+                stack=row[7],
             )
             for row in rows
         ]
 
     def retry(self, queue: str, job_id: str, *, now: datetime) -> bool:
         statement = (
-            "UPDATE jobs SET state = 'waiting', attempts = 0, due_at = ?, error = '' "
+            "UPDATE jobs SET state = 'waiting', attempts = 0, due_at = ?, error = '', stack = '' "
             "WHERE queue = ? AND id = ? AND state = 'parked'"
         )
         with transaction(self._db, self._path) as db:
@@ -130,45 +136,70 @@ class SqliteJobBus:
             statement = "DELETE FROM jobs WHERE queue = ? AND id = ? AND state = 'parked'"
             return db.execute(statement, (queue, job_id)).rowcount > 0
 
+    def lose(self, worker: str, *, now: datetime) -> int:
+        """A worker of this name starts, so the one before it is gone: its jobs are tried again.  How many."""
+        query = "SELECT queue, id, attempts FROM jobs WHERE state = 'active' AND worker = ?"
+        if not self._db.execute(query, (worker,)).fetchone():
+            return 0
+        with transaction(self._db, self._path) as db:
+            lost = db.execute(query, (worker,)).fetchall()
+            for one in lost:
+                self._fail(db, one, (LOST, ""), now)
+        return len(lost)
+
     def close(self) -> None:
         self._db.close()
 
     def _add(self, db: sqlite3.Connection, job: NewJob, now: datetime) -> str:
-        number = db.execute("SELECT COALESCE(MAX(number), 0) + 1 FROM jobs").fetchone()[0]
-        name = checked_id(job.id or f"{job.name}-{number}")
-        values = (job.queue, name, job.name, dump_json(job.data), to_ms(now), to_ms(now + job.delay))
-        db.execute(_NEW, values)
+        name = job.id
+        if name is None:
+            number = db.execute("SELECT COALESCE(MAX(number), 0) + 1 FROM jobs").fetchone()[0]
+            name = f"{job.name}-{number}"
+        db.execute(sql.NEW_JOB, job_row(replace(job, id=checked_id(name)), at=now))
         return name
+
+    def _end(self, db: sqlite3.Connection, end: JobEnd, now: datetime) -> datetime | None:
+        job = end.job
+        if end.error is not None:
+            is_ours = db.execute(f"SELECT 1 FROM jobs {_MINE}", _mine(job)).fetchone() is not None
+            what = (job.queue, job.id, job.attempt)
+            return self._fail(db, what, (end.error, end.stack), now) if is_ours else None
+        text = None if end.result is None else dump_json(end.result)
+        if db.execute(_DONE, (to_ms(now), text, *_mine(job))).rowcount:
+            for following in end.then:
+                self._add(db, following, now)
+        return None
 
     def _rule(self, queue: str) -> QueueRule:
         return self._rules.get(queue, PLAIN)
 
-    def _may_start(self, db: sqlite3.Connection, queue: str, rule: QueueRule, now: datetime) -> bool:
+    def _room(self, db: sqlite3.Connection, queue: str, rule: QueueRule, now: datetime) -> int:
+        """How many more may start now."""
+        room = ROOM
         if rule.at_once is not None:
             query = "SELECT COUNT(*) FROM jobs WHERE queue = ? AND state = 'active'"
-            if db.execute(query, (queue,)).fetchone()[0] >= rule.at_once:
-                return False
-        if rule.per_minute is None:
-            return True
-        query = "SELECT COUNT(*) FROM jobs WHERE queue = ? AND started_at > ?"
-        return bool(db.execute(query, (queue, to_ms(now - MINUTE))).fetchone()[0] < rule.per_minute)
+            room = min(room, rule.at_once - db.execute(query, (queue,)).fetchone()[0])
+        if rule.per_minute is not None:
+            query = "SELECT COUNT(*) FROM jobs WHERE queue = ? AND started_at > ?"
+            started = db.execute(query, (queue, to_ms(now - MINUTE))).fetchone()[0]
+            room = min(room, rule.per_minute - started)
+        return max(0, room)
 
     def _return_lost(self, db: sqlite3.Connection, queue: str, now: datetime) -> None:
         """A worker that was killed says nothing; its lease does."""
         for late in db.execute(_LATE, (queue, to_ms(now))).fetchall():
-            self._fail(db, late, LOST, now)
+            self._fail(db, late, (LOST, ""), now)
 
     def _fail(
-        self, db: sqlite3.Connection, job: tuple[str, str, int], error: str, now: datetime
+        self, db: sqlite3.Connection, job: tuple[str, str, int], why: tuple[str, str], now: datetime
     ) -> datetime | None:
         queue, name, attempts = job
         rule = self._rule(queue)
         if attempts >= rule.attempts:
-            db.execute(_PARK, (to_ms(now), error, queue, name))
-            db.execute(_TRIM, (queue, "parked", queue, "parked", rule.keep_parked))
+            db.execute(_PARK, (to_ms(now), *why, queue, name))
             return None
         again = now + rule.backoff * (1 << (attempts - 1))
-        db.execute(_AGAIN, (to_ms(again), error, queue, name))
+        db.execute(_AGAIN, (to_ms(again), *why, queue, name))
         return again
 
 
@@ -177,6 +208,20 @@ def checked_id(name: str) -> str:
     if not name or ":" in name or name.isdigit():
         raise InputError(f"{name!r} is no id for a job; use letters, digits and hyphens, as in scout-17")
     return name
+
+
+def _queued(queue: str, worker: str, row: tuple[Any, ...]) -> QueuedJob:
+    """From the order of _FREE."""
+    _, job_id, name, data, attempts, added = row
+    return QueuedJob(
+        queue=queue,
+        id=job_id,
+        name=name,
+        data=json.loads(data),
+        attempt=attempts + 1,
+        added_at=from_ms(added),
+        worker=worker,
+    )
 
 
 def _mine(job: QueuedJob) -> tuple[str, str, str, int]:

@@ -11,10 +11,11 @@ from vedette.store import statements as sql
 from vedette.store.rows import read_segment, segment_row, to_ms
 
 AT_ONCE = 10_000  # ledger rows per transaction: nobody waits long for a lock, and the log stays small
-# The newest decision about a target stays whatever its age: it is what `explain` tells.
+# The newest decision of each kind about a target stays whatever its age: it is what `explain` tells.
 _OLD = (
     "FROM ledger WHERE at < ? AND (watch_id IS NULL OR EXISTS "
-    "(SELECT 1 FROM ledger newer WHERE newer.watch_id = ledger.watch_id AND newer.at > ledger.at))"
+    "(SELECT 1 FROM ledger newer WHERE newer.watch_id = ledger.watch_id "
+    "AND newer.kind = ledger.kind AND newer.at > ledger.at))"
 )
 _LOST = 'FROM evidence WHERE segment = ? AND "offset" + length > ?'
 
@@ -38,7 +39,8 @@ def forget_payloads(db: sqlite3.Connection, segment: str, *, beyond: int) -> int
         f"WHERE id IN (SELECT watch_id {_LOST}) AND seen_evidence IN (SELECT id {_LOST})",
         lost * 2,
     )
-    db.execute(f"DELETE FROM artifacts WHERE evidence_id IN (SELECT id {_LOST})", lost)
+    for table in ("artifacts", "verdicts"):
+        db.execute(f"DELETE FROM {table} WHERE evidence_id IN (SELECT id {_LOST})", lost)
     return db.execute(f"DELETE {_LOST}", lost).rowcount
 
 

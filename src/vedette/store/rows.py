@@ -23,6 +23,7 @@ from vedette.contracts.changing import (
 )
 from vedette.contracts.evidence import Segment
 from vedette.contracts.fetching import FetchSettings, RobotsRules
+from vedette.contracts.jobs import NewJob
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import (
     ListerKind,
@@ -212,6 +213,11 @@ def read_lane(row: Sequence[Any]) -> tuple[LaneKey, LaneState]:
         word=row[11],
     )
     return LaneKey(row[1]), state
+
+
+def job_row(job: NewJob, *, at: datetime) -> tuple[Any, ...]:
+    """In the order of statements.JOB_COLUMNS.  The job has an id."""
+    return (job.queue, job.id, job.name, dump_json(job.data), to_ms(at), to_ms(at + job.delay))
 
 
 def segment_row(segment: Segment) -> tuple[Any, ...]:

@@ -187,12 +187,25 @@ artifacts = Table(  # text made from evidence; the text itself is a file, and ca
     "artifacts",
     metadata,
     Column("evidence_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("kind", String, primary_key=True),  # text | ocr
+    Column("kind", String, primary_key=True),  # text | ocr | vector
     Column("reader", String, nullable=False),  # digest of the versions of what made it
     Column("chars", BigInteger, nullable=False),
     Column("confidence", Float),  # of the words that OCR read, 0 to 100
     Column("path", Text, nullable=False),  # under the data folder
     Column("at", BigInteger, nullable=False),
+)
+
+verdicts = Table(  # what was measured of a text at its look, and what the scout made of it
+    "verdicts",
+    metadata,
+    Column("evidence_id", Id, primary_key=True, autoincrement=False),
+    Column("text_key", BigInteger, nullable=False, server_default="0", index=True),  # 0: no text
+    Column("traits", Text),  # JSON; null: no text was made of it
+    Column("word", String),  # skip | persist | escalate; null: not judged yet
+    Column("score", Float),
+    Column("reasons", Text, nullable=False, server_default="[]"),
+    Column("rule", String, nullable=False, server_default=""),
+    Column("at", BigInteger),
 )
 
 changes = Table(
@@ -225,7 +238,7 @@ ledger = Table(
     Column("watch_id", BigInteger),
     Column("visit_id", BigInteger),
     Column("run_id", String, nullable=False),
-    Column("kind", String, nullable=False),  # visit | lane | run | operator
+    Column("kind", String, nullable=False),  # visit | verdict | lane | run | operator
     Column("payload", Text, nullable=False),
     Index("ix_ledger_watch_id_at", "watch_id", "at"),
 )
@@ -428,6 +441,7 @@ jobs = Table(  # the embedded JobBus: one row per job of any queue
     Column("until_at", BigInteger),  # end of the lease
     Column("result", Text),
     Column("error", Text, nullable=False, server_default=""),
+    Column("stack", Text, nullable=False, server_default=""),
     UniqueConstraint("queue", "id"),
     Index("ix_jobs_queue_state_due_at", "queue", "state", "due_at"),
     Index("ix_jobs_queue_started_at", "queue", "started_at"),

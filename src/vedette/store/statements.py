@@ -15,6 +15,9 @@ EVIDENCE_COLUMNS = (
     "id watch_id digest url at content_class content_type size segment offset length stored_by".split()
 )
 ARTIFACT_COLUMNS = "evidence_id kind reader chars confidence path at".split()
+VERDICT_COLUMNS = "evidence_id text_key traits word score reasons rule at".split()
+MEASURED_COLUMNS = VERDICT_COLUMNS[:3]
+JOB_COLUMNS = "queue id name data added_at due_at".split()
 CHANGE_COLUMNS = (
     "id watch_id kind state before_visit after_visit before_evidence after_evidence observed_at decided_at "
     "layer similarity summary diff reasons seal"
@@ -110,6 +113,8 @@ NEW_ARTIFACT = insert(
         "confidence = excluded.confidence, path = excluded.path, at = excluded.at"
     ),
 )
+NEW_MEASURE = insert("verdicts", MEASURED_COLUMNS, conflict=NOTHING)
+NEW_JOB = insert("jobs", JOB_COLUMNS, conflict=NOTHING)  # an id that the queue knows already stays as it is
 NEW_CHANGE = insert("changes", CHANGE_COLUMNS, conflict=NOTHING)
 MOVE_CHANGE = (
     "UPDATE changes SET state = ?, decided_at = ?, reasons = ?, layer = COALESCE(?, layer), "

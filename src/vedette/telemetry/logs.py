@@ -54,6 +54,7 @@ FORMS: Mapping[str, Form] = {
     "queued": Form("info", "cron", "queue", "Queued {name} for {run}"),
     "job_started": Form("info", "sentinel", "job", "Job {job} started"),
     "job_ended": Form("info", "sentinel", "job", "Job {job} ended: {status}"),
+    "job_failed": Form("warn", "stages", "job", "Job {job} failed, attempt {attempt}: {error}"),
     "serving": Form("info", "serve", "listen", "Serving on {listen}"),
 }
 

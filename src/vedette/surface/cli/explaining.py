@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -32,13 +33,17 @@ def explain(
 
     Risk, role, velocity, interval, due time, and reasons with points that add up.  Prints
     what was decided at the last look and never decides again.  Of the learned policy also the rate of change, the
-    chance of a change by now, value against price, and the plan taken apart.  Looks are listed newest first.
+    chance of a change by now, value against price, and the plan taken apart; and what the scout said of the page.
+    Looks are listed newest first.
     """
     from vedette.report.explaining import explanation_json, explanation_lines
+    from vedette.store.judging import verdict_of
 
     with session.queries() as queries:
         now = session.now()
         said = _explanation(session, queries, url, visits)
+    if said.watch.seen is not None:
+        said = replace(said, verdict=verdict_of(session.store(), said.watch.seen.evidence))
     if session.given.as_json:
         session.out.document(explanation_json(said, now))
     else:

@@ -1,4 +1,4 @@
-"""The operator's hand: lanes, sources, parked.  A running engine hears of it within a second."""
+"""The operator's hand: lanes, sources.  A running engine hears of it within a second."""
 
 from __future__ import annotations
 
@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vedette.contracts.errors import InputError, VedetteError
+from vedette.contracts.errors import InputError
 from vedette.surface.cli.checking import sources_check
 from vedette.surface.cli.output import Cell
 from vedette.surface.cli.session import Session, a_url
-from vedette.surface.cli.verbs import LimitOption, group, verb
+from vedette.surface.cli.verbs import group, verb
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from vedette.contracts.watch import Parked
     from vedette.contracts.words import LaneKey
     from vedette.store.views import LaneView, SourceView
 
 LaneArgument = Annotated[str, typer.Argument(metavar="LANE", help="host:example.org, a host, or a URL.")]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="As `vedette sources list` shows it.")]
-UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="In any spelling.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -43,14 +41,7 @@ def register(app: typer.Typer) -> None:
     verb(sources, "resume", example="vedette sources resume news")(sources_resume)
     verb(sources, "reset", example="vedette sources reset news")(sources_reset)
     verb(sources, "remove", example="vedette sources remove news")(sources_remove)
-    parked = group("parked", example="vedette parked\nvedette parked retry --all", default=parked_list)(
-        parked_
-    )
-    verb(parked, "list", example="vedette parked list")(parked_list)
-    verb(parked, "show", example="vedette parked show https://example.org/slow")(parked_show)
-    verb(parked, "retry", example="vedette parked retry https://example.org/slow")(parked_retry)
-    verb(parked, "drop", example="vedette parked drop https://example.org/slow")(parked_drop)
-    for one in (sources, lanes, parked):
+    for one in (sources, lanes):
         app.add_typer(one)
 
 
@@ -97,7 +88,7 @@ def lanes_reset(session: Session, lane: LaneArgument) -> None:
     with session.operating() as db:
         state = reset(operator.lane_state(db, key) or LaneState())
         operator.save_lane(db, key, state, now=session.now())
-    _tell(session, f"{key} is open", {"lane": key, "condition": "open"})
+    tell(session, f"{key} is open", {"lane": key, "condition": "open"})
 
 
 def lanes_block(
@@ -115,7 +106,7 @@ def lanes_block(
         state = block(operator.lane_state(db, key) or LaneState(), why)
         operator.save_lane(db, key, state, now=session.now())
     words = {"lane": key, "condition": "blocked", "blocked_by": state.blocked_by}
-    _tell(session, f"{key} is blocked: {state.blocked_by}", words)
+    tell(session, f"{key} is blocked: {state.blocked_by}", words)
 
 
 def sources_() -> None:
@@ -170,64 +161,6 @@ def sources_remove(session: Session, source: IdArgument) -> None:
     _source_word(session, source, remove_source, "removed", "watches stopped; their history stays")
 
 
-def parked_() -> None:
-    """Looks that used up their attempts.
-
-    The watch stays and is tried again at a long interval.
-    """
-
-
-def parked_list(session: Session, limit: LimitOption = 100) -> None:
-    """What is parked, newest first."""
-    with session.queries() as queries:
-        found = queries.parked(most=limit)
-    if session.given.as_json:
-        session.out.document({"parked": [_parked_json(one) for one in found]})
-        return
-    heads = ("SINCE", "OUTCOME", "ATTEMPTS", "URL", "DETAIL")
-    session.out.table(heads, map(_parked_cells, found), empty="nothing is parked")
-
-
-def parked_show(session: Session, url: UrlArgument) -> None:
-    """One parked URL, whole."""
-    one = _parked(session, url)
-    if session.given.as_json:
-        session.out.document(_parked_json(one))
-        return
-    session.out.say(
-        f"{one.url}: {one.outcome.value} after {one.attempts} attempts, since {one.at:%Y-%m-%d %H:%M:%S}"
-    )
-    session.out.say(f"  {one.detail or 'no detail'}")
-
-
-def parked_retry(
-    session: Session,
-    url: Annotated[str | None, typer.Argument(metavar="[URL]", help="In any spelling.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All that is parked.")] = False,
-) -> None:
-    """Forget the failed attempts and look again as soon as the lane allows."""
-    from vedette.store.operator import retry_parked
-
-    found = _parked_of(session, url, every)
-    with session.operating() as db:
-        count = sum(retry_parked(db, one.watch, now=session.now()) for one in found)
-    _tell(session, f"{count} due again", {"retried": count})
-
-
-def parked_drop(
-    session: Session,
-    url: Annotated[str | None, typer.Argument(metavar="[URL]", help="In any spelling.")] = None,
-    every: Annotated[bool, typer.Option("--all", help="All that is parked.")] = False,
-) -> None:
-    """Take it off the list; it keeps its long interval."""
-    from vedette.store.operator import drop_parked
-
-    found = _parked_of(session, url, every)
-    with session.operating() as db:
-        count = sum(drop_parked(db, one.watch) for one in found)
-    _tell(session, f"{count} dropped", {"dropped": count})
-
-
 def a_lane(text: str) -> LaneKey:
     """`host:example.org`, `example.org` or a URL of it."""
     from vedette.contracts.words import LaneKey
@@ -268,7 +201,7 @@ def source_json(view: SourceView) -> dict[str, object]:
     }
 
 
-def _tell(session: Session, words: str, body: dict[str, Any]) -> None:
+def tell(session: Session, words: str, body: dict[str, Any]) -> None:
     session.out.say(words)
     if session.given.as_json:
         session.out.document(body)
@@ -322,41 +255,4 @@ def _source_word(session: Session, source: str, do: Callable[..., int | None], w
     with session.operating() as db:
         count = do(db, SourceId(source), now=session.now())
     counted = f", {count} {what}" if what and count is not None else ""
-    _tell(session, f"{source} {word}{counted}", {"source": source, "done": word, "watches": count})
-
-
-def _parked_json(one: Parked) -> dict[str, object]:
-    return {
-        "url": one.url,
-        "outcome": one.outcome.value,
-        "detail": one.detail,
-        "attempts": one.attempts,
-        "at": one.at,
-    }
-
-
-def _parked_cells(one: Parked) -> tuple[Cell, ...]:
-    from vedette.core.urls import shown
-    from vedette.report.plain import moment, plain
-
-    return (moment(one.at), one.outcome.value, str(one.attempts), shown(one.url), plain(one.detail, 100))
-
-
-def _parked(session: Session, url: str) -> Parked:
-    from vedette.core.urls import watch_id
-
-    wanted = a_url(url)
-    with session.queries() as queries:
-        found = queries.parked(watch_id(wanted))
-    if not found:
-        raise VedetteError(f"{wanted} is not parked; `vedette parked` shows what is")
-    return found[0]
-
-
-def _parked_of(session: Session, url: str | None, every: bool) -> list[Parked]:
-    if (url is None) != every:
-        raise InputError("name one URL, or --all")
-    if url is not None:
-        return [_parked(session, url)]
-    with session.queries() as queries:
-        return queries.parked()
+    tell(session, f"{source} {word}{counted}", {"source": source, "done": word, "watches": count})

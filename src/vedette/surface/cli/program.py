@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # In the order in which a user meets their verbs.
 MODULES = (
     "watching running serving asking explaining foreseeing simulating replaying looking ranking proving keeping "
-    "alerting panel tending"
+    "parking alerting panel tending"
 ).split()
 WORDS = """Watch the web you answer for: looks politely, proves what changed, says why it looked.
 

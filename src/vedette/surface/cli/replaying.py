@@ -36,8 +36,8 @@ def replay(
 ) -> None:
     """Decide again, from the inputs on record and under the rules of their run, and compare.
 
-    Recomputed are due times, retries and classifications; what a page or a lane has to be asked for is counted
-    only.  Exit 0 when every decision comes out as it was recorded, 6 when not.
+    Recomputed are due times, retries, classifications and verdicts; what a page or a lane has to be asked
+    for is counted only.  Exit 0 when every decision comes out as it was recorded, 6 when not.
     """
     from vedette.store.views import LedgerFilter
 

@@ -1,4 +1,4 @@
-"""The long-running process: serve."""
+"""The long-running processes: serve, worker."""
 
 from __future__ import annotations
 
@@ -16,6 +16,46 @@ def register(app: typer.Typer) -> None:
     verb(app, "serve", example="vedette serve\nVEDETTE_ENV=production vedette serve --listen 127.0.0.1:9464")(
         serve
     )
+
+    verb(app, "worker", example="vedette worker\nvedette worker --queues ocr,embed --until-idle")(worker)
+
+
+def worker(
+    session: Session,
+    queues: Annotated[
+        str | None, typer.Option("--queues", metavar="A,B", help="Of scout, router, ocr, extract, embed.")
+    ] = None,
+    until_idle: Annotated[bool, typer.Option("--until-idle", help="End when nothing waits.")] = False,
+) -> None:
+    """Serve the queues after the look: scout, router, ocr, extract, embed.
+
+    A run serves them itself unless `stages.in_process` is false; this takes the work to other processes, as many as
+    you like beside one engine.  What fails is tried three times and then parked (`vedette parked`).
+    """
+    from vedette.report.plain import safe_json
+    from vedette.surface.cli.output import print_line
+    from vedette.telemetry.events import Event
+    from vedette.working import Hooks, Work, run_worker, stage_queues
+
+    chosen = session.loaded.config.stages.queues if queues is None else stage_queues(queues)
+    done = {"completed": 0, "failed": 0}
+
+    def count(job: object, status: str, took: object) -> None:
+        done[status] += 1
+
+    def hear(event: Event) -> None:
+        if session.given.as_json:
+            print_line(safe_json(event.line()))
+        else:
+            session.out.note(" ".join(f"{value}" for value in (event.name, *event.fields.values())))
+
+    hooks = Hooks(hear, on_served=count)
+    work = Work(queues=chosen, until_idle=until_idle)
+    run_worker(session.loaded, session.store(), clock=session.clock, hooks=hooks, work=work)
+    ended = Event(name="worker_ended", at=session.now(), fields={**done})
+    if session.given.as_json:
+        print_line(safe_json(ended.line()))
+    session.out.say(f"{done['completed']} jobs done, {done['failed']} attempts failed")
 
 
 def serve(

@@ -1,0 +1,65 @@
+"""The store and the archive of one run, opened for it alone."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from vedette.config import Loaded
+from vedette.contracts.ports import Clock
+from vedette.contracts.words import RunId
+from vedette.evidence.archive import Archive, ArchiveSettings
+from vedette.policies import classifier, sources_of
+from vedette.store.migrate import ARCHIVE, prepare
+from vedette.store.operator import save_source
+from vedette.store.sqlite import Pick, Reader, StoreLock, Writer
+
+
+@dataclass(slots=True)
+class Opened:
+    """A store that is ours until we let go of it."""
+
+    writer: Writer
+    reader: Reader
+    archive: Archive
+    was_killed: bool
+    path: Path
+
+    def end_run(self, run: RunId, *, now: datetime, ended_by: str, tally: str) -> None:
+        """After the settler has closed its connection.  The last one that closes folds the log into the database."""
+        self.reader.close()
+        last = Writer(self.path, worker="")
+        try:
+            last.end_run(run, now=now, ended_by=ended_by, tally=tally)
+        finally:
+            last.close()
+
+
+@contextmanager
+def open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[Opened]:
+    """Takes the lock, lets an archive that was cut off recover, and holds both until the run is over."""
+    path = prepare(loaded.data)
+    lock = StoreLock(loaded.data / "lock")
+    lock.take(f"pid {os.getpid()} on {socket.gethostname()}")
+    try:
+        writer = Writer(path, worker=f"{socket.gethostname()}:{os.getpid()}", pick=pick)
+        writer.checkpoint()  # a run that is killed again and again would never come to it
+        _save_sources(loaded, writer, clock.now())
+        limit = loaded.config.evidence.segment_limit
+        archive = Archive(loaded.data / ARCHIVE, ArchiveSettings(segment_limit=limit))
+        archive.recover(writer.segments(), now=clock.now())
+        yield Opened(writer, Reader(path), archive, writer.was_killed(), path)
+    finally:
+        lock.release()
+
+
+def _save_sources(loaded: Loaded, writer: Writer, now: datetime) -> None:
+    """The configured sources are in the store, each with its first watch."""
+    with writer.transaction() as db:
+        for source in sources_of(loaded.config):
+            save_source(db, source, now=now, classify=classifier(loaded.config))

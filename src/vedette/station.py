@@ -1,0 +1,325 @@
+"""Everything of one run, wired: the engine with its parts, the assessor of its looks, the settler of its groups."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from vedette.config import Loaded
+from vedette.contracts.alerting import Message
+from vedette.contracts.errors import StoreError
+from vedette.contracts.jobs import QueuedJob, SentinelResult
+from vedette.contracts.ports import Clock, Fetcher
+from vedette.contracts.watch import Decision, Group, LedgerNote, Placed
+from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
+from vedette.core.auto_source import Homes
+from vedette.core.limits import RunLimits
+from vedette.core.schedule.due import LEARNED
+from vedette.engine.assess import AssessOptions, Assessor
+from vedette.engine.compare import Comparer
+from vedette.engine.documents import DocumentDesk
+from vedette.engine.finding import Finder
+from vedette.engine.ids import Ids
+from vedette.engine.look import Looker
+from vedette.engine.loop import Ended, Engine, Mode, Parts
+from vedette.engine.reading import ReadingDesk
+from vedette.engine.recall import Memory
+from vedette.engine.result import RunLog
+from vedette.engine.robots import RobotsShelf
+from vedette.engine.settler import Settler, SettlerCalls
+from vedette.engine.sources import SourceBook
+from vedette.engine.telling import messages_of
+from vedette.engine.workers import Workers
+from vedette.evidence.shelf import Shelf
+from vedette.extract.documents.versions import reader_version
+from vedette.fetch.browser import Chromium
+from vedette.frontier import Frontier
+from vedette.lanes import LaneKeeper
+from vedette.lanes.purse import Purse
+from vedette.opening import Opened
+from vedette.policies import (
+    classifier,
+    due_rule,
+    fetch_settings,
+    lane_policies,
+    retry_rule,
+    rules_text,
+    scheduler_options,
+    screens,
+)
+from vedette.policies_alerting import router
+from vedette.report.results import result_json
+from vedette.store.migrate import ARCHIVE
+from vedette.store.rows import dump_json
+from vedette.store.scheduling import ScheduleReader
+from vedette.telemetry.events import Event, events_of
+from vedette.waiting import ToolWatch
+
+if TYPE_CHECKING:
+    from vedette.engine.scheduler import Scheduler
+
+OnEvent = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What kind of run the operator wants."""
+
+    mode: Mode = Mode.FOREVER
+    tier: Risk | None = None
+    source: str | None = None
+    fetch_only: bool = False
+    discover_only: bool = False
+    policy: str | None = None
+    seconds: float | None = None
+    max_visits: int | None = None
+    patience: timedelta | None = None
+    takes_orders: bool = True  # listen to the operator's words from other processes
+
+
+class Station:
+    """Everything of one run, wired."""
+
+    def __init__(
+        self, loaded: Loaded, request: RunRequest, *, clock: Clock, opened: Opened, on_event: OnEvent
+    ) -> None:
+        self.loaded = loaded
+        self.request = request
+        self.clock = clock
+        self.opened = opened
+        self.on_event = on_event
+        self.on_told: Callable[[], None] = lambda: None
+        self.on_served: Callable[[QueuedJob, str, timedelta], None] = lambda job, status, took: None
+        self.ended_by = ""
+        config, reader = loaded.config, opened.reader
+        self.route = router(config, clock) if config.notify.channels else None
+        self.run_log = RunLog()
+        self.listeners: list[Callable[[Group], None]] = [self.run_log.add]
+        self.ids = Ids(after=reader.last_id())
+        self._order = reader.last_order()
+        self._began = clock.now()
+        self.run_id = RunId(f"run-{self._began:%Y%m%dT%H%M%S}-{os.getpid()}")
+        self.policy = request.policy or config.schedule.policy
+        self.keeper = LaneKeeper(
+            lane_policies(config),
+            load=reader.lane,
+            clock=clock,
+            not_before=self._began if opened.was_killed else None,
+        )
+        self.purse = self._purse()
+        self.frontier = Frontier(run=self.run_id, room=config.run.per_cycle)
+        self.book = SourceBook(
+            load=reader.source,
+            settings_of=lambda source: fetch_settings(config, source),
+            blocked_words=config.discover.blocked_words,
+        )
+        self.finder = Finder(
+            known=reader.known,
+            sitemaps=self._sitemaps,
+            classify=classifier(config),
+            most=config.run.max_sightings,
+            homes=Homes(reader.sources()) if config.discover.auto_sources else None,
+        )
+        self.workers = Workers()
+        self.engine = self._engine()
+
+    async def run(self, fetcher: Fetcher) -> Ended:
+        loop = asyncio.get_running_loop()
+        settler = self._settler(loop)
+        self._took = self.clock.stopwatch()
+        self.engine.parts.settler = settler
+        robots = RobotsShelf(load=self.opened.reader.robots, save=settler.aside, clock=self.clock)
+        browser = Chromium(fetcher, self.clock)
+        looker = Looker(
+            fetcher=fetcher,
+            keeper=self.keeper,
+            robots=robots,
+            clock=self.clock,
+            settings_of=self.book.settings,
+            needs_browser=self.book.needs_browser,
+            renderer=browser,
+            on_closed=lambda key, reason: settler.aside(self._note("breaker", key, reason)),
+        )
+        self.engine.parts.serve = self._assessor(looker).serve
+        tools = ToolWatch(self.opened.path, self.loaded.config.extract.ocr_languages, self.clock)
+        await tools.retry()
+        for lane, risk, due_at in self.opened.reader.lanes_due():
+            self.frontier.note_due(lane, due_at, risk)
+        self.opened.writer.start_run(
+            self.run_id,
+            now=self.clock.now(),
+            policy=self.policy,
+            digest=self.loaded.digest,
+            rules=rules_text(self.loaded.config),
+        )
+        self.on_event(Event(name="run_started", at=self.clock.now(), fields={"run": self.run_id}))
+        settler.start()
+        retrying = asyncio.create_task(tools.keep_on())
+        try:
+            ended = await self.engine.run()
+        finally:
+            retrying.cancel()
+            await browser.close()
+            await fetcher.close()
+            self.workers.close()
+        return self._end_run(ended)
+
+    def _purse(self) -> Purse:
+        """The budgets of the day.  What a killed run had under way counts as spent."""
+        schedule, opened = self.loaded.config.schedule, self.opened
+        purse = Purse(schedule.budget_per_day, schedule.host_budget_per_day, load=opened.reader.lane)
+        for lane in opened.writer.leased() if opened.was_killed else ():
+            purse.spend(lane, self._began)
+        return purse
+
+    def _engine(self) -> Engine:
+        request = self.request
+        deadline = None if request.seconds is None else self._began + timedelta(seconds=request.seconds)
+        parts = Parts(
+            clock=self.clock,
+            frontier=self.frontier,
+            keeper=self.keeper,
+            on_committed=self._note_group,
+            on_stopping=lambda: self._save_desks(all_of_them=True),
+            take_orders=self._take_orders if request.takes_orders else None,
+            purse=self.purse,
+        )
+        limits = RunLimits(deadline=deadline, max_visits=request.max_visits)
+        engine = Engine(parts, mode=request.mode, limits=limits)
+        if request.patience is not None:
+            engine.patience = request.patience
+        return engine
+
+    def _assessor(self, looker: Looker) -> Assessor:
+        config = self.loaded.config
+        languages = config.extract.ocr_languages
+        shelf = Shelf(self.loaded.data, reader_version(languages))
+        return Assessor(
+            looker=looker,
+            finder=self.finder,
+            comparer=Comparer(
+                Memory(self.opened.reader, self.loaded.data / ARCHIVE),
+                config.extract.scope,
+                config.run.confirm_after,
+                shelf=shelf,
+            ),
+            book=self.book,
+            ids=self.ids,
+            clock=self.clock,
+            reading=ReadingDesk(
+                looker=looker,
+                workers=self.workers,
+                documents=DocumentDesk(workers=self.workers, shelf=shelf, languages=languages),
+                scope=config.extract.scope,
+                worker_above=config.extract.worker_above,
+                renders_shells=config.extract.render == "auto",
+            ),
+            screen=screens(config),
+            peer=self.opened.reader.watch,
+            options=AssessOptions(
+                due=due_rule(config, self.policy),
+                retry=retry_rule(config),
+                audit_share=config.schedule.audit_share,
+                fetch_only=self.request.fetch_only,
+                config_digest=self.loaded.digest,
+            ),
+        )
+
+    def _sitemaps(self, origin: str) -> tuple[str, ...]:
+        """What the origin's robots.txt names."""
+        rules = self.opened.reader.robots(origin)
+        return rules.sitemaps if rules else ()
+
+    def _settler(self, loop: asyncio.AbstractEventLoop) -> Settler:
+        post = loop.call_soon_threadsafe
+        calls = SettlerCalls(
+            committed=lambda group: self._acknowledge(group, post),
+            claimed=lambda claimed: _post(post, self.engine.on_claimed, claimed),
+            failed=lambda error: _post(post, self.engine.on_failed, error),
+            dirty_lanes=lambda: (*self.keeper.take_dirty(), *self.purse.take_dirty()),
+            messages=self._messages,
+        )
+        if self.policy == LEARNED:
+            calls = replace(calls, schedule=self._scheduler().decide)
+        return Settler(
+            self.opened.writer, self.opened.archive, run=self.run_id, clock=self.clock, calls=calls
+        )
+
+    def _scheduler(self) -> Scheduler:
+        from vedette.engine.scheduler import Scheduler  # numpy, which other policies do without
+
+        reader = ScheduleReader(self.opened.writer.connection)
+        return Scheduler(reader, scheduler_options(self.loaded.config, reader.crawl_delay))
+
+    def _acknowledge(self, group: Group, post: Callable[..., object]) -> None:
+        """In the settler's thread, after the commit: first the world, then our own loop."""
+        for listener in tuple(self.listeners):
+            listener(group)
+        for event in events_of(group):
+            self.on_event(event)
+        _post(post, self.engine.on_committed, group)
+
+    def _messages(self, placed: Sequence[Placed]) -> tuple[Message, ...]:
+        return () if self.route is None else messages_of(placed, self.route)
+
+    def _note_group(self, group: Group) -> None:
+        self._save_desks()
+        if group.messages:
+            self.on_told()
+
+    def _save_desks(self, *, all_of_them: bool = False) -> None:
+        for state in self.book.unsaved(self.clock.now(), all_of_them=all_of_them):
+            self.engine.parts.settler.aside(state)
+
+    def _note(self, action: str, subject: LaneKey, reason: Reason) -> LedgerNote:
+        now = self.clock.now()
+        decision = Decision(action=action, reasons=(reason,), inputs={"lane": subject})
+        return LedgerNote(id=self.ids.next(now), at=now, kind="lane", decision=decision)
+
+    def _take_orders(self) -> None:
+        """What the operator said from another process since we looked last."""
+        for number, action, subject in self.opened.reader.orders(self._order):
+            self._order = number
+            if action == "source":
+                self.book.forget(SourceId(subject))
+                continue
+            lane = LaneKey(subject)
+            if action == "lane":
+                state = self.opened.reader.lane(lane)
+                if state is not None:
+                    self.keeper.replace(lane, state)
+            self.frontier.note_due(lane, self.clock.now(), Risk.MEDIUM)
+            self.engine.touch(lane)
+
+    def _end_run(self, ended: Ended) -> Ended:
+        """Says how it ended, to the store and to the world.  A store that cannot take it will call it killed."""
+        tally = asdict(ended.tally)
+        now, self.ended_by = self.clock.now(), ended.by
+        try:
+            self.opened.end_run(self.run_id, now=now, ended_by=ended.by, tally=dump_json(tally))
+        except StoreError as error:
+            ended = replace(ended, by="failed", error=ended.error or error)
+        fields: dict[str, object] = {"run": self.run_id, "by": ended.by, **tally}
+        if ended.error is not None:
+            fields["error"] = str(ended.error)
+        result = self._result(ended, now)
+        words: dict[str, object] = {"run": self.run_id, "result": result_json(result)}
+        self.on_event(Event(name="run_result", at=now, fields=words))
+        self.on_event(Event(name="run_ended", at=now, fields=fields))
+        return replace(ended, result=result)
+
+    def _result(self, ended: Ended, now: datetime) -> SentinelResult:
+        failure = "" if ended.error is None else str(ended.error)
+        state, name = self.keeper.state, self.book.name
+        return self.run_log.result(took=self._took(), now=now, lane=state, name=name, failure=failure)
+
+
+def _post(post: Callable[..., object], call: Callable[..., None], value: object) -> None:
+    """Into the loop's thread; a loop that is gone hears nothing."""
+    with suppress(RuntimeError):
+        post(call, value)

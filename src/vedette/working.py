@@ -1,0 +1,179 @@
+"""What serves the stage queues: beside a run, or as `vedette worker` on its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager, closing, suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+from vedette.config import Loaded
+from vedette.contracts.errors import InputError, StoreError
+from vedette.contracts.jobs import STAGES, QueuedJob
+from vedette.contracts.ports import Clock
+from vedette.contracts.stage_work import Handled
+from vedette.contracts.watch import Group
+from vedette.core.nearest import unknown
+from vedette.engine.bench import EvidenceBench
+from vedette.engine.documents import DocumentDesk
+from vedette.engine.recall import Memory
+from vedette.engine.stages import Served, StageWorker
+from vedette.engine.workers import Workers
+from vedette.evidence.shelf import Shelf
+from vedette.extract.documents.versions import reader_version
+from vedette.judge import Handle, handlers
+from vedette.store.jobs import SqliteJobBus
+from vedette.store.judging import Exhibits, save_handled
+from vedette.store.migrate import ARCHIVE
+from vedette.store.rows import to_ms
+from vedette.store.sqlite import Reader
+from vedette.telemetry.events import Event
+
+BESIDE = "beside"  # the worker of a run; one per store, as there is one run
+DRAIN = timedelta(seconds=10)  # at the end of a run that had nothing more to look at
+GRACE_S = 10.0  # for the group at hand
+AGAIN_S = 5.0  # after the store could not be used
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a worker on its own is to do."""
+
+    queues: tuple[str, ...] = STAGES
+    until_idle: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """Whom a stage worker asks and tells."""
+
+    on_event: Callable[[Event], None]
+    is_busy: Callable[[], bool] = lambda: False
+    on_served: Callable[[QueuedJob, str, timedelta], None] = lambda job, status, took: None
+    queues: tuple[str, ...] = ()  # empty: as configured
+
+
+@asynccontextmanager
+async def opened(
+    loaded: Loaded, path: Path, *, clock: Clock, hooks: Hooks, worker: str
+) -> AsyncIterator[StageWorker]:
+    """A stage worker with everything that it needs, on connections of its own."""
+    config = loaded.config
+    workers = Workers()
+    shelf = Shelf(loaded.data, reader_version(config.extract.ocr_languages))
+    desk = DocumentDesk(workers=workers, shelf=shelf, languages=config.extract.ocr_languages)
+    with closing(SqliteJobBus(path)) as bus, closing(Exhibits(path)) as rows, closing(Reader(path)) as reader:
+        bench = EvidenceBench(
+            exhibit=rows.exhibit,
+            body=Memory(reader, loaded.data / ARCHIVE).body,
+            shelf=shelf,
+            documents=desk,
+            workers=workers,
+            scope=config.extract.scope,
+            worker_above=config.extract.worker_above,
+        )
+        served = handlers(bench, clock=clock, embeds=config.stages.embed)
+        queues = hooks.queues or config.stages.queues
+        chosen: dict[str, Handle] = {name: served[name] for name in STAGES if name in queues}
+        bus.lose(worker, now=clock.now())
+        try:
+            yield StageWorker(
+                bus=bus,
+                handlers=chosen,
+                save=_saver(path, clock),
+                clock=clock,
+                worker=worker,
+                is_busy=hooks.is_busy,
+                on_served=lambda ended, took: _tell(ended, took, clock, hooks),
+            )
+        finally:
+            workers.close()
+
+
+@asynccontextmanager
+async def beside(loaded: Loaded, path: Path, *, clock: Clock, hooks: Hooks) -> AsyncIterator[StageWorker]:
+    """The stage worker of a run.  What it cannot do is told and stops no look."""
+    async with opened(loaded, path, clock=clock, hooks=hooks, worker=BESIDE) as worker:
+        task = asyncio.create_task(_keep_on(worker, clock, hooks))
+        try:
+            yield worker
+        finally:
+            worker.stop()
+            _, late = await asyncio.wait([task], timeout=GRACE_S)
+            for one in late:
+                one.cancel()
+                await asyncio.wait([one])
+
+
+def hearing(worker: StageWorker) -> Callable[[Group], None]:
+    """For the settler's thread: wakes the worker when a group brought new evidence."""
+    post = asyncio.get_running_loop().call_soon_threadsafe
+
+    def hear(group: Group) -> None:
+        if any(placed.payload is not None for placed in group.placed):
+            with suppress(RuntimeError):  # the loop is gone
+                post(worker.news.set)
+
+    return hear
+
+
+def run_worker(loaded: Loaded, path: Path, *, clock: Clock, hooks: Hooks, work: Work) -> None:
+    """Blocking; SIGINT and SIGTERM end it after the group at hand."""
+    asyncio.run(_work(loaded, path, clock=clock, hooks=hooks, work=work))
+
+
+def stage_queues(words: str | None) -> tuple[str, ...]:
+    """`scout,extract` as queues; InputError names the nearest."""
+    named = tuple(word.strip() for word in (words or "").split(",") if word.strip())
+    for name in named:
+        if name not in STAGES:
+            raise InputError(unknown("queue", name, STAGES))
+    return named or STAGES
+
+
+async def _work(loaded: Loaded, path: Path, *, clock: Clock, hooks: Hooks, work: Work) -> None:
+    """`vedette worker`: until told to stop, or until nothing waits."""
+    name = f"{socket.gethostname()}-{os.getpid()}"
+    loop = asyncio.get_running_loop()
+    serving = replace(hooks, queues=work.queues)
+    async with opened(loaded, path, clock=clock, hooks=serving, worker=name) as worker:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(number, worker.stop)
+        await (worker.drain() if work.until_idle else worker.run())
+
+
+async def _keep_on(worker: StageWorker, clock: Clock, hooks: Hooks) -> None:
+    """A store that is busy or full now may not be so later; until then the jobs wait where they are."""
+    while True:
+        try:
+            await worker.run()
+        except StoreError as error:
+            hooks.on_event(
+                Event(name="problem", at=clock.now(), fields={"what": f"stage jobs wait: {error}"})
+            )
+            await asyncio.sleep(AGAIN_S)
+        else:
+            return
+
+
+def _saver(path: Path, clock: Clock) -> Callable[[Sequence[Handled]], None]:
+    return lambda handled: save_handled(path, handled, at_ms=to_ms(clock.now()))
+
+
+def _tell(ended: Iterable[Served], took: timedelta, clock: Clock, hooks: Hooks) -> None:
+    """Every job is counted; what failed is told."""
+    served = list(ended)
+    each = took / max(1, len(served))
+    for one in served:
+        hooks.on_served(one.job, "completed" if one.is_done else "failed", each)
+        if not one.is_done:
+            again = one.again_at.isoformat() if one.again_at else None
+            fields: dict[str, object] = {"job": one.job.id, "queue": one.job.queue, "error": one.error}
+            fields |= {"attempt": one.job.attempt, "again_at": again}
+            hooks.on_event(Event(name="job_failed", at=clock.now(), fields=fields))
