@@ -7,6 +7,10 @@ in `test_panel_run.py`, in virtual time.
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +19,8 @@ from datetime import timedelta
 from urllib.parse import urlsplit
 
 import pytest
+from panel_town import HOME
+from redis_kit import own_redis
 
 from vedette.config import Loaded, parse
 from vedette.engine.panel.desk import PROVIDER_LANE
@@ -46,8 +52,9 @@ class Fast:
 
 
 @contextmanager
-def fast_town() -> Iterator[Fast]:
-    limit = KeyLimit(per_minute=LIMIT, slack=0.25 * FASTER)  # a quarter of a second of ours
+def fast_town(slack: float = 0.25) -> Iterator[Fast]:
+    """`slack`: seconds of ours that a line may jitter."""
+    limit = KeyLimit(per_minute=LIMIT, slack=slack * FASTER)
     specs = [
         replace(spec, headers="", retry_after=False, limit=limit) for spec in TWELVE if spec.name in EVERYONE
     ]
@@ -70,8 +77,7 @@ def fast_town() -> Iterator[Fast]:
         thread.join()
 
 
-def panel_at(place: Fast, folder, monkeypatch, **panel) -> Panel:
-    monkeypatch.setenv("PANEL_TEST_KEY", "sk-test")
+def config_of(place: Fast, **panel) -> dict[str, object]:
     rows = {
         name: {
             "base_url": place.town.origin(name) + urlsplit(BY_NAME[name].base_url).path,
@@ -81,8 +87,12 @@ def panel_at(place: Fast, folder, monkeypatch, **panel) -> Panel:
         for name in EVERYONE
     }
     fetch = {"allow_networks": ["127.0.0.0/8"], "allow_ports": [place.town.port]}
-    config = parse({"providers": rows, "fetch": fetch, "panel": {"models": list(EVERYONE), **panel}})
-    loaded = Loaded(config=config, path=None, data=folder, digest="x")
+    return {"providers": rows, "fetch": fetch, "panel": {"models": list(EVERYONE), **panel}}
+
+
+def panel_at(place: Fast, folder, monkeypatch, **panel) -> Panel:
+    monkeypatch.setenv("PANEL_TEST_KEY", "sk-test")
+    loaded = Loaded(config=parse(config_of(place, **panel)), path=None, data=folder, digest="x")
     return Panel(loaded, clock=SystemClock(), lane=QUICK)
 
 
@@ -124,3 +134,35 @@ def test_the_broken_recover_by_probes_the_others_do_not_notice_and_the_report_sa
     assert view.dropped == end.dropped
     at_the_old_pace = 20 * LIMIT * FASTER / 60
     assert stats[THROTTLING]["requests"] < at_the_old_pace / 3, "it slowed down at the first words"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("has_redis", [True, False], ids=["with Redis", "without"])
+def test_two_processes_with_one_key_keep_its_limit_by_redis_and_would_not_without(tmp_path, has_redis):
+    """Two data folders, two batches, one key of one provider, which counts."""
+    with fast_town(slack=0.5) as place, own_redis() as redis:
+        (tmp_path / "vedette.yaml").write_text(json.dumps(config_of(place, models=["deepseek"])))
+        (tmp_path / "domains.txt").write_text("".join(f"d{n}.example\n" for n in range(CELLS)))
+        env = {**os.environ, "PYTHONPATH": HOME, "PANEL_TEST_KEY": "sk-test"}
+        env |= {"REDIS_URL": redis.url} if has_redis else {}
+        words = [
+            sys.executable,
+            "-m",
+            "vedette",
+            "panel",
+            "run",
+            "--domains",
+            "domains.txt",
+            "--json",
+            "--data",
+        ]
+        runs = [
+            subprocess.Popen([*words, str(tmp_path / name)], cwd=tmp_path, env=env, stdout=subprocess.DEVNULL)
+            for name in ("one", "two")
+        ]
+        assert [run.wait(timeout=100) for run in runs] == [0, 0]
+        seen = place.town.stats()["providers"]["deepseek"]
+        locks = redis.words("lock:*")
+    assert seen["answers"] == 2 * CELLS
+    assert (seen["violations"] == 0) is has_redis, seen
+    assert locks == {}

@@ -349,6 +349,25 @@ def test_an_existing_uniqueness_is_kept_and_the_prompt_type_is_in_the_payload(pl
     assert held == [(7, "a", "news", "news", 0.5)]
 
 
+@pytest.mark.parametrize("rule", ["", ", UNIQUE (domain_id, model)"], ids=["no rule", "one prompt per model"])
+def test_bulk_writes_fit_an_older_table_too(place, rule):
+    old_database(place, rule=rule)
+    batch = batch_of(60)
+    store, _ = filled(place, batch)
+    rows = tuple(
+        row_of(batch, domain=n, prompt=p, domain_id=str(n + 1), text=f"answer {p}")
+        for p in (0, 1)
+        for n in range(60)
+    )
+    for _ in range(2):
+        store.write(PanelGroup(batch=batch.id, rows=rows))
+    held = open_sql(place).rows(
+        "SELECT domain_id, response_text FROM domain_responses WHERE batch_id IS NOT NULL ORDER BY 1, 2"
+    )
+    kept = ("answer 1",) if rule else ("answer 0", "answer 1")
+    assert held == [(n + 1, text) for n in range(60) for text in kept]
+
+
 def test_the_indexes_of_003_are_there(place):
     old_database(place)
     prepare_panel(place)
