@@ -349,6 +349,22 @@ def keys_of(variable: str) -> tuple[Secret, ...]:
     return tuple(dict.fromkeys(Secret(key) for key in found if key))
 
 
+def limits_of(variable: str) -> tuple[float | None, int | None]:
+    """By the variable of a provider's key, OPENAI_API_KEY: what OPENAI_RPM and OPENAI_CONCURRENCY say (003)."""
+    house = variable.removesuffix("_API_KEY")
+    found: list[float | None] = []
+    for name in (f"{house}_RPM", f"{house}_CONCURRENCY"):
+        text = os.environ.get(name, "").strip()
+        try:
+            number = float(text) if text else None
+        except ValueError:
+            number = -1.0
+        if number is not None and not 1 <= number <= 1e6:
+            raise ConfigError(f"{name}: {text!r} cannot be used; write a number from 1 on")
+        found.append(number)
+    return found[0], None if found[1] is None else int(found[1])
+
+
 def schema() -> dict[str, Any]:
     """JSON Schema of `vedette.yaml`: both spellings of every key, and defaults as people write them."""
     made = Config.model_json_schema()
@@ -389,6 +405,13 @@ def from_environment(section: PanelConfig) -> PanelConfig:
 def database_notices() -> list[str]:
     """What those who run must know of `DATABASE_URL`, `REGULATORY_DATABASE_URL` and `REDIS_URL`."""
     return notices(_databases())
+
+
+def panel_log_level() -> str:
+    """RUST_LOG of 003: the level of the panel's log; empty: no log.  Directives for single crates mean nothing here."""
+    words = (part.strip().lower() for part in os.environ.get("RUST_LOG", "").split(",") if "=" not in part)
+    known = {"trace": "debug", "debug": "debug", "info": "info", "warn": "warn", "error": "error"}
+    return next((known[word] for word in words if word in known), "")
 
 
 def is_ci() -> bool:

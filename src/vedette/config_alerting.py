@@ -87,6 +87,7 @@ class CronConfig(Section):
     timezone: str | None = None
     runs: str = "0 6 * * *"
     health: str = "30 6 * * *"
+    models: str = "30 3 * * *"  # 003: `list_models()` nightly
     stagger: Duration = timedelta(seconds=60)
 
 

@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -18,39 +18,43 @@ from vedette.config_panel import PanelConfig
 from vedette.contracts.errors import ConfigError, InputError, RefusedError, VedetteError
 from vedette.contracts.fetching import FetchRequest
 from vedette.contracts.lane import LanePolicy
-from vedette.contracts.panel import Prompt, ProviderResp, QualityFlag
-from vedette.contracts.panel_run import Batch, BatchId, Dropped, Price, Progress, Shape
+from vedette.contracts.panel import Prompt
+from vedette.contracts.panel_run import (
+    Batch,
+    BatchId,
+    Dropped,
+    PanelGroup,
+    PanelNote,
+    Parked,
+    Price,
+    Progress,
+    Shape,
+)
 from vedette.contracts.ports import Clock, Fetcher
-from vedette.contracts.words import Outcome
+from vedette.contracts.words import Outcome, Reason
 from vedette.core.panel.cost import unpriced
 from vedette.core.panel.pace import PaceParams, begin, policy_of
 from vedette.core.panel.plan import Limits, Plan, Terms, plan
-from vedette.core.panel.quality import Repeats, scores_of
 from vedette.core.urls import canonical
-from vedette.engine.ids import Ids
-from vedette.engine.panel.desk import PROVIDER_LANE, Judged, KeySetup, PanelParts
+from vedette.engine.panel.desk import PROVIDER_LANE, KeySetup, PanelParts
 from vedette.engine.panel.loop import BatchEnd, PanelEngine
 from vedette.fetch.http import HttpFetcher
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import LanePolicies
+from vedette.panel_desk import Desk, Door, Judging, Shown, open_desk, open_store, weather
 from vedette.panellists import Panellist, callers, panellists
 from vedette.policies import fetch_settings
 from vedette.rollcall import note_calls
-from vedette.store.consensus import RedisConsensus
-from vedette.store.dialect import SqliteSql, open_sql
 from vedette.store.migrate import prepare
-from vedette.store.panel import Ledger, PanelStore
-from vedette.store.panel_brownfield import RESPONSES, prepare_panel
+from vedette.store.panel import BatchView, PanelStore
 from vedette.store.panel_thread import ThreadedPanelLog
-from vedette.store.sqlite import Reader, StoreLock
+from vedette.store.sqlite import StoreLock
 from vedette.telemetry.clock import SystemClock
 
 LOCK = "panel-lock"  # one panel engine per data folder
 ALIVE = timedelta(seconds=30)  # a batch that said something within this is running somewhere
-PANEL_WORKER = 1  # of `engine/ids.py`: the web engine beside us is 0
 _ZERO = timedelta(0)
 OnProgress = Callable[[Progress], None]
-Door = Callable[[PanelStore, ThreadedPanelLog], AbstractAsyncContextManager[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +67,15 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Resume:
+    """How a batch goes on, by the operator's word."""
+
+    fresh: bool = False  # deadlines count from now
+    take_over: bool = False  # whoever ran it elsewhere is gone for sure
+    parked: bool = False  # cells that ended without an answer are asked again
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PanelEnd:
     """How a run of a batch ended, and what it could not ask."""
 
@@ -72,6 +85,7 @@ class PanelEnd:
     dropped: tuple[Dropped, ...]
     asked_again: int = 0  # cells that may have been under way when the run before died
     error: BaseException | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -82,6 +96,8 @@ class Panel:
     clock: Clock = field(default_factory=SystemClock)
     make_fetcher: Callable[[Clock], Fetcher] = HttpFetcher
     door: Door | None = None  # what a run shows over HTTP while it goes
+    on_note: Callable[[PanelNote], None] = lambda note: None  # decisions of a run, as they are made
+    lane: LanePolicy = PROVIDER_LANE  # breaker and probes of every provider
     config: PanelConfig = field(init=False)
 
     def __post_init__(self) -> None:
@@ -139,7 +155,7 @@ class Panel:
     @contextmanager
     def store(self) -> Iterator[PanelStore]:
         """For the verbs that look and say; a run opens its own."""
-        store = self._open(None)
+        store = open_store(self.loaded, self.config)
         try:
             yield store
         finally:
@@ -149,7 +165,7 @@ class Panel:
         """What the registry of domains answers; through the one guard, as anything that is fetched."""
         address = canonical(url)
         if address is None:
-            raise InputError(f"{url!r} is not an http or https URL")
+            raise InputError(f"{_bare(url)!r} is not an http or https URL")
         return asyncio.run(self._fetch(address))
 
     def run(self, asked: Asked, on_progress: OnProgress) -> PanelEnd:
@@ -166,29 +182,30 @@ class Panel:
             hard_at=now + self.config.hard,
             budget_usd=budget,
         )
-        with self._locked(), self._desk() as desk:
+        with self._locked(), open_desk(self.loaded, self.config, self.clock) as desk:
             desk.store.create(batch, asked.domains)
             return self._run(desk, batch, on_progress)
 
-    def resume(
-        self, batch_id: BatchId, on_progress: OnProgress, *, fresh: bool = False, take_over: bool = False
-    ) -> PanelEnd:
-        """The rest of a batch.  `fresh`: deadlines count from now.  `take_over`: whoever ran it is gone for sure."""
-        with self._locked(), self._desk() as desk:
+    def resume(self, batch_id: BatchId, on_progress: OnProgress, how: Resume) -> PanelEnd:
+        """The rest of a batch."""
+        with self._locked(), open_desk(self.loaded, self.config, self.clock) as desk:
             view = desk.store.view(batch_id)
             now = self.clock.now()
-            is_silent = take_over or view.heartbeat_at is None or now - view.heartbeat_at >= ALIVE
-            self._check_resume(view.status, is_silent=is_silent)
+            self._check_resume(view, how)
             batch = view.batch
             target_at, hard_at = batch.target_at, batch.hard_at
-            if fresh:
+            if how.fresh:
                 target_at, hard_at = now + self.config.target, now + self.config.hard
             if now >= hard_at:
                 raise RefusedError(
                     f"the hard stop of {batch_id} was {hard_at:%Y-%m-%d %H:%M}; add --fresh-deadline"
                 )
             self._check_budget(self.members(batch.shape.models), batch.budget_usd)
-            batch, leased = desk.store.reopen(batch_id, target_at=target_at, hard_at=hard_at)
+            if how.parked and view.parked:
+                desk.ledger.write_alone(PanelGroup(batch=batch_id, notes=_unparked(view.parked, now)))
+            batch, leased = desk.store.reopen(
+                batch_id, target_at=target_at, hard_at=hard_at, with_parked=how.parked
+            )
             end = self._run(desk, batch, on_progress, is_resumed=True)
             return replace(end, asked_again=leased)
 
@@ -201,12 +218,12 @@ class Panel:
             await fetcher.close()
         if fetched.outcome is not Outcome.OK or fetched.redirect_to is not None:
             raise VedetteError(
-                f"the registry {url} gave no list: {fetched.outcome.value} {fetched.detail}".rstrip()
+                f"the registry {_bare(url)} gave no list: {fetched.outcome.value} {fetched.detail}".rstrip()
             )
         return fetched.body
 
     def _run(
-        self, desk: _Desk, batch: Batch, on_progress: OnProgress, *, is_resumed: bool = False
+        self, desk: Desk, batch: Batch, on_progress: OnProgress, *, is_resumed: bool = False
     ) -> PanelEnd:
         with suppress(ImportError):
             import uvloop
@@ -217,16 +234,24 @@ class Panel:
         dropped = desk.store.end(batch, by=end.by, now=now)
         tally = to_json({"settled": end.progress.settled, "answered": end.progress.answered}).decode()
         desk.ledger.run_ended(batch, now=now, by=end.by, tally=tally)
-        self._note_reliability(desk, end.progress)
-        return PanelEnd(batch=batch.id, by=end.by, progress=end.progress, dropped=dropped, error=end.error)
+        self._note_reliability(desk, batch, end.progress)
+        return PanelEnd(
+            batch=batch.id,
+            by=end.by,
+            progress=end.progress,
+            dropped=dropped,
+            error=end.error,
+            warnings=weather(desk.board),
+        )
 
-    def _note_reliability(self, desk: _Desk, progress: Progress) -> None:
-        rows = [one.row for one in self.members(needs_keys=False)]
+    def _note_reliability(self, desk: Desk, batch: Batch, progress: Progress) -> None:
+        """Each call of this run counts for or against its model, in the registry of models."""
+        rows = [one.row for one in self.members(batch.shape.models, needs_keys=False)]
         counted = {row.model: (row.ok, row.failed) for row in progress.providers}
         with desk.ledger.db.transaction():
             note_calls(desk.ledger.db.db, rows, counted)
 
-    async def _engine(self, desk: _Desk, batch: Batch, on_progress: OnProgress, is_resumed: bool) -> BatchEnd:
+    async def _engine(self, desk: Desk, batch: Batch, on_progress: OnProgress, is_resumed: bool) -> BatchEnd:
         fetcher = self.make_fetcher(self.clock)
         log = ThreadedPanelLog(desk.store, desk.reader, self.clock.stopwatch)
         try:
@@ -241,10 +266,13 @@ class Panel:
                 chunk_size=self.config.chunk_size,
                 timeout=self.config.timeout,
                 is_resumed=is_resumed,
+                lane=self.lane,
+                board=desk.board,
             )
             engine = PanelEngine(batch, parts)
+            engine.on_note = self.on_note
             telling = asyncio.create_task(_tell(engine, on_progress))
-            async with self.door(desk.shown, log) if self.door else nullcontext():
+            async with self.door(Shown(desk.shown, log, desk.board)) if self.door else nullcontext():
                 with _signals(engine.stop):
                     end = await engine.run()
             telling.cancel()
@@ -266,11 +294,11 @@ class Panel:
             if one.row.name in models
         )
 
-    def _keeper(self, desk: _Desk, keys: Sequence[KeySetup], *, not_before: datetime | None) -> LaneKeeper:
+    def _keeper(self, desk: Desk, keys: Sequence[KeySetup], *, not_before: datetime | None) -> LaneKeeper:
         everything = LanePolicy(
             gap_min=_ZERO, gap_max=_ZERO, per_minute=0, at_once=self.config.at_once, trips_after=1_000_000
         )
-        named: dict[str, LanePolicy] = {key.lane: policy_of(begin(key.pace), PROVIDER_LANE) for key in keys}
+        named: dict[str, LanePolicy] = {key.lane: policy_of(begin(key.pace), self.lane) for key in keys}
         policies = LanePolicies(named={**named, "all": everything})
         return LaneKeeper(policies, load=desk.lanes.lane, clock=self.clock, not_before=not_before)
 
@@ -283,11 +311,15 @@ class Panel:
                 f"a budget is set, and the price of {names} is not known; set providers.NAME.price"
             )
 
-    def _check_resume(self, status: str, *, is_silent: bool) -> None:
+    def _check_resume(self, view: BatchView, how: Resume) -> None:
         """In our own store the lock proves that nobody else runs it; a shared database only knows its last word."""
-        if status == "complete":
-            raise RefusedError("the batch is complete; there is nothing to resume")
-        if status == "running" and self.config.database is not None and not is_silent:
+        is_parked = bool(view.parked)
+        if view.status == "complete" and not (how.parked and is_parked):
+            hint = "; --parked asks again what ended without an answer" if is_parked else ""
+            raise RefusedError(f"the batch is complete; there is nothing to resume{hint}")
+        said_at = view.heartbeat_at
+        is_silent = how.take_over or said_at is None or self.clock.now() - said_at >= ALIVE
+        if view.status == "running" and self.config.database is not None and not is_silent:
             raise RefusedError(
                 "the batch is running elsewhere; `vedette panel kill` stops it, --take-over takes it"
             )
@@ -302,68 +334,6 @@ class Panel:
         finally:
             lock.release()
 
-    @contextmanager
-    def _desk(self) -> Iterator[_Desk]:
-        path = prepare(self.loaded.data)
-        lanes = Reader(path)
-        ledger = Ledger(SqliteSql(path), Ids(PANEL_WORKER, after=lanes.last_id()).next)
-        cache = RedisConsensus(self.config.redis) if self.config.redis else None
-        desk = _Desk(
-            store=self._open(ledger, cache),
-            reader=self._open(None),
-            shown=self._open(None),
-            ledger=ledger,
-            lanes=lanes,
-            cache=cache,
-        )
-        try:
-            yield desk
-        finally:
-            for one in (desk.store, desk.reader, desk.shown, ledger, lanes, *((cache,) if cache else ())):
-                one.close()
-
-    def _open(self, ledger: Ledger | None, cache: RedisConsensus | None = None) -> PanelStore:
-        url = self.config.database
-        if url is None:
-            url = f"sqlite:///{prepare(self.loaded.data)}"
-        projection = prepare_panel(url, self.config.shadow_table or RESPONSES)
-        db = ledger.db if ledger is not None and self.config.database is None else open_sql(url)
-        return PanelStore(db, projection, ledger=ledger, cache=cache)
-
-
-@dataclass(frozen=True, slots=True)
-class _Desk:
-    """What a run has open."""
-
-    store: PanelStore
-    reader: PanelStore
-    shown: PanelStore  # for whoever looks over HTTP
-    ledger: Ledger
-    lanes: Reader
-    cache: RedisConsensus | None = None
-
-
-class Judging:
-    """The provider's flag, duplicates among this run's answers, and what can be counted."""
-
-    def __init__(self) -> None:
-        self._repeats = Repeats()
-
-    def __call__(self, model: str, domain: str, prompt: Prompt, resp: ProviderResp) -> Judged:
-        flag = resp.quality_flag
-        if flag is QualityFlag.OK and self._repeats.is_repeated(model, prompt.prompt_type, domain, resp.text):
-            flag = QualityFlag.DUPLICATE
-        cited = tuple(str(url) for url in resp.meta.get("citations", ()))
-        scores = scores_of(resp.text, domain, cited)
-        counted = {
-            "chars": scores.chars,
-            "words": scores.words,
-            "mentions": scores.mentions,
-            "citations": scores.citations,
-            "own_citations": scores.own_citations,
-        }
-        return (flag.value if flag else None), counted
-
 
 def prices_of(members: Sequence[Panellist]) -> dict[str, Price]:
     return {
@@ -371,6 +341,24 @@ def prices_of(members: Sequence[Panellist]) -> dict[str, Price]:
         for one in members
         if one.row.price is not None
     }
+
+
+def _bare(url: str) -> str:
+    """An address to show: without what may be a password or a key in it."""
+    return url.partition("?")[0].rpartition("@")[2]
+
+
+def _unparked(parked: Sequence[Parked], now: datetime) -> tuple[PanelNote, ...]:
+    """What the rows that go said, so that nothing is forgotten."""
+    return tuple(
+        PanelNote(
+            at=now,
+            action="asked_again",
+            subject=one.model,
+            reason=Reason(one.outcome, one.cells, f"{one.cells} cells; {one.detail}"),
+        )
+        for one in parked
+    )
 
 
 async def _tell(engine: PanelEngine, on_progress: OnProgress) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from vedette.config import Config, ProviderConfig, keys_of, secret
+from vedette.config import Config, ProviderConfig, keys_of, limits_of, secret
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.ports import Fetcher
 from vedette.contracts.secret import Secret
@@ -50,6 +50,13 @@ def _is_active(config: Config, name: str) -> bool:
 
 
 def _row(row: ProviderRow, given: ProviderConfig | None) -> ProviderRow:
+    """The environment over the file over the table."""
+    rate, width = limits_of(row.key_env) if row.key_env else (None, None)
+    filed = _filed(row, given)
+    return replace(filed, per_minute=rate or filed.per_minute, at_once=width or filed.at_once)
+
+
+def _filed(row: ProviderRow, given: ProviderConfig | None) -> ProviderRow:
     if given is None:
         return row
     values = {name: value for name in _SAME if (value := getattr(given, name)) is not None}

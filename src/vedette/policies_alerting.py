@@ -18,7 +18,7 @@ from vedette.core.retry import RetryParams
 from vedette.engine.cron import Entry, entry
 from vedette.engine.watchdog import WatchdogParams
 
-RUNS, HEALTH = "runs", "health"  # cron entries
+RUNS, HEALTH, MODELS = "runs", "health", "models"  # cron entries
 STDOUT = ChannelName("stdout")  # the channel of those who configured none
 
 
@@ -85,6 +85,7 @@ def cron_entries(config: Config) -> tuple[Entry, ...]:
     made = (
         entry(RUNS, row.runs, where, where="cron.runs"),
         entry(HEALTH, row.health, where, where="cron.health"),
+        entry(MODELS, row.models, where, where="cron.models"),
     )
     return tuple(one for one in made if one is not None)
 

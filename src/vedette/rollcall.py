@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 
 from vedette.config import Loaded
 from vedette.contracts.ports import Clock, Fetcher
@@ -16,6 +17,7 @@ from vedette.fetch.http import HttpFetcher
 from vedette.panellists import callers, panellists
 from vedette.providers.caller import HttpProvider, Listing
 from vedette.providers.table import ProviderRow
+from vedette.store.operator import operating
 from vedette.store.panel_models import count_calls, read_models, save_models
 from vedette.telemetry.clock import SystemClock
 
@@ -40,6 +42,16 @@ def call_roll(
 ) -> tuple[tuple[ModelRow, ...], tuple[Called, ...]]:
     """The registry after the roll was called, and what is worth telling.  Blocking."""
     return asyncio.run(_call_roll(loaded, known, clock or SystemClock(), make))
+
+
+def refresh_models(loaded: Loaded, path: Path, *, clock: Clock) -> tuple[Called, ...]:
+    """Calls the roll and keeps what was heard.  Blocking; the store is not held while the providers are asked."""
+    with operating(path) as db:
+        known = read_models(db)
+    registry, called = call_roll(loaded, known, clock=clock)
+    with operating(path) as db:
+        save_models(db, registry)
+    return called
 
 
 def with_table(known: Iterable[ModelRow], rows: Iterable[ProviderRow]) -> tuple[ModelRow, ...]:

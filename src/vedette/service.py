@@ -25,7 +25,8 @@ from vedette.engine.loop import Ended
 from vedette.engine.sentinel import SentinelWorker
 from vedette.engine.watchdog import Checked, check_health
 from vedette.policies import sources_of
-from vedette.policies_alerting import RUNS, cron_entries, router, secrets_of, watchdog_params
+from vedette.policies_alerting import MODELS, RUNS, cron_entries, router, secrets_of, watchdog_params
+from vedette.rollcall import refresh_models
 from vedette.station import OnEvent, RunRequest, Station
 from vedette.store.gauges import Figures, figures
 from vedette.store.jobs import SqliteJobBus
@@ -146,11 +147,23 @@ class Service:
             await asyncio.to_thread(bus.add, jobs, now=self.clock.now())
             for name, order, _ in orders:
                 self._tell("queued", name=name, run=order.run)
+        elif entry.name == MODELS:
+            await self._refresh_models()
         else:
             checked = await self.check()
             sick = sum(not is_healthy(one) for one in checked.healths)
             self._tell("checked", unhealthy=sick, sources=len(checked.healths))
         await asyncio.to_thread(self._mark, entry.name, at)
+
+    async def _refresh_models(self) -> None:
+        """Which models do the providers have?  Nobody is asked where there is no key."""
+        path = self._station.opened.path
+        called = await asyncio.to_thread(refresh_models, self.loaded, path, clock=self.clock)
+        for finding in (finding for one in called for finding in one.findings):
+            if finding.is_asked and finding.kind in ("renamed", "retired"):
+                self._tell("model_gone", model=finding.name, successor=finding.successor or "none")
+        asked = sum(one.outcome is not None for one in called)
+        self._tell("models_refreshed", asked=asked, listed=sum(one.listed for one in called))
 
     async def _watch_health(self) -> None:
         while True:

@@ -22,7 +22,7 @@ ALLOWED = {
     "notify/services.py": {"apprise"},
     "telling.py": {"ssl"},
     # and databases
-    "store/consensus.py": {"redis"},
+    "store/redis_board.py": {"redis"},
     "store/dialect.py": {"psycopg"},
     # listens, on loopback unless a token is set
     "surface/door.py": {"aiohttp"},
@@ -32,6 +32,7 @@ ALLOWED = {
     "upkeep.py": {"socket"},
     "working.py": {"socket"},
     "panel_runs.py": {"socket"},
+    "panel_desk.py": {"socket"},
 }
 
 
@@ -72,3 +73,21 @@ def test_the_list_has_no_one_who_does_not_need_it():
     assert {
         name: words - uses(PACKAGE / name) for name, words in ALLOWED.items() if words - uses(PACKAGE / name)
     } == {}
+
+
+SHELLS = {"os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput"}
+
+
+def test_no_shell_is_started_anywhere():
+    """003: programs that we start get a list of arguments; nothing of a page or an answer is read by a shell."""
+    found = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call):
+                name = ast.unparse(node.func)
+                asks = any(
+                    word.arg == "shell" and ast.unparse(word.value) != "False" for word in node.keywords
+                )
+                if asks or name in SHELLS or name.endswith("create_subprocess_shell"):
+                    found.add(f"{path.name}:{node.lineno}")
+    assert found == set()

@@ -80,6 +80,64 @@ def test_the_kill_switch_of_another_process_stops_a_run(place):
     assert place.rows("SELECT COUNT(*) FROM panel_leases") == [(0,)]
 
 
+def test_parked_cells_are_asked_again_on_the_operators_word_and_reliability_moves(tmp_path):
+    with town(tmp_path, latency=0.01) as place:
+        place.configure(models=["openai/gpt-4o-mini", "cohere"])
+        place.domains(10)
+        place.act("fault", provider="openai/gpt-4o-mini", kind="refused")
+        code, out, err = place.call("run", "--domains", "domains.txt", "--json")
+        assert code == 0, err
+        _, told = place.json("status")
+        assert (told["settled"], told["answered"]) == (20, 10)
+        assert [(one["outcome"], one["cells"]) for one in told["parked"]] == [("refused_content", 10)]
+        code, _, err = place.call("resume")
+        assert (code, "--parked asks again" in err) == (3, True)
+        _, before = place.json("models")
+        place.act("heal", provider="openai/gpt-4o-mini")
+        code, out, err = place.call("resume", "--parked", "--json")
+        assert code == 0, err
+        assert json.loads(out.splitlines()[-1])["progress"]["answered"] == 10
+        _, told = place.json("status")
+        assert (told["status"], told["settled"], told["answered"], told["parked"]) == ("complete", 20, 20, [])
+        seen = place.act("stats")["providers"]
+        assert seen["cohere"]["requests"] == 10, "what was answered is not asked again"
+        notes = place.rows("SELECT COUNT(*) FROM ledger WHERE payload LIKE '%asked_again%refused_content%'")
+        assert notes == [(1,)], "what the rows that went said is in the ledger"
+        _, after = place.json("models")
+        weight = {row["name"]: (row["answered"], row["reliability"]) for row in after["models"]}
+        was = {row["name"]: (row["answered"], row["reliability"]) for row in before["models"]}
+        assert was["openai/gpt-4o-mini"][0] == 0
+        assert weight["openai/gpt-4o-mini"][0] == 10
+        assert weight["openai/gpt-4o-mini"][1] > was["openai/gpt-4o-mini"][1]
+
+
+def test_decisions_of_a_run_are_logged_where_rust_log_asks_for_it(tmp_path):
+    with town(tmp_path, latency=0.01) as place:
+        place.configure(models=["cohere"])
+        place.domains(3)
+        place.act("fault", provider="cohere", kind="auth")
+        words = ("run", "--domains", "domains.txt", "--json")
+        code, _, err = place.call(*words, RUST_LOG="info")
+        assert (code, "key_refused provider:cohere/k1: auth_error" in err) == (6, True), err
+        code, out, err = place.call(*words)
+        assert (code, err) == (6, "")
+        dropped = json.loads(out.splitlines()[-1])["dropped"]
+        assert [(one["cells"], one["reason"]) for one in dropped] == [(3, "no_key")]
+        assert "lane blocked" in dropped[0]["note"]
+
+
+def test_a_provider_that_fails_loses_reliability(tmp_path):
+    with town(tmp_path, latency=0.01) as place:
+        place.configure(models=["cohere"], hard="4s", target="3s")
+        place.domains(3)
+        place.act("fault", provider="cohere", kind="server_error")
+        code, _, err = place.call("run", "--domains", "domains.txt", "--json")
+        assert code in (0, 6), err
+        _, told = place.json("models", "cohere")
+        assert told["models"][0]["failed"] >= 3
+        assert told["models"][0]["reliability"] < 0.9
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_ten_times_kill_9_loses_no_cell_and_asks_twice_only_what_was_under_way(tmp_path):

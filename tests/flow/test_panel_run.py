@@ -103,6 +103,7 @@ def test_a_provider_that_is_down_or_throttles_holds_nobody_up_and_recovers_by_pr
     quiet = play(batch_of(1500, ["fine0"]), [key_of(ScriptedProvider("fine0", steady(100), latency=1.5))])
     assert all(ends[p.model] <= quiet.seconds * 1.005 for p in fine)
     assert sum(p.over for p in (*fine, *broken)) == 0
+    assert hard.over <= 10, "while the last minute of its old limit runs out, and not after"
     for provider in broken:
         during = [at for at in provider.seen_at if 130 <= at < 720]
         assert 8 <= len(during) <= 30, "probes, not calls"

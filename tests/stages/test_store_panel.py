@@ -109,6 +109,54 @@ def test_answers_append_by_batch_and_repeat_and_the_projection_keeps_the_last(pl
     assert held == [("1", "a", "brand", "three", "b2")]
 
 
+NASTY = ("tab\tand\nline", "\\N", "\\.", 'quote " and \\', "NUL\x00", "č \U0001f600", "", "half \ud83d")
+
+
+def test_a_large_group_goes_in_bulk_with_repeats_and_rows_that_are_there_already(place):
+    """On PostgreSQL by COPY: what its text format could trip over comes back as it was."""
+    batch = batch_of(60, repeats=2)
+    store, _ = filled(place, batch)
+    texts = [NASTY[n % len(NASTY)] for n in range(60)]
+    rows = tuple(row_of(batch, domain=n, text=texts[n], repeat=r) for r in (0, 1) for n in range(60))
+    store.write(PanelGroup(batch=batch.id, leases=tuple(row.cell for row in rows)))
+    store.write(PanelGroup(batch=batch.id, rows=rows[:1]))
+    store.write(PanelGroup(batch=batch.id, rows=rows))
+    store.write(PanelGroup(batch=batch.id, rows=rows))
+    db = open_sql(place)
+    kept = db.rows("SELECT domain, text FROM panel_answers WHERE repeat = 1 ORDER BY cell")
+    want = [text.replace("\x00", "").replace("\ud83d", "?") for text in texts]
+    assert [text for _, text in kept] == want
+    assert db.rows("SELECT COUNT(*) FROM panel_answers") == [(120,)]
+    held = dict(db.rows("SELECT domain_id, response FROM domain_responses"))
+    assert held == {str(n + 1): text for n, text in enumerate(want)}
+    assert db.rows("SELECT COUNT(*) FROM panel_leases") == [(0,)]
+    bad = tuple(row_of(batch, model=1, domain=n) for n in range(60))
+    with pytest.raises(StoreError):
+        store.write(PanelGroup(batch=batch.id, rows=(*bad, row_of(batch, model=1, prompt=1, domain_id=None))))
+    store.write(PanelGroup(batch=batch.id, rows=bad))
+    assert db.rows("SELECT COUNT(*) FROM panel_answers") == [(180,)]
+
+
+def test_parked_rows_go_when_they_are_asked_again_and_what_was_spent_stays(place):
+    store, batch = filled(place)
+    bad = row_of(batch, outcome=Outcome.SERVER_ERROR, text=None, cost_usd=0.5, detail="status 500")
+    store.write(PanelGroup(batch=batch.id, rows=(bad, row_of(batch, domain=1, cost_usd=0.25))))
+    (parked,) = store.view(batch.id).parked
+    assert (parked.model, parked.outcome, parked.cells, parked.detail) == (
+        "a",
+        "server_error",
+        1,
+        "status 500",
+    )
+    times = {"target_at": NOW, "hard_at": NOW}
+    store.reopen(batch.id, **times)
+    assert store.view(batch.id).parked == (parked,), "only on the operator's word"
+    again, _ = store.reopen(batch.id, with_parked=True, **times)
+    assert again.spent_usd == 0.75
+    assert store.settled(batch.id, 0, 12) == {row_of(batch, domain=1).cell}
+    assert store.reopen(batch.id, **times)[0].spent_usd == 0.75, "also when it is resumed once more"
+
+
 def test_only_answers_are_projected(place):
     store, batch = filled(place)
     bad = row_of(batch, outcome=Outcome.REFUSED_CONTENT, text=None, quality_flag=None, scores={})
@@ -299,6 +347,25 @@ def test_an_existing_uniqueness_is_kept_and_the_prompt_type_is_in_the_payload(pl
         "SELECT domain_id, model, prompt_type, response_text, sentiment FROM domain_responses"
     )
     assert held == [(7, "a", "news", "news", 0.5)]
+
+
+@pytest.mark.parametrize("rule", ["", ", UNIQUE (domain_id, model)"], ids=["no rule", "one prompt per model"])
+def test_bulk_writes_fit_an_older_table_too(place, rule):
+    old_database(place, rule=rule)
+    batch = batch_of(60)
+    store, _ = filled(place, batch)
+    rows = tuple(
+        row_of(batch, domain=n, prompt=p, domain_id=str(n + 1), text=f"answer {p}")
+        for p in (0, 1)
+        for n in range(60)
+    )
+    for _ in range(2):
+        store.write(PanelGroup(batch=batch.id, rows=rows))
+    held = open_sql(place).rows(
+        "SELECT domain_id, response_text FROM domain_responses WHERE batch_id IS NOT NULL ORDER BY 1, 2"
+    )
+    kept = ("answer 1",) if rule else ("answer 0", "answer 1")
+    assert held == [(n + 1, text) for n in range(60) for text in kept]
 
 
 def test_the_indexes_of_003_are_there(place):

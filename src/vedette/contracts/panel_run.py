@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any, NewType, Protocol
 
 from vedette.contracts.lane import LaneState
@@ -123,6 +124,17 @@ class Dropped:
     tier: int
     cells: int
     reason: str
+    note: str = ""  # how the provider did
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parked:
+    """Cells that were asked and ended without an answer; the operator may have them asked again."""
+
+    model: str
+    outcome: str
+    cells: int
+    detail: str = ""  # of one of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,3 +197,43 @@ class ConsensusCache(Protocol):
     """`cache:consensus:{domain}` of 003: invalidated here, computed elsewhere."""
 
     def forget(self, domains: Sequence[str]) -> None: ...
+
+
+class Circuit(StrEnum):
+    """003's words for a breaker: an open circuit lets nothing through."""
+
+    CLOSED = "closed"
+    OPEN = "open"
+    HALF_OPEN = "half-open"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a run says about a provider, and for how long it holds."""
+
+    circuit: Circuit
+    left: timedelta = timedelta(0)
+
+
+class Board(Protocol):
+    """What runs that use the same keys share (003: `rl:`, `cb:`, `lock:crawl:`).
+
+    Never raises for weather and never makes anyone wait long: a board that is away lets everything pass.
+    """
+
+    @property
+    def is_away(self) -> bool: ...
+
+    async def claim(self, batch: BatchId, places: Sequence[tuple[str, str]]) -> Sequence[bool]:
+        """By domain and model: is it ours to ask?  False: another run holds it."""
+        ...
+
+    def release(self, batch: BatchId, places: Sequence[tuple[str, str]]) -> None: ...
+
+    async def slots(self, lane: LaneKey, per_minute: float, count: int) -> Sequence[timedelta]:
+        """The next starts that the shared bucket of a key has for us, from now; none: the board is away."""
+        ...
+
+    async def exchange(self, mine: Mapping[str, Told]) -> Mapping[str, Told]:
+        """Tell how the providers do, hear what others say of them."""
+        ...

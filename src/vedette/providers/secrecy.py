@@ -24,7 +24,7 @@ class Scrubber:
 
     def may_hold(self, body: bytes) -> bool:
         """False: nothing read from this JSON can hold the key, plain or written with escapes."""
-        return self._bytes in body or b"\\u" in body
+        return self._bytes in body or b"\\u" in body or b"\\/" in body
 
     def clean(self, text: str) -> str:
         """The text with the key masked.  For answers, which must otherwise stay as they are."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,7 +16,26 @@ if TYPE_CHECKING:
 
 BUSY_MS = 15_000
 CONNECT_S = 10
+COPY_FROM = 50  # rows; below that the stage costs more than it saves
 Values = Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """Rows for one table.  With an upsert no two of the rows may have the same key."""
+
+    table: str
+    columns: tuple[str, ...]
+    conflict: str = ""  # ON CONFLICT ...
+
+    @property
+    def names(self) -> str:
+        return ", ".join(f'"{name}"' for name in self.columns)
+
+    @property
+    def statement(self) -> str:
+        marks = ", ".join("?" * len(self.columns))
+        return f'INSERT INTO "{self.table}" ({self.names}) VALUES ({marks}) {self.conflict}'.rstrip()
 
 
 class Sql(Protocol):
@@ -31,8 +51,16 @@ class Sql(Protocol):
 
     def many(self, statement: str, values: Sequence[Values]) -> None: ...
 
+    def insert(self, what: Insert, rows: Sequence[Values]) -> None:
+        """All of these rows, the way that is cheapest for so many."""
+        ...
+
     def transaction(self) -> Any:
         """A context: all of it, or nothing of it.  Raises StoreError."""
+        ...
+
+    def columns(self, table: str) -> list[str]:
+        """Of the table; none: there is no such table."""
         ...
 
     def close(self) -> None: ...
@@ -45,7 +73,12 @@ def open_sql(url: str) -> Sql:
         return SqliteSql(Path(rest.removeprefix("/")))
     if mark and kind in ("postgresql", "postgres"):
         return PostgresSql(url)
-    raise ConfigError("DATABASE_URL: write sqlite:///path or postgresql://user@host/name")
+    raise bad_url()
+
+
+def bad_url() -> ConfigError:
+    """The address itself is not shown: it may hold a password."""
+    return ConfigError("DATABASE_URL: write sqlite:///path or postgresql://user@host:5432/name")
 
 
 class SqliteSql:
@@ -71,6 +104,9 @@ class SqliteSql:
     def many(self, statement: str, values: Sequence[Values]) -> None:
         self.db.executemany(statement, values)
 
+    def insert(self, what: Insert, rows: Sequence[Values]) -> None:
+        self.db.executemany(what.statement, rows)
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         try:
@@ -83,12 +119,15 @@ class SqliteSql:
             if self.db.in_transaction:
                 self.db.execute("ROLLBACK")
 
+    def columns(self, table: str) -> list[str]:
+        return [name for (name,) in self.rows("SELECT name FROM pragma_table_info(?)", (table,))]
+
     def close(self) -> None:
         self.db.close()
 
 
 class PostgresSql:
-    """psycopg 3; `executemany` is pipelined, so a group is one round trip."""
+    """psycopg 3; `executemany` is pipelined, so a group is one round trip.  Many rows go by COPY."""
 
     name = "postgresql"
 
@@ -104,6 +143,7 @@ class PostgresSql:
             )
         except psycopg.Error as error:
             raise StoreError(f"cannot connect to PostgreSQL: {_first_line(error)}") from None
+        self._stages: set[Insert] = set()  # whose stage this session has
 
     def rows(self, statement: str, values: Values = ()) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = self.db.execute(_marks(statement), values).fetchall()
@@ -117,13 +157,42 @@ class PostgresSql:
         with self.db.cursor() as cursor:
             cursor.executemany(_marks(statement), values)
 
+    def insert(self, what: Insert, rows: Sequence[Values]) -> None:
+        """COPY knows no ON CONFLICT, so it fills a table of this session, and one statement moves the rows on."""
+        if len(rows) < COPY_FROM:
+            self.many(what.statement, rows)
+            return
+        stage = f'pg_temp."stage_{what.table}"'
+        with self.db.cursor() as cursor:
+            if what not in self._stages:  # types of the real table: what it takes, the stage takes
+                shape = f'SELECT {what.names} FROM "{what.table}" WITH NO DATA'
+                cursor.execute(_plain(f"DROP TABLE IF EXISTS {stage}"))
+                cursor.execute(_plain(f"CREATE TEMP TABLE {stage.partition('.')[2]} AS {shape}"))
+                self._stages = {one for one in self._stages if one.table != what.table} | {what}
+            cursor.execute(_plain(f"TRUNCATE {stage}"))
+            with cursor.copy(_plain(f"COPY {stage} ({what.names}) FROM STDIN")) as copy:
+                for row in rows:
+                    copy.write_row(row)
+            moved = (
+                f'INSERT INTO "{what.table}" ({what.names}) SELECT {what.names} FROM {stage} {what.conflict}'
+            )
+            cursor.execute(_plain(moved))
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         try:
             with self.db.transaction():
                 yield
         except self._errors as error:
+            self._stages.clear()  # one that was made in here is gone again
             raise StoreError(f"PostgreSQL: {_first_line(error)}; nothing was changed") from error
+
+    def columns(self, table: str) -> list[str]:
+        statement = (
+            "SELECT column_name FROM information_schema.columns WHERE table_name = ? "
+            "AND table_schema = ANY (current_schemas(false)) ORDER BY ordinal_position"
+        )
+        return [name for (name,) in self.rows(statement, (table,))]
 
     def close(self) -> None:
         self.db.close()
@@ -142,6 +211,11 @@ def in_groups(values: Iterable[Values], size: int = 1000) -> Iterator[list[Value
 
 def _marks(statement: str) -> Any:
     return statement.replace("%", "%%").replace("?", "%s")
+
+
+def _plain(statement: str) -> Any:
+    """psycopg wants to see a literal; names in here are ours, or were found in the database."""
+    return statement
 
 
 def _first_line(error: Exception) -> str:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 from vedette.contracts.errors import InputError
-from vedette.contracts.panel_run import Batch, BatchId, ConsensusCache, Dropped, PanelGroup, PanelNote
+from vedette.contracts.panel_run import Batch, BatchId, ConsensusCache, Dropped, PanelGroup, PanelNote, Parked
 from vedette.contracts.watch import Decision, LedgerNote
 from vedette.contracts.words import Outcome, RunId
 from vedette.core.panel.compare import Key, Row
@@ -20,7 +20,7 @@ from vedette.core.panel.shape import cells, cells_per_tier
 from vedette.store import panel_rows as sql
 from vedette.store.dialect import Sql, SqliteSql, in_groups
 from vedette.store.group import note_row
-from vedette.store.panel_brownfield import Projection
+from vedette.store.panel_brownfield import KEY, TEXT_NAMES, Projection
 from vedette.store.rows import from_ms, lane_row, to_ms
 from vedette.store.statements import END_RUN, NEW_LEDGER, NEW_RUN, SAVE_LANE
 
@@ -45,6 +45,7 @@ class BatchView:
     leased: int
     written_to: str
     dropped: tuple[Dropped, ...]
+    parked: tuple[Parked, ...]
     providers: tuple[Mapping[str, Any], ...]
 
 
@@ -91,22 +92,34 @@ class PanelStore:
         }
         rows = ((batch.id, n, key, name) for n, (key, name) in enumerate(domains))
         with self._db.transaction():
-            self._db.run(sql.NEW_BATCH, tuple(values.values()))
+            self._db.insert(sql.NEW_BATCH, [tuple(values.values())])
             for group in in_groups(rows):
-                self._db.many(sql.NEW_DOMAIN, group)
+                self._db.insert(sql.NEW_DOMAIN, group)
 
-    def reopen(self, batch: BatchId, *, target_at: datetime, hard_at: datetime) -> tuple[Batch, int]:
-        """The batch as it goes on, and how many cells may have been under way when it ended."""
+    def reopen(
+        self, batch: BatchId, *, target_at: datetime, hard_at: datetime, with_parked: bool = False
+    ) -> tuple[Batch, int]:
+        """The batch as it goes on, and how many cells may have been under way when it ended.
+
+        `with_parked`: cells that ended without an answer have no row any more, so they are asked like new ones.
+        """
         leased = self._count("SELECT COUNT(*) FROM panel_leases WHERE batch_id = ?", batch)
-        spent = self._db.rows("SELECT SUM(cost_usd) FROM panel_answers WHERE batch_id = ?", (batch,))[0][0]
         with self._db.transaction():
+            self._db.run(sql.SPENT, (batch, batch))
+            if with_parked:
+                self._db.run("DELETE FROM panel_answers WHERE batch_id = ? AND outcome <> 'ok'", (batch,))
             self._db.run("DELETE FROM panel_leases WHERE batch_id = ?", (batch,))
             self._db.run(
                 "UPDATE crawl_batches SET status = 'running', stop_asked_at = NULL, ended_at = NULL, target_at = ?, "
-                "hard_at = ?, spent_usd = ? WHERE id = ?",
-                (to_ms(target_at), to_ms(hard_at), spent or 0.0, batch),
+                "hard_at = ? WHERE id = ?",
+                (to_ms(target_at), to_ms(hard_at), batch),
             )
         return self.batch(batch), leased
+
+    def parked(self, batch: BatchId) -> tuple[Parked, ...]:
+        """Cells that ended without an answer, by model and outcome, with the last words of one of them."""
+        rows = self._db.rows(sql.PARKED, (batch,))
+        return tuple(Parked(model=m, outcome=o, cells=n, detail=d or "") for m, o, n, d in rows)
 
     def batch(self, batch: BatchId) -> Batch:
         rows = self._db.rows(f"{sql.BATCH} WHERE id = ?", (batch,))
@@ -142,6 +155,7 @@ class PanelStore:
             leased=self._count("SELECT COUNT(*) FROM panel_leases WHERE batch_id = ?", batch),
             written_to=values["written_to"] or "",
             dropped=tuple(Dropped(**row) for row in json.loads(values["dropped"] or "[]")),
+            parked=self.parked(batch),
             providers=tuple(dict(zip(sql.METRIC_COLUMNS, row, strict=True)) for row in metrics),
         )
 
@@ -169,7 +183,7 @@ class PanelStore:
                 at = group.progress.at
                 self._db.run(sql.PROGRESS, sql.progress_row(batch, group.progress, before=before))
                 metrics = [sql.metric_row(batch, tally, at) for tally in group.progress.providers]
-                self._db.many(sql.SAVE_METRICS, metrics)
+                self._db.insert(sql.SAVE_METRICS, metrics)
             if self._ledger is not None and self._ledger.db is self._db:
                 self._ledger.write(group)
         if self._ledger is not None and self._ledger.db is not self._db:
@@ -193,9 +207,7 @@ class PanelStore:
     def end(self, batch: Batch, *, by: str, now: datetime) -> tuple[Dropped, ...]:
         """The batch is over; what has no row was dropped, and the reason is kept with it."""
         dropped = tuple(self._dropped(batch, by))
-        body = json.dumps(
-            [{"model": d.model, "tier": d.tier, "cells": d.cells, "reason": d.reason} for d in dropped]
-        )
+        body = json.dumps([asdict(one) for one in dropped])
         with self._db.transaction():
             self._db.run(
                 "UPDATE crawl_batches SET status = ?, ended_at = ?, dropped = ?, under_way = 0 WHERE id = ?",
@@ -226,17 +238,30 @@ class PanelStore:
             known = self._known(names)
         return known
 
-    def responses(self, table: str, batch: BatchId | None = None) -> dict[Key, Row]:
-        """The rows of a table of answers, for `compare`."""
-        where, values = ("WHERE batch_id = ?", (batch,)) if batch else ("", ())
-        text = self._projection.text_column
-        rows = self._db.rows(
-            f'SELECT domain_id, model, prompt_type, "{text}", quality_flag FROM "{table}" {where}', values
-        )
+    def responses(self, table: str) -> dict[Key, Row]:
+        """The rows of a table of answers, for `compare`; it may be an older one with fewer columns."""
+        columns = self._db.columns(table)
+        said = next((name for name in TEXT_NAMES if name in columns), None)
+        missing = [name for name in KEY[:2] if name not in columns]
+        if not columns:
+            raise InputError(f"there is no table {table!r}")
+        if missing or said is None or '"' in table:
+            raise InputError(f"{table} is not a table of provider answers")
+        kind, flag = (name if name in columns else "NULL" for name in ("prompt_type", "quality_flag"))
+        rows = self._db.rows(f'SELECT domain_id, model, {kind}, "{said}", {flag} FROM "{table}"')
         return {
-            (str(domain), model, kind or ""): Row(said or "", bool(said) and (flag is None or flag in USABLE))
-            for domain, model, kind, said, flag in rows
+            (str(domain), model, kind or ""): Row(text or "", bool(text) and (flag is None or flag in USABLE))
+            for domain, model, kind, text, flag in rows
         }
+
+    def asked(self, table: str) -> frozenset[str]:
+        """The ids of the domains that batches asked about whose answers went to this table."""
+        rows = self._db.rows(
+            "SELECT DISTINCT domain_id FROM panel_domains WHERE batch_id IN "
+            "(SELECT id FROM crawl_batches WHERE written_to = ?)",
+            (table,),
+        )
+        return frozenset(key for (key,) in rows)
 
     def answers(self, batch: BatchId, model: str) -> dict[tuple[str, str], list[str]]:
         """What a model answered, by domain and prompt type, its repeats in order."""
@@ -264,29 +289,32 @@ class PanelStore:
 
     def _write_rows(self, group: PanelGroup) -> None:
         batch = group.batch
-        many = self._db.many
         if group.rows:
-            many(sql.NEW_ANSWER, [sql.answer_row(batch, row) for row in group.rows])
+            self._db.insert(sql.NEW_ANSWER, [sql.answer_row(batch, row) for row in group.rows])
             self._project(group)
         ended = [(batch, row.cell) for row in group.rows] + [(batch, cell) for cell in group.released]
         if ended:
-            many(sql.END_LEASE, ended)
+            self._db.many(sql.END_LEASE, ended)
         if group.leases:
-            many(sql.NEW_LEASE, [(batch, cell) for cell in group.leases])
+            self._db.insert(sql.NEW_LEASE, [(batch, cell) for cell in group.leases])
 
     def _project(self, group: PanelGroup) -> None:
-        rows = [
-            sql.response_row(group.batch, row, self._projection)
+        """Of repeats and of whatever else shares a key of the table, the last one stays."""
+        projection = self._projection
+        columns = sql.response_columns(projection)
+        key = [columns.index(name) for name in projection.key or KEY]
+        rows = {
+            tuple(values[n] for n in key): values
             for row in group.rows
             if row.outcome is Outcome.OK
-        ]
-        statements = sql.save_response(self._projection)
-        if len(statements) == 1 and rows:
-            self._db.many(statements[0], rows)
+            for values in (sql.response_row(group.batch, row, projection),)
+        }
+        if projection.key and rows:
+            self._db.insert(sql.save_response(projection), list(rows.values()))
             return
-        for row in rows:
-            if not self._db.run(statements[0], (*row[3:], *row[:3])):
-                self._db.run(statements[1], row)
+        for values in rows.values():
+            if not self._db.run(sql.update_response(projection), (*values[3:], *values[:3])):
+                self._db.insert(sql.save_response(projection), [values])
 
     def _dropped(self, batch: Batch, by: str) -> Iterator[Dropped]:
         counted = self._db.rows(
@@ -299,12 +327,14 @@ class PanelStore:
         for model, kind, count in counted:
             place = model, tier_of.get(kind, 0)
             done[place] = done.get(place, 0) + count
+        told = {row[0]: row[1:] for row in self._db.rows(sql.HOW_IT_DID, (batch.id,))}
         for model in batch.shape.models:
+            note = _how_it_did(*told[model]) if model in told else "never asked"
             for tier, whole in cells_per_tier(batch.shape).items():
                 left = whole - done.get((model, tier), 0)
                 why = "soft_cut" if cut is not None and tier >= cut else by if by != "complete" else "no_key"
                 if left > 0:
-                    yield Dropped(model=model, tier=tier, cells=left, reason=why)
+                    yield Dropped(model=model, tier=tier, cells=left, reason=why, note=note)
 
     def _counted(self, batch: BatchId) -> tuple[int, int]:
         """Rows of earlier runs of this batch; asked once per run, before its first row."""
@@ -364,6 +394,12 @@ class Ledger:
     def _note(self, note: PanelNote) -> LedgerNote:
         decision = Decision(action=note.action, reasons=(note.reason,), inputs={"subject": note.subject})
         return LedgerNote(id=self._next_id(note.at), at=note.at, kind="panel", decision=decision)
+
+
+def _how_it_did(breaker: str | None, calls: int, throttled: int, errors: int) -> str:
+    """For the report: what a provider did that some of its cells were dropped."""
+    state = "" if breaker in (None, "open") else f"lane {str(breaker).replace('_', ' ')}; "
+    return f"{state}{throttled} of {calls} calls throttled, {errors} failed"
 
 
 def _opt(ms: int | None) -> datetime | None:

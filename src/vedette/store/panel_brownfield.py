@@ -10,13 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, Index, Inspector, MetaData, Table, create_engine, inspect, text
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import Connection, Engine, Index, Inspector, MetaData, Table, create_engine, inspect, text
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.schema import CreateIndex
 from sqlalchemy.types import DateTime, Integer
 
-from vedette.contracts.errors import StoreError
+from vedette.contracts.errors import ConfigError, StoreError
 from vedette.store import panel_schema as schema
+from vedette.store.dialect import bad_url
 
 OWN = ("crawl_batches", "provider_metrics", "panel_answers", "panel_domains", "panel_leases", "domains")
 RESPONSES = "domain_responses"
@@ -38,7 +39,7 @@ class Projection:
 
 def prepare_panel(url: str, table: str = RESPONSES) -> Projection:
     """Everything that the panel writes to is there after this.  Said twice it changes nothing."""
-    engine = create_engine(_driver(url))
+    engine = _engine(url)
     try:
         with engine.begin() as connection:
             found = inspect(connection)
@@ -185,9 +186,16 @@ def _shadow(table: str) -> Table:
     return schema.responses_table(table, MetaData(naming_convention=schema.metadata.naming_convention))
 
 
-def _driver(url: str) -> str:
+def _engine(url: str) -> Engine:
     kind, mark, rest = url.partition("://")
-    return f"postgresql+psycopg{mark}{rest}" if kind in ("postgresql", "postgres") else url
+    if not mark or kind not in ("sqlite", "postgresql", "postgres"):
+        raise bad_url()
+    try:
+        return create_engine(url if kind == "sqlite" else f"postgresql+psycopg://{rest}")
+    except (ArgumentError, ValueError):
+        raise bad_url() from None
+    except ImportError:
+        raise ConfigError("DATABASE_URL names PostgreSQL; install the extra `pg` (psycopg)") from None
 
 
 def _said(error: SQLAlchemyError) -> str:

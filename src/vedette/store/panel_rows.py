@@ -9,6 +9,7 @@ from typing import Any
 
 from vedette.contracts.panel import Prompt
 from vedette.contracts.panel_run import Batch, BatchId, CellRow, Progress, ProviderTally, Shape
+from vedette.store.dialect import Insert
 from vedette.store.panel_brownfield import Projection
 from vedette.store.rows import from_ms, to_ms
 
@@ -31,39 +32,50 @@ BATCH_COLUMNS = (
 ).split()
 
 
-def _insert(table: str, columns: Sequence[str], conflict: str = "") -> str:
-    names = ", ".join(f'"{name}"' for name in columns)
-    return f'INSERT INTO "{table}" ({names}) VALUES ({", ".join("?" * len(columns))}) {conflict}'.rstrip()
-
-
-def _upsert(table: str, columns: Sequence[str], key: Sequence[str]) -> str:
+def _upsert(table: str, columns: Sequence[str], key: Sequence[str]) -> Insert:
     at = ", ".join(f'"{name}"' for name in key)
     moved = ", ".join(f'"{name}" = excluded."{name}"' for name in columns if name not in key)
-    return _insert(table, columns, f"ON CONFLICT ({at}) DO UPDATE SET {moved}")
+    return Insert(table, tuple(columns), f"ON CONFLICT ({at}) DO UPDATE SET {moved}")
 
 
-NEW_ANSWER = _insert("panel_answers", ANSWER_COLUMNS, "ON CONFLICT DO NOTHING")
-NEW_LEASE = _insert("panel_leases", ("batch_id", "cell"), "ON CONFLICT DO NOTHING")
-NEW_DOMAIN = _insert("panel_domains", ("batch_id", "n", "domain_id", "domain"))
-NEW_BATCH = _insert("crawl_batches", BATCH_COLUMNS)
+_ONCE = "ON CONFLICT DO NOTHING"
+NEW_ANSWER = Insert("panel_answers", tuple(ANSWER_COLUMNS), _ONCE)
+NEW_LEASE = Insert("panel_leases", ("batch_id", "cell"), _ONCE)
+NEW_DOMAIN = Insert("panel_domains", ("batch_id", "n", "domain_id", "domain"))
+NEW_BATCH = Insert("crawl_batches", tuple(BATCH_COLUMNS))
 SAVE_METRICS = _upsert("provider_metrics", METRIC_COLUMNS, ("batch_id", "model"))
 END_LEASE = "DELETE FROM panel_leases WHERE batch_id = ? AND cell = ?"
 PROGRESS = (
     "UPDATE crawl_batches SET heartbeat_at = ?, settled = ?, answered = ?, under_way = ?, waiting = ?, spent_usd = ?, "
     "dropped_from = ?, eta_at = ? WHERE id = ?"
 )
+# What the rows cost, or what the run said last: the cost of rows that are gone is in the latter.
+SPENT = (
+    "UPDATE crawl_batches SET spent_usd = (SELECT CASE WHEN s.spent > COALESCE(crawl_batches.spent_usd, 0) "
+    "THEN s.spent ELSE COALESCE(crawl_batches.spent_usd, 0) END FROM (SELECT COALESCE(SUM(cost_usd), 0) AS spent "
+    "FROM panel_answers WHERE batch_id = ?) AS s) WHERE id = ?"
+)
+PARKED = (
+    "SELECT model, outcome, COUNT(*), MAX(detail) FROM panel_answers WHERE batch_id = ? AND outcome <> 'ok' "
+    "GROUP BY model, outcome ORDER BY model, outcome"
+)
+HOW_IT_DID = "SELECT model, breaker, calls, throttled, errors FROM provider_metrics WHERE batch_id = ?"
 BATCH = f"SELECT {', '.join(BATCH_COLUMNS)} FROM crawl_batches"
 METRICS = f"SELECT {', '.join(METRIC_COLUMNS)} FROM provider_metrics WHERE batch_id = ? ORDER BY model"
 
 
-def save_response(projection: Projection) -> list[str]:
-    """One upsert; without a key an update, and an insert where it found nothing."""
+def save_response(projection: Projection) -> Insert:
+    """An upsert by the table's key; where it has none, `update_response` goes first."""
     columns = response_columns(projection)
     if projection.key:
-        return [_upsert(projection.table, columns, projection.key)]
-    moved = ", ".join(f'"{name}" = ?' for name in columns[3:])
-    update = f'UPDATE "{projection.table}" SET {moved} WHERE domain_id = ? AND model = ? AND prompt_type = ?'
-    return [update, _insert(projection.table, columns)]
+        return _upsert(projection.table, columns, projection.key)
+    return Insert(projection.table, tuple(columns))
+
+
+def update_response(projection: Projection) -> str:
+    """For a table without a key.  Takes the values of a row from the fourth on, then the first three."""
+    moved = ", ".join(f'"{name}" = ?' for name in response_columns(projection)[3:])
+    return f'UPDATE "{projection.table}" SET {moved} WHERE domain_id = ? AND model = ? AND prompt_type = ?'
 
 
 def response_columns(projection: Projection) -> list[str]:

@@ -9,7 +9,7 @@ few", with the number needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -90,6 +90,24 @@ def compare(
         by_model=_by_model(keys, found),
         examples=tuple(found[:shown]),
     )
+
+
+def cohort(
+    shadow: Mapping[Key, Row], legacy: Mapping[Key, Row], asked: Container[str] = ()
+) -> dict[Key, Row]:
+    """The legacy rows that the shadow run had to match: its domains (`asked`, or those it has rows of), its models
+    and its prompt types.  Older rows that name no prompt type are of the only one there is.
+    """
+    domains = asked or {domain for domain, _, _ in shadow}
+    models = {model for _, model, _ in shadow}
+    kinds = {kind for _, _, kind in shadow}
+    only = next(iter(kinds)) if len(kinds) == 1 else ""
+    found: dict[Key, Row] = {}
+    for (domain, model, kind), row in legacy.items():
+        key = domain, model, kind or only
+        if domain in domains and model in models and key[2] in kinds and (kind or key not in legacy):
+            found[key] = row
+    return found
 
 
 def pairs_needed(rule: CompareParams) -> int:

@@ -8,7 +8,7 @@ for calls under way (spec 003: never by more than those).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from vedette.contracts.panel import Prompt
 from vedette.contracts.panel_run import Price
@@ -33,12 +33,13 @@ def may_spend(purse: Purse, most: float) -> bool:
 
 
 def reserve(purse: Purse, most: float) -> Purse:
-    return replace(purse, reserved=purse.reserved + most)
+    return Purse(ceiling=purse.ceiling, spent=purse.spent, reserved=purse.reserved + most)
 
 
 def settle(purse: Purse, most: float, cost: float) -> Purse:
     """The call that `most` was reserved for ended and cost this."""
-    return replace(purse, spent=purse.spent + cost, reserved=max(0.0, purse.reserved - most))
+    left = max(0.0, purse.reserved - most)
+    return Purse(ceiling=purse.ceiling, spent=purse.spent + cost, reserved=left)
 
 
 def cost_of(price: Price | None, tokens_in: int, tokens_out: int) -> float:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.panel import Answer, Prompt, Provider, ProviderResp
-from vedette.contracts.panel_run import Batch, Cell, CellRow, PanelLog, Price
+from vedette.contracts.panel_run import Batch, Board, Cell, CellRow, PanelLog, Price
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Outcome
 from vedette.core.panel.ending import RETRIES
@@ -72,6 +72,8 @@ class PanelParts:
     timeout: timedelta = timedelta(seconds=15)  # PROVIDER_TIMEOUT_MS
     retry: RetryParams = RETRIES
     is_resumed: bool = False
+    lane: LanePolicy = PROVIDER_LANE
+    board: Board | None = None  # what other runs that use the same keys share with this one
 
 
 @dataclass(slots=True)
@@ -129,7 +131,7 @@ def lanes_of(batch: Batch, parts: PanelParts) -> list[KeyLane]:
         for setup in (one for one in parts.keys if one.model == model):
             if setup.lane not in tempos:
                 pace = begin(setup.pace)
-                tempos[setup.lane] = Tempo(setup.pace, pace, policy_of(pace, PROVIDER_LANE)), []
+                tempos[setup.lane] = Tempo(setup.pace, pace, policy_of(pace, parts.lane)), []
                 parts.keeper.tune(setup.lane, tempos[setup.lane][0].policy)
             tempo, peers = tempos[setup.lane]
             lane = KeyLane(setup.lane, setup.provider, model, stream, count, tempo, peers)

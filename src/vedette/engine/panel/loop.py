@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from vedette.contracts.lane import LaneState, Wait
 from vedette.contracts.panel import Answer
 from vedette.contracts.panel_run import Batch, Cell, CellRow, PanelNote, Progress, ProviderTally
-from vedette.contracts.words import Outcome, Reason
+from vedette.contracts.words import LaneKey, Outcome, Reason
 from vedette.core import lane as rule
 from vedette.core.outcomes import MEANING
 from vedette.core.panel import cost as money
@@ -26,6 +26,7 @@ from vedette.core.panel.ending import Again, Done, PutBack, ending
 from vedette.core.panel.pace import hold
 from vedette.core.retry import Failure
 from vedette.engine.panel.desk import Call, KeyLane, PanelParts, lanes_of, row_of
+from vedette.engine.panel.shared import RECLAIM, Shared
 from vedette.engine.panel.writer import GroupWriter
 from vedette.lanes.keeper import ALL
 
@@ -56,6 +57,10 @@ class PanelEngine:
         )
         self.writer.on_written = self._on_written
         self.on_rows: Callable[[Sequence[CellRow]], None] = lambda rows: None
+        self.on_note: Callable[[PanelNote], None] = lambda note: None
+        self.shared = Shared(parts.board, batch.id, parts.clock, parts.log)
+        self.shared.on_news, self.shared.on_settled = self._on_news, self._on_settled_elsewhere
+        self.shared.on_error = self._on_error
         self._purse = money.Purse(ceiling=batch.budget_usd, spent=batch.spent_usd)
         self._deadlines = deadline.Deadlines(target_at=batch.target_at, hard_at=batch.hard_at)
         self._dropped_from = batch.dropped_from
@@ -71,6 +76,7 @@ class PanelEngine:
         self._stopped_by = ""
         self._error: BaseException | None = None
         self._settled = self._answered = 0
+        self._told_away = False
 
     def stop(self, word: str) -> None:
         """Nothing starts any more; what is under way ends."""
@@ -98,7 +104,7 @@ class PanelEngine:
                 task.cancel()
             self.writer.release([number for lane in self._firsts() for number in lane.stream.leased()])
             self.writer.close()
-            await asyncio.gather(*side, writing, return_exceptions=True)
+            await asyncio.gather(*side, writing, self.shared.close(), return_exceptions=True)
         by = "failed" if self._error else self._stopped_by or "complete"
         return BatchEnd(by=by, progress=self.progress(), error=self._error)
 
@@ -149,6 +155,8 @@ class PanelEngine:
         """Start calls of one lane while it, `all`, the purse and the disk allow it."""
         while not lane.is_blocked and not self._stopped_by:
             answer = self.keeper.ask((lane.key,), now)
+            if not isinstance(answer, Wait):
+                answer = self.shared.ask(lane, now)
             if isinstance(answer, Wait):
                 self._wait(lane, answer)
                 return
@@ -161,7 +169,9 @@ class PanelEngine:
             if cell is None:
                 self._wake_later(lane, lane.stream.next_at())
                 return
-            if not self._start(lane, cell, now):
+            if cell.number in self.shared.foreign:
+                self.shared.reclaim(lane, cell)
+            elif not self._start(lane, cell, now):
                 return
 
     def _start(self, lane: KeyLane, cell: Cell, now: datetime) -> bool:
@@ -175,6 +185,7 @@ class PanelEngine:
             return False
         self._purse = money.reserve(self._purse, most)
         self.keeper.start((lane.key, ALL), now)
+        self.shared.started(lane.key)
         lane.tempo.under_way += 1
         lane.count.under_way += 1
         task = asyncio.create_task(self._call(lane, cell, most))
@@ -229,6 +240,7 @@ class PanelEngine:
         wait = answer.retry_after or hold(answer.allowance, lane.tempo.pace.tokens_each)
         if isinstance(end, PutBack) and end.hold is not None:
             wait = end.hold
+        self.shared.answered(lane.key, answer.outcome, now)
         verdict = MEANING[answer.outcome].lane_verdict
         for key, reason in self.keeper.finish((lane.key, ALL), ok=verdict, now=now, retry_after=wait):
             self._note("breaker", key, reason)
@@ -274,7 +286,11 @@ class PanelEngine:
             cells = await stream.load(self.parts.log, sum(lane.prefetch for lane in lanes))
             if cells:
                 await self.writer.lease([cell.number for cell in cells])
-            stream.accept(cells)
+            held = await self.shared.claim(cells, self.batch.shape.models)
+            stream.accept([cell for cell in cells if cell not in held] if held else cells)
+            for cell in held:
+                stream.unhold()
+                stream.again(cell, self.clock.now() + RECLAIM)
             for lane in lanes:
                 self._touch(lane)
             self._wake.set()
@@ -285,7 +301,10 @@ class PanelEngine:
             if await self.parts.log.is_stopped(self.batch.id):
                 self.stop("killed")
             self.writer.tick()
-            self._give_up(self.clock.now() - self.parts.timeout - GRACE)
+            now = self.clock.now()
+            self._give_up(now - self.parts.timeout - GRACE)
+            self.shared.tick(self._circuits, now)
+            self._tell_weather()
             await asyncio.sleep(LISTEN.total_seconds())
 
     def _give_up(self, started_before: datetime) -> None:
@@ -295,6 +314,22 @@ class PanelEngine:
             if not task.done():
                 self._given_up.add(task)
                 task.cancel()
+
+    def _tell_weather(self) -> None:
+        """Of the board, once."""
+        if self.shared.is_away and not self._told_away:
+            self._told_away = True
+            self._note("redis_away", self.batch.id, Reason("redis_away", note="the batch goes on without it"))
+
+    def _circuits(self) -> dict[LaneKey, tuple[str, timedelta]]:
+        """How each lane does, and for how long still."""
+        now = self.clock.now()
+        told: dict[LaneKey, tuple[str, timedelta]] = {}
+        for lane in self.lanes:
+            state = self.keeper.state(lane.key)
+            word = "blocked" if lane.is_blocked else rule.condition(state, now)
+            told[lane.key] = word, (state.closed_until or now) - now
+        return told
 
     def _touch(self, lane: KeyLane) -> None:
         if not lane.is_ready:
@@ -370,15 +405,31 @@ class PanelEngine:
         self._settled += len(rows)
         self._answered += sum(1 for row in rows if row.outcome is Outcome.OK)
         self._wake.set()
+        self.shared.written(rows)
         self.on_rows(rows)
+
+    def _on_news(self, key: LaneKey | None) -> None:
+        for lane in self.lanes:
+            if key is None or lane.key == key:
+                self._touch(lane)
+        self._wake.set()
+
+    def _on_settled_elsewhere(self, cell: Cell) -> None:
+        """Another run has written its row meanwhile: it counts there, and is not asked again."""
+        self.writer.release([cell.number])
 
     def _on_writer_end(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._error = error
-            self._wake.set()
+            self._on_error(error)
+
+    def _on_error(self, error: BaseException) -> None:
+        self._error = error
+        self._wake.set()
 
     def _note(self, action: str, subject: str, reason: Reason) -> None:
-        self.writer.note(PanelNote(at=self.clock.now(), action=action, subject=subject, reason=reason))
+        note = PanelNote(at=self.clock.now(), action=action, subject=subject, reason=reason)
+        self.writer.note(note)
+        self.on_note(note)
 
 
 def _breaker(lanes: list[KeyLane], states: list[LaneState], now: datetime) -> str:

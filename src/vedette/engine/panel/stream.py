@@ -115,6 +115,13 @@ class Stream:
         tier_end = self._end
         self._ready.extend(cell for cell in cells if cell.number < tier_end)
 
+    def hold(self) -> None:
+        """A cell that was taken is neither asked nor back yet: the stream is not empty."""
+        self._loading += 1
+
+    def unhold(self, count: int = 1) -> None:
+        self._loading -= count
+
     def _cells(self, last: int, settled: frozenset[int]) -> list[Cell]:
         cells = []
         for number in range(self._next, last):

@@ -101,6 +101,12 @@ def _echo_key(scene: Scene) -> Played:
     )
 
 
+def _echo_header(scene: Scene) -> Played:
+    """As debugging proxies do: the headers that came, in the words of a server error."""
+    words = f"upstream failed; headers: Authorization: Bearer {scene.key}; x-api-key={scene.key}"
+    return troubled(scene, "server_error", words)
+
+
 def _echo_in_answer(scene: Scene) -> Played:
     told = replace(scene.told, text=f"{scene.told.text} key={scene.key}", model=f"m-{scene.key}")
     return good(replace(scene, told=replace(told, citations=(f"https://x.example/?k={scene.key}",))))
@@ -136,5 +142,6 @@ FAULTS: dict[str, Callable[[Scene], Played]] = {
     "off_topic": _saying(OFF_TOPIC),
     "canned": _saying(CANNED),
     "echo_key": _echo_key,
+    "echo_header": _echo_header,
     "echo_in_answer": _echo_in_answer,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import TracebackType
@@ -45,16 +46,17 @@ class LivingProviders:
         }
         self._now = now
         self._servers: list[asyncio.Server] = []
-        self._lines: set[Line] = set()
+        self._doors: dict[str, asyncio.Server] = {}
+        self._lines: dict[str, set[Line]] = {name: set() for name in self.hosts}
+        self._opening: set[asyncio.Task[None]] = set()
         self._connections: set[Connection] = set()
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
         sockets = listen_all([self._address(spec.name) for spec in self.specs], self.port)
         self.port = sockets[0].getsockname()[1]
-        for host, sock in zip(self.hosts.values(), sockets, strict=True):
-            factory = partial(Line, host.answer, host.done, self._lines)
-            self._servers.append(await loop.create_server(factory, sock=sock))
+        for name, sock in zip(self.hosts, sockets, strict=True):
+            await self._open(name, sock)
         control = listen(LOOPBACK, self.control_port)
         self.control_port = control.getsockname()[1]
         desk = partial(Connection, _Control(self, self._now), self._connections)
@@ -64,9 +66,11 @@ class LivingProviders:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for server in self._servers:
+        for task in self._opening:
+            task.cancel()
+        for server in (*self._servers, *self._doors.values()):
             server.close()
-        for line in list(self._lines):
+        for line in [line for lines in self._lines.values() for line in lines]:
             line.close()
         for connection in list(self._connections):
             connection.close()
@@ -75,6 +79,24 @@ class LivingProviders:
     def origin(self, name: str) -> str:
         """Where a provider is: scheme, address and port; its own paths come behind."""
         return f"http://{self._address(name)}:{self.port}"
+
+    def refuse(self, name: str, seconds: float) -> None:
+        """Its lines are cut, and connections to it are refused for so long."""
+        self._doors.pop(name).close()
+        for line in list(self._lines[name]):
+            line.close()
+        task = asyncio.create_task(self._open_again(name, seconds))
+        self._opening.add(task)
+        task.add_done_callback(self._opening.discard)
+
+    async def _open_again(self, name: str, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        await self._open(name, listen(self._address(name), self.port))
+
+    async def _open(self, name: str, sock: socket.socket) -> None:
+        host = self.hosts[name]
+        factory = partial(Line, host.answer, host.done, self._lines[name])
+        self._doors[name] = await asyncio.get_running_loop().create_server(factory, sock=sock)
 
     def stats(self) -> dict[str, object]:
         """What every provider saw, as plain values."""
@@ -106,7 +128,8 @@ class _Control:
 
     def answer(self, ask: Ask) -> Reply:
         """`/_/stats`, `/_/origins`, `/_/limit?provider&per_minute`, `/_/models?provider&set=a,b`,
-        `/_/fault?provider&kind&share&seconds`."""
+        `/_/fault?provider&kind&share&seconds`, `/_/heal?provider`,
+        `/_/refuse?provider&seconds`."""
         parts = urlsplit(ask.target)
         query = dict(parse_qsl(parts.query))
         try:
@@ -125,6 +148,10 @@ class _Control:
             host.set_limit(float(query["per_minute"]))
         elif what == "models":
             host.models[:] = query["set"].split(",")
+        elif what == "heal":
+            host.faults.clear()
+        elif what == "refuse":
+            town.refuse(query["provider"], float(query["seconds"]))
         elif what == "fault":
             kind = query["kind"]
             if kind not in FAULTS:

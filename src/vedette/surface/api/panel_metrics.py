@@ -28,6 +28,7 @@ class Writes:
     rows: int = 0
     seconds: float = 0.0
     redis: int = 0
+    is_redis_away: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,12 @@ def metrics_text(view: BatchView | None, now: datetime, writes: Writes) -> str:
     lines += _single(
         "vedette_panel_rows_total", "counter", "Rows written; its rate is rows a second.", writes.rows
     )
-    lines += _single("vedette_panel_redis_ops_total", "counter", "Cache keys invalidated.", writes.redis)
+    lines += _single(
+        "vedette_panel_redis_ops_total", "counter", "Keys of Redis read or written.", writes.redis
+    )
+    lines += _single(
+        "vedette_panel_redis_away", "gauge", "1: Redis does not answer just now.", writes.is_redis_away
+    )
     return "\n".join(lines) + "\n"
 
 

@@ -59,6 +59,11 @@ def from_table(store: PanelStore) -> Chosen:
     return Chosen(chosen, tuple(problems))
 
 
+def problems_json(chosen: Chosen | None) -> list[dict[str, object]]:
+    """For a program: every row that is not asked about."""
+    return [{"row": one.row, "text": one.text, "why": one.why} for one in (chosen.problems if chosen else ())]
+
+
 def read_file(path: Path) -> list[str]:
     """One name in a line, or CSV with or without a header; `-` is standard input."""
     try:

@@ -16,10 +16,9 @@ from vedette.surface.cli.exits import Exit
 from vedette.surface.cli.session import Session
 
 if TYPE_CHECKING:
-    from vedette.contracts.panel_run import BatchId, Progress
-    from vedette.panel_runs import Door, Panel, PanelEnd
-    from vedette.store.panel import PanelStore
-    from vedette.store.panel_thread import ThreadedPanelLog
+    from vedette.contracts.panel_run import BatchId, PanelNote, Progress
+    from vedette.panel_desk import Door, Shown
+    from vedette.panel_runs import Panel, PanelEnd
     from vedette.surface.cli.panel_domains import Chosen
 
 DomainsOption = Annotated[
@@ -49,15 +48,17 @@ def plan(
 
     Asks nobody.  Exit 6 when the batch does not fit before the hard stop.
     """
+    from vedette.surface.cli.panel_domains import problems_json
     from vedette.surface.cli.panel_words import plan_json, plan_lines
 
     panel = _panel(session)
-    number = count or len(_chosen(session, panel, domains, from_table, registry).domains)
+    chosen = None if count else _chosen(session, panel, domains, from_table, registry)
+    number = count or (len(chosen.domains) if chosen else 0)
     if not number:
         raise InputError("no domains to plan for; name a file with --domains, or a number with --count")
     made = panel.plan(number, model or ())
     if session.given.as_json:
-        session.out.document(plan_json(made))
+        session.out.document(plan_json(made) | {"problems": problems_json(chosen)})
     else:
         plan_lines(session.out, made, panel.config)
     if not made.within_hard:
@@ -83,12 +84,15 @@ def run(
     Ctrl-C stops new calls; `panel resume` goes on.  Exit 6 when cells were dropped.
     """
     from vedette.panel_runs import Asked
+    from vedette.surface.cli.panel_domains import problems_json
 
     panel = _panel(session, listen=listen)
     chosen = _chosen(session, panel, domains, from_table, registry)
     if not chosen.domains:
         raise InputError("there is no domain to ask about; name some with --domains FILE")
     asked = Asked(domains=chosen.domains, models=tuple(model or ()), budget_usd=budget)
+    if session.given.as_json and chosen.problems:
+        session.out.stream({"event": "panel_domains_left_out", "problems": problems_json(chosen)})
     with _showing(session) as on_progress:
         end = panel.run(asked, on_progress)
     _ended(session, end)
@@ -103,12 +107,18 @@ def resume(
     take_over: Annotated[
         bool, typer.Option("--take-over", help="Whoever ran it on another machine is gone for sure.")
     ] = False,
+    parked: Annotated[
+        bool, typer.Option("--parked", help="Also ask again what ended without an answer.")
+    ] = False,
     listen: ListenOption = False,
 ) -> None:
     """Ask what a batch has no row for.  Answers that it has are kept; what was under way is asked again."""
+    from vedette.panel_runs import Resume
+
     panel = _panel(session, listen=listen)
+    how = Resume(fresh=fresh_deadline, take_over=take_over, parked=parked)
     with _showing(session) as on_progress:
-        end = panel.resume(_batch(panel, batch), on_progress, fresh=fresh_deadline, take_over=take_over)
+        end = panel.resume(_batch(panel, batch), on_progress, how)
     _ended(session, end)
 
 
@@ -155,17 +165,18 @@ def compare(
 ) -> None:
     """Do shadow rows and legacy rows agree materially?
 
-    Rows are paired by domain, model and prompt type; the answer is an exact test.  Exit 6 when they differ.
+    The cohort is what the shadow run asked about.  Rows are paired by domain, model and prompt type; the answer is an
+    exact test.  Exit 6 when they differ.
     """
-    from vedette.core.panel.compare import CompareParams, Match
+    from vedette.core.panel.compare import CompareParams, Match, cohort
     from vedette.core.panel.compare import compare as decide
     from vedette.surface.cli.panel_words import comparison_json, comparison_lines
 
     panel = _panel(session)
     with panel.store() as store:
-        found = decide(
-            store.responses(shadow), store.responses(legacy), CompareParams(tolerated=tolerated), shown=SHOWN
-        )
+        rows, older = store.responses(shadow), store.responses(legacy)
+        older = cohort(rows, older, store.asked(shadow))
+    found = decide(rows, older, CompareParams(tolerated=tolerated), shown=SHOWN)
     if session.given.as_json:
         session.out.document(comparison_json(found))
     else:
@@ -194,7 +205,7 @@ def drift(
     canaries = frozenset(prompt.type for prompt in panel.config.prompts if prompt.canary)
     now = _batch(panel, batch)
     with panel.store() as store:
-        then = BatchId(before) if before else store.batch_before(now)
+        then = store.batch(BatchId(before)).id if before else store.batch_before(now)
         found = [
             decide(model, store.answers(now, model), store.answers(then, model) if then else {}, canaries)
             for model in store.batch(now).shape.models
@@ -211,9 +222,29 @@ def _panel(session: Session, *, listen: bool = False) -> Panel:
     from vedette.panel_runs import Panel
 
     panel = Panel(session.loaded, clock=session.clock)
+    panel.on_note = _logging()
     if listen:
         panel.door = _door(session, panel)
     return panel
+
+
+def _logging() -> Callable[[PanelNote], None]:
+    """Decisions of a run go to stderr when RUST_LOG asks for them; they hold no question, no answer and no key."""
+    from vedette.config import is_production, panel_log_level
+    from vedette.telemetry.events import Event
+    from vedette.telemetry.logs import Log
+
+    level = panel_log_level()
+    if not level:
+        return lambda note: None
+    log = Log(sys.stderr, is_json=is_production(), level=level)
+
+    def hear(note: PanelNote) -> None:
+        words = " ".join(filter(None, (note.reason.code, note.reason.note)))
+        fields: dict[str, object] = {"action": note.action, "subject": note.subject, "reason": words}
+        log.hear(Event(name="panel_noted", at=note.at, fields=fields))
+
+    return hear
 
 
 def _door(session: Session, panel: Panel) -> Door:
@@ -223,11 +254,15 @@ def _door(session: Session, panel: Panel) -> Door:
 
     token = None if panel.config.token is None else secret(panel.config.token)
 
-    def made(store: PanelStore, log: ThreadedPanelLog) -> AbstractAsyncContextManager[str]:
-        def writes() -> Writes:
-            return Writes(log.groups, log.rows, log.writing.total_seconds())
+    def made(shown: Shown) -> AbstractAsyncContextManager[str]:
+        log, board = shown.log, shown.board
 
-        return opened(Office(store, session.clock, token, writes), panel.config.listen)
+        def writes() -> Writes:
+            ops = board.ops if board is not None else 0
+            is_away = board is not None and board.is_away
+            return Writes(log.groups, log.rows, log.writing.total_seconds(), ops, is_away)
+
+        return opened(Office(shown.store, session.clock, token, writes), panel.config.listen)
 
     return made
 

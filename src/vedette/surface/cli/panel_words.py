@@ -88,6 +88,7 @@ def end_json(end: PanelEnd) -> dict[str, Any]:
         "asked_again": end.asked_again,
         "progress": asdict(end.progress),
         "dropped": [asdict(one) for one in end.dropped],
+        "warnings": end.warnings,
     }
 
 
@@ -98,6 +99,8 @@ def end_lines(out: Output, end: PanelEnd) -> None:
     )
     if end.asked_again:
         out.say(f"{end.asked_again} cells may have been asked before: they were under way when the run died")
+    for words in end.warnings:
+        out.note(words)
     _dropped(out, end.dropped)
 
 
@@ -125,6 +128,7 @@ def view_json(view: BatchView) -> dict[str, Any]:
         "domains": batch.shape.domains,
         "models": batch.shape.models,
         "dropped": [asdict(one) for one in view.dropped],
+        "parked": [asdict(one) for one in view.parked],
         "providers": [dict(row) for row in view.providers],
     }
 
@@ -158,6 +162,10 @@ def view_lines(out: Output, view: BatchView, now: datetime) -> None:
     ]
     out.table(heads, rows, empty="no provider was asked yet")
     _dropped(out, view.dropped)
+    parked = [(one.model, one.outcome, str(one.cells), one.detail) for one in view.parked]
+    if parked:
+        out.table(("PARKED OF", "OUTCOME", "CELLS", "FOR EXAMPLE"), parked, empty="")
+        out.say("`vedette panel resume --parked` asks them again")
 
 
 def comparison_json(found: Comparison) -> dict[str, Any]:
@@ -194,9 +202,9 @@ def drift_lines(out: Output, found: list[Drift]) -> None:
 
 
 def _dropped(out: Output, dropped: tuple[Dropped, ...]) -> None:
-    rows = [(one.model, str(one.tier), str(one.cells), one.reason) for one in dropped]
+    rows = [(one.model, str(one.tier), str(one.cells), one.reason, one.note) for one in dropped]
     if rows:
-        out.table(("DROPPED OF", "TIER", "CELLS", "WHY"), rows, empty="")
+        out.table(("DROPPED OF", "TIER", "CELLS", "WHY", "THE PROVIDER"), rows, empty="")
 
 
 def _span(time: timedelta | None) -> str:

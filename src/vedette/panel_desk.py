@@ -1,0 +1,128 @@
+"""What a run of the panel has open: its stores, the ledger, lanes, and the board that runs share."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from dataclasses import dataclass
+
+from vedette.config import Loaded
+from vedette.config_panel import PanelConfig
+from vedette.contracts.panel import Prompt, ProviderResp, QualityFlag
+from vedette.contracts.ports import Clock
+from vedette.core.panel.quality import Repeats, scores_of
+from vedette.engine.ids import Ids
+from vedette.engine.panel.desk import Judged
+from vedette.store.dialect import SqliteSql, open_sql
+from vedette.store.migrate import prepare
+from vedette.store.panel import Ledger, PanelStore
+from vedette.store.panel_brownfield import RESPONSES, prepare_panel
+from vedette.store.panel_thread import ThreadedPanelLog
+from vedette.store.redis_board import RedisBoard
+from vedette.store.sqlite import Reader
+
+PANEL_WORKER = 1  # of `engine/ids.py`: the web engine beside us is 0
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a run has open."""
+
+    store: PanelStore
+    reader: PanelStore
+    shown: PanelStore  # for whoever looks over HTTP
+    ledger: Ledger
+    lanes: Reader
+    board: RedisBoard | None = None
+
+
+@contextmanager
+def open_desk(loaded: Loaded, config: PanelConfig, clock: Clock) -> Iterator[Desk]:
+    path = prepare(loaded.data)
+    lanes = Reader(path)
+    ledger = Ledger(SqliteSql(path), Ids(PANEL_WORKER, after=lanes.last_id()).next)
+    board = _board(loaded, config, clock)
+    desk = Desk(
+        store=open_store(loaded, config, ledger, board),
+        reader=open_store(loaded, config),
+        shown=open_store(loaded, config),
+        ledger=ledger,
+        lanes=lanes,
+        board=board,
+    )
+    try:
+        yield desk
+    finally:
+        for one in (desk.store, desk.reader, desk.shown, ledger, lanes, *((board,) if board else ())):
+            one.close()
+
+
+def open_store(
+    loaded: Loaded, config: PanelConfig, ledger: Ledger | None = None, cache: RedisBoard | None = None
+) -> PanelStore:
+    url = config.database
+    if url is None:
+        url = f"sqlite:///{prepare(loaded.data)}"
+    projection = prepare_panel(url, config.shadow_table or RESPONSES)
+    db = ledger.db if ledger is not None and config.database is None else open_sql(url)
+    return PanelStore(db, projection, ledger=ledger, cache=cache)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a run has to show while it goes."""
+
+    store: PanelStore
+    log: ThreadedPanelLog
+    board: RedisBoard | None = None
+
+
+Door = Callable[[Shown], AbstractAsyncContextManager[str]]
+
+
+class Judging:
+    """The provider's flag, duplicates among this run's answers, and what can be counted."""
+
+    def __init__(self) -> None:
+        self._repeats = Repeats()
+
+    def __call__(self, model: str, domain: str, prompt: Prompt, resp: ProviderResp) -> Judged:
+        flag = resp.quality_flag
+        if flag is QualityFlag.OK and self._repeats.is_repeated(model, prompt.prompt_type, domain, resp.text):
+            flag = QualityFlag.DUPLICATE
+        cited = tuple(str(url) for url in resp.meta.get("citations", ()))
+        scores = scores_of(resp.text, domain, cited)
+        counted = {
+            "chars": scores.chars,
+            "words": scores.words,
+            "mentions": scores.mentions,
+            "citations": scores.citations,
+            "own_citations": scores.own_citations,
+        }
+        return (flag.value if flag else None), counted
+
+
+def weather(board: RedisBoard | None) -> tuple[str, ...]:
+    """What is worth a line about Redis, once, at the end."""
+    if board is None:
+        return ()
+    board.close()
+    if not board.outages:
+        return ()
+    left = (
+        f"; the consensus of {board.unforgotten} answered domains is still cached"
+        if board.unforgotten
+        else ""
+    )
+    return (f"Redis did not answer ({board.outages} times); the batch went on without it{left}",)
+
+
+def _board(loaded: Loaded, config: PanelConfig, clock: Clock) -> RedisBoard | None:
+    """The owner of locks is this data folder: whoever holds its lock may go on where a killed run left off."""
+    if not config.redis:
+        return None
+    place = f"{socket.gethostname()} {loaded.data.resolve()}"
+    owner = hashlib.sha256(place.encode()).hexdigest()[:16]
+    return RedisBoard(config.redis, owner=owner, clock=clock)
