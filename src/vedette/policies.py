@@ -213,6 +213,7 @@ def scheduler_options(config: Config, crawl_delay: Callable[[LaneKey], timedelta
     return SchedulerOptions(
         budget_per_day=config.schedule.budget_per_day,
         objectives=objectives(config),
+        velocity=velocity_params(config),
         room_of=lambda lane: min(
             starts_per_day(lanes.of(lane), crawl_delay(lane)), float("inf") if most is None else most
         ),

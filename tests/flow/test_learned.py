@@ -279,6 +279,13 @@ async def test_what_failed_while_its_host_was_down_is_tried_when_it_is_back(tmp_
     assert len(seen) == 6
 
 
+async def test_velocity_is_measured_as_configured_and_replayed_so(tmp_path):
+    watched = site(tmp_path, schedule={"velocity": {"warmup": 0, "floor": 0.3, "alpha_stable": 1.0}})
+    await watched.run(seconds=4 * DAY)
+    assert min(v for (v,) in watched.rows("SELECT velocity FROM watches WHERE scan_count > 1")) == 0.3
+    assert told(watched, "replay")[0] == 0
+
+
 async def test_a_watch_of_another_policy_goes_on_from_its_history(tmp_path):
     watched = site(tmp_path, schedule={"policy": "seed-ewma"})
     await watched.run(seconds=8 * DAY)

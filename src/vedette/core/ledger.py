@@ -25,7 +25,7 @@ from vedette.core.nearest import unknown
 from vedette.core.packs import DEFAULT_PACKS, RolePattern
 from vedette.core.retry import Failure, Park, Retry, RetryParams, next_attempt
 from vedette.core.schedule.due import LEARNED, Due, DueParams, Facts, decide, due_params
-from vedette.core.velocity import update_velocity
+from vedette.core.velocity import VelocityParams, update_velocity
 from vedette.core.verdict import judge
 
 if TYPE_CHECKING:  # numpy comes with it, and other decisions do without
@@ -263,7 +263,8 @@ def _learned(given: Inputs, in_force: InForce) -> object:
     decided = deciding.decide([case], _published(given, in_force), in_force.objectives).decided[0]
     velocity, looks = given["velocity"], given["scan_count"]
     if case.changed is not None:
-        velocity, looks = update_velocity(velocity, looks, case.changed), looks + 1
+        params = VelocityParams() if in_force.due is None else in_force.due.velocity
+        velocity, looks = update_velocity(velocity, looks, case.changed, params=params), looks + 1
     due = Due(
         due_at=case.now + decided.wait,
         interval=decided.wait,

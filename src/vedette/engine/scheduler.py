@@ -37,7 +37,7 @@ from vedette.core.schedule.learned.row import (
     unpack_beliefs,
 )
 from vedette.core.schedule.learned.settings import WEIGHT
-from vedette.core.velocity import update_velocity
+from vedette.core.velocity import VelocityParams, update_velocity
 from vedette.engine.known import Known, ScheduleSide
 
 REVIEW_HOURS = 6.0  # between two reviews of price, prior and objectives,
@@ -61,6 +61,7 @@ class SchedulerOptions:
     budget_per_day: float | None = None
     objectives: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # risk: hours, share
     room_of: Callable[[LaneKey], float] = lambda lane: math.inf  # looks per day that a host allows
+    velocity: VelocityParams = VelocityParams()  # kept beside the belief: the documents' measure
 
 
 class Scheduler:
@@ -105,7 +106,7 @@ class Scheduler:
         self._learn(asked, batch)
         settled = []
         for (_, s, lesson), case, decided in zip(asked, cases, batch.decided, strict=True):
-            watch, due, lot = _due(s, lesson, case, decided)
+            watch, due, lot = _due(s, lesson, case, decided, self._options.velocity)
             written = self._written(s.watch.lane, lot)
             decision = learned_decision(case, (s.watch.velocity, s.watch.scan_count), due, decided, written)
             settled.append(replace(s, watch=watch, decisions=(*s.decisions, decision)))
@@ -396,12 +397,14 @@ def belief_of(watch: Watch) -> bytes:
     return remembered(watch.velocity, watch.scan_count, times)
 
 
-def _due(settled: Settlement, lesson: Lesson, case: Case, decided: Decided) -> tuple[Watch, Due, Lot | None]:
+def _due(
+    settled: Settlement, lesson: Lesson, case: Case, decided: Decided, params: VelocityParams
+) -> tuple[Watch, Due, Lot | None]:
     """The watch with its next look, the decision, and the lot that may have made it an audit."""
     watch = settled.watch
     velocity, looks = watch.velocity, watch.scan_count
     if case.changed is not None:
-        velocity, looks = update_velocity(velocity, looks, case.changed), looks + 1
+        velocity, looks = update_velocity(velocity, looks, case.changed, params=params), looks + 1
     plain = Due(
         due_at=case.now + decided.wait,
         interval=decided.wait,
