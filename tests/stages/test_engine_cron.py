@@ -72,7 +72,8 @@ def test_the_entries_are_the_documents_and_may_be_empty(monkeypatch: pytest.Monk
     assert [(one.name, one.expression, str(one.zone)) for one in cron_entries(parse({}))] == [
         ("runs", "0 6 * * *", "Europe/Zagreb"),
         ("health", "30 6 * * *", "Europe/Zagreb"),
+        ("models", "30 3 * * *", "Europe/Zagreb"),  # 003: nightly
     ]
-    assert [one.name for one in cron_entries(parse({"cron": {"runs": ""}}))] == ["health"]
+    assert [one.name for one in cron_entries(parse({"cron": {"runs": "", "models": ""}}))] == ["health"]
     monkeypatch.setenv("WATCHDOG_TIMEZONE", "America/New_York")
     assert str(cron_entries(parse({}))[0].zone) == "America/New_York"
