@@ -98,6 +98,7 @@ class SqliteJobBus:
 
     def end(self, ends: Sequence[JobEnd], *, now: datetime) -> list[datetime | None]:
         with transaction(self._db, self._path) as db:
+            db.executemany(_NEW_DONE, [_new_row(one, now) for one in ends if one.is_new])
             again = [self._end(db, one, now) for one in ends]
             for queue, has_failed in {(one.job.queue, one.error is not None) for one in ends}:
                 rule = self._rule(queue)
@@ -168,14 +169,7 @@ class SqliteJobBus:
             is_ours = db.execute(f"SELECT 1 FROM jobs {_MINE}", _mine(job)).fetchone() is not None
             what = (job.queue, job.id, job.attempt)
             return self._fail(db, what, (end.error, end.stack), now) if is_ours else None
-        text = None if end.result is None else dump_json(end.result)
-        if end.is_new:
-            new = NewJob(queue=job.queue, name=job.name, data=job.data, id=checked_id(job.id))
-            db.execute(_NEW_DONE, (*job_row(new, at=now), to_ms(now), to_ms(now), text))
-            has_ended = True
-        else:
-            has_ended = db.execute(_DONE, (to_ms(now), text, *_mine(job))).rowcount > 0
-        if has_ended:
+        if end.is_new or db.execute(_DONE, (to_ms(now), _result(end), *_mine(job))).rowcount:
             for following in end.then:
                 self._add(db, following, now)
         return None
@@ -232,6 +226,16 @@ def _queued(queue: str, worker: str, row: tuple[Any, ...]) -> QueuedJob:
         added_at=from_ms(added),
         worker=worker,
     )
+
+
+def _new_row(end: JobEnd, now: datetime) -> tuple[Any, ...]:
+    """In the order of _NEW_DONE."""
+    job, at = end.job, to_ms(now)
+    return (job.queue, checked_id(job.id), job.name, dump_json(job.data), at, at, at, at, _result(end))
+
+
+def _result(end: JobEnd) -> str | None:
+    return None if end.result is None else dump_json(end.result)
 
 
 def _mine(job: QueuedJob) -> tuple[str, str, str, int]:

@@ -16,7 +16,7 @@ from vedette.contracts.documents import Artifact
 from vedette.contracts.judging import Exhibit, Likeness, Verdict, VerdictWord
 from vedette.contracts.source import ListerKind
 from vedette.contracts.stage_work import Handled
-from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Reason, Risk, WatchId
+from vedette.contracts.words import DOCUMENTS, ContentClass, EvidenceId, Outcome, Reason, Risk, WatchId
 from vedette.store import statements as sql
 from vedette.store.group import note_row
 from vedette.store.measures import read_traits
@@ -25,15 +25,15 @@ from vedette.store.rows import dump_json, from_ms, to_ms
 from vedette.store.sqlite import connect
 
 VectorRow = tuple[int, int, str, bytes]
+# The twin is another target that showed the same text before; the same target showing a text again is a state that
+# came back.
 _EXHIBIT = (
     "SELECT e.id, e.url, COALESCE(w.risk, 1), v.outcome, e.content_class, e.content_type, e.digest, v.text_chars, "
-    "s.traits, s.text_key, e.watch_id, w.lister, s.vector FROM evidence e JOIN visits v ON v.id = e.id "
+    "s.traits, e.watch_id, w.lister, s.vector, CASE WHEN s.text_key <> 0 THEN "
+    "(SELECT t.evidence_id FROM verdicts t JOIN evidence o ON o.id = t.evidence_id WHERE t.text_key = s.text_key "
+    "AND t.evidence_id < e.id AND o.watch_id <> e.watch_id ORDER BY t.evidence_id LIMIT 1) END "
+    "FROM evidence e JOIN visits v ON v.id = e.id "
     "LEFT JOIN watches w ON w.id = e.watch_id LEFT JOIN verdicts s ON s.evidence_id = e.id WHERE e.id = ?"
-)
-# Another target that showed the same text before; the same target showing a text again is a state that came back.
-_TWIN = (
-    "SELECT s.evidence_id FROM verdicts s JOIN evidence e ON e.id = s.evidence_id "
-    "WHERE s.text_key = ? AND s.evidence_id < ? AND e.watch_id <> ? ORDER BY s.evidence_id LIMIT 1"
 )
 _ARTIFACTS = "SELECT kind, reader, chars, confidence, path FROM artifacts WHERE evidence_id = ? ORDER BY kind"
 _VERDICT = f"SELECT {', '.join(sql.VERDICT_COLUMNS)} FROM verdicts WHERE evidence_id = ? AND word IS NOT NULL"
@@ -66,23 +66,23 @@ class Exhibits:
         row = self._db.execute(_EXHIBIT, (evidence,)).fetchone()
         if row is None:
             return None
-        key, watch = row[9], row[10]
-        twin = self._db.execute(_TWIN, (key, evidence, watch)).fetchone() if key else None
+        kind, twin = ContentClass(row[4]), row[12]
+        made = self._db.execute(_ARTIFACTS, (evidence,)) if kind in DOCUMENTS else ()
         return Exhibit(
             evidence=EvidenceId(row[0]),
-            watch=WatchId(watch),
+            watch=WatchId(row[9]),
             url=row[1],
             risk=Risk(row[2]),
             outcome=Outcome(row[3]),
-            content_class=ContentClass(row[4]),
+            content_class=kind,
             content_type=row[5],
             digest=row[6],
             text_chars=row[7],
             traits=read_traits(row[8]),
-            lister=ListerKind(row[11]) if row[11] else None,
-            vector=row[12],
-            twin=None if twin is None else EvidenceId(twin[0]),
-            artifacts=tuple(_artifact(made) for made in self._db.execute(_ARTIFACTS, (evidence,))),
+            lister=ListerKind(row[10]) if row[10] else None,
+            vector=row[11],
+            twin=None if twin is None else EvidenceId(twin),
+            artifacts=tuple(_artifact(one) for one in made),
         )
 
     def vectors(self, after: int, most: int) -> list[VectorRow]:
