@@ -321,13 +321,15 @@ async def test_an_objective_asks_for_looks_that_the_price_would_not(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(400)
 async def test_at_equal_budget_changes_are_seen_sooner_than_with_the_documents_rule(tmp_path):
     found = {}
     for policy in ("learned", "seed-ewma"):
         world = grid_world(6, 12, seed=3, mix=GridMix(changes=ChangeMix(median_days=4.0, never=0.3), noisy=0))
         clock = clock_of(world)
         async with LivingWeb(world, now=lambda clock=clock: clock.now().timestamp()) as web:
-            config = {"schedule": {"policy": policy, "budget_per_day": 150}}
+            schedule = {"policy": policy, "budget_per_day": 150}
+            config = {"schedule": schedule, "stages": {"in_process": False}}
             watched = living(world, web, tmp_path / policy, clock=clock, config=config)
             ended = await watched.run(seconds=30 * DAY)
             assert ended.error is None
