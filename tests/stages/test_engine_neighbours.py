@@ -121,6 +121,12 @@ def test_a_vector_that_is_damaged_is_passed_over():
     assert neighbours.alike(exhibit(6), bytes(512)) is None  # a text without words
 
 
+def test_texts_without_words_do_not_have_the_store_read_again():
+    neighbours = Neighbours(Rows().vectors)
+    assert neighbours.alike(exhibit(1), bytes(512)) is None
+    assert not neighbours.is_behind
+
+
 def test_how_near_is_near_enough_can_be_said():
     neighbours = Neighbours(Rows().vectors, least=0.9999)
     alike(neighbours, 1, LAW)

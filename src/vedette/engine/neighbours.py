@@ -36,10 +36,10 @@ class Neighbours:
 
     def alike(self, exhibit: Exhibit, packed: bytes) -> Likeness | None:
         """The nearest of another target and the same content type, where it is near enough."""
+        self._searches += 1
         vector = _unpacked(packed)
         if vector is None:
             return None
-        self._searches += 1
         family = _family(exhibit.content_class.value)
         count = min(self._count, len(self._rows))
         counts = (self._families[:count] == family) & (self._ids[:count, 1] != exhibit.watch)
