@@ -72,8 +72,13 @@ def _plot(found: list[dict[str, Any]], path: Path, terms: Terms) -> None:
     """Share of changes seen within so many hours.  Small, by hand: no axis library in the repository."""
     width, height, left, top = 560, 300, 50, 24
     most = 48.0
-    x = lambda h: left + (width - left - 16) * min(h, most) / most  # noqa: E731
-    y = lambda share: top + (height - top - 44) * (1 - share)  # noqa: E731
+
+    def x(hours: float) -> float:
+        return left + (width - left - 16) * min(hours, most) / most
+
+    def y(share: float) -> float:
+        return top + (height - top - 44) * (1 - share)
+
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         'font-family="sans-serif" font-size="12">',
