@@ -227,6 +227,10 @@ async def test_a_parked_job_can_be_dropped_and_then_is_not_known_any_more(bus: S
     bus.add([stage_job(OCR, ORDER)], now=NOW)
     while await worker.turn():
         clock.at = counter.served[-1].again_at or clock.at
+    for verb in ("show", "retry", "drop"):
+        missed = Cli(tmp_path)("parked", verb, "orc-17")
+        assert missed.code == 2
+        assert "no parked job is called 'orc-17'" in missed.err
     assert Cli(tmp_path)("parked", "drop", "--all", "--json").json == {"dropped": 1}
     assert bus.parked() == []
 

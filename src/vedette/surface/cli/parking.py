@@ -140,6 +140,8 @@ def _named(session: Session, what: str) -> tuple[list[Parked], list[ParkedJob]]:
     jobs = [job for job in _jobs(session) if job.id == what.strip()]
     if jobs:
         return [], jobs
+    if "/" not in what:
+        raise InputError(f"no parked job is called {what.strip()!r}; `vedette parked` shows what is parked")
     wanted = a_url(what)
     with session.queries() as queries:
         looks = queries.parked(watch_id(wanted))
