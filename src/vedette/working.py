@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -16,7 +16,6 @@ from vedette.config import Loaded
 from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.jobs import STAGES, QueuedJob
 from vedette.contracts.ports import Clock
-from vedette.contracts.stage_work import Handled
 from vedette.contracts.watch import Group
 from vedette.core.nearest import unknown
 from vedette.engine.bench import EvidenceBench
@@ -29,7 +28,7 @@ from vedette.evidence.shelf import Shelf
 from vedette.extract.documents.versions import reader_version
 from vedette.judge import Handle, handlers
 from vedette.store.jobs import SqliteJobBus
-from vedette.store.judging import Exhibits, save_handled
+from vedette.store.judging import Exhibits, Findings
 from vedette.store.migrate import ARCHIVE
 from vedette.store.rows import to_ms
 from vedette.store.sqlite import Reader
@@ -68,7 +67,12 @@ async def opened(
     workers = Workers()
     shelf = Shelf(loaded.data, reader_version(config.extract.ocr_languages))
     desk = DocumentDesk(workers=workers, shelf=shelf, languages=config.extract.ocr_languages)
-    with closing(SqliteJobBus(path)) as bus, closing(Exhibits(path)) as rows, closing(Reader(path)) as reader:
+    with (
+        closing(SqliteJobBus(path)) as bus,
+        closing(Exhibits(path)) as rows,
+        closing(Findings(path)) as findings,
+        closing(Reader(path)) as reader,
+    ):
         bench = EvidenceBench(
             body=Memory(reader, loaded.data / ARCHIVE).body,
             shelf=shelf,
@@ -87,7 +91,7 @@ async def opened(
                 bus=bus,
                 handlers=chosen,
                 exhibit=rows.exhibit,
-                save=_saver(path, clock),
+                save=lambda handled: findings.save(handled, at_ms=to_ms(clock.now())),
                 clock=clock,
                 worker=worker,
                 is_busy=hooks.is_busy,
@@ -162,10 +166,6 @@ async def _keep_on(worker: StageWorker, clock: Clock, hooks: Hooks) -> None:
             await asyncio.sleep(AGAIN_S)
         else:
             return
-
-
-def _saver(path: Path, clock: Clock) -> Callable[[Sequence[Handled]], None]:
-    return lambda handled: save_handled(path, handled, at_ms=to_ms(clock.now()))
 
 
 def _tell(ended: Iterable[Served], took: timedelta, clock: Clock, hooks: Hooks) -> None:

@@ -59,13 +59,14 @@ class StageWorker:
 
     async def run(self) -> None:
         """Until `stop`."""
+        loop = asyncio.get_running_loop()  # its time is the time in which we rest, whatever the clock says
         while not self._is_stopping:
-            took = self.clock.stopwatch()
+            began = loop.time()
             self.news.clear()
             if await self.turn():
                 self._idle.clear()
                 if self.is_busy():
-                    await _wait(self._hurry, min(LONGEST_REST_S, REST * took().total_seconds()))
+                    await _wait(self._hurry, min(LONGEST_REST_S, REST * (loop.time() - began)))
             elif not self.news.is_set():
                 self._idle.set()
                 await _wait(self.news, POLL_S)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -65,6 +66,7 @@ class SqliteJobBus:
         self._db = connect(path)
         self._path = path
         self._rules = rules
+        self._ended: Counter[tuple[str, str]] = Counter()  # since the last trim, by queue and state
 
     def add(self, jobs: Sequence[NewJob], *, now: datetime) -> list[str]:
         with transaction(self._db, self._path) as db:
@@ -100,10 +102,7 @@ class SqliteJobBus:
         with transaction(self._db, self._path) as db:
             db.executemany(_NEW_DONE, [_new_row(one, now) for one in ends if one.is_new])
             again = [self._end(db, one, now) for one in ends]
-            for queue, has_failed in {(one.job.queue, one.error is not None) for one in ends}:
-                rule = self._rule(queue)
-                state, keep = ("parked", rule.keep_parked) if has_failed else ("done", rule.keep_done)
-                db.execute(_TRIM, (queue, state, queue, state, keep))
+            self._trim(db, ends)
         return again
 
     def depth(self, queue: str, *, now: datetime) -> Depth:
@@ -173,6 +172,16 @@ class SqliteJobBus:
             for following in end.then:
                 self._add(db, following, now)
         return None
+
+    def _trim(self, db: sqlite3.Connection, ends: Sequence[JobEnd]) -> None:
+        """Drop the oldest of what ended.  It reads all that is kept, so up to a tenth more is left to gather."""
+        self._ended.update((one.job.queue, "done" if one.error is None else "parked") for one in ends)
+        for queue, state in list(self._ended):
+            rule = self._rule(queue)
+            keep = rule.keep_done if state == "done" else rule.keep_parked
+            if self._ended[queue, state] > keep // 10:
+                db.execute(_TRIM, (queue, state, queue, state, keep))
+                del self._ended[queue, state]
 
     def _rule(self, queue: str) -> QueueRule:
         return self._rules.get(queue, PLAIN)

@@ -20,9 +20,8 @@ from vedette.contracts.words import DOCUMENTS, ContentClass, EvidenceId, Outcome
 from vedette.store import statements as sql
 from vedette.store.group import note_row
 from vedette.store.measures import read_traits
-from vedette.store.operator import operating
 from vedette.store.rows import dump_json, from_ms, to_ms
-from vedette.store.sqlite import connect
+from vedette.store.sqlite import connect, transaction
 
 VectorRow = tuple[int, int, str, bytes]
 # The twin is another target that showed the same text before; the same target showing a text again is a state that
@@ -93,21 +92,21 @@ class Exhibits:
         self._db.close()
 
 
-def save_handled(path: Path, handled: Sequence[Handled], *, at_ms: int) -> None:
-    """What these jobs give beside their results, in one transaction."""
-    verdicts = [one.verdict for one in handled if one.verdict is not None]
-    artifacts = [one.artifact for one in handled if one.artifact is not None]
-    vectors = [one.vector for one in handled if one.vector is not None]
-    likenesses = [one.likeness for one in handled if one.likeness is not None]
-    notes = [one.note for one in handled if one.note is not None]
-    if not (verdicts or artifacts or vectors or likenesses):
-        return
-    with operating(path) as db:
-        db.executemany(sql.NEW_LEDGER, [note_row(note, run) for run, note in notes])
-        db.executemany(_SAVE, [_verdict_row(one) for one in verdicts])
-        db.executemany(_VECTOR, vectors)
-        db.executemany(sql.NEW_ARTIFACT, _artifact_rows(artifacts, at_ms))
-        db.executemany(_ALIKE, [(one.evidence, one.other, one.share, at_ms) for one in likenesses])
+class Findings:
+    """Writes what stage jobs give beside their results.  A connection of its own, kept open."""
+
+    def __init__(self, path: Path) -> None:
+        self._db = connect(path)
+        self._path = path
+
+    def save(self, handled: Sequence[Handled], *, at_ms: int) -> None:
+        """All of it in one transaction."""
+        if any(_leaves_rows(one) for one in handled):
+            with transaction(self._db, self._path) as db:
+                _write(db, handled, at_ms)
+
+    def close(self) -> None:
+        self._db.close()
 
 
 def verdict_of(path: Path, evidence: EvidenceId) -> Verdict | None:
@@ -138,6 +137,22 @@ def read_verdict(db: sqlite3.Connection, evidence: EvidenceId) -> Verdict | None
         rule=rule,
         at=from_ms(at),
     )
+
+
+def _leaves_rows(one: Handled) -> bool:
+    return any(part is not None for part in (one.verdict, one.artifact, one.vector, one.likeness))
+
+
+def _write(db: sqlite3.Connection, handled: Sequence[Handled], at_ms: int) -> None:
+    notes = [one.note for one in handled if one.note is not None]
+    verdicts = [one.verdict for one in handled if one.verdict is not None]
+    artifacts = [one.artifact for one in handled if one.artifact is not None]
+    likenesses = [one.likeness for one in handled if one.likeness is not None]
+    db.executemany(sql.NEW_LEDGER, [note_row(note, run) for run, note in notes])
+    db.executemany(_SAVE, [_verdict_row(one) for one in verdicts])
+    db.executemany(_VECTOR, [one.vector for one in handled if one.vector is not None])
+    db.executemany(sql.NEW_ARTIFACT, _artifact_rows(artifacts, at_ms))
+    db.executemany(_ALIKE, [(one.evidence, one.other, one.share, at_ms) for one in likenesses])
 
 
 def _verdict_row(verdict: Verdict) -> tuple[Any, ...]:
