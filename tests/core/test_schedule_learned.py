@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 
@@ -51,7 +52,7 @@ def around(n: int = 1, clocks: Clocks | None = None, **parts: object) -> Around:
     plain: dict[str, object] = {
         "published": Published(bursts=(0.0, 0.0, 0.0)), "clocks": clocks or flat, "host": np.zeros(n, np.int64),
         "weight": np.ones(n), "listed_at": np.full(n, -np.inf), "listed_every": np.full(n, np.inf),
-        "recall": np.zeros(n), "pull": np.zeros(n), "dear": np.ones(n),
+        "recall": np.zeros(n), "pull": np.zeros(n), "dear": np.ones(n), "lively": np.ones(n),
     } | parts  # fmt: skip
     return Around(**plain)  # type: ignore[arg-type]
 
@@ -240,16 +241,12 @@ def test_dearer_looks_come_later_and_higher_risk_sooner() -> None:
     b = belief(4, events=3.0, hours=100.0)
     setting = around(4, weight=np.array([0.5, 1.0, 2.0, 4.0]))
     waits = [
-        plan(b, Around(Published(price=price), *_rest(setting)), np.zeros(4)) for price in (1.0, 10.0, 100.0)
+        plan(b, replace(setting, published=Published(price=price)), np.zeros(4))
+        for price in (1.0, 10.0, 100.0)
     ]
     for cheap, dear in pairwise(waits):
         assert (cheap < dear).all()
     assert (np.diff(waits[1]) < 0).all()
-
-
-def _rest(setting: Around) -> list[object]:
-    return [setting.clocks, setting.host, setting.weight, setting.listed_at, setting.listed_every, setting.recall,
-            setting.pull, setting.dear]  # fmt: skip
 
 
 @given(st.floats(1e-6, 0.05), st.floats(0.01, 1000))

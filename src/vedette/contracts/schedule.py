@@ -39,6 +39,7 @@ class HostBelief:
     dear: float = 1.0  # how many times the price a look at it costs: its room is short
     clock: int | None = None  # the published clock of this host; None: that of all hosts
     fresh: int = 0  # changes counted since that was published
+    lively: tuple[float, ...] = (0.0, 0.0)  # first changes of its targets: found, and to be expected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

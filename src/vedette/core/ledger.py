@@ -150,6 +150,7 @@ def _place_inputs(place: Place) -> dict[str, object]:
         "hub": None if hub is None else [hub.listed_at, hub.listed_every, hub.recall],
         "pull": place.pull or None,
         "dear": None if place.dear == 1.0 else place.dear,
+        "lively": None if place.lively == 1.0 else place.lively,
     }
 
 
@@ -194,6 +195,7 @@ def _place(given: Inputs, in_force: InForce) -> Place:
         hub=None if hub is None else HubTold(*hub),
         pull=given.get("pull", 0.0),
         dear=given.get("dear", 1.0),
+        lively=given.get("lively", 1.0),
     )
 
 

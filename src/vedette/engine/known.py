@@ -128,6 +128,7 @@ class Known:
             hub=told,
             pull=pull,
             dear=float(self.shared.hosts.dear[number]),
+            lively=self.shared.lively(number),
         )
 
     def clock_id(self, lane: LaneKey) -> int | None:

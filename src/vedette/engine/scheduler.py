@@ -167,6 +167,8 @@ class Scheduler:
         host = np.array([known.host(watch.lane) for watch in good], np.int64)
         around = replace(batch.around, host=host, clocks=shared.hosts.clocks)
         known.counted(shared.taught(hub, (batch.before, around), batch.looks, batch.lesson).tolist())
+        for number in np.unique(host[batch.lesson.first_room > 0]).tolist():
+            known.touch_host(number)
         for n in np.flatnonzero(batch.lesson.taught & (around.recall > 0)).tolist():
             known.touch_host(int(shared.hubs.columns["host"][hub[n]]))
 
@@ -272,7 +274,9 @@ class Scheduler:
         sample, host = self._sample(t)
         was = known.shared.published
         terms = Terms(budget=self._budget(), objectives=self._options.objectives)
-        new = known.shared.published = review(sample, was, terms)
+        known.shared.published = review(sample, was, terms)
+        known.shared.publish_hosts(host)
+        new = known.shared.published
         if len(host):
             sample.around.published = new
             seen = {n: self._options.room_of(self._lane[n]) for n in _well_sampled(host, sample.each)}

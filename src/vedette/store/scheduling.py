@@ -108,14 +108,14 @@ def _published_row(one: PublishedRow) -> Row:
 def _host_row(one: HostBelief) -> Row:
     return (
         lane_id(one.lane), one.lane, one.counts, *one.quality, *one.dates, one.streak, one.failed_at, one.dear,
-        one.clock, one.fresh,
+        one.clock, one.fresh, *one.lively,
     )  # fmt: skip
 
 
 def _read_host(row: Row) -> HostBelief:
     return HostBelief(
         lane=LaneKey(row[1]), counts=row[2], quality=tuple(row[3:7]), dates=tuple(row[7:9]), streak=row[9],
-        failed_at=row[10], dear=row[11], clock=row[12], fresh=row[13],
+        failed_at=row[10], dear=row[11], clock=row[12], fresh=row[13], lively=tuple(row[14:16]),
     )  # fmt: skip
 
 

@@ -334,6 +334,12 @@ hosts = Table(
     Column("dear", Float, nullable=False),  # how many times the price a look costs there
     Column("clock_id", BigInteger),
     Column("fresh", Integer, nullable=False),  # changes counted since its clock was published
+    Column(
+        "firsts", Float, nullable=False, server_default="0"
+    ),  # first changes of its targets that looks found,
+    Column(
+        "firsts_due", Float, nullable=False, server_default="0"
+    ),  # and that an ordinary host would have shown
 )
 
 hubs = Table(

@@ -33,7 +33,8 @@ ROBOTS_COLUMNS = "origin fetched_at expires_at status outcome text verdict crawl
 SEGMENT_COLUMNS = "name retention day size count head state".split()
 LEASE_COLUMNS = "watch_id worker taken_at until_at".split()
 HOST_COLUMNS = (
-    "lane_id key counts named missed invented room dates_good dates_bad streak failed_at dear clock_id fresh"
+    "lane_id key counts named missed invented room dates_good dates_bad streak failed_at dear clock_id fresh "
+    "firsts firsts_due"
 ).split()
 HUB_COLUMNS = "watch_id key leaves listed_at every pull births since".split()
 CLOCK_COLUMNS = "id data".split()

@@ -51,6 +51,13 @@ class Around:
     recall: Floats  # share of changes that the listing names
     pull: Floats  # of a hub: weighted changes per hour that a look at its listing would tell of
     dear: Floats  # how many times the price a look costs there: more where the room of a host is short
+    lively: Floats  # how many times as likely as elsewhere a target of its host is to change at all
+
+    @property
+    def prior(self) -> tuple[Floats, float]:
+        """Shape and hours of the Gamma that stands for a target before anything was seen of it."""
+        shape, hours = self.published.prior
+        return shape * self.lively, hours
 
     @property
     def price(self) -> Floats:
@@ -61,4 +68,5 @@ class Around:
         return Around(
             self.published, self.clocks, self.host[where], self.weight[where],
             self.listed_at[where], self.listed_every[where], self.recall[where], self.pull[where], self.dear[where],
+            self.lively[where],
         )  # fmt: skip

@@ -59,7 +59,7 @@ def changes(b: Beliefs, around: Around, gap: Floats) -> Floats:
     The rate is credited with a part of the changes only (learn.py), so it alone would tell too few of busy targets.
     """
     published = around.published
-    shape, scale = published.prior
+    shape, scale = around.prior
     own = published.own * (b.events + shape) / (b.hours + scale) * (1.0 - b.asleep)
     every = own
     for _ in range(6):  # the more changes, the more that follow; it settles fast

@@ -100,7 +100,7 @@ def decide(cases: Sequence[Case], published: Published, objectives: Objectives) 
     decided = dict(zip(rest, batch.decided, strict=True))
     goals = tuple(sorted(objectives.items()))
     for n in plain:
-        plan = _first_plan(published, cases[n].place.risk, cases[n].place.dear, goals)
+        plan = _first_plan(published, cases[n].place, goals)
         belief = looked_once(to_hours(cases[n].now))
         decided[n] = Decided(belief, *_arranged(cases[n], plan))
     moved = np.zeros(len(cases))
@@ -125,9 +125,9 @@ def _is_plain(case: Case) -> bool:
 
 @lru_cache(maxsize=1024)
 def _first_plan(
-    published: Published, risk: Risk, dear: float, goals: tuple[tuple[str, tuple[float, float]], ...]
+    published: Published, place: Place, goals: tuple[tuple[str, tuple[float, float]], ...]
 ) -> _Plan:
-    case = Case(belief=looked_once(0.0), place=Place(risk=risk, dear=dear), now=EPOCH, changed=None)
+    case = Case(belief=looked_once(0.0), place=place, now=EPOCH, changed=None)
     around = surroundings([case.place], published)
     return _plans(unpack_beliefs([case.belief]), around, [case], dict(goals))[0]
 
@@ -241,7 +241,7 @@ def _asked(b: Beliefs, around: Around, risk: NDArray[np.int8], objectives: Objec
 def _plans(b: Beliefs, around: Around, cases: Sequence[Case], objectives: Objectives) -> list[_Plan]:
     risk = np.array([case.place.risk for case in cases], np.int8)
     hours, asked = _worth_it(b, around), _asked(b, around, risk, objectives)
-    shape, scale = around.published.prior
+    shape, scale = around.prior
     rate = (b.events + shape) / (b.hours + scale) * 24
     columns = (hours, least_hours(risk, around), asked, rate, around.price)
     return [_Plan(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]

@@ -1,4 +1,4 @@
-"""What is known per host: its clock, how far its listings and its Last-Modified may be believed, its budget."""
+"""What is known per host: its clock, how lively it is, how far its listings and its Last-Modified may be believed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from vedette.contracts.schedule import HostBelief
 from vedette.contracts.words import LaneKey
 from vedette.core.schedule.learned.clock import Clocks
 from vedette.core.schedule.learned.listing import Quality
+from vedette.core.schedule.learned.lively import Liveliness
 from vedette.core.schedule.learned.options import LearnedOptions
 
 Rows = NDArray[np.int64]
@@ -29,6 +30,7 @@ KINDS: dict[str, Any] = {
     "streak": np.int16,
     "failed_at": np.float64,
     "dates": np.dtype((np.float32, (2,))),
+    "lively": np.dtype((np.float64, (2,))),
     "quality": np.dtype((np.float64, (4,))),
     "counts": np.dtype((np.float32, (2, 24))),
     "upto": np.dtype((np.float32, (2, 25))),
@@ -41,6 +43,7 @@ class Hosts:
     def __init__(self) -> None:
         self.clocks = Clocks()
         self.quality = Quality()
+        self.lively = Liveliness()
         self.ids: dict[int, int] = {}
         self._dates = np.zeros((0, 2), np.float32)
         self._spent = np.zeros(0, np.float32)  # looks on the day below
@@ -61,6 +64,7 @@ class Hosts:
         if more:
             self.clocks.grow(len(self.ids))
             self.quality.grow(len(self.ids))
+            self.lively.grow(len(self.ids))
             self._dates = np.concatenate([self._dates, np.tile(np.array(_DATES, np.float32), (more, 1))])
             self._spent, self._day, self.streak, self.failed_at = (
                 np.concatenate([one, np.zeros(more, one.dtype)])
@@ -127,6 +131,7 @@ class Hosts:
         """As its row says."""
         self.clocks.counts[number] = np.frombuffer(row.counts, "<f4").reshape(2, 24)
         self.quality.counts[number] = row.quality
+        self.lively.counts[number] = row.lively
         self._dates[number] = row.dates
         self.streak[number], self.failed_at[number], self.dear[number] = row.streak, row.failed_at, row.dear
 
@@ -140,6 +145,7 @@ class Hosts:
             streak=int(self.streak[number]),
             failed_at=float(self.failed_at[number]),
             dear=float(self.dear[number]),
+            lively=tuple(self.lively.counts[number].tolist()),
         )
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -151,6 +157,7 @@ class Hosts:
             "streak": self.streak,
             "failed_at": self.failed_at,
             "dates": self._dates,
+            "lively": self.lively.counts,
             "quality": self.quality.counts,
             "counts": self.clocks.counts,
             "upto": self.clocks.upto,
@@ -164,5 +171,6 @@ class Hosts:
         self._spent, self._day = columns["spent"], columns["day"]
         self.streak, self.failed_at = columns["streak"], columns["failed_at"]
         self.dear = np.ones(len(self.ids))
+        self.lively.counts = columns["lively"]
         self._dates, self.quality.counts = columns["dates"], columns["quality"]
         self.clocks.counts, self.clocks.upto = columns["counts"], columns["upto"]

@@ -40,6 +40,8 @@ class Lesson:
     burst_seen: Floats  # changes credited to the rate itself and to each burst constant, and
     predicted: Floats  # chance of a change as it was told, of the looks that taught
     burst_room: Floats  # the changes that they could have followed
+    first_seen: Floats  # of each look: 1 where it found the first change of its target, and
+    first_room: Floats  # the first changes that an ordinary host would have shown
 
 
 def learn(b: Beliefs, around: Around, looks: Looks) -> tuple[Beliefs, Lesson]:
@@ -92,7 +94,7 @@ def _states(b: Beliefs, before: Unseen, changed: Flags, since: Floats) -> tuple[
 
 
 def _rates(b: Beliefs, around: Around, before: Unseen, seen: _Seen) -> tuple[Floats, Floats]:
-    shape, scale = around.published.prior
+    shape, scale = around.prior
     a, hours = b.events + shape, b.hours + scale
     awake = 1.0 - (b.asleep + np.where(seen.looks.changed, b.asleep, seen.asleep)) / 2
     clock = np.maximum(before.clock * awake, _SHORTEST)
@@ -128,7 +130,9 @@ def _lesson(b: Beliefs, around: Around, said: Unseen, seen: _Seen) -> Lesson:
     age = np.maximum(looks.at - b.last, _SHORTEST)
     known = taught & (b.mark == 0)  # marks choose their moment: they would teach bursts
     own = around.published.own
-    base = -np.log(np.maximum(said.steady + said.awake + said.asleep, 1e-12))[known, None] / own
+    quiet = -np.log(np.maximum(said.steady + said.awake + said.asleep, 1e-12))
+    untouched = known & (b.events == 0)
+    base = quiet[known, None] / own
     room = np.exp(-b.lag[known, None] / BURST_HOURS) * -np.expm1(-age[known, None] / BURST_HOURS)
     room = np.concatenate([base, room], axis=1)
     expected = room * np.array([own, *around.published.bursts])
@@ -142,5 +146,7 @@ def _lesson(b: Beliefs, around: Around, said: Unseen, seen: _Seen) -> Lesson:
         end=np.where(dated, at, looks.at[hit]),
         burst_seen=(expected * found[:, None]).sum(axis=0),
         burst_room=room.sum(axis=0),
+        first_seen=np.where(untouched & looks.changed, 1.0, 0.0),
+        first_room=np.where(untouched, quiet / around.lively, 0.0),
         predicted=(1.0 - (1.0 - said.changed) * (1.0 - b.mark))[taught],
     )

@@ -44,7 +44,7 @@ def hours_left(b: Beliefs, around: Around, within: float, least: float) -> Float
 
 def hazard(b: Beliefs, around: Around, ahead: Floats) -> Floats:
     """Changes per hour expected so many hours after the last look, a matrix of targets and hours."""
-    shape, scale = around.published.prior
+    shape, scale = around.prior
     rate = (b.events + shape) / (b.hours + scale) * (1.0 - b.asleep)
     speed = around.clocks.now(around.host[:, None], np.floor(b.last)[:, None] + ahead)
     burst = np.zeros((len(b), len(ahead)))
@@ -71,7 +71,7 @@ def tier(b: Beliefs, around: Around, goal: tuple[float, float], room: float) -> 
 
 def weekly(b: Beliefs, around: Around) -> Floats:
     """Changes per hour in each of the 48 hours of a working day and a weekend day."""
-    shape, scale = around.published.prior
+    shape, scale = around.prior
     rate = (b.events + shape) / (b.hours + scale) * (1.0 - b.asleep)
     rates: Floats = rate[:, None] * np.diff(around.clocks.upto[around.host], axis=2).reshape(len(b), 48)
     return rates

@@ -220,7 +220,7 @@ def _priced(sample: Sample, price: float) -> Floats:
 
 
 def _rate(sample: Sample) -> Floats:
-    shape, scale = sample.around.published.prior
+    shape, scale = sample.around.prior
     rate: Floats = (sample.beliefs.events + shape) / (sample.beliefs.hours + scale)
     return rate
 
@@ -231,7 +231,7 @@ def _middle(gap: Floats) -> float:
 
 def sharpened(sample: Sample) -> Sample:
     """Each target as several with known rates, at even quantiles of its belief."""
-    shape, scale = sample.around.published.prior
+    shape, scale = sample.around.prior
     a, hours = sample.beliefs.events + shape, sample.beliefs.hours + scale
     every = np.tile(np.arange(len(a)), _QUANTILES)
     normal = np.repeat(_NORMAL, len(a))
@@ -245,7 +245,7 @@ def sharpened(sample: Sample) -> Sample:
     )
     beliefs = sample.beliefs.take(every)
     beliefs.hours = np.full(len(every), _KNOWN_HOURS)
-    beliefs.events = rate * (_KNOWN_HOURS + scale) - shape
+    beliefs.events = rate * (_KNOWN_HOURS + scale) - shape[every]
     return Sample(beliefs, sample.around.take(every), sample.risk[every], sample.each / _QUANTILES)
 
 

@@ -318,6 +318,7 @@ class LearnedPolicy:
             budget = run.per_day = run.asked * 24.0 / gone
         run.asked, run.reviewed_at = 0, t
         sample = self._sample(t)
+        self._memory.publish_hosts(sample.around.host)
         prior = fitted(sample.beliefs.take(sample.around.pull == 0), self._memory.published.prior)
         self._memory.published = replace(self._memory.published, prior=prior)
         packed = outlook.tiers(sample, options.objectives, budget)

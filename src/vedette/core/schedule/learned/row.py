@@ -52,6 +52,7 @@ class Place:
     hub: HubTold | None = None
     pull: float = 0.0  # of a hub itself (Hubs.pull); 0: it is none
     dear: float = 1.0
+    lively: float = 1.0  # of its host (Hosts.lively)
 
 
 _NOTHING_TOLD = HubTold(listed_at=-math.inf, listed_every=math.inf, recall=0.0)
@@ -155,7 +156,7 @@ def surroundings(places: Sequence[Place], published: Published) -> Around:
         np.array(host, np.int64),
         WEIGHT[np.array([one.risk for one in places], np.int64)],
         *_columns(told, "listed_at", "listed_every", "recall"),
-        *_columns(places, "pull", "dear"),
+        *_columns(places, "pull", "dear", "lively"),
     )
 
 

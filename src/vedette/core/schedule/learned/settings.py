@@ -33,6 +33,7 @@ FREE_PRICE = 1.0  # no budget binds: a look is worth one stale hour of a MEDIUM 
 ACQUAINTED_HOURS = (
     6.0  # a new target is seen twice on one day, so that its noise is known before the date changes
 )
+ALIKE = 1e9  # the trust (lively.py) at which no host is more lively than another
 START_PRICE = 10.0  # weighted stale hours per look; moves within the first looks
 
 
@@ -48,6 +49,7 @@ class Published:
 
     price: float = START_PRICE
     prior: tuple[float, float] = PRIOR
+    hosts: tuple[float, float] = (1.0, ALIKE)  # how far they differ, see lively.py
     bursts: tuple[float, ...] = (BURST_START,) * len(BURST_HOURS)
     own: float = (
         1.0  # changes seen for each that the rates alone expect, so that bursts explain only what decays

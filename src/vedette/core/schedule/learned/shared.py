@@ -12,6 +12,7 @@ from vedette.core.schedule.learned.calibration import Calibration
 from vedette.core.schedule.learned.hosts import Hosts
 from vedette.core.schedule.learned.learn import Lesson, Looks
 from vedette.core.schedule.learned.listing import FALSE, MISSED, NAMED, ROOM, Hubs
+from vedette.core.schedule.learned.lively import spread
 from vedette.core.schedule.learned.settings import BURST_HOURS, BURST_START, BURST_TRUST, WEIGHT, Published
 
 Rows = NDArray[np.int64]
@@ -51,7 +52,7 @@ class Shared:
             pull = np.where(where.own >= 0, self.hubs.pull(np.maximum(where.own, 0), t), 0.0)
         return Around(
             self.published, self.hosts.clocks, where.host, WEIGHT[where.risk], listed, every, recall, pull,
-            self.hosts.dear[where.host],
+            self.hosts.dear[where.host], self.hosts.lively.times(where.host, self.published.hosts),
         )  # fmt: skip
 
     def taught(
@@ -61,6 +62,7 @@ class Shared:
         self._check_listings(hub, known, looks, lesson)
         hit = np.flatnonzero(lesson.taught & looks.changed)
         counted = self.hosts.clocks.count(known[1].host[hit], lesson.start, lesson.end)
+        self.hosts.lively.learn(known[1].host, lesson.first_seen, lesson.first_room)
         self.calibration.learn(lesson.predicted, looks.changed[lesson.taught])
         self.bursts += (lesson.burst_seen, lesson.burst_room)
         return counted
@@ -68,6 +70,15 @@ class Shared:
     def publish_bursts(self) -> None:
         own, *bursts = (self.bursts[0] / self.bursts[1]).tolist()
         self.published = replace(self.published, own=own, bursts=tuple(bursts))
+
+    def lively(self, host: int) -> float:
+        """How many times as likely as elsewhere a target of this host is to change at all."""
+        return float(self.hosts.lively.times(np.array([host]), self.published.hosts)[0])
+
+    def publish_hosts(self, hosts: Rows) -> None:
+        """How far hosts differ, by these of them."""
+        counts = self.hosts.lively.counts[np.unique(hosts)]
+        self.published = replace(self.published, hosts=spread(counts))
 
     def listed(self, hub: int, t: float) -> float:
         """A listing that says what changed was read at `t`; gives the time of the one before (-inf: none)."""

@@ -40,8 +40,8 @@ class Subject:
 def explain(subject: Subject, t: float, objectives: Mapping[str, tuple[float, float]]) -> Explanation:
     b, around = subject.beliefs, subject.around
     value, stale = value_now(b, around, t)
-    shape, scale = around.published.prior
-    a, hours = float(b.events[0]) + shape, float(b.hours[0]) + scale
+    shape, scale = around.prior
+    a, hours = float(b.events[0] + shape[0]), float(b.hours[0]) + scale
     low, high = (_quantile(a, z) / hours for z in (-1.645, 1.645))
     interval = subject.due_at - float(b.last[0])
     is_new = bool(b.mark[0] >= NEW_MARK)
@@ -85,8 +85,8 @@ def _parts(
 
 def _steps(b: Beliefs, around: Around) -> list[tuple[str, str, Beliefs, Around]]:
     """The belief, part after part."""
-    shape, scale = around.published.prior
-    rate = (float(b.events[0]) + shape) / (float(b.hours[0]) + scale) * 24
+    shape, scale = around.prior
+    rate = float(b.events[0] + shape[0]) / (float(b.hours[0]) + scale) * 24
     flat = Clocks()
     flat.grow(1)
     bare = replace(b, steady=np.ones(1), asleep=_NONE, lag=np.full(1, math.inf))
@@ -102,13 +102,20 @@ def _steps(b: Beliefs, around: Around) -> list[tuple[str, str, Beliefs, Around]]
     timed = replace(alone, clocks=around.clocks, host=around.host)
     listed = replace(timed, listed_at=around.listed_at, recall=around.recall)
     return [
-        ("rate", f"{rate:.3g} changes a day", bare, alone),
+        ("rate", f"{rate:.3g} changes a day{_lively(around)}", bare, alone),
         ("sleep", f"{float(b.asleep[0]):.0%} likely asleep", sleepy, alone),
         ("recency", f"last change {float(b.lag[0]):.3g} h before the last look", b, alone),
         ("clock", "the hours at which its host changes", b, timed),
         ("listing", f"a hub names {float(around.recall[0]):.0%} of its changes", b, listed),
         ("hub", f"its listing tells of {float(around.pull[0]) * 24:.3g} weighted changes a day", b, around),
     ]
+
+
+def _lively(around: Around) -> str:
+    times = float(around.lively[0])
+    return (
+        "" if times == 1.0 else f"; targets of its host are {times:.2g} times as likely as others to change"
+    )
 
 
 def _last_step(subject: Subject, points: float) -> Reason:

@@ -42,7 +42,7 @@ class Unseen:
 
 def unseen(b: Beliefs, around: Around, age: Floats) -> Unseen:
     """At `age` hours after the last look.  All arguments broadcast, so ages may be a grid."""
-    shape, scale = around.published.prior
+    shape, scale = around.prior
     clock = clock_hours(b, around, age)
     hazard = around.published.own * (b.events + shape) * np.log1p(clock / (b.hours + scale))
     none = np.exp(-hazard)

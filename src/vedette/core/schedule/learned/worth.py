@@ -102,7 +102,7 @@ def age_at_value(value: Floats, rate: Floats) -> Floats:
 
 def rate_ahead(b: Beliefs, around: Around) -> Floats:
     """Changes per hour to expect after a look, bursts spread over the longest constant."""
-    shape, scale = around.published.prior
+    shape, scale = around.prior
     base = (b.events + shape) / (b.hours + scale) * (1.0 - b.asleep)
     after = np.zeros(b.lag.shape)
     for more, hours in zip(around.published.bursts, BURST_HOURS, strict=True):
