@@ -28,7 +28,7 @@ fast: setup
 	$(PY) -m pytest -m "not slow" -n 2
 
 slow: setup
-	$(PY) -m pytest -m "slow and not drill"
+	$(PY) -m pytest -m "slow and not drill" -n 2 --dist worksteal
 
 drill: setup  ## the long ones, whose small versions are in `make test`
 	$(PY) -m pytest -m drill

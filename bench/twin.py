@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import json
 import sys
 import tempfile
 from collections import defaultdict
+from contextlib import redirect_stdout
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,7 @@ from vedette.config import Loaded, parse
 from vedette.core.classify import classify_url
 from vedette.livingweb import LivingWeb, World
 from vedette.livingweb.croatia import SCRIPTED, croatia_world
+from vedette.surface.cli import main as cli
 from vedette.telemetry.clock import JumpingClock
 
 DAY, HOUR = 86_400.0, 3600.0
@@ -42,12 +45,12 @@ def main() -> int:
     options = parser.parse_args()
     world = croatia_world(seed=options.seed, pages=options.pages, children=options.children)
     with tempfile.TemporaryDirectory() as folder:
-        web, by = asyncio.run(_run(world, options, Path(folder)))
-    print(json.dumps({"policy": by, "days": options.days, **judged(world, web, options.days)}))
+        web, by, told = asyncio.run(_run(world, options, Path(folder)))
+    print(json.dumps({"policy": by, "days": options.days, **judged(world, web, options.days), "told": told}))
     return 0
 
 
-async def _run(world: World, options: argparse.Namespace, data: Path) -> tuple[LivingWeb, str]:
+async def _run(world: World, options: argparse.Namespace, data: Path) -> tuple[LivingWeb, str, object]:
     clock = JumpingClock(datetime.fromtimestamp(world.epoch, UTC))
     async with LivingWeb(world, now=lambda: clock.now().timestamp()) as web:
         loaded = _loaded(web, options.policy, data)
@@ -56,7 +59,7 @@ async def _run(world: World, options: argparse.Namespace, data: Path) -> tuple[L
         )
         if ended.error is not None:
             raise SystemExit(f"the run ended early: {ended.error}")
-        return web, loaded.config.schedule.policy
+        return web, loaded.config.schedule.policy, _told(data, clock)
 
 
 def judged(world: World, web: LivingWeb, days: float) -> dict[str, Any]:
@@ -91,6 +94,16 @@ def judged(world: World, web: LivingWeb, days: float) -> dict[str, Any]:
 
 def _risk(world: World, place: Place) -> str:
     return classify_url(world.url(*place, 80)).risk.name
+
+
+def _told(data: Path, clock: JumpingClock) -> object:
+    """What `vedette freshness` says of the same time: of CRITICAL, the share seen within the objective."""
+    out = io.StringIO()
+    with redirect_stdout(out):
+        cli(["freshness", "--json", "--data", str(data)], clock=clock)
+    said = json.loads(out.getvalue())
+    expected, measured = (said[part]["classes"]["CRITICAL"] for part in ("expected", "measured"))
+    return {"holds": said["holds"], "expected": expected["coverage"], "measured": measured["in_time"]}
 
 
 def _by_risk(world: World, web: LivingWeb, places: list[Place], days: float) -> dict[str, float]:

@@ -81,7 +81,9 @@ async def run_around(loaded: Loaded, request: RunRequest, around: Around) -> End
         try:
             with _signals(station.engine.stop):
                 async with (around.beside or _telling)(station), _judging(station):
-                    return await station.run(around.fetcher or HttpFetcher(clock))
+                    ended = await station.run(around.fetcher or HttpFetcher(clock))
+                station.tell_end()
+                return ended
         finally:
             opened.reader.close()
 

@@ -271,8 +271,10 @@ class Panel:
             )
             engine = PanelEngine(batch, parts)
             engine.on_note = self.on_note
-            telling = asyncio.create_task(_tell(engine, on_progress))
             async with self.door(Shown(desk.shown, log, desk.board)) if self.door else nullcontext():
+                telling = asyncio.create_task(
+                    _tell(engine, on_progress)
+                )  # from its first word on the door is open
                 with _signals(engine.stop):
                     end = await engine.run()
             telling.cancel()

@@ -97,6 +97,7 @@ class Station:
         self.on_told: Callable[[], None] = lambda: None
         self.on_served: Callable[[QueuedJob, str, timedelta], None] = lambda job, status, took: None
         self.ended_by = ""
+        self._last_words: list[Event] = []
         config, reader = loaded.config, opened.reader
         self.route = router(config, clock) if config.notify.channels else None
         self.run_log = RunLog()
@@ -301,8 +302,13 @@ class Station:
             self.frontier.note_due(lane, self.clock.now(), Risk.MEDIUM)
             self.engine.touch(lane)
 
+    def tell_end(self) -> None:
+        """To the world: the last that it hears of this run, after all that went on beside it."""
+        for event in self._last_words:
+            self.on_event(event)
+
     def _end_run(self, ended: Ended) -> Ended:
-        """Says how it ended, to the store and to the world.  A store that cannot take it will call it killed."""
+        """Says how it ended, to the store.  A store that cannot take it will call it killed."""
         tally = asdict(ended.tally)
         now, self.ended_by = self.clock.now(), ended.by
         try:
@@ -314,8 +320,10 @@ class Station:
             fields["error"] = str(ended.error)
         result = self._result(ended, now)
         words: dict[str, object] = {"run": self.run_id, "result": result_json(result)}
-        self.on_event(Event(name="run_result", at=now, fields=words))
-        self.on_event(Event(name="run_ended", at=now, fields=fields))
+        self._last_words = [
+            Event(name="run_result", at=now, fields=words),
+            Event(name="run_ended", at=now, fields=fields),
+        ]
         return replace(ended, result=result)
 
     def _result(self, ended: Ended, now: datetime) -> SentinelResult:

@@ -70,9 +70,28 @@ async def test_a_restart_decides_as_if_there_had_been_none(tmp_path):
     for query in (LOOKS, DECISIONS, DUES):
         assert whole.rows(query) == parted.rows(query)
     assert len(whole.rows(LOOKS)) > 60
-    assert whole.rows("SELECT key, named, missed, invented FROM hosts") == parted.rows(
-        "SELECT key, named, missed, invented FROM hosts"
-    )
+    hosts = "SELECT key, named, missed, invented, ROUND(firsts, 9), ROUND(firsts_due, 9) FROM hosts"
+    assert whole.rows(hosts) == parted.rows(hosts)
+
+
+async def test_pages_of_a_host_where_nothing_changes_are_looked_at_less_and_the_record_says_why(tmp_path):
+    """Twelve pages that change every day, twelve that never do; none of them changed before the others did."""
+
+    def two(url: str, hours: float) -> tuple[int, str]:
+        day = int(hours // 24) if "busy" in url else 0
+        return (200, page(f"Stopa je {day} %.", title=url[-3:]))
+
+    pages = [f"https://{host}.example/p{n}" for host in ("busy", "quiet") for n in range(12)]
+    sources = [{"url": url, "lister": "page"} for url in pages]
+    watched = life(tmp_path, two, *sources, schedule={})
+    await watched.run(seconds=14 * DAY)
+    made = [one for _, payload in watched.rows(DECISIONS) for one in json.loads(payload)]
+    assert min(one["inputs"].get("lively", 1.0) for one in made) < 0.5
+    looks = [len(watched.fetcher.looks(url)) for url in pages]
+    assert sum(looks[12:]) < 0.3 * sum(looks[:12])
+    _, said = told(watched, "explain", pages[-1])
+    assert "times as likely as others to change" in json.dumps(said)
+    assert told(watched, "replay")[0] == 0
 
 
 async def test_a_listing_that_dates_its_pages_brings_their_looks_forward(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,10 @@ from cli_call import Cli
 from killing import drill
 from watching import Watched, clock_of, living
 
+from vedette.contracts.errors import StoreError
 from vedette.livingweb import HostSpec, LivingWeb, World
 from vedette.livingweb.process import Never
+from vedette.store.judging import Findings
 
 ALONE = {"stages": {"in_process": False}}
 
@@ -56,6 +59,18 @@ def test_a_run_judges_every_piece_of_evidence_once_and_passes_on_what_is_worth_i
     assert states(seen) == {
         ("scout", "done"): evidence, ("router", "done"): 11, ("extract", "done"): 11, ("embed", "done"): 11,
     }  # fmt: skip
+
+
+def test_the_last_word_of_a_run_is_how_it_ended_whatever_a_stage_says_at_the_end(tmp_path: Path, monkeypatch):
+    def full(*_: object, **__: object) -> None:
+        raise StoreError("no room")
+
+    monkeypatch.setattr(Findings, "save", full)
+    monkeypatch.setattr("vedette.app.DRAIN", timedelta(seconds=0.2))
+    seen = asyncio.run(watched(tmp_path / "data"))
+    names = [event.name for event in seen.events]
+    assert "problem" in names
+    assert names[-1] == "run_ended"
 
 
 def test_verdicts_are_in_the_ledger_and_replay_decides_them_alike(tmp_path: Path):
