@@ -13,10 +13,10 @@ from cli_call import Cli
 from killing import drill
 from watching import Watched, clock_of, living
 
-from vedette.contracts.errors import StoreError
+from vedette.contracts.jobs import QueuedJob
+from vedette.engine.stages import Served, StageWorker
 from vedette.livingweb import HostSpec, LivingWeb, World
 from vedette.livingweb.process import Never
-from vedette.store.judging import Findings
 
 ALONE = {"stages": {"in_process": False}}
 
@@ -62,15 +62,22 @@ def test_a_run_judges_every_piece_of_evidence_once_and_passes_on_what_is_worth_i
 
 
 def test_the_last_word_of_a_run_is_how_it_ended_whatever_a_stage_says_at_the_end(tmp_path: Path, monkeypatch):
-    def full(*_: object, **__: object) -> None:
-        raise StoreError("no room")
+    async def late(worker: StageWorker, *, within: timedelta) -> None:
+        job = QueuedJob(
+            queue="scout",
+            id="scout-1",
+            name="scout",
+            data={},
+            attempt=1,
+            added_at=worker.clock.now(),
+            worker="w",
+        )
+        worker.on_served([Served(job=job, is_done=False, error="late")], within)
 
-    monkeypatch.setattr(Findings, "save", full)
-    monkeypatch.setattr("vedette.app.DRAIN", timedelta(seconds=0.2))
+    monkeypatch.setattr(StageWorker, "settle_down", late)
     seen = asyncio.run(watched(tmp_path / "data"))
     names = [event.name for event in seen.events]
-    assert "problem" in names
-    assert names[-1] == "run_ended"
+    assert names[-3:] == ["job_failed", "run_result", "run_ended"]
 
 
 def test_verdicts_are_in_the_ledger_and_replay_decides_them_alike(tmp_path: Path):
