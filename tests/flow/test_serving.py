@@ -27,7 +27,7 @@ from vedette.engine.loop import Ended
 from vedette.service import Service
 from vedette.store.jobs import SqliteJobBus
 from vedette.store.operator import operating
-from vedette.surface.door import door
+from vedette.surface.api.serving import opened
 from vedette.telemetry.clock import SystemClock
 from vedette.telemetry.events import Event
 
@@ -127,7 +127,7 @@ async def serving(folder: Path, **sections: Any) -> AsyncIterator[Running]:
         path = blank(folder)
         events: list[Event] = []
         said, clock = io.StringIO(), SystemClock()
-        service = Service(loaded, clock, events.append, door=door("127.0.0.1:0", None), stdout=said)
+        service = Service(loaded, clock, events.append, door=opened("127.0.0.1:0", None), stdout=said)
         running = Running(service, path, site, events, said)
         around = Around(on_event=events.append, clock=clock, beside=service.beside)
         task = asyncio.create_task(run_around(loaded, RunRequest(), around))

@@ -44,8 +44,8 @@ def store(tmp_path):
 
 @pytest.fixture
 async def ask(store):
-    office = Office(store, FixedClock(NOW), TOKEN, lambda: Writes(groups=2, rows=3, seconds=0.5))
-    async with opened(office, "127.0.0.1:0") as address, aiohttp.ClientSession(address) as session:
+    office = Office(store, FixedClock(NOW), lambda: Writes(groups=2, rows=3, seconds=0.5))
+    async with opened(office, "127.0.0.1:0", TOKEN) as address, aiohttp.ClientSession(address) as session:
 
         async def asked(path, *, headers=WITH, method="GET"):
             async with session.request(method, path, headers=headers) as answer:
@@ -93,7 +93,7 @@ async def test_the_kill_switch_stops_what_runs_and_nothing_else(ask, store):
 
 async def test_without_a_token_the_kill_switch_is_shut(store):
     office = Office(store, FixedClock(NOW))
-    async with opened(office, "127.0.0.1:0") as address, aiohttp.ClientSession(address) as session:
+    async with opened(office, "127.0.0.1:0", None) as address, aiohttp.ClientSession(address) as session:
         async with session.post("/kill-switch") as answer:
             assert answer.status == 403
         async with session.get("/batch/b1") as answer:
@@ -101,10 +101,9 @@ async def test_without_a_token_the_kill_switch_is_shut(store):
     assert not store.is_stopped("b1")
 
 
-async def test_beyond_loopback_a_token_is_needed(store):
+def test_beyond_loopback_a_token_is_needed(store):
     with pytest.raises(ConfigError, match=r"panel\.token"):
-        async with opened(Office(store, FixedClock(NOW)), "0.0.0.0:0"):
-            pass
+        opened(Office(store, FixedClock(NOW)), "0.0.0.0:0", None)
 
 
 MUST_HAVE = {  # 003, observability

@@ -7,7 +7,8 @@ import pytest
 
 from vedette.contracts.errors import ConfigError
 from vedette.service import Pages
-from vedette.surface.door import OPEN, door, read_address
+from vedette.surface.api.serving import opened
+from vedette.surface.door import OPEN
 
 PATHS = ("/healthz", "/readyz", "/metrics", "/", "/api/v1/watches", "/metrics/../healthz", "/nothing")
 
@@ -24,7 +25,7 @@ async def asked(
     token: str | None, *paths: str, given: str | None = None, is_ready: bool = True
 ) -> dict[str, int]:
     headers = {} if given is None else {"Authorization": given, "X-Forwarded-For": "127.0.0.1"}
-    async with door("127.0.0.1:0", token)(pages(is_ready)) as address, aiohttp.ClientSession() as session:
+    async with opened("127.0.0.1:0", token)(pages(is_ready)) as address, aiohttp.ClientSession() as session:
         found = {}
         for path in paths:
             async with session.get(address + path, headers=headers) as answer:
@@ -55,7 +56,7 @@ async def test_a_service_that_is_not_ready_says_so():
 
 
 async def test_metrics_come_as_prometheus_reads_them_and_are_kept_nowhere():
-    async with door("127.0.0.1:0", None)(pages()) as address, aiohttp.ClientSession() as session:
+    async with opened("127.0.0.1:0", None)(pages()) as address, aiohttp.ClientSession() as session:
         async with session.get(address + "/metrics") as answer:
             assert await answer.text() == "vedette_x 1\n"
             assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
@@ -67,8 +68,8 @@ async def test_metrics_come_as_prometheus_reads_them_and_are_kept_nowhere():
 @pytest.mark.parametrize("listen", ["0.0.0.0:9464", "[::]:9464", "192.0.2.1:80"])
 def test_beyond_loopback_a_token_is_asked_for(listen: str):
     with pytest.raises(ConfigError, match=r"serve\.token"):
-        read_address(listen, has_token=False)
-    assert read_address(listen, has_token=True).port
+        opened(listen, None)
+    assert opened(listen, "token")
 
 
 @pytest.mark.parametrize(
@@ -76,12 +77,12 @@ def test_beyond_loopback_a_token_is_asked_for(listen: str):
 )
 def test_what_is_no_address_is_refused(listen: str):
     with pytest.raises(ConfigError, match=r"serve\.listen"):
-        read_address(listen, has_token=True)
+        opened(listen, "token")
 
 
 async def test_a_port_that_is_taken_is_told_as_such():
-    async with door("127.0.0.1:0", None)(pages()) as address:
-        taken = door(address.removeprefix("http://"), None)
+    async with opened("127.0.0.1:0", None)(pages()) as address:
+        taken = opened(address.removeprefix("http://"), None)
         with pytest.raises(ConfigError, match="cannot listen"):
             async with taken(pages()):
                 pass

@@ -1,38 +1,28 @@
 """003's admin of the panel: /healthz, /readyz, /metrics, /batch/{id}, /provider/{name}/state, /kill-switch.
 
-Loopback unless a token is set.  With a token everything but the two probes asks for it; the kill switch always does,
-so without a token it is refused.  The peer's address is never taken from a header.
+Behind the one door (surface/door.py); the kill switch always asks for a token, so without one it is refused.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hmac
-import ipaddress
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
-from aiohttp.typedefs import Handler, Middleware
 
-from vedette.contracts.errors import ConfigError, InputError, StoreError
+from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.panel_run import BatchId
 from vedette.contracts.ports import Clock
 from vedette.report.plain import dump
 from vedette.store.panel import BatchView, PanelStore
 from vedette.surface.api.panel_metrics import Writes, metrics_text
 from vedette.surface.cli.panel_words import view_json
+from vedette.surface.door import METRICS_TYPE, Doorway, door
 
-OPEN = frozenset(("/healthz", "/readyz"))  # what a load balancer may ask without a token
 KILL = "/kill-switch"
-METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-HEADERS = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'",
-    "X-Content-Type-Options": "nosniff",
-}
 
 
 @dataclass(slots=True)
@@ -41,7 +31,6 @@ class Office:
 
     store: PanelStore
     clock: Clock
-    token: str | None = None
     writes: Callable[[], Writes] = Writes
     _gate: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -54,15 +43,7 @@ class Office:
         return None if batch is None else await self.ask(self.store.view, batch)
 
 
-def site(office: Office) -> web.Application:
-    """All pages, default deny."""
-    made = web.Application(middlewares=[_guarded(office.token)])
-    made.add_routes(routes(office))
-    return made
-
-
 def routes(office: Office) -> list[web.RouteDef]:
-    """For a site of its own, or to stand beside others under the same guard."""
     pages = _Pages(office)
     return [
         web.get("/healthz", pages.healthz),
@@ -74,20 +55,10 @@ def routes(office: Office) -> list[web.RouteDef]:
     ]
 
 
-@asynccontextmanager
-async def opened(office: Office, listen: str) -> AsyncIterator[str]:
+def opened(office: Office, listen: str, token: str | None) -> AbstractAsyncContextManager[str]:
     """Serves while the block runs; gives the address."""
-    host, port = _address(listen, has_token=bool(office.token))
-    runner = web.AppRunner(site(office), access_log=None, shutdown_timeout=1.0)
-    await runner.setup()
-    try:
-        try:
-            await web.TCPSite(runner, host, port).start()
-        except OSError as error:
-            raise ConfigError(f"`panel.listen`: cannot listen on {listen}: {error.strerror}") from None
-        yield "http://{}:{}".format(*runner.addresses[0][:2])
-    finally:
-        await runner.cleanup()
+    way = Doorway(section="panel", listen=listen, token=token, locked=frozenset((KILL,)))
+    return door(way)(routes(office))
 
 
 class _Pages:
@@ -135,46 +106,5 @@ class _Pages:
         return _json({"stopped": stopped}, status=200 if stopped else 404)
 
 
-def _guarded(token: str | None) -> Middleware:
-    wanted = None if token is None else f"Bearer {token}".encode()
-
-    @web.middleware
-    async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-        given = request.headers.get("Authorization", "").encode("utf-8", "surrogateescape")
-        knows = wanted is not None and hmac.compare_digest(given, wanted)
-        if request.path == KILL and wanted is None:
-            return _refused(403, "the kill switch needs panel.token to be set\n")
-        if wanted is not None and request.path not in OPEN and not knows:
-            return _refused(401, "a token is needed\n")
-        response = await handler(request)
-        response.headers.update(HEADERS)
-        return response
-
-    return guard
-
-
-def _refused(status: int, words: str) -> web.Response:
-    more = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
-    return web.Response(status=status, text=words, headers={**HEADERS, **more})
-
-
 def _json(value: object, *, status: int = 200) -> web.Response:
     return web.Response(text=dump(value) + "\n", status=status, content_type="application/json")
-
-
-def _address(text: str, *, has_token: bool) -> tuple[str, int]:
-    """`127.0.0.1:9465`, `[::1]:9465`.  Beyond loopback only with a token."""
-    host, _, port = text.rpartition(":")
-    try:
-        address, number = ipaddress.ip_address(host.strip("[]")), int(port)
-    except ValueError:
-        raise ConfigError(
-            f"`panel.listen`: {text!r} is not an address and a port, as in 127.0.0.1:9465"
-        ) from None
-    if not 0 <= number <= 65535:
-        raise ConfigError(f"`panel.listen`: {text!r} has no usable port")
-    if not address.is_loopback and not has_token:
-        raise ConfigError(
-            f"`panel.listen`: {text} is open to others; set panel.token, or listen on 127.0.0.1"
-        )
-    return str(address), number

@@ -72,15 +72,13 @@ def serve(
     """
     from vedette.config import secret
     from vedette.service import run_service
-    from vedette.surface.door import door
+    from vedette.surface.api.serving import opened
 
     row = session.loaded.config.serve
     token = None if row.token is None else secret(row.token, "`serve.token`")
-    opened = door(listen or row.listen, token)
+    door = opened(listen or row.listen, token)
     session.note_databases()
-    ended = run_service(
-        session.loaded, clock=session.clock, stdout=sys.stdout, stderr=sys.stderr, door=opened
-    )
+    ended = run_service(session.loaded, clock=session.clock, stdout=sys.stdout, stderr=sys.stderr, door=door)
     if isinstance(ended.error, VedetteError):
         raise ended.error
     if ended.error is not None:
