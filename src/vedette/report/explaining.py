@@ -127,6 +127,7 @@ def explanation_lines(said: Explanation, now: datetime) -> list[Line]:
     watch = said.watch
     role = f", {watch.node_role.value}" if watch.node_role else ""
     changed = f"last changed {when(watch.last_changed_at, now)}"
+    looks = "1 look" if watch.scan_count == 1 else f"{watch.scan_count} looks"
     lines = [
         line(
             quoted(shown(watch.url), "mark"),
@@ -136,7 +137,7 @@ def explanation_lines(said: Explanation, now: datetime) -> list[Line]:
         _fact("source", quoted(said.source.name if said.source else watch.source), _lister(watch)),
         _fact(
             "velocity",
-            f"{watch.velocity:.3f} ({describe_velocity(watch.velocity)}), {watch.scan_count} looks, {changed}",
+            f"{watch.velocity:.3f} ({describe_velocity(watch.velocity)}), {looks}, {changed}",
         ),
         _fact("interval", span(watch.interval) if watch.interval else "not decided yet"),
         _fact("due", when(watch.due_at, now) if watch.due_at else "not scheduled"),
