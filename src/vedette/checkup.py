@@ -72,7 +72,6 @@ class _Desk:
             robots=self._shelf,
             clock=self._clock,
             settings_of=self._settings.__getitem__,
-            on_closed=lambda key, reason: None,
             needs_browser=lambda source: self._sources[source].options.requires_headless,
         )
         ticking = asyncio.create_task(self._tick(progress))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -98,6 +99,7 @@ class Station:
         self.on_served: Callable[[QueuedJob, str, timedelta], None] = lambda job, status, took: None
         self.ended_by = ""
         self._last_words: list[Event] = []
+        self._closings: deque[LedgerNote] = deque()  # why lanes closed, until their state is written
         config, reader = loaded.config, opened.reader
         self.route = router(config, clock) if config.notify.channels else None
         self.run_log = RunLog()
@@ -113,6 +115,7 @@ class Station:
             clock=clock,
             not_before=self._began if opened.was_killed else None,
         )
+        self.keeper.on_closed = lambda key, reason: self._closings.append(self._note("breaker", key, reason))
         self.purse = self._purse()
         self.frontier = Frontier(run=self.run_id, room=config.run.per_cycle)
         self.book = SourceBook(
@@ -145,7 +148,6 @@ class Station:
             settings_of=self.book.settings,
             needs_browser=self.book.needs_browser,
             renderer=browser,
-            on_closed=lambda key, reason: settler.aside(self._note("breaker", key, reason)),
         )
         self.engine.parts.serve = self._assessor(looker).serve
         tools = ToolWatch(self.opened.path, self.loaded.config.extract.ocr_languages, self.clock)
@@ -245,6 +247,7 @@ class Station:
             claimed=lambda claimed: _post(post, self.engine.on_claimed, claimed),
             failed=lambda error: _post(post, self.engine.on_failed, error),
             dirty_lanes=lambda: (*self.keeper.take_dirty(), *self.purse.take_dirty()),
+            lane_notes=self._take_closings,
             messages=self._messages,
         )
         if self.policy == LEARNED:
@@ -281,6 +284,10 @@ class Station:
     def _save_desks(self, *, all_of_them: bool = False) -> None:
         for state in self.book.unsaved(self.clock.now(), all_of_them=all_of_them):
             self.engine.parts.settler.aside(state)
+
+    def _take_closings(self) -> tuple[LedgerNote, ...]:
+        """In the settler's thread: with the state that they speak of, or before it, never after."""
+        return tuple(self._closings.popleft() for _ in range(len(self._closings)))
 
     def _note(self, action: str, subject: LaneKey, reason: Reason) -> LedgerNote:
         now = self.clock.now()

@@ -112,7 +112,6 @@ class _Desk:
                 robots=self._shelf,
                 clock=self._clock,
                 settings_of=lambda source: self._settings,
-                on_closed=lambda key, reason: None,
                 renderer=browser,
             )
         finally:

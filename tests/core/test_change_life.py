@@ -10,6 +10,7 @@ from vedette.contracts.words import Outcome, Risk
 from vedette.core.change.life import (
     LOOKED,
     MAX_LOOKS,
+    STAYED,
     Confirm,
     Look,
     Nothing,
@@ -114,7 +115,28 @@ def test_a_page_that_was_replaced_between_two_looks_is_confirmed_once_it_stays()
     new = (("main/p", "Uredba donosi potpuno drukčije stope i nove obrasce."),)
     step, looks = lived(Past(before=old, before_at=NOON), half, *[new] * 9)
     assert isinstance(step, Confirm)
-    assert looks == MAX_LOOKS
+    assert looks == 1 + STAYED
+
+
+@pytest.mark.parametrize("edited_at", [1, 2])
+def test_an_edit_between_any_two_of_the_looks_that_learn_noise_is_no_noise(edited_at):
+    """The counter is noise; the rate is not, though it too differs between two of the looks."""
+    rates = ["PDV 25 %"] * edited_at + ["PDV 24 %"] * 9
+    looks = (page(f"Posjeta {120 + 7 * n}", rate) for n, rate in enumerate(rates))
+    step, number = lived(past("Posjeta 99", "PDV 25 %"), *looks)
+    assert isinstance(step, Confirm)
+    assert (step.comparison.summary, number) == ("1 line changed: '25 %' -> '24 %'", edited_at + STAYED)
+    later = advance(look("Posjeta 300", "PDV 23 %"), past("Posjeta 200", "PDV 24 %", mask=step.mask))
+    assert isinstance(later, Confirm)
+
+
+@pytest.mark.parametrize("draws", ["abcabcabc", "ababababa", "abbabbabb", "abbcbacba", "abcccabab"])
+def test_a_text_that_is_drawn_from_a_few_is_noise_in_whatever_order_it_comes(draws):
+    texts = {"a": "Kupite knjigu danas", "b": "Prijavite se na novosti", "c": "Pitajte našu službu"}
+    before = past(texts["c"], "PDV 25 %")
+    step, looks = lived(before, *(page(texts[one], "PDV 25 %") for one in draws))
+    assert isinstance(step, Reject)
+    assert looks <= MAX_LOOKS
 
 
 def test_an_edit_between_two_looks_is_seen_beside_noise_and_its_place_is_not_masked():

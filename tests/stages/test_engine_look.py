@@ -72,13 +72,13 @@ class Walks:
         self.web = FakeWeb(self.keeper, self.clock, answers)
         self.kept: dict[str, RobotsRules] = {}
         self.closed: list[LaneKey] = []
+        self.keeper.on_closed = lambda key, reason: self.closed.append(key)
         self.looker = Looker(
             fetcher=self.web,
             keeper=self.keeper,
             robots=RobotsShelf(load=self.kept.get, save=self._save, clock=self.clock),
             clock=self.clock,
             settings_of=lambda source: FetchSettings(**settings),
-            on_closed=lambda key, reason: self.closed.append(key),
         )
 
     async def look(self, url: str = PAGE, **fields: object) -> Reached:

@@ -388,3 +388,18 @@ async def test_a_slow_host_does_not_keep_others_from_their_turn():
     slow = [(A, 60 * SECOND, True)] * 3
     await world.run([*slow, *[(B, 0 * SECOND, True)] * 5])
     assert max(world.starts[B]) == NOON + 8 * SECOND
+
+
+def test_why_a_lane_closed_is_told_before_its_state_can_be_taken():
+    """The settler takes states from another thread: a closed lane must never be written without its reason."""
+    keeper, told = keeper_of(), []
+
+    def on_closed(key: LaneKey, reason: object) -> None:
+        told.append((key, [state.closed_until for taken, state in keeper.take_dirty() if taken == key]))
+
+    keeper.on_closed = on_closed
+    for n in range(2):
+        keeper.start((A, ALL), NOON + n * HOUR)
+        keeper.finish((A, ALL), ok=False, now=NOON + n * HOUR)
+    assert told == [(A, [None])]
+    assert dict(keeper.take_dirty())[A].closed_until is not None

@@ -51,7 +51,6 @@ class Looker:
     robots: Robots
     clock: Clock
     settings_of: Callable[[SourceId], FetchSettings]
-    on_closed: Callable[[LaneKey, Reason], None]
     needs_browser: Callable[[SourceId], bool] = lambda source: False
     renderer: Renderer | None = None
 
@@ -196,8 +195,7 @@ class _Walk:
         if not self._is_heard:
             self._heard(lanes, now())
         ok = MEANING[fetched.outcome].lane_verdict
-        for key, reason in of.keeper.finish(lanes, ok=ok, now=now(), retry_after=fetched.retry_after):
-            of.on_closed(key, reason)
+        of.keeper.finish(lanes, ok=ok, now=now(), retry_after=fetched.retry_after)
         return fetched
 
     def _went_out(self, lanes: tuple[LaneKey, ...], at: datetime) -> None:

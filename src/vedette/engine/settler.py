@@ -102,6 +102,7 @@ class SettlerCalls:
     claimed: Callable[[Claimed], None]
     failed: Callable[[BaseException], None]
     dirty_lanes: Callable[[], tuple[tuple[LaneKey, LaneState], ...]]
+    lane_notes: Callable[[], tuple[LedgerNote, ...]] = lambda: ()  # why those lanes closed; asked after them
     schedule: Decide = lambda settlements: (list(settlements), None)
     messages: Callable[[Sequence[Placed]], tuple[Message, ...]] = lambda placed: ()  # written with the group
 
@@ -252,7 +253,7 @@ class Settler(threading.Thread):
                 lanes=self._calls.dirty_lanes(),
                 sources=tuple(a for a in asides if isinstance(a, SourceState)),
                 robots=tuple(a for a in asides if isinstance(a, RobotsRules)),
-                notes=tuple(a for a in asides if isinstance(a, LedgerNote)),
+                notes=(*(a for a in asides if isinstance(a, LedgerNote)), *self._calls.lane_notes()),
                 released=tuple(a.job for a in asides if isinstance(a, Release)),
                 schedule=schedule,
                 messages=self._calls.messages(placed),

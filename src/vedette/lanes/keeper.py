@@ -72,6 +72,7 @@ class LaneKeeper:
         self._is_closing = False
         self.waiting = 0  # looks under way that stand in a lane
         self.on_wait: Callable[[LaneKey, datetime], None] = lambda key, until: None  # wake it then
+        self.on_closed: Callable[[LaneKey, Reason], None] = lambda key, reason: None
         self.on_free: Callable[[LaneKey], None] = lambda key: None  # a call in it ended: wake it
 
     def ask(self, keys: Sequence[LaneKey], now: datetime) -> Go | Wait:
@@ -131,10 +132,12 @@ class LaneKeeper:
             was = lane.state.closed_until
             says = ok if key != ALL else None
             hold = retry_after if key != ALL else None
-            self._move(lane, rule.finished(lane.policy, lane.state, ok=says, now=now, retry_after=hold))
-            until = lane.state.closed_until
+            state = rule.finished(lane.policy, lane.state, ok=says, now=now, retry_after=hold)
+            until = state.closed_until
             if until is not None and until != was:
                 closed.append((key, Reason("breaker_open", note=f"until {until.isoformat()}")))
+                self.on_closed(*closed[-1])  # first: who takes the state finds the reason there
+            self._move(lane, state)
             self.on_free(key)
         return closed
 

@@ -20,9 +20,8 @@ from vedette.core.change.mask import Learned, carry, learn, redrawn, relaxed, wi
 
 SECOND_LOOK = timedelta(seconds=5)  # long enough for a new draw of noise, short enough for no new edit
 WIDE = 0.6  # one odd answer teaches no mask that covers more of the page
-MAX_LOOKS = (
-    5  # what stayed for four looks after it differed was edited; one of three texts does so once in 27
-)
+STAYED = 4  # looks: what stayed so long after it differed was edited; one of three texts does so once in 27
+MAX_LOOKS = 8
 LOOKED = MaskRegion("#", kind=QUIET)  # in a mask: this target has been looked at twice
 CONTENT = frozenset((Outcome.OK, Outcome.NOT_MODIFIED))
 
@@ -215,11 +214,8 @@ def _looked_again(look: Look, past: Past, pending: Pending) -> Step:
     here = carry(past.mask, past.before, look.blocks)
     if len(looks) == 2 and not compare(*looks, here).has_changed:
         return _decided(look, past, Learned(here), Reason("seen_twice"))
-    learned = _learn_all(looks[1:], here)
-    is_edit = compare(looks[0], looks[-1], relaxed(learned.mask)).has_changed
-    if not is_edit:
-        learned = _learn_all(looks[:2], learned.mask)
-    elif len(looks) < MAX_LOOKS:
+    edited_at, learned = _edit_among(looks, here)
+    if edited_at and len(looks) < min(edited_at + STAYED, MAX_LOOKS):
         reason = Reason("edit_or_noise", len(looks), "it differed between two looks; the next one tells")
         return Observe(
             kind=ChangeKind.CHANGED,
@@ -229,7 +225,19 @@ def _looked_again(look: Look, past: Past, pending: Pending) -> Step:
         )
     learned = replace(learned, mask=widen(learned.mask, past.before))
     step = _decided(look, past, learned, Reason("noise_learned", len(learned.mask)))
-    return _edited_since(step, looks, past) if is_edit and isinstance(step, Confirm) else step
+    return _edited_since(step, looks, past) if edited_at and isinstance(step, Confirm) else step
+
+
+def _edit_among(looks: tuple[Blocks, ...], mask: Mask) -> tuple[int, Learned]:
+    """The last look that brought what neither the looks before it nor those after it draw anew; 0: all is noise.
+
+    And what is noise then: all that differs elsewhere.
+    """
+    for at in range(len(looks) - 1, 0, -1):
+        learned = _learn_all(looks[at:], _learn_all(looks[:at], Learned(mask)))
+        if compare(looks[at - 1], looks[at], relaxed(learned.mask)).has_changed:
+            return at, learned
+    return 0, _learn_all(looks, Learned(mask))
 
 
 def _edited_since(step: Confirm, looks: tuple[Blocks, ...], past: Past) -> Confirm:
@@ -240,9 +248,8 @@ def _edited_since(step: Confirm, looks: tuple[Blocks, ...], past: Past) -> Confi
     return replace(step, comparison=first, then=compare(looks[0], looks[-1], step.mask))
 
 
-def _learn_all(looks: tuple[Blocks, ...], mask: Mask) -> Learned:
-    """What differs between any look and the next."""
-    learned = Learned(mask)
+def _learn_all(looks: tuple[Blocks, ...], learned: Learned) -> Learned:
+    """What differs between any look and the next, beside what is known."""
     for one, other in pairwise(looks):
         found = learn(one, other, learned.mask)
         learned = Learned(found.mask, max(learned.share, found.share), (*learned.reasons, *found.reasons))
