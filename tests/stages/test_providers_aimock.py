@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -82,7 +83,9 @@ def mock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     place = tmp_path_factory.mktemp("aimock") / "fixtures.json"
     place.write_text(json.dumps(FIXTURES))
     command = [node, str(SERVER), "-p", "0", "-f", str(place)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    ) as process:
         assert process.stdout is not None
         try:
             port = next(
@@ -90,7 +93,7 @@ def mock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
             )
             yield int(port)
         finally:
-            process.terminate()
+            os.killpg(process.pid, signal.SIGTERM)  # what is started is a wrapper: its child would live on
 
 
 async def ask(name: str, port: int, domain: str) -> object:
