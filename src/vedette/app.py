@@ -81,10 +81,9 @@ async def run_around(loaded: Loaded, request: RunRequest, around: Around) -> End
         try:
             with _signals(station.engine.stop):
                 async with (around.beside or _telling)(station), _judging(station):
-                    ended = await station.run(around.fetcher or HttpFetcher(clock))
-                station.tell_end()
-                return ended
+                    return await station.run(around.fetcher or HttpFetcher(clock))
         finally:
+            station.tell_end()
             opened.reader.close()
 
 

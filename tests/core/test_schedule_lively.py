@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vedette.contracts.words import Risk
+from vedette.contracts.words import LaneKey, Risk
 from vedette.core.schedule import make_policy
 from vedette.core.schedule.hours import from_hours
 from vedette.core.schedule.learned import deciding, row
@@ -53,7 +53,7 @@ def test_its_sums_lie_in_the_row_of_the_host() -> None:
     for one in (hosts, other):
         one.numbers(np.arange(2))
     hosts.lively.learn(np.array([1, 1]), np.array([1.0, 0.0]), np.array([0.25, 0.5]))
-    other.remember(1, hosts.belief(1, "host:b"))  # type: ignore[arg-type]
+    other.remember(1, hosts.belief(1, LaneKey("host:b")))
     assert other.lively.counts.tolist() == [[0.0, 0.0], [1.0, 0.75]]
 
 

@@ -334,12 +334,9 @@ hosts = Table(
     Column("dear", Float, nullable=False),  # how many times the price a look costs there
     Column("clock_id", BigInteger),
     Column("fresh", Integer, nullable=False),  # changes counted since its clock was published
-    Column(
-        "firsts", Float, nullable=False, server_default="0"
-    ),  # first changes of its targets that looks found,
-    Column(
-        "firsts_due", Float, nullable=False, server_default="0"
-    ),  # and that an ordinary host would have shown
+    # First changes of its targets: that looks found, and that an ordinary host would have shown.
+    Column("firsts", Float, nullable=False, server_default="0"),
+    Column("firsts_due", Float, nullable=False, server_default="0"),
 )
 
 hubs = Table(

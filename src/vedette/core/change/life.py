@@ -21,7 +21,7 @@ from vedette.core.change.mask import Learned, carry, learn, redrawn, relaxed, wi
 SECOND_LOOK = timedelta(seconds=5)  # long enough for a new draw of noise, short enough for no new edit
 WIDE = 0.6  # one odd answer teaches no mask that covers more of the page
 STAYED = 4  # looks: what stayed so long after it differed was edited; one of three texts does so once in 27
-MAX_LOOKS = 8
+MAX_LOOKS = 8  # then what differs is told as it is
 LOOKED = MaskRegion("#", kind=QUIET)  # in a mask: this target has been looked at twice
 CONTENT = frozenset((Outcome.OK, Outcome.NOT_MODIFIED))
 
