@@ -21,6 +21,7 @@ from vedette.core.schedule.learned.worth import least_hours, plan, value_now
 from vedette.core.schedule.protocol import Explanation
 
 _NONE = np.zeros(1)
+_SMALL = 0.1  # shape
 _ROUNDING = 0.05  # hours: what small columns may round away
 
 
@@ -132,6 +133,12 @@ def _last_step(subject: Subject, points: float) -> Reason:
 
 
 def _quantile(shape: float, z: float) -> float:
-    """Of a Gamma with scale 1, by Wilson and Hilferty's cube root (Proc. Natl. Acad. Sci. 17, 1931)."""
+    """Of a Gamma with scale 1, by Wilson and Hilferty's cube root (Proc. Natl. Acad. Sci. 17, 1931).
+
+    Below _SMALL that gives 0; there the first term of the distribution's series is near enough.
+    """
+    if shape < _SMALL:
+        below = 0.5 * (1.0 + math.erf(z / math.sqrt(2.0)))
+        return math.exp((math.log(below) + math.lgamma(shape + 1.0)) / shape)
     root = 1.0 - 1.0 / (9.0 * shape) + z / (3.0 * math.sqrt(shape))
     return shape * max(root, 0.0) ** 3
