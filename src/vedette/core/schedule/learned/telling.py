@@ -22,6 +22,7 @@ from vedette.core.schedule.protocol import Explanation
 
 _NONE = np.zeros(1)
 _SMALL = 0.1  # shape
+_NEVER = 1e-9
 _ROUNDING = 0.05  # hours: what small columns may round away
 
 
@@ -139,6 +140,7 @@ def _quantile(shape: float, z: float) -> float:
     """
     if shape < _SMALL:
         below = 0.5 * (1.0 + math.erf(z / math.sqrt(2.0)))
-        return math.exp((math.log(below) + math.lgamma(shape + 1.0)) / shape)
+        value = math.exp((math.log(below) + math.lgamma(shape + 1.0)) / shape)
+        return value if value > _NEVER else 0.0
     root = 1.0 - 1.0 / (9.0 * shape) + z / (3.0 * math.sqrt(shape))
     return shape * max(root, 0.0) ** 3
