@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from vedette.core.explore import Yields, choose, prospect_of
+from vedette.core.hunt import Turn, Yields, choose, prospect_of
 from vedette.core.priority import UrlSignals, score_url_priority
 from vedette.core.priority_columns import SignalColumns, score_columns
 
@@ -69,7 +69,7 @@ def hunt(count: int) -> dict[str, float]:
     for at, prospect in enumerate(known[:2000]):
         yields.note(prospect, float(at % 9 == 0))
     began = time.process_time()
-    chosen = choose(known, yields, 50, turn=0)
+    chosen = choose(known, yields, 50, turn=Turn())
     assert len(chosen) == 50
     return {"prospects": count, "choose_50_s": round(time.process_time() - began, 3)}
 

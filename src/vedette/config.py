@@ -19,6 +19,7 @@ from pydantic import BaseModel, Field, ValidationError
 from vedette.config_alerting import CronConfig, HealthConfig, LogConfig, NotifyConfig, ServeConfig
 from vedette.config_databases import MAIN, data_folder, notices
 from vedette.config_databases import VARIABLES as DATABASES
+from vedette.config_hunt import HuntConfig
 from vedette.config_panel import VARIABLES, PanelConfig
 from vedette.config_schedule import ObjectiveConfig, ScheduleConfig
 from vedette.config_values import (
@@ -151,6 +152,7 @@ class SourceConfig(Section):
     selectors: SelectorsConfig | None = None
     requires_headless: bool = Field(default=False, alias="requiresHeadless")
     follow_hosts: tuple[str, ...] = ()
+    hunt: bool = False
     honour_nofollow: bool = True
     traps: TrapsConfig = TrapsConfig()
     structured: StructuredConfig = StructuredConfig()
@@ -262,6 +264,7 @@ class Config(Section):
     objectives: dict[RiskWord, ObjectiveConfig] = Field(
         default={Risk.CRITICAL: ObjectiveConfig(within=timedelta(hours=4))}  # 000 section 8
     )
+    hunt: HuntConfig = HuntConfig()
     discover: DiscoverConfig = DiscoverConfig()
     extract: ExtractConfig = ExtractConfig()
     evidence: EvidenceConfig = EvidenceConfig()

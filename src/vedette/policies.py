@@ -14,6 +14,8 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetching import FetchSettings
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.source import (
+    ANYWHERE,
+    ListerKind,
     ListerOptions,
     ListSelectors,
     Registered,
@@ -41,11 +43,13 @@ from vedette.lanes import LanePolicies
 from vedette.lanes.keeper import BROWSER
 
 if TYPE_CHECKING:
+    from vedette.core.hunt import HuntParams
     from vedette.core.schedule.protocol import SchedulePolicy
+    from vedette.engine.hunter import HuntOptions
     from vedette.engine.scheduler import SchedulerOptions
 
 _FETCH_NAMES = {field.name for field in fields(FetchSettings)}
-RULE_SECTIONS = ("classify", "objectives", "retry", "schedule")
+RULE_SECTIONS = ("classify", "hunt", "objectives", "retry", "schedule")
 SEED_EWMA = "seed-ewma"
 _ZERO = timedelta(0)
 _TWELVE = timedelta(seconds=12)
@@ -96,6 +100,7 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
             selectors=selectors,
             requires_headless=row.requires_headless,
             follow_hosts=row.follow_hosts,
+            hunt=row.hunt,
             honour_nofollow=row.honour_nofollow,
             traps=TrapBudgets(**row.traps.model_dump()),
             structured=StructuredOptions(**row.structured.model_dump()),
@@ -120,6 +125,7 @@ def _check_source(source: Source, where: str) -> None:
     if not is_retention(source.retention):
         words = "a retention class is a-z, 0-9, _ and -, at most 32, a letter first"
         raise ConfigError(f"`{where}.retention`: {source.retention!r}: {words}")
+    _check_hunt(source, where)
     pattern = source.options.pagination_pattern
     try:
         filters_of(source.options)
@@ -127,6 +133,15 @@ def _check_source(source: Source, where: str) -> None:
             compile_pattern("pagination_pattern", pattern)
     except ConfigError as error:
         raise ConfigError(f"`{where}`: {error}") from None
+
+
+def _check_hunt(source: Source, where: str) -> None:
+    options = source.options
+    if options.hunt and source.lister not in (ListerKind.CRAWL, ListerKind.AUTO):
+        raise ConfigError(f"`{where}.hunt`: only what a crawl finds is hunted; set `lister: crawl`")
+    if ANYWHERE in options.follow_hosts and not options.hunt:
+        words = "a crawl of every host has no end; set `hunt: true`, so that looks are chosen and bounded"
+        raise ConfigError(f"`{where}.follow_hosts`: {words}")
 
 
 def slug(name: str) -> str:
@@ -230,6 +245,20 @@ def rooms(config: Config, hosts: Iterable[tuple[str, timedelta | None]]) -> list
     ]
 
 
+def hunt_options(config: Config) -> HuntOptions:
+    """Where the hunt of the engine may look, and how much."""
+    from vedette.engine.hunter import HuntOptions
+
+    return HuntOptions(params=hunt_params(config), looks_per_day=config.hunt.looks_per_day)
+
+
+def hunt_params(config: Config) -> HuntParams:
+    """004's novelty and yield, as configured."""
+    from vedette.core.hunt import HuntParams
+
+    return HuntParams(**config.hunt.model_dump(exclude={"looks_per_day"}))
+
+
 def retry_rule(config: Config) -> RetryParams:
     """How a failed look is tried again."""
     row = config.retry
@@ -244,6 +273,7 @@ def in_force(config: Config, policy: str) -> InForce:
         packs=config.classify.packs,
         rows=_patterns(config),
         objectives=objectives(config),
+        hunt=hunt_params(config),
     )
 
 

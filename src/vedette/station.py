@@ -24,7 +24,7 @@ from vedette.core.schedule.due import LEARNED
 from vedette.engine.assess import AssessOptions, Assessor
 from vedette.engine.compare import Comparer
 from vedette.engine.documents import DocumentDesk
-from vedette.engine.fallback import GuardedScheduler
+from vedette.engine.fallback import GuardedHunter, GuardedScheduler
 from vedette.engine.finding import Finder
 from vedette.engine.ids import Ids
 from vedette.engine.look import Looker
@@ -48,6 +48,7 @@ from vedette.policies import (
     classifier,
     due_rule,
     fetch_settings,
+    hunt_options,
     lane_policies,
     retry_rule,
     rules_text,
@@ -56,6 +57,7 @@ from vedette.policies import (
 )
 from vedette.policies_alerting import router
 from vedette.report.results import result_json
+from vedette.store.hunting import HuntReader, release
 from vedette.store.migrate import ARCHIVE
 from vedette.store.rows import dump_json
 from vedette.store.scheduling import ScheduleReader
@@ -63,6 +65,7 @@ from vedette.telemetry.events import Event, events_of
 from vedette.waiting import ToolWatch
 
 if TYPE_CHECKING:
+    from vedette.engine.hunter import Hunter
     from vedette.engine.scheduler import Scheduler
 
 OnEvent = Callable[[Event], None]
@@ -130,6 +133,7 @@ class Station:
             most=config.run.max_sightings,
             homes=Homes(reader.sources()) if config.discover.auto_sources else None,
         )
+        self.hunts = self._hunts()
         self.workers = Workers()
         self.engine = self._engine()
 
@@ -173,6 +177,13 @@ class Station:
             self.workers.close()
         return self._end_run(ended)
 
+    def _hunts(self) -> bool:
+        """Does any source hunt?  What those that stopped hunting left open is looked at like anything else."""
+        hunting = [source.id for source in self.opened.reader.sources() if source.options.hunt]
+        with self.opened.writer.transaction() as db:
+            release(db, hunting, now=self._began)
+        return bool(hunting)
+
     def _purse(self) -> Purse:
         """The budgets of the day.  What a killed run had under way counts as spent."""
         schedule, opened = self.loaded.config.schedule, self.opened
@@ -192,6 +203,7 @@ class Station:
             on_stopping=lambda: self._save_desks(all_of_them=True),
             take_orders=self._take_orders if request.takes_orders else None,
             purse=self.purse,
+            hunts=self.hunts,
         )
         limits = RunLimits(deadline=deadline, max_visits=request.max_visits)
         engine = Engine(parts, mode=request.mode, limits=limits)
@@ -252,6 +264,8 @@ class Station:
         )
         if self.policy == LEARNED:
             calls = replace(calls, schedule=GuardedScheduler(self._scheduler, self._problem).decide)
+        if self.hunts:
+            calls = replace(calls, hunt=GuardedHunter(self._hunter, self._problem).hunt)
         return Settler(
             self.opened.writer, self.opened.archive, run=self.run_id, clock=self.clock, calls=calls
         )
@@ -261,6 +275,12 @@ class Station:
 
         reader = ScheduleReader(self.opened.writer.connection)
         return Scheduler(reader, scheduler_options(self.loaded.config, reader.crawl_delay), self.ids.next)
+
+    def _hunter(self) -> Hunter:
+        from vedette.engine.hunter import Hunter  # numpy, which runs without a hunt do without
+
+        reader = HuntReader(self.opened.writer.connection)
+        return Hunter(reader, hunt_options(self.loaded.config), self.ids.next)
 
     def _problem(self, what: str) -> None:
         self.on_event(Event(name="problem", at=self.clock.now(), fields={"what": what}))

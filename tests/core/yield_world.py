@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vedette.core.explore import ExploreParams, Prospect, Yields, choose, prospect_of
+from vedette.core.hunt import HuntParams, Prospect, Turn, Yields, choose, prospect_of
 from vedette.core.schedule.chance import chances
 
 HOSTS, LOOKS, BATCH = 80, 800, 40
@@ -48,13 +48,13 @@ def world_of(seed: int) -> World:
     return World(pages, known_from)
 
 
-def found_by_choice(world: World, params: ExploreParams, *, looks: int = LOOKS) -> Yields:
+def found_by_choice(world: World, params: HuntParams, *, looks: int = LOOKS) -> Yields:
     """What `choose` finds with so many looks."""
     yields, seen = Yields(), set[str]()
     prospects = {url: prospect_of(url, params) for url in world.pages}
     for turn in range(0, looks, BATCH):
         open_ = [prospects[url] for url in world.known(turn) if url not in seen]
-        for one in choose(open_, yields, BATCH, turn=turn, params=params):
+        for one in choose(open_, yields, BATCH, turn=Turn(turn), params=params):
             seen.add(one.prospect.url)
             yields.note(one.prospect, world.pages[one.prospect.url])
     return yields

@@ -59,6 +59,9 @@ class StructuredOptions:
     languages: tuple[str, ...] = ("HR",)  # eurlex
 
 
+ANYWHERE = "*"  # in `follow_hosts`: any host
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListerOptions:
     """All the metadata options of 001 section 3.4 and 11.2, plus the trap budgets."""
@@ -78,7 +81,8 @@ class ListerOptions:
     pagination_pattern: str | None = None
     selectors: ListSelectors | None = None
     requires_headless: bool = False
-    follow_hosts: tuple[str, ...] = ()  # crawl: other hosts that belong to this source
+    follow_hosts: tuple[str, ...] = ()  # crawl: other hosts that belong to this source; ANYWHERE: all
+    hunt: bool = False  # crawl: what it finds is looked at only if the hunt chooses it
     honour_nofollow: bool = (
         True  # crawl: rel=nofollow, meta robots and X-Robots-Tag nofollow are not followed
     )

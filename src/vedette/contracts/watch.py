@@ -10,6 +10,7 @@ from vedette.contracts.changing import Change, ChangeState, Mask
 from vedette.contracts.documents import Artifact
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
 from vedette.contracts.fetching import RobotsRules
+from vedette.contracts.hunt import HuntRows
 from vedette.contracts.judging import Traits
 from vedette.contracts.lane import LaneState
 from vedette.contracts.schedule import Lesson, ScheduleRows
@@ -64,7 +65,7 @@ class Watch:
     velocity: float = 0.5
     scan_count: int = 0
     last_changed_at: datetime | None = None
-    due_at: datetime | None = None  # None: not scheduled (paused, merged)
+    due_at: datetime | None = None  # None: not scheduled (paused, merged, open to a hunt)
     interval: timedelta = timedelta(0)  # what the last schedule decision gave
     created_at: datetime
     published_at: datetime | None = None
@@ -230,7 +231,7 @@ class LedgerNote:
 
     id: int
     at: datetime
-    kind: str  # lane | run | operator | signal
+    kind: str  # lane | run | operator | signal | hunt
     decision: Decision
     watch: WatchId | None = None
 
@@ -260,6 +261,8 @@ class Group:
     notes: tuple[LedgerNote, ...] = ()
     released: tuple[Job, ...] = ()  # leases given back without a look
     schedule: ScheduleRows | None = None
+    hunt: HuntRows | None = None
+    hunts: int = 0  # how often the engine had asked for a choice
     messages: tuple[Message, ...] = ()  # what people are to hear of it
 
 

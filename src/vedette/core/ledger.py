@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from vedette.contracts.errors import InputError
+from vedette.contracts.hunt import Record
 from vedette.contracts.judging import Exhibit, Traits, Verdict
 from vedette.contracts.source import ListerKind
 from vedette.contracts.watch import Decision, LedgerNote
@@ -29,6 +30,7 @@ from vedette.core.velocity import VelocityParams, update_velocity
 from vedette.core.verdict import judge
 
 if TYPE_CHECKING:  # numpy comes with it, and other decisions do without
+    from vedette.core.hunt import Chosen, HuntParams
     from vedette.core.schedule.learned.deciding import Case, Decided
     from vedette.core.schedule.learned.listing import Told
     from vedette.core.schedule.learned.naming import Moved, Named
@@ -48,6 +50,7 @@ class InForce:
     packs: tuple[str, ...] = DEFAULT_PACKS
     rows: tuple[RolePattern, ...] = ()
     objectives: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    hunt: HuntParams | None = None  # None: the default ones
     published: Callable[[int], str | None] = lambda version: (
         None
     )  # what the scheduler published, as it was kept
@@ -220,6 +223,20 @@ def admit_decision(url: str, parent_risk: Risk | None, classification: Classific
     )
 
 
+def hunt_decision(chosen: Chosen) -> Decision:
+    """Why a prospect was chosen."""
+    figures = chosen.figures
+    inputs: dict[str, object] = {
+        "url": chosen.prospect.url,
+        "is_new": chosen.is_new,
+        "whole": list(figures.whole),
+        "at_host": list(figures.at_host),
+        "here": list(figures.here),
+        "waiting": [figures.waiting_at_host, figures.waiting_here],
+    }
+    return Decision(action="hunt", reasons=chosen.reasons, inputs=inputs, output={"value": chosen.value})
+
+
 def verdict_note(exhibit: Exhibit, verdict: Verdict) -> LedgerNote:
     """What the scout said, and of what.  Its id follows from the evidence: a job done twice leaves one row."""
     inputs: dict[str, object] = {
@@ -370,8 +387,26 @@ def _judge(given: Inputs, in_force: InForce) -> object:
     return _said(judge(exhibit, now=_ANY))
 
 
+def _hunt(given: Inputs, in_force: InForce) -> object:
+    from vedette.core.hunt import Figures, HuntParams, prospect_of, weigh
+
+    params = in_force.hunt or HuntParams()
+    whole, at_host, here = (Record(*given[name]) for name in ("whole", "at_host", "here"))
+    figures = Figures(whole, at_host, here, *given["waiting"])
+    prospect = prospect_of(given["url"], params)
+    reasons = weigh(prospect, figures, is_new=given["is_new"], params=params)
+    return {"value": math.fsum(reason.points for reason in reasons)}
+
+
 RULES: Mapping[str, Callable[[Inputs, InForce], object]] = MappingProxyType(
-    {"schedule": _schedule, "replan": _replan, "retry": _retry, "admit": _admit, "verdict": _judge}
+    {
+        "schedule": _schedule,
+        "replan": _replan,
+        "retry": _retry,
+        "admit": _admit,
+        "verdict": _judge,
+        "hunt": _hunt,
+    }
 )
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from vedette.contracts.source import ListerOptions, Listing, Sighting
+from vedette.contracts.source import ANYWHERE, ListerOptions, Listing, Sighting
 from vedette.contracts.words import Reason, WatchId
 from vedette.core.filters import filters_of
 from vedette.core.shape import DOCUMENTS, PARTS, extension_of
@@ -30,11 +30,13 @@ _PLAIN = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)+/?")
 class LinkReader:
     """Raw addresses to targets of one source, fast: most links of a page stand on every page of the site.
 
-    In scope are the source's host, with and without www, and `follow_hosts`.  Keeps a bounded memo.
+    In scope are the source's host, with and without www, and `follow_hosts`; "*" among them is every host.  Keeps a
+    bounded memo.
     """
 
     def __init__(self, source_url: str, follow_hosts: Sequence[str] = (), *, memo: int = MEMO) -> None:
         self._hosts = frozenset(_bare(host.lower()) for host in (host_of(source_url), *follow_hosts))
+        self._is_everywhere = ANYWHERE in self._hosts
         self._limit = memo
         self._memos: dict[str, dict[str, Link | None]] = {}  # by place: an origin, or a directory of it
         self._size = 0
@@ -45,7 +47,7 @@ class LinkReader:
         if self._size >= self._limit:
             self._memos, self._size = {}, 0
         origin = origin_of(base)
-        home = origin if _bare(host_of(base)) in self._hosts else ""
+        home = origin if self._is_ours(base) else ""
         rooted = self._memo(origin)
         here = self._memo(base.partition("?")[0].rpartition("/")[0] + "/")
         found: dict[WatchId, Link] = {}
@@ -86,10 +88,13 @@ class LinkReader:
             return None
         else:
             target = canonical(href, base)
-            if target is None or _bare(host_of(target)) not in self._hosts:
+            if target is None or not self._is_ours(target):
                 return None
             url = target
         return None if extension_of(url) in PARTS else (watch_id(url), url)
+
+    def _is_ours(self, url: str) -> bool:
+        return self._is_everywhere or _bare(host_of(url)) in self._hosts
 
 
 def read_crawl(document: Document) -> Listing:

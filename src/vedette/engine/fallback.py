@@ -1,8 +1,9 @@
-"""A bug in the scheduler costs a plan, never a look: what it cannot decide is due by the documents' rule.
+"""A bug in the scheduler or the hunt costs a plan, never a look: what is not decided is due by the documents' rule.
 
 When a group cannot be decided, the scheduler is made anew from the last commit and its looks are tried one by one.
 Those that fail alone get their next look by `seed-ewma`, with a `problem` in the ledger and a `problem` event; the
-others are decided together as ever.  Their beliefs stay as they were, so the next look finds them whole.
+others are decided together as ever.  Their beliefs stay as they were, so the next look finds them whole.  A hunt that
+fails on a group is made anew as well: what the group found is open, what it looked at is not counted.
 """
 
 from __future__ import annotations
@@ -10,16 +11,19 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from vedette.contracts.errors import StoreError
+from vedette.contracts.hunt import HuntRows
 from vedette.contracts.schedule import Lesson, ScheduleRows
-from vedette.contracts.watch import Decision, Settlement
+from vedette.contracts.watch import Decision, LedgerNote, Settlement
 from vedette.contracts.words import Reason
 from vedette.core.ledger import schedule_decision
 from vedette.core.schedule.due import Facts, decide, due_params
 
 if TYPE_CHECKING:
+    from vedette.engine.hunter import Hunter
     from vedette.engine.scheduler import Scheduler
 
 RULE = "seed-ewma"
@@ -28,6 +32,7 @@ _MIDDLE = 0.5  # no jitter: which looks fail together is chance enough
 _MOST_NOTE = 300  # characters of an error
 
 Decided = tuple[list[Settlement], ScheduleRows | None]
+Hunted = tuple[HuntRows | None, tuple[LedgerNote, ...]]
 
 
 class GuardedScheduler:
@@ -82,6 +87,29 @@ class GuardedScheduler:
         more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
         url = settlements[n].watch.url
         self._tell(f"the scheduler failed on {url}{more}; due by {RULE} instead: {_words(error)}")
+
+
+class GuardedHunter:
+    """`tell` hears of every group that the hunt failed on, in words."""
+
+    def __init__(self, make: Callable[[], Hunter], tell: Callable[[str], None]) -> None:
+        self._make = make
+        self._tell = tell
+        self._hunter: Hunter | None = None
+
+    def hunt(self, settlements: Sequence[Settlement], now: datetime) -> Hunted:
+        try:
+            if self._hunter is None:
+                self._hunter = self._make()
+            return self._hunter.hunt(settlements, now)
+        except _STORAGE:
+            raise
+        except Exception as error:  # noqa: BLE001  a fault of ours costs one choice, not the run
+            self._hunter = None
+            self._tell(f"the hunt failed on a group and chose nothing: {_words(error)}")
+            opened = tuple(one.id for s in settlements for one in s.found if one.due_at is None)
+            ended = tuple(s.watch.id for s in settlements if s.job.watch.last_visit_at is None)
+            return HuntRows(opened=opened, ended=ended), ()
 
 
 def safely_due(settled: Settlement, error: Exception) -> Settlement:

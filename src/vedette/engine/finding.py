@@ -208,15 +208,15 @@ class Finder:
             node_type=NodeType.HUB if is_listing else kind.node_type,
             node_role=kind.node_role,
             risk=desk.source.risk if desk.source.risk is not None else kind.risk,
-            due_at=now,
+            due_at=None if desk.source.options.hunt and sighting.lister is ListerKind.CRAWL else now,
             created_at=now,
             published_at=sighting.published_at,
             modified_at=sighting.modified_at,
         )
 
     def _at_home(self, watch: Watch, desk: SourceDesk, findings: Findings) -> Watch:
-        """On a host that no source has, the page gets a source of its own."""
-        if self._homes is None:
+        """On a host that no source has, the page gets a source of its own.  A hunt keeps what it finds."""
+        if self._homes is None or desk.source.options.hunt:
             return watch
         source, made = self._homes.home(watch.url, desk.source.id)
         if made is not None:

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
+from vedette.contracts.hunt import HuntRows
 from vedette.contracts.jobs import SentinelResult
 from vedette.contracts.lane import Wait
 from vedette.contracts.ports import Clock
@@ -68,6 +69,7 @@ class Parts:
     on_stopping: Callable[[], None] = lambda: None  # the last moment to hand something to the settler
     take_orders: Callable[[], None] | None = None  # the operator's words from other processes
     purse: Purse = field(default_factory=lambda: Purse(None, None))  # looks per day
+    hunts: bool = False  # somebody has to ask the settler to choose
 
 
 @dataclass(slots=True)
@@ -85,6 +87,7 @@ class Engine:
     _wake_at: dict[LaneKey, datetime] = field(default_factory=dict)
     _touched: set[LaneKey] = field(default_factory=set)
     _is_claiming: bool = False
+    _hunts: int = 0  # choices asked for and not made
     _looks: set[asyncio.Task[None]] = field(default_factory=set)
     _unsettled: int = 0
     _sequence: int = 0
@@ -92,11 +95,13 @@ class Engine:
     _error: BaseException | None = None
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _orders_at: datetime | None = None
+    _hunt_at: datetime | None = None  # when there may be something to choose, though no look ends
     _seconds: dict[LaneKey, datetime] = field(default_factory=dict)  # when a second look is due in a lane
 
     async def run(self) -> Ended:
         clock = self.parts.clock
         self._started_at = clock.now()
+        self._hunt_at = self._started_at if self.parts.hunts and self.mode is not Mode.ONCE else None
         self.parts.keeper.on_wait = self._stand
         self.parts.keeper.on_free = self.touch
         try:
@@ -149,6 +154,8 @@ class Engine:
                 self._wait_for(settled.watch.lane, settled.watch.due_at)
             self._touched.add(settled.watch.lane)
         self._note_schedule(group.schedule)
+        self._hunts -= group.hunts
+        self._note_hunt(group.hunt)
         for job in group.released:
             self._unsettled -= 1
             frontier.note_due(job.watch.lane, job.watch.due_at or self.parts.clock.now(), job.watch.risk)
@@ -168,6 +175,14 @@ class Engine:
         for leaf, due_at, _ in rows.replanned:
             frontier.note_due(leaf.lane, due_at, leaf.risk)
 
+    def _note_hunt(self, rows: HuntRows | None) -> None:
+        """What was chosen is due."""
+        if rows is None:
+            return
+        for one in rows.chosen:
+            self.parts.frontier.note_due(one.lane, one.at, one.risk)
+        self._hunt_at = rows.again_at or self._hunt_at
+
     def on_failed(self, error: BaseException) -> None:
         """Storage broke: nothing can be acknowledged any more."""
         self._error = self._error or error  # what follows from the first is less telling
@@ -180,6 +195,10 @@ class Engine:
         if self.parts.take_orders and (self._orders_at is None or now >= self._orders_at):
             self._orders_at = now + timedelta(seconds=1)
             self.parts.take_orders()
+        if self._hunt_at is not None and now >= self._hunt_at:
+            self._hunt_at = None
+            self._hunts += 1
+            self.parts.settler.hunt()
         for lane in self.parts.frontier.pop_due(self._horizon(now)):
             self._touched.add(lane)
         self._fire_timers(now)
@@ -329,7 +348,7 @@ class Engine:
                 self._touched.add(lane)
 
     def _next_wake(self) -> datetime | None:
-        times = [at for at in (self._orders_at, self.limits.deadline) if at is not None]
+        times = [at for at in (self._orders_at, self.limits.deadline, self._hunt_at) if at is not None]
         if self._timers:
             times.append(self._timers[0][0])
         due = self.parts.frontier.next_due()
@@ -344,7 +363,7 @@ class Engine:
     def _is_busy(self) -> bool:
         """Something will happen without the clock moving: a request, a write, a claim."""
         asking = len(self._looks) - self.parts.keeper.waiting
-        return asking > 0 or self._unsettled > len(self._looks) or self._is_claiming
+        return asking > 0 or self._unsettled > len(self._looks) or self._is_claiming or self._hunts > 0
 
     def _may_start(self) -> bool:
         if self._stop_reason:
@@ -355,7 +374,7 @@ class Engine:
     def _is_done(self, now: datetime) -> bool:
         if self._stop_reason:
             return True
-        if self._looks or self._unsettled or self._is_claiming or self._touched:
+        if self._looks or self._unsettled or self._is_claiming or self._hunts or self._touched:
             return False
         if self.mode is Mode.FOREVER or self._has_work(now):
             return False
@@ -368,6 +387,8 @@ class Engine:
         by = self._horizon(last)
         if (self.parts.purse.opens_at(None, now) or now) > last:
             return False
+        if self._hunt_at is not None and self._hunt_at <= last:
+            return True
         due = self.parts.frontier.next_due()
         return (
             self.parts.frontier.leased > 0

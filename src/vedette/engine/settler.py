@@ -18,6 +18,7 @@ from vedette.contracts.alerting import Message
 from vedette.contracts.errors import VedetteError
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
 from vedette.contracts.fetching import RobotsRules
+from vedette.contracts.hunt import HuntRows
 from vedette.contracts.lane import LaneState
 from vedette.contracts.ports import Clock
 from vedette.contracts.schedule import ScheduleRows
@@ -84,6 +85,11 @@ class _Barrier:
 
 
 @dataclass(frozen=True, slots=True)
+class _Hunt:
+    """There may be something to choose, though no look ended."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Hurry:
     """Nothing more is coming: write what there is."""
 
@@ -91,7 +97,8 @@ class _Hurry:
 # The due times of a group, and what is to be written beside them.
 Decide = Callable[[Sequence[Settlement]], tuple[list[Settlement], ScheduleRows | None]]
 Aside = RobotsRules | SourceState | LedgerNote | Release
-_Order = Settlement | _Claim | _Barrier | _Hurry | Aside | None
+Hunt = Callable[[Sequence[Settlement], datetime], tuple[HuntRows | None, tuple[LedgerNote, ...]]]
+_Order = Settlement | _Claim | _Barrier | _Hurry | _Hunt | Aside | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +111,7 @@ class SettlerCalls:
     dirty_lanes: Callable[[], tuple[tuple[LaneKey, LaneState], ...]]
     lane_notes: Callable[[], tuple[LedgerNote, ...]] = lambda: ()  # why those lanes closed; asked after them
     schedule: Decide = lambda settlements: (list(settlements), None)
+    hunt: Hunt = lambda settlements, now: (None, ())
     messages: Callable[[Sequence[Placed]], tuple[Message, ...]] = lambda placed: ()  # written with the group
 
 
@@ -135,6 +143,10 @@ class Settler(threading.Thread):
     def aside(self, value: Aside) -> None:
         """Goes along with the next group."""
         self._orders.put(value)
+
+    def hunt(self) -> None:
+        """Choose prospects, though no look ended."""
+        self._orders.put(_Hunt())
 
     def hurry(self) -> None:
         """The engine has nothing else under way, so waiting for company is in vain."""
@@ -171,24 +183,26 @@ class Settler(threading.Thread):
         """One round: gather orders, answer claims at once, write the group.  False: stop."""
         settlements: list[Settlement] = []
         barriers: list[_Barrier] = []
-        goes_on = True
+        goes_on, hunts = True, 0
         for order in self._gather(settlements):
             if order is None:
                 goes_on = False
+            elif isinstance(order, _Hunt):
+                hunts += 1
             elif isinstance(order, _Barrier):
                 barriers.append(order)
             else:
                 self._asides.append(order)
-        if settlements or self._asides or barriers or not goes_on:
-            self._write(settlements)
+        if settlements or self._asides or barriers or hunts or not goes_on:
+            self._write(settlements, hunts)
         self._keep_house()
         for barrier in barriers:
             barrier.done.set()
         return goes_on
 
-    def _gather(self, settlements: list[Settlement]) -> list[_Barrier | Aside | None]:
+    def _gather(self, settlements: list[Settlement]) -> list[_Barrier | _Hunt | Aside | None]:
         """Orders until the group is full, patience is over, or someone waits for us."""
-        others: list[_Barrier | Aside | None] = []
+        others: list[_Barrier | _Hunt | Aside | None] = []
         timeout = HEARTBEAT.total_seconds() / 2
         waited = None  # since the first settlement
         while len(settlements) < GROUP:
@@ -210,7 +224,7 @@ class Settler(threading.Thread):
                 others.append(order)
                 if order is None or isinstance(order, _Barrier):
                     break
-                timeout = min(timeout, QUIET_S)
+                timeout = 0.0 if isinstance(order, _Hunt) else min(timeout, QUIET_S)
         return others
 
     def _answer(self, claim: _Claim) -> None:
@@ -241,10 +255,11 @@ class Settler(threading.Thread):
                 dues.append(self._store.next_due(ask.lane, risk, after=due_by))
         return dues
 
-    def _write(self, settlements: list[Settlement]) -> None:
+    def _write(self, settlements: list[Settlement], hunts: int) -> None:
         asides, self._asides = self._asides, []
         try:
             settlements, schedule = self._calls.schedule(settlements)
+            hunt, choices = self._calls.hunt(settlements, self._clock.now())
             placed = self._place(settlements)
             group = Group(
                 run=self._run,
@@ -253,9 +268,15 @@ class Settler(threading.Thread):
                 lanes=self._calls.dirty_lanes(),
                 sources=tuple(a for a in asides if isinstance(a, SourceState)),
                 robots=tuple(a for a in asides if isinstance(a, RobotsRules)),
-                notes=(*(a for a in asides if isinstance(a, LedgerNote)), *self._calls.lane_notes()),
+                notes=(
+                    *(a for a in asides if isinstance(a, LedgerNote)),
+                    *self._calls.lane_notes(),
+                    *choices,
+                ),
                 released=tuple(a.job for a in asides if isinstance(a, Release)),
                 schedule=schedule,
+                hunt=hunt,
+                hunts=hunts,
                 messages=self._calls.messages(placed),
             )
         except BaseException:

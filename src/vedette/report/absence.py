@@ -36,6 +36,7 @@ class Facts:
     leased_until: datetime | None = None
     lane: LaneState | None = None
     last_detail: str = ""  # of the last look
+    is_open: bool = False  # it waits to be chosen by a hunt
     engine: str | None = None  # who runs on the store
 
 
@@ -210,9 +211,19 @@ def _not_due(facts: Facts) -> Answer | None:
     )
 
 
+def _open(facts: Facts) -> Answer | None:
+    if not facts.is_open:
+        return None
+    return Answer(
+        "open",
+        "It was found, and the hunt has not chosen it yet.",
+        f"vedette hunt shows what comes next; a look at once: vedette add {facts.url}",
+    )
+
+
 def _unscheduled(facts: Facts) -> Answer | None:
     watch = facts.watch
-    if watch is None or watch.due_at is not None or watch.merged_into is not None:
+    if watch is None or watch.due_at is not None or watch.merged_into is not None or facts.is_open:
         return None
     return Answer("not_scheduled", "It is not scheduled.", f"vedette add {facts.url} makes it due now.")
 
@@ -242,6 +253,7 @@ CHECKS: tuple[Callable[[Facts], Answer | None], ...] = (
     _lane,
     _source_closed,
     _not_due,
+    _open,
     _unscheduled,
     _waiting,
 )

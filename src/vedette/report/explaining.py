@@ -43,6 +43,7 @@ class Explanation:
     similar: tuple[str, float] | None = (
         None  # URL of another target that said nearly the same, and how nearly
     )
+    is_open: bool = False  # it waits to be chosen by a hunt
     merged_from: str | None = None  # the address that was asked about: one target with this one since
 
 
@@ -61,6 +62,7 @@ def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
         "scan_count": watch.scan_count,
         "interval": watch.interval,
         "due_at": watch.due_at,
+        "is_open": said.is_open,
         "last_visit_at": watch.last_visit_at,
         "last_changed_at": watch.last_changed_at,
         "attempt": watch.attempt,
@@ -140,7 +142,7 @@ def explanation_lines(said: Explanation, now: datetime) -> list[Line]:
             f"{watch.velocity:.3f} ({describe_velocity(watch.velocity)}), {looks}, {changed}",
         ),
         _fact("interval", span(watch.interval) if watch.interval else "not decided yet"),
-        _fact("due", when(watch.due_at, now) if watch.due_at else "not scheduled"),
+        _fact("due", _due(said, now)),
         _fact("outcome", *_outcome(watch)),
     ]
     if said.lane is not None:
@@ -217,6 +219,12 @@ def _reason_json(reason: Reason) -> dict[str, object]:
 
 def _fact(name: str, *spans: str | tuple[str, str]) -> Line:
     return line(("dim", f"  {name:<10}"), *spans)
+
+
+def _due(said: Explanation, now: datetime) -> str:
+    if said.watch.due_at is not None:
+        return when(said.watch.due_at, now)
+    return "when the hunt chooses it (vedette hunt)" if said.is_open else "not scheduled"
 
 
 def _lister(watch: Watch) -> str:

@@ -24,6 +24,7 @@ from vedette.contracts.watch import (
 from vedette.contracts.words import EvidenceId, Outcome, RunId
 from vedette.core.stage_jobs import scout_job
 from vedette.store import statements as sql
+from vedette.store.hunting import hunt_statements
 from vedette.store.measures import measure_row
 from vedette.store.messages import message_row
 from vedette.store.rows import (
@@ -71,6 +72,7 @@ class GroupRows:
     robots: list[Row] = field(default_factory=list)
     segments: list[Row] = field(default_factory=list)
     schedule: list[tuple[str, list[Row]]] = field(default_factory=list)
+    hunt: list[tuple[str, list[Row]]] = field(default_factory=list)
     messages: list[Row] = field(default_factory=list)
 
     def statements(self) -> Iterable[tuple[str, list[Row]]]:
@@ -84,6 +86,7 @@ class GroupRows:
         yield sql.NEW_JOB, self.jobs
         yield sql.MOVE_WATCH, self.moved
         yield from self.schedule
+        yield from self.hunt
         yield sql.SIGNAL, self.signals
         yield sql.NEW_CHANGE, self.changes
         yield sql.MOVE_CHANGE, self.moves
@@ -111,6 +114,8 @@ def rows_of(group: Group) -> GroupRows:
     rows.segments = [segment_row(segment) for segment in group.segments]
     if group.schedule is not None:
         rows.schedule = schedule_statements(group.schedule)
+    if group.hunt is not None:
+        rows.hunt = hunt_statements(group.hunt)
     rows.messages = [message_row(message) for message in group.messages]
     return rows
 

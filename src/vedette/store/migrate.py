@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vedette.contracts.errors import StoreError
 
-HEAD = "0011"  # newest revision under migrations/versions
+HEAD = "0012"  # newest revision under migrations/versions
 DATABASE = "vedette.db"
 ARCHIVE = "archive"
 

@@ -250,7 +250,8 @@ def _wake(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> int:
     usual, at = "COALESCE(last_visit_at, 0) + interval_s * 1000", to_ms(now)
     count = db.execute(
         f"UPDATE watches SET due_at = CASE WHEN {usual} > ? THEN {usual} ELSE ? END "
-        "WHERE source_id = ? AND due_at IS NULL AND merged_into IS NULL",
+        "WHERE source_id = ? AND due_at IS NULL AND merged_into IS NULL "
+        "AND id NOT IN (SELECT watch_id FROM prospects WHERE chosen_at IS NULL)",
         (at, at, source),
     ).rowcount
     _order_lanes(db, source, now=now)

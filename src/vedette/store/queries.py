@@ -193,6 +193,14 @@ class Queries:
             worker=row.worker, taken_at=from_ms(row.taken_at), until_at=from_ms(row.until_at)
         )
 
+    def is_open(self, watch: WatchId) -> bool:
+        """Does it wait to be chosen by a hunt?"""
+        rows = t.prospects.c
+        return (
+            self._first(select(rows.watch_id).where(rows.watch_id == watch, rows.chosen_at.is_(None)))
+            is not None
+        )
+
     def refusal(self, watch: WatchId) -> views.RefusalView | None:
         row = self._first(select(t.refusals).where(t.refusals.c.id == watch))
         return None if row is None else views.read_refusal(row._mapping)

@@ -375,6 +375,31 @@ scheduler = Table(  # one row: its running sums
     Column("running", Text, nullable=False),
 )
 
+prospects = Table(  # found, never looked at, and looked at only if a hunt chooses them
+    "prospects",
+    metadata,
+    Column("watch_id", Id, primary_key=True, autoincrement=False),
+    Column("chosen_at", BigInteger, index=True),  # null: open
+)
+
+yields = Table(  # what first looks of hunts came to
+    "yields",
+    metadata,
+    Column("place", Text, primary_key=True),  # a host, a neighbourhood (with a slash), empty: the whole
+    Column("looks", Integer, nullable=False),
+    Column("found", Float, nullable=False),
+    Column("errors", Integer, nullable=False),
+)
+
+hunts = Table(  # one row: where the hunt is
+    "hunts",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=False),
+    Column("number", BigInteger, nullable=False),  # looks chosen
+    Column("empty_at", BigInteger),  # of the bucket of looks per day
+    Column("after", BigInteger, nullable=False),  # open ones were read up to this watch
+)
+
 orders = Table(  # words of the operator to an engine that is running in another process
     "orders",
     metadata,

@@ -40,6 +40,8 @@ HUB_COLUMNS = "watch_id key leaves listed_at every pull births since".split()
 CLOCK_COLUMNS = "id data".split()
 PUBLISHED_COLUMNS = "version at body clock_id".split()
 SCHEDULER_COLUMNS = "id running".split()
+YIELD_COLUMNS = "place looks found errors".split()
+HUNT_COLUMNS = "id number empty_at after".split()
 LEAF_COLUMNS = "id url risk parent_id belief created_at due_at lister".split()
 MESSAGE_COLUMNS = "notice_id channel kind risk body created_at due_at".split()
 # What a look may change of a watch: everything but its identity and its place.
@@ -104,6 +106,40 @@ PLANNED_FROM = (
     _LEAVES + f"WHERE id > ? AND {_PLANNED} AND due_at > ? "
     "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = watches.id) ORDER BY id LIMIT ?"
 )
+# Open: found and never looked at.  What its source's pause put to rest, nobody chooses.
+NEW_PROSPECT = insert("prospects", ["watch_id"], conflict=NOTHING)
+CHOOSE_PROSPECT = "UPDATE prospects SET chosen_at = ? WHERE watch_id = ?"
+CHOOSE_WATCH = f"UPDATE watches SET due_at = ? WHERE id = ? AND due_at IS NULL AND NOT {_PAUSED}"
+END_PROSPECT = "DELETE FROM prospects WHERE watch_id = ?"
+SAVE_YIELD = upsert("yields", YIELD_COLUMNS, "place")
+SAVE_HUNT = upsert("hunts", HUNT_COLUMNS, "id")
+HUNT = f"SELECT {', '.join(HUNT_COLUMNS)} FROM hunts WHERE id = 1"
+YIELDS_BY_PLACE = f"SELECT {', '.join(YIELD_COLUMNS)} FROM yields WHERE place IN ({{marks}})"
+PROSPECTS_BY_ID = "SELECT watch_id FROM prospects WHERE watch_id IN ({marks})"
+# Ids are hashes: any stretch of them is a fair sample.
+OPEN_FROM = (
+    "SELECT w.id, w.url, w.risk FROM prospects p JOIN watches w ON w.id = p.watch_id "
+    "JOIN sources s ON s.id = w.source_id WHERE p.watch_id > ? AND p.chosen_at IS NULL AND w.due_at IS NULL "
+    "AND w.merged_into IS NULL AND s.paused_at IS NULL ORDER BY p.watch_id LIMIT ?"
+)
+WAITING = (
+    "SELECT w.id, w.url, (l.closed_until > ? OR l.held_until > ? OR l.blocked_by <> '') FROM prospects p "
+    "JOIN watches w ON w.id = p.watch_id LEFT JOIN lanes l ON l.id = w.lane_id "
+    "WHERE p.chosen_at IS NOT NULL AND w.due_at IS NOT NULL"
+)
+RELEASE = (
+    "UPDATE watches SET due_at = ? WHERE id IN (SELECT watch_id FROM prospects WHERE chosen_at IS NULL) "
+    f"AND due_at IS NULL AND merged_into IS NULL AND NOT {_PAUSED}"
+)
+BEST_HOSTS = (
+    f"SELECT {', '.join(YIELD_COLUMNS)} FROM yields WHERE place <> '' AND place NOT LIKE '%/%' "
+    "ORDER BY found / looks DESC, looks DESC, place LIMIT ?"
+)
+COUNT_PROSPECTS = (
+    "SELECT COUNT(*) - COUNT(p.chosen_at), COUNT(p.chosen_at) FROM prospects p JOIN watches w ON w.id = p.watch_id "
+    "WHERE w.merged_into IS NULL"
+)
+TEXT_KEYS = "SELECT DISTINCT text_key FROM verdicts WHERE text_key IN ({marks})"
 NEW_VISIT = insert("visits", VISIT_COLUMNS, conflict=NOTHING)
 NEW_EVIDENCE = insert("evidence", EVIDENCE_COLUMNS, conflict=NOTHING)
 NEW_ARTIFACT = insert(

@@ -59,7 +59,8 @@ def why_not(
 ) -> None:
     """Why a URL was not looked at.
 
-    robots.txt, a blocked word, a refused sighting, not yet due, a closed lane, parked, paused, merged, unknown.
+    robots.txt, a blocked word, a refused sighting, not yet due, a closed lane, parked, paused, merged, not chosen by
+    the hunt, unknown.
 
     One sentence first, what to do about it second, everything else that holds it back after that.
     """
@@ -91,16 +92,19 @@ def _explanation(session: Session, queries: Queries, url: str, visits: int) -> E
     from vedette.surface.cli.believing import believed
 
     watch = known_watch(queries, url)
-    entry = next((e for e in queries.ledger(watch.id, most=50) if e.kind == "visit"), None)
+    rows = queries.ledger(watch.id, most=50)
+    last, chosen = (next((row for row in rows if row.kind == kind), None) for kind in ("visit", "hunt"))
+    entry = last or chosen
     source = queries.source(watch.source)
     seen = [watch.seen.evidence] if watch.seen else []
     made = queries.artifacts(seen)
     asked = a_url(url)
     return Explanation(
         watch=watch,
+        is_open=queries.is_open(watch.id),
         merged_from=asked if watch_id(asked) != watch.id else None,
         decided_at=entry.at if entry else None,
-        decisions=entry.decisions if entry else (),
+        decisions=tuple(one for row in (last, chosen) if row is not None for one in row.decisions),
         visits=tuple(queries.visits(watch.id, most=visits)),
         source=source.source if source else None,
         lane=queries.lane(watch.lane),
@@ -136,5 +140,6 @@ def _facts(session: Session, queries: Queries, url: str) -> Facts:
         leased_until=lease.until_at if lease else None,
         lane=queries.lane(watch.lane) if watch else None,
         last_detail=visits[0].detail if visits else "",
+        is_open=queries.is_open(number),
         engine=lock_holder(session.loaded.data),
     )

@@ -24,7 +24,7 @@ SYNONYMS = {
 COLUMNS = (
     "url id name lister risk tier active scrape_frequency retention url_pattern include exclude start_date "
     "end_date types max_depth max_urls max_pages max_sitemap_depth pagination_pattern selectors "
-    "requires_headless follow_hosts honour_nofollow traps structured category hierarchy domains provenance fetch"
+    "requires_headless follow_hosts hunt honour_nofollow traps structured category hierarchy domains provenance fetch"
 ).split()
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run a cell that begins so
 _DELIMITERS = ",;\t"

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from yield_world import LOOKS, World, found_by_choice, found_uniformly, world_of
+from yield_world import BATCH, LOOKS, World, found_by_choice, found_uniformly, world_of
 
 from vedette.contracts.errors import InputError
-from vedette.core.explore import ExploreParams, Prospect, Record, Yields, choose, prospect_of, room_of
+from vedette.contracts.hunt import Record
+from vedette.core.hunt import HuntParams, Prospect, Turn, Yields, choose, prospect_of, room_of, weigh
 from vedette.core.ledger import adds_up
 
 SEEDS = (1, 2, 3, 4, 5)
-ONLY_NEW = ExploreParams(share=1.0)
-ONLY_YIELD = ExploreParams(share=0.0)
+MANY = 1000
+ONLY_NEW = HuntParams(share=1.0, at_host=MANY)
+ONLY_YIELD = HuntParams(share=0.0, at_host=MANY)
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +33,10 @@ def pages(host: str, *paths: str) -> list[Prospect]:
 def test_it_finds_three_times_what_even_choice_finds_with_the_same_looks(worlds: dict[int, World]) -> None:
     ratios = []
     for seed, world in worlds.items():
-        ours, even = found_by_choice(world, ExploreParams(seed=seed)), found_uniformly(world, seed)
+        ours, even = (
+            found_by_choice(world, HuntParams(seed=seed, at_host=BATCH)),
+            found_uniformly(world, seed),
+        )
         assert ours.whole.looks == even.whole.looks == LOOKS
         ratios.append(ours.whole.found / even.whole.found)
     assert min(ratios) > 2.0
@@ -38,11 +44,11 @@ def test_it_finds_three_times_what_even_choice_finds_with_the_same_looks(worlds:
 
 
 def test_a_host_that_fails_half_of_the_time_is_left_alone_after_a_third_of_the_looks() -> None:
-    params = ExploreParams(host_budget=60, share=0.2)
+    params = HuntParams(host_budget=60, share=0.2)
     yields, seen = Yields(), set[str]()
     known = [prospect_of(f"https://{host}.example/x/{n}") for host in ("well", "ill") for n in range(100)]
     for turn in range(200):
-        for one in choose([p for p in known if p.url not in seen], yields, 1, turn=turn, params=params):
+        for one in choose([p for p in known if p.url not in seen], yields, 1, turn=Turn(turn), params=params):
             seen.add(one.prospect.url)
             is_error = one.prospect.host == "ill.example" and len(seen) % 2 == 0
             yields.note(one.prospect, None if is_error else 0.5)
@@ -53,22 +59,21 @@ def test_a_host_that_fails_half_of_the_time_is_left_alone_after_a_third_of_the_l
 def test_the_same_seed_chooses_the_same_and_a_restart_goes_on_alike(worlds: dict[int, World]) -> None:
     known = [prospect_of(url) for url in worlds[1].known(0)]
     yields = Yields()
-    for one in choose(known, yields, 50, turn=0):
+    for one in choose(known, yields, 50, turn=Turn(0)):
         yields.note(one.prospect, worlds[1].pages[one.prospect.url])
-    again = Yields.load(yields.dump())
-    assert again == yields
-    assert choose(known, again, 50, turn=50) == choose(reversed(known), yields, 50, turn=50)
-    other = ExploreParams(seed=8)
-    assert choose(known, yields, 50, turn=50, params=other) != choose(known, yields, 50, turn=50)
+    again = replace(yields, hosts=dict(yields.hosts), neighbourhoods=dict(yields.neighbourhoods))
+    assert choose(known, again, 50, turn=Turn(50)) == choose(reversed(known), yields, 50, turn=Turn(50))
+    other = HuntParams(seed=8)
+    assert choose(known, yields, 50, turn=Turn(50), params=other) != choose(known, yields, 50, turn=Turn(50))
 
 
 @given(st.floats(0, 1), st.lists(st.integers(0, 40), max_size=6))
 def test_the_share_for_what_is_new_holds_over_all_calls(share: float, sizes: list[int]) -> None:
-    params = ExploreParams(share=share, known_after=10**6)
+    params = HuntParams(share=share, known_after=10**6, at_host=MANY)
     known = [prospect_of(f"https://h{n}.example/a/{m}") for n in range(10) for m in range(24)]
     turn = new = 0
     for size in sizes:
-        chosen = choose(known, Yields(), size, turn=turn, params=params)
+        chosen = choose(known, Yields(), size, turn=Turn(turn), params=params)
         assert len(chosen) == size
         turn, new = turn + size, new + sum(one.is_new for one in chosen)
     assert new == math.floor(turn * share)
@@ -79,7 +84,7 @@ def test_new_hosts_come_first_then_new_neighbourhoods() -> None:
     old = pages("old.example", "a/1", *(f"part{n}/1" for n in range(20)))
     yields.note(old[0], 1.0)
     fresh = [one for n in range(5) for one in pages(f"new{n}.example", "a/1", "a/2")]
-    chosen = choose([*old, *fresh], yields, 6, turn=0, params=ONLY_NEW)
+    chosen = choose([*old, *fresh], yields, 6, turn=Turn(0), params=ONLY_NEW)
     assert {one.prospect.host for one in chosen[:5]} == {f"new{n}.example" for n in range(5)}
     assert chosen[5].prospect.neighbourhood.startswith("old.example/part")  # new there, on a known host
     assert all(one.is_new for one in chosen)
@@ -90,7 +95,7 @@ def test_a_neighbourhood_that_is_known_leaves_its_turn_to_yield() -> None:
     places = pages("a.example", "x/1", "x/2", "x/3")
     for _ in range(3):
         yields.note(places[0], 0.0)
-    chosen = choose(places, yields, 2, turn=0, params=ONLY_NEW)
+    chosen = choose(places, yields, 2, turn=Turn(0), params=ONLY_NEW)
     assert [one.is_new for one in chosen] == [False, False]
 
 
@@ -101,7 +106,7 @@ def test_what_gave_most_is_chosen_and_its_host_lends_belief_to_a_new_part() -> N
         yields.note(rich[0], 1.0)
         yields.note(poor[0], 0.0)
     unknown = pages("unknown.example", "a/1")
-    chosen = choose([*poor, *unknown, *rich], yields, 6, turn=0, params=ONLY_YIELD)
+    chosen = choose([*poor, *unknown, *rich], yields, 6, turn=Turn(0), params=ONLY_YIELD)
     assert [one.prospect.neighbourhood for one in chosen] == [
         "rich.example/a", "rich.example/a", "rich.example/b", "unknown.example/a", "poor.example/b", "poor.example/a",
     ]  # fmt: skip
@@ -114,7 +119,7 @@ def test_a_deep_or_repeating_path_costs_and_a_plain_one_of_the_same_place_goes_f
     assert [(c.code, c.points) for c in deep.costs] == [("deep_path", -6.0)]
     assert [(c.code, c.points) for c in loop.costs] == [("deep_path", -6.0), ("repeating_path", -40.0)]
     for params in (ONLY_NEW, ONLY_YIELD):
-        chosen = choose([loop, deep, plain], Yields(), 3, turn=0, params=params)
+        chosen = choose([loop, deep, plain], Yields(), 3, turn=Turn(0), params=params)
         assert [one.prospect for one in chosen] == [plain, deep, loop]
 
 
@@ -126,13 +131,35 @@ def test_an_error_costs_the_room_of_several_pages() -> None:
 
 
 def test_a_host_is_asked_for_no_more_than_its_room() -> None:
-    params = ExploreParams(host_budget=10, share=0.3)
+    params = HuntParams(host_budget=10, share=0.3, at_host=MANY)
     yields = Yields()
     known = [prospect_of(f"https://a.example/x/{n}") for n in range(50)]
     yields.note(known[0], None)
-    assert len(choose(known[1:], yields, 50, turn=0, params=params)) == 5
+    assert len(choose(known[1:], yields, 50, turn=Turn(0), params=params)) == 5
     yields.note(known[0], None)
-    assert choose(known[1:], yields, 50, turn=0, params=params) == []
+    assert choose(known[1:], yields, 50, turn=Turn(0), params=params) == []
+
+
+def test_only_a_few_looks_wait_at_one_host_and_those_that_do_count_as_looks() -> None:
+    params = HuntParams(at_host=8, share=0.0)
+    known = [prospect_of(f"https://{host}.example/x/{n}") for host in ("a", "b") for n in range(20)]
+    waiting = {"a.example": 6, "a.example/x": 6}
+    chosen = choose(known, Yields(), 50, turn=Turn(6, waiting), params=params)
+    assert [one.prospect.host for one in chosen].count("a.example") == 2
+    assert [one.prospect.host for one in chosen].count("b.example") == 8
+    assert [one.prospect.host for one in chosen[:6]] == ["b.example"] * 6  # a is as well known for six looks
+    new = choose(known, Yields(), 1, turn=Turn(6, waiting), params=ONLY_NEW)
+    assert new[0].prospect.host == "b.example"
+
+
+def test_a_choice_is_weighed_again_from_its_figures_alone(worlds: dict[int, World]) -> None:
+    known = [prospect_of(url) for url in worlds[2].known(0)]
+    yields = Yields()
+    for one in choose(known, yields, 80, turn=Turn(0)):
+        yields.note(one.prospect, worlds[2].pages[one.prospect.url])
+    for one in choose(known, yields, 80, turn=Turn(80)):
+        again = weigh(prospect_of(one.prospect.url), one.figures, is_new=one.is_new)
+        assert again == one.reasons
 
 
 @pytest.mark.parametrize(
@@ -166,8 +193,8 @@ def test_whatever_happened_choices_are_unique_bounded_explained_and_best_first(
     yields = Yields()
     for prospect, found in zip(seen, notes, strict=False):
         yields.note(prospect, found)
-    params = ExploreParams(share=share, host_budget=20)
-    chosen = choose(known, yields, most, turn=turn, params=params)
+    params = HuntParams(share=share, host_budget=20, at_host=MANY)
+    chosen = choose(known, yields, most, turn=Turn(turn), params=params)
     assert len({one.prospect.url for one in chosen}) == len(chosen) <= most
     assert all(adds_up(one.reasons, one.value) for one in chosen)
     for is_new in (True, False):
@@ -183,16 +210,16 @@ def test_whatever_happened_choices_are_unique_bounded_explained_and_best_first(
 
 
 def test_nothing_to_choose_from_gives_nothing() -> None:
-    assert choose([], Yields(), 10, turn=0) == []
-    assert choose(pages("a.example", "x"), Yields(), 0, turn=0) == []
+    assert choose([], Yields(), 10, turn=Turn(0)) == []
+    assert choose(pages("a.example", "x"), Yields(), 0, turn=Turn(0)) == []
 
 
 @pytest.mark.parametrize(
     "bad", [{"share": 1.1}, {"share": math.nan}, {"error_cost": 0.5}, {"prior_looks": 0.0}]
 )
 def test_a_knob_that_makes_no_sense_is_refused_by_name(bad: dict[str, float]) -> None:
-    with pytest.raises(InputError, match=f"explore.{next(iter(bad))}"):
-        ExploreParams(**bad)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=f"hunt.{next(iter(bad))}"):
+        HuntParams(**bad)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("bad", [-0.1, 1.1, math.nan])
@@ -205,4 +232,4 @@ def test_a_find_outside_zero_to_one_is_refused_and_counts_nothing(bad: float) ->
 
 def test_a_turn_or_number_below_zero_is_refused() -> None:
     with pytest.raises(InputError, match="turn"):
-        choose([], Yields(), 1, turn=-1)
+        choose([], Yields(), 1, turn=Turn(-1))

@@ -9,6 +9,7 @@ look *found* is a number from 0 to 1 (an oddness score, or 1 for a find); an err
   whole's while looks are few, and more the less is known (an upper confidence bound).
 - A deep or repeating path costs points in both.
 - A host has a budget, of which a page takes one unit and an error several: who struggles is left alone soon.
+  And only a few looks wait there at a time: what they find may change our mind.
 
 Pure: `choose` changes nothing, `Yields.note` counts, chance is a hash.  The engine's lanes still say when.
 """
@@ -16,15 +17,15 @@ Pure: `choose` changes nothing, `Yields.note` counts, chance is a hash.  The eng
 from __future__ import annotations
 
 import heapq
-import json
 import math
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from vedette.contracts.errors import InputError
+from vedette.contracts.hunt import Record
 from vedette.contracts.words import Reason
 from vedette.core.schedule.chance import chances
 from vedette.core.shape import shape_of
@@ -35,7 +36,7 @@ NEW_HOST, NEW_NEIGHBOURHOOD = 60.0, 40.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExploreParams:
+class HuntParams:
     """The knobs.  A sweep over seeds 100 to 105 of the yield world left the defaults as they were; tests use others."""
 
     share: float = 0.15  # of all looks, for what is new
@@ -45,6 +46,7 @@ class ExploreParams:
     daring: float = 0.5  # standard deviations that what is not known well is given for free
     host_budget: float = 200.0  # units that one host may cost
     error_cost: float = 5.0  # units of an error; a page costs one
+    at_host: int = 2  # looks that were chosen at one host and have not ended
     deep_after: int = 4  # parts of a path that cost nothing
     depth_cost: float = 3.0  # points for each further part
     repeat_cost: float = 40.0  # points when parts of the path repeat
@@ -54,15 +56,16 @@ class ExploreParams:
         for name, least, most in _BOUNDS:
             value = getattr(self, name)
             if not least <= value <= most:
-                raise InputError(f"explore.{name} is {value!r}; it must be from {least:g} to {most:g}")
+                raise InputError(f"hunt.{name} is {value!r}; it must be from {least:g} to {most:g}")
 
 
 _BOUNDS = (
     ("share", 0, 1), ("known_after", 1, math.inf), ("prior_yield", 0, 1), ("prior_looks", 1e-6, math.inf),
-    ("daring", 0, math.inf), ("host_budget", 0, math.inf), ("error_cost", 1, math.inf), ("deep_after", 0, math.inf),
-    ("depth_cost", 0, math.inf), ("repeat_cost", 0, math.inf),
+    ("daring", 0, math.inf), ("host_budget", 0, math.inf), ("error_cost", 1, math.inf), ("at_host", 1, math.inf),
+    ("deep_after", 0, math.inf), ("depth_cost", 0, math.inf), ("repeat_cost", 0, math.inf),
 )  # fmt: skip
-DEFAULT = ExploreParams()
+DEFAULT = HuntParams()
+NOTHING = Record()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,35 +78,11 @@ class Prospect:
     costs: tuple[Reason, ...] = ()  # of its path, points below zero
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
-    """Look here, and why: the points of the reasons add up to the value."""
-
-    prospect: Prospect
-    is_new: bool  # taken from the share for what is new
-    value: float
-    reasons: tuple[Reason, ...]
-
-
-@dataclass(slots=True)
-class Record:
-    """What looks at one place came to."""
-
-    looks: int = 0
-    found: float = 0.0
-    errors: int = 0
-
-    def add(self, found: float | None) -> None:
-        self.looks += 1
-        self.found += found or 0.0
-        self.errors += found is None
-
-
 @dataclass(slots=True)
 class Yields:
     """What all looks came to, by host and by neighbourhood.  Changes only in `note`."""
 
-    whole: Record = field(default_factory=Record)
+    whole: Record = NOTHING
     hosts: dict[str, Record] = field(default_factory=dict)
     neighbourhoods: dict[str, Record] = field(default_factory=dict)
 
@@ -111,34 +90,60 @@ class Yields:
         """One look ended.  `found` from 0 to 1; None: an error, nothing came back."""
         if found is not None and not 0.0 <= found <= 1.0:
             raise InputError(f"found is {found!r}; it must be from 0 to 1, or None after an error")
-        self.whole.add(found)
-        self.hosts.setdefault(prospect.host, Record()).add(found)
-        self.neighbourhoods.setdefault(prospect.neighbourhood, Record()).add(found)
+        self.whole = _with(self.whole, found)
+        for places, name in ((self.hosts, prospect.host), (self.neighbourhoods, prospect.neighbourhood)):
+            places[name] = _with(places.get(name, NOTHING), found)
 
-    def dump(self) -> str:
-        return json.dumps(asdict(self), separators=(",", ":"))
 
-    @classmethod
-    def load(cls, text: str) -> Yields:
-        given = json.loads(text)
-        places = (
-            {name: Record(**one) for name, one in given[key].items()} for key in ("hosts", "neighbourhoods")
-        )
-        return cls(Record(**given["whole"]), *places)
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What is known of a place when a look at it is weighed."""
+
+    whole: Record
+    at_host: Record
+    here: Record
+    waiting_at_host: int = 0  # looks that were chosen and have not ended
+    waiting_here: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Look here, and why: the points of the reasons add up to the value."""
+
+    prospect: Prospect
+    is_new: bool  # taken from the share for what is new
+    figures: Figures
+    reasons: tuple[Reason, ...]
+
+    @property
+    def value(self) -> float:
+        return _sum(self.reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Where the hunt is: with it a restart chooses alike."""
+
+    number: int = 0  # looks chosen before: the share holds over all calls
+    waiting: Mapping[str, int] = field(
+        default_factory=dict
+    )  # chosen and not ended, by host and neighbourhood
 
 
 def choose(
-    prospects: Iterable[Prospect], yields: Yields, most: int, *, turn: int, params: ExploreParams = DEFAULT
+    prospects: Iterable[Prospect],
+    yields: Yields,
+    most: int,
+    *,
+    turn: Turn,
+    params: HuntParams = DEFAULT,
 ) -> list[Chosen]:
-    """The next looks, at most `most`, in the order to take them.  A URL that is given twice counts once.
-
-    `turn` counts the looks chosen before: the share holds over all calls, and a restart decides alike.
-    """
-    if most < 0 or turn < 0:
-        raise InputError(f"most is {most} and turn is {turn}; both must be from 0 up")
-    search = _Search(prospects, yields, params)
+    """The next looks, at most `most`, in the order to take them.  A URL that is given twice counts once."""
+    if most < 0 or turn.number < 0:
+        raise InputError(f"most is {most} and turn is {turn.number}; both must be from 0 up")
+    search = _Search(prospects, yields, turn.waiting, params)
     chosen: list[Chosen] = []
-    for n in range(turn, turn + most):
+    for n in range(turn.number, turn.number + most):
         is_turn_of_new = math.floor((n + 1) * params.share) > math.floor(n * params.share)
         found = (search.take(is_new=True) if is_turn_of_new else None) or search.take(is_new=False)
         if found is None:
@@ -147,7 +152,7 @@ def choose(
     return chosen
 
 
-def prospect_of(url: str, params: ExploreParams = DEFAULT) -> Prospect:
+def prospect_of(url: str, params: HuntParams = DEFAULT) -> Prospect:
     """Takes a canonical URL apart."""
     host = host_of(url)
     shape = shape_of(url)
@@ -160,10 +165,44 @@ def prospect_of(url: str, params: ExploreParams = DEFAULT) -> Prospect:
     return Prospect(url, host, f"{host}/{folder if mark else ''}", tuple(costs))
 
 
-def room_of(record: Record, params: ExploreParams = DEFAULT) -> int:
+def weigh(
+    prospect: Prospect, figures: Figures, *, is_new: bool, params: HuntParams = DEFAULT
+) -> tuple[Reason, ...]:
+    """What a look is worth, point by point: as something new, or for what it may find."""
+    own = _novelty(prospect, figures) if is_new else _yield(figures, params)
+    return (*own, *prospect.costs)
+
+
+def room_of(record: Record, params: HuntParams = DEFAULT) -> int:
     """Pages that a host may still be asked for.  An error takes the room of several."""
     spent = (record.looks - record.errors) + params.error_cost * record.errors
     return max(0, math.floor(params.host_budget - spent))
+
+
+def _novelty(prospect: Prospect, figures: Figures) -> tuple[Reason, ...]:
+    at_host = figures.at_host.looks + figures.waiting_at_host
+    here = figures.here.looks + figures.waiting_here
+    return (
+        Reason("new_host", NEW_HOST / (1 + at_host), f"{at_host} looks at {prospect.host}"),
+        Reason(
+            "new_neighbourhood", NEW_NEIGHBOURHOOD / (1 + here), f"{here} looks at {prospect.neighbourhood}"
+        ),
+    )
+
+
+def _yield(figures: Figures, params: HuntParams) -> tuple[Reason, ...]:
+    """100 points are a find with every look."""
+    whole = _mean(figures.whole, params.prior_yield, params)
+    host = _mean(figures.at_host, whole, params)
+    mean = _mean(figures.here, host, params)
+    known = figures.here.looks + figures.waiting_here + params.prior_looks
+    unsure = params.daring * math.sqrt(mean * (1.0 - mean) / known)
+    return (
+        Reason("yield", 100.0 * whole, f"{figures.whole.looks} looks in all"),
+        Reason("yield_of_host", 100.0 * (host - whole), f"{figures.at_host.looks} looks"),
+        Reason("yield_of_neighbourhood", 100.0 * (mean - host), f"{figures.here.looks} looks"),
+        Reason("unsure", 100.0 * unsure),
+    )
 
 
 class _Search:
@@ -172,15 +211,17 @@ class _Search:
     Every value only falls while looks are chosen, so an entry that is still right at the top is the best.
     """
 
-    def __init__(self, prospects: Iterable[Prospect], yields: Yields, params: ExploreParams) -> None:
+    def __init__(
+        self, prospects: Iterable[Prospect], yields: Yields, waiting: Mapping[str, int], params: HuntParams
+    ) -> None:
         self._yields, self._params = yields, params
         self._queues, ties = _queues(prospects, params.seed)
         self._hosts = {place: queue[0].host for place, queue in self._queues.items()}
-        self._pending: Counter[str] = Counter()  # looks chosen in this call, by host and by neighbourhood
-        self._room = {host: room_of(self._at_host(host), params) for host in self._hosts.values()}
+        self._waiting: Counter[str] = Counter(waiting)
+        self._room = {host: self._room_at(host) for host in self._hosts.values()}
         self._heaps: dict[bool, list[tuple[float, float, str]]] = {}
         for is_new in (True, False):
-            heap = [(-_sum(self._reasons(place, is_new)), ties[place], place) for place in self._queues]
+            heap = [(-_sum(self._weighed(place, is_new)[1]), ties[place], place) for place in self._queues]
             heapq.heapify(heap)
             self._heaps[is_new] = heap
 
@@ -191,60 +232,38 @@ class _Search:
             if self._is_done(place, is_new):
                 heapq.heappop(heap)
                 continue
-            reasons = self._reasons(place, is_new)
+            figures, reasons = self._weighed(place, is_new)
             value = _sum(reasons)
             if value < -worst:
                 heapq.heapreplace(heap, (-value, tie, place))
                 continue
             host = self._hosts[place]
             self._room[host] -= 1
-            self._pending.update((host, place))
-            return Chosen(self._queues[place].pop(), is_new, value, reasons)
+            self._waiting.update((host, place))
+            return Chosen(self._queues[place].pop(), is_new, figures, reasons)
         return None
 
     def _is_done(self, place: str, is_new: bool) -> bool:
         """Nothing of this place can be chosen any more."""
         if not self._queues[place] or self._room[self._hosts[place]] < 1:
             return True
-        looks = self._at(place).looks + self._pending[place]
+        looks = self._yields.neighbourhoods.get(place, NOTHING).looks + self._waiting[place]
         return is_new and looks >= self._params.known_after
 
-    def _reasons(self, place: str, is_new: bool) -> tuple[Reason, ...]:
-        costs = self._queues[place][-1].costs if self._queues[place] else ()
-        return (*(self._novelty(place) if is_new else self._yield(place)), *costs)
-
-    def _novelty(self, place: str) -> tuple[Reason, ...]:
-        host = self._hosts[place]
-        at_host = self._at_host(host).looks + self._pending[host]
-        at_place = self._at(place).looks + self._pending[place]
-        return (
-            Reason("new_host", NEW_HOST / (1 + at_host), f"{at_host} looks at {host}"),
-            Reason("new_neighbourhood", NEW_NEIGHBOURHOOD / (1 + at_place), f"{at_place} looks at {place}"),
+    def _weighed(self, place: str, is_new: bool) -> tuple[Figures, tuple[Reason, ...]]:
+        host, yields = self._hosts[place], self._yields
+        figures = Figures(
+            yields.whole,
+            yields.hosts.get(host, NOTHING),
+            yields.neighbourhoods.get(place, NOTHING),
+            self._waiting[host],
+            self._waiting[place],
         )
+        return figures, weigh(self._queues[place][-1], figures, is_new=is_new, params=self._params)
 
-    def _yield(self, place: str) -> tuple[Reason, ...]:
-        """100 points are a find with every look."""
-        params, record = self._params, self._at(place)
-        whole = _mean(self._yields.whole, params.prior_yield, params)
-        host = _mean(self._at_host(self._hosts[place]), whole, params)
-        mean = _mean(record, host, params)
-        known = record.looks + self._pending[place] + params.prior_looks
-        unsure = params.daring * math.sqrt(mean * (1.0 - mean) / known)
-        return (
-            Reason("yield", 100.0 * whole, f"{self._yields.whole.looks} looks in all"),
-            Reason("yield_of_host", 100.0 * (host - whole)),
-            Reason("yield_of_neighbourhood", 100.0 * (mean - host), f"{record.looks} looks"),
-            Reason("unsure", 100.0 * unsure),
-        )
-
-    def _at(self, place: str) -> Record:
-        return self._yields.neighbourhoods.get(place, _NOTHING)
-
-    def _at_host(self, host: str) -> Record:
-        return self._yields.hosts.get(host, _NOTHING)
-
-
-_NOTHING = Record()
+    def _room_at(self, host: str) -> int:
+        left = room_of(self._yields.hosts.get(host, NOTHING), self._params)
+        return min(left, self._params.at_host) - self._waiting[host]
 
 
 def _queues(prospects: Iterable[Prospect], seed: int) -> tuple[dict[str, list[Prospect]], dict[str, float]]:
@@ -260,10 +279,14 @@ def _queues(prospects: Iterable[Prospect], seed: int) -> tuple[dict[str, list[Pr
     return {place: [unique[at] for _, _, at in queue] for place, queue in ordered.items()}, ties
 
 
-def _mean(record: Record, larger: float, params: ExploreParams) -> float:
+def _mean(record: Record, larger: float, params: HuntParams) -> float:
     """What a look at this place is expected to find; `larger` is the same of the place that holds it."""
     return (record.found + params.prior_looks * larger) / (record.looks + params.prior_looks)
 
 
 def _sum(reasons: Iterable[Reason]) -> float:
     return math.fsum(reason.points for reason in reasons)
+
+
+def _with(record: Record, found: float | None) -> Record:
+    return Record(record.looks + 1, record.found + (found or 0.0), record.errors + (found is None))

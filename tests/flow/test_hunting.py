@@ -1,0 +1,160 @@
+"""A hunt through the whole stream: what is found waits until it is chosen, and looks go where they find most."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from scripted import Life, life
+
+from vedette.config import parse
+
+SEED = "https://start.example/"
+HOSTS = [f"h{n}.example" for n in range(12)]
+RICH, FAILING, TRAP = "h3.example", "h5.example", "h7.example"
+PAGES = 80
+SOURCE = {
+    "id": "hunt", "url": SEED, "lister": "crawl", "follow_hosts": ["*"], "hunt": True, "max_urls": 5000, "risk": "LOW",
+}  # fmt: skip
+QUICK = {
+    "lanes": {"default": {"gap_min": "1s", "gap_max": "1s", "per_minute": 0}},
+    "schedule": {"policy": "fixed", "interval": "30d"},
+}
+PROSE = "The keeper of the lighthouse wrote down what the sea had brought, and he was never sure that it was all. "
+
+
+def script(url: str, hours: float) -> tuple[int, str]:
+    host, _, path = url.removeprefix("https://").partition("/")
+    if path == "robots.txt":
+        return 200, ""
+    if url == SEED:
+        return 200, _page("Links", "".join(f'<a href="https://{name}/">{name}</a> ' for name in HOSTS))
+    if not path:
+        names = [f"/part{n % 2}/p{n}" for n in range(PAGES)]
+        if host == TRAP:
+            names = ["/part0/" + "x/y/" * (n % 6) + f"p{n}" for n in range(PAGES)]
+        return 200, _page(host, "".join(f'<a href="{name}">{name}</a> ' for name in names))
+    if host == FAILING:
+        return 503, ""
+    words = PROSE * 6 + f"That was day {path} of the year at {host}." if host == RICH else "Nothing here."
+    return 200, _page(url, f"<p>{words}</p>")
+
+
+def _page(title: str, body: str) -> str:
+    return f"<html><head><title>{title}</title></head><body><main><h1>{title}</h1>{body}</main></body></html>"
+
+
+def hunting(tmp_path, **hunt: object) -> Life:
+    return life(tmp_path, script, SOURCE, hunt=hunt, **QUICK)
+
+
+def seen(watched: Life) -> Counter[str]:
+    """First looks by host."""
+    urls = {url for _, url in watched.fetcher.asked if not url.endswith("robots.txt")}
+    return Counter(url.split("/")[2] for url in urls)
+
+
+async def test_looks_go_where_they_find_most_and_every_host_is_tried(tmp_path):
+    watched = hunting(tmp_path, looks_per_day=120)
+    ended = await watched.run(seconds=26 * 3600.0)
+    assert ended.error is None
+    found = seen(watched)
+    assert set(found) == {"start.example", *HOSTS}
+    assert found[RICH] > 60
+    assert max(found[name] for name in HOSTS if name != RICH) < 12
+    assert watched.rows("SELECT looks FROM yields WHERE place = ''")[0][0] >= 100
+    rich, failing = (
+        watched.rows("SELECT * FROM yields WHERE place = ?", name)[0] for name in (RICH, FAILING)
+    )
+    assert rich[2] / rich[1] > 0.4
+    assert failing[3] > 0
+
+
+async def test_a_crawl_that_takes_pages_as_they_come_finds_a_fraction_of_it(tmp_path):
+    chosen = hunting(tmp_path / "chosen", looks_per_day=120)
+    await chosen.run(seconds=26 * 3600.0)
+    looks = sum(seen(chosen).values())
+    plain = life(tmp_path / "plain", script, {**SOURCE, "hunt": False, "follow_hosts": HOSTS}, **QUICK)
+    await plain.run(max_visits=looks)
+    assert seen(chosen)[RICH] > 4 * seen(plain)[RICH]
+
+
+async def test_what_was_not_chosen_is_open_and_not_due(tmp_path):
+    watched = hunting(tmp_path, looks_per_day=48)
+    await watched.run(seconds=3600.0)
+    opened = watched.rows(
+        "SELECT COUNT(*) FROM prospects p JOIN watches w ON w.id = p.watch_id WHERE w.due_at IS NULL"
+    )[0][0]
+    assert opened > 10
+    assert sum(seen(watched).values()) <= 1 + 2 + 2 + 1  # the seed, a burst, what an hour fills, and rounding
+
+
+async def test_looks_per_day_bound_the_hunt_over_restarts(tmp_path):
+    watched = hunting(tmp_path, looks_per_day=48)
+    for _ in range(8):
+        await watched.run(seconds=6 * 3600.0)
+    first = {}
+    for hours, url in watched.fetcher.asked:
+        if not url.endswith("robots.txt"):
+            first.setdefault(url, hours)
+    times = sorted(first.values())[1:]  # without the seed
+    assert 80 <= len(times) <= 100  # two days
+    assert all(sum(t <= x < t + 24 for x in times) <= 48 for t in times)
+
+
+async def test_a_restart_goes_on_as_if_there_had_been_none(tmp_path):
+    whole, parts = (hunting(tmp_path / name, looks_per_day=120) for name in ("whole", "parts"))
+    await whole.run(seconds=12 * 3600.0)
+    for _ in range(3):
+        await parts.run(seconds=4 * 3600.0)
+    assert seen(whole) == seen(parts)
+    for watched in (whole, parts):
+        chosen = watched.rows("SELECT number FROM hunts")[0][0]
+        looked = watched.rows("SELECT looks FROM yields WHERE place = ''")[0][0]
+        waiting = watched.rows("SELECT COUNT(*) FROM prospects WHERE chosen_at IS NOT NULL")[0][0]
+        assert chosen == looked + waiting  # none is lost, none is chosen twice
+
+
+async def test_every_choice_is_on_record_with_reasons_that_add_up(tmp_path):
+    from vedette.core.ledger import adds_up, difference
+    from vedette.store.queries import Queries
+    from vedette.store.views import LedgerFilter
+
+    watched = hunting(tmp_path)
+    await watched.run(max_visits=60)
+    with Queries(watched.data / "vedette.db") as queries:
+        choices = [
+            one for row in queries.decisions(LedgerFilter()) for one in row.decisions if one.action == "hunt"
+        ]
+    assert len(choices) >= 59
+    assert {one.inputs["is_new"] for one in choices} == {True, False}
+    for one in choices:
+        assert adds_up(one.reasons, one.output["value"])
+        assert difference(one) is None
+
+
+async def test_a_bug_in_the_hunt_costs_a_choice_and_no_look(tmp_path, monkeypatch):
+    from vedette.engine import hunter
+
+    def broken(*given, **more):
+        raise ZeroDivisionError("oops")
+
+    watched = hunting(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(hunter, "choose", broken)
+        ended = await watched.run(seconds=60.0)
+    assert ended.error is None
+    assert any("oops" in str(event.fields) for event in watched.events if event.name == "problem")
+    assert watched.rows("SELECT COUNT(*) FROM prospects WHERE chosen_at IS NULL") == [(len(HOSTS),)]
+    await watched.run(max_visits=40)
+    assert sum(seen(watched).values()) >= 35
+
+
+async def test_when_a_source_stops_hunting_what_it_left_open_is_due(tmp_path):
+    watched = hunting(tmp_path, looks_per_day=24)
+    await watched.run(seconds=3600.0)
+    assert watched.rows("SELECT COUNT(*) FROM watches WHERE due_at IS NULL")[0][0] > 0
+    plain = {**SOURCE, "hunt": False, "follow_hosts": HOSTS}
+    watched.config = parse({"sources": [plain], **QUICK})
+    await watched.run(seconds=60.0)
+    assert watched.rows("SELECT COUNT(*) FROM prospects") == [(0,)]
+    assert watched.rows("SELECT COUNT(*) FROM watches WHERE due_at IS NULL") == [(0,)]

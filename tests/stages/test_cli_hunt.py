@@ -1,0 +1,115 @@
+"""hunt, and what explain and why-not say of a page that was not chosen yet; what a pause means for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cli_call import Cli
+from stocked import NOW, Stock, blank, stocked
+
+from vedette.config import parse
+from vedette.contracts.errors import ConfigError
+from vedette.contracts.hunt import DueNow, HuntRows, HuntState, Record
+from vedette.core.hunt import HuntParams
+from vedette.core.urls import lane_of, watch_id
+from vedette.policies import hunt_params, sources_of
+from vedette.store.hunting import HuntReader
+from vedette.store.operator import operating, pause_source, resume_source
+from vedette.store.sqlite import connect
+
+OPEN = [f"https://h{n}.example/part/{m}" for n in range(3) for m in range(4)]
+
+
+@pytest.fixture
+def stock(tmp_path: Path) -> Stock:
+    stock = stocked(tmp_path)
+    stock.source("https://h0.example/", name="hunt")
+    first = stock.watch("https://h0.example/")
+    found = tuple(replace(first, id=watch_id(url), url=url, lane=lane_of(url), due_at=None) for url in OPEN)
+    stock.visit("https://h0.example/", found=found)
+    yields = (("", Record(9, 4.5, 1)), ("h1.example", Record(5, 4.0)), ("h1.example/part", Record(5, 4.0)))
+    rows = HuntRows(
+        opened=tuple(watch_id(url) for url in OPEN),
+        yields=(*yields, ("h2.example", Record(40, 0.0, 40))),
+        state=HuntState(number=10),
+    )
+    stock.group(hunt=rows)
+    return stock
+
+
+@pytest.fixture
+def cli(stock: Stock) -> Cli:
+    return Cli(stock.data)
+
+
+def test_hunt_says_where_it_was_and_what_comes_next_with_reasons_that_add_up(cli: Cli):
+    said = cli("hunt", "--json").json
+    assert (said["chosen"], said["open"], said["waiting"], said["looks"]) == (10, 12, 0, 9)
+    rooms = {one["host"]: one["room"] for one in said["hosts"]}
+    assert rooms == {"h1.example": 195, "h2.example": 0}
+    assert said["next"][0]["url"].startswith("https://h1.example/")
+    assert not any("h2.example" in one["url"] for one in said["next"])  # its errors have used up its room
+    for one in said["next"]:
+        assert sum(reason["points"] for reason in one["reasons"]) == pytest.approx(one["value"])
+    told = cli("hunt").out
+    assert "10 looks chosen" in told
+    assert "12 pages are open" in told
+
+
+def test_hunt_changes_nothing(cli: Cli, stock: Stock):
+    before = (stock.data / "vedette.db").read_bytes()
+    assert cli("hunt").code == 0
+    assert (stock.data / "vedette.db").read_bytes() == before
+
+
+def test_a_store_without_a_hunt_says_how_to_have_one(tmp_path: Path):
+    blank(tmp_path)
+    told = Cli(tmp_path)("hunt")
+    assert told.code == 0
+    assert "hunt: true" in told.out + told.err
+
+
+def test_why_not_and_explain_say_that_a_page_was_not_chosen_yet(cli: Cli):
+    assert cli("why-not", OPEN[0], "--json").json["reason"] == "open"
+    assert "when the hunt chooses it" in cli("explain", OPEN[0]).out
+    assert cli("explain", OPEN[0], "--json").json["is_open"] is True
+
+
+def test_a_paused_source_is_not_chosen_from_and_resuming_it_leaves_open_what_is(stock: Stock):
+    path = stock.data / "vedette.db"
+    with operating(path) as db:
+        pause_source(db, "hunt", now=NOW)
+    assert HuntReader(connect(path, read_only=True)).open(0, 100) == []
+    due = DueNow(watch=watch_id(OPEN[0]), lane="host:h0.example", risk=stock.watch(OPEN[0]).risk, at=NOW)
+    stock.group(hunt=HuntRows(chosen=(due,)))
+    reader = HuntReader(connect(path, read_only=True))
+    assert reader.waiting(now=NOW) == []  # chosen, and put to rest with its source
+    with operating(path) as db:
+        resume_source(db, "hunt", now=NOW)
+    assert [one.url for one in reader.waiting(now=NOW)] == [OPEN[0]]
+    assert len(reader.open(0, 100)) == 11
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ({"lister": "feed", "hunt": True}, "set `lister: crawl`"),
+        ({"lister": "crawl", "follow_hosts": ["*"]}, "set `hunt: true`"),
+    ],
+)
+def test_a_hunt_that_cannot_be_is_told_with_what_to_do(source, words):
+    config = parse({"sources": [{"url": "https://a.example/", **source}]})
+    with pytest.raises(ConfigError, match=words):
+        list(sources_of(config))
+
+
+@pytest.mark.parametrize("hunt", [{"share": 1.5}, {"error_cost": 0}, {"at_host": 0}, {"looks_per_day": 0}])
+def test_a_knob_out_of_range_is_told(hunt):
+    with pytest.raises(ConfigError, match=f"hunt.{next(iter(hunt))}"):
+        parse({"hunt": hunt})
+
+
+def test_the_defaults_of_the_configuration_are_those_of_the_rule():
+    assert hunt_params(parse({})) == HuntParams()
