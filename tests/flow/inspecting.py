@@ -25,7 +25,16 @@ from vedette.evidence.reading import UnreadableRecord, check_digests, read_recor
 from vedette.store.rows import from_ms
 
 SAMPLE = 200  # older visits that are read again after each kill
-KINDS = ("lost", "duplicate evidence", "unscouted", "unreadable", "unchained", "stuck leases", "impolite")
+KINDS = (
+    "lost",
+    "duplicate evidence",
+    "unscouted",
+    "unreadable",
+    "unchained",
+    "stuck leases",
+    "astray",
+    "impolite",
+)
 _VISIT = "id, watch_id, url, at, outcome, status, digest, segment, seq, offset, length, record_digest, chain"
 
 
@@ -83,17 +92,19 @@ class Inspector:
             ):
                 self._problems.add("duplicate evidence", f"{row}")
             self._check_scouts(db)
+            self._check_hunt(db)
 
     def wait_for_all(
         self, lines: list[dict[str, Any]], *, since: float, but: set[str], within: float
     ) -> None:
-        """Every watch that is scheduled is looked at again: no lease of the dead keeps it."""
+        """Every watch that is scheduled is looked at again: no lease of the dead keeps it.  A hunt goes on choosing."""
         deadline = time.monotonic() + within
         scheduled: set[str] = set()
         while time.monotonic() < deadline:
             db = sqlite3.connect(f"file:{self._data / 'vedette.db'}?mode=ro", uri=True, timeout=30)
             rows = db.execute(
-                "SELECT url FROM watches WHERE due_at < ? AND (last_visit_at IS NULL OR last_visit_at < ?)",
+                "SELECT url FROM watches WHERE due_at < ? AND (last_visit_at IS NULL OR last_visit_at < ?) "
+                "AND id NOT IN (SELECT watch_id FROM prospects)",
                 (int(time.time() * 1000), int(since * 1000)),
             ).fetchall()
             db.close()
@@ -131,6 +142,22 @@ class Inspector:
                 (f"%//{address}:%", f'%"breaker"%host:{address}"%'),
             ).fetchone()
         return None if row[0] is None else row[0] / 1000 + 1.0
+
+    def _check_hunt(self, db: sqlite3.Connection) -> None:
+        """What was found is scheduled or open, and every look that the hunt chose is counted or waits."""
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'hunts'").fetchone():
+            return
+        for (url,) in db.execute(
+            "SELECT url FROM watches WHERE due_at IS NULL AND merged_into IS NULL AND last_visit_at IS NULL "
+            "AND id NOT IN (SELECT watch_id FROM prospects)"
+        ):
+            self._problems.add("astray", f"{url} is neither scheduled nor open")
+        chosen, looked, waiting = db.execute(
+            "SELECT (SELECT number FROM hunts), (SELECT looks FROM yields WHERE place = ''), "
+            "(SELECT COUNT(*) FROM prospects WHERE chosen_at IS NOT NULL)"
+        ).fetchone()
+        told = f"{chosen} chosen, {looked} looked at, {waiting} waiting"
+        self._problems.expect("astray", (chosen or 0) == (looked or 0) + waiting, told)
 
     def _check_visit(self, db: sqlite3.Connection, line: dict[str, Any], sizes: dict[str, int]) -> None:
         row = db.execute(

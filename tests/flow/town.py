@@ -69,7 +69,9 @@ class Town:
         spaced = {f"host:{self.addresses[name]}": {"gap_min": gap, "gap_max": gap} for name in SPACED}
         return {
             "sources": [
-                {key: value for key, value in source.items() if key != "options"} | source["options"]
+                {key: value for key, value in source.items() if key != "options"}
+                | source["options"]
+                | {"hunt": source["lister"] == "crawl"}
                 for source in self.sources
             ],
             "lanes": {"default": quick, **spaced},
