@@ -66,9 +66,9 @@ class HuntReader:
 
 def release(db: sqlite3.Connection, hunting: Sequence[SourceId], *, now: datetime) -> int:
     """What other sources left open, because they do not hunt any more, is due.  Gives how many."""
-    ours = f"source_id NOT IN ({','.join('?' * len(hunting))})"
-    due = db.execute(f"{sql.RELEASE} AND {ours}", (to_ms(now), *hunting)).rowcount
-    db.execute(f"DELETE FROM prospects WHERE watch_id IN (SELECT id FROM watches WHERE {ours})", hunting)
+    others = f"source_id NOT IN ({','.join('?' * len(hunting))})"
+    due = db.execute(f"{sql.RELEASE} AND {others}", (to_ms(now), *hunting)).rowcount
+    db.execute(f"{sql.END_RELEASED} AND w.{others})", hunting)
     return due
 
 
