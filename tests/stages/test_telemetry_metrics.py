@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from settlements import NOON, a_look, a_place, a_watch
 from stocked import a_change
 
+from vedette.contracts.hunt import DueNow, HuntRows
 from vedette.contracts.watch import Group, Parked
-from vedette.contracts.words import Outcome, Risk, RunId, VisitId
+from vedette.contracts.words import LaneKey, Outcome, Risk, RunId, VisitId, WatchId
 from vedette.telemetry.meters import Meters
 from vedette.telemetry.metrics import Counter, Gauge, Histogram, Registry
 
@@ -77,6 +78,12 @@ def test_changes_parked_jobs_and_failures_are_told_apart():
     assert found['vedette_changes_total{kind="changed",risk="HIGH"}'] == 1
     assert found['vedette_parked_total{outcome="timeout"}'] == 1
     assert found['worker_jobs_processed_total{worker="sentinel",status="failed",queue="fetch"}'] == 1
+
+
+def test_what_a_hunt_chose_is_counted():
+    due = DueNow(watch=WatchId(1), lane=LaneKey("host:a.example"), risk=Risk.LOW, at=NOON)
+    assert of(hunt=HuntRows(chosen=(due, due)))["vedette_hunt_chosen_total"] == 2
+    assert of(hunt=HuntRows())["vedette_hunt_chosen_total"] == 0
 
 
 def test_only_configured_hosts_are_named():

@@ -27,6 +27,7 @@ AHEAD = 64  # looks chosen and not ended at most, beside those whose lane is clo
 REFILL = AHEAD // 2  # above it nothing is chosen,
 BATCH = 8  # nor before so much is new: a choice reads what is open
 POOL = 5_000  # open ones that are weighed at a time; of more, a fair sample
+KNOWN_PLACES = 200_000  # hosts and neighbourhoods held in memory: some 50 MB
 REST = timedelta(minutes=5)  # when nothing more can be chosen: the operator may change that
 
 
@@ -69,6 +70,7 @@ class Hunter:
 
     def hunt(self, settlements: Sequence[Settlement], now: datetime) -> Hunted:
         """What a group found and saw, and what is to be looked at next."""
+        self._forget()
         ended = self._ended(settlements)
         places = self._count(ended)
         opened = [one for s in settlements for one in s.found if one.due_at is None]
@@ -179,6 +181,12 @@ class Hunter:
         for place, record in self._store.records(sorted(names)).items():
             (self._yields.neighbourhoods if "/" in place else self._yields.hosts)[place] = record
         self._asked |= names
+
+    def _forget(self) -> None:
+        """All that was counted is in the store by now; what is needed is read again."""
+        if len(self._asked) > KNOWN_PLACES:
+            self._yields = Yields(self._yields.whole)
+            self._asked = set()
 
     def _record(self, place: str) -> Record:
         if not place:

@@ -78,6 +78,9 @@ class Meters:
     breakers: Counter = field(
         default_factory=lambda: Counter("vedette_breaker_closed_total", "Times that a lane closed.")
     )
+    chosen: Counter = field(
+        default_factory=lambda: Counter("vedette_hunt_chosen_total", "Open pages that the hunt chose.")
+    )
     commits: Counter = field(
         default_factory=lambda: Counter("vedette_commits_total", "Groups that were committed.")
     )
@@ -133,6 +136,8 @@ class Meters:
         for note in group.notes:
             if note.decision.action == "breaker":
                 self.breakers.add()
+        if group.hunt is not None and group.hunt.chosen:
+            self.chosen.add(by=len(group.hunt.chosen))
         self.commits.add()
         self.committed_at.set(now.timestamp())
 
