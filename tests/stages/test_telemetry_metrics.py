@@ -83,7 +83,7 @@ def test_changes_parked_jobs_and_failures_are_told_apart():
 def test_what_a_hunt_chose_is_counted():
     due = DueNow(watch=WatchId(1), lane=LaneKey("host:a.example"), risk=Risk.LOW, at=NOON)
     assert of(hunt=HuntRows(chosen=(due, due)))["vedette_hunt_chosen_total"] == 2
-    assert of(hunt=HuntRows())["vedette_hunt_chosen_total"] == 0
+    assert "vedette_hunt_chosen_total" not in of(hunt=HuntRows())
 
 
 def test_only_configured_hosts_are_named():
