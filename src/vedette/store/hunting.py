@@ -66,9 +66,9 @@ class HuntReader:
 
 def release(db: sqlite3.Connection, hunting: Sequence[SourceId], *, now: datetime) -> int:
     """What other sources left open, because they do not hunt any more, is due.  Gives how many."""
-    others = f"source_id NOT IN ({','.join('?' * len(hunting))})"
-    due = db.execute(f"{sql.RELEASE} AND {others}", (to_ms(now), *hunting)).rowcount
-    db.execute(f"{sql.END_RELEASED} AND w.{others})", hunting)
+    marks = ",".join("?" * len(hunting))
+    due = db.execute(sql.RELEASE.format(marks=marks), (to_ms(now), *hunting)).rowcount
+    db.execute(sql.END_RELEASED.format(marks=marks), hunting)
     return due
 
 

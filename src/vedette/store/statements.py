@@ -129,9 +129,12 @@ WAITING = (
 )
 RELEASE = (
     "UPDATE watches SET due_at = ? WHERE id IN (SELECT watch_id FROM prospects WHERE chosen_at IS NULL) "
-    f"AND due_at IS NULL AND merged_into IS NULL AND NOT {_PAUSED}"
+    f"AND due_at IS NULL AND merged_into IS NULL AND NOT {_PAUSED} AND source_id NOT IN ({{marks}})"
 )
-END_RELEASED = "DELETE FROM prospects WHERE EXISTS (SELECT 1 FROM watches w WHERE w.id = prospects.watch_id"
+END_RELEASED = (
+    "DELETE FROM prospects WHERE EXISTS (SELECT 1 FROM watches w WHERE w.id = prospects.watch_id "
+    "AND w.source_id NOT IN ({marks}))"
+)
 BEST_HOSTS = (
     f"SELECT {', '.join(YIELD_COLUMNS)} FROM yields WHERE place <> '' AND place NOT LIKE '%/%' "
     "ORDER BY found / looks DESC, looks DESC, place LIMIT ?"
