@@ -234,7 +234,7 @@ def hunt_decision(chosen: Chosen) -> Decision:
         "here": list(figures.here),
         "waiting": [figures.waiting_at_host, figures.waiting_here],
     }
-    return Decision(action="hunt", reasons=chosen.reasons, inputs=inputs, output={"value": chosen.value})
+    return Decision(action="hunt", reasons=chosen.reasons, inputs=inputs, output=_valued(chosen.reasons))
 
 
 def verdict_note(exhibit: Exhibit, verdict: Verdict) -> LedgerNote:
@@ -395,7 +395,11 @@ def _hunt(given: Inputs, in_force: InForce) -> object:
     figures = Figures(whole, at_host, here, *given["waiting"])
     prospect = prospect_of(given["url"], params)
     reasons = weigh(prospect, figures, is_new=given["is_new"], params=params)
-    return {"value": math.fsum(reason.points for reason in reasons)}
+    return _valued(reasons)
+
+
+def _valued(reasons: Iterable[Reason]) -> dict[str, object]:
+    return {"value": round(math.fsum(reason.points for reason in reasons), 6)}
 
 
 RULES: Mapping[str, Callable[[Inputs, InForce], object]] = MappingProxyType(
