@@ -16,11 +16,7 @@ from statistics import geometric_mean
 from typing import Any
 
 import matplotlib as mpl
-
-mpl.use("svg")
-mpl.rcParams["svg.hashsalt"] = "vedette"  # the same figures make the same file
-
-from matplotlib import pyplot as plt  # noqa: E402
+from matplotlib.figure import Figure
 
 IMAGES = pathlib.Path(__file__).resolve().parent.parent / "docs/img"
 CELL = re.compile(r"([A-D]) (b\S*) +J (\S+) +xRef (\S+) .*CRITICAL<=4h (\S+) +cold start (\S+)")
@@ -58,9 +54,10 @@ def read(files: list[pathlib.Path]) -> tuple[Costs, Promises]:
     return costs, promises
 
 
-def plot_costs(costs: Costs, reference: dict[str, Any]) -> plt.Figure:
+def plot_costs(costs: Costs, reference: dict[str, Any]) -> Figure:
     """Bars by world and budget: learned, the documents' EWMA, per-risk polling; 1 is the oracle."""
-    figure, axes = plt.subplots(1, len(BUDGETS), figsize=(9, 3.2), sharey=True)
+    figure = Figure(figsize=(9, 3.2))
+    axes = figure.subplots(1, len(BUDGETS), sharey=True)
     for axis, budget in zip(axes, BUDGETS, strict=True):
         series = {
             "learned": [geometric_mean(costs[world, budget]) for world in COLOURS],
@@ -82,9 +79,10 @@ def plot_costs(costs: Costs, reference: dict[str, Any]) -> plt.Figure:
     return figure
 
 
-def plot_promises(promises: Promises) -> plt.Figure:
+def plot_promises(promises: Promises) -> Figure:
     """What was told on day 14 against what was then seen; the band is 3 points wide to each side."""
-    figure, axis = plt.subplots(figsize=(4.6, 4.4))
+    figure = Figure(figsize=(4.6, 4.4))
+    axis = figure.subplots()
     ends = [0.65, 1.0]
     axis.plot(ends, ends, color="black", linewidth=0.8, linestyle=":")
     axis.fill_between(ends, [x - 0.03 for x in ends], [x + 0.03 for x in ends], color="#dddddd", linewidth=0)
@@ -119,7 +117,8 @@ def _tell(costs: Costs, promises: Promises) -> None:
         )
 
 
-def _save(figure: plt.Figure, name: str) -> None:
+def _save(figure: Figure, name: str) -> None:
+    mpl.rcParams["svg.hashsalt"] = "vedette"  # the same figures make the same file
     figure.savefig(IMAGES / name, bbox_inches="tight", metadata={"Date": None})
 
 

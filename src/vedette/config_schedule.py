@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from pydantic import Field
 
-from vedette.config_values import Duration, RiskWord, Section
+from vedette.config_values import MOST_LOOKS, Duration, RiskWord, Section
 from vedette.contracts.words import Risk
 from vedette.core.schedule.ewma import EwmaParams
 from vedette.core.velocity import VelocityParams
@@ -38,8 +38,8 @@ class ScheduleConfig(Section):
     interval: Duration = timedelta(hours=4)  # for `fixed`
     velocity: VelocityConfig = VelocityConfig()  # for `seed-ewma`, as `ewma`
     ewma: EwmaConfig = EwmaConfig()
-    budget_per_day: float | None = Field(default=None, gt=0)  # looks; not set: no limit
-    host_budget_per_day: float | None = Field(default=None, gt=0)
+    budget_per_day: float | None = Field(default=None, gt=0, le=MOST_LOOKS)  # looks; not set: no limit
+    host_budget_per_day: float | None = Field(default=None, gt=0, le=MOST_LOOKS)
     audit_share: float = Field(default=0.015, ge=0, le=0.5)  # of looks, at a random moment
 
 

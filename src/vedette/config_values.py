@@ -16,6 +16,7 @@ _DURATION = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)?\s*$")
 _SIZE = re.compile(r"^\s*(\d+)\s*([kKmMgG]i?[bB]?)?\s*$")
 MOST_BYTES = 1024**3  # a body is held in memory
 SLOWEST, FASTEST = 1e-4, 1e6  # requests a minute: one a week, and more than any line carries
+MOST_LOOKS = 1e9  # a day: more than any line carries, and every sum of it is a number
 LONGEST = timedelta(days=3653)  # no sum of a date and a few of these leaves the calendar
 FREQUENCIES = {"EVERY_RUN": 0, "DAILY": 24, "TWICE_WEEKLY": 84, "WEEKLY": 168, "MONTHLY": 720}  # 001 11.3
 

@@ -29,6 +29,7 @@ class Opened:
     archive: Archive
     was_killed: bool
     path: Path
+    pick: Pick  # what of it the run looks at
 
     def end_run(self, run: RunId, *, now: datetime, ended_by: str, tally: str) -> None:
         """After the settler has closed its connection.  The last one that closes folds the log into the database."""
@@ -53,7 +54,7 @@ def open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[Opened]:
         limit = loaded.config.evidence.segment_limit
         archive = Archive(loaded.data / ARCHIVE, ArchiveSettings(segment_limit=limit))
         archive.recover(writer.segments(), now=clock.now())
-        yield Opened(writer, Reader(path), archive, writer.was_killed(), path)
+        yield Opened(writer, Reader(path), archive, writer.was_killed(), path, pick)
     finally:
         lock.release()
 

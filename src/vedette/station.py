@@ -279,7 +279,7 @@ class Station:
     def _hunter(self) -> Hunter:
         from vedette.engine.hunter import Hunter  # numpy, which runs without a hunt do without
 
-        reader = HuntReader(self.opened.writer.connection)
+        reader = HuntReader(self.opened.writer.connection, self.opened.pick.clause())
         return Hunter(reader, hunt_options(self.loaded.config), self.ids.next)
 
     def _problem(self, what: str) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import timedelta
 
 from scripted import Life, life
 
 from vedette.config import parse
+from vedette.engine.loop import Mode
 
 SEED = "https://start.example/"
 HOSTS = [f"h{n}.example" for n in range(12)]
@@ -117,6 +119,16 @@ async def test_a_restart_goes_on_as_if_there_had_been_none(tmp_path):
         looked = watched.rows("SELECT looks FROM yields WHERE place = ''")[0][0]
         waiting = watched.rows("SELECT COUNT(*) FROM prospects WHERE chosen_at IS NOT NULL")[0][0]
         assert chosen == looked + waiting  # none is lost, none is chosen twice
+
+
+async def test_runs_that_look_once_go_on_with_what_the_one_before_chose(tmp_path):
+    watched = hunting(tmp_path)
+    for _ in range(6):
+        await watched.run(mode=Mode.ONCE)
+        watched.clock.advance(timedelta(hours=1))
+    found = seen(watched)
+    assert sum(found.values()) > 50
+    assert set(found) == {"start.example", *HOSTS}
 
 
 async def test_every_choice_is_on_record_with_reasons_that_add_up(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,12 +13,13 @@ from stocked import NOW, Stock, blank, stocked
 from vedette.config import parse
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.hunt import DueNow, HuntRows, HuntState, Record
+from vedette.contracts.words import SourceId
 from vedette.core.hunt import HuntParams
 from vedette.core.urls import lane_of, watch_id
 from vedette.policies import hunt_params, sources_of
-from vedette.store.hunting import HuntReader
-from vedette.store.operator import operating, pause_source, resume_source
-from vedette.store.sqlite import connect
+from vedette.store.hunting import HuntReader, release
+from vedette.store.operator import operating, pause_source, remove_source, resume_source
+from vedette.store.sqlite import Pick, connect
 
 OPEN = [f"https://h{n}.example/part/{m}" for n in range(3) for m in range(4)]
 
@@ -59,9 +61,12 @@ def test_hunt_says_where_it_was_and_what_comes_next_with_reasons_that_add_up(cli
 
 
 def test_hunt_changes_nothing(cli: Cli, stock: Stock):
-    before = (stock.data / "vedette.db").read_bytes()
+    def rows() -> list[str]:
+        return list(connect(stock.path, read_only=True).iterdump())
+
+    before = rows()
     assert cli("hunt").code == 0
-    assert (stock.data / "vedette.db").read_bytes() == before
+    assert rows() == before
 
 
 def test_a_store_without_a_hunt_says_how_to_have_one(tmp_path: Path):
@@ -77,8 +82,36 @@ def test_why_not_and_explain_say_that_a_page_was_not_chosen_yet(cli: Cli):
     assert cli("explain", OPEN[0], "--json").json["is_open"] is True
 
 
+def test_once_somebody_asked_for_it_a_page_is_not_open_any_more(cli: Cli):
+    assert cli("add", OPEN[0]).code == 0
+    assert cli("why-not", OPEN[0], "--json").json["reason"] != "open"
+    assert cli("explain", OPEN[0], "--json").json["is_open"] is False
+    assert cli("hunt", "--json").json["open"] == 11
+
+
+@pytest.mark.parametrize("how", ["remove", "pause"])
+def test_what_a_removed_or_paused_source_left_open_is_never_due(stock: Stock, how: str):
+    with operating(stock.path) as db:
+        {"remove": remove_source, "pause": pause_source}[how](db, SourceId("hunt"), now=NOW)
+        assert release(db, [], now=NOW) == 0
+    assert all(stock.watch(url).due_at is None for url in OPEN)
+
+
+def test_what_a_source_that_stopped_hunting_left_open_is_due(stock: Stock):
+    with operating(stock.path) as db:
+        assert release(db, [SourceId("hunt")], now=NOW) == 0
+        assert release(db, [SourceId("other")], now=NOW) == 12
+    assert all(stock.watch(url).due_at == NOW for url in OPEN)
+
+
+def test_a_run_of_one_source_hunts_for_that_one_only(stock: Stock):
+    for source, count in (("hunt", 12), ("other", 0)):
+        reader = HuntReader(connect(stock.path, read_only=True), Pick(source=source).clause())
+        assert len(reader.open(0, 100)) == count
+
+
 def test_a_paused_source_is_not_chosen_from_and_resuming_it_leaves_open_what_is(stock: Stock):
-    path = stock.data / "vedette.db"
+    path = stock.path
     with operating(path) as db:
         pause_source(db, "hunt", now=NOW)
     assert HuntReader(connect(path, read_only=True)).open(0, 100) == []
@@ -105,7 +138,10 @@ def test_a_hunt_that_cannot_be_is_told_with_what_to_do(source, words):
         list(sources_of(config))
 
 
-@pytest.mark.parametrize("hunt", [{"share": 1.5}, {"error_cost": 0}, {"at_host": 0}, {"looks_per_day": 0}])
+@pytest.mark.parametrize(
+    "hunt",
+    [{"share": 1.5}, {"error_cost": 0}, {"at_host": 0}, {"looks_per_day": 0}, {"looks_per_day": math.inf}],
+)
 def test_a_knob_out_of_range_is_told(hunt):
     with pytest.raises(ConfigError, match=f"hunt.{next(iter(hunt))}"):
         parse({"hunt": hunt})

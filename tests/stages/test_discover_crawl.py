@@ -63,6 +63,7 @@ def test_include_and_exclude_refuse_with_a_reason():
 
 def test_other_hosts_of_the_source_are_in_scope():
     assert "https://other.hr/x" in urls(read(HTML, follow_hosts=("other.hr",)))
+    assert "https://other.hr/x" in urls(read(HTML, follow_hosts=("*",)))
 
 
 def test_pages_of_a_crawl_are_crawled_on_and_documents_are_not():

@@ -28,7 +28,7 @@ REFILL = AHEAD // 2  # above it nothing is chosen,
 BATCH = 8  # nor before so much is new: a choice reads what is open
 POOL = 5_000  # open ones that are weighed at a time; of more, a fair sample
 KNOWN_PLACES = 200_000  # hosts and neighbourhoods held in memory: some 50 MB
-REST = timedelta(minutes=5)  # when nothing more can be chosen: the operator may change that
+REST = timedelta(minutes=5)  # when nothing more can be chosen: the operator may change that at any time
 
 
 class HuntSide(Protocol):
@@ -130,8 +130,7 @@ class Hunter:
         self._spend(len(chosen), now)
         self._news = 0
         self._rests_until = now + REST if len(chosen) < most else self._opens_at(now)
-        is_more = len(pool) > len(chosen) or not most
-        again_at = self._rests_until if is_more and self._rests_until > now else None
+        again_at = self._rests_until if self._rests_until > now else None
         return [(pool[one.prospect.url], one) for one in chosen], again_at
 
     def _best(self, urls: Iterable[str], waiting: Iterable[Waiting], most: int) -> list[Chosen]:

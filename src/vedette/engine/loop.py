@@ -101,7 +101,7 @@ class Engine:
     async def run(self) -> Ended:
         clock = self.parts.clock
         self._started_at = clock.now()
-        self._hunt_at = self._started_at if self.parts.hunts and self.mode is not Mode.ONCE else None
+        self._hunt_at = self._started_at if self.parts.hunts else None
         self.parts.keeper.on_wait = self._stand
         self.parts.keeper.on_free = self.touch
         try:
@@ -176,12 +176,13 @@ class Engine:
             frontier.note_due(leaf.lane, due_at, leaf.risk)
 
     def _note_hunt(self, rows: HuntRows | None) -> None:
-        """What was chosen is due."""
+        """What was chosen is due; of a run that looks at what was due before, by the next one."""
         if rows is None:
             return
         for one in rows.chosen:
             self.parts.frontier.note_due(one.lane, one.at, one.risk)
-        self._hunt_at = rows.again_at or self._hunt_at
+        if self.mode is not Mode.ONCE:
+            self._hunt_at = rows.again_at or self._hunt_at
 
     def on_failed(self, error: BaseException) -> None:
         """Storage broke: nothing can be acknowledged any more."""

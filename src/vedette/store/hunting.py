@@ -19,8 +19,10 @@ _CHUNK = 500
 class HuntReader:
     """What a hunt reads.  Implements the `HuntSide` of the engine."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: sqlite3.Connection, pick: str = "") -> None:
+        """`pick`: SQL about the watch `w`, of a run that looks at a part only."""
         self._db = db
+        self._open, self._waiting = sql.open_and_waiting(pick)
 
     def state(self) -> HuntState:
         row = self._db.execute(sql.HUNT).fetchone()
@@ -36,15 +38,14 @@ class HuntReader:
 
     def open(self, after: int, most: int) -> list[Open]:
         """What may be chosen, with ids above `after`, in order."""
-        rows = self._db.execute(sql.OPEN_FROM, (after, most))
+        rows = self._db.execute(self._open, (after, most))
         return [Open(WatchId(i), url, Risk(risk)) for i, url, risk in rows]
 
     def waiting(self, *, now: datetime) -> list[Waiting]:
         """What was chosen and not looked at yet."""
         at = to_ms(now)
-        return [
-            Waiting(WatchId(i), url, bool(shut)) for i, url, shut in self._db.execute(sql.WAITING, (at, at))
-        ]
+        rows = self._db.execute(self._waiting, (at, at))
+        return [Waiting(WatchId(i), url, bool(shut)) for i, url, shut in rows]
 
     def hosts(self, most: int) -> list[tuple[str, Record]]:
         """Hosts that were looked at, those that gave most first."""
@@ -52,7 +53,8 @@ class HuntReader:
 
     def counts(self) -> tuple[int, int]:
         """How many are open, and how many were chosen and wait."""
-        return tuple(self._db.execute(sql.COUNT_PROSPECTS).fetchone())
+        is_open, waiting = self._db.execute(sql.COUNT_PROSPECTS).fetchone()
+        return is_open or 0, waiting
 
     def texts(self, keys: Sequence[int]) -> set[int]:
         """Which of these texts some page has shown already."""

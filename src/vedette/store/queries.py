@@ -196,10 +196,9 @@ class Queries:
     def is_open(self, watch: WatchId) -> bool:
         """Does it wait to be chosen by a hunt?"""
         rows = t.prospects.c
-        return (
-            self._first(select(rows.watch_id).where(rows.watch_id == watch, rows.chosen_at.is_(None)))
-            is not None
-        )
+        query = select(rows.watch_id).join(t.watches, t.watches.c.id == rows.watch_id)
+        is_open = (rows.watch_id == watch, rows.chosen_at.is_(None), t.watches.c.due_at.is_(None))
+        return self._first(query.where(*is_open)) is not None
 
     def refusal(self, watch: WatchId) -> views.RefusalView | None:
         row = self._first(select(t.refusals).where(t.refusals.c.id == watch))

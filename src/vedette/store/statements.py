@@ -64,6 +64,9 @@ NOTHING = "ON CONFLICT DO NOTHING"
 NEW_WATCH = insert("watches", WATCH_COLUMNS, conflict=NOTHING)
 # A look that was under way when the operator paused its source does not schedule the next one.
 _PAUSED = "EXISTS (SELECT 1 FROM sources s WHERE s.id = watches.source_id AND s.paused_at IS NOT NULL)"
+_LOOKED_AT = (
+    "EXISTS (SELECT 1 FROM sources s WHERE s.id = watches.source_id AND s.is_active AND s.paused_at IS NULL)"
+)
 _NEW_VALUE = {"due_at": f"CASE WHEN {_PAUSED} THEN NULL ELSE ? END"}
 MOVE_WATCH = (
     "UPDATE watches SET "
@@ -109,7 +112,7 @@ PLANNED_FROM = (
 # Open: found and never looked at.  What its source's pause put to rest, nobody chooses.
 NEW_PROSPECT = insert("prospects", ["watch_id"], conflict=NOTHING)
 CHOOSE_PROSPECT = "UPDATE prospects SET chosen_at = ? WHERE watch_id = ?"
-CHOOSE_WATCH = f"UPDATE watches SET due_at = ? WHERE id = ? AND due_at IS NULL AND NOT {_PAUSED}"
+CHOOSE_WATCH = f"UPDATE watches SET due_at = ? WHERE id = ? AND due_at IS NULL AND {_LOOKED_AT}"
 END_PROSPECT = "DELETE FROM prospects WHERE watch_id = ?"
 SAVE_YIELD = upsert("yields", YIELD_COLUMNS, "place")
 SAVE_HUNT = upsert("hunts", HUNT_COLUMNS, "id")
@@ -117,19 +120,27 @@ HUNT = f"SELECT {', '.join(HUNT_COLUMNS)} FROM hunts WHERE id = 1"
 YIELDS_BY_PLACE = f"SELECT {', '.join(YIELD_COLUMNS)} FROM yields WHERE place IN ({{marks}})"
 PROSPECTS_BY_ID = "SELECT watch_id FROM prospects WHERE watch_id IN ({marks})"
 # Ids are hashes: any stretch of them is a fair sample.
-OPEN_FROM = (
+_OPEN_FROM = (
     "SELECT w.id, w.url, w.risk FROM prospects p JOIN watches w ON w.id = p.watch_id "
     "JOIN sources s ON s.id = w.source_id WHERE p.watch_id > ? AND p.chosen_at IS NULL AND w.due_at IS NULL "
-    "AND w.merged_into IS NULL AND s.paused_at IS NULL ORDER BY p.watch_id LIMIT ?"
+    "AND w.merged_into IS NULL AND s.is_active AND s.paused_at IS NULL {pick}ORDER BY p.watch_id LIMIT ?"
 )
-WAITING = (
+_WAITING = (
     "SELECT w.id, w.url, (l.closed_until > ? OR l.held_until > ? OR l.blocked_by <> '') FROM prospects p "
     "JOIN watches w ON w.id = p.watch_id LEFT JOIN lanes l ON l.id = w.lane_id "
-    "WHERE p.chosen_at IS NOT NULL AND w.due_at IS NOT NULL"
+    "WHERE p.chosen_at IS NOT NULL AND w.due_at IS NOT NULL {pick}"
 )
+
+
+def open_and_waiting(pick: str = "") -> tuple[str, str]:
+    """What a hunt may choose, and what it chose; of a run that looks at a part only, of that part."""
+    clause = f"AND {pick} " if pick else ""
+    return _OPEN_FROM.format(pick=clause), _WAITING.format(pick=clause)
+
+
 RELEASE = (
     "UPDATE watches SET due_at = ? WHERE id IN (SELECT watch_id FROM prospects WHERE chosen_at IS NULL) "
-    f"AND due_at IS NULL AND merged_into IS NULL AND NOT {_PAUSED} AND source_id NOT IN ({{marks}})"
+    f"AND due_at IS NULL AND merged_into IS NULL AND {_LOOKED_AT} AND source_id NOT IN ({{marks}})"
 )
 END_RELEASED = (
     "DELETE FROM prospects WHERE EXISTS (SELECT 1 FROM watches w WHERE w.id = prospects.watch_id "
@@ -140,8 +151,8 @@ BEST_HOSTS = (
     "ORDER BY found / looks DESC, looks DESC, place LIMIT ?"
 )
 COUNT_PROSPECTS = (
-    "SELECT COUNT(*) - COUNT(p.chosen_at), COUNT(p.chosen_at) FROM prospects p JOIN watches w ON w.id = p.watch_id "
-    "WHERE w.merged_into IS NULL"
+    "SELECT SUM(p.chosen_at IS NULL AND w.due_at IS NULL), COUNT(p.chosen_at) FROM prospects p "
+    "JOIN watches w ON w.id = p.watch_id WHERE w.merged_into IS NULL"
 )
 TEXT_KEYS = "SELECT DISTINCT text_key FROM verdicts WHERE text_key IN ({marks})"
 NEW_VISIT = insert("visits", VISIT_COLUMNS, conflict=NOTHING)
