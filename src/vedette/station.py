@@ -163,7 +163,7 @@ class Station:
             now=self.clock.now(),
             policy=self.policy,
             digest=self.loaded.digest,
-            rules=rules_text(self.loaded.config),
+            rules=rules_text(self.loaded.config, fetch_only=self.request.fetch_only),
         )
         self.on_event(Event(name="run_started", at=self.clock.now(), fields={"run": self.run_id}))
         settler.start()
@@ -320,6 +320,7 @@ class Station:
             self._order = number
             if action == "source":
                 self.book.forget(SourceId(subject))
+                self.finder.forget(SourceId(subject))
                 continue
             lane = LaneKey(subject)
             if action == "lane":
