@@ -136,6 +136,10 @@ def _check_source(source: Source, where: str) -> None:
         filters_of(source.options)
         if pattern is not None:
             compile_pattern("pagination_pattern", pattern)
+        if source.options.selectors is not None:
+            from vedette.discover.tree import check_selectors  # a parser, which few sources need
+
+            check_selectors(source.options.selectors)
     except ConfigError as error:
         raise ConfigError(f"`{where}`: {error}") from None
 

@@ -57,6 +57,7 @@ def health_of(facts: HealthFacts, *, now: datetime, params: HealthParams = DEFAU
         is_unseen=_is_unseen(facts, last_outcome),
         last_outcome=last_outcome,
         capped=facts.capped,
+        url=facts.source.url,
     )
 
 

@@ -52,12 +52,25 @@ def trouble(health: SourceHealth) -> str:
     return f"last look: {health.last_outcome.value}" if health.last_error else "well"
 
 
-def what_to_do(health: SourceHealth, url: str) -> str:
+def trouble_json(health: SourceHealth) -> dict[str, object]:
+    """What is wrong with a source that is not well, and what to do."""
+    outcome = None if health.last_outcome is None else health.last_outcome.value
+    return {
+        "id": health.id,
+        "url": health.url,
+        "outcome": outcome,
+        "trouble": trouble(health),
+        "leftOut": health.capped,
+        "remedy": what_to_do(health),
+    }
+
+
+def what_to_do(health: SourceHealth) -> str:
     """About a source in trouble; empty when there is nothing to be done."""
     if health.last_error and health.last_outcome is not None:
-        return advice(health.last_outcome, url=url, source=health.id, detail=health.last_error)
+        return advice(health.last_outcome, url=health.url, source=health.id, detail=health.last_error)
     if health.capped:
-        return f"Raise max_urls of the source (vedette add {url} --max-urls N), or narrow it by its filters."
+        return f"Raise its max_urls (vedette add {health.url} --max-urls N), or narrow it by its filters."
     return ""
 
 

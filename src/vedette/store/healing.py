@@ -82,10 +82,10 @@ def heal(db: sqlite3.Connection, source: SourceId, outcomes: Collection[Outcome]
     return len(rows)
 
 
-def reread(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> None:
+def reread(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> set[LaneKey]:
     """Its listings are read anew now, whatever the far end says of their validators, and by the rules of now.
 
-    What the old rules refused is forgotten: the new ones judge it again.
+    Gives the lanes in which they are due.  What the old rules refused is forgotten: the new ones judge it again.
     """
     db.execute(_UNREAD + f"{_LISTS} AND seen_digest IS NOT NULL", (b"", source))
     looked_at = (
@@ -101,8 +101,7 @@ def reread(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> None:
     )
     order(db, "source", source, now=now)
     lanes = f"SELECT MIN(url) FROM watches WHERE source_id = ? AND {_LISTS} AND due_at <= ? GROUP BY lane_id"
-    for (url,) in db.execute(lanes, (source, to_ms(now))).fetchall():
-        order(db, "due", lane_of(url), now=now)
+    return {lane_of(url) for (url,) in db.execute(lanes, (source, to_ms(now))).fetchall()}
 
 
 def _try_once(db: sqlite3.Connection, lane: LaneKey, now: datetime) -> None:

@@ -145,7 +145,8 @@ def reset_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> 
         "UPDATE sources SET failures = 0, last_error = NULL, closed_until = NULL, tally = '{}' WHERE id = ?",
         (source,),
     )
-    reread(db, source, now=now)
+    for lane in reread(db, source, now=now) - {lane_of(found.url)}:
+        order(db, "due", lane, now=now)
     make_due(db, watch_id(found.url), now=now)
 
 
@@ -230,7 +231,8 @@ def _follow(db: sqlite3.Connection, source: Source, changed: frozenset[str], *, 
         db.execute("UPDATE watches SET lister = ? WHERE id = ?", (lister, watch_id(source.url)))
     heal(db, source.id, healed_by(changed), now=now)
     if changed & READING:
-        reread(db, source.id, now=now)
+        for lane in reread(db, source.id, now=now):
+            order(db, "due", lane, now=now)
 
 
 def _read(row: dict[str, Any]) -> Source:

@@ -364,6 +364,13 @@ class Reader:
                 if due is not None:
                     yield lane_of(url), risk, from_ms(due)
 
+    def overdue(self, by: datetime, pick: Pick) -> Iterable[tuple[str, SourceId, int]]:
+        """Every lane in which something of the run is due by then: one URL, its source, and how many."""
+        query = sql.overdue(pick.clause())
+        return (
+            (url, SourceId(source), count) for url, source, count in self._db.execute(query, (to_ms(by),))
+        )
+
     def source(self, source: SourceId) -> tuple[Source, SourceState] | None:
         row = self._db.execute(sql.SOURCE, (source,)).fetchone()
         return None if row is None else read_source(row)

@@ -285,3 +285,9 @@ SOURCE = f"{SOURCES} WHERE id = ?"
 NEW_RUN = insert("runs", "id started_at policy config_digest rules".split())
 END_KILLED_RUNS = "UPDATE runs SET ended_by = 'killed', ended_at = started_at WHERE ended_by IS NULL"
 END_RUN = "UPDATE runs SET ended_at = ?, ended_by = ?, tally = ? WHERE id = ?"
+
+
+def overdue(clause: str) -> str:
+    """What waits in each lane: the least URL, its source, how many."""
+    also = f" AND {clause}" if clause else ""
+    return f"SELECT MIN(w.url), w.source_id, COUNT(*) FROM watches w WHERE w.due_at <= ?{also} GROUP BY w.lane_id"
