@@ -365,7 +365,7 @@ class Station:
         if ended.by != "idle":
             return []
         by = self._began if self.request.mode is Mode.ONCE else now
-        found = self.opened.reader.overdue(by, self.opened.pick)
+        found = self.opened.reader.overdue(by, self._began, self.opened.pick)
         return [self._left(url, source, count, now) for url, source, count in found]
 
     def _left(self, url: str, source: SourceId, count: int, now: datetime) -> Miss:

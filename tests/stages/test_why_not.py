@@ -56,7 +56,7 @@ def test_the_outcome_of_the_last_look_comes_first_with_what_to_do(
         assert said["reason"] == outcome.value
         assert DETAIL in said["answer"]
         assert "(in 3 d 19 h)" in said["answer"]  # when it is tried again
-        assert said["remedy"] == advice(outcome, url=PAGE, source="page", detail=DETAIL) != ""
+        assert said["remedy"] == advice(outcome, url=PAGE, detail=DETAIL) != ""
     assert ("velocity" in everything) == (policy == "seed-ewma" and MEANING[outcome].keeps_schedule)
 
 

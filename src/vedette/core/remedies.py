@@ -34,7 +34,7 @@ _BROWSER = frozenset({"requires_headless", "render"})
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """One row.  `advice` may name {url} and {source}."""
+    """One row.  `advice` may name {url}."""
 
     advice: str
     healed_by: frozenset[str] = frozenset()
@@ -45,6 +45,9 @@ _HOST = "It is tried again by itself; is the host up, and can this machine reach
 _BLOCKED = (
     "The site wants no programs, or not this one: ask its owner, or say who you are (fetch.user_agent)."
 )
+_MOVED = (
+    "Look where it went, and watch the new address (vedette add URL); this one is tried again now and then."
+)
 _PROVIDER = "See docs/runbook.md; `vedette panel status` shows the provider."
 _NO_LOOK = "Nothing was asked; it stays due and is looked at as soon as it may."
 
@@ -52,7 +55,7 @@ REMEDIES: Mapping[Outcome, Remedy] = MappingProxyType(
     {
         Outcome.EMPTY: Remedy(_SITE, _WHO_ASKS | _BROWSER),
         Outcome.GONE: Remedy(
-            "Look where it went; then watch the new address, and take this one out: vedette sources remove {source}",
+            _MOVED,
             frozenset({"headers", "proxy"}),
         ),
         Outcome.CLIENT_ERROR: Remedy(_BLOCKED, _WHO_ASKS),
@@ -106,13 +109,13 @@ REMEDIES: Mapping[Outcome, Remedy] = MappingProxyType(
             frozenset({"headers", "proxy"}),
         ),
         Outcome.SOFT_404: Remedy(
-            "Look where it went; then watch the new address, and take this one out: vedette sources remove {source}",
+            _MOVED,
             _WHO_ASKS | _BROWSER,
         ),
         Outcome.SCREENED: Remedy("A row of `screen` in vedette.yaml refuses it.", frozenset({"screen"})),
         Outcome.BUDGET_SPENT: Remedy(_NO_LOOK),
         Outcome.LANE_CLOSED: Remedy(
-            "The host that it leads to has failed too often; `vedette lanes` says until when it is left alone."
+            "Its host failed too often, or asked us to wait; `vedette lanes` says until when it is left alone."
         ),
         Outcome.SHED: Remedy(_NO_LOOK),
         Outcome.CANCELLED: Remedy(_NO_LOOK),
@@ -126,7 +129,7 @@ REMEDIES: Mapping[Outcome, Remedy] = MappingProxyType(
 )
 
 
-def advice(outcome: Outcome, *, url: str, source: str = "", detail: str = "") -> str:
+def advice(outcome: Outcome, *, url: str, detail: str = "") -> str:
     """What to do about a look that ended so; empty when there is nothing to be done."""
     if outcome in SEEN:
         return ""
@@ -135,7 +138,7 @@ def advice(outcome: Outcome, *, url: str, source: str = "", detail: str = "") ->
         return f"The site itself leads there; only if that is meant, write into vedette.yaml: {line}"
     if line:
         return f"To allow it write into vedette.yaml: {line}"
-    return REMEDIES[outcome].advice.format(url=url, source=source or "ID")
+    return REMEDIES[outcome].advice.format(url=url)
 
 
 def healed_by(changed: Iterable[str]) -> frozenset[Outcome]:

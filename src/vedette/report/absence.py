@@ -188,8 +188,7 @@ def _again(facts: Facts, rests: str = "") -> str:
 
 
 def _advice(facts: Facts, outcome: Outcome) -> str:
-    source = "" if facts.watch is None else facts.watch.source
-    return advice(outcome, url=facts.url, source=source, detail=facts.last_detail)
+    return advice(outcome, url=facts.url, detail=facts.last_detail)
 
 
 def _lane(facts: Facts) -> Answer | None:

@@ -68,7 +68,7 @@ def trouble_json(health: SourceHealth) -> dict[str, object]:
 def what_to_do(health: SourceHealth) -> str:
     """About a source in trouble; empty when there is nothing to be done."""
     if health.last_error and health.last_outcome is not None:
-        return advice(health.last_outcome, url=health.url, source=health.id, detail=health.last_error)
+        return advice(health.last_outcome, url=health.url, detail=health.last_error)
     if health.capped:
         return f"Raise its max_urls (vedette add {health.url} --max-urls N), or narrow it by its filters."
     return ""

@@ -29,7 +29,7 @@ def miss_json(miss: Miss) -> dict[str, object]:
         "count": miss.count,
         "again_at": None if miss.again_at is None else miss.again_at.isoformat(),
         "is_dead_link": miss.is_dead_link,
-        "remedy": advice(miss.outcome, url=miss.url, source=miss.source, detail=miss.detail),
+        "remedy": advice(miss.outcome, url=miss.url, detail=miss.detail),
     }
 
 
@@ -95,7 +95,7 @@ def _group_lines(group: list[Miss], now: datetime) -> list[Line]:
     times = [miss.again_at for miss in group if miss.again_at is not None]
     again = f"; tried again {ago(min(times), now)}" if times else ""
     lines.append(line("    why:  ", *_why(first.outcome, first.detail), again))
-    remedy = advice(first.outcome, url=first.url, source=first.source, detail=first.detail)
+    remedy = advice(first.outcome, url=first.url, detail=first.detail)
     return [*lines, *([line("    do:   ", quoted(remedy))] if remedy else [])]
 
 

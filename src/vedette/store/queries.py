@@ -375,13 +375,14 @@ def _watch_terms(which: views.WatchFilter) -> list[Any]:
         terms.append(or_(*parts))
     if which.due_before is not None:
         terms.append(and_(c.due_at.is_not(None), c.due_at <= to_ms(which.due_before)))
-    if which.only_listings:
-        terms.append(c.lister.is_not(None))
-    if which.only_scheduled:
-        terms.append(c.due_at.is_not(None))
     if which.tier is not None:
         terms.append(c.source_id.in_(select(t.sources.c.id).where(t.sources.c.tier == int(which.tier))))
-    return terms
+    only = (
+        (which.only_listings, c.lister.is_not(None)),
+        (which.only_scheduled, c.due_at.is_not(None)),
+        (which.only_unseen, c.last_outcome.not_in([outcome.value for outcome in SEEN])),
+    )
+    return [*terms, *(term for is_asked, term in only if is_asked)]
 
 
 def _ledger_terms(which: views.LedgerFilter) -> list[Any]:

@@ -364,12 +364,10 @@ class Reader:
                 if due is not None:
                     yield lane_of(url), risk, from_ms(due)
 
-    def overdue(self, by: datetime, pick: Pick) -> Iterable[tuple[str, SourceId, int]]:
-        """Every lane in which something of the run is due by then: one URL, its source, and how many."""
-        query = sql.overdue(pick.clause())
-        return (
-            (url, SourceId(source), count) for url, source, count in self._db.execute(query, (to_ms(by),))
-        )
+    def overdue(self, by: datetime, since: datetime, pick: Pick) -> list[tuple[str, SourceId, int]]:
+        """Lanes in which something of the run was due by then and not looked at since: a URL, its source, how many."""
+        rows = self._db.execute(sql.overdue(pick.clause()), (to_ms(by), to_ms(since)))
+        return [(url, SourceId(source), count) for url, source, count in rows]
 
     def source(self, source: SourceId) -> tuple[Source, SourceState] | None:
         row = self._db.execute(sql.SOURCE, (source,)).fetchone()

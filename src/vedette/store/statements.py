@@ -288,6 +288,7 @@ END_RUN = "UPDATE runs SET ended_at = ?, ended_by = ?, tally = ? WHERE id = ?"
 
 
 def overdue(clause: str) -> str:
-    """What waits in each lane: the least URL, its source, how many."""
+    """What waits in each lane and was not looked at since: the least URL, its source, how many."""
     also = f" AND {clause}" if clause else ""
-    return f"SELECT MIN(w.url), w.source_id, COUNT(*) FROM watches w WHERE w.due_at <= ?{also} GROUP BY w.lane_id"
+    waits = "w.due_at <= ? AND (w.last_visit_at IS NULL OR w.last_visit_at < ?)"
+    return f"SELECT MIN(w.url), w.source_id, COUNT(*) FROM watches w WHERE {waits}{also} GROUP BY w.lane_id"

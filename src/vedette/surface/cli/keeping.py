@@ -290,7 +290,7 @@ def _remedy(view: SourceView) -> str:
 
     if view.last_outcome is None:
         return ""
-    return advice(view.last_outcome, url=view.source.url, source=view.source.id, detail=view.last_detail)
+    return advice(view.last_outcome, url=view.source.url, detail=view.last_detail)
 
 
 def _source_word(session: Session, source: str, do: Callable[..., int | None], word: str, what: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 
@@ -176,21 +177,24 @@ def _tell_end(session: Session, request: RunRequest, ended: Ended) -> None:
 
 
 def _nothing_due(session: Session, request: RunRequest) -> str:
-    from vedette.report.plain import when
+    """Why a run had nothing to look at, and what to type."""
+    from vedette.report.plain import count, when
     from vedette.store.views import WatchFilter
 
-    which = WatchFilter(source=request.source, by_due=True, only_scheduled=True, tier=request.tier)
+    which = WatchFilter(source=request.source, tier=request.tier, by_due=True, only_scheduled=True)
     with session.queries() as queries:
         first = next(iter(queries.watches(which, most=1)), None)
-        any_source = next(iter(queries.sources()), None)
-    if any_source is None:
+        unseen = queries.count_watches(replace(which, only_unseen=True))
+        has_sources = bool(queries.source_ids())
+    if not has_sources:
         return "nothing to watch yet; type: vedette add URL"
     if first is None:
         return (
             "nothing is scheduled here; `vedette sources` says what is paused, `vedette add URL` adds a page"
         )
+    still = f"; {count(unseen, 'page')} not seen at the last look (vedette health)" if unseen else ""
     due = when(first.due_at, session.now())
-    return f"nothing was due; the next look is {due}: {first.url}; at once: vedette add URL"
+    return f"nothing was due; the next look is {due}: {first.url}; at once: vedette add URL{still}"
 
 
 def _request(

@@ -167,7 +167,7 @@ def _refused_address(session: Session, source: Source) -> str:
     reason = Guard(settings.allow_networks, settings.allow_ports).refuses(host.strip("[]"), port)
     if reason is None:
         return ""
-    said = advice(Outcome.ADDRESS_REFUSED, url=source.url, source=source.id, detail=reason.note)
+    said = advice(Outcome.ADDRESS_REFUSED, url=source.url, detail=reason.note)
     return f"it will not be looked at: {reason.note}. {said}"
 
 
