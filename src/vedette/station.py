@@ -114,7 +114,8 @@ class Station:
         self.ids = Ids(after=reader.last_id())
         self._order = reader.last_order()
         self._began = clock.now()
-        self.run_id = RunId(f"run-{self._began:%Y%m%dT%H%M%S}-{os.getpid()}")
+        stamp = f"{self._began:%Y%m%dT%H%M%S%f}"[:-3]  # in a container every process may have the same number
+        self.run_id = RunId(f"run-{stamp}-{os.getpid()}")
         self.policy = request.policy or config.schedule.policy
         self.keeper = LaneKeeper(
             lane_policies(config),

@@ -45,7 +45,7 @@ class Site:
                 self.end_headers()
                 self.wfile.write(body)
 
-            def log_message(self, format: str, *args: object) -> None:
+            def log_message(self, *args: object) -> None:
                 pass
 
         server = ThreadingHTTPServer((self.host, 0), Handler)
