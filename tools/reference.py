@@ -68,7 +68,10 @@ WORDS = {
     "sources[].end_date": "Only what was published on or before this day.",
     "sources[].types": "Sitemap types to take.",
     "sources[].max_depth": "Levels of a crawl.",
-    "sources[].max_urls": "At most so many URLs.  Not set: 2,000 for a crawl, 50,000 for other listers.",
+    "sources[].max_urls": (
+        "At most so many URLs over the life of the source.  Not set: 2,000 for a crawl; other listers take any number, "
+        "50,000 per reading.  A limit that leaves something out is an alert (`DISCOVERY_CAPPED`)."
+    ),
     "sources[].max_pages": "At most so many pages of a paginated list.",
     "sources[].max_sitemap_depth": "How deep sitemap indexes are followed.",
     "sources[].pagination_pattern": "How the next page is spelled, where it is not linked.",

@@ -14,7 +14,8 @@ from vedette.config import Loaded
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import RunId
 from vedette.evidence.archive import Archive, ArchiveSettings
-from vedette.policies import classifier, sources_of
+from vedette.policies import classifier, settings_in_force, sources_of
+from vedette.store.healing import take_effect
 from vedette.store.migrate import ARCHIVE, prepare
 from vedette.store.operator import save_source
 from vedette.store.sqlite import Pick, Reader, StoreLock, Writer
@@ -50,7 +51,7 @@ def open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[Opened]:
     try:
         writer = Writer(path, worker=f"{socket.gethostname()}:{os.getpid()}", pick=pick)
         writer.checkpoint()  # a run that is killed again and again would never come to it
-        _save_sources(loaded, writer, clock.now())
+        _save_sources(loaded, writer, pick, clock.now())
         limit = loaded.config.evidence.segment_limit
         archive = Archive(loaded.data / ARCHIVE, ArchiveSettings(segment_limit=limit))
         archive.recover(writer.segments(), now=clock.now())
@@ -59,8 +60,9 @@ def open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[Opened]:
         lock.release()
 
 
-def _save_sources(loaded: Loaded, writer: Writer, now: datetime) -> None:
-    """The configured sources are in the store, each with its first watch."""
+def _save_sources(loaded: Loaded, writer: Writer, pick: Pick, now: datetime) -> None:
+    """The configured sources are in the store, each with its first watch; what a correction heals is due."""
     with writer.transaction() as db:
         for source in sources_of(loaded.config):
             save_source(db, source, now=now, classify=classifier(loaded.config))
+        take_effect(db, settings_in_force(loaded.config, fetch_only=pick.fetch_only), now=now)

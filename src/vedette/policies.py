@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -9,7 +10,9 @@ from dataclasses import fields, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from vedette import __version__
 from vedette.config import Config, FetchConfig, LaneConfig, SourceConfig, parse, secret, written
+from vedette.config_values import file_digest
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetching import FetchSettings
 from vedette.contracts.lane import LanePolicy
@@ -41,6 +44,7 @@ from vedette.core.urls import canonical, watch_id
 from vedette.core.velocity import VelocityParams
 from vedette.lanes import LanePolicies
 from vedette.lanes.keeper import BROWSER
+from vedette.store.healing import FETCH_ONLY, SETTINGS
 
 if TYPE_CHECKING:
     from vedette.core.hunt import HuntParams
@@ -50,6 +54,7 @@ if TYPE_CHECKING:
 
 _FETCH_NAMES = {field.name for field in fields(FetchSettings)}
 RULE_SECTIONS = ("classify", "hunt", "objectives", "retry", "schedule")
+_SECRET = ("headers", "proxy")
 SEED_EWMA = "seed-ewma"
 _ZERO = timedelta(0)
 _TWELVE = timedelta(seconds=12)
@@ -131,6 +136,10 @@ def _check_source(source: Source, where: str) -> None:
         filters_of(source.options)
         if pattern is not None:
             compile_pattern("pagination_pattern", pattern)
+        if source.options.selectors is not None:
+            from vedette.discover.tree import check_selectors  # a parser, which few sources need
+
+            check_selectors(source.options.selectors)
     except ConfigError as error:
         raise ConfigError(f"`{where}`: {error}") from None
 
@@ -277,15 +286,40 @@ def in_force(config: Config, policy: str) -> InForce:
     )
 
 
-def rules_text(config: Config) -> str:
-    """The sections that `in_force` reads, as they are kept with the run that decides by them."""
+def rules_text(config: Config, *, fetch_only: bool = False) -> str:
+    """What is kept with a run: the sections that `in_force` reads, and by digests what else it was configured with."""
     sections = config.model_dump(include=set(RULE_SECTIONS))
-    return json.dumps({name: written(sections[name]) for name in RULE_SECTIONS})
+    rules = {name: written(sections[name]) for name in RULE_SECTIONS}
+    return json.dumps({**rules, SETTINGS: settings_in_force(config, fetch_only=fetch_only)})
 
 
 def read_rules(text: str) -> Config:
     """The rules that a run decided by."""
-    return parse(json.loads(text), "the rules of a run")
+    rules = json.loads(text)
+    rules.pop(SETTINGS, None)
+    return parse(rules, "the rules of a run")
+
+
+def settings_in_force(config: Config, *, fetch_only: bool = False) -> dict[str, str]:
+    """A digest of every setting that could heal a look, so that the next run knows which ones were changed.
+
+    Of what may be a secret the digest has two bytes: enough to notice another one, too few to find it.
+    """
+    every = [fetch_settings(config), *(fetch_settings(config, source) for source in sources_of(config))]
+    values: dict[str, object] = {name: getattr(every[0], name) for name in sorted(_FETCH_NAMES)}
+    values["headers"] = sorted(f"{name}: {value}" for one in every for name, value in one.headers)
+    values["ca_file"] = [
+        (path, file_digest(path)) for path in sorted({one.ca_file for one in every if one.ca_file})
+    ]
+    section = config.extract
+    values |= {"scope": section.scope, "render": section.render, "ocr_languages": section.ocr_languages}
+    values |= {"screen": written([row.model_dump() for row in config.screen]), "version": __version__}
+    digests = {name: _digest(str(value), 2 if name in _SECRET else 8) for name, value in values.items()}
+    return digests | ({FETCH_ONLY: "yes"} if fetch_only else {})
+
+
+def _digest(text: str, size: int) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=size).hexdigest()
 
 
 def screens(config: Config) -> ScreenTable:

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING
 from vedette.config import Loaded
 from vedette.contracts.alerting import Message
 from vedette.contracts.errors import StoreError
-from vedette.contracts.jobs import QueuedJob, SentinelResult
+from vedette.contracts.jobs import Miss, QueuedJob, SentinelResult
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.watch import Decision, Group, LedgerNote, Placed
-from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
+from vedette.contracts.words import LaneKey, Outcome, Reason, Risk, RunId, SourceId
 from vedette.core.auto_source import Homes
+from vedette.core.lane import condition
 from vedette.core.limits import RunLimits
 from vedette.core.schedule.due import LEARNED
+from vedette.core.urls import lane_of
 from vedette.engine.assess import AssessOptions, Assessor
 from vedette.engine.compare import Comparer
 from vedette.engine.documents import DocumentDesk
@@ -31,7 +33,7 @@ from vedette.engine.look import Looker
 from vedette.engine.loop import Ended, Engine, Mode, Parts
 from vedette.engine.reading import ReadingDesk
 from vedette.engine.recall import Memory
-from vedette.engine.result import RunLog
+from vedette.engine.result import MOST_ERRORS, RunLog
 from vedette.engine.robots import RobotsShelf
 from vedette.engine.settler import Settler, SettlerCalls
 from vedette.engine.sources import SourceBook
@@ -56,6 +58,8 @@ from vedette.policies import (
     screens,
 )
 from vedette.policies_alerting import router
+from vedette.report.explaining import lane_words
+from vedette.report.misses import miss_json
 from vedette.report.results import result_json
 from vedette.store.hunting import HuntReader, release
 from vedette.store.migrate import ARCHIVE
@@ -110,7 +114,8 @@ class Station:
         self.ids = Ids(after=reader.last_id())
         self._order = reader.last_order()
         self._began = clock.now()
-        self.run_id = RunId(f"run-{self._began:%Y%m%dT%H%M%S}-{os.getpid()}")
+        stamp = f"{self._began:%Y%m%dT%H%M%S%f}"[:-3]  # in a container every process may have the same number
+        self.run_id = RunId(f"run-{stamp}-{os.getpid()}")
         self.policy = request.policy or config.schedule.policy
         self.keeper = LaneKeeper(
             lane_policies(config),
@@ -163,7 +168,7 @@ class Station:
             now=self.clock.now(),
             policy=self.policy,
             digest=self.loaded.digest,
-            rules=rules_text(self.loaded.config),
+            rules=rules_text(self.loaded.config, fetch_only=self.request.fetch_only),
         )
         self.on_event(Event(name="run_started", at=self.clock.now(), fields={"run": self.run_id}))
         settler.start()
@@ -320,6 +325,7 @@ class Station:
             self._order = number
             if action == "source":
                 self.book.forget(SourceId(subject))
+                self.finder.forget(SourceId(subject))
                 continue
             lane = LaneKey(subject)
             if action == "lane":
@@ -338,6 +344,7 @@ class Station:
         """Says how it ended, to the store.  A store that cannot take it will call it killed."""
         tally = asdict(ended.tally)
         now, self.ended_by = self.clock.now(), ended.by
+        missed = self.run_log.missed(self._waiting(ended, now))
         try:
             self.opened.end_run(self.run_id, now=now, ended_by=ended.by, tally=dump_json(tally))
         except StoreError as error:
@@ -348,10 +355,28 @@ class Station:
         result = self._result(ended, now)
         words: dict[str, object] = {"run": self.run_id, "result": result_json(result)}
         self._last_words = [
+            *(Event(name="not_seen", at=now, fields=miss_json(miss)) for miss in missed.misses[:MOST_ERRORS]),
             Event(name="run_result", at=now, fields=words),
             Event(name="run_ended", at=now, fields=fields),
         ]
-        return replace(ended, result=result)
+        return replace(ended, result=result, missed=missed)
+
+    def _waiting(self, ended: Ended, now: datetime) -> list[Miss]:
+        """What a run that ended by itself left due: it did not come to it, and why."""
+        if ended.by != "idle":
+            return []
+        by = self._began if self.request.mode is Mode.ONCE else now
+        found = self.opened.reader.overdue(by, self._began, self.opened.pick)
+        return [self._left(url, source, count, now) for url, source, count in found]
+
+    def _left(self, url: str, source: SourceId, count: int, now: datetime) -> Miss:
+        lane = lane_of(url)
+        state = self.keeper.state(lane)
+        is_shut = condition(state, now) in ("closed", "held", "blocked")
+        outcome = Outcome.LANE_CLOSED if is_shut else Outcome.BUDGET_SPENT
+        detail = f"{lane}: {lane_words(state, now)}" if is_shut else "no look was left for it in this run"
+        again_at = state.closed_until or state.held_until if is_shut else None
+        return Miss(url=url, source=source, outcome=outcome, detail=detail, again_at=again_at, count=count)
 
     def _result(self, ended: Ended, now: datetime) -> SentinelResult:
         failure = "" if ended.error is None else str(ended.error)

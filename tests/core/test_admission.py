@@ -217,10 +217,30 @@ def test_a_listing_that_its_owner_wrote_has_no_trap_budgets():
 # Limits and filters.
 
 
-def test_max_urls_is_two_thousand_for_a_crawl_and_a_full_sitemap_for_the_others():
+def test_max_urls_is_two_thousand_for_a_crawl_and_any_number_for_the_others():
     assert rules_of(ListerKind.CRAWL, ListerOptions()).max_urls == 2000
-    assert rules_of(ListerKind.SITEMAP, ListerOptions()).max_urls == 50_000
     assert rules_of(ListerKind.FEED, ListerOptions(max_urls=7)).max_urls == 7
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ListerKind if kind is not ListerKind.CRAWL], ids=str)
+def test_a_listing_that_lives_for_decades_never_ends_by_default(kind: ListerKind):
+    """F8: a gazette with any number of acts takes the next one."""
+    tally = SourceTally(admitted=10**9)
+    candidate = Candidate(url="https://nn.hr/eli/sluzbeni/2050/1/1")
+    assert isinstance(admit(rules_of(kind, ListerOptions()), tally, candidate, now=NOW), Admitted)
+
+
+def test_what_a_limit_leaves_out_is_counted_per_listing_until_it_is_read_without():
+    tally = SourceTally()
+    assert [tally.note_capped("a", 3), tally.note_capped("a", 3), tally.note_capped("b", 2)] == [
+        True,
+        False,
+        True,
+    ]
+    again = SourceTally.from_json(tally.to_json())
+    assert again.capped == 5
+    again.note_capped("a", 0)
+    assert again.capped == 2
 
 
 def test_the_source_stops_at_max_urls():

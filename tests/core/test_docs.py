@@ -12,6 +12,7 @@ import pytest
 
 from vedette.contracts.words import Outcome
 from vedette.core.outcomes import MEANING
+from vedette.core.remedies import ALL_SETTINGS, READING, REMEDIES
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -132,6 +133,16 @@ def test_every_outcome_is_listed_with_its_meaning(outcome):
         ", ".join(blame) or "nobody",
         next_look,
     ]
+
+
+@pytest.mark.parametrize("outcome", REMEDIES)
+def test_the_settings_that_heal_an_outcome_are_listed(outcome):
+    listed = {row[0]: row[1] for row in rows_of(DOCS / "reference" / "outcomes.md") if len(row) == 2}
+    names = REMEDIES[outcome].healed_by
+    whole = "any setting" if names == ALL_SETTINGS else ""
+    reading = ["the lister and every option of the source"] if names >= READING else []
+    told = whole or ", ".join([*reading, *sorted(names - READING if reading else names)])
+    assert listed.get(outcome.value, "") == told
 
 
 def test_every_event_is_listed():

@@ -14,7 +14,7 @@ from vedette.core.health import findings, health_of, is_healthy
 
 NOW = datetime(2026, 11, 15, 6, 30, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-BREAKER, SLA, ERRORS = AlertKind
+BREAKER, SLA, ERRORS, CAPPED = AlertKind
 
 
 def a_source(name: str = "news", host: str = "a.example", **given: object) -> SourceHealth:
@@ -119,3 +119,51 @@ def test_a_finding_is_as_grave_as_the_highest_tier_of_its_sources():
     found = by_subject(a_source("one", tier=Risk.LOW), a_source("two", tier=Risk.CRITICAL))
     assert found["host:a.example"].risk is Risk.CRITICAL
     assert found["source:one"].risk is Risk.LOW
+
+
+FAILS = [outcome for outcome in Outcome if outcome not in (Outcome.OK, Outcome.NOT_MODIFIED)]
+
+
+@pytest.mark.parametrize("outcome", FAILS, ids=str)
+def test_a_day_without_success_is_a_day_whatever_interval_the_failure_was_given(outcome: Outcome):
+    """F2: the long interval of a parked look must not stretch the SLA."""
+    late = a_source(looks=(outcome.value, "ok"), success=NOW - 24.01 * HOUR, interval=720 * HOUR)
+    assert (late.is_sla_breached, late.sla) == (True, 24 * HOUR)
+    assert not a_source(looks=(outcome.value,), success=NOW - 23 * HOUR, interval=HOUR).is_sla_breached
+
+
+@pytest.mark.parametrize("outcome", FAILS, ids=str)
+def test_a_source_that_was_never_seen_is_not_well_whatever_kept_us_from_it(outcome: Outcome):
+    """B5: refused, gone, unreadable."""
+    health = a_source(looks=(outcome.value,), success=None, created_at=NOW - HOUR)
+    assert not is_healthy(health)
+    assert health.last_error.startswith(outcome.value)
+    assert bad(a_source(looks=(outcome.value,), success=None, created_at=NOW - 25 * HOUR)) == {
+        "host:a.example": (SLA,)
+    }
+
+
+def test_a_source_that_waits_for_its_first_look_is_neither_well_nor_in_trouble():
+    health = a_source(looks=(), success=None, created_at=NOW - HOUR)
+    assert (is_healthy(health), health.last_outcome) == (True, None)
+
+
+def test_one_refusal_of_a_source_that_was_seen_is_trouble_as_it_is_left_alone_for_long():
+    assert not is_healthy(a_source(looks=("robots_refused", "ok")))
+    assert is_healthy(a_source(looks=("timeout", "ok")))  # tried again within the usual interval
+
+
+@pytest.mark.parametrize("outcome", ["server_error", "timeout", "connect_error", "dns_error", "tls_error"])
+def test_a_page_that_fails_while_its_host_answers_others_alerts_for_itself(outcome: str):
+    """F10: the looks were 1, 2 and 3 hours ago; the host answered others in between."""
+    broken = a_source("one", looks=(outcome,) * 3, others_answered_at=NOW - 1.5 * HOUR)
+    assert bad(broken, a_source("two")) == {"source:one": (ERRORS,)}
+    before = a_source("one", looks=(outcome,) * 3, others_answered_at=NOW - 5 * HOUR)
+    assert bad(before, a_source("two")) == {}  # the host may have been down for all
+
+
+def test_a_limit_that_stops_discovery_is_an_alert():
+    """F8."""
+    capped = a_source("one", capped=12)
+    assert not is_healthy(capped)
+    assert bad(capped, a_source("two")) == {"source:one": (CAPPED,)}

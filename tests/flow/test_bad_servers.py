@@ -395,7 +395,7 @@ async def test_a_fault_of_the_living_web_leaves_the_sound_pages_of_its_host_alon
         sources = [source | source.pop("options") for source in web.sources()]
         living = Field(tmp_path, config | {"sources": sources})
         told = await living.run("--until-idle")
-        assert (told.code, told.err) == (0, "")
+        assert (told.code, told.err) == (7, "")  # some are not seen, and that is told
         for number, host in enumerate(world.hosts[: len(FAULTS)]):
             looks = [living.explain(web.url(number, n))["outcome"] for n in range(len(host.pages))]
             assert set(looks) <= set(Outcome) - {"bug"}, host.spec.name

@@ -154,7 +154,7 @@ def test_sources_whose_names_look_alike_are_all_kept(tmp_path):
         yaml.safe_dump({"data": "data", "sources": [{"url": url, "lister": "page"} for url in urls]})
     )
     lanes = ("--seconds", "0.5")
-    assert tell("run", "--once", *lanes, "--config", str(file)).code == 0
+    assert tell("run", "--once", *lanes, "--config", str(file)).code == 7  # the address is refused, and told
     listed = tell("sources", "list", "--json", "--config", str(file)).json["sources"]
     assert sorted(row["url"] for row in listed) == sorted(urls)
 
@@ -239,7 +239,7 @@ async def test_odd_hosts_end_as_named_outcomes(tmp_path):
     file = tmp_path / "vedette.yaml"
     file.write_text(yaml.safe_dump(config), encoding="utf-8")
     told = await program(tmp_path, "run", "--until-idle", "--json", config=file)
-    assert (told.code, told.err) == (0, "")
+    assert (told.code, told.err) == (7, "")  # none of them is seen
     found = {url: tell("explain", "--json", url, "--data", str(tmp_path / "data")).json for url in ODD_HOSTS}
     assert {url: said["outcome"] for url, said in found.items() if said["outcome"] != ODD_HOSTS[url]} == {}
     assert all(said["visits"][0]["detail"] for said in found.values())

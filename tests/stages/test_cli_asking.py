@@ -181,7 +181,7 @@ def test_why_not_answers_for_a_refused_sighting_with_its_count(cli: Cli, stock: 
     )
     stock.visit(NEWS, at=NOW, refused=(refused,))
     assert reason(cli, url) == "refused"
-    assert "saw it 1 times" in cli("why-not", url).out
+    assert "saw it 1 time, last" in cli("why-not", url).out
     assert "trap_calendar (50 days)" in cli("why-not", url).out
 
 

@@ -129,7 +129,7 @@ def test_people_see_each_change_with_its_stored_diff_and_how_it_went(stock: Stoc
     assert "CRITICAL  changed  https://example.org/zakon/pdv" in told.out
     assert "[-25-] {+24+}" in told.out
     assert "\x1b" not in told.out
-    assert "2 looks, 1 changes, 0 found, 1 hosts, 1 errors" in told.err
+    assert "2 looks, 1 change, 0 found, 1 host, 1 error" in told.err
     assert Cli(stock.data, PlayedApp(VISITED))("run", "--once", "--quiet").err == ""
 
 

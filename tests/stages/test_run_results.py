@@ -12,14 +12,15 @@ from stocked import NOW, Stock, stocked
 from test_cli_running import PlayedApp
 
 from vedette.config import is_debug, is_production
-from vedette.contracts.jobs import SentinelOrder, SentinelResult
+from vedette.contracts.jobs import Missed, SentinelOrder, SentinelResult
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind
 from vedette.contracts.watch import Group
 from vedette.contracts.words import LaneKey, Outcome, Risk, RunId, SourceId, WatchId
 from vedette.core.limits import Tally
+from vedette.core.outcomes import SEEN
 from vedette.engine.loop import Ended
-from vedette.engine.result import RunLog
+from vedette.engine.result import DEAD_LINKS, RunLog
 from vedette.report.results import result_json, result_lines
 from vedette.store.operator import operating
 from vedette.store.triggers import order_sources
@@ -103,10 +104,42 @@ def test_hosts_that_a_crawl_wanders_into_are_not_told_one_by_one():
     assert set(result(log).hosts) == {"a.example"}
 
 
+FAILS = [outcome for outcome in Outcome if outcome not in SEEN]
+
+
+@pytest.mark.parametrize("outcome", FAILS, ids=str)
+def test_what_was_not_seen_is_a_miss_until_it_is_seen_in_the_same_run(outcome: Outcome):
+    failed = a_look(a_watch(), 1, None, outcome=outcome)
+    missed = log_of(failed).missed()
+    assert (missed.count, missed.unseen, missed.misses[0].outcome) == (1, 1, outcome)
+    assert log_of(failed, a_look(a_watch(), 2)).missed() == Missed()
+
+
+def test_a_removal_that_is_reported_was_seen():
+    gone = a_look(a_watch(is_gone=True), 1, None, outcome=Outcome.GONE)
+    assert log_of(gone).missed() == Missed()
+
+
+@pytest.mark.parametrize("outcome", FAILS, ids=str)
+def test_a_crawl_may_meet_dead_links_and_what_it_saw_before_is_no_such_link(outcome: Outcome):
+    found = a_watch(parent=WatchId(7), lister=ListerKind.CRAWL)
+    missed = log_of(a_look(found, 1, None, outcome=outcome)).missed()
+    assert (missed.count, missed.unseen) == (1, 0 if outcome in DEAD_LINKS else 1)
+    listed = a_watch(parent=WatchId(7))  # a feed or a sitemap named it
+    assert log_of(a_look(listed, 1, None, outcome=outcome)).missed().unseen == 1
+
+
+def test_so_many_misses_are_counted_that_are_not_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("vedette.engine.result.MOST_MISSES", 3)
+    looks = [a_look(a_watch(f"https://a.example/{n}"), n, None, outcome=Outcome.TIMEOUT) for n in range(1, 9)]
+    missed = log_of(*looks).missed()
+    assert (len(missed.misses), missed.count, missed.unseen) == (3, 8, 8)
+
+
 def test_people_get_the_same_in_words():
     lines = result_lines(result(log_of(a_look(a_watch(), 1, None, outcome=Outcome.GONE))))
     assert lines == [
-        "done in 1.5 s: 1 sources checked, 0 new, 1 errors, 0 retries",
+        "done in 1.5 s: 1 source checked, 0 new, 1 error, 0 retries",
         "hosts: 0 of 1 well",
         "  A: gone",
     ]
@@ -117,7 +150,7 @@ def test_a_run_gives_only_its_result_when_asked(tmp_path: Path):
     app = PlayedApp(ended=Ended(by="idle", tally=Tally(), result=result(log_of(a_look(a_watch(), 1)))))
     told = Cli(stock.data, app=app)("run", "--once", "--result", "--json")
     assert list(told.json) == list(result_json(result(RunLog())))
-    assert "1 sources checked" in Cli(stock.data, app=app)("run", "--once", "--result").out
+    assert "1 source checked" in Cli(stock.data, app=app)("run", "--once", "--result").out
 
 
 def test_fetch_and_adaptive_say_aloud_what_a_run_does_anyway(tmp_path: Path):

@@ -17,11 +17,12 @@ ChannelName = NewType("ChannelName", str)
 
 
 class AlertKind(StrEnum):
-    """The documents' words (001 section 10.3), the gravest first."""
+    """The documents' words (001 section 10.3) and one of ours, the gravest first."""
 
     CIRCUIT_BREAKER_OPEN = "CIRCUIT_BREAKER_OPEN"
     ENDPOINT_SLA_BREACH = "ENDPOINT_SLA_BREACH"
     ENDPOINT_CONSECUTIVE_ERRORS = "ENDPOINT_CONSECUTIVE_ERRORS"
+    DISCOVERY_CAPPED = "DISCOVERY_CAPPED"  # ours: a limit keeps a source from finding more
 
 
 class Sign(StrEnum):
@@ -39,11 +40,13 @@ class HealthFacts:
     source: Source
     host: str
     created_at: datetime
-    interval: timedelta  # what the schedule gave its own address last
+    interval: timedelta  # what the schedule gave its own address last, the long one of a parked look included
     looks: tuple[tuple[datetime, Outcome, str], ...]  # at its own address, newest first
     last_success_at: datetime | None
     lane: LaneState | None
     is_breaker_open: bool  # the lane is closed, or waits for its probe
+    others_answered_at: datetime | None = None  # another page of its host, last before its own newest failure
+    capped: int = 0  # addresses that a limit left out at the last readings of its listings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +59,7 @@ class SourceHealth:
     tier: Risk
     last_success_at: datetime | None
     consecutive_errors: int
-    content_errors: int  # of these, those that are the source's own and not the host's
+    own_errors: int  # of these, those that are the source's own and not the host's
     last_error: str
     is_sla_breached: bool
     has_consecutive_errors: bool
@@ -65,6 +68,10 @@ class SourceHealth:
     pace: timedelta  # how often it is looked at
     is_breaker_open: bool
     lane_failures: int
+    is_unseen: bool = False  # its last look did not show it, and it never did or will not be tried soon
+    last_outcome: Outcome | None = None  # None: never looked at
+    capped: int = 0
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

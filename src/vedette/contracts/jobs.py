@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from vedette.contracts.words import Risk, RunId, SourceId
+from vedette.contracts.words import Outcome, Risk, RunId, SourceId
 
 Data = Mapping[str, object]  # JSON, in the words of the documents: other programs read it
 SENTINEL = "sentinel"  # 001 section 2.3
@@ -120,3 +120,27 @@ class SentinelResult:
     hosts: Mapping[str, HostResult]
     took: timedelta
     retries: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Miss:
+    """What a run should have shown and did not: a page, or what waits in a lane that is shut."""
+
+    url: str
+    source: SourceId
+    outcome: Outcome
+    detail: str = ""
+    again_at: datetime | None = None  # when it is tried again
+    count: int = 1  # pages; the URL is one of them
+    is_dead_link: bool = (
+        False  # a crawl followed it to a page that is not there or not for us: nobody asked for it
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missed:
+    """All that a run did not see."""
+
+    misses: tuple[Miss, ...] = ()  # the first of them
+    count: int = 0
+    unseen: int = 0  # of these, what somebody asked for

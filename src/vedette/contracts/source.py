@@ -74,7 +74,7 @@ class ListerOptions:
     sitemap_types: tuple[int, ...] = ()
     max_depth: int = 4
     max_urls: int | None = (
-        None  # None: the lister's own (crawl 2000, 001 11.2; others one full sitemap, 50,000)
+        None  # None: the lister's own (crawl 2000, 001 11.2; others any number, 50,000 per reading)
     )
     max_pages: int = 20
     max_sitemap_depth: int = 5

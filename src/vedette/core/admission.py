@@ -1,6 +1,7 @@
 """May this sighting become a watch?  Filters, limits, and the budgets that end a trap.
 
-A listing that its owner wrote down (feed, sitemap, list) is believed up to `max_urls`.  A crawl follows what
+A listing that its owner wrote down (feed, sitemap, list) is believed: one reading gives at most 50,000 addresses, and
+there is no limit over its lifetime unless `max_urls` sets one, so that a gazette never ends.  A crawl follows what
 pages link to, so it also has a budget for each way in which a site makes up addresses without end:
 
 | budget | counts | default |
@@ -36,7 +37,9 @@ from vedette.core.tally import SourceTally
 from vedette.core.urls import host_of
 
 CRAWL_MAX_URLS = 2000  # 001 section 11.2, crawlMaxUrls
-LISTED_MAX_URLS = 50_000  # one full sitemap file
+LISTED_MAX_URLS = 50_000  # one full sitemap file: what one reading of a listing gives at most
+# Refusals and notes that mean: a limit of ours keeps the source from finding more, and somebody should know.
+CAPS = frozenset({"max_urls", "sitemap_depth", "sitemap_limit"})
 
 
 DEFAULT_TRAPS = TrapBudgets()
@@ -48,7 +51,7 @@ class AdmissionRules:
 
     filters: Filters = field(default_factory=Filters)
     blocked_words: tuple[str, ...] = ()
-    max_urls: int = LISTED_MAX_URLS
+    max_urls: int | None = None  # None: any number
     max_depth: int | None = None  # None: depth does not matter (only a crawl has one)
     traps: TrapBudgets | None = None  # None: the listing's owner vouches for its addresses
 
@@ -101,7 +104,7 @@ def rules_of(
 ) -> AdmissionRules:
     """The rules a configured source has.  Raises ConfigError where a pattern cannot be used."""
     is_crawl = kind is ListerKind.CRAWL
-    default = CRAWL_MAX_URLS if is_crawl else LISTED_MAX_URLS
+    default = CRAWL_MAX_URLS if is_crawl else None
     return AdmissionRules(
         filters=filters_of(options),
         blocked_words=blocked_words,
@@ -162,7 +165,7 @@ def _depth(rules: AdmissionRules, tally: SourceTally, candidate: Candidate) -> R
 
 
 def _max_urls(rules: AdmissionRules, tally: SourceTally, candidate: Candidate) -> Reason | None:
-    if tally.admitted < rules.max_urls:
+    if rules.max_urls is None or tally.admitted < rules.max_urls:
         return None
     return Reason(
         "max_urls", note=f"the source has its {rules.max_urls} addresses; raise max_urls to take more"

@@ -12,7 +12,9 @@ from datetime import datetime, timedelta
 
 from vedette.contracts.alerting import AlertKind, Finding, HealthFacts, Sign, SourceHealth
 from vedette.contracts.words import Outcome
-from vedette.core.outcomes import MEANING
+from vedette.core.outcomes import MEANING, SEEN
+
+Look = tuple[datetime, Outcome, str]  # when, how it ended, and the detail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,10 +28,16 @@ DEFAULT = HealthParams()
 
 
 def health_of(facts: HealthFacts, *, now: datetime, params: HealthParams = DEFAULT) -> SourceHealth:
-    """One source, now.  A source that the schedule looks at once a week is not late after a day."""
+    """One source, now.
+
+    A source that the schedule looks at once a week is not late after a day, as long as its looks show it.  Once one
+    fails the SLA is as configured: the long interval of a failure must not excuse it.
+    """
     errors = _errors_in_a_row(facts.looks)
     since = now - (facts.last_success_at or facts.created_at)
-    sla = max(params.sla, params.slack * facts.interval)
+    _, last_outcome, last_detail = facts.looks[0] if facts.looks else (now, None, "")
+    is_seen = last_outcome is not None and is_success(last_outcome)
+    sla = max(params.sla, params.slack * facts.interval) if is_seen else params.sla
     return SourceHealth(
         id=facts.source.id,
         host=facts.host,
@@ -37,8 +45,8 @@ def health_of(facts: HealthFacts, *, now: datetime, params: HealthParams = DEFAU
         tier=facts.source.tier,
         last_success_at=facts.last_success_at,
         consecutive_errors=len(errors),
-        content_errors=sum(MEANING[outcome].counts_against_source for outcome, _ in errors),
-        last_error=_words(*errors[0]) if errors else "",
+        own_errors=_own(errors, facts.others_answered_at),
+        last_error="" if is_seen or last_outcome is None else _words(last_outcome, last_detail),
         is_sla_breached=since > sla,
         has_consecutive_errors=len(errors) >= params.errors,
         since_success=None if facts.last_success_at is None else since,
@@ -46,11 +54,16 @@ def health_of(facts: HealthFacts, *, now: datetime, params: HealthParams = DEFAU
         pace=facts.interval,
         is_breaker_open=facts.is_breaker_open,
         lane_failures=0 if facts.lane is None else facts.lane.failures,
+        is_unseen=_is_unseen(facts, last_outcome),
+        last_outcome=last_outcome,
+        capped=facts.capped,
+        url=facts.source.url,
     )
 
 
 def is_healthy(health: SourceHealth) -> bool:
-    return not (health.is_sla_breached or health.has_consecutive_errors or health.is_breaker_open)
+    in_trouble = health.is_sla_breached or health.has_consecutive_errors or health.is_breaker_open
+    return not (in_trouble or health.is_unseen or health.capped)
 
 
 def findings(
@@ -93,7 +106,8 @@ def _host_finding(host: str, members: Sequence[SourceHealth], params: HealthPara
 def _source_finding(health: SourceHealth, params: HealthParams, is_host_quiet: bool) -> Finding:
     checks = (
         (AlertKind.ENDPOINT_SLA_BREACH, health.is_sla_breached),
-        (AlertKind.ENDPOINT_CONSECUTIVE_ERRORS, health.content_errors >= params.errors),
+        (AlertKind.ENDPOINT_CONSECUTIVE_ERRORS, health.own_errors >= params.errors),
+        (AlertKind.DISCOVERY_CAPPED, health.capped > 0),
     )
     kinds = tuple(kind for kind, is_so in checks if is_so) if is_host_quiet else ()
     sign = (Sign.BAD if kinds else Sign.GOOD) if is_host_quiet else Sign.UNKNOWN
@@ -104,27 +118,52 @@ def _source_finding(health: SourceHealth, params: HealthParams, is_host_quiet: b
         risk=health.tier,
         sources=(health.id,),
         pace=health.pace,
-        detail=health.last_error,
+        detail=health.last_error
+        or (f"{health.capped} addresses left out by a limit" if health.capped else ""),
     )
 
 
-def _errors_in_a_row(looks: Iterable[tuple[datetime, Outcome, str]]) -> list[tuple[Outcome, str]]:
+def _is_unseen(facts: HealthFacts, last: Outcome | None) -> bool:
+    """Its last look did not show it: it never was seen, or is left alone for a long time."""
+    if last is None or is_success(last):
+        return False
+    return facts.last_success_at is None or not MEANING[last].keeps_schedule
+
+
+def failing_since(looks: Sequence[Look]) -> tuple[datetime, datetime] | None:
+    """From the oldest to the newest of the failures in a row; None: there are none."""
+    times = [at for at, _, _ in _until_good(looks)]
+    return (times[-1], times[0]) if times else None
+
+
+def _own(errors: Sequence[Look], others_answered_at: datetime | None) -> int:
+    """Errors that are the source's and not the host's.
+
+    Content errors are.  Transport errors are the host's, unless it answered others between the first of them and
+    the last: then it is this page that fails.
+    """
+    if errors and others_answered_at is not None and errors[-1][0] < others_answered_at < errors[0][0]:
+        return len(errors)
+    return sum(MEANING[outcome].counts_against_source for _, outcome, _ in errors)
+
+
+def _errors_in_a_row(looks: Iterable[Look]) -> list[Look]:
     """Newest first, until the last good look.  What we refused ourselves is neither."""
     return list(_until_good(looks))
 
 
-def _until_good(looks: Iterable[tuple[datetime, Outcome, str]]) -> Iterator[tuple[Outcome, str]]:
-    for _, outcome, detail in looks:
+def _until_good(looks: Iterable[Look]) -> Iterator[Look]:
+    for look in looks:
+        outcome = look[1]
         if is_success(outcome):
             return
         meaning = MEANING[outcome]
         if meaning.counts_against_lane or meaning.counts_against_source:
-            yield outcome, detail
+            yield look
 
 
 def is_success(outcome: Outcome) -> bool:
-    meaning = MEANING[outcome]
-    return meaning.answered and not meaning.counts_against_source and not meaning.is_refusal
+    return outcome in SEEN
 
 
 def _words(outcome: Outcome, detail: str) -> str:

@@ -107,6 +107,9 @@ MEANING: Mapping[Outcome, Meaning] = MappingProxyType(
 )
 
 
+SEEN = frozenset({Outcome.OK, Outcome.NOT_MODIFIED})  # the look showed the page, or that it is as before
+
+
 def outcome_of_status(status: int, has_retry_after: bool = False) -> Outcome:
     """The outcome of a bare HTTP status, before the body is looked at.
 

@@ -12,6 +12,7 @@ import xxhash
 from vedette.core.shape import Query, Shape
 
 MAX_COUNTERS = 4096  # of each sort; over it, the smallest half goes
+MAX_CAPPED = 64  # listings whose left-out addresses are counted; one is enough to tell of it
 MAX_NAMES = 16  # parameters kept per path
 _BITS = 1024  # of the sketch that counts the values of a parameter
 
@@ -34,12 +35,13 @@ class _Facets:
 
 @dataclass(slots=True)
 class SourceTally:
-    """Counts.  Changes only in `take` and `note_text`."""
+    """Counts.  Changes only in `take`, `note_text` and `note_capped`."""
 
     admitted: int = 0
     _counts: dict[str, int] = field(default_factory=dict)
     _queries: dict[str, _Facets] = field(default_factory=dict)
     _texts: dict[str, tuple[int, int]] = field(default_factory=dict)  # shape: text key, pages in a row
+    _capped: dict[str, int] = field(default_factory=dict)  # listing: addresses that a limit left out
 
     def take(self, admitted: Taken) -> None:
         """Counts one admitted address."""
@@ -73,6 +75,20 @@ class SourceTally:
             self._texts = dict(sorted(self._texts.items(), key=lambda pair: -pair[1][1])[: MAX_COUNTERS // 2])
         return streak
 
+    @property
+    def capped(self) -> int:
+        """Addresses that a limit left out when the listings were read last."""
+        return sum(self._capped.values())
+
+    def note_capped(self, listing: str, count: int) -> bool:
+        """A listing was read, and a limit left out so many of its addresses.  True: that is news."""
+        if self._capped.get(listing, 0) == count:
+            return False
+        self._capped.pop(listing, None)
+        if count and len(self._capped) < MAX_CAPPED:
+            self._capped[listing] = count
+        return True
+
     def to_json(self) -> dict[str, object]:
         """Plain values; `from_json` gives a tally back that decides the same."""
         return {
@@ -83,6 +99,7 @@ class SourceTally:
                 for path, facets in self._queries.items()
             },
             "texts": {shape: list(pair) for shape, pair in self._texts.items()},
+            "capped": dict(self._capped),
         }
 
     @classmethod
@@ -98,6 +115,8 @@ class SourceTally:
         for shape, pair in _mapping(saved.get("texts")).items():
             key, streak = pair if isinstance(pair, list | tuple) and len(pair) == 2 else (0, 0)
             tally._texts[shape] = (_int(key), _int(streak))
+        for listing, left_out in _mapping(saved.get("capped")).items():
+            tally._capped[listing] = _int(left_out)
         return tally
 
     def _take_query(self, path: str, query: Query) -> None:

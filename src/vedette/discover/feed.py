@@ -48,7 +48,7 @@ def read_feed(document: Document) -> Listing:
     if root is None:
         gathering.note("broken_feed", "the feed is not well-formed; its entries were read one by one")
     count = 0
-    for entry in islice(entries, LISTED_MAX_URLS):
+    for entry in islice(entries, LISTED_MAX_URLS + 1):
         count += 1
         _gather(entry, gathering)
     return gathering.listing(problem=_nothing_read(markup, count, gathering))

@@ -36,7 +36,7 @@ def read_json_feed(document: Document) -> Listing:
     if isinstance(items, str):
         return Listing(problem=items)
     gathering = Gathering(document)
-    for item in islice(items, LISTED_MAX_URLS):
+    for item in islice(items, LISTED_MAX_URLS + 1):
         if isinstance(item, dict):
             for found in _found(item, document.url):
                 gathering.add(found)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator
+from dataclasses import fields
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from vedette.contracts.errors import ConfigError
+from vedette.contracts.source import ListSelectors
 from vedette.core.shape import is_document
 from vedette.core.urls import canonical
 from vedette.core.weight import too_heavy
@@ -20,6 +22,20 @@ _NAVIGATION_CLASS = re.compile(
     r"(?i)(?:^|[\s_-])(?:menu|nav|navbar|navigation|breadcrumbs?|pager|pagination|footer|sidebar|social|cookies?|"
     r"izbornik|podnozje)(?:$|[\s_-])"
 )
+
+
+def check_selectors(selectors: ListSelectors) -> None:
+    """Raises ConfigError for the first that is not CSS, before any page is asked for."""
+    page = LexborHTMLParser("")
+    for field in fields(selectors):
+        _select(page, getattr(selectors, field.name), f"selectors.{field.name}")
+
+
+def _select(tree: LexborHTMLParser, selector: str, option: str) -> list[LexborNode]:
+    try:
+        return tree.css(selector)[:MAX_NODES]
+    except (SelectolaxError, ValueError) as error:
+        raise ConfigError(f"{option}: {selector!r} is not a CSS selector ({error})") from None
 
 
 class Page:
@@ -35,10 +51,7 @@ class Page:
 
     def select(self, selector: str, option: str) -> list[LexborNode]:
         """At most MAX_NODES nodes.  Raises ConfigError, naming the option, where the selector is not CSS."""
-        try:
-            return self.tree.css(selector)[:MAX_NODES]
-        except (SelectolaxError, ValueError) as error:
-            raise ConfigError(f"{option}: {selector!r} is not a CSS selector ({error})") from None
+        return _select(self.tree, selector, option)
 
     def links(self) -> Iterator[tuple[LexborNode, str]]:
         """Every link with an address, in order: the node, and the raw address."""

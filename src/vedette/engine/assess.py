@@ -276,7 +276,11 @@ class Assessor:
                 node_type = NodeType.HUB
         # Validators belong to the state that is seen from now on, not to one that waits for its second look.
         is_cut = sheet.findings is not None and sheet.findings.is_cut
-        is_taken = sheet.outcome is Outcome.OK and not (judged and judged.look_again_at) and not is_cut
+        is_unread = self._is_unread(sheet)
+        is_taken = sheet.outcome is Outcome.OK and not (
+            (judged and judged.look_again_at) or is_cut or is_unread
+        )
+        seen = judged.seen if judged else watch.seen
         return replace(
             watch,
             title=title,
@@ -287,13 +291,18 @@ class Assessor:
             attempt=0 if not MEANING[sheet.outcome].retry else watch.attempt,
             etag=fetched.etag if is_taken else watch.etag,
             last_modified=fetched.last_modified if is_taken else watch.last_modified,
-            seen=_to_read_again(judged.seen) if is_cut and judged else judged.seen if judged else watch.seen,
+            seen=_to_read_again(seen) if is_cut else _to_read_later(seen) if is_unread else seen,
             mask=judged.mask if judged else watch.mask,
             pending=judged.pending if judged else watch.pending,
             is_gone=judged.is_gone if judged else watch.is_gone,
             canonical=sheet.canonical if extraction is not None else watch.canonical,
             last_changed_at=fetched.at if judged and judged.reports else watch.last_changed_at,
         )
+
+    def _is_unread(self, sheet: Sheet) -> bool:
+        """A run that reads no listings saw a page whose links somebody has to read."""
+        lists = sheet.watch.lister not in (None, ListerKind.PAGE)
+        return self.options.fetch_only and lists and sheet.extraction is not None and sheet.judged is not None
 
     def _scheduled(self, sheet: Sheet, watch: Watch, desk: SourceDesk) -> Watch:
         judged, meaning = sheet.judged, MEANING[sheet.outcome]
@@ -415,6 +424,11 @@ def _leads_elsewhere(job: Job, reached: Reached) -> bool:
 def _to_read_again(seen: Seen | None) -> Seen | None:
     """A listing that was cut short must not look unchanged next time."""
     return None if seen is None else replace(seen, digest=b"", text_key=0)
+
+
+def _to_read_later(seen: Seen | None) -> Seen | None:
+    """The page was compared, its links were not read: the next run must not take it for known."""
+    return None if seen is None else replace(seen, digest=b"")
 
 
 def _reads_itself(watch: Watch, extraction: Extraction) -> bool:

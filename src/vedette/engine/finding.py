@@ -14,7 +14,7 @@ from vedette.contracts.fetching import Extraction, Fetched
 from vedette.contracts.source import ListerKind, Listing, Source
 from vedette.contracts.watch import Refused, Signal, Watch
 from vedette.contracts.words import NodeType, Reason, SourceId, WatchId
-from vedette.core.admission import Candidate, admit, observe_content
+from vedette.core.admission import CAPS, Candidate, admit, observe_content
 from vedette.core.auto_source import Homes
 from vedette.core.classify import Classification, classify_url, inherit_risk
 from vedette.core.shape import shape_of
@@ -44,6 +44,7 @@ class Findings:
     listed: int = 0
     is_dated: bool = False  # most entries say when they changed
     is_cut: bool = False  # the run had no room for the rest: the listing must be read again
+    capped: int = 0  # addresses that a limit of the source left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,7 @@ class Finder:
             seen = {i: _Seen(url, lister=ListerKind.CRAWL, depth=watch.depth + 1) for i, url in fresh}
             if seen:
                 await self._take(seen, watch, desk, findings, now)
+        _note_capped(watch, desk, findings)
         return findings
 
     async def listed(self, watch: Watch, listing: Listing, desk: SourceDesk, now: datetime) -> Findings:
@@ -164,6 +166,7 @@ class Finder:
             fresh = {i: seen[i] for i in part if i not in self._known}
             if fresh:
                 await self._take(fresh, watch, desk, findings, now)
+        _note_capped(watch, desk, findings)
         return findings
 
     async def _take(
@@ -173,12 +176,13 @@ class Finder:
         before = len(findings.found)
         existing = self._ask_store(list(seen))
         self._remember(existing)
+        rules = desk.crawl_rules if parent.lister is ListerKind.CRAWL else desk.rules
         for i, sighting in seen.items():
             if i in existing:
                 continue
             candidate = Candidate(url=sighting.url, depth=sighting.depth, published_at=sighting.published_at)
             left = None if self._most is None else self._most - self.taken - len(findings.found) + before
-            verdict = admit(desk.rules, desk.tally, candidate, now=now, left_in_run=left)
+            verdict = admit(rules, desk.tally, candidate, now=now, left_in_run=left)
             if isinstance(verdict, Reason):
                 refusal = Refused(url=sighting.url, id=i, source=desk.source.id, reason=verdict, at=now)
                 self._refuse(refusal, findings)
@@ -226,15 +230,27 @@ class Finder:
     def _refuse(self, refusal: Refused, findings: Findings) -> None:
         """Once per run and URL, and not without end per source."""
         findings.is_cut = findings.is_cut or refusal.reason.code == "run_limit"
+        findings.capped += refusal.reason.code in CAPS
         told = self._refused.setdefault(refusal.source, set())
         if refusal.id not in told and len(told) < REFUSALS:
             told.add(refusal.id)
             findings.refused.append(refusal)
 
+    def forget(self, source: SourceId) -> None:
+        """The operator changed it: what was refused may be told again, and links are read by its new options."""
+        self._refused.pop(source, None)
+        self._links.pop(source, None)
+
     def _remember(self, ids: set[WatchId]) -> None:
         if len(self._known) > KNOWN:
             self._known.clear()
         self._known |= ids
+
+
+def _note_capped(watch: Watch, desk: SourceDesk, findings: Findings) -> None:
+    """Whoever asks how the source fares is told that it finds less than there is."""
+    count = findings.capped + sum(note.code in CAPS for note in findings.notes)
+    desk.is_dirty = desk.tally.note_capped(str(watch.id), count) or desk.is_dirty
 
 
 def _parts(many: Sequence[_T]) -> Iterator[Sequence[_T]]:

@@ -13,6 +13,7 @@ from vedette.contracts.ports import Clock, Fetcher, Renderer
 from vedette.contracts.watch import Job, Watch
 from vedette.contracts.words import ContentClass, LaneKey, Outcome, Reason, SourceId
 from vedette.core.outcomes import MEANING
+from vedette.core.remedies import LEADS_TO
 from vedette.core.urls import canonical, lane_of, origin_of
 from vedette.extract import content_class
 from vedette.fetch.browser import agent_of
@@ -135,10 +136,11 @@ class _Walk:
         while True:
             refused = await self._robots_refuse(url)
             if refused is not None:
-                return Reached(fetched=refused, hops=hops)
+                return Reached(fetched=_led_to(refused, hops), hops=hops)
             fetched = await self._request(watch, url, is_first=not hops)
             target = fetched.redirect_to
             if target is None:
+                fetched = _led_to(fetched, hops)
                 return Reached(fetched=fetched, hops=hops, is_permanent=bool(hops) and is_permanent)
             is_permanent = is_permanent and fetched.status in (301, 308)
             hops = (*hops, url)
@@ -218,9 +220,9 @@ class _Walk:
                 return replace(fetched, url=url)
             rules = of.robots.keep(fetched, origin, agent)
             if rules.verdict == "deny_all" and rules.status is None:
-                return replace(
-                    fetched, url=url, detail=f"robots.txt: {fetched.detail or fetched.outcome.value}"
-                )
+                is_of_host = fetched.outcome is Outcome.ADDRESS_REFUSED and origin_of(fetched.url) == origin
+                about = "" if is_of_host else "robots.txt: "
+                return replace(fetched, url=url, detail=f"{about}{fetched.detail or fetched.outcome.value}")
         of.keeper.crawl_delay(lane_of(url), rules.crawl_delay)
         reason = of.robots.refuses(rules, url, agent)
         if reason is None:
@@ -250,6 +252,13 @@ class _Walk:
         return replace(
             fetched, outcome=Outcome.GONE, redirect_to=None, detail="robots.txt redirects without end"
         )
+
+
+def _led_to(fetched: Fetched, hops: tuple[str, ...]) -> Fetched:
+    """An address that was refused after a redirect is not the one that the operator chose: it is named."""
+    if not hops or fetched.outcome is not Outcome.ADDRESS_REFUSED:
+        return fetched
+    return replace(fetched, detail=f"{LEADS_TO}{fetched.url}: {fetched.detail}")
 
 
 def _is_page(fetched: Fetched) -> bool:

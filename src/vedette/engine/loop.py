@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from vedette.contracts.hunt import HuntRows
-from vedette.contracts.jobs import SentinelResult
+from vedette.contracts.jobs import Missed, SentinelResult
 from vedette.contracts.lane import Wait
 from vedette.contracts.ports import Clock
 from vedette.contracts.schedule import ScheduleRows
@@ -54,6 +54,7 @@ class Ended:
     tally: Tally
     error: BaseException | None = None
     result: SentinelResult | None = None  # 001 section 10.5
+    missed: Missed = Missed()
 
 
 @dataclass(slots=True, kw_only=True)

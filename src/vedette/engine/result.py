@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from vedette.contracts.jobs import HostResult, SentinelResult
+from vedette.contracts.jobs import HostResult, Miss, Missed, SentinelResult
 from vedette.contracts.lane import LaneState
-from vedette.contracts.watch import Group, Placed
-from vedette.contracts.words import LaneKey, SourceId, WatchId
+from vedette.contracts.source import ListerKind
+from vedette.contracts.watch import Group, Placed, Settlement
+from vedette.contracts.words import LaneKey, Outcome, SourceId, WatchId
 from vedette.core.health import is_success
 from vedette.core.lane import condition
-from vedette.core.outcomes import MEANING
+from vedette.core.outcomes import MEANING, SEEN
 from vedette.core.urls import host_of
 
 MOST_ERRORS = 1000
+MOST_MISSES = 10_000  # named one by one; the others are counted
+# What a crawl meets on any site: pages that are gone, and pages that are not for us.
+DEAD_LINKS = frozenset({Outcome.GONE, Outcome.SOFT_404, Outcome.CLIENT_ERROR, Outcome.LOGIN_WALL}) | {
+    Outcome.ROBOTS_REFUSED
+}
 
 
 @dataclass(slots=True)
@@ -37,6 +43,8 @@ class RunLog:
     retries: int = 0
     _errors: dict[WatchId, tuple[SourceId, str]] = field(default_factory=dict)
     _hosts: dict[str, _Host] = field(default_factory=dict)
+    _missed: dict[WatchId, Miss] = field(default_factory=dict)
+    _more_missed: dict[WatchId, bool] = field(default_factory=dict)  # beyond those; True: a dead link
 
     def add(self, group: Group) -> None:
         for placed in group.placed:
@@ -63,10 +71,39 @@ class RunLog:
             retries=self.retries,
         )
 
+    def missed(self, waiting: Iterable[Miss] = ()) -> Missed:
+        """What was looked at and not seen, and what still waits for a look."""
+        misses = (*self._missed.values(), *waiting)
+        links = sum(miss.is_dead_link for miss in misses) + sum(self._more_missed.values())
+        total = sum(miss.count for miss in misses) + len(self._more_missed)
+        return Missed(misses=misses, count=total, unseen=total - links)
+
+    def _add_miss(self, settled: Settlement) -> None:
+        """The last look decides.  A removal that is reported was seen: that the page is gone is what it says."""
+        visit, watch = settled.visit, settled.watch
+        self._missed.pop(watch.id, None)
+        self._more_missed.pop(watch.id, None)
+        if visit.outcome in SEEN or (visit.outcome is Outcome.GONE and watch.is_gone):
+            return
+        is_found = watch.lister is ListerKind.CRAWL and watch.parent is not None
+        is_link = is_found and watch.seen is None and visit.outcome in DEAD_LINKS
+        if len(self._missed) >= MOST_MISSES:
+            self._more_missed[watch.id] = is_link
+            return
+        self._missed[watch.id] = Miss(
+            url=watch.url,
+            source=watch.source,
+            outcome=visit.outcome,
+            detail=visit.detail,
+            again_at=watch.due_at,
+            is_dead_link=is_link,
+        )
+
     def _add_look(self, placed: Placed) -> None:
         settled = placed.settlement
         visit, watch = settled.visit, settled.watch
         meaning = MEANING[visit.outcome]
+        self._add_miss(settled)
         self.found += len(settled.found)
         self.retries += settled.job.watch.attempt > 0
         is_own_address = watch.parent is None

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from vedette.contracts.fetching import FetchSettings
-from vedette.contracts.source import Source
+from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import SourceState
 from vedette.contracts.words import Outcome, SourceId
 from vedette.core.admission import AdmissionRules, rules_of
-from vedette.core.outcomes import MEANING
+from vedette.core.outcomes import MEANING, SEEN
 from vedette.core.tally import SourceTally
 
 TRIPS_AFTER = 5  # 001 section 6.1
@@ -27,6 +27,7 @@ class SourceDesk:
     source: Source
     settings: FetchSettings
     rules: AdmissionRules
+    crawl_rules: AdmissionRules  # where `auto` became a crawl
     tally: SourceTally
     failures: int = 0
     last_error: str = ""
@@ -39,7 +40,7 @@ class SourceDesk:
         """How a look at the source's listing ended.  What failed on the way is the lane's affair."""
         meaning = MEANING[outcome]
         self.is_dirty = True
-        if meaning.answered and not meaning.counts_against_source and not meaning.is_refusal:
+        if outcome in SEEN:
             self.failures, self.last_error, self.closed_until = 0, "", None
             self.last_success_at = now
             return
@@ -112,6 +113,7 @@ class SourceBook:
             source=known,
             settings=self.settings_of(known),
             rules=rules_of(known.lister, known.options, blocked_words=self.blocked_words),
+            crawl_rules=rules_of(ListerKind.CRAWL, known.options, blocked_words=self.blocked_words),
             tally=SourceTally.from_json(json.loads(state.tally)),
             failures=state.failures,
             last_error=state.last_error,

@@ -88,9 +88,14 @@ class Guard:
         self._memo: dict[str, Reason | None] = {}
 
     def refuses(self, address: str, port: int) -> Reason | None:
-        """Why we may not connect there, or None."""
-        if port not in self._ports:
-            return Reason("port_refused", note=f"port {port} is neither usual nor in fetch.allow_ports")
+        """Why we may not connect there, or None.  All that is in the way is named at once."""
+        of_address = self._refuses_address(address)
+        if port in self._ports:
+            return of_address
+        also = f"; {of_address.note}" if of_address else ""
+        return Reason("port_refused", note=f"port {port} is neither usual nor in fetch.allow_ports{also}")
+
+    def _refuses_address(self, address: str) -> Reason | None:
         verdict = self._memo.get(address, _UNKNOWN)
         if verdict is not _UNKNOWN:
             return verdict

@@ -343,12 +343,12 @@ def readable(text: str) -> URL | Fault:
 
 
 def _refused_unasked(url: URL, plan: _Plan) -> Fault | None:
-    """What can be refused without a look-up: the port, and behind a proxy what is plainly an inner place.
+    """What can be refused without a look-up: the port, an address that is written out, and behind a proxy localhost.
 
     A proxy resolves names itself, so there the guard sees only the proxy; the operator answers for it.
     """
     host = url.raw_host or ""
-    address = host if plan.is_proxied and _is_address(host) else _SOME_PUBLIC_ADDRESS
+    address = host if _is_address(host) else _SOME_PUBLIC_ADDRESS
     reason = plan.client.guard.refuses(address, url.port or 0)
     if reason is not None:
         return Fault(Outcome.ADDRESS_REFUSED, reason.note)

@@ -5,7 +5,7 @@ The first row of CHECKS that fits gives the sentence; all that fit are listed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,7 +15,9 @@ from vedette.contracts.watch import Parked, Refused, SourceState, Watch
 from vedette.contracts.words import Outcome
 from vedette.core.classify import Classification
 from vedette.core.lane import condition
-from vedette.report.plain import span, when
+from vedette.core.outcomes import MEANING, SEEN
+from vedette.core.remedies import advice
+from vedette.report.plain import count, span, when
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,7 @@ class Facts:
     leased_until: datetime | None = None
     lane: LaneState | None = None
     last_detail: str = ""  # of the last look
+    policy: str = ""  # that decided the interval
     is_open: bool = False  # it waits to be chosen by a hunt
     engine: str | None = None  # who runs on the store
 
@@ -69,8 +72,9 @@ def _refused_sighting(facts: Facts) -> Answer | None:
     note = f" ({refused.reason.note})" if refused.reason.note else ""
     return Answer(
         "refused",
-        f"A lister of source {refused.source} saw it {facts.refused_count} times, last {when(refused.at, facts.now)}, "
-        f"and it was refused each time: {refused.reason.code}{note}.",
+        f"A lister of source {refused.source} saw it {count(facts.refused_count, 'time')}, "
+        f"last {when(refused.at, facts.now)}, "
+        f"and it was refused{' each time' if facts.refused_count > 1 else ''}: {refused.reason.code}{note}.",
         "Change the source's filters or budgets, or add it by itself: vedette add URL",
     )
 
@@ -128,7 +132,7 @@ def _robots(facts: Facts) -> Answer | None:
     return Answer(
         "robots_refused",
         f"robots.txt does not allow it{detail}.{due}",
-        f"vedette robots {facts.url} shows the rule; the site's owner can allow our agent.",
+        _advice(facts, Outcome.ROBOTS_REFUSED),
     )
 
 
@@ -138,8 +142,8 @@ def _no_browser(facts: Facts) -> Answer | None:
         return None
     return Answer(
         "no_browser",
-        f"It needs a browser, and at the last look there was none: {facts.last_detail}.",
-        "Once it is installed the page is looked at again by itself, at the next start or within minutes.",
+        f"It needs a browser, and at the last look there was none: {facts.last_detail}.{_again(facts)}",
+        _advice(facts, Outcome.NO_BROWSER),
     )
 
 
@@ -150,10 +154,41 @@ def _parked(facts: Facts) -> Answer | None:
     detail = f" ({parked.detail})" if parked.detail else ""
     return Answer(
         "parked",
-        f"It is parked since {when(parked.at, facts.now)}: {parked.attempts} attempts ended with "
-        f"{parked.outcome.value}{detail}.",
-        f"vedette parked retry {facts.url}",
+        f"It is parked since {when(parked.at, facts.now)}: {count(parked.attempts, 'attempt')} ended with "
+        f"{parked.outcome.value}{detail}.{_again(facts)}",
+        f"{_advice(facts, parked.outcome)} At once: vedette parked retry {facts.url}",
     )
+
+
+def _failed(facts: Facts) -> Answer | None:
+    """The last look did not show it: that is why nothing is known of it, whatever the schedule says."""
+    watch, outcome = facts.watch, facts.watch.last_outcome if facts.watch else None
+    if watch is None or outcome is None or outcome in (*SEEN, *OWN_WORDS) or facts.parked is not None:
+        return None
+    meaning = MEANING[outcome]
+    detail = f" ({facts.last_detail})" if facts.last_detail else ""
+    rests = "" if meaning.keeps_schedule else ", at the long interval"
+    return Answer(
+        outcome.value,
+        f"The last look, {when(watch.last_visit_at, facts.now)}, did not see it: {outcome.value}, "
+        f"{meaning.words}{detail}.{_again(facts, rests)}",
+        _advice(facts, outcome),
+    )
+
+
+OWN_WORDS = (Outcome.ROBOTS_REFUSED, Outcome.NO_BROWSER)  # have a row of their own
+
+
+def _again(facts: Facts, rests: str = "") -> str:
+    """When it is tried again, if that is not now."""
+    due_at = None if facts.watch is None else facts.watch.due_at
+    if due_at is None or due_at <= facts.now:
+        return ""
+    return f" It is tried again {when(due_at, facts.now)}{rests}."
+
+
+def _advice(facts: Facts, outcome: Outcome) -> str:
+    return advice(outcome, url=facts.url, detail=facts.last_detail)
 
 
 def _lane(facts: Facts) -> Answer | None:
@@ -203,12 +238,30 @@ def _not_due(facts: Facts) -> Answer | None:
         if watch.last_visit_at
         else "never looked at"
     )
-    every = f", interval {span(watch.interval)} by velocity {watch.velocity:.2f}" if watch.interval else ""
+    every = f", interval {span(watch.interval)}{_by(facts)}" if watch.interval else ""
     return Answer(
         "not_due",
         f"It is not due before {when(watch.due_at, facts.now)}: {last}{every}.",
         f"vedette explain {facts.url} gives the reasons; a look at once: vedette add {facts.url}",
     )
+
+
+# What made the interval, by the policy that decided it.
+INTERVAL_BY: Mapping[str, str] = {
+    "seed-ewma": " by velocity {velocity:.2f}",
+    "learned": " by what was learned of its changes",
+    "fixed": " as configured (schedule.interval)",
+    "per-risk": " by its risk {risk}",
+}
+
+
+def _by(facts: Facts) -> str:
+    watch = facts.watch
+    if watch is None:
+        return ""
+    if facts.parked is not None or (watch.last_outcome and not MEANING[watch.last_outcome].keeps_schedule):
+        return ", the long one of a look that failed"
+    return INTERVAL_BY.get(facts.policy, "").format(velocity=watch.velocity, risk=watch.risk.name)
 
 
 def _open(facts: Facts) -> Answer | None:
@@ -250,6 +303,7 @@ CHECKS: tuple[Callable[[Facts], Answer | None], ...] = (
     _no_browser,
     _robots,
     _parked,
+    _failed,
     _lane,
     _source_closed,
     _not_due,

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 from vedette.contracts.alerting import Alert, SourceHealth
 from vedette.contracts.words import Risk
-from vedette.core.health import is_healthy
-from vedette.report.plain import ago, plain, span
+from vedette.core.remedies import advice
+from vedette.report.plain import ago, count, plain, span
 
 _HOUR = timedelta(hours=1)
 # 001 calls the middle tier NORMAL.
@@ -33,9 +33,7 @@ def health_json(health: SourceHealth) -> dict[str, object]:
 
 
 def trouble(health: SourceHealth) -> str:
-    """What is wrong, in words; "well" when nothing is."""
-    if is_healthy(health):
-        return "well"
+    """What is wrong, in words; "well" when it was seen at its last look and nothing is."""
     parts = []
     if health.is_breaker_open:
         parts.append("breaker open")
@@ -43,7 +41,37 @@ def trouble(health: SourceHealth) -> str:
         parts.append(f"no success within {span(health.sla)}")
     if health.has_consecutive_errors:
         parts.append(f"{health.consecutive_errors} errors in a row")
-    return ", ".join(parts)
+    if health.is_unseen and health.last_outcome is not None:
+        parts.append(f"not seen: {health.last_outcome.value}")
+    if health.capped:
+        parts.append(f"finds no more: {count(health.capped, 'address', 'addresses')} over its limit")
+    if parts:
+        return ", ".join(parts)
+    if health.last_outcome is None:
+        return "not looked at yet"
+    return f"last look: {health.last_outcome.value}" if health.last_error else "well"
+
+
+def trouble_json(health: SourceHealth) -> dict[str, object]:
+    """What is wrong with a source that is not well, and what to do."""
+    outcome = None if health.last_outcome is None else health.last_outcome.value
+    return {
+        "id": health.id,
+        "url": health.url,
+        "outcome": outcome,
+        "trouble": trouble(health),
+        "leftOut": health.capped,
+        "remedy": what_to_do(health),
+    }
+
+
+def what_to_do(health: SourceHealth) -> str:
+    """About a source in trouble; empty when there is nothing to be done."""
+    if health.last_error and health.last_outcome is not None:
+        return advice(health.last_outcome, url=health.url, detail=health.last_error)
+    if health.capped:
+        return f"Raise its max_urls (vedette add {health.url} --max-urls N), or narrow it by its filters."
+    return ""
 
 
 def alert_json(alert: Alert) -> dict[str, object]:

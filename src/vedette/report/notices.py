@@ -23,6 +23,7 @@ WORDS = {
     AlertKind.CIRCUIT_BREAKER_OPEN: "does not answer; the lane is closed",
     AlertKind.ENDPOINT_SLA_BREACH: "had no successful look within its time",
     AlertKind.ENDPOINT_CONSECUTIVE_ERRORS: "failed several times in a row",
+    AlertKind.DISCOVERY_CAPPED: "names more addresses than its limit lets in (max_urls)",
 }
 RISK_WORDS = {
     Risk.CRITICAL: "its risk is CRITICAL: a late sighting costs most",

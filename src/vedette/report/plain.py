@@ -48,6 +48,11 @@ def span(length: timedelta) -> str:
     return " ".join(parts[:2])
 
 
+def count(number: int, one: str, many: str = "") -> str:
+    """`1 look`, `2 looks`."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
 def when(at: datetime | None, now: datetime) -> str:
     """`2026-11-15 10:00:00 (in 3 h)`."""
     if at is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from vedette.contracts.jobs import HostResult, SentinelResult
-from vedette.report.plain import plain, span
+from vedette.report.plain import count, plain, span
 
 _MS = timedelta(milliseconds=1)
 MOST_LINES = 20
@@ -31,8 +31,9 @@ def result_lines(result: SentinelResult) -> list[str]:
     word = "done" if result.success else "failed"
     sick = [host for host, one in result.hosts.items() if not one.is_healthy]
     lines = [
-        f"{word} in {span(result.took)}: {result.sources_checked} sources checked, "
-        f"{result.new_items_discovered} new, {len(result.errors)} errors, {result.retries} retries",
+        f"{word} in {span(result.took)}: {count(result.sources_checked, 'source')} checked, "
+        f"{result.new_items_discovered} new, {count(len(result.errors), 'error')}, "
+        f"{count(result.retries, 'retry', 'retries')}",
         f"hosts: {len(result.hosts) - len(sick)} of {len(result.hosts)} well",
     ]
     shown = [*(f"  {plain(error, 300)}" for error in result.errors[:MOST_LINES])]

@@ -13,8 +13,9 @@ from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.watch import SourceState
 from vedette.contracts.words import Outcome, Risk, SourceId
-from vedette.core.health import is_success
+from vedette.core.health import Look, failing_since, is_success
 from vedette.core.lane import condition
+from vedette.core.tally import SourceTally
 from vedette.core.urls import host_of, lane_of
 from vedette.store import statements as sql
 from vedette.store.own_address import own_watch
@@ -29,6 +30,10 @@ _ALERT = f"SELECT {', '.join(ALERT_COLUMNS)} FROM alerts"
 _LOOKS = "SELECT at, outcome, detail FROM visits WHERE watch_id = ? ORDER BY at DESC LIMIT ?"
 _GOOD = tuple(outcome.value for outcome in Outcome if is_success(outcome))
 _LAST_GOOD = f"SELECT MAX(at) FROM visits WHERE watch_id = ? AND outcome IN ({', '.join('?' * len(_GOOD))})"
+_OTHERS_GOOD = (
+    "SELECT MAX(v.at) FROM watches w JOIN visits v ON v.watch_id = w.id WHERE w.lane_id = ? AND w.last_visit_at > ? "
+    f"AND v.at > ? AND v.at < ? AND v.outcome IN ({', '.join('?' * len(_GOOD))})"
+)
 _SAVE_ALARM = sql.upsert("alarms", ALARM_COLUMNS, "subject")
 _NEW_ALERT = sql.insert("alerts", "kind kinds subject risk sources detail opened_at relapses".split())
 
@@ -111,9 +116,10 @@ def _facts(
     db: sqlite3.Connection, source: Source, state: SourceState, created_at: datetime, *, now: datetime
 ) -> HealthFacts:
     watch = own_watch(db, source)
-    row = db.execute("SELECT interval_s FROM watches WHERE id = ?", (watch,)).fetchone()
+    row = db.execute("SELECT interval_s, lane_id FROM watches WHERE id = ?", (watch,)).fetchone()
     lane = _lane(db, source.url)
-    looks = db.execute(_LOOKS, (watch, LOOKS)).fetchall()
+    rows = db.execute(_LOOKS, (watch, LOOKS)).fetchall()
+    looks = tuple((from_ms(at), Outcome(outcome), detail) for at, outcome, detail in rows)
     good_at = opt_at(db.execute(_LAST_GOOD, (watch, *_GOOD)).fetchone()[0])
     successes = [at for at in (good_at, state.last_success_at) if at is not None]
     return HealthFacts(
@@ -121,11 +127,22 @@ def _facts(
         host=host_of(source.url),
         created_at=created_at,
         interval=timedelta(seconds=row[0] if row else 0),
-        looks=tuple((from_ms(at), Outcome(outcome), detail) for at, outcome, detail in looks),
+        looks=looks,
         last_success_at=max(successes, default=None),
         lane=lane,
         is_breaker_open=lane is not None and condition(lane, now) in ("closed", "half_open"),
+        others_answered_at=_others_answered_at(db, row[1], looks) if row else None,
+        capped=SourceTally.from_json(json.loads(state.tally)).capped,
     )
+
+
+def _others_answered_at(db: sqlite3.Connection, lane: int, looks: tuple[Look, ...]) -> datetime | None:
+    """When did the host answer for another page while this one failed?  Asked only of pages that fail."""
+    failing = failing_since(looks)
+    if failing is None or failing[0] == failing[1]:
+        return None
+    since, until = map(to_ms, failing)
+    return opt_at(db.execute(_OTHERS_GOOD, (lane, since, since, until, *_GOOD)).fetchone()[0])
 
 
 def _lane(db: sqlite3.Connection, url: str) -> LaneState | None:

@@ -15,14 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from vedette.contracts.errors import InputError, StoreError
-from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import Watch
-from vedette.contracts.words import LaneKey, NodeType, Outcome, SourceId, WatchId
+from vedette.contracts.words import NodeType, Outcome, SourceId, WatchId
 from vedette.core.classify import Classification, classify_url
+from vedette.core.remedies import READING, changed_settings, healed_by
 from vedette.core.urls import lane_of, watch_id
 from vedette.store import statements as sql
-from vedette.store.rows import lane_id, lane_row, read_lane, read_source, source_row, to_ms, watch_row
+from vedette.store.healing import heal, reread
+from vedette.store.orders import lane_state as lane_state
+from vedette.store.orders import order as order
+from vedette.store.orders import save_lane as save_lane
+from vedette.store.rows import read_source, source_row, to_ms, watch_row
 from vedette.store.sqlite import connect
 
 LOCK = "lock"  # beside the database; the engine holds it while it runs
@@ -54,7 +58,8 @@ def save_source(
     """Insert or update a source by its id, and see to its first watch.  True: the source is new.
 
     Said twice it changes nothing: what the engine learned of the source, and the schedule of its watches, stay.  A
-    source that was paused by hand stays paused.
+    source that was paused by hand stays paused.  Another lister or filter reads its listings anew, and looks that
+    another setting could heal are due.
     """
     row = dict(zip(sql.SOURCE_COLUMNS, source_row(source, now=now), strict=True))
     before = _source_row(db, source.id)
@@ -63,11 +68,13 @@ def save_source(
         db.execute(_NEW_SOURCE, tuple(row.values()))
     elif is_changed:
         db.execute(_MOVE_SOURCE, (*(row[name] for name in _CHANGED), source.id))
+    changed = frozenset() if before is None or not is_changed else changed_settings(_read(before), _read(row))
     is_paused = before is not None and before["paused_at"] is not None
     source = replace(source, is_active=source.is_active and not is_paused)
     is_new_watch = _save_first_watch(db, source, first_watch(source, now, classify=classify))
     if is_changed:
         order(db, "source", source.id, now=now)
+    _follow(db, source, changed, now=now)
     if is_new_watch:
         order(db, "due", lane_of(source.url), now=now)
     if before is not None and not is_paused and before["is_active"] != source.is_active:
@@ -132,13 +139,14 @@ def resume_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) ->
 
 
 def reset_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> None:
-    """Forget its failures and its trap budgets; its listing is read now."""
+    """Forget its failures, its trap budgets and its refusals; its listings are read now, whatever the far end says."""
     found = _known(db, source)
     db.execute(
         "UPDATE sources SET failures = 0, last_error = NULL, closed_until = NULL, tally = '{}' WHERE id = ?",
         (source,),
     )
-    order(db, "source", source, now=now)
+    for lane in reread(db, source, now=now) - {lane_of(found.url)}:
+        order(db, "due", lane, now=now)
     make_due(db, watch_id(found.url), now=now)
 
 
@@ -147,19 +155,6 @@ def remove_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) ->
     count = pause_source(db, source, now=now)
     db.execute("DELETE FROM sources WHERE id = ?", (source,))
     return count
-
-
-def save_lane(db: sqlite3.Connection, key: LaneKey, state: LaneState, *, now: datetime) -> None:
-    """The operator's word about a lane.  It stands against an engine that has not heard it yet."""
-    before = lane_state(db, key)
-    word = 1 if before is None else before.word + 1
-    db.execute(sql.SAY_LANE, lane_row(key, replace(state, under_way=0, word=word)))
-    order(db, "lane", key, now=now)
-
-
-def lane_state(db: sqlite3.Connection, key: LaneKey) -> LaneState | None:
-    row = db.execute(sql.LANE, (lane_id(key),)).fetchone()
-    return read_lane(row)[1] if row else None
 
 
 def retry_parked(db: sqlite3.Connection, watch: WatchId, *, now: datetime) -> bool:
@@ -187,11 +182,6 @@ def retry_for_tools(db: sqlite3.Connection, missing: frozenset[str], *, now: dat
 def drop_parked(db: sqlite3.Connection, watch: WatchId) -> bool:
     """Off the shelf; the watch keeps its long interval."""
     return db.execute(sql.UNPARK, (watch,)).rowcount > 0
-
-
-def order(db: sqlite3.Connection, action: str, subject: str, *, now: datetime) -> None:
-    """Tell a running engine: action `due`, `lane` or `source`."""
-    db.execute("INSERT INTO orders (at, action, subject) VALUES (?, ?, ?)", (to_ms(now), action, subject))
 
 
 def source_of_url(db: sqlite3.Connection, url: str) -> Source | None:
@@ -232,6 +222,21 @@ def _save_first_watch(db: sqlite3.Connection, source: Source, watch: Watch) -> b
         (source.id, risk, lister, watch.id),
     )
     return False
+
+
+def _follow(db: sqlite3.Connection, source: Source, changed: frozenset[str], *, now: datetime) -> None:
+    """What follows from settings of a known source that are not as they were."""
+    if "lister" in changed:
+        lister = None if source.lister is ListerKind.PAGE else source.lister.value
+        db.execute("UPDATE watches SET lister = ? WHERE id = ?", (lister, watch_id(source.url)))
+    heal(db, source.id, healed_by(changed), now=now)
+    if changed & READING:
+        for lane in reread(db, source.id, now=now):
+            order(db, "due", lane, now=now)
+
+
+def _read(row: dict[str, Any]) -> Source:
+    return read_source(tuple(row.values()))[0]
 
 
 def _source_row(db: sqlite3.Connection, source: str) -> dict[str, Any] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -26,6 +27,8 @@ from vedette.contracts.words import (
     VisitId,
     WatchId,
 )
+from vedette.core.outcomes import SEEN
+from vedette.core.urls import lane_of, watch_id
 from vedette.store import schema as t
 from vedette.store import views
 from vedette.store.group import change_seal
@@ -105,12 +108,25 @@ class Queries:
         """All of them, highest tier first, with how many watches each has."""
         counts = dict(self._rows(select(t.watches.c.source_id, func.count()).group_by(t.watches.c.source_id)))
         query = _SOURCE.order_by(t.sources.c.tier.desc(), t.sources.c.id)
-        return [_source_view(row, counts.get(row[0], 0)) for row in self._rows(query)]
+        found = [_source_view(row, counts.get(row[0], 0)) for row in self._rows(query)]
+        return [self._with_looks(view) for view in found]
+
+    def source_ids(self) -> list[str]:
+        return [row[0] for row in self._rows(select(t.sources.c.id).order_by(t.sources.c.id))]
+
+    def source_lanes(self) -> list[str]:
+        """The lanes of what was configured."""
+        return sorted({lane_of(row[0]) for row in self._rows(select(t.sources.c.url))})
+
+    def has_pages(self, lane: LaneKey) -> bool:
+        """Is anything watched in this lane?"""
+        query = select(t.watches.c.id).where(t.watches.c.lane_id == lane_id(lane))
+        return self._first(query) is not None
 
     def source(self, source: str) -> views.SourceView | None:
         count = select(func.count()).select_from(t.watches).where(t.watches.c.source_id == source)
         row = self._first(_SOURCE.where(t.sources.c.id == source))
-        return None if row is None else _source_view(row, int(self._scalar(count) or 0))
+        return None if row is None else self._with_looks(_source_view(row, int(self._scalar(count) or 0)))
 
     def visit(self, visit: VisitId) -> Visit | None:
         row = self._first(select(t.visits).where(t.visits.c.id == visit))
@@ -293,6 +309,29 @@ class Queries:
             for table in t.metadata.sorted_tables
         }
 
+    def _with_looks(self, view: views.SourceView) -> views.SourceView:
+        """How the looks at its own address ended; where that was merged, at the one that is looked at instead."""
+        visits, watches = t.visits.c, t.watches.c
+        own = watch_id(view.source.url)
+        row = self._first(select(watches.merged_into, watches.last_outcome).where(watches.id == own))
+        if row is None:
+            return view
+        if row.merged_into is not None:
+            own = WatchId(row.merged_into)
+        of_it = select(visits.at, visits.outcome, visits.detail).where(visits.watch_id == own)
+        last = self._first(of_it.order_by(visits.at.desc()))
+        good = last
+        if last is not None and Outcome(last.outcome) not in SEEN:
+            was_seen = visits.outcome.in_([outcome.value for outcome in SEEN])
+            good = self._first(of_it.where(was_seen).order_by(visits.at.desc()))
+        times = [at for at in (good and from_ms(good.at), view.state.last_success_at) if at]
+        return replace(
+            view,
+            last_success_at=max(times, default=None),
+            last_outcome=Outcome(last.outcome) if last else None,
+            last_detail=last.detail if last else "",
+        )
+
     def _opened(self) -> Connection:
         try:
             return self._engine.connect()
@@ -336,9 +375,14 @@ def _watch_terms(which: views.WatchFilter) -> list[Any]:
         terms.append(or_(*parts))
     if which.due_before is not None:
         terms.append(and_(c.due_at.is_not(None), c.due_at <= to_ms(which.due_before)))
-    if which.only_listings:
-        terms.append(c.lister.is_not(None))
-    return terms
+    if which.tier is not None:
+        terms.append(c.source_id.in_(select(t.sources.c.id).where(t.sources.c.tier == int(which.tier))))
+    only = (
+        (which.only_listings, c.lister.is_not(None)),
+        (which.only_scheduled, c.due_at.is_not(None)),
+        (which.only_unseen, c.last_outcome.not_in([outcome.value for outcome in SEEN])),
+    )
+    return [*terms, *(term for is_asked, term in only if is_asked)]
 
 
 def _ledger_terms(which: views.LedgerFilter) -> list[Any]:

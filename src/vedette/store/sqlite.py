@@ -364,6 +364,11 @@ class Reader:
                 if due is not None:
                     yield lane_of(url), risk, from_ms(due)
 
+    def overdue(self, by: datetime, since: datetime, pick: Pick) -> list[tuple[str, SourceId, int]]:
+        """Lanes in which something of the run was due by then and not looked at since: a URL, its source, how many."""
+        rows = self._db.execute(sql.overdue(pick.clause()), (to_ms(by), to_ms(since)))
+        return [(url, SourceId(source), count) for url, source, count in rows]
+
     def source(self, source: SourceId) -> tuple[Source, SourceState] | None:
         row = self._db.execute(sql.SOURCE, (source,)).fetchone()
         return None if row is None else read_source(row)

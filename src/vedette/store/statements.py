@@ -285,3 +285,10 @@ SOURCE = f"{SOURCES} WHERE id = ?"
 NEW_RUN = insert("runs", "id started_at policy config_digest rules".split())
 END_KILLED_RUNS = "UPDATE runs SET ended_by = 'killed', ended_at = started_at WHERE ended_by IS NULL"
 END_RUN = "UPDATE runs SET ended_at = ?, ended_by = ?, tally = ? WHERE id = ?"
+
+
+def overdue(clause: str) -> str:
+    """What waits in each lane and was not looked at since: the least URL, its source, how many."""
+    also = f" AND {clause}" if clause else ""
+    waits = "w.due_at <= ? AND (w.last_visit_at IS NULL OR w.last_visit_at < ?)"
+    return f"SELECT MIN(w.url), w.source_id, COUNT(*) FROM watches w WHERE {waits}{also} GROUP BY w.lane_id"

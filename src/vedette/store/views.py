@@ -45,6 +45,9 @@ class WatchFilter:
     text: str | None = None  # part of the URL or the title
     due_before: datetime | None = None
     only_listings: bool = False
+    only_scheduled: bool = False
+    only_unseen: bool = False  # whose last look did not show them
+    tier: Risk | None = None  # of its source
     by_due: bool = False  # in order of due time; otherwise in order of URL
 
 
@@ -66,6 +69,9 @@ class SourceView:
     state: SourceState
     created_at: datetime
     watches: int = 0
+    last_success_at: datetime | None = None  # of a look at its own address
+    last_outcome: Outcome | None = None  # of the same; None: never looked at
+    last_detail: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

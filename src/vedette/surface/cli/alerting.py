@@ -40,7 +40,8 @@ def health(
 ) -> None:
     """How every source fares: last success, errors in a row, breaker.
 
-    A source is in trouble after 24 h without success, 3 errors in a row, or when the lane of its host is closed.
+    A source is in trouble after 24 h without success, 3 errors in a row, when the lane of its host is closed, when a
+    look was refused or never showed it, or when a limit keeps it from finding more.
     """
     from vedette.core.health import is_healthy
     from vedette.policies_alerting import router, watchdog_params
@@ -204,17 +205,20 @@ def _healths(session: Session) -> tuple[SourceHealth, ...]:
 
 def _print_health(session: Session, found: tuple[SourceHealth, ...]) -> None:
     from vedette.core.health import is_healthy
-    from vedette.report.health import health_json, trouble
+    from vedette.report.health import health_json, trouble, trouble_json, what_to_do
     from vedette.report.plain import ago
 
     if session.given.as_json:
         healthy = all(map(is_healthy, found))
-        session.out.document({"healthy": healthy, "endpoints": [health_json(one) for one in found]})
+        sick = [trouble_json(one) for one in found if not is_healthy(one)]
+        session.out.document(
+            {"healthy": healthy, "endpoints": [health_json(one) for one in found], "trouble": sick}
+        )
         return
     now = session.now()
     rows = (
         (
-            ("good" if is_healthy(one) else "bad", trouble(one)),
+            (_style(one), trouble(one)),
             one.id,
             one.host,
             one.tier.name,
@@ -225,6 +229,17 @@ def _print_health(session: Session, found: tuple[SourceHealth, ...]) -> None:
     )
     heads = ("HEALTH", "SOURCE", "HOST", "TIER", "LAST SUCCESS", "LAST ERROR")
     session.out.table(heads, rows, empty="no active sources; `vedette add URL` makes one")
+    for one in found:
+        if not is_healthy(one) and what_to_do(one):
+            session.out.note(f"{one.id}: {what_to_do(one)}")
+
+
+def _style(health: SourceHealth) -> str:
+    from vedette.core.health import is_healthy
+
+    if not is_healthy(health):
+        return "bad"
+    return "warn" if health.last_error or health.last_outcome is None else "good"
 
 
 def _print_alert(session: Session, number: int, found: Alert | None) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.contracts.errors import InputError, VedetteError
+from vedette.core.outcomes import MEANING, SEEN
 from vedette.surface.cli.output import Cell
-from vedette.surface.cli.session import Session, a_moment, a_risk, a_url
+from vedette.surface.cli.session import Session, a_moment, a_risk, a_url, check_source
 from vedette.surface.cli.verbs import LimitOption, verb
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def list_(
     """Watches, with risk, last outcome and due time."""
     from vedette.store.views import WatchFilter
 
+    check_source(session, source)
     which = WatchFilter(
         source=source,
         host=host.lower() if host else None,
@@ -69,6 +71,7 @@ def due(
     """What is due now, most overdue first."""
     from vedette.store.views import WatchFilter
 
+    check_source(session, source)
     until = session.now() + _duration(within, "--within")
     which = WatchFilter(source=source, risk=a_risk(risk, "--risk"), due_before=until, by_due=True)
     _show_watches(session, which, limit, empty="nothing is due")
@@ -113,6 +116,7 @@ def changes(
     from vedette.report.changes import change_json, change_lines
     from vedette.store.views import ChangeFilter
 
+    check_source(session, source)
     now = session.now()
     which = ChangeFilter(
         since=a_moment(since, "--since", now),
@@ -201,6 +205,9 @@ def watch_json(watch: Watch) -> dict[str, object]:
         "interval": watch.interval,
         "due_at": watch.due_at,
         "outcome": watch.last_outcome.value if watch.last_outcome else None,
+        "why": ""
+        if not _is_unseen(watch) or watch.last_outcome is None
+        else MEANING[watch.last_outcome].words,
         "last_visit_at": watch.last_visit_at,
         "last_changed_at": watch.last_changed_at,
     }
@@ -216,8 +223,19 @@ def _show_watches(session: Session, which: WatchFilter, limit: int, *, empty: st
     now = session.now()
     heads = ("RISK", "OUTCOME", "LAST LOOK", "DUE", "VELOCITY", "SOURCE", "URL")
     session.out.table(heads, (_watch_cells(watch, now) for watch in found), empty=empty)
+    unseen = [watch for watch in found if _is_unseen(watch)]
+    if unseen:
+        words = "was" if len(unseen) == 1 else "were"
+        session.out.note(
+            f"{len(unseen)} of {len(found)} {words} not seen at the last look; "
+            f"vedette why-not {unseen[0].url} says why and what to do"
+        )
     if total > len(found):
         session.out.note(f"{len(found)} of {total}; --limit 0 shows all")
+
+
+def _is_unseen(watch: Watch) -> bool:
+    return watch.last_outcome is not None and watch.last_outcome not in SEEN
 
 
 def _watch_cells(watch: Watch, now: datetime) -> tuple[Cell, ...]:
@@ -227,7 +245,7 @@ def _watch_cells(watch: Watch, now: datetime) -> tuple[Cell, ...]:
     due_at = "merged" if watch.merged_into else "not scheduled"
     return (
         (watch.risk.name, watch.risk.name),
-        watch.last_outcome.value if watch.last_outcome else "-",
+        ("bad" if _is_unseen(watch) else "", watch.last_outcome.value if watch.last_outcome else "-"),
         ago(watch.last_visit_at, now) if watch.last_visit_at else "never",
         ago(watch.due_at, now) if watch.due_at else due_at,
         f"{watch.velocity:.2f}",

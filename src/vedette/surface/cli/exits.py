@@ -15,6 +15,7 @@ class Exit(IntEnum):
     BAD_CONFIG = 4
     STORE = 5
     FOUND_PROBLEMS = 6
+    NOT_SEEN = 7
     INTERRUPTED = 130
 
 
@@ -26,6 +27,7 @@ MEANING = {
     Exit.BAD_CONFIG: "the configuration cannot be used as it is",
     Exit.STORE: "the store is missing, of another version, or damaged",
     Exit.FOUND_PROBLEMS: "the check ran and found problems (`evidence verify`, `replay`, `doctor`)",
+    Exit.NOT_SEEN: "the run ended, and something that should have been seen was not (`run --once`, `--until-idle`)",
     Exit.INTERRUPTED: "interrupted before the work was done",
 }
 # The first class that fits decides.

@@ -12,6 +12,7 @@ from vedette.surface.cli.session import Session, a_url
 from vedette.surface.cli.verbs import verb
 
 if TYPE_CHECKING:
+    from vedette.contracts.words import WatchId
     from vedette.report.absence import Facts
     from vedette.report.explaining import Explanation
     from vedette.store.queries import Queries
@@ -140,6 +141,14 @@ def _facts(session: Session, queries: Queries, url: str) -> Facts:
         leased_until=lease.until_at if lease else None,
         lane=queries.lane(watch.lane) if watch else None,
         last_detail=visits[0].detail if visits else "",
+        policy=_policy(queries, number),
         is_open=queries.is_open(number),
         engine=lock_holder(session.loaded.data),
     )
+
+
+def _policy(queries: Queries, watch: WatchId) -> str:
+    """Which policy decided when it is looked at next?"""
+    decisions = (one for row in queries.ledger(watch, most=5) for one in row.decisions)
+    said = next((one.inputs.get("policy") for one in decisions if one.action in ("schedule", "replan")), None)
+    return str(said or "")

@@ -66,6 +66,7 @@ def lanes_show(
             found = queries.lanes()
         else:
             key = a_lane(lane)
+            check_lane(session, key)
             state = queries.lane(key)
             found = [] if state is None else [LaneView(key=key, state=state)]
     if shut:
@@ -85,6 +86,7 @@ def lanes_reset(session: Session, lane: LaneArgument) -> None:
     from vedette.store import operator
 
     key = a_lane(lane)
+    check_lane(session, key)
     with session.operating() as db:
         state = reset(operator.lane_state(db, key) or LaneState())
         operator.save_lane(db, key, state, now=session.now())
@@ -102,6 +104,7 @@ def lanes_block(
     from vedette.store import operator
 
     key = a_lane(lane)
+    check_lane(session, key)
     with session.operating() as db:
         state = block(operator.lane_state(db, key) or LaneState(), why)
         operator.save_lane(db, key, state, now=session.now())
@@ -125,6 +128,9 @@ def sources_list(session: Session) -> None:
     session.out.table(
         heads, (_source_cells(v, now) for v in found), empty="no sources; `vedette add URL` makes one"
     )
+    for view in found:
+        if view.source.is_active and _remedy(view):
+            session.out.note(f"{view.source.id}: {_last_error(view)}. {_remedy(view)}")
 
 
 def sources_pause(session: Session, source: IdArgument) -> None:
@@ -177,6 +183,20 @@ def a_lane(text: str) -> LaneKey:
         raise InputError(f"{text!r} is no lane; write host:example.org") from None
 
 
+def check_lane(session: Session, key: LaneKey) -> None:
+    """InputError that names the nearest, for a host that nothing is watched on; other lanes need no page."""
+    from vedette.core.nearest import unknown
+
+    if not key.startswith("host:"):
+        return
+    with session.queries() as queries:
+        if queries.lane(key) is not None or queries.has_pages(key):
+            return
+        known = {str(view.key) for view in queries.lanes()} | set(queries.source_lanes())
+    words = unknown("lane", key, known).partition(" (known:")[0]
+    raise InputError(f"{words}; no page of it is watched (`vedette lanes` shows the lanes)")
+
+
 def source_json(view: SourceView) -> dict[str, object]:
     source, state = view.source, view.state
     return {
@@ -194,8 +214,10 @@ def source_json(view: SourceView) -> dict[str, object]:
         "provenance": source.registered.provenance or None,
         "watches": view.watches,
         "failures": state.failures,
-        "last_error": state.last_error or None,
-        "last_success_at": state.last_success_at,
+        "last_error": _last_error(view),
+        "last_success_at": view.last_success_at,
+        "outcome": None if view.last_outcome is None else view.last_outcome.value,
+        "remedy": _remedy(view) or None,
         "closed_until": state.closed_until,
         "created_at": view.created_at,
     }
@@ -229,15 +251,19 @@ def _lane_cells(session: Session, view: LaneView, now: datetime) -> tuple[Cell, 
 
 def _source_cells(view: SourceView, now: datetime) -> tuple[Cell, ...]:
     from vedette.core.urls import shown
-    from vedette.report.plain import ago
+    from vedette.report.plain import ago, count
 
     source, state = view.source, view.state
     word: Cell = ("good", "active") if source.is_active else ("warn", "paused")
     if source.is_active and state.closed_until is not None and state.closed_until > now:
         word = ("bad", f"closed, opens {ago(state.closed_until, now)}")
+    elif source.is_active and _last_error(view) and view.last_outcome is not None:
+        word = ("bad", f"not seen: {view.last_outcome.value}")
     elif source.is_active and state.failures:
-        word = ("warn", f"{state.failures} failures")
-    last = ago(state.last_success_at, now) if state.last_success_at else "never"
+        word = ("warn", count(state.failures, "failure"))
+    elif source.is_active and view.last_outcome is None:
+        word = ("", "not looked at yet")
+    last = ago(view.last_success_at, now) if view.last_success_at else "never"
     return (
         source.id,
         source.tier.name,
@@ -247,6 +273,24 @@ def _source_cells(view: SourceView, now: datetime) -> tuple[Cell, ...]:
         last,
         shown(source.url),
     )
+
+
+def _last_error(view: SourceView) -> str | None:
+    """Why the last look at its own address did not show it."""
+    from vedette.core.outcomes import SEEN
+
+    outcome = view.last_outcome
+    if outcome is None or outcome in SEEN:
+        return view.state.last_error or None
+    return f"{outcome.value}: {view.last_detail}" if view.last_detail else outcome.value
+
+
+def _remedy(view: SourceView) -> str:
+    from vedette.core.remedies import advice
+
+    if view.last_outcome is None:
+        return ""
+    return advice(view.last_outcome, url=view.source.url, detail=view.last_detail)
 
 
 def _source_word(session: Session, source: str, do: Callable[..., int | None], word: str, what: str) -> None:

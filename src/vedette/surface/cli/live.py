@@ -8,15 +8,17 @@ from __future__ import annotations
 import signal
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from vedette.contracts.errors import StoreError
 from vedette.contracts.words import ChangeId, Outcome
 from vedette.report.lines import Line, as_rich, line, quoted
-from vedette.report.plain import safe_json, span
+from vedette.report.misses import FailureLines
+from vedette.report.plain import count, safe_json, span
 from vedette.store.migrate import DATABASE
 from vedette.surface.cli.output import print_line
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from vedette.telemetry.events import Event
 
 OnEvent = Callable[["Event"], None]
+Fields = Mapping[str, object]
 RATE_OVER = timedelta(seconds=10)
 COUNT_EVERY = timedelta(seconds=5)  # how often the due watches are counted
 
@@ -61,15 +64,14 @@ class Counts:
     recent: deque[datetime] = field(default_factory=lambda: deque(maxlen=20_000))
 
     def add(self, event: Event) -> None:
-        from vedette.core.outcomes import MEANING
+        from vedette.core.outcomes import SEEN
         from vedette.core.urls import host_of
 
         if event.name == "visited":
             self.visits += 1
             self.hosts.add(host_of(str(event.fields["url"])))
             self.recent.append(event.at)
-            meaning = MEANING[Outcome(str(event.fields["outcome"]))]
-            self.errors += meaning.counts_against_lane or meaning.counts_against_source
+            self.errors += Outcome(str(event.fields["outcome"])) not in SEEN
         elif event.name == "changed":
             self.changes += 1
         elif event.name == "found":
@@ -84,12 +86,12 @@ class Counts:
 
     def words(self, now: datetime, due: int | None = None) -> str:
         parts = [
-            f"{self.visits} looks",
-            f"{self.changes} changes",
+            count(self.visits, "look"),
+            count(self.changes, "change"),
             f"{self.found} found",
-            f"{len(self.hosts)} hosts",
+            count(len(self.hosts), "host"),
             *([] if due is None else [f"{due} due"]),
-            f"{self.errors} errors",
+            count(self.errors, "error"),
             f"{self.rate(now):.1f}/s",
             span(now - self.started_at),
         ]
@@ -106,6 +108,7 @@ class Show:
         self._counts = Counts(session.now())
         self._due = _DueCount(session)
         self._diffs = _Diffs(session)
+        self._failures = FailureLines()
 
     def hear(self, event: Event) -> None:
         self._counts.add(event)
@@ -140,10 +143,34 @@ class Show:
     def _lines(self, event: Event) -> list[Line]:
         if event.name == "changed":
             return self._diffs.lines(event)
-        if event.name in ("breaker", "parked", "problem") and not self._out.quiet:
-            told = "  ".join(f"{key} {value}" for key, value in event.fields.items())
-            return [line(("warn", event.name), "  ", quoted(told, limit=300))]
+        if event.name == "visited":
+            said = event.fields
+            outcome = Outcome(str(said["outcome"]))
+            return self._failures.lines(str(said["url"]), outcome, str(said.get("detail") or ""))
+        if event.name in WORDS and not self._out.quiet:
+            return [line(("warn", event.name), "  ", quoted(WORDS[event.name](event.fields), limit=300))]
         return []
+
+
+def _breaker(said: Fields) -> str:
+    """Its reasons are pairs of code and note."""
+    reasons = said.get("reasons")
+    notes = [str(pair[-1]) for pair in reasons if pair] if isinstance(reasons, list) else []
+    return f"{said.get('lane', '')} is left alone, {'; '.join(notes)}"
+
+
+def _parked(said: Fields) -> str:
+    tries = said.get("attempts")
+    attempts = f" after {count(tries, 'attempt')}" if isinstance(tries, int) else ""
+    return f"{said.get('url', '')}  {said.get('outcome', '')}{attempts}"
+
+
+# What else people hear of while it runs, in words.
+WORDS: Mapping[str, Callable[[Fields], str]] = {
+    "breaker": _breaker,
+    "parked": _parked,
+    "problem": lambda said: str(said.get("what", "")),
+}
 
 
 class _Store:
@@ -191,9 +218,10 @@ class _DueCount(_Store):
             return self._count
         from vedette.store.views import WatchFilter
 
-        queries = self.queries()
         self._next = now + COUNT_EVERY
-        self._count = None if queries is None else queries.count_watches(WatchFilter(due_before=now))
+        with suppress(StoreError):  # it is still being made; the run itself says what is wrong with it
+            queries = self.queries()
+            self._count = None if queries is None else queries.count_watches(WatchFilter(due_before=now))
         return self._count
 
 

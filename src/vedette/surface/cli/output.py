@@ -63,7 +63,9 @@ class Output:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(*heads, box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+        for head in heads:
+            table.add_column(head, overflow="fold")  # a cut word, outcome or URL is of no use to anyone
         for row in ready:
             table.add_row(*(Text(text, style=STYLES.get(style, "")) for style, text in row))
         self.console().print(table)

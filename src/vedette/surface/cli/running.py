@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from vedette.contracts.errors import InputError, VedetteError
 from vedette.surface.cli.exits import Exit
-from vedette.surface.cli.session import Session, a_risk
+from vedette.surface.cli.session import Session, a_risk, check_source
 from vedette.surface.cli.verbs import verb
 
 if TYPE_CHECKING:
@@ -89,7 +90,12 @@ def run(
 
     With --json every event is one line on stdout, written after it is on disk.  Ctrl-C ends cleanly: looks under
     way end, everything acknowledged is kept.  A run for ever that is stopped ends with 0, another with 130.
+
+    What was looked at and not seen is named as it happens, and summed up at the end with what to do; --once and
+    --until-idle then exit with 7.
     """
+    a_risk(tier, "--tier")
+    check_source(session, source)
     if queued:
         queue_order(session, source=source, tier=a_risk(tier, "--tier"))
         return
@@ -112,6 +118,8 @@ def run(
         raise VedetteError(f"the run ended early: {ended.error}")
     if ended.by == "stopped" and (once or until_idle):
         raise typer.Exit(Exit.INTERRUPTED)
+    if ended.missed.unseen and (once or until_idle):
+        raise typer.Exit(Exit.NOT_SEEN)
 
 
 def queue_order(session: Session, *, source: str | None, tier: Risk | None) -> None:
@@ -143,7 +151,9 @@ def _run(session: Session, request: RunRequest, *, result: bool) -> Ended:
 
     if not result:
         with watching(session) as on_event:
-            return session.engine().run_engine(session.loaded, request, on_event=on_event)
+            ended = session.engine().run_engine(session.loaded, request, on_event=on_event)
+        _tell_end(session, request, ended)
+        return ended
     ended = session.engine().run_engine(session.loaded, request, on_event=lambda event: None)
     if ended.result is not None and session.given.as_json:
         session.out.document(result_json(ended.result))
@@ -151,6 +161,40 @@ def _run(session: Session, request: RunRequest, *, result: bool) -> Ended:
         for line in result_lines(ended.result):
             session.out.say(line)
     return ended
+
+
+def _tell_end(session: Session, request: RunRequest, ended: Ended) -> None:
+    """For people: what was not seen, or why there was nothing to look at."""
+    from vedette.report.misses import summary_lines
+
+    if session.given.as_json or ended.error is not None:
+        return
+    lines = summary_lines(ended.missed, session.now())
+    if lines:
+        session.out.lines(lines)
+    elif not ended.tally.visits and ended.by == "idle":
+        session.out.note(_nothing_due(session, request))
+
+
+def _nothing_due(session: Session, request: RunRequest) -> str:
+    """Why a run had nothing to look at, and what to type."""
+    from vedette.report.plain import count, when
+    from vedette.store.views import WatchFilter
+
+    which = WatchFilter(source=request.source, tier=request.tier, by_due=True, only_scheduled=True)
+    with session.queries() as queries:
+        first = next(iter(queries.watches(which, most=1)), None)
+        unseen = queries.count_watches(replace(which, only_unseen=True))
+        has_sources = bool(queries.source_ids())
+    if not has_sources:
+        return "nothing to watch yet; type: vedette add URL"
+    if first is None:
+        return (
+            "nothing is scheduled here; `vedette sources` says what is paused, `vedette add URL` adds a page"
+        )
+    still = f"; {count(unseen, 'page')} not seen at the last look (vedette health)" if unseen else ""
+    due = when(first.due_at, session.now())
+    return f"nothing was due; the next look is {due}: {first.url}; at once: vedette add URL{still}"
 
 
 def _request(

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     Look = tuple[Fetched, Extraction, tuple[Reason, ...]]
 
+MOST_NAMED = 20  # sources that a message lists
+
 
 class App(Protocol):
     """What the command line needs of `vedette.app`."""
@@ -170,8 +172,35 @@ def a_risk(word: str | None, option: str) -> Risk | None:
         return None
     try:
         return Risk.parse(word)
-    except ValueError as error:
-        raise InputError(f"{option}: {error}") from None
+    except ValueError:
+        from vedette.core.nearest import unknown
+
+        raise InputError(f"{option}: {unknown(option.strip('-'), word.upper(), Risk.__members__)}") from None
+
+
+def check_source(session: Session, source: str | None) -> None:
+    """InputError that names the nearest, when there is no such source in the store and in the configuration."""
+    if source is None:
+        return
+    from vedette.core.nearest import unknown
+    from vedette.policies import sources_of
+    from vedette.store.migrate import DATABASE
+
+    known = {str(one.id) for one in sources_of(session.loaded.config)}
+    if source not in known and (session.loaded.data / DATABASE).exists():
+        with session.queries() as queries:
+            known |= set(queries.source_ids())
+    if source not in known:
+        few = known if len(known) <= MOST_NAMED else ()
+        words = unknown("source", source, known) if few else _nearest(source, known)
+        raise InputError(f"--source: {words}; `vedette sources` lists them")
+
+
+def _nearest(word: str, known: set[str]) -> str:
+    """Of so many names only the nearest is told."""
+    from vedette.core.nearest import unknown
+
+    return unknown("source", word, known).partition(" (known:")[0]
 
 
 def a_url(text: str) -> str:

@@ -138,12 +138,37 @@ def _warn(session: Session, url: str, source: Source) -> None:
         session.out.note(
             "the user name and password in the URL are not kept; use `fetch.headers` with env:NAME"
         )
+    refused = _refused_address(session, source)
+    if refused:
+        session.out.note(refused)
     if source.options.requires_headless:
         from vedette.fetch.browser import find_browser
 
         missing = find_browser()[1]
         if missing:
             session.out.note(f"{missing}; until then it is parked (outcome no_browser)")
+
+
+def _refused_address(session: Session, source: Source) -> str:
+    """An address that the guard will not connect to, said now and not after the first run."""
+    from urllib.parse import urlsplit
+
+    from vedette.contracts.words import Outcome
+    from vedette.core.remedies import advice
+    from vedette.core.urls import host_of
+    from vedette.fetch.guard import Guard
+    from vedette.policies import fetch_settings
+
+    host, parts = host_of(source.url), urlsplit(source.url)
+    if not host.replace(".", "").isdigit() and ":" not in host:
+        return ""
+    settings = fetch_settings(session.loaded.config, source)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    reason = Guard(settings.allow_networks, settings.allow_ports).refuses(host.strip("[]"), port)
+    if reason is None:
+        return ""
+    said = advice(Outcome.ADDRESS_REFUSED, url=source.url, detail=reason.note)
+    return f"it will not be looked at: {reason.note}. {said}"
 
 
 def import_(

@@ -1,0 +1,30 @@
+"""Words of the operator to an engine that is running in another process: it reads them once a second."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from datetime import datetime
+
+from vedette.contracts.lane import LaneState
+from vedette.contracts.words import LaneKey
+from vedette.store import statements as sql
+from vedette.store.rows import lane_id, lane_row, read_lane, to_ms
+
+
+def order(db: sqlite3.Connection, action: str, subject: str, *, now: datetime) -> None:
+    """Tell a running engine: action `due`, `lane` or `source`."""
+    db.execute("INSERT INTO orders (at, action, subject) VALUES (?, ?, ?)", (to_ms(now), action, subject))
+
+
+def save_lane(db: sqlite3.Connection, key: LaneKey, state: LaneState, *, now: datetime) -> None:
+    """The operator's word about a lane.  It stands against an engine that has not heard it yet."""
+    before = lane_state(db, key)
+    word = 1 if before is None else before.word + 1
+    db.execute(sql.SAY_LANE, lane_row(key, replace(state, under_way=0, word=word)))
+    order(db, "lane", key, now=now)
+
+
+def lane_state(db: sqlite3.Connection, key: LaneKey) -> LaneState | None:
+    row = db.execute(sql.LANE, (lane_id(key),)).fetchone()
+    return read_lane(row)[1] if row else None

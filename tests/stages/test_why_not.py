@@ -1,0 +1,120 @@
+"""why-not gives the true reason: every outcome, under every policy, from a store as the engine writes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cli_call import Cli
+from stocked import HOUR, NOW, Stock
+
+from vedette.contracts.watch import Decision, Parked
+from vedette.contracts.words import Outcome
+from vedette.core.outcomes import MEANING, SEEN
+from vedette.core.remedies import ALL_SETTINGS, REMEDIES, advice
+from vedette.core.schedule.due import DUE_RULES, LEARNED
+from vedette.core.urls import watch_id
+from vedette.report.absence import INTERVAL_BY
+
+POLICIES = (*DUE_RULES, LEARNED)
+PAGE = "https://example.org/page"
+DETAIL = "10.1.2.3 is private; only fetch.allow_networks can open it"
+
+
+@pytest.fixture(scope="module")
+def stock(tmp_path_factory: pytest.TempPathFactory) -> Stock:
+    stock = Stock(tmp_path_factory.mktemp("store"))
+    stock.source(PAGE, name="page")
+    return stock
+
+
+def looked(stock: Stock, outcome: Outcome, policy: str, *, is_parked: bool = False) -> None:
+    made = Decision(action="schedule", inputs={"policy": policy}, output={})
+    parked = Parked(watch=watch_id(PAGE), url=PAGE, outcome=outcome, detail=DETAIL, attempts=3, at=NOW)
+    more = {"parked": parked} if is_parked else {}
+    at = NOW - HOUR + stock.count * HOUR / 1000
+    stock.execute("DELETE FROM parked")
+    stock.visit(
+        PAGE, outcome=outcome, at=at, detail="" if outcome in SEEN else DETAIL, decisions=(made,),
+        due_at=NOW + 91 * HOUR, interval=91 * HOUR, **more,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("outcome", Outcome, ids=str)
+def test_the_outcome_of_the_last_look_comes_first_with_what_to_do(
+    stock: Stock, outcome: Outcome, policy: str
+):
+    """A5: address_refused was told as `not due ... by velocity 0.50`."""
+    looked(stock, outcome, policy)
+    said = Cli(stock.data)("why-not", PAGE, "--json").json
+    everything = " ".join(one["answer"] for one in said["all"])
+    if outcome in SEEN:
+        assert said["reason"] == "not_due"
+        assert INTERVAL_BY[policy].format(velocity=0.5, risk="MEDIUM") in said["answer"]
+    else:
+        assert said["reason"] == outcome.value
+        assert DETAIL in said["answer"]
+        assert "(in 3 d 19 h)" in said["answer"]  # when it is tried again
+        assert said["remedy"] == advice(outcome, url=PAGE, detail=DETAIL) != ""
+    assert ("velocity" in everything) == (policy == "seed-ewma" and MEANING[outcome].keeps_schedule)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("outcome", [o for o in Outcome if MEANING[o].retry], ids=str)
+def test_a_parked_look_says_how_its_attempts_ended_and_how_to_try_at_once(
+    stock: Stock, outcome: Outcome, policy: str
+):
+    looked(stock, outcome, policy, is_parked=True)
+    said = Cli(stock.data)("why-not", PAGE, "--json").json
+    assert (said["reason"], f"3 attempts ended with {outcome.value} ({DETAIL})" in said["answer"]) == (
+        "parked",
+        True,
+    )
+    assert said["remedy"].endswith(f"vedette parked retry {PAGE}")
+    assert "velocity" not in " ".join(one["answer"] for one in said["all"])
+
+
+@pytest.mark.parametrize(
+    ("detail", "line"),
+    [
+        (
+            "127.0.0.2 is loopback; only fetch.allow_networks can open it",
+            'fetch: {allow_networks: ["127.0.0.2/32"]}',
+        ),
+        ("::1 is loopback; only fetch.allow_networks can open it", 'fetch: {allow_networks: ["::1/128"]}'),
+        ("port 81 is neither usual nor in fetch.allow_ports", "fetch: {allow_ports: [81]}"),
+    ],
+)
+def test_a_refused_address_gives_the_very_line_to_write(detail: str, line: str):
+    assert line in advice(Outcome.ADDRESS_REFUSED, url=PAGE, detail=detail)
+
+
+def test_all_that_is_in_the_way_of_an_address_is_named_at_once():
+    from vedette.fetch.guard import Guard
+
+    reason = Guard((), ()).refuses("127.0.0.2", 8099)
+    assert reason is not None
+    said = advice(Outcome.ADDRESS_REFUSED, url=PAGE, detail=reason.note)
+    assert 'fetch: {allow_networks: ["127.0.0.2/32"], allow_ports: [8099]}' in said
+
+
+def test_an_inner_address_that_a_site_leads_to_is_not_simply_recommended():
+    said = advice(Outcome.ADDRESS_REFUSED, url=PAGE, detail=f"leads to http://10.1.2.3/: {DETAIL}")
+    assert said.startswith("The site itself leads there; only if that is meant")
+    metadata = "169.254.169.254 is a cloud metadata address; only fetch.allow_networks can open it"
+    assert "169.254" not in advice(Outcome.ADDRESS_REFUSED, url=PAGE, detail=metadata)
+
+
+def test_every_setting_that_the_table_names_exists():
+    named = {name for remedy in REMEDIES.values() for name in remedy.healed_by}
+    assert named - ALL_SETTINGS == set()
+
+
+def test_a_reader_of_the_store_sees_the_same(tmp_path: Path):
+    stock = Stock(tmp_path)
+    stock.source(PAGE, name="page")
+    looked(stock, Outcome.ROBOTS_REFUSED, LEARNED)
+    lines = Cli(stock.data)("why-not", PAGE).out.splitlines()
+    assert lines[0].startswith("robots.txt does not allow it")
+    assert lines[1].strip().startswith(f"vedette robots {PAGE}")
