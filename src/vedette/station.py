@@ -125,6 +125,7 @@ class Station:
             load=reader.source,
             settings_of=lambda source: fetch_settings(config, source),
             blocked_words=config.discover.blocked_words,
+            own=reader.own_watch,
         )
         self.finder = Finder(
             known=reader.known,

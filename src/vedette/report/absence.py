@@ -15,6 +15,7 @@ from vedette.contracts.watch import Parked, Refused, SourceState, Watch
 from vedette.contracts.words import Outcome
 from vedette.core.classify import Classification
 from vedette.core.lane import condition
+from vedette.report.intervals import Interval, interval_words
 from vedette.report.plain import span, when
 
 
@@ -38,6 +39,7 @@ class Facts:
     last_detail: str = ""  # of the last look
     is_open: bool = False  # it waits to be chosen by a hunt
     engine: str | None = None  # who runs on the store
+    interval: Interval | None = None  # what the operator asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +209,15 @@ def _not_due(facts: Facts) -> Answer | None:
     return Answer(
         "not_due",
         f"It is not due before {when(watch.due_at, facts.now)}: {last}{every}.",
-        f"vedette explain {facts.url} gives the reasons; a look at once: vedette add {facts.url}",
+        f"vedette explain {facts.url} gives the reasons; a look at once: vedette look {facts.url}",
     )
+
+
+def _held_back(facts: Facts) -> Answer | None:
+    """Asked for more often than may be."""
+    if facts.interval is None or facts.interval.stronger is None:
+        return None
+    return Answer("interval", f"It was {interval_words(facts.interval)}.")
 
 
 def _open(facts: Facts) -> Answer | None:
@@ -217,7 +226,7 @@ def _open(facts: Facts) -> Answer | None:
     return Answer(
         "open",
         "It was found, and the hunt has not chosen it yet.",
-        f"vedette hunt shows what comes next; a look at once: vedette add {facts.url}",
+        f"vedette hunt shows what comes next; a look at once: vedette look {facts.url}",
     )
 
 
@@ -225,7 +234,7 @@ def _unscheduled(facts: Facts) -> Answer | None:
     watch = facts.watch
     if watch is None or watch.due_at is not None or watch.merged_into is not None or facts.is_open:
         return None
-    return Answer("not_scheduled", "It is not scheduled.", f"vedette add {facts.url} makes it due now.")
+    return Answer("not_scheduled", "It is not scheduled.", f"vedette look {facts.url} looks at it now.")
 
 
 def _waiting(facts: Facts) -> Answer | None:
@@ -253,6 +262,7 @@ CHECKS: tuple[Callable[[Facts], Answer | None], ...] = (
     _lane,
     _source_closed,
     _not_due,
+    _held_back,
     _open,
     _unscheduled,
     _waiting,

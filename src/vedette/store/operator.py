@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,16 @@ from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import LaneKey, NodeType, Outcome, SourceId, WatchId
 from vedette.core.classify import Classification, classify_url
+from vedette.core.schedule.asked import SHORTEST
 from vedette.core.urls import lane_of, watch_id
 from vedette.store import statements as sql
+from vedette.store.own_address import own_watch
 from vedette.store.rows import lane_id, lane_row, read_lane, read_source, source_row, to_ms, watch_row
 from vedette.store.sqlite import connect
 
 LOCK = "lock"  # beside the database; the engine holds it while it runs
 Classify = Callable[[str], Classification]
+_MS = timedelta(milliseconds=1)
 # What a new word about a source leaves alone: its identity and what the engine learned of it.
 _KEPT = set("id created_at failures last_error last_success_at closed_until tally paused_at".split())
 _CHANGED = [name for name in sql.SOURCE_COLUMNS if name not in _KEPT]
@@ -67,6 +70,7 @@ def save_source(
     source = replace(source, is_active=source.is_active and not is_paused)
     is_new_watch = _save_first_watch(db, source, first_watch(source, now, classify=classify))
     if is_changed:
+        _hasten(db, source, now=now)
         order(db, "source", source.id, now=now)
     if is_new_watch:
         order(db, "due", lane_of(source.url), now=now)
@@ -232,6 +236,20 @@ def _save_first_watch(db: sqlite3.Connection, source: Source, watch: Watch) -> b
         (source.id, risk, lister, watch.id),
     )
     return False
+
+
+def _hasten(db: sqlite3.Connection, source: Source, *, now: datetime) -> None:
+    """A shorter interval holds from the last look on, not only from the next."""
+    interval = source.scrape_frequency if source.every is None else source.every
+    if interval is None:
+        return
+    due = "CASE WHEN last_visit_at + :wait > :now THEN last_visit_at + :wait ELSE :now END"
+    moved = db.execute(
+        f"UPDATE watches SET due_at = {due}, audit_s = NULL WHERE id = :own AND due_at > {due}",
+        {"now": to_ms(now), "wait": max(interval, SHORTEST) // _MS, "own": own_watch(db, source)},
+    )
+    if moved.rowcount:
+        order(db, "due", lane_of(source.url), now=now)
 
 
 def _source_row(db: sqlite3.Connection, source: str) -> dict[str, Any] | None:

@@ -17,6 +17,7 @@ from vedette.contracts.evidence import ChainRow, Located, Segment, VisitFacts, W
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.schedule import PublishedRow
+from vedette.contracts.source import Source
 from vedette.contracts.watch import Parked, Visit, Watch
 from vedette.contracts.words import (
     ChangeId,
@@ -184,6 +185,19 @@ class Queries:
         query = select(*(t.lanes.c[name] for name in LANE_COLUMNS)).where(t.lanes.c.id == lane_id(key))
         found = self._one(query, read_lane)
         return None if found is None else found[1]
+
+    def looks_asked_of(self, key: LaneKey, *, beside: WatchId) -> float:
+        """Looks a day that the watches of this lane are planned for, that one left out."""
+        c = t.watches.c
+        wait = func.coalesce(c.audit_s, c.interval_s)
+        terms = (c.lane_id == lane_id(key), c.due_at.is_not(None), c.id != beside, wait >= 60)
+        return float(self._scalar(select(func.sum(86_400.0 / wait)).where(*terms)) or 0.0)
+
+    def asking(self) -> dict[str, Source]:
+        """By URL: the sources that ask for an interval."""
+        c = t.sources.c
+        asks = or_(c.scrape_frequency_s.is_not(None), c.options.contains('"every":', autoescape=True))
+        return {source.url: source for source, _ in map(read_source, self._rows(_SOURCE.where(asks)))}
 
     def lease(self, watch: WatchId) -> views.LeaseView | None:
         row = self._first(select(t.leases).where(t.leases.c.watch_id == watch))

@@ -25,6 +25,7 @@ from vedette.contracts.words import ChangeId, EvidenceId, LaneKey, Risk, RunId, 
 from vedette.core.urls import lane_of
 from vedette.store import statements as sql
 from vedette.store.group import GroupRows, rows_of
+from vedette.store.own_address import own_watch
 from vedette.store.rows import (
     from_ms,
     lane_id,
@@ -370,6 +371,10 @@ class Reader:
 
     def sources(self) -> list[Source]:
         return [read_source(row)[0] for row in self._db.execute(sql.SOURCES)]
+
+    def own_watch(self, source: Source) -> WatchId:
+        """Where the source's own address is looked at."""
+        return own_watch(self._db, source)
 
     def last_id(self) -> int:
         """The highest of the ids that we give out."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.surface.cli.asking import known_watch
+from vedette.surface.cli.intervals import interval_of
 from vedette.surface.cli.session import Session, a_url
 from vedette.surface.cli.verbs import verb
 
@@ -101,6 +102,7 @@ def _explanation(session: Session, queries: Queries, url: str, visits: int) -> E
     asked = a_url(url)
     return Explanation(
         watch=watch,
+        interval=interval_of(session, queries, watch, source.source if source else None),
         is_open=queries.is_open(watch.id),
         merged_from=asked if watch_id(asked) != watch.id else None,
         decided_at=entry.at if entry else None,
@@ -142,4 +144,5 @@ def _facts(session: Session, queries: Queries, url: str) -> Facts:
         last_detail=visits[0].detail if visits else "",
         is_open=queries.is_open(number),
         engine=lock_holder(session.loaded.data),
+        interval=interval_of(session, queries, watch, source.source) if watch and source else None,
     )
