@@ -17,7 +17,7 @@ from vedette.contracts.errors import StoreError
 from vedette.contracts.jobs import QueuedJob, SentinelResult
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.watch import Decision, Group, LedgerNote, Placed
-from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId
+from vedette.contracts.words import LaneKey, Reason, Risk, RunId, SourceId, WatchId
 from vedette.core.auto_source import Homes
 from vedette.core.limits import RunLimits
 from vedette.core.schedule.due import LEARNED
@@ -61,6 +61,7 @@ from vedette.store.hunting import HuntReader, release
 from vedette.store.migrate import ARCHIVE
 from vedette.store.rows import dump_json
 from vedette.store.scheduling import ScheduleReader
+from vedette.store.sqlite import LOOK
 from vedette.telemetry.events import Event, events_of
 from vedette.waiting import ToolWatch
 
@@ -85,6 +86,8 @@ class RunRequest:
     max_visits: int | None = None
     patience: timedelta | None = None
     takes_orders: bool = True  # listen to the operator's words from other processes
+    looks: tuple[tuple[WatchId, LaneKey], ...] = ()  # only these, and end when each was seen;
+    ordered_after: int | None = None  # their orders come after this one
 
 
 class Station:
@@ -207,7 +210,7 @@ class Station:
             hunts=self.hunts,
         )
         limits = RunLimits(deadline=deadline, max_visits=request.max_visits)
-        engine = Engine(parts, mode=request.mode, limits=limits)
+        engine = Engine(parts, mode=request.mode, limits=limits, wanted=dict(request.looks) or None)
         if request.patience is not None:
             engine.patience = request.patience
         return engine
@@ -321,6 +324,7 @@ class Station:
             self._order = number
             if action == "source":
                 self.book.forget(SourceId(subject))
+            if action in ("source", LOOK):  # of a look its lane is told beside it
                 continue
             lane = LaneKey(subject)
             if action == "lane":

@@ -25,7 +25,7 @@ from vedette.core.urls import lane_of, watch_id
 from vedette.store import statements as sql
 from vedette.store.own_address import own_watch
 from vedette.store.rows import lane_id, lane_row, read_lane, read_source, source_row, to_ms, watch_row
-from vedette.store.sqlite import connect
+from vedette.store.sqlite import LOOK, connect
 
 LOCK = "lock"  # beside the database; the engine holds it while it runs
 Classify = Callable[[str], Classification]
@@ -116,6 +116,15 @@ def make_due(db: sqlite3.Connection, watch: WatchId, *, now: datetime) -> bool:
     return True
 
 
+def order_looks(db: sqlite3.Connection, watches: Iterable[WatchId], *, now: datetime) -> int:
+    """Look at these as soon as their lanes allow.  Gives the order after which theirs come; `Pick` takes it."""
+    last = int(db.execute("SELECT COALESCE(MAX(id), 0) FROM orders").fetchone()[0])
+    for watch in watches:
+        if make_due(db, watch, now=now):
+            order(db, LOOK, str(watch), now=now)
+    return last
+
+
 def pause_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> int:
     """None of its watches is looked at until `resume_source`, whatever the configuration says.  Gives how many were
     scheduled."""
@@ -194,7 +203,7 @@ def drop_parked(db: sqlite3.Connection, watch: WatchId) -> bool:
 
 
 def order(db: sqlite3.Connection, action: str, subject: str, *, now: datetime) -> None:
-    """Tell a running engine: action `due`, `lane` or `source`."""
+    """Tell a running engine: action `due`, `lane` or `source`.  `look` names a watch, for a run of nothing else."""
     db.execute("INSERT INTO orders (at, action, subject) VALUES (?, ?, ?)", (to_ms(now), action, subject))
 
 

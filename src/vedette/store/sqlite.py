@@ -40,6 +40,7 @@ from vedette.store.rows import (
 )
 
 _T = TypeVar("_T")
+LOOK = "look"  # an order that names a watch
 BUSY_MS = 15_000
 CACHE_KIB = 64 * 1024
 _READING = (f"busy_timeout = {BUSY_MS}", f"cache_size = -{CACHE_KIB}", "schema_version")  # the last one reads
@@ -126,6 +127,7 @@ class Pick:
     source: str | None = None
     fetch_only: bool = False  # pages, no listings
     discover_only: bool = False  # listings only
+    ordered_after: int | None = None  # only what was ordered by name since this order
 
     def clause(self) -> str:
         parts = []
@@ -138,6 +140,9 @@ class Pick:
             parts.append("(w.lister IS NULL OR w.lister IN ('page', 'crawl'))")
         if self.discover_only:
             parts.append("w.lister IS NOT NULL AND w.lister <> 'page'")
+        if self.ordered_after is not None:
+            named = f"SELECT CAST(o.subject AS BIGINT) FROM orders o WHERE o.id > {int(self.ordered_after)}"
+            parts.append(f"w.id IN ({named} AND o.action = '{LOOK}')")
         return " AND ".join(parts)
 
 

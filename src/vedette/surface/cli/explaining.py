@@ -71,7 +71,7 @@ def why_not(
 
     wanted = a_url(url)
     with session.queries() as queries:
-        facts = _facts(session, queries, wanted)
+        facts = facts_of(session, queries, wanted)
     answers = answers_of(facts)
     if session.given.as_json:
         first = answers[0]
@@ -115,7 +115,7 @@ def _explanation(session: Session, queries: Queries, url: str, visits: int) -> E
     )
 
 
-def _facts(session: Session, queries: Queries, url: str) -> Facts:
+def facts_of(session: Session, queries: Queries, url: str) -> Facts:
     from vedette.core.blocked import blocked_by
     from vedette.core.urls import host_of, watch_id
     from vedette.report.absence import Facts

@@ -106,12 +106,31 @@ def run(
     )
     session.note_databases()
     ended = _run(session, request, result=result)
+    if (once or until_idle) and ended.by == "idle" and not ended.tally.visits:
+        _say_what_is_next(session, source)
     if ended.error is not None:
         if isinstance(ended.error, VedetteError):
             raise ended.error
         raise VedetteError(f"the run ended early: {ended.error}")
     if ended.by == "stopped" and (once or until_idle):
         raise typer.Exit(Exit.INTERRUPTED)
+
+
+def _say_what_is_next(session: Session, source: str | None) -> None:
+    """A run that had nothing to do says when there will be something, and how not to wait for it."""
+    from vedette.report.plain import ago
+    from vedette.store.views import WatchFilter
+
+    with session.queries() as queries:
+        last = session.now() + timedelta(days=3650)
+        nearest = next(
+            queries.watches(WatchFilter(source=source, due_before=last, by_due=True), most=1), None
+        )
+    if nearest is None or nearest.due_at is None:
+        session.out.note("nothing is scheduled; `vedette add URL` makes a watch")
+        return
+    when = ago(nearest.due_at, session.now())
+    session.out.note(f"nothing was due; next: {nearest.url} {when}; `vedette look URL` looks at it now")
 
 
 def queue_order(session: Session, *, source: str | None, tier: Risk | None) -> None:
