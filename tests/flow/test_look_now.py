@@ -166,6 +166,15 @@ def test_a_wait_that_is_longer_than_the_patience_ends_at_once_and_the_order_stan
     assert PAGE in {watch["url"] for watch in site.cli("due", "--json").json["watches"]}
 
 
+def test_add_says_that_its_lane_is_held(site: Site):
+    site.says[PAGE] = (429, "", {"retry-after": "7200"})
+    site.cli("look", PAGE, "--patience", "1m")
+    assert (
+        "its lane host:one.example is held until 2026-01-05 10:00:0"
+        in site.cli("add", PAGE, "--every", "10m").err
+    )
+
+
 def test_a_budget_that_is_spent_is_named(tmp_path: Path):
     site = Site(tmp_path, schedule={"policy": "fixed", "budget_per_day": 24})
     while site.cli("look", PAGE, "--patience", "30s").code == 0:
