@@ -20,6 +20,7 @@ from cli_call import Cli, Told
 from scripted import START, Life, life, page
 
 from vedette.app import RunRequest, run_async
+from vedette.core.limits import Tally
 from vedette.engine.loop import Ended, Mode
 from vedette.store.operator import operating
 from vedette.store.sqlite import StoreLock
@@ -348,6 +349,19 @@ def test_an_interrupted_wait_says_what_was_not_seen_and_the_order_stands(beside)
         raise KeyboardInterrupt
 
     clock.steps = [interrupt]
+    told = site.cli("look", PAGE)
+    assert told.code == 130
+    assert "not seen" in told.out
+    assert PAGE in {watch["url"] for watch in site.cli("due", "--json").json["watches"]}
+
+
+def test_a_look_of_our_own_that_is_interrupted_says_what_was_not_seen(site: Site):
+    class StoppedApp:
+        def run_engine(self, loaded: Any, request: RunRequest, *, on_event: Callable[..., None]) -> Ended:
+            return Ended(by="stopped", tally=Tally())
+
+    site.cli("look", "--all")
+    site.app = StoppedApp()
     told = site.cli("look", PAGE)
     assert told.code == 130
     assert "not seen" in told.out

