@@ -59,7 +59,10 @@ WORDS = {
     "sources[].risk": "`CRITICAL`, `HIGH`, `MEDIUM` (or `NORMAL`), `LOW`.  Not set: by the URL.",
     "sources[].tier": "Order of runs, and what `vedette run --tier` takes.",
     "sources[].active": "`false`: keep it, do not look.",
-    "sources[].scrape_frequency": "Ceiling of the listing's interval: `6h`, or a word such as `DAILY` or `WEEKLY`.",
+    "sources[].every": "Interval of its own address, whatever the policy: `10m`.  At least 1 min; lane, robots.txt "
+    "and budgets stay stronger.",
+    "sources[].scrape_frequency": "Ceiling of the interval of its own address and its listings: `6h`, or a word such "
+    "as `DAILY` or `WEEKLY`.  The policy may look sooner.",
     "sources[].retention": "Retention class of its evidence.",
     "sources[].url_pattern": "Only URLs that match (RE2).",
     "sources[].include": "Only URLs that match one of these (RE2).",

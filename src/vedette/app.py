@@ -74,6 +74,7 @@ async def run_around(loaded: Loaded, request: RunRequest, around: Around) -> End
         source=request.source,
         fetch_only=request.fetch_only,
         discover_only=request.discover_only,
+        ordered_after=request.ordered_after,
     )
     clock = around.clock
     with open_store(loaded, pick, clock) as opened:

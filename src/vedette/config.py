@@ -136,6 +136,7 @@ class SourceConfig(Section):
     risk: RiskWord | None = None
     tier: RiskWord = Risk.MEDIUM
     active: bool = True
+    every: Duration | None = Field(default=None, gt=timedelta(0))
     scrape_frequency: Frequency = Field(default=None, alias="scrapeFrequency")
     retention: str = "standard"
     url_pattern: str | None = Field(default=None, alias="urlPattern")

@@ -113,6 +113,7 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
         risk=row.risk,
         tier=row.tier,
         is_active=row.active,
+        every=row.every,
         scrape_frequency=row.scrape_frequency,
         retention=row.retention,
         fetch=tuple(sorted(_overrides(row.fetch).items())),

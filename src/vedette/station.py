@@ -17,7 +17,7 @@ from vedette.contracts.errors import StoreError
 from vedette.contracts.jobs import Miss, QueuedJob, SentinelResult
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.watch import Decision, Group, LedgerNote, Placed
-from vedette.contracts.words import LaneKey, Outcome, Reason, Risk, RunId, SourceId
+from vedette.contracts.words import LaneKey, Outcome, Reason, Risk, RunId, SourceId, WatchId
 from vedette.core.auto_source import Homes
 from vedette.core.lane import condition
 from vedette.core.limits import RunLimits
@@ -65,6 +65,7 @@ from vedette.store.hunting import HuntReader, release
 from vedette.store.migrate import ARCHIVE
 from vedette.store.rows import dump_json
 from vedette.store.scheduling import ScheduleReader
+from vedette.store.sqlite import LOOK
 from vedette.telemetry.events import Event, events_of
 from vedette.waiting import ToolWatch
 
@@ -89,6 +90,8 @@ class RunRequest:
     max_visits: int | None = None
     patience: timedelta | None = None
     takes_orders: bool = True  # listen to the operator's words from other processes
+    looks: tuple[tuple[WatchId, LaneKey], ...] = ()  # only these, and end when each was seen;
+    ordered_after: int | None = None  # their orders come after this one
 
 
 class Station:
@@ -130,6 +133,7 @@ class Station:
             load=reader.source,
             settings_of=lambda source: fetch_settings(config, source),
             blocked_words=config.discover.blocked_words,
+            own=reader.own_watch,
         )
         self.finder = Finder(
             known=reader.known,
@@ -211,7 +215,7 @@ class Station:
             hunts=self.hunts,
         )
         limits = RunLimits(deadline=deadline, max_visits=request.max_visits)
-        engine = Engine(parts, mode=request.mode, limits=limits)
+        engine = Engine(parts, mode=request.mode, limits=limits, wanted=dict(request.looks) or None)
         if request.patience is not None:
             engine.patience = request.patience
         return engine
@@ -326,6 +330,7 @@ class Station:
             if action == "source":
                 self.book.forget(SourceId(subject))
                 self.finder.forget(SourceId(subject))
+            if action in ("source", LOOK):  # of a look its lane is told beside it
                 continue
             lane = LaneKey(subject)
             if action == "lane":

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.errors import InputError
+from vedette.contracts.schedule import Asked
 from vedette.contracts.watch import Decision
 from vedette.contracts.words import Outcome, Reason, Risk
 from vedette.core import ledger
@@ -47,7 +48,7 @@ def test_a_schedule_decision_survives_json_and_recomputes(
 ) -> None:
     facts = Facts(
         velocity=velocity, scan_count=4, risk=risk, changed=changed, now=NOW, jitter=jitter,
-        ceiling=None if seconds is None else timedelta(seconds=seconds), is_parked=is_parked,
+        asked=Asked(ceiling=None if seconds is None else timedelta(seconds=seconds)), is_parked=is_parked,
     )  # fmt: skip
     row = read_back(ledger.schedule_decision(facts, decide(facts, due_params(policy)), policy))
     assert ledger.difference(row) is None

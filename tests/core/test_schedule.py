@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.errors import InputError
+from vedette.contracts.schedule import Asked
 from vedette.contracts.words import Risk
 from vedette.core.ledger import adds_up
 from vedette.core.schedule import POLICIES, make_policy
@@ -112,7 +113,7 @@ def test_the_reasons_of_a_due_time_add_up_to_its_interval(
         risk=risk,
         changed=changed,
         jitter=jitter,
-        ceiling=limit,
+        asked=Asked(ceiling=limit),
         is_parked=is_parked,
     )
     due = decide(given, due_params(policy))
@@ -145,13 +146,13 @@ def test_a_parked_watch_waits_at_its_long_interval() -> None:
 
 
 def test_scrape_frequency_is_a_ceiling_even_below_the_floor() -> None:
-    daily = decide(facts(velocity=0.1, changed=None, ceiling=24 * HOUR, jitter=0.0))
+    daily = decide(facts(velocity=0.1, changed=None, asked=Asked(ceiling=24 * HOUR), jitter=0.0))
     assert daily.interval == 24 * HOUR
-    hourly = decide(facts(ceiling=HOUR, jitter=0.999))
+    hourly = decide(facts(asked=Asked(ceiling=HOUR), jitter=0.999))
     assert 0.9 * HOUR <= hourly.interval <= HOUR
     assert hourly.reasons[-1].code == "scrape_frequency"
-    assert decide(facts(ceiling=timedelta(0))).interval == timedelta(minutes=1)
-    assert decide(facts(ceiling=9999 * HOUR)) == decide(facts())
+    assert decide(facts(asked=Asked(ceiling=timedelta(0)))).interval == timedelta(minutes=1)
+    assert decide(facts(asked=Asked(ceiling=9999 * HOUR))) == decide(facts())
 
 
 def test_an_unknown_policy_of_the_due_rule_names_the_nearest() -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 import yaml
 from hostile import Hostile, Step
+from machine import patient
 
 from vedette.contracts.words import Outcome
 from vedette.surface.cli import main
@@ -270,7 +271,7 @@ async def program(folder: Path, *words: str, config: Path | None = None, stdin: 
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        out, err = await asyncio.wait_for(process.communicate(stdin), SECONDS)
+        out, err = await asyncio.wait_for(process.communicate(stdin), patient(SECONDS))
     except TimeoutError:
         process.kill()
         await process.wait()

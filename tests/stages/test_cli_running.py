@@ -6,6 +6,7 @@ import json
 import signal
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -248,3 +249,44 @@ def test_a_database_that_a_run_does_not_use_is_told_by_run_and_doctor(
     assert checks["databases"]["state"] == "warn"
     assert "DATABASE_URL names PostgreSQL" in checks["databases"]["found"]
     assert "tajna" not in told.err + str(checks)
+
+
+LIST_PAGE = b"""<html><body><main><ul class="news">
+<li class="row"><a href="/news/1">First</a></li><li class="row"><a href="/news/2">Second</a></li>
+<li class="row"><a href="/news/old/3">Third</a></li><li class="ad"><a href="/ads/9">Buy</a></li></ul>
+</main></body></html>"""
+
+
+class ListApp(PlayedApp):
+    def look_once(self, loaded: Any, url: str) -> tuple[Fetched, Extraction, tuple[Reason, ...]]:
+        fetched, extraction, _ = super().look_once(loaded, url)
+        return replace(fetched, body=LIST_PAGE), extraction, ()
+
+
+def test_a_lister_its_filters_and_a_selector_can_be_tried_without_saving_anything(stock: Stock):
+    cli = Cli(stock.data, ListApp())
+    words = [
+        "test",
+        "https://example.org/news/",
+        "--lister",
+        "html_list",
+        "--item",
+        "li.row",
+        "--exclude",
+        "/old/",
+    ]
+    listing = cli(*words, "--json").json["listing"]
+    assert [one["url"] for one in listing["found"]] == [
+        "https://example.org/news/1",
+        "https://example.org/news/2",
+    ]
+    assert listing["left_out"] == [
+        {"url": "https://example.org/news/old/3", "reason": "exclude", "note": "matches an exclude pattern"}
+    ]
+    told = cli(*words).out
+    assert "read as html_list: 2 found, 1 left out, 0 further listings" in told
+    assert "First" in told
+    assert "listing" not in cli("test", "https://example.org/news/", "--json").json
+    assert cli("test", "https://example.org/news/", "--include", "x").code == 2
+    assert cli("test", "https://example.org/news/", "--lister", "nosuch").code == 2
+    assert all("example.org/news" not in one["url"] for one in cli("list", "--json").json["watches"])

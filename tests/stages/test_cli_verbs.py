@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import typer
 from cli_call import Cli
+from machine import patient
 from stocked import RULES, stocked
 
 from vedette.surface.cli.exits import MEANING
@@ -23,7 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOP: Any = typer.main.get_command(program())
 VERBS = (
     "demo init add import export list test run due explain why-not classify robots history changes diff evidence "
-    "lanes sources parked doctor gc db replay rank simulate freshness hunt health alerts serve panel worker"
+    "look lanes sources parked doctor gc db replay rank simulate freshness hunt health alerts serve panel worker"
 ).split()
 
 
@@ -117,7 +118,7 @@ def test_the_version_is_told(tmp_path: Path):
 def run(*words: str, **more: Any) -> subprocess.CompletedProcess[str]:
     env = {"PATH": "", "PYTHONPATH": str(ROOT / "src"), **more.pop("env", {})}
     return subprocess.run(
-        [sys.executable, *words], env=env, capture_output=True, text=True, timeout=60, **more
+        [sys.executable, *words], env=env, capture_output=True, text=True, timeout=patient(60), **more
     )
 
 
@@ -141,7 +142,7 @@ def test_a_reader_that_has_enough_ends_the_program_quietly(tmp_path: Path):
             env={"PATH": "", "PYTHONPATH": str(ROOT / "src")},
             stdout=writer,
             stderr=subprocess.PIPE,
-            timeout=60,
+            timeout=patient(60),
         )
     finally:
         os.close(writer)

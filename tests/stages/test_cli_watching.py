@@ -288,3 +288,49 @@ def test_a_watch_that_a_lister_found_is_handed_to_the_source_that_names_it(cli: 
         watch = queries.watch(watch_id("https://a.example/list"))
     assert watch is not None
     assert (watch.due_at, watch.risk.name, watch.source) == (NOW, "CRITICAL", "list")
+
+
+def test_an_interval_is_set_and_changed_by_add_and_shown_by_every_list(cli: Cli):
+    url = "https://example.org/rates"
+    told = cli("add", url, "--every", "10m")
+    assert (told.code, told.out.splitlines()[1]) == (0, "asked every 10 min")
+    assert cli("add", url, "--name", "Rates", "--json").json["asked"]["every"] == 600.0
+    assert "asked every 2 h" in cli("add", url, "--every", "2h").out
+    for verb in ("list", "due"):
+        (watch,) = cli(verb, "--json").json["watches"]
+        assert (watch["every"], watch["scrape_frequency"]) == (7200.0, None)
+        assert "every 2 h" in cli(verb).out
+    assert cli("explain", url, "--json").json["asked"]["words"] == "asked every 2 h"
+    assert cli("add", url, "--every", "often").code == 2
+    assert cli("add", url, "--every", "0s").code == 2
+
+
+def test_an_interval_below_the_floor_is_taken_and_the_floor_is_named(cli: Cli):
+    told = cli("add", "https://example.org/rates", "--every", "5s")
+    assert "asked every 5 s; the floor of 1 min is stronger: every 1 min" in told.out
+
+
+def test_a_frequency_of_a_page_says_what_it_is(cli: Cli):
+    assert "asked at least every 1 d" in cli("add", "https://example.org/a", "--frequency", "DAILY").out
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "yaml"])
+@pytest.mark.parametrize("what", ["sources", "watches"])
+def test_an_interval_goes_out_and_comes_back_in_every_format(cli: Cli, tmp_path: Path, form: str, what: str):
+    cli("add", "https://example.org/rates", "--every", "10m")
+    cli("add", "https://example.org/rules", "--frequency", "DAILY")
+    text = cli("export", "--format", form, "--what", what).out
+    blank(tmp_path / "other")
+    other = Cli(tmp_path / "other")
+    assert other("import", "-", "--format", form, stdin=text.encode()).code == 0
+    found = {watch["url"]: watch for watch in other("list", "--json").json["watches"]}
+    assert found["https://example.org/rates"]["every"] == 600.0
+    assert found["https://example.org/rules"]["scrape_frequency"] == 86400.0
+
+
+def test_the_pages_of_the_registry_have_their_frequency_as_a_ceiling(cli: Cli):
+    cli("import", "registry:croatia")
+    watches = cli("list", "--limit", "0", "--json").json["watches"]
+    pages = [watch for watch in watches if watch["lister"] is None]
+    assert len(pages) == 38
+    assert all(watch["scrape_frequency"] for watch in pages)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from machine import patient
 from settlements import HOUR, NOON
 
 from vedette.app import RunRequest, run_async
@@ -77,7 +78,7 @@ class Station:
         request = RunRequest(**({"mode": Mode.UNTIL_IDLE, "takes_orders": False} | fields))
         return await asyncio.wait_for(
             run_async(self.loaded, request, on_event=self.events.append, clock=self.clock, fetcher=self.web),
-            30,
+            patient(30),
         )
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:

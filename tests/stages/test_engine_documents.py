@@ -21,7 +21,7 @@ from vedette.engine.documents import DocumentDesk, extraction_of
 from vedette.engine.workers import Workers
 from vedette.evidence.shelf import Shelf
 from vedette.extract.documents.versions import reader_version
-from vedette.extract.ocr import REMEDY, Recognised, Tesseract, _recognised, find_tesseract
+from vedette.extract.ocr import REMEDY, Recognised, Tesseract, _recognised, _run, find_tesseract
 
 WHOLE_TEXT = Document(
     content_class=ContentClass.DOCX, blocks=(("p", "Šuma"), ("p[2]", "đak")), confidence=((0, 91.5),), pages=1
@@ -115,11 +115,17 @@ async def test_without_the_program_a_scan_says_how_to_get_it(desk: DocumentDesk)
     assert await desk.keep(b"x" * 32, found) is None
 
 
+async def test_a_program_that_is_asked_without_input_has_no_pipe_that_it_could_close_before_us():
+    """On a busy machine it ends first, and uvloop raises for a write to what is closed."""
+    assert await _run((shutil.which("readlink") or "", "/proc/self/fd/0"), b"", 60) == b"/dev/null\n"
+
+
 async def test_an_ocr_program_that_hangs_or_fails_is_given_up():
     sleeper = Tesseract(shutil.which("yes") or "", "0", wall_s=0.2)
     assert await sleeper.read(b"") is None
     assert await Tesseract("/no/such/program", "0").read(b"") is None
     assert await Tesseract(shutil.which("false") or "", "0").read(b"") is None
+    assert await Tesseract(shutil.which("false") or "", "0").read(b"x" * 2**20) is None
 
 
 async def test_an_ocr_that_is_cancelled_leaves_no_process_behind():

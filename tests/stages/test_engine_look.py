@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import pytest
 from engine_kit import POLITE, WIDE
+from machine import patient
 from settlements import ALL, HOUR, NOON, SECOND, a_job, a_look, a_watch
 
 from vedette.config import parse
@@ -85,7 +86,7 @@ class Walks:
         job = a_job(a_watch(url, **fields))
         self.keeper.start(job.lanes, self.clock.now())
         try:
-            return await asyncio.wait_for(self.looker.look(job), 2)
+            return await asyncio.wait_for(self.looker.look(job), patient(10))
         finally:
             assert self.keeper.state(ALL).under_way == 0, "a permit was kept"
             assert self.keeper.state(job.watch.lane).under_way == 0

@@ -13,6 +13,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from machine import patient
 from settlements import ALL, HOUR, NOON, SECOND
 
 from vedette.contracts.lane import Go, LanePolicy, LaneState, Wait
@@ -117,7 +118,7 @@ async def test_those_who_wait_in_a_lane_go_in_the_order_in_which_they_came():
         clock.advance(2 * SECOND)
         keeper.wake(A)
         await asyncio.sleep(0)
-    await asyncio.wait_for(asyncio.gather(*tasks), 1)
+    await asyncio.wait_for(asyncio.gather(*tasks), patient(10))
     assert entered == [0, 1, 2, 3]
     assert keeper.waiting == 0
 
@@ -141,7 +142,7 @@ async def test_a_look_that_waits_goes_before_a_new_one():
 )
 async def test_a_look_gives_up_at_once_on_a_lane_that_is_shut(state: LaneState):
     keeper = keeper_of(known={A: state})
-    wait = await asyncio.wait_for(keeper.enter((A, ALL)), 1)
+    wait = await asyncio.wait_for(keeper.enter((A, ALL)), patient(10))
     assert isinstance(wait, Wait)
     assert keeper.state(A).under_way == keeper.state(ALL).under_way == 0
 
@@ -215,7 +216,7 @@ async def test_a_run_that_ends_dismisses_those_who_wait():
     await asyncio.sleep(0)
     keeper.dismiss()
     assert (await task).reason.code == "stopped"
-    assert isinstance(await asyncio.wait_for(keeper.enter((A, ALL)), 1), Wait)
+    assert isinstance(await asyncio.wait_for(keeper.enter((A, ALL)), patient(10)), Wait)
     assert await keeper.enter((B, ALL)) is None
 
 
@@ -375,7 +376,7 @@ def test_no_width_is_exceeded_no_gap_is_cut_and_nobody_is_forgotten(plan, at_onc
     policy = replace(POLITE, at_once=at_once, trips_after=trips_after)
     clock = JumpingClock(NOON)
     world = World(keeper_of(policy, at_once=2, clock=clock), clock, policy)
-    asyncio.run(asyncio.wait_for(world.run(plan), 20))
+    asyncio.run(asyncio.wait_for(world.run(plan), patient(60)))
     assert sum(map(len, world.starts.values())) + world.gave_up == len(plan)
     for starts in world.starts.values():
         assert all(later - sooner >= policy.gap_min for sooner, later in pairwise(starts))

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from machine import patient
 
 from vedette.telemetry.meters import Meters
 
@@ -49,7 +50,7 @@ def promtool(*words: str, cwd: Path = PROMETHEUS) -> str:
         cwd=cwd,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=patient(100),
         check=False,
     )
     if done.returncode == UNAVAILABLE and not os.environ.get("CI"):
@@ -119,7 +120,7 @@ def test_promtool_takes_the_metrics_as_we_write_them():
         input=meters.registry().text(),
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=patient(100),
         check=False,
     )
     if done.returncode == UNAVAILABLE and not os.environ.get("CI"):

@@ -192,6 +192,22 @@ def test_a_frequency_is_told_by_its_word(stock: Stock, hours: int, word: str):
     assert one(stock, "DiscoveryEndpoint")["scrapeFrequency"] == word
 
 
+@pytest.mark.parametrize(
+    ("asked", "hours"),
+    [
+        ({"scrape_frequency": timedelta(hours=84)}, 84),
+        ({"scrape_frequency": timedelta(minutes=90)}, 1.5),
+        ({"every": timedelta(minutes=15), "scrape_frequency": timedelta(days=1)}, 0.25),
+        ({"every": timedelta(seconds=5)}, 1 / 60),
+    ],
+)
+def test_the_interval_of_a_source_is_the_one_that_is_obeyed(
+    stock: Stock, asked: dict[str, timedelta], hours: float
+):
+    stock.source(PAGE, **asked)
+    assert one(stock, "RegulatorySource")["fetchIntervalHours"] == pytest.approx(hours)
+
+
 def test_a_new_item_has_the_defaults_of_000(stock: Stock):
     """000 section 1."""
     stock.source("https://ured.hr/o-nama")

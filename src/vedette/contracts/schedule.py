@@ -8,6 +8,14 @@ from datetime import datetime, timedelta
 from vedette.contracts.words import LaneKey, Risk, WatchId
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How often the operator asked for a look at one watch.  `every` wins over `ceiling`."""
+
+    every: timedelta | None = None  # the interval itself
+    ceiling: timedelta | None = None  # `scrape_frequency`: at most so long
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson:
     """What a look says to a policy that decides for a whole group at once, before the group is committed."""
@@ -19,7 +27,7 @@ class Lesson:
     failures: int = 0  # looks that its host failed, in a row, not counting quick retries
     has_due: bool = False  # the next look is arranged already: a retry, or a second look
     is_parked: bool = False
-    ceiling: timedelta | None = None  # scrape_frequency of a listing
+    asked: Asked = Asked()
     not_before: datetime | None = None  # its source is closed until then
     audit_share: float = 0.0
     is_listing: bool = False  # its body was read as a listing,

@@ -112,7 +112,8 @@ class Source:
     risk: Risk | None = None  # None: the classifier decides per URL
     tier: Risk = Risk.MEDIUM  # order of runs
     is_active: bool = True
-    scrape_frequency: timedelta | None = None  # ceiling of the listing's interval
+    every: timedelta | None = None  # interval of its own address, whatever the policy
+    scrape_frequency: timedelta | None = None  # ceiling of the interval of its own address and its listings
     retention: str = "standard"
     fetch: tuple[tuple[str, object], ...] = ()  # overrides of FetchSettings, by field name
     origin: str = "cli"  # cli | config | import | auto (001 section 6.2)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from vedette.contracts.errors import InputError
 from vedette.contracts.hunt import Record
 from vedette.contracts.judging import Exhibit, Traits, Verdict
+from vedette.contracts.schedule import Asked
 from vedette.contracts.source import ListerKind
 from vedette.contracts.watch import Decision, LedgerNote
 from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Reason, Risk, WatchId
@@ -82,9 +83,11 @@ def schedule_decision(
         "changed": facts.changed,
         "now": facts.now.isoformat(),
         "jitter": facts.jitter,
-        "ceiling": None if facts.ceiling is None else facts.ceiling.total_seconds(),
+        "ceiling": _seconds(facts.asked.ceiling),
         "is_parked": facts.is_parked,
     }
+    if facts.asked.every is not None:
+        inputs["every"] = _seconds(facts.asked.every)
     if lot is not None:
         inputs["audit"] = {"watch": lot.watch, "n": lot.n, "share": lot.share}
     return Decision(action="schedule", reasons=due.reasons, inputs=inputs, output=_due(due))
@@ -135,12 +138,12 @@ def replan_decision(named: Named, told: Told, moved: Moved, written: Written) ->
 
 def _unusual(case: Case) -> dict[str, object]:
     """The inputs of a case that most cases have none of."""
-    ceiling = case.ceiling
     found: dict[str, object] = {
         "modified": case.modified,
         "failures": case.failures or None,
         "is_down": case.is_down or None,
-        "ceiling": None if ceiling is None else ceiling.total_seconds(),
+        "ceiling": _seconds(case.asked.ceiling),
+        "every": _seconds(case.asked.every),
         "is_parked": case.is_parked or None,
         "false": case.false or None,
     }
@@ -161,6 +164,18 @@ def _usual_left_out(inputs: Inputs) -> dict[str, object]:
     return {name: value for name, value in inputs.items() if value is not None}
 
 
+def _seconds(span: timedelta | None) -> float | None:
+    return None if span is None else span.total_seconds()
+
+
+def _asked(given: Inputs) -> Asked:
+    every, ceiling = given.get("every"), given.get("ceiling")
+    return Asked(
+        every=None if every is None else timedelta(seconds=every),
+        ceiling=None if ceiling is None else timedelta(seconds=ceiling),
+    )
+
+
 def _number(value: float) -> float | None:
     """JSON knows neither NaN nor infinity."""
     return value if math.isfinite(value) else None
@@ -170,7 +185,6 @@ def learned_case(given: Inputs, in_force: InForce) -> Case:
     """The case of a recorded decision."""
     from vedette.core.schedule.learned.deciding import Case
 
-    ceiling = given.get("ceiling")
     return Case(
         belief=base64.b64decode(given["belief"]),
         place=_place(given, in_force),
@@ -179,7 +193,7 @@ def learned_case(given: Inputs, in_force: InForce) -> Case:
         modified=given.get("modified"),
         failures=given.get("failures", 0),
         is_down=given.get("is_down", False),
-        ceiling=None if ceiling is None else timedelta(seconds=ceiling),
+        asked=_asked(given),
         is_parked=given.get("is_parked", False),
         false=given.get("false", 0.0),
     )
@@ -338,7 +352,6 @@ def _text(belief: bytes) -> str:
 def _schedule(given: Inputs, in_force: InForce) -> object:
     if given["policy"] == LEARNED:
         return _learned(given, in_force)
-    ceiling = given["ceiling"]
     facts = Facts(
         velocity=given["velocity"],
         scan_count=given["scan_count"],
@@ -346,7 +359,7 @@ def _schedule(given: Inputs, in_force: InForce) -> object:
         changed=given["changed"],
         now=datetime.fromisoformat(given["now"]),
         jitter=given["jitter"],
-        ceiling=None if ceiling is None else timedelta(seconds=ceiling),
+        asked=_asked(given),
         is_parked=given["is_parked"],
     )
     return _due(_with_lot(decide(facts, in_force.due or due_params(given["policy"])), given))

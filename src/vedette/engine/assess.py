@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from vedette.contracts.fetching import Extraction, Fetched
 from vedette.contracts.ports import Clock
-from vedette.contracts.schedule import Lesson
+from vedette.contracts.schedule import Asked, Lesson
 from vedette.contracts.source import ListerKind, Listing
 from vedette.contracts.watch import Job, Parked, Release, Seen, Settlement, Watch
 from vedette.contracts.words import (
@@ -248,6 +248,7 @@ class Assessor:
         if other.seen.text_key != watch.seen.text_key:
             return watch
         sheet.decide("merge", (Reason("same_text", note=f"as {other.url}"),), output=other.url)
+        self.book.desk(watch.source).merged(watch.id, other.id)
         return replace(watch, merged_into=other.id, due_at=None)
 
     def _gone(self, sheet: Sheet) -> None:
@@ -315,7 +316,7 @@ class Assessor:
             changed=what_changed(sheet),
             now=sheet.now,
             jitter=self.clock.chance(),
-            ceiling=desk.source.scrape_frequency if watch.lister is not None else None,
+            asked=desk.asked(watch, sheet.outcome),
             is_parked=not meaning.keeps_schedule,
         )
         plain = decide(facts, self.options.due)
@@ -378,10 +379,15 @@ class Assessor:
 
     def _put_off(self, sheet: Sheet, watch: Watch, attempt: int) -> Watch:
         """A watch whose job is parked, with its next look."""
+        asked = Asked()
+        if MEANING[sheet.outcome].retry:
+            asked = self.book.desk(watch.source).asked(watch, sheet.outcome)
         if self.options.due.policy == LEARNED:
             host_ok = MEANING[sheet.outcome].lane_verdict
             failures = attempt - self.options.retry.attempts + 1 if host_ok is False else 0
-            sheet.lesson = Lesson(now=sheet.now, host_ok=host_ok, failures=max(failures, 0), is_parked=True)
+            sheet.lesson = Lesson(
+                now=sheet.now, host_ok=host_ok, failures=max(failures, 0), is_parked=True, asked=asked
+            )
             return replace(watch, due_at=sheet.now)
         facts = Facts(
             velocity=watch.velocity,
@@ -390,6 +396,7 @@ class Assessor:
             changed=None,
             now=sheet.now,
             jitter=self.clock.chance(),
+            asked=asked,
             is_parked=True,
         )
         due = decide(facts, self.options.due)

@@ -145,7 +145,7 @@ def _facts(settled: Settlement, lesson: Lesson) -> Facts:
         changed=lesson.changed,
         now=lesson.now,
         jitter=_MIDDLE,
-        ceiling=lesson.ceiling,
+        asked=lesson.asked,
         is_parked=lesson.is_parked,
     )
 

@@ -30,7 +30,7 @@ def good_look(sheet: Sheet, watch: Watch, desk: SourceDesk, audit_share: float) 
         host_ok=meaning.lane_verdict,
         has_due=again is not None,
         is_parked=not meaning.keeps_schedule,
-        ceiling=desk.source.scrape_frequency if watch.lister is not None else None,
+        asked=desk.asked(watch, sheet.outcome),
         not_before=desk.closed_until if is_closed else None,
         audit_share=audit_share,
         is_listing=is_listing,

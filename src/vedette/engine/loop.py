@@ -20,7 +20,7 @@ from vedette.contracts.lane import Wait
 from vedette.contracts.ports import Clock
 from vedette.contracts.schedule import ScheduleRows
 from vedette.contracts.watch import Group, Job, Release, Settlement
-from vedette.contracts.words import LaneKey, Risk
+from vedette.contracts.words import LaneKey, Risk, WatchId
 from vedette.core.limits import RunLimits, Tally, spent
 from vedette.core.outcomes import MEANING
 from vedette.engine.settler import Claimed, Settler
@@ -31,6 +31,7 @@ from vedette.lanes.purse import Purse
 
 SOON = timedelta(seconds=2)  # a lane that opens within this may lease work already
 UNSETTLED = 600  # looks that wait for their commit; beyond it no new look starts
+SECOND_LOOKS = timedelta(seconds=90)  # until idle: a second look that comes within this is waited for
 GRACE_S = 10.0
 
 
@@ -81,6 +82,7 @@ class Engine:
     patience: timedelta = timedelta(seconds=40)  # once, until_idle: what starts within this is waited for
     grace_s: float = GRACE_S  # for looks that are under way when the run ends
     tally: Tally = field(default_factory=Tally)
+    wanted: dict[WatchId, LaneKey] | None = None  # not None: the run ends when each of these was seen
     _started_at: datetime | None = None
     _ready: list[tuple[float, int, LaneKey]] = field(default_factory=list)
     _is_ready: set[LaneKey] = field(default_factory=set)
@@ -98,6 +100,7 @@ class Engine:
     _orders_at: datetime | None = None
     _hunt_at: datetime | None = None  # when there may be something to choose, though no look ends
     _seconds: dict[LaneKey, datetime] = field(default_factory=dict)  # when a second look is due in a lane
+    _pending: dict[WatchId, tuple[datetime, LaneKey]] = field(default_factory=dict)  # second looks to come
 
     async def run(self) -> Ended:
         clock = self.parts.clock
@@ -150,9 +153,7 @@ class Engine:
                     frontier.note_due(watch.lane, watch.due_at, watch.risk)
             for signal in settled.signals:
                 frontier.note_due(signal.lane, signal.due_at, Risk.MEDIUM)
-            if settled.watch.pending is not None and settled.watch.due_at is not None:
-                self._seconds[settled.watch.lane] = settled.watch.due_at
-                self._wait_for(settled.watch.lane, settled.watch.due_at)
+            self._note_seen(settled)
             self._touched.add(settled.watch.lane)
         self._note_schedule(group.schedule)
         self._hunts -= group.hunts
@@ -164,6 +165,20 @@ class Engine:
         self.tally = counted(self.tally, group)
         self.parts.on_committed(group)
         self._wake.set()
+
+    def _note_seen(self, settled: Settlement) -> None:
+        """A second look is waited for, and so is the next try of a look that failed."""
+        watch = settled.watch
+        is_second = watch.pending is not None and watch.due_at is not None
+        if is_second and watch.due_at is not None:
+            self._seconds[watch.lane] = watch.due_at
+            self._pending[watch.id] = (watch.due_at, watch.lane)
+            self._wait_for(watch.lane, watch.due_at)
+        else:
+            self._pending.pop(watch.id, None)
+        is_retried = settled.parked is None and MEANING[settled.visit.outcome].retry
+        if self.wanted is not None and not is_second and not is_retried:
+            self.wanted.pop(watch.id, None)
 
     def _note_schedule(self, rows: ScheduleRows | None) -> None:
         """What the scheduler moved beside the looks of the group."""
@@ -378,10 +393,25 @@ class Engine:
             return True
         if self._looks or self._unsettled or self._is_claiming or self._hunts or self._touched:
             return False
-        if self.mode is Mode.FOREVER or self._has_work(now):
-            return False
-        self.stop("idle")
-        return True
+        if self.wanted is not None:
+            if not self.wanted or self._is_hopeless(now):
+                self.stop("limit" if self.wanted else "idle")
+        elif self.mode is not Mode.FOREVER and not self._has_work(now):
+            self.stop("idle")
+        return bool(self._stop_reason)
+
+    def _is_hopeless(self, now: datetime) -> bool:
+        """No look that is still wanted can start before the run ends."""
+        last = self.limits.deadline
+        return last is not None and not any(
+            self._opens_by(lane, last, now) for lane in set((self.wanted or {}).values())
+        )
+
+    def _opens_by(self, lane: LaneKey, last: datetime, now: datetime) -> bool:
+        answer = self.parts.keeper.ask((lane,), now)
+        until = answer.until if isinstance(answer, Wait) else now
+        spent = self.parts.purse.opens_at(lane, now) or now
+        return until is not None and max(until, spent) <= last
 
     def _has_work(self, now: datetime) -> bool:
         """Something is due, or will be soon, in a lane that opens soon."""
@@ -391,11 +421,20 @@ class Engine:
             return False
         if self._hunt_at is not None and self._hunt_at <= last:
             return True
+        if self.mode is Mode.UNTIL_IDLE and self._has_second_look(now):
+            return True
         due = self.parts.frontier.next_due()
         return (
             self.parts.frontier.leased > 0
             or (due is not None and due <= by)
             or any(at <= last and self.parts.frontier.is_due(lane, by) for at, _, lane in self._timers)
+        )
+
+    def _has_second_look(self, now: datetime) -> bool:
+        """One that comes within its own patience: a removal is looked at again after a minute."""
+        first, last = now - SECOND_LOOKS, now + max(self.patience, SECOND_LOOKS)
+        return any(
+            first <= at <= last and self._opens_by(lane, last, now) for at, lane in self._pending.values()
         )
 
     async def _shut_down(self) -> None:

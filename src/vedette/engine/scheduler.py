@@ -129,7 +129,7 @@ class Scheduler:
             is_down=bool(
                 lesson.failures and self._known.shared.hosts.streak[self._known.host(watch.lane)] >= DOWN
             ),
-            ceiling=lesson.ceiling,
+            asked=lesson.asked,
             is_parked=lesson.is_parked,
             false=false,
         )

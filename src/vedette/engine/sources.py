@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from vedette.contracts.fetching import FetchSettings
+from vedette.contracts.schedule import Asked
 from vedette.contracts.source import ListerKind, Source
-from vedette.contracts.watch import SourceState
-from vedette.contracts.words import Outcome, SourceId
+from vedette.contracts.watch import SourceState, Watch
+from vedette.contracts.words import Outcome, SourceId, WatchId
 from vedette.core.admission import AdmissionRules, rules_of
 from vedette.core.outcomes import MEANING, SEEN
+from vedette.core.schedule.asked import asked_of
 from vedette.core.tally import SourceTally
+from vedette.core.urls import watch_id
 
 TRIPS_AFTER = 5  # 001 section 6.1
 CLOSED_FOR = timedelta(hours=1)  # 001 section 8.4
@@ -29,6 +32,7 @@ class SourceDesk:
     rules: AdmissionRules
     crawl_rules: AdmissionRules  # where `auto` became a crawl
     tally: SourceTally
+    own: WatchId | None = None  # where its own address is looked at
     failures: int = 0
     last_error: str = ""
     closed_until: datetime | None = None
@@ -48,6 +52,15 @@ class SourceDesk:
         self.failures += meaning.counts_against_source
         if meaning.counts_against_source and self.failures >= TRIPS_AFTER:
             self.closed_until = now + CLOSED_FOR
+
+    def asked(self, watch: Watch, outcome: Outcome) -> Asked:
+        """How often the operator asked for this watch, after a look that ended so."""
+        is_own, is_listing = watch.id == self.own, watch.lister is not None
+        return asked_of(self.source, is_own=is_own, is_listing=is_listing, outcome=outcome)
+
+    def merged(self, watch: WatchId, into: WatchId) -> None:
+        """What was asked of its own address holds for the one that is looked at instead."""
+        self.own = into if watch == self.own else self.own
 
     def state(self) -> SourceState:
         return SourceState(
@@ -70,6 +83,7 @@ class SourceBook:
     load: Callable[[SourceId], Loaded | None]
     settings_of: Callable[[Source], FetchSettings]
     blocked_words: tuple[str, ...] = ()
+    own: Callable[[Source], WatchId] = lambda source: watch_id(source.url)  # merges followed
     _desks: dict[SourceId, SourceDesk] = field(default_factory=dict)
 
     def desk(self, source: SourceId) -> SourceDesk:
@@ -115,6 +129,7 @@ class SourceBook:
             rules=rules_of(known.lister, known.options, blocked_words=self.blocked_words),
             crawl_rules=rules_of(ListerKind.CRAWL, known.options, blocked_words=self.blocked_words),
             tally=SourceTally.from_json(json.loads(state.tally)),
+            own=self.own(known) if known.url else None,
             failures=state.failures,
             last_error=state.last_error,
             closed_until=state.closed_until,

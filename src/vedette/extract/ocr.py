@@ -69,7 +69,12 @@ async def _run(command: tuple[str, ...], given: bytes, wall_s: float) -> bytes |
     pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
     try:
         process = await asyncio.create_subprocess_exec(
-            *command, stdin=pipe, stdout=pipe, stderr=nothing, env=ENVIRONMENT, start_new_session=True
+            *command,
+            stdin=pipe if given else nothing,
+            stdout=pipe,
+            stderr=nothing,
+            env=ENVIRONMENT,
+            start_new_session=True,
         )
     except OSError:
         return None
@@ -77,8 +82,11 @@ async def _run(command: tuple[str, ...], given: bytes, wall_s: float) -> bytes |
         resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, MEMORY))
         resource.prlimit(process.pid, resource.RLIMIT_CPU, (CPU_S, CPU_S))
     try:
-        answer, _ = await asyncio.wait_for(process.communicate(given), wall_s)
-    except TimeoutError:
+        answer, _ = await asyncio.wait_for(process.communicate(given or None), wall_s)
+    except (
+        TimeoutError,
+        RuntimeError,
+    ):  # uvloop raises the latter when the program ended before it was given all
         return None
     finally:
         if process.returncode is None:  # out of time, or our own task was cancelled

@@ -17,6 +17,7 @@ from vedette.core.classify import Classification
 from vedette.core.lane import condition
 from vedette.core.outcomes import MEANING, SEEN
 from vedette.core.remedies import advice
+from vedette.report.intervals import Interval, interval_words
 from vedette.report.plain import count, span, when
 
 
@@ -41,6 +42,7 @@ class Facts:
     policy: str = ""  # that decided the interval
     is_open: bool = False  # it waits to be chosen by a hunt
     engine: str | None = None  # who runs on the store
+    interval: Interval | None = None  # what the operator asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +244,7 @@ def _not_due(facts: Facts) -> Answer | None:
     return Answer(
         "not_due",
         f"It is not due before {when(watch.due_at, facts.now)}: {last}{every}.",
-        f"vedette explain {facts.url} gives the reasons; a look at once: vedette add {facts.url}",
+        f"vedette explain {facts.url} gives the reasons; a look at once: vedette look {facts.url}",
     )
 
 
@@ -264,13 +266,20 @@ def _by(facts: Facts) -> str:
     return INTERVAL_BY.get(facts.policy, "").format(velocity=watch.velocity, risk=watch.risk.name)
 
 
+def _held_back(facts: Facts) -> Answer | None:
+    """Asked for more often than may be."""
+    if facts.interval is None or facts.interval.stronger is None:
+        return None
+    return Answer("interval", f"It was {interval_words(facts.interval)}.")
+
+
 def _open(facts: Facts) -> Answer | None:
     if not facts.is_open:
         return None
     return Answer(
         "open",
         "It was found, and the hunt has not chosen it yet.",
-        f"vedette hunt shows what comes next; a look at once: vedette add {facts.url}",
+        f"vedette hunt shows what comes next; a look at once: vedette look {facts.url}",
     )
 
 
@@ -278,7 +287,7 @@ def _unscheduled(facts: Facts) -> Answer | None:
     watch = facts.watch
     if watch is None or watch.due_at is not None or watch.merged_into is not None or facts.is_open:
         return None
-    return Answer("not_scheduled", "It is not scheduled.", f"vedette add {facts.url} makes it due now.")
+    return Answer("not_scheduled", "It is not scheduled.", f"vedette look {facts.url} looks at it now.")
 
 
 def _waiting(facts: Facts) -> Answer | None:
@@ -307,6 +316,7 @@ CHECKS: tuple[Callable[[Facts], Answer | None], ...] = (
     _lane,
     _source_closed,
     _not_due,
+    _held_back,
     _open,
     _unscheduled,
     _waiting,

@@ -19,6 +19,7 @@ from vedette.core.outcomes import MEANING
 from vedette.core.urls import shown
 from vedette.core.velocity import describe_velocity
 from vedette.report.believing import Believed, believed_json, believed_lines
+from vedette.report.intervals import Interval, interval_json, interval_words
 from vedette.report.judging import verdict_json, verdict_words
 from vedette.report.lines import Line, line, quoted
 from vedette.report.plain import dump, moment, plain, span, when
@@ -44,6 +45,7 @@ class Explanation:
         None  # URL of another target that said nearly the same, and how nearly
     )
     is_open: bool = False  # it waits to be chosen by a hunt
+    interval: Interval | None = None  # what the operator asked for
     merged_from: str | None = None  # the address that was asked about: one target with this one since
 
 
@@ -61,6 +63,7 @@ def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
         "velocity_word": describe_velocity(watch.velocity),
         "scan_count": watch.scan_count,
         "interval": watch.interval,
+        "asked": None if said.interval is None else interval_json(said.interval),
         "due_at": watch.due_at,
         "is_open": said.is_open,
         "last_visit_at": watch.last_visit_at,
@@ -141,7 +144,7 @@ def explanation_lines(said: Explanation, now: datetime) -> list[Line]:
             "velocity",
             f"{watch.velocity:.3f} ({describe_velocity(watch.velocity)}), {looks}, {changed}",
         ),
-        _fact("interval", span(watch.interval) if watch.interval else "not decided yet"),
+        _fact("interval", _interval(said)),
         _fact("due", _due(said, now)),
         _fact("outcome", *_outcome(watch)),
     ]
@@ -225,6 +228,11 @@ def _due(said: Explanation, now: datetime) -> str:
     if said.watch.due_at is not None:
         return when(said.watch.due_at, now)
     return "when the hunt chooses it (vedette hunt)" if said.is_open else "not scheduled"
+
+
+def _interval(said: Explanation) -> str:
+    decided = span(said.watch.interval) if said.watch.interval else "not decided yet"
+    return decided if said.interval is None else f"{decided}  {interval_words(said.interval)}"
 
 
 def _lister(watch: Watch) -> str:

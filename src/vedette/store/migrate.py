@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vedette.contracts.errors import StoreError
 
-HEAD = "0012"  # newest revision under migrations/versions
+HEAD = "0013"  # newest revision under migrations/versions
 DATABASE = "vedette.db"
 ARCHIVE = "archive"
 

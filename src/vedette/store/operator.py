@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +20,20 @@ from vedette.contracts.watch import Watch
 from vedette.contracts.words import NodeType, Outcome, SourceId, WatchId
 from vedette.core.classify import Classification, classify_url
 from vedette.core.remedies import READING, changed_settings, healed_by
+from vedette.core.schedule.asked import SHORTEST
 from vedette.core.urls import lane_of, watch_id
 from vedette.store import statements as sql
 from vedette.store.healing import heal, reread
 from vedette.store.orders import lane_state as lane_state
 from vedette.store.orders import order as order
 from vedette.store.orders import save_lane as save_lane
+from vedette.store.own_address import own_watch
 from vedette.store.rows import read_source, source_row, to_ms, watch_row
-from vedette.store.sqlite import connect
+from vedette.store.sqlite import LOOK, connect
 
 LOCK = "lock"  # beside the database; the engine holds it while it runs
 Classify = Callable[[str], Classification]
+_MS = timedelta(milliseconds=1)
 # What a new word about a source leaves alone: its identity and what the engine learned of it.
 _KEPT = set("id created_at failures last_error last_success_at closed_until tally paused_at".split())
 _CHANGED = [name for name in sql.SOURCE_COLUMNS if name not in _KEPT]
@@ -73,6 +76,7 @@ def save_source(
     source = replace(source, is_active=source.is_active and not is_paused)
     is_new_watch = _save_first_watch(db, source, first_watch(source, now, classify=classify))
     if is_changed:
+        _hasten(db, source, now=now)
         order(db, "source", source.id, now=now)
     _follow(db, source, changed, now=now)
     if is_new_watch:
@@ -117,6 +121,15 @@ def make_due(db: sqlite3.Connection, watch: WatchId, *, now: datetime) -> bool:
     )
     order(db, "due", lane_of(row[0]), now=now)
     return True
+
+
+def order_looks(db: sqlite3.Connection, watches: Iterable[WatchId], *, now: datetime) -> int:
+    """Look at these as soon as their lanes allow.  Gives the order after which theirs come; `Pick` takes it."""
+    last = int(db.execute("SELECT COALESCE(MAX(id), 0) FROM orders").fetchone()[0])
+    for watch in watches:
+        if make_due(db, watch, now=now):
+            order(db, LOOK, str(watch), now=now)
+    return last
 
 
 def pause_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> int:
@@ -237,6 +250,20 @@ def _follow(db: sqlite3.Connection, source: Source, changed: frozenset[str], *, 
 
 def _read(row: dict[str, Any]) -> Source:
     return read_source(tuple(row.values()))[0]
+
+
+def _hasten(db: sqlite3.Connection, source: Source, *, now: datetime) -> None:
+    """A shorter interval holds from the last look on, not only from the next."""
+    interval = source.scrape_frequency if source.every is None else source.every
+    if interval is None:
+        return
+    due = "CASE WHEN last_visit_at + :wait > :now THEN last_visit_at + :wait ELSE :now END"
+    moved = db.execute(
+        f"UPDATE watches SET due_at = {due}, audit_s = NULL WHERE id = :own AND due_at > {due}",
+        {"now": to_ms(now), "wait": max(interval, SHORTEST) // _MS, "own": own_watch(db, source)},
+    )
+    if moved.rowcount:
+        order(db, "due", lane_of(source.url), now=now)
 
 
 def _source_row(db: sqlite3.Connection, source: str) -> dict[str, Any] | None:

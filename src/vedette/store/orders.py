@@ -13,7 +13,7 @@ from vedette.store.rows import lane_id, lane_row, read_lane, to_ms
 
 
 def order(db: sqlite3.Connection, action: str, subject: str, *, now: datetime) -> None:
-    """Tell a running engine: action `due`, `lane` or `source`."""
+    """Tell a running engine: action `due`, `lane` or `source`.  `look` names a watch, for a run of nothing else."""
     db.execute("INSERT INTO orders (at, action, subject) VALUES (?, ?, ?)", (to_ms(now), action, subject))
 
 

@@ -18,6 +18,7 @@ from vedette.contracts.evidence import ChainRow, Located, Segment, VisitFacts, W
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.schedule import PublishedRow
+from vedette.contracts.source import Source
 from vedette.contracts.watch import Parked, Visit, Watch
 from vedette.contracts.words import (
     ChangeId,
@@ -200,6 +201,51 @@ class Queries:
         query = select(*(t.lanes.c[name] for name in LANE_COLUMNS)).where(t.lanes.c.id == lane_id(key))
         found = self._one(query, read_lane)
         return None if found is None else found[1]
+
+    def looks_asked_of(self, key: LaneKey, *, beside: WatchId) -> float:
+        """Looks a day that the watches of this lane are planned for, that one left out."""
+        c = t.watches.c
+        wait = func.coalesce(c.audit_s, c.interval_s)
+        terms = (c.lane_id == lane_id(key), c.due_at.is_not(None), c.id != beside, wait >= 60)
+        return float(self._scalar(select(func.sum(86_400.0 / wait)).where(*terms)) or 0.0)
+
+    def asking(self) -> dict[str, Source]:
+        """By URL: the sources that ask for an interval."""
+        c = t.sources.c
+        asks = or_(c.scrape_frequency_s.is_not(None), c.options.contains('"every":', autoescape=True))
+        return {source.url: source for source, _ in map(read_source, self._rows(_SOURCE.where(asks)))}
+
+    def due_in(self, key: LaneKey, at: datetime) -> int:
+        """How many watches of this lane are due by then."""
+        c = t.watches.c
+        query = select(func.count()).where(c.lane_id == lane_id(key), c.due_at <= to_ms(at))
+        return int(self._scalar(query) or 0)
+
+    def looked_at(self, watches: Sequence[WatchId], *, since: datetime) -> list[Watch]:
+        """Those of these that were looked at since then."""
+        c = t.watches.c
+        return [
+            read_watch(row)
+            for part in _parts(watches)
+            for row in self._rows(_WATCH.where(c.id.in_(part), c.last_visit_at >= to_ms(since)))
+        ]
+
+    def not_due(self, watches: Sequence[WatchId], at: datetime, *, since: datetime) -> list[WatchId]:
+        """Those of these that are due later than that, or never, and were not looked at since."""
+        c = t.watches.c
+        later = or_(c.due_at.is_(None), c.due_at > to_ms(at))
+        unseen = or_(c.last_visit_at.is_(None), c.last_visit_at < to_ms(since))
+        return [
+            WatchId(row[0])
+            for part in _parts(watches)
+            for row in self._rows(select(c.id).where(c.id.in_(part), later, unseen))
+        ]
+
+    def count_found(self, parent: WatchId, *, since: datetime) -> int:
+        """Watches that this one listed first since then."""
+        c = t.watches.c
+        query = select(func.count()).where(c.parent_id == parent, c.created_at >= to_ms(since))
+        return int(self._scalar(query) or 0)
 
     def lease(self, watch: WatchId) -> views.LeaseView | None:
         row = self._first(select(t.leases).where(t.leases.c.watch_id == watch))
@@ -411,6 +457,10 @@ def _change_terms(which: views.ChangeFilter) -> list[Any]:
     if which.source is not None:
         terms.append(t.watches.c.source_id == which.source)
     return terms
+
+
+def _parts(ids: Sequence[_T]) -> Iterator[Sequence[_T]]:
+    return (ids[start : start + 500] for start in range(0, len(ids), 500))
 
 
 def _limited(query: Select[Any], most: int) -> Select[Any]:

@@ -53,7 +53,8 @@ from vedette.core.urls import lane_of
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
 _PLAIN_OPTIONS = ListerOptions()
-REGISTERED = "registered"  # a key of the options column that is no option
+REGISTERED = "registered"  # keys of the options column that are no options of the lister
+EVERY = "every"  # seconds
 _PLAIN_SETTINGS = FetchSettings()
 
 WATCH_COLUMNS = (
@@ -283,6 +284,7 @@ def read_source(row: Sequence[Any]) -> tuple[Source, SourceState]:
     """From the order of statements.SOURCE_COLUMNS.  A source that the operator paused is not active."""
     options = json.loads(row[4])
     registered = {name: _hashable(value) for name, value in options.pop(REGISTERED, {}).items()}
+    every = options.pop(EVERY, None)
     source = Source(
         id=SourceId(row[0]),
         name=row[1],
@@ -292,6 +294,7 @@ def read_source(row: Sequence[Any]) -> tuple[Source, SourceState]:
         risk=None if row[5] is None else Risk(row[5]),
         tier=Risk(row[6]),
         is_active=bool(row[7]) and row[18] is None,
+        every=None if every is None else timedelta(seconds=every),
         scrape_frequency=None if row[8] is None else timedelta(seconds=row[8]),
         retention=row[9],
         fetch=tuple((name, _read_setting(name, value)) for name, value in json.loads(row[10]).items()),
@@ -348,11 +351,13 @@ def _plain(value: object) -> object:
 
 
 def _dump_options(source: Source) -> str:
-    """What differs from the defaults; what a registry says lies beside it, under a key of its own."""
+    """What differs from the defaults; the interval and what a registry says lie beside it, under keys of their own."""
     given, plain = source.options, _PLAIN_OPTIONS
     options = {k: v for k, v in asdict(given).items() if getattr(given, k) != getattr(plain, k)}
     if source.registered != Registered():
         options[REGISTERED] = asdict(source.registered)
+    if source.every is not None:
+        options[EVERY] = source.every.total_seconds()
     return dump_json(options)
 
 

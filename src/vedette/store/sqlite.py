@@ -25,6 +25,7 @@ from vedette.contracts.words import ChangeId, EvidenceId, LaneKey, Risk, RunId, 
 from vedette.core.urls import lane_of
 from vedette.store import statements as sql
 from vedette.store.group import GroupRows, rows_of
+from vedette.store.own_address import own_watch
 from vedette.store.rows import (
     from_ms,
     lane_id,
@@ -39,6 +40,7 @@ from vedette.store.rows import (
 )
 
 _T = TypeVar("_T")
+LOOK = "look"  # an order that names a watch
 BUSY_MS = 15_000
 CACHE_KIB = 64 * 1024
 _READING = (f"busy_timeout = {BUSY_MS}", f"cache_size = -{CACHE_KIB}", "schema_version")  # the last one reads
@@ -125,6 +127,7 @@ class Pick:
     source: str | None = None
     fetch_only: bool = False  # pages, no listings
     discover_only: bool = False  # listings only
+    ordered_after: int | None = None  # only what was ordered by name since this order
 
     def clause(self) -> str:
         parts = []
@@ -137,6 +140,9 @@ class Pick:
             parts.append("(w.lister IS NULL OR w.lister IN ('page', 'crawl'))")
         if self.discover_only:
             parts.append("w.lister IS NOT NULL AND w.lister <> 'page'")
+        if self.ordered_after is not None:
+            named = f"SELECT CAST(o.subject AS BIGINT) FROM orders o WHERE o.id > {int(self.ordered_after)}"
+            parts.append(f"w.id IN ({named} AND o.action = '{LOOK}')")
         return " AND ".join(parts)
 
 
@@ -375,6 +381,10 @@ class Reader:
 
     def sources(self) -> list[Source]:
         return [read_source(row)[0] for row in self._db.execute(sql.SOURCES)]
+
+    def own_watch(self, source: Source) -> WatchId:
+        """Where the source's own address is looked at."""
+        return own_watch(self._db, source)
 
     def last_id(self) -> int:
         """The highest of the ids that we give out."""

@@ -105,8 +105,13 @@ LEAVES_BY_ID = _LEAVES + "WHERE id IN ({marks})"
 # Ids are hashes: any stretch of them is a fair sample.
 LEAVES_FROM = _LEAVES + "WHERE id > ? AND due_at IS NOT NULL ORDER BY id LIMIT ?"
 COUNT_SCHEDULED = "SELECT COUNT(*) FROM watches WHERE due_at IS NOT NULL"
+# Of these somebody said how often they are looked at: a price does not move them.
+_ASKED = (
+    "SELECT 1 FROM sources s WHERE s.id = watches.source_id AND s.url = watches.url "
+    "AND (s.scrape_frequency_s IS NOT NULL OR s.options LIKE '%\"every\":%')"
+)
 PLANNED_FROM = (
-    _LEAVES + f"WHERE id > ? AND {_PLANNED} AND due_at > ? "
+    _LEAVES + f"WHERE id > ? AND {_PLANNED} AND due_at > ? AND NOT EXISTS ({_ASKED}) "
     "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = watches.id) ORDER BY id LIMIT ?"
 )
 # Open: found and never looked at.  What its source's pause put to rest, nobody chooses.

@@ -38,7 +38,7 @@ def mark_fired(db: sqlite3.Connection, name: str, at: datetime) -> None:
 def order_sources(db: sqlite3.Connection, order: SentinelOrder, *, now: datetime) -> list[OwnAddress]:
     """Makes the addresses of these sources due now, highest tier first, then the one not seen for longest.
 
-    A source that failed too often rests (001 section 6.1).  One with a scrape frequency is left alone until it is
+    A source that failed too often rests (001 section 6.1).  One with an interval of its own is left alone until it is
     time (001 section 11.3), unless the order names it.
     """
     chosen = []
@@ -64,7 +64,7 @@ def _is_asked_for(source: Source, order: SentinelOrder, seen_at: datetime | None
         return source.id == order.source
     if order.tier is not None and source.tier is not order.tier:
         return False
-    rests = source.scrape_frequency
+    rests = source.scrape_frequency if source.every is None else source.every
     return rests is None or seen_at is None or seen_at + rests <= now
 
 

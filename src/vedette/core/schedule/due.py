@@ -12,8 +12,10 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from vedette.contracts.errors import InputError
+from vedette.contracts.schedule import Asked
 from vedette.contracts.words import Reason, Risk
 from vedette.core.nearest import unknown
+from vedette.core.schedule.asked import step as asked_step
 from vedette.core.schedule.ewma import EwmaRule
 from vedette.core.schedule.fixed import FixedRule
 from vedette.core.schedule.per_risk import PerRiskRule
@@ -28,11 +30,9 @@ DUE_RULES: Mapping[str, IntervalRule] = MappingProxyType(
 
 LEARNED = "learned"  # decides by beliefs, for many watches at once: core/schedule/learned/deciding.py
 
-SHORTEST_HOURS = 1 / 60  # a scrape_frequency of 0 (EVERY_RUN) must not become a busy loop
 PARKED_TIMES = 4.0  # the long interval: four times the usual one,
 PARKED_LEAST_HOURS = 24.0  # at least a day,
 PARKED_MOST_HOURS = 720.0  # at most 30 days (000 section 4)
-_HOUR = timedelta(hours=1)
 _MINUTE = timedelta(minutes=1)
 
 
@@ -46,7 +46,7 @@ class Facts:
     changed: bool | None  # None: the look failed and says nothing
     now: datetime
     jitter: float  # in [0, 1)
-    ceiling: timedelta | None = None  # scrape_frequency of a listing
+    asked: Asked = Asked()  # by the operator: `every`, `scrape_frequency`
     is_parked: bool = False  # attempts used up, gone or refused: the long interval
 
 
@@ -85,8 +85,10 @@ def decide(facts: Facts, params: DueParams = DEFAULT) -> Due:
     if facts.is_parked:
         hours = _step(reasons, hours, parked_hours(hours), "parked", "the long interval")
     hours = _step(reasons, hours, jittered(hours, facts.jitter, params.rule.jitter_share), "jitter", "")
-    if facts.ceiling is not None and not facts.is_parked:
-        hours = _under(reasons, hours, facts.ceiling / _HOUR, facts.jitter * params.rule.jitter_share)
+    sooner = facts.jitter * params.rule.jitter_share
+    step = asked_step(hours, facts.asked, is_parked=facts.is_parked, sooner=sooner)
+    if step is not None:
+        hours = _step(reasons, hours, step.hours, step.code, step.note)
     wait = timedelta(hours=hours)
     return Due(
         due_at=facts.now + wait,
@@ -119,14 +121,6 @@ def due_params(
 def parked_hours(hours: float) -> float:
     """The long interval of a watch whose usual one is `hours`."""
     return max(hours, min(PARKED_MOST_HOURS, max(PARKED_LEAST_HOURS, PARKED_TIMES * hours)))
-
-
-def _under(reasons: list[Reason], hours: float, ceiling: float, sooner: float) -> float:
-    """A ceiling is a promise, so jitter only shortens it.  It holds below the floor too: the user said so."""
-    most = max(SHORTEST_HOURS, ceiling * (1 - sooner))
-    return (
-        _step(reasons, hours, most, "scrape_frequency", f"at most {ceiling:g} h") if hours > most else hours
-    )
 
 
 def _step(reasons: list[Reason], before: float, after: float, code: str, note: str) -> float:

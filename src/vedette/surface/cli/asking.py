@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from vedette.contracts.changing import ChangeState
+    from vedette.contracts.source import Source
     from vedette.contracts.watch import Visit, Watch
     from vedette.contracts.words import Outcome
     from vedette.store.queries import Queries
@@ -192,7 +193,8 @@ def known_watch(queries: Queries, url: str) -> Watch:
     return watch
 
 
-def watch_json(watch: Watch) -> dict[str, object]:
+def watch_json(watch: Watch, source: Source | None = None) -> dict[str, object]:
+    """`source`: the one that asks for an interval of this watch."""
     return {
         "url": watch.url,
         "title": watch.title,
@@ -203,6 +205,8 @@ def watch_json(watch: Watch) -> dict[str, object]:
         "risk": watch.risk.name,
         "velocity": watch.velocity,
         "interval": watch.interval,
+        "every": source.every if source else None,
+        "scrape_frequency": source.scrape_frequency if source else None,
         "due_at": watch.due_at,
         "outcome": watch.last_outcome.value if watch.last_outcome else None,
         "why": ""
@@ -217,12 +221,17 @@ def _show_watches(session: Session, which: WatchFilter, limit: int, *, empty: st
     with session.queries() as queries:
         found = list(queries.watches(which, most=limit))
         total = queries.count_watches(which) if limit and len(found) == limit else len(found)
+        asking = queries.asking() if found else {}
     if session.given.as_json:
-        session.out.document({"watches": [watch_json(watch) for watch in found], "total": total})
+        session.out.document(
+            {"watches": [watch_json(watch, asking.get(watch.url)) for watch in found], "total": total}
+        )
         return
     now = session.now()
     heads = ("RISK", "OUTCOME", "LAST LOOK", "DUE", "VELOCITY", "SOURCE", "URL")
-    session.out.table(heads, (_watch_cells(watch, now) for watch in found), empty=empty)
+    session.out.table(
+        heads, (_watch_cells(watch, asking.get(watch.url), now) for watch in found), empty=empty
+    )
     unseen = [watch for watch in found if _is_unseen(watch)]
     if unseen:
         words = "was" if len(unseen) == 1 else "were"
@@ -238,16 +247,18 @@ def _is_unseen(watch: Watch) -> bool:
     return watch.last_outcome is not None and watch.last_outcome not in SEEN
 
 
-def _watch_cells(watch: Watch, now: datetime) -> tuple[Cell, ...]:
+def _watch_cells(watch: Watch, source: Source | None, now: datetime) -> tuple[Cell, ...]:
     from vedette.core.urls import shown
-    from vedette.report.plain import ago
+    from vedette.report.plain import ago, span
+
+    every = f", every {span(source.every)}" if source and source.every else ""
 
     due_at = "merged" if watch.merged_into else "not scheduled"
     return (
         (watch.risk.name, watch.risk.name),
         ("bad" if _is_unseen(watch) else "", watch.last_outcome.value if watch.last_outcome else "-"),
         ago(watch.last_visit_at, now) if watch.last_visit_at else "never",
-        ago(watch.due_at, now) if watch.due_at else due_at,
+        ago(watch.due_at, now) + every if watch.due_at else due_at,
         f"{watch.velocity:.2f}",
         watch.source,
         shown(watch.url),

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
     from vedette.store.queries import Queries
 
 RECENT = 50  # ledger rows in which the last schedule decision is looked for
-_BEYOND = ("audit", "acquaint", "scrape_frequency", "failed", "parked")  # what moves a look beyond the belief
+_BEYOND = (
+    "audit",
+    "acquaint",
+    "every",
+    "scrape_frequency",
+    "failed",
+    "parked",
+)  # what moves a look beyond the belief
 
 
 def believed(queries: Queries, watch: Watch, objectives: Objectives, now: datetime) -> Believed | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.surface.cli.asking import known_watch
+from vedette.surface.cli.intervals import interval_of
 from vedette.surface.cli.session import Session, a_url
 from vedette.surface.cli.verbs import verb
 
@@ -71,7 +72,7 @@ def why_not(
 
     wanted = a_url(url)
     with session.queries() as queries:
-        facts = _facts(session, queries, wanted)
+        facts = facts_of(session, queries, wanted)
     answers = answers_of(facts)
     if session.given.as_json:
         first = answers[0]
@@ -102,6 +103,7 @@ def _explanation(session: Session, queries: Queries, url: str, visits: int) -> E
     asked = a_url(url)
     return Explanation(
         watch=watch,
+        interval=interval_of(session, queries, watch, source.source if source else None),
         is_open=queries.is_open(watch.id),
         merged_from=asked if watch_id(asked) != watch.id else None,
         decided_at=entry.at if entry else None,
@@ -114,7 +116,7 @@ def _explanation(session: Session, queries: Queries, url: str, visits: int) -> E
     )
 
 
-def _facts(session: Session, queries: Queries, url: str) -> Facts:
+def facts_of(session: Session, queries: Queries, url: str) -> Facts:
     from vedette.core.blocked import blocked_by
     from vedette.core.urls import host_of, watch_id
     from vedette.report.absence import Facts
@@ -144,6 +146,7 @@ def _facts(session: Session, queries: Queries, url: str) -> Facts:
         policy=_policy(queries, number),
         is_open=queries.is_open(number),
         engine=lock_holder(session.loaded.data),
+        interval=interval_of(session, queries, watch, source.source) if watch and source else None,
     )
 
 

@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="http or https.")]
 
 
+TEST_EXAMPLE = """vedette test https://example.org/rules
+vedette test https://example.org/news/ --lister html_list --include /news/"""
+
+
 def register(app: typer.Typer) -> None:
-    verb(app, "test", example="vedette test https://example.org/rules")(look)
+    verb(app, "test", example=TEST_EXAMPLE)(look)
     verb(app, "classify", example="vedette classify https://example.org/zakon/123")(classify)
     verb(app, "robots", example="vedette robots https://example.org/private/")(robots)
 
@@ -28,20 +32,40 @@ def look(
     session: Session,
     url: UrlArgument,
     text: Annotated[bool, typer.Option("--text", help="Print all of the compared text.")] = False,
+    lister: Annotated[
+        str | None,
+        typer.Option("--lister", help="Also say what it lists, read as feed, html_list, auto, ..."),
+    ] = None,
+    include: Annotated[
+        list[str] | None, typer.Option("--include", help="With --lister: only URLs that match (RE2).")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option("--exclude", help="With --lister: no URLs that match (RE2).")
+    ] = None,
+    item: Annotated[
+        str | None, typer.Option("--item", metavar="CSS", help="With --lister: one entry of a list page.")
+    ] = None,
 ) -> None:
     """Look at a URL once; nothing is saved.
 
-    Shows outcome, title, text and links as a run would see them.
+    Shows outcome, title, text and links as a run would see them; with --lister also what a source of that kind would
+    find there, and what its filters would leave out.
     robots.txt and the address guard are obeyed as in a run.  Exit 0 when there is content, 1 when not.
     """
     from vedette.core.outcomes import MEANING
+    from vedette.surface.cli.previewing import preview, preview_json, preview_lines, preview_source
 
     wanted = a_url(url)
+    source = preview_source(wanted, lister, {"include": include, "exclude": exclude, "item": item})
     seen = session.engine().look_once(session.loaded, wanted)
+    found = None if source is None else preview(source, seen[0], session.now())
     if session.given.as_json:
-        session.out.document(_look_json(wanted, seen))
+        listing = {} if found is None else {"listing": preview_json(found)}
+        session.out.document(_look_json(wanted, seen) | listing)
     else:
         session.out.lines(_look_lines(seen))
+        if found is not None:
+            session.out.lines(preview_lines(found))
         if text:
             session.out.lines(_text_lines(seen[1].text))
     if not MEANING[seen[0].outcome].has_content:

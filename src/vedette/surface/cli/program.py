@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 # In the order in which a user meets their verbs.
 MODULES = (
-    "watching running serving asking explaining foreseeing hunting simulating replaying looking ranking proving "
-    "keeping parking alerting panel tending"
+    "watching running looking_now serving asking explaining foreseeing hunting simulating replaying looking ranking "
+    "proving keeping parking alerting panel tending"
 ).split()
 WORDS = """Watch the web you answer for: looks politely, proves what changed, says why it looked.
 

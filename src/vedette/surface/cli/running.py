@@ -194,7 +194,7 @@ def _nothing_due(session: Session, request: RunRequest) -> str:
         )
     still = f"; {count(unseen, 'page')} not seen at the last look (vedette health)" if unseen else ""
     due = when(first.due_at, session.now())
-    return f"nothing was due; the next look is {due}: {first.url}; at once: vedette add URL{still}"
+    return f"nothing was due; the next look is {due}: {first.url}; at once: vedette look URL{still}"
 
 
 def _request(

@@ -54,5 +54,6 @@ sources: []
 #    lister: feed            # page, feed, sitemap, html_list, pagination, crawl, auto
 #    risk: HIGH              # CRITICAL, HIGH, MEDIUM, LOW; left out: by the URL
 #    tier: HIGH              # order of runs
-#    scrape_frequency: 6h    # ceiling of the listing's interval
+#    every: 10m              # interval of this address, whatever the policy
+#    scrape_frequency: 6h    # or: at least that often
 """

@@ -85,8 +85,12 @@ def add(
     tier: Annotated[
         str | None, typer.Option("--tier", help="Order of runs: CRITICAL first.  [default: MEDIUM]")
     ] = None,
+    every: Annotated[
+        str | None, typer.Option("--every", help="Look at it every 10m, 6h, ..., whatever the policy.")
+    ] = None,
     frequency: Annotated[
-        str | None, typer.Option("--frequency", help="Ceiling of the listing's interval: 6h, DAILY, ...")
+        str | None,
+        typer.Option("--frequency", help="At least every 6h, DAILY, ...; the policy may look sooner."),
     ] = None,
     include: Annotated[
         list[str] | None, typer.Option("--include", help="Only URLs that match (RE2).")
@@ -100,7 +104,8 @@ def add(
 
     It is due at once; an engine that is running hears of it within a second.
 
-    Adding the same URL again changes nothing but the options that are given.
+    Adding the same URL again changes nothing but the options that are given.  `--every` holds below the floors of
+    the schedule policy; robots.txt, the lane and the budgets stay stronger, and are named where they are.
     """
     from vedette.store.operator import source_of_url
     from vedette.surface.cli.formats.entry import keys_of, page_keys, source_of
@@ -110,6 +115,7 @@ def add(
         "lister": lister.lower() if lister else None,
         "risk": risk,
         "tier": tier,
+        "every": every,
         "scrape_frequency": frequency,
         "include": include or None,
         "exclude": exclude or None,
@@ -125,11 +131,43 @@ def add(
         known = source_of_url(db, wanted)
         before = keys_of(known) if known else page_keys(wanted)
         source, is_new = keep(session, db, source_of(before | given, origin="cli"))
+    _say_added(session, url, source, is_new=is_new)
+
+
+def _say_added(session: Session, url: str, source: Source, *, is_new: bool) -> None:
     words = "watching" if is_new else "already watched, options updated:"
     session.out.say(f"{words} {source.url} (source {source.id}, lister {source.lister.value})")
+    asked = _say_interval(session, source)
+    if not is_new:
+        session.out.note(f"it is due now; `vedette look {source.url}` looks at it and tells what it saw")
     _warn(session, url, source)
     if session.given.as_json:
-        session.out.document({"source": source.id, "url": source.url, "added": is_new} | shown(source))
+        body = {"source": source.id, "url": source.url, "added": is_new} | shown(source)
+        session.out.document(body | {"asked": asked})
+
+
+def _say_interval(session: Session, source: Source) -> dict[str, object] | None:
+    """What was asked for, and what is stronger, as far as that is known before the first look."""
+    from vedette.core.lane import condition
+    from vedette.core.urls import watch_id
+    from vedette.report.explaining import lane_words
+    from vedette.report.intervals import interval_json, interval_words
+    from vedette.surface.cli.intervals import interval_of
+
+    with session.queries() as queries:
+        watch = queries.watch(watch_id(source.url))
+        lane = None if watch is None else queries.lane(watch.lane)
+        interval = None if watch is None else interval_of(session, queries, watch, source)
+    if (
+        watch is not None
+        and lane is not None
+        and condition(lane, session.now()) in ("blocked", "closed", "held")
+    ):
+        session.out.note(f"its lane {watch.lane} is {lane_words(lane, session.now())}")
+    if interval is None:
+        return None
+    session.out.say(interval_words(interval))
+    return interval_json(interval)
 
 
 def _warn(session: Session, url: str, source: Source) -> None:
@@ -352,6 +390,7 @@ def _watches_as_sources(session: Session) -> list[Source]:
     from vedette.surface.cli.formats.entry import slug_of
 
     with session.queries() as queries:
+        asking = queries.asking()
         return [
             Source(
                 id=SourceId(slug_of(watch.url)),
@@ -359,6 +398,8 @@ def _watches_as_sources(session: Session) -> list[Source]:
                 url=watch.url,
                 lister=watch.lister or ListerKind.PAGE,
                 risk=watch.risk,
+                every=asking[watch.url].every if watch.url in asking else None,
+                scrape_frequency=asking[watch.url].scrape_frequency if watch.url in asking else None,
             )
             for watch in queries.watches(WatchFilter())
         ]

@@ -15,8 +15,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from vedette.contracts.schedule import Asked
 from vedette.contracts.words import Reason, Risk
-from vedette.core.schedule.due import SHORTEST_HOURS, parked_hours
+from vedette.core.schedule.asked import step as asked_step
+from vedette.core.schedule.due import parked_hours
 from vedette.core.schedule.hours import EPOCH, to_hours
 from vedette.core.schedule.learned.belief import Around, Beliefs
 from vedette.core.schedule.learned.hosts import PROBE_HOURS
@@ -58,7 +60,7 @@ class Case:
     modified: float | None = None  # hours: when it changed, where the host's word is believed
     failures: int = 0  # in a row, this look included
     is_down: bool = False  # its host answers nobody
-    ceiling: timedelta | None = None  # scrape_frequency of a listing
+    asked: Asked = Asked()  # by the operator: `every`, `scrape_frequency`
     is_parked: bool = False  # attempts used up, gone or refused: the long interval
     false: float = 0.0  # false marks per hour of the listing that names it
 
@@ -289,9 +291,9 @@ def _steps(case: Case, plan: _Plan) -> list[tuple[str, float, str]]:
     if case.is_parked:
         hours = hours if case.failures else parked_hours(hours)
         steps.append(("parked", hours, "the long interval"))
-    if case.ceiling is not None and not case.is_parked and case.ceiling / _HOUR < hours:
-        hours = max(SHORTEST_HOURS, case.ceiling / _HOUR)
-        steps.append(("scrape_frequency", hours, f"at most {case.ceiling / _HOUR:g} h"))
+    step = asked_step(hours, case.asked, is_parked=case.is_parked)
+    if step is not None:
+        steps.append((step.code, step.hours, step.note))
     return steps
 
 

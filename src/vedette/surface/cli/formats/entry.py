@@ -88,6 +88,8 @@ def keys_of(source: Source) -> dict[str, Any]:
     keys["tier"] = source.tier.name
     if not source.is_active:
         keys["active"] = False
+    if source.every is not None:
+        keys["every"] = _plain("every", source.every)
     if source.scrape_frequency is not None:
         keys["scrape_frequency"] = f"{int(source.scrape_frequency.total_seconds())}s"
     if source.retention != "standard":

@@ -19,10 +19,10 @@ OBJECTS = frozenset(("fetch", "selectors", "structured", "traps"))  # JSON in a 
 # What other tools call our columns.
 SYNONYMS = {
     "link": "url", "address": "url", "uri": "url", "title": "name", "label": "name", "priority": "risk",
-    "type": "lister", "frequency": "scrape_frequency", "is_active": "active",
+    "type": "lister", "frequency": "scrape_frequency", "interval": "every", "is_active": "active",
 }  # fmt: skip
 COLUMNS = (
-    "url id name lister risk tier active scrape_frequency retention url_pattern include exclude start_date "
+    "url id name lister risk tier active every scrape_frequency retention url_pattern include exclude start_date "
     "end_date types max_depth max_urls max_pages max_sitemap_depth pagination_pattern selectors "
     "requires_headless follow_hosts hunt honour_nofollow traps structured category hierarchy domains provenance fetch"
 ).split()
