@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vedette.contracts.errors import StoreError
-from vedette.contracts.evidence import Segment
+from vedette.contracts.evidence import SEALS, Segment
 from vedette.core.segments import SegmentName
 from vedette.evidence.files import Files
 from vedette.evidence.heads import FILE_NAME, Event, Heads
@@ -55,7 +55,7 @@ def blocking_damage(known: Mapping[str, Segment], heads: Heads, disk: Mapping[st
     if heads.is_new and known:
         found.append(Damage(FILE_NAME, "is missing or empty, yet the database knows segments"))
     for name, line in heads.latest.items():
-        if line.event is Event.DAMAGED or name == "-":
+        if line.event is Event.DAMAGED or name in ("-", SEALS):
             continue
         row = known.get(name)
         if row is None:

@@ -22,8 +22,9 @@ from vedette.contracts.words import LaneKey, NodeType, Outcome, SourceId, WatchI
 from vedette.core.classify import Classification, classify_url
 from vedette.core.urls import lane_of, watch_id
 from vedette.store import statements as sql
+from vedette.store.connecting import connect
 from vedette.store.rows import lane_id, lane_row, read_lane, read_source, source_row, to_ms, watch_row
-from vedette.store.sqlite import connect
+from vedette.store.sealing import seal
 
 LOCK = "lock"  # beside the database; the engine holds it while it runs
 Classify = Callable[[str], Classification]
@@ -63,6 +64,8 @@ def save_source(
         db.execute(_NEW_SOURCE, tuple(row.values()))
     elif is_changed:
         db.execute(_MOVE_SOURCE, (*(row[name] for name in _CHANGED), source.id))
+    if is_changed:
+        seal(db, {"sources": [source.id]})
     is_paused = before is not None and before["paused_at"] is not None
     source = replace(source, is_active=source.is_active and not is_paused)
     is_new_watch = _save_first_watch(db, source, first_watch(source, now, classify=classify))
@@ -146,6 +149,7 @@ def remove_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) ->
     """The source and the schedule of its watches go; visits, changes and evidence stay.  Gives the watches left."""
     count = pause_source(db, source, now=now)
     db.execute("DELETE FROM sources WHERE id = ?", (source,))
+    seal(db, {"sources": [source]})
     return count
 
 

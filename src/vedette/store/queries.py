@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from vedette.contracts.errors import StoreError
-from vedette.contracts.evidence import ChainRow, Located, Segment, VisitFacts, Written
+from vedette.contracts.evidence import Segment
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.schedule import PublishedRow
@@ -26,9 +26,9 @@ from vedette.contracts.words import (
     VisitId,
     WatchId,
 )
+from vedette.store import queue_schema, views
 from vedette.store import schema as t
-from vedette.store import views
-from vedette.store.group import change_seal
+from vedette.store.connecting import connect
 from vedette.store.rows import (
     WATCH_COLUMNS,
     from_ms,
@@ -41,9 +41,7 @@ from vedette.store.rows import (
     to_ms,
 )
 from vedette.store.scheduling import read_published
-from vedette.store.sqlite import connect
 from vedette.store.statements import (
-    CHANGE_COLUMNS,
     LANE_COLUMNS,
     ROBOTS_COLUMNS,
     SEGMENT_COLUMNS,
@@ -84,10 +82,6 @@ class Queries:
     def close(self) -> None:
         self._db.close()
         self._engine.dispose()
-
-    def hold(self) -> None:
-        """From here on every answer is of one moment, whatever is committed meanwhile."""
-        self._db.exec_driver_sql("BEGIN")
 
     def watch(self, watch: WatchId) -> Watch | None:
         return self._one(_WATCH.where(t.watches.c.id == watch), read_watch)
@@ -241,30 +235,6 @@ class Queries:
         query = select(*(t.segments.c[name] for name in SEGMENT_COLUMNS)).order_by(t.segments.c.name)
         return [Segment(**row._mapping) for row in self._rows(query)]
 
-    def chain(self, segment: str) -> Iterator[ChainRow]:
-        """The visits of one segment in the order in which they were chained."""
-        query = select(t.visits).where(t.visits.c.segment == segment).order_by(t.visits.c.seq)
-        return (_chain_row(row) for row in self._rows(query))
-
-    def blobs(self, segment: str) -> Iterator[tuple[bytes, Located]]:
-        """Digest and place of the payloads that lie in one segment, in the order of their places."""
-        rows = t.evidence
-        query = (
-            select(rows.c.digest, rows.c.offset, rows.c.length)
-            .where(rows.c.segment == segment)
-            .distinct()
-            .order_by(rows.c.offset)
-        )
-        return (
-            (digest, Located(segment=segment, offset=offset, length=length))
-            for digest, offset, length in self._rows(query)
-        )
-
-    def broken_seals(self) -> list[int]:
-        """Changes whose fixed part is not what it was when they were written."""
-        query = select(*(t.changes.c[name] for name in CHANGE_COLUMNS))
-        return [row.id for row in self._rows(query) if change_seal(tuple(row)) != row.seal]
-
     def runs(self, *, most: int) -> list[views.RunView]:
         query = _limited(select(t.runs).order_by(t.runs.c.started_at.desc()), most)
         return [views.read_run(row._mapping) for row in self._rows(query)]
@@ -290,7 +260,7 @@ class Queries:
         """Rows by table."""
         return {
             table.name: int(self._scalar(select(func.count()).select_from(table)) or 0)
-            for table in t.metadata.sorted_tables
+            for table in queue_schema.metadata.sorted_tables
         }
 
     def _opened(self) -> Connection:
@@ -381,25 +351,3 @@ def _source_view(row: Sequence[Any], watches: int) -> views.SourceView:
         created_at=from_ms(row[SOURCE_COLUMNS.index("created_at")]),
         watches=watches,
     )
-
-
-def _chain_row(row: Any) -> ChainRow:
-    facts = VisitFacts(
-        visit=VisitId(row.id),
-        watch=WatchId(row.watch_id),
-        url=row.url,
-        at=from_ms(row.at),
-        outcome=Outcome(row.outcome),
-        status=row.status,
-        digest=row.digest,
-    )
-    written = Written(
-        visit=VisitId(row.id),
-        segment=row.segment,
-        seq=row.seq,
-        offset=row.offset,
-        length=row.length,
-        record_digest=row.record_digest,
-        chain=row.chain,
-    )
-    return ChainRow(facts=facts, written=written)

@@ -15,11 +15,12 @@ from vedette.surface.cli.session import Session, a_moment
 from vedette.surface.cli.verbs import LimitOption, group, verb
 
 if TYPE_CHECKING:
-    from vedette.evidence.findings import Report
+    from vedette.evidence.findings import Problem, Report
     from vedette.store.queries import Queries
     from vedette.store.views import ArtifactView, EvidenceView
 
 WhatArgument = Annotated[str, typer.Argument(metavar="URL|ID|DIGEST", help="A URL, or a piece of evidence.")]
+_WHERE = {"seal": "seals"}  # what a problem without a segment is about; HEADS otherwise
 _DIGEST = re.compile(r"^(?:sha256:)?([0-9a-fA-F]{64})$")
 
 
@@ -53,21 +54,21 @@ def verify(
     """
     from vedette.evidence.verify import Claims
     from vedette.evidence.verify import verify as check
+    from vedette.store.claims import claims_of
     from vedette.store.migrate import ARCHIVE
 
-    with session.queries() as queries, session.out.progress("reading evidence") as progress:
+    with claims_of(session.store()) as store, session.out.progress("reading evidence") as progress:
 
         def read_claims() -> Claims:
-            queries.hold()
-            return Claims(queries.segments(), queries.chain, queries.blobs)
+            store.hold()
+            return Claims(store.segments(), store.rows, store.blobs, store)
 
         report = check(session.loaded.data / ARCHIVE, read_claims, full=not quick, progress=progress)
-        seals = queries.broken_seals()
     if session.given.as_json:
-        session.out.document(_report_json(report, seals))
+        session.out.document(_report_json(report))
     else:
-        _say_report(session, report, seals)
-    if not report.is_whole or seals:
+        _say_report(session, report)
+    if not report.is_whole:
         raise typer.Exit(Exit.FOUND_PROBLEMS)
 
 
@@ -199,36 +200,42 @@ def _artifacts_json(made: list[ArtifactView]) -> dict[str, object]:
     return {"artifacts": [{**artifact_json(view.artifact), "at": view.at} for view in made]} if made else {}
 
 
-def _report_json(report: Report, seals: list[int]) -> dict[str, object]:
-    problems: list[dict[str, object]] = [
-        {"kind": p.kind.value, "segment": p.segment, "seq": p.seq, "problem": p.words}
-        for p in report.problems
-    ]
-    problems += [
-        {"kind": "change", "change": number, "problem": "the row was changed after it was written"}
-        for number in seals
-    ]
+def _report_json(report: Report) -> dict[str, object]:
     return {
-        "whole": report.is_whole and not seals,
+        "whole": report.is_whole,
         "segments": report.segments,
         "expired": report.expired,
         "visits": report.visits,
         "records": report.records,
         "bytes_read": report.bytes_read,
-        "problems_found": sum(report.found.values()) + len(seals),
-        "problems": problems,
+        "sealed_late": report.sealed_late,
+        "problems_found": sum(report.found.values()),
+        "problems": [_problem_json(problem) for problem in report.problems],
     }
 
 
-def _say_report(session: Session, report: Report, seals: list[int]) -> None:
+def _problem_json(problem: Problem) -> dict[str, object]:
+    table, _, key = problem.row.partition(" ")
+    if table == "changes":
+        return {"kind": "change", "change": int(key), "problem": problem.words}
+    body: dict[str, object] = {"kind": problem.kind.value, "segment": problem.segment, "seq": problem.seq}
+    return body | ({"row": problem.row} if problem.row else {}) | {"problem": problem.words}
+
+
+def _say_report(session: Session, report: Report) -> None:
     for problem in report.problems:
-        place = f"{problem.segment or 'HEADS'}{'' if problem.seq is None else f' #{problem.seq}'}"
+        place = problem.row or f"{problem.segment or _WHERE.get(problem.kind, 'HEADS')}"
+        place += "" if problem.seq is None else f" #{problem.seq}"
         session.out.say(f"{problem.kind.value:<11}{place}: {problem.words}")
-    for number in seals:
-        session.out.say(f"{'change':<11}{number}: the row was changed after it was written")
     hidden = sum(report.found.values()) - len(report.problems)
     if hidden > 0:
         session.out.say(f"... and {hidden} more")
+    if report.sealed_late:
+        session.out.note(
+            f"{report.sealed_late} rows are older than their seals: what was done to them before the upgrade is unknown"
+        )
     read = f"{report.segments} segments ({report.expired} expired), {report.visits} visits, {report.records} records"
-    count = sum(report.found.values()) + len(seals)
+    count = sum(report.found.values())
     session.out.say(f"{read}: {'all whole' if not count else f'{count} problems'}")
+    if count:
+        session.out.note('what to do: docs/how-to/verify-evidence.md, "After a failed verify"')
