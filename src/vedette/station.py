@@ -87,6 +87,12 @@ class RunRequest:
     takes_orders: bool = True  # listen to the operator's words from other processes
 
 
+GOES_ON = (
+    "the run goes on and writes to new files; `vedette evidence set-aside` lets its pages be kept anew, "
+    "a backup of the file brings them back"
+)
+
+
 class Station:
     """Everything of one run, wired."""
 
@@ -166,6 +172,8 @@ class Station:
             rules=rules_text(self.loaded.config),
         )
         self.on_event(Event(name="run_started", at=self.clock.now(), fields={"run": self.run_id}))
+        for one in self.opened.damage:
+            self._problem(f"archive file {one.segment}: {one.words}; {GOES_ON}")
         settler.start()
         retrying = asyncio.create_task(tools.keep_on())
         try:

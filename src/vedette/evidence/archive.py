@@ -8,7 +8,7 @@ everything after it is cut at the next start.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
@@ -84,9 +84,17 @@ class Archive:
         self._broken = ""
 
     def recover(
-        self, segments: Iterable[Segment], *, now: datetime, set_aside_damaged: bool = False
+        self,
+        segments: Iterable[Segment],
+        *,
+        now: datetime,
+        set_aside_damaged: bool = False,
+        also: Sequence[Damage] = (),
     ) -> Recovery:
-        """Takes up the committed state: call it first, with ALL segment rows.  StoreError names damage."""
+        """Takes up the committed state: call it first, with ALL segment rows.  StoreError names damage.
+
+        `also` is damage that only reading the records shows; it is set aside with the rest.
+        """
         known = {segment.name: segment for segment in segments}
         try:
             self._make_directory()
@@ -95,6 +103,9 @@ class Archive:
             blocking = recovery.blocking_damage(known, heads, disk)
             if not set_aside_damaged:
                 recovery.refuse(blocking, self._directory)
+            else:
+                found = [*also, *recovery.lasting_damage(known, heads, disk)]
+                blocking += recovery.not_yet_set_aside(found, known, heads, blocking)
             return self._take_up(known, heads, blocking, now)
         except OSError as error:
             raise StoreError(f"cannot take up the archive in {self._directory}: {error}") from error

@@ -68,6 +68,23 @@ def blocking_damage(known: Mapping[str, Segment], heads: Heads, disk: Mapping[st
     return found
 
 
+def not_yet_set_aside(
+    found: Iterable[Damage], known: Mapping[str, Segment], heads: Heads, besides: Iterable[Damage]
+) -> list[Damage]:
+    """Damage of segments that HEADS does not call damaged yet; each segment once."""
+    named = {one.segment for one in besides}
+    new = []
+    for one in found:
+        line, row = heads.latest.get(one.segment), known.get(one.segment)
+        is_aside = (
+            line is not None and line.event is Event.DAMAGED and row is not None and row.state != "open"
+        )
+        if one.segment not in named and not is_aside:
+            named.add(one.segment)
+            new.append(one)
+    return new
+
+
 def lasting_damage(known: Mapping[str, Segment], heads: Heads, disk: Mapping[str, int]) -> list[Damage]:
     """Closed segments that are not whole.  No reason not to start: nothing is written there again."""
     gone = {name for name, line in heads.latest.items() if line.event in (Event.EXPIRED, Event.DAMAGED)}

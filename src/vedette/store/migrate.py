@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from vedette.contracts.errors import StoreError
 from vedette.store.connecting import connect_to_read, unusable, use_wal
 from vedette.store.schema_check import add_missing, differences
-from vedette.store.sealing import has_seals, seal_store
+from vedette.store.sealing import seal_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -61,6 +61,11 @@ _CHANGE = select(
 ).outerjoin_from(t.changes, t.watches, t.watches.c.id == t.changes.c.watch_id)
 
 
+_EVIDENCE = select(
+    t.evidence, t.visits.c.outcome.label("visit_outcome"), t.visits.c.status.label("visit_status")
+).outerjoin_from(t.evidence, t.visits, t.visits.c.id == t.evidence.c.id)
+
+
 class Queries:
     """Sees what is committed.  Close it, or use it in a `with`."""
 
@@ -210,11 +215,11 @@ class Queries:
 
     def evidence(self, watch: WatchId, *, most: int = 0) -> list[views.EvidenceView]:
         """Newest first."""
-        query = select(t.evidence).where(t.evidence.c.watch_id == watch).order_by(t.evidence.c.at.desc())
+        query = _EVIDENCE.where(t.evidence.c.watch_id == watch).order_by(t.evidence.c.at.desc())
         return [views.read_evidence(row._mapping) for row in self._rows(_limited(query, most))]
 
     def evidence_by_id(self, evidence: EvidenceId) -> views.EvidenceView | None:
-        row = self._first(select(t.evidence).where(t.evidence.c.id == evidence))
+        row = self._first(_EVIDENCE.where(t.evidence.c.id == evidence))
         return None if row is None else views.read_evidence(row._mapping)
 
     def artifacts(self, evidence: list[EvidenceId]) -> dict[EvidenceId, list[views.ArtifactView]]:
@@ -228,7 +233,7 @@ class Queries:
         return found
 
     def evidence_by_digest(self, digest: bytes) -> list[views.EvidenceView]:
-        query = select(t.evidence).where(t.evidence.c.digest == digest).order_by(t.evidence.c.at)
+        query = _EVIDENCE.where(t.evidence.c.digest == digest).order_by(t.evidence.c.at)
         return [views.read_evidence(row._mapping) for row in self._rows(query)]
 
     def segments(self) -> list[Segment]:

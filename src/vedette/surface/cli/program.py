@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -61,6 +62,8 @@ def run(argv: Sequence[str] | None = None, *, clock: Clock | None = None, app: A
         code = _ended(_usage(error), Exit.BAD_INPUT, is_json)
     except UnicodeEncodeError:
         code = _ended("a word holds bytes that are not text (UTF-8)", Exit.BAD_INPUT, is_json)
+    except sqlite3.Error as error:
+        code = _ended(f"the store cannot be used: {error}; `vedette doctor` says more", Exit.STORE, is_json)
     except OSError as error:
         code = _ended(f"{error.filename or 'input or output'}: {error.strerror}", Exit.FAILED, is_json)
     return int(code)

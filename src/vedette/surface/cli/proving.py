@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vedette.contracts.errors import InputError, VedetteError
-from vedette.surface.cli.asking import known_watch
 from vedette.surface.cli.exits import Exit
-from vedette.surface.cli.session import Session, a_moment
+from vedette.surface.cli.handing import CAT, EXPORT, WhatArgument, cat, export, find_evidence
+from vedette.surface.cli.session import Session
 from vedette.surface.cli.verbs import LimitOption, group, verb
 
 if TYPE_CHECKING:
     from vedette.evidence.findings import Problem, Report
-    from vedette.store.queries import Queries
     from vedette.store.views import ArtifactView, EvidenceView
 
-WhatArgument = Annotated[str, typer.Argument(metavar="URL|ID|DIGEST", help="A URL, or a piece of evidence.")]
 _WHERE = {"seal": "seals"}  # what a problem without a segment is about; HEADS otherwise
-_DIGEST = re.compile(r"^(?:sha256:)?([0-9a-fA-F]{64})$")
 
 
 def register(app: typer.Typer) -> None:
@@ -30,9 +24,8 @@ def register(app: typer.Typer) -> None:
         verify
     )
     verb(evidence, "show", example="vedette evidence show https://example.org/rules")(show)
-    verb(evidence, "export", example="vedette evidence export https://example.org/rules --to rules.warc.gz")(
-        export
-    )
+    verb(evidence, "cat", example=CAT)(cat)
+    verb(evidence, "export", example=EXPORT)(export)
     verb(evidence, "heads", example="vedette evidence heads")(heads)
     verb(evidence, "set-aside", example="vedette evidence set-aside\nvedette evidence verify")(set_aside)
     app.add_typer(evidence)
@@ -75,7 +68,7 @@ def verify(
 def show(session: Session, what: WhatArgument, limit: LimitOption = 50) -> None:
     """The pieces of evidence of a URL, or one piece by its number or digest: where it lies and what it is."""
     with session.queries() as queries:
-        found = _evidence(queries, what, limit)
+        found = find_evidence(queries, what, limit)
         made = queries.artifacts([one.id for one in found])
     if session.given.as_json:
         documents = [_evidence_json(one) | _artifacts_json(made.get(one.id, [])) for one in found]
@@ -84,11 +77,12 @@ def show(session: Session, what: WhatArgument, limit: LimitOption = 50) -> None:
     from vedette.report.plain import moment
     from vedette.report.texts import artifact_words
 
-    heads_ = ("ID", "AT", "TYPE", "BYTES", "SHA-256", "SEGMENT", "OFFSET", "TEXT")
+    heads_ = ("ID", "AT", "WHAT", "TYPE", "BYTES", "SHA-256", "SEGMENT", "OFFSET", "TEXT")
     rows = (
         (
             str(one.id),
             moment(one.at),
+            one.standing if one.standing != "no_content" else f"{one.status} {one.outcome}",
             one.content_class,
             str(one.size),
             one.digest.hex(),
@@ -99,32 +93,6 @@ def show(session: Session, what: WhatArgument, limit: LimitOption = 50) -> None:
         for one in found
     )
     session.out.table(heads_, rows, empty=f"no evidence of {what}")
-
-
-def export(
-    session: Session,
-    what: WhatArgument,
-    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="A new file, NAME.warc.gz.")],
-    since: Annotated[str | None, typer.Option("--since", help="24h, 7d, 2026-11-15, ...")] = None,
-) -> None:
-    """Copy records as a WARC file that stands by itself and any WARC tool reads."""
-    from vedette import __version__
-    from vedette.contracts.evidence import Located
-    from vedette.evidence.export import export as write
-    from vedette.store.migrate import ARCHIVE
-
-    now = session.now()
-    start = a_moment(since, "--since", now)
-    with session.queries() as queries:
-        found = [one for one in _evidence(queries, what, 0) if start is None or one.at >= start]
-    if not found:
-        raise VedetteError(f"no evidence of {what}{' since then' if start else ''}")
-    places = dict.fromkeys((one.segment, one.offset, one.length) for one in reversed(found))
-    located = [Located(segment=segment, offset=at, length=length) for segment, at, length in places]
-    done = write(session.loaded.data / ARCHIVE, located, to, software=f"vedette/{__version__}", now=now)
-    session.out.say(f"{done.records} records, {done.size} bytes in {done.path}")
-    if session.given.as_json:
-        session.out.document({"file": str(done.path), "records": done.records, "bytes": done.size})
 
 
 def heads(session: Session) -> None:
@@ -143,39 +111,41 @@ def heads(session: Session) -> None:
 
 
 def set_aside(session: Session) -> None:
-    """Go on without archive files that a start refuses because they are not as they were committed.
+    """Go on without archive files that are not as they were committed.
 
-    The better way is to restore archive and database from one backup.  This closes the damaged files as they are:
-    nothing is deleted, `evidence verify` goes on naming what is lost, and lost pages are kept anew at their next look.
+    Those that a start refuses, and those in which `evidence verify` finds altered records.  The better way is to
+    restore archive and database from one backup.  This closes the damaged files as they are: nothing is deleted,
+    `evidence verify` goes on naming what is lost, and lost pages are kept anew at their next look.
     """
     from vedette.upkeep import set_aside_damaged
 
     session.store()
-    found = set_aside_damaged(session.loaded, now=session.now())
+    with session.out.progress("reading evidence") as progress:
+        found = set_aside_damaged(session.loaded, now=session.now(), progress=progress)
     if session.given.as_json:
-        session.out.document({"set_aside": [{"segment": one.segment, "damage": one.words} for one in found]})
+        aside = [{"segment": one.segment, "damage": one.words} for one in found.damage]
+        more = {
+            "payloads": found.payloads,
+            "set_aside_before": list(found.before),
+            "other_problems": found.others,
+        }
+        session.out.document({"set_aside": aside, **more})
         return
-    for one in found:
+    for one in found.damage:
         session.out.say(f"{one.segment}: {one.words}")
-    session.out.say(f"{len(found)} set aside" if found else "nothing is damaged")
-
-
-def _evidence(queries: Queries, what: str, most: int) -> list[EvidenceView]:
-    from vedette.contracts.words import EvidenceId
-
-    digest = _DIGEST.match(what)
-    if digest:
-        found = queries.evidence_by_digest(bytes.fromhex(digest[1]))
-    elif what.isascii() and what.isdigit():
-        one = queries.evidence_by_id(EvidenceId(int(what))) if int(what) < 2**63 else None
-        found = [] if one is None else [one]
-    elif "://" in what or "." in what:
-        return queries.evidence(known_watch(queries, what).id, most=most)
-    else:
-        raise InputError(f"{what!r} is neither a URL, a number nor a sha256")
-    if not found:
-        raise VedetteError(f"there is no evidence {what}")
-    return found
+    if found.damage:
+        session.out.say(
+            f"{len(found.damage)} set aside; {found.payloads} lost pages are kept anew at their next look"
+        )
+    if found.before:
+        session.out.say(f"set aside before, and still damaged: {', '.join(found.before)}")
+    if found.others:
+        session.out.say(
+            f"{found.others} problems are in rows of the database or in HEADS, which cannot be set aside: "
+            "restore archive and database from one backup"
+        )
+    if not (found.damage or found.before or found.others):
+        session.out.say("nothing is damaged")
 
 
 def _evidence_json(one: EvidenceView) -> dict[str, object]:
@@ -190,6 +160,10 @@ def _evidence_json(one: EvidenceView) -> dict[str, object]:
         "segment": one.segment,
         "offset": one.offset,
         "length": one.length,
+        "standing": one.standing,
+        "same_as": one.same_as,
+        "outcome": one.outcome,
+        "status": one.status,
     }
 
 
