@@ -211,6 +211,33 @@ async def test_an_altered_record_is_set_aside_and_its_page_kept_anew(watched: Li
     assert again == [("altered", first)]
 
 
+async def test_when_evidence_expires_what_differed_by_noise_alone_takes_its_place(tmp_path: Path):
+    """The content is still there and was judged: the view goes on showing it, and no stage hears of it again."""
+
+    def noisy(url, hours):
+        if url.endswith("robots.txt"):
+            return 200, ""
+        return 200, page("Stopa je 25 %.", head=f'<meta name="csrf-token" content="{hours:032.20f}">')
+
+    made = life(tmp_path / "data", noisy, SOURCES[0], **KEEP)
+    await made.run(seconds=3 * DAY)
+    made.clock.advance(timedelta(days=6))
+    await made.run(seconds=3600)
+    view = 'SELECT id FROM "RegulatoryEvidence"'
+    before, jobs = made.rows(view), made.rows("SELECT COUNT(*) FROM jobs WHERE queue = 'scout'")
+    verdict = made.rows("SELECT word, score FROM verdicts WHERE word IS NOT NULL")
+    assert len(before) == len(verdict) == 1
+    cli = cli_of(made)
+    assert cli("gc", "--json").json["segments"]
+    after = made.rows(view)
+    assert len(after) == 1
+    assert after != before
+    assert made.rows("SELECT word, score FROM verdicts WHERE word IS NOT NULL") == verdict
+    assert made.rows("SELECT COUNT(*) FROM jobs WHERE queue = 'scout'") == jobs
+    assert made.rows('SELECT evidenceId, status FROM "DiscoveredItem"') == [(after[0][0], "PROCESSED")]
+    assert cli("evidence", "verify", "--json").json["problems"] == []
+
+
 async def test_rows_that_were_edited_cannot_be_set_aside_and_that_is_said(watched: Life):
     with operating(watched.data / "vedette.db") as db:
         db.execute("UPDATE evidence SET url = 'https://elsewhere.example/'")

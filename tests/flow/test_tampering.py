@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,10 +13,13 @@ from stocked import FixedClock
 from tampering import TABLES, Tamperer, unseen
 from watching import Watched, clock_of, living
 
+from vedette.config import Loaded
+from vedette.evidence.verify import Claims, verify
 from vedette.livingweb import LivingWeb, World, grid_world
 from vedette.livingweb.presets import GridMix
 from vedette.livingweb.process import ChangeMix
 from vedette.livingweb.world import FaultRule, HostSpec
+from vedette.store.claims import StoreClaims, claims_of
 from vedette.store.operator import operating, pause_source, remove_source, reset_source, resume_source
 from vedette.upkeep import collect
 
@@ -85,8 +89,6 @@ async def test_what_we_do_ourselves_is_no_alarm(watched: Watched):
     await watched.run(seconds=DAY / 8)
     assert is_whole(watched)
     watched.clock.advance(timedelta(days=4))
-    from vedette.config import Loaded
-
     gone = collect(
         Loaded(config=watched.config, path=None, data=watched.data, digest="x"), now=watched.clock.now()
     )
@@ -101,7 +103,7 @@ async def test_the_verb_names_the_row_that_was_edited_deleted_or_added(watched: 
     await watched.run(seconds=DAY / 8)
     cli = Cli(watched.data, clock=FixedClock(watched.clock.now()))
     assert cli("evidence", "verify", "--quick").code == 0
-    (number,) = watched.rows("SELECT id FROM evidence WHERE id <> stored_by OR 1 ORDER BY id LIMIT 1")[0]
+    (number,) = watched.rows("SELECT id FROM evidence ORDER BY id LIMIT 1")[0]
     for statement in (
         f"UPDATE evidence SET url = 'https://elsewhere.example/' WHERE id = {number}",
         f"DELETE FROM evidence WHERE id = {number}",
@@ -126,3 +128,32 @@ async def test_a_store_without_its_seals_is_not_whole(watched: Watched):
     told = Cli(watched.data)("evidence", "verify", "--quick", "--json")
     assert told.code == 6
     assert {one["kind"] for one in told.json["problems"]} >= {"seal", "row"}
+
+
+async def test_a_store_that_is_being_written_is_whole_at_every_moment(watched: Watched):
+    """Verified again and again beside the run, by another thread with a connection of its own."""
+    await watched.run(seconds=600)
+    problems: list[object] = []
+    rounds, is_over = 0, threading.Event()
+
+    def verify_on_and_on() -> None:
+        nonlocal rounds
+        while not is_over.is_set():
+            with claims_of(watched.data / "vedette.db") as store:
+
+                def read(store: StoreClaims = store) -> Claims:
+                    store.hold()
+                    return Claims(store.segments(), store.rows, store.blobs, store)
+
+                problems.extend(verify(watched.data / "archive", read).problems)
+            rounds += 1
+
+    beside = threading.Thread(target=verify_on_and_on)
+    beside.start()
+    try:
+        await watched.run(seconds=DAY / 4)
+    finally:
+        is_over.set()
+        beside.join()
+    assert rounds > 3
+    assert problems == []

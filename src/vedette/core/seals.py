@@ -77,8 +77,7 @@ BY_TABLE = {one.table: one for one in COVERED}
 
 def row_seal(table: str, row: Row) -> bytes:
     """The seal of a row as the database gives it, in the order of the covered columns."""
-    text = json.dumps([table, *row], ensure_ascii=False, separators=(",", ":"), default=_bytes)
-    return sha256(text.encode("utf-8", "surrogateescape")).digest()
+    return sha256(_SPELL([table, *row]).encode("utf-8", "surrogateescape")).digest()
 
 
 def key_of(value: Any) -> int:
@@ -107,3 +106,7 @@ def _bytes(value: object) -> object:
     if isinstance(value, bytes):
         return {"hex": value.hex()}
     raise TypeError(f"{type(value).__name__} is no value of a row")
+
+
+# The standard library's JSON: a seal must come out the same with every version of every library.
+_SPELL = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_bytes).encode

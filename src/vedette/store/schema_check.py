@@ -16,6 +16,15 @@ _OBJECTS = (
 _COLUMNS = 'SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_info(?)'
 
 
+# Required columns that follow from others, for stores of before they were there.
+FILLS = {
+    "evidence.stored_by": (
+        "UPDATE evidence SET stored_by = COALESCE((SELECT v.id FROM visits v WHERE v.segment = evidence.segment "
+        'AND v."offset" = evidence."offset"), id)'
+    ),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnShape:
     name: str
@@ -45,9 +54,12 @@ def add_missing(db: sqlite3.Connection, declared: sqlite3.Connection) -> list[st
             added.append(f"table {table}")
             continue
         known = {column.name for column in _columns(db, table)}
-        for column in _columns(declared, table):
-            if column.name not in known and column.can_be_added:
-                db.execute(f'ALTER TABLE "{table}" ADD COLUMN {column.words}')
+        for column in (one for one in _columns(declared, table) if one.name not in known):
+            fill = FILLS.get(f"{table}.{column.name}")
+            if column.can_be_added or fill is not None:
+                words = column.words if column.can_be_added else f"{column.words} DEFAULT 0"
+                db.execute(f'ALTER TABLE "{table}" ADD COLUMN {words}')
+                db.execute(fill or "SELECT 1")
                 added.append(f"column {table}.{column.name}")
     return added + _add_indexes(db, declared) + _renew_views(db, declared)
 
