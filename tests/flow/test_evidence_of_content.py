@@ -80,7 +80,7 @@ async def test_a_block_page_is_no_evidence_and_the_page_before_it_stays(tmp_path
     )
 
 
-async def test_a_state_that_comes_back_is_the_evidence_that_it_was(tmp_path: Path):
+async def test_a_state_that_comes_back_is_no_new_evidence(tmp_path: Path):
     seen = await watched(
         tmp_path, lambda h: (200, page(f"Stopa je {24 if 8 <= h < 30 else 25} %.")), looks=15
     )

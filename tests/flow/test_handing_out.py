@@ -22,7 +22,8 @@ from vedette.handing_out import raw_content
 
 URL, BROKEN = "https://ured.hr/obavijest", "https://ured.hr/nema"
 FIRST, SECOND = page("Stopa je 25 %."), page("Stopa je 24 %.")
-FIELDS_001 = "id sourceId url rawContent contentHash contentType contentClass hasChanged changeSummary fetchedAt".split()
+NAMES = "id sourceId url rawContent contentHash contentType contentClass hasChanged changeSummary fetchedAt"
+FIELDS_001 = NAMES.split()
 
 
 def script(url: str, hours: float) -> tuple[int, str]:
