@@ -60,6 +60,7 @@ def is_whole(watched: Watched) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 async def test_every_edit_delete_and_insert_in_every_covered_column_is_found(watched: Watched):
     await watched.run(seconds=DAY / 4)
     assert all(count(watched, table) > 0 for table in TABLES)
