@@ -78,6 +78,8 @@ def left_by_a_kill(stock: Path, target: Path, *, with_index: bool) -> None:
 def test_a_store_on_a_read_only_medium_can_be_read(shelf: Path, words: tuple[str, ...]):
     stock = stocked(shelf / "data")
     expected = Cli(stock.path.parent)(*words, "--json")
+    for name in ("vedette.db-wal", "vedette.db-shm"):  # as a clean stop leaves it
+        (stock.path.parent / name).unlink(missing_ok=True)
     shut(stock.path.parent)
     told = asked(stock.path.parent, *words, "--json")
     assert told.stderr == ""
