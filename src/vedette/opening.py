@@ -14,6 +14,7 @@ from vedette.config import Loaded
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import RunId
 from vedette.evidence.archive import Archive, ArchiveSettings
+from vedette.evidence.recovery import Damage
 from vedette.policies import classifier, settings_in_force, sources_of
 from vedette.store.healing import take_effect
 from vedette.store.migrate import ARCHIVE, prepare
@@ -31,6 +32,9 @@ class Opened:
     was_killed: bool
     path: Path
     pick: Pick  # what of it the run looks at
+    damage: tuple[
+        Damage, ...
+    ] = ()  # archive files that are not whole, and that nothing is written to any more
 
     def end_run(self, run: RunId, *, now: datetime, ended_by: str, tally: str) -> None:
         """After the settler has closed its connection.  The last one that closes folds the log into the database."""
@@ -54,8 +58,8 @@ def open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[Opened]:
         _save_sources(loaded, writer, pick, clock.now())
         limit = loaded.config.evidence.segment_limit
         archive = Archive(loaded.data / ARCHIVE, ArchiveSettings(segment_limit=limit))
-        archive.recover(writer.segments(), now=clock.now())
-        yield Opened(writer, Reader(path), archive, writer.was_killed(), path, pick)
+        found = archive.recover(writer.segments(), now=clock.now())
+        yield Opened(writer, Reader(path), archive, writer.was_killed(), path, pick, found.damage)
     finally:
         lock.release()
 

@@ -28,11 +28,11 @@ from vedette.policies import sources_of
 from vedette.policies_alerting import MODELS, RUNS, cron_entries, router, secrets_of, watchdog_params
 from vedette.rollcall import refresh_models
 from vedette.station import OnEvent, RunRequest, Station
+from vedette.store.connecting import connect
 from vedette.store.gauges import Figures, figures
 from vedette.store.jobs import SqliteJobBus
 from vedette.store.operator import operating
 from vedette.store.outbox import trim
-from vedette.store.sqlite import connect
 from vedette.store.triggers import fired_at, mark_fired
 from vedette.telemetry.events import Event
 from vedette.telemetry.logs import Log, Scrubber

@@ -94,6 +94,12 @@ class RunRequest:
     ordered_after: int | None = None  # their orders come after this one
 
 
+GOES_ON = (
+    "the run goes on and writes to new files; `vedette evidence set-aside` lets its pages be kept anew, "
+    "a backup of the file brings them back"
+)
+
+
 class Station:
     """Everything of one run, wired."""
 
@@ -175,6 +181,8 @@ class Station:
             rules=rules_text(self.loaded.config, fetch_only=self.request.fetch_only),
         )
         self.on_event(Event(name="run_started", at=self.clock.now(), fields={"run": self.run_id}))
+        for one in self.opened.damage:
+            self._problem(f"archive file {one.segment}: {one.words}; {GOES_ON}")
         settler.start()
         retrying = asyncio.create_task(tools.keep_on())
         try:

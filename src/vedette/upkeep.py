@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,14 +17,26 @@ from vedette.config import Loaded
 from vedette.contracts.evidence import Segment
 from vedette.core.segments import day_is_over, expired
 from vedette.evidence.archive import Archive, ArchiveSettings
+from vedette.evidence.findings import ProblemKind, Report
 from vedette.evidence.reading import segment_path
 from vedette.evidence.recovery import Damage
 from vedette.evidence.retention import expire
 from vedette.evidence.shelf import Shelf
+from vedette.evidence.verify import Claims, verify
 from vedette.store import retention
+from vedette.store.claims import claims_of
 from vedette.store.migrate import ARCHIVE, prepare
 from vedette.store.operator import operating
 from vedette.store.sqlite import StoreLock, connect
+
+Progress = Callable[[int, int], None]
+_IN_FILES = (
+    ProblemKind.ALTERED,
+    ProblemKind.UNREADABLE,
+    ProblemKind.MISSING,
+    ProblemKind.STRANGE,
+    ProblemKind.BLOB,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,20 +92,72 @@ def _trial(loaded: Loaded, path: Path, now: datetime) -> Collected:
     return Collected(segments=tuple(over), ledger=ledger, texts=texts, versions=versions)
 
 
-def set_aside_damaged(loaded: Loaded, *, now: datetime) -> tuple[Damage, ...]:
-    """Goes on without the segments that a start refuses.  They are closed as they are; `verify` goes on naming them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAside:
+    """What we go on without, and what setting aside cannot help."""
+
+    damage: tuple[Damage, ...]  # set aside now
+    payloads: int  # pages among them that are kept anew at their next look
+    before: tuple[str, ...]  # files that were set aside earlier and are still damaged
+    others: int  # problems of rows, seals and HEADS: no file of the archive
+
+
+def set_aside_damaged(loaded: Loaded, *, now: datetime, progress: Progress | None = None) -> SetAside:
+    """Goes on without what is not as it was committed: files that a start refuses, and records that were altered.
+
+    Such files are closed as they are, and `verify` goes on naming them.  A page whose record cannot be read any more is
+    asked without condition at its next look, so it is kept anew.
+    """
     path = prepare(loaded.data, create=False)
     with _alone(loaded):
+        report = _verified(loaded, path, progress)
+        broken = _broken_records(report)
         archive = _archive(loaded)
         with operating(path) as db:
-            found = archive.recover(retention.segments(db), now=now, set_aside_damaged=True)
+            known = retention.segments(db)
+            also = [Damage(name, _count(numbers)) for name, numbers in broken.items()]
+            found = archive.recover(known, now=now, set_aside_damaged=True, also=also)
+        damaged = {one.segment for one in found.damage}
+        payloads = 0
         with operating(path) as db:
             retention.save_segments(db, archive.sync())
-            for name in {one.segment for one in found.damage}:
-                retention.forget_payloads(db, name, beyond=_size(loaded, name))
+            for name in damaged:
+                payloads += retention.forget_payloads(db, name, beyond=_size(loaded, name))
+                payloads += retention.forget_records(db, name, broken.get(name, ()))
         archive.committed(now)
         archive.close(now)
-    return found.damage
+    return SetAside(
+        damage=found.damage,
+        payloads=payloads,
+        before=tuple(
+            sorted({one.segment for one in report.problems if one.kind in _IN_FILES} - damaged - {""})
+        ),
+        others=sum(count for kind, count in report.found.items() if kind not in _IN_FILES),
+    )
+
+
+def _verified(loaded: Loaded, path: Path, progress: Progress | None) -> Report:
+    with claims_of(path) as store:
+
+        def read() -> Claims:
+            store.hold()
+            return Claims(store.segments(), store.rows, store.blobs, store)
+
+        return verify(loaded.data / ARCHIVE, read, progress=progress)
+
+
+def _broken_records(report: Report) -> dict[str, list[int]]:
+    """By file, the numbers of the records that are not what was written."""
+    broken: dict[str, list[int]] = {}
+    for problem in report.problems:
+        if problem.kind in (ProblemKind.ALTERED, ProblemKind.UNREADABLE) and problem.segment:
+            numbers = broken.setdefault(problem.segment, [])
+            numbers += [] if problem.seq is None else [problem.seq]
+    return broken
+
+
+def _count(numbers: list[int]) -> str:
+    return f"{len(numbers) or 'the first'} of its records {'is' if len(numbers) < 2 else 'are'} not what was written"
 
 
 def _drop_segments(loaded: Loaded, path: Path, now: datetime) -> list[Segment]:

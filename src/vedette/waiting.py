@@ -12,8 +12,8 @@ from vedette.contracts.errors import StoreError
 from vedette.contracts.ports import Clock
 from vedette.extract.tools import missing_tools
 from vedette.fetch.browser import find_browser
+from vedette.store.connecting import connect
 from vedette.store.operator import operating, parked_for_tools, retry_for_tools
-from vedette.store.sqlite import connect
 
 EVERY_S = 300.0  # installations happen in real time, whatever clock the run goes by
 

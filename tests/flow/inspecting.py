@@ -18,10 +18,12 @@ from urllib.parse import urlsplit
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
-from vedette.contracts.evidence import ChainRow, VisitFacts, Written
+from vedette.contracts.evidence import SEALS, ChainRow, VisitFacts, Written
 from vedette.contracts.words import Outcome
 from vedette.core import chain
+from vedette.evidence.anchors import Anchors
 from vedette.evidence.reading import UnreadableRecord, check_digests, read_record, read_start
+from vedette.store.claims import StoreClaims
 from vedette.store.rows import from_ms
 
 SAMPLE = 200  # older visits that are read again after each kill
@@ -31,6 +33,7 @@ KINDS = (
     "unscouted",
     "unreadable",
     "unchained",
+    "unsealed",
     "stuck leases",
     "astray",
     "impolite",
@@ -86,6 +89,7 @@ class Inspector:
                 self._check_visit(db, line, sizes)
             self._check_changes(db, lines)
             self._check_chains(db)
+            self._check_seals(db)
             self._check_leases(db, pid)
             for row in db.execute(
                 "SELECT watch_id, hex(digest), COUNT(*) FROM evidence GROUP BY 1, 2 HAVING COUNT(*) > 1"
@@ -142,6 +146,14 @@ class Inspector:
                 (f"%//{address}:%", f'%"breaker"%host:{address}"%'),
             ).fetchone()
         return None if row[0] is None else row[0] / 1000 + 1.0
+
+    def _check_seals(self, db: sqlite3.Connection) -> None:
+        """Every covered row is as it was sealed, and HEADS remembers no link that is not there."""
+        marks = Anchors(self._data / "archive").marks(SEALS)
+        for words in StoreClaims(db).seal_problems(marks):
+            self._problems.add("unsealed", words)
+        for row, words in StoreClaims(db).row_problems():
+            self._problems.add("unsealed", f"{row}: {words}")
 
     def _check_hunt(self, db: sqlite3.Connection) -> None:
         """What was found is scheduled or open, and every look that the hunt chose is counted or waits."""
@@ -204,7 +216,8 @@ class Inspector:
         """
         without = db.execute(
             "SELECT e.id FROM evidence e LEFT JOIN verdicts v ON v.evidence_id = e.id WHERE v.word IS NULL "
-            "AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.queue = 'scout' AND j.id = 'scout-' || e.id)"
+            "AND e.standing = 'content' AND NOT EXISTS "
+            "(SELECT 1 FROM jobs j WHERE j.queue = 'scout' AND j.id = 'scout-' || e.id)"
         )
         for (evidence,) in without:
             self._problems.add("unscouted", f"evidence {evidence} has no scout job")

@@ -75,11 +75,14 @@ def test_the_drill_finds_nothing_wrong_where_nothing_is(kept):
 @pytest.mark.parametrize(
     ("damage", "found"),
     [
-        ("DELETE FROM visits WHERE id = (SELECT MAX(id) FROM visits)", {"lost", "unchained"}),
-        ("DELETE FROM visits WHERE id = (SELECT MIN(id) FROM visits)", {"lost", "unchained"}),
-        ("UPDATE visits SET outcome = 'gone' WHERE id = (SELECT MAX(id) FROM visits)", {"lost", "unchained"}),
-        ("UPDATE segments SET size = size - 1", {"lost", "unreadable"}),
-        ("UPDATE segments SET head = x'00'", {"unchained"}),
+        ("DELETE FROM visits WHERE id = (SELECT MAX(id) FROM visits)", {"lost", "unchained", "unsealed"}),
+        ("DELETE FROM visits WHERE id = (SELECT MIN(id) FROM visits)", {"lost", "unchained", "unsealed"}),
+        (
+            "UPDATE visits SET outcome = 'gone' WHERE id = (SELECT MAX(id) FROM visits)",
+            {"lost", "unchained", "unsealed"},
+        ),
+        ("UPDATE segments SET size = size - 1", {"lost", "unreadable", "unsealed"}),
+        ("UPDATE segments SET head = x'00'", {"unchained", "unsealed"}),
         ("INSERT INTO leases VALUES (1, 'a:1', 0, 1)", {"stuck leases"}),
         ("UPDATE runs SET ended_by = NULL", {"not ended well"}),
     ],

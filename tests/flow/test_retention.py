@@ -180,7 +180,85 @@ async def test_what_a_start_refuses_is_set_aside_by_the_verb_that_the_refusal_na
     verified = cli("evidence", "verify", "--json")
     assert verified.code == 6
     assert {one["segment"] for one in verified.json["problems"]} == {last.name.removesuffix(".warc.gz")}
-    assert "nothing is damaged" in cli("evidence", "set-aside").out
+    again = cli("evidence", "set-aside").out
+    assert again == f"set aside before, and still damaged: {last.name.removesuffix('.warc.gz')}\n"
+
+
+async def test_an_altered_record_is_set_aside_and_its_page_kept_anew(watched: Life):
+    """What `verify` calls altered is never called undamaged; the run goes on in a new file."""
+    cli = cli_of(watched)
+    assert cli("evidence", "set-aside").out == "nothing is damaged\n"
+    first = files(watched)["standard"][0]
+    path = watched.data / "archive" / f"{first}.warc.gz"
+    place = watched.rows("SELECT offset + length / 2 FROM evidence WHERE segment = ?", first)[0][0]
+    whole = bytearray(path.read_bytes())
+    whole[place] ^= 1
+    path.write_bytes(whole)
+    altered = [(p["kind"], p["segment"]) for p in cli("evidence", "verify", "--json").json["problems"]]
+    assert altered == [("altered", first)]
+    told = cli("evidence", "set-aside")
+    assert (told.code, told.out) == (
+        0,
+        f"{first}: 1 of its records is not what was written\n"
+        "1 set aside; 1 lost pages are kept anew at their next look\n",
+    )
+    assert cli("evidence", "set-aside").out == f"set aside before, and still damaged: {first}\n"
+    await watched.run(seconds=DAY)
+    kept = watched.rows("SELECT segment FROM evidence WHERE url = ?", LONG)
+    assert len(kept) == 1
+    assert kept[0][0] != first
+    again = [(p["kind"], p["segment"]) for p in cli("evidence", "verify", "--json").json["problems"]]
+    assert again == [("altered", first)]
+
+
+async def test_when_evidence_expires_what_differed_by_noise_alone_takes_its_place(tmp_path: Path):
+    """The content is still there and was judged: the view goes on showing it, and no stage hears of it again."""
+
+    def noisy(url, hours):
+        if url.endswith("robots.txt"):
+            return 200, ""
+        return 200, page("Stopa je 25 %.", head=f'<meta name="csrf-token" content="{hours:032.20f}">')
+
+    made = life(tmp_path / "data", noisy, SOURCES[0], **KEEP)
+    await made.run(seconds=3 * DAY)
+    made.clock.advance(timedelta(days=6))
+    await made.run(seconds=3600)
+    view = 'SELECT id FROM "RegulatoryEvidence"'
+    before, jobs = made.rows(view), made.rows("SELECT COUNT(*) FROM jobs WHERE queue = 'scout'")
+    verdict = made.rows("SELECT word, score FROM verdicts WHERE word IS NOT NULL")
+    assert len(before) == len(verdict) == 1
+    cli = cli_of(made)
+    assert cli("gc", "--json").json["segments"]
+    after = made.rows(view)
+    assert len(after) == 1
+    assert after != before
+    assert made.rows("SELECT word, score FROM verdicts WHERE word IS NOT NULL") == verdict
+    assert made.rows("SELECT COUNT(*) FROM jobs WHERE queue = 'scout'") == jobs
+    assert made.rows('SELECT evidenceId, status FROM "DiscoveredItem"') == [(after[0][0], "PROCESSED")]
+    assert cli("evidence", "verify", "--json").json["problems"] == []
+
+
+async def test_rows_that_were_edited_cannot_be_set_aside_and_that_is_said(watched: Life):
+    with operating(watched.data / "vedette.db") as db:
+        db.execute("UPDATE evidence SET url = 'https://elsewhere.example/'")
+    told = cli_of(watched)("evidence", "set-aside")
+    assert "nothing is damaged" not in told.out
+    assert "2 problems are in rows of the database" in told.out
+    assert "from one backup" in told.out
+
+
+async def test_a_run_says_which_archive_file_is_lost_and_goes_on(watched: Life):
+    lost = files(watched)["standard"][0]
+    (watched.data / "archive" / f"{lost}.warc.gz").unlink()
+    ended = await watched.run(seconds=3600)
+    assert ended.error is None
+    (told,) = [event.fields["what"] for event in watched.events if event.name == "problem"]
+    assert str(told).startswith(f"archive file {lost}: the file is missing; the run goes on")
+    assert "vedette evidence set-aside" in str(told)
+    watched.events.clear()
+    assert cli_of(watched)("evidence", "set-aside").code == 0
+    await watched.run(seconds=3600)
+    assert [event for event in watched.events if event.name == "problem"] == []
 
 
 async def test_a_page_whose_bytes_were_lost_is_kept_anew_after_setting_aside(tmp_path: Path):

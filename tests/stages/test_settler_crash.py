@@ -11,12 +11,13 @@ from evidence_kit import SMALL, DroppingDisk, PowerCut, QuickDisk
 from settlements import NOON, RUN, SECOND, a_look, a_watch
 from stocked import blank
 
+from vedette.contracts.evidence import Segment
 from vedette.contracts.watch import Group
 from vedette.engine.settler import Settler, SettlerCalls
 from vedette.evidence.archive import Archive
 from vedette.evidence.files import Files
 from vedette.evidence.verify import Claims, verify
-from vedette.store.queries import Queries
+from vedette.store.claims import claims_of
 from vedette.store.sqlite import Writer
 from vedette.telemetry.clock import JumpingClock
 
@@ -29,12 +30,13 @@ class Plug(Writer):
     stops = ""
     disk: DroppingDisk | None = None
 
-    def settle(self, group: Group) -> None:
+    def settle(self, group: Group) -> Segment | None:
         if self.stops == "before commit":
             self._cut()
-        super().settle(group)
+        sealed = super().settle(group)
         if self.stops == "after commit":
             self._cut()
+        return sealed
 
     def _cut(self) -> None:
         assert self.disk is not None
@@ -91,10 +93,9 @@ def live(life: Life) -> None:
 def check(data: Path, said: list[int]) -> list[int]:
     """Recovers, then holds rows, records and chain against each other.  Gives the visits that are there."""
     life = Life(data, QuickDisk())
-    queries = Queries(data / "vedette.db")
-    report = verify(
-        data / "archive", lambda: Claims(queries.segments(), queries.chain, queries.blobs), full=True
-    )
+    with claims_of(data / "vedette.db") as store:
+        claims = Claims(store.segments(), store.rows, store.blobs, store)
+        report = verify(data / "archive", lambda: claims, full=True)
     assert report.is_whole, report.problems
     kept = [row[0] for row in life.writer.connection.execute("SELECT id FROM visits ORDER BY id")]
     assert report.visits == len(kept)
@@ -106,7 +107,6 @@ def check(data: Path, said: list[int]) -> list[int]:
     life.group(50, 51)
     assert life.said == [50, 51]
     life.writer.close()
-    queries.close()
     return kept
 
 

@@ -108,7 +108,7 @@ class FakeArchive:
         self.log.note("sync")
         return ()
 
-    def committed(self, now: datetime) -> None:
+    def committed(self, now: datetime, sealed: Segment | None = None) -> None:
         self.log.note("committed")
 
     def rollback(self) -> None:

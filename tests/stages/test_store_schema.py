@@ -41,6 +41,7 @@ TABLES = panel_schema.metadata.tables
         ("lanes", statements.LANE_COLUMNS),
         ("robots", statements.ROBOTS_COLUMNS),
         ("segments", statements.SEGMENT_COLUMNS),
+        ("seals", statements.SEAL_COLUMNS),
         ("leases", statements.LEASE_COLUMNS),
         ("sources", statements.SOURCE_COLUMNS),
         ("hosts", statements.HOST_COLUMNS),

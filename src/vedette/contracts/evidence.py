@@ -9,6 +9,17 @@ from enum import StrEnum
 from vedette.contracts.fetching import Headers
 from vedette.contracts.words import Outcome, VisitId, WatchId
 
+SEALS = "seals"  # how HEADS names the chain of sealed rows, beside the segments
+
+
+class Standing(StrEnum):
+    """What a kept answer is to whoever asks for evidence (001 section 4.1)."""
+
+    CONTENT = "content"  # evidence in its own right
+    NOISE = "noise"  # differs from evidence that is there by noise alone
+    WAITING = "waiting"  # differs, and no later look has confirmed it
+    NO_CONTENT = "no_content"  # an error, a block page, nothing: kept with its status, no evidence of content
+
 
 class RecordKind(StrEnum):
     RESPONSE = "response"

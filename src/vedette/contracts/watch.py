@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from vedette.contracts.alerting import Message
 from vedette.contracts.changing import Change, ChangeState, Mask
 from vedette.contracts.documents import Artifact
-from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
+from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Standing, Written
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.hunt import HuntRows
 from vedette.contracts.judging import Traits
@@ -193,6 +193,8 @@ class Settlement:
     content_class: ContentClass = ContentClass.OTHER
     content_type: str = ""
     body_bytes: int = 0
+    standing: Standing = Standing.CONTENT  # of the answer, if it is kept as a new one
+    like: EvidenceId | None = None  # the earlier state that it differs from by noise alone
     artifact: Artifact | None = None  # text that was made of a document
     traits: Traits | None = None  # of the text, for the scout
     vector: bytes | None = None  # of the text, `core/embedding.py`
@@ -212,6 +214,8 @@ class Payload:
     segment: str
     offset: int
     length: int
+    standing: Standing = Standing.CONTENT
+    same_as: EvidenceId | None = None  # the evidence that it differs from by noise alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

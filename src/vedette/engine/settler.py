@@ -16,7 +16,7 @@ from typing import Protocol
 
 from vedette.contracts.alerting import Message
 from vedette.contracts.errors import VedetteError
-from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
+from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Standing, Written
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.hunt import HuntRows
 from vedette.contracts.lane import LaneState
@@ -55,7 +55,7 @@ class WriteSide(Protocol):
     def next_due(self, lane: LaneKey, risk: Risk, *, after: datetime) -> datetime | None: ...
     def payloads(self, digests: Sequence[bytes]) -> dict[bytes, list[Payload]]: ...
     def kept(self, evidence: Sequence[EvidenceId]) -> dict[EvidenceId, Payload]: ...
-    def settle(self, group: Group) -> None: ...
+    def settle(self, group: Group) -> Segment | None: ...
     def commit(self) -> None: ...
     def heartbeat(self, *, until: datetime) -> None: ...
     def checkpoint(self) -> None: ...
@@ -67,7 +67,7 @@ class ArchiveSide(Protocol):
 
     def append(self, entry: ArchiveEntry) -> Written: ...
     def sync(self) -> tuple[Segment, ...]: ...
-    def committed(self, now: datetime) -> None: ...
+    def committed(self, now: datetime, sealed: Segment | None = None) -> None: ...
     def rollback(self) -> None: ...
     def abandon(self) -> None: ...
     def close(self, now: datetime) -> None: ...
@@ -283,17 +283,18 @@ class Settler(threading.Thread):
             self._archive.rollback()
             raise
         try:
-            self._store.settle(group)
+            sealed = self._store.settle(group)
         except BaseException:
             self._archive.abandon()
             raise
-        self._archive.committed(self._clock.now())
+        self._archive.committed(self._clock.now(), sealed)
         self._calls.committed(group)
         self._groups += 1
 
     def _place(self, settlements: list[Settlement]) -> list[Placed]:
         """Into the archive, in order.  A payload that is there already is written as a revisit, and only such a one."""
         seen = [s.visit.evidence for s in settlements if s.entry.kind in REVISITS and s.visit.evidence]
+        seen += [s.like for s in settlements if s.like is not None]
         kept = self._store.kept(seen) if seen else {}
         settlements = [_referring(settled, kept) for settled in settlements]
         digests = [
@@ -302,9 +303,11 @@ class Settler(threading.Thread):
             if s.entry.kind is RecordKind.RESPONSE and s.entry.facts.digest is not None
         ]
         known = self._store.payloads(digests) if digests else {}
-        return [self._place_one(settled, known) for settled in settlements]
+        return [self._place_one(settled, known, kept) for settled in settlements]
 
-    def _place_one(self, settled: Settlement, known: dict[bytes, list[Payload]]) -> Placed:
+    def _place_one(
+        self, settled: Settlement, known: dict[bytes, list[Payload]], kept: Mapping[EvidenceId, Payload]
+    ) -> Placed:
         entry = settled.entry
         digest = entry.facts.digest
         if entry.kind is not RecordKind.RESPONSE or digest is None:
@@ -321,7 +324,7 @@ class Settler(threading.Thread):
             entry = _revisit(replace(entry, kind=RecordKind.IDENTICAL), twins[0])
         written = self._archive.append(entry)
         own = next((twin for twin in twins if twin.watch == settled.watch.id), None)
-        new = None if own is not None else _payload(settled, written, twins)
+        new = None if own is not None else _standing(_payload(settled, written, twins), settled, kept)
         if new is not None:
             known.setdefault(digest, []).append(new)
         evidence = own.evidence if own is not None else EvidenceId(settled.visit.id)
@@ -361,6 +364,16 @@ def _payload(settled: Settlement, written: Written, twins: list[Payload]) -> Pay
         offset=written.offset or 0,
         length=written.length or 0,
     )
+
+
+def _standing(payload: Payload, settled: Settlement, kept: Mapping[EvidenceId, Payload]) -> Payload:
+    """What the new payload is.  Noise needs the evidence that it is like; when that has expired, it is evidence."""
+    like = kept.get(settled.like) if settled.like is not None else None
+    if settled.standing is not Standing.NOISE:
+        return replace(payload, standing=settled.standing, same_as=None)
+    if like is None:
+        return replace(payload, standing=Standing.CONTENT, same_as=None)
+    return replace(payload, standing=Standing.NOISE, same_as=like.same_as or like.evidence)
 
 
 def _referring(settled: Settlement, kept: Mapping[EvidenceId, Payload]) -> Settlement:

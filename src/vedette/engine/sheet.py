@@ -7,11 +7,11 @@ from dataclasses import replace
 from datetime import datetime
 
 from vedette.contracts.documents import Artifact, Document
-from vedette.contracts.evidence import ArchiveEntry, RecordKind, VisitFacts
+from vedette.contracts.evidence import ArchiveEntry, RecordKind, Standing, VisitFacts
 from vedette.contracts.fetching import Extraction, Fetched
 from vedette.contracts.schedule import Lesson
 from vedette.contracts.watch import Decision, Job, Parked, Seen, Settlement, Visit, Watch
-from vedette.contracts.words import ContentClass, Outcome, Reason, VisitId, WatchId
+from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Reason, VisitId, WatchId
 from vedette.core.change.gate import Gated
 from vedette.core.embedding import embed, pack_vector
 from vedette.core.traits import measure
@@ -25,6 +25,8 @@ KEPT = frozenset(
     | {Outcome.PARSE_FAILED, Outcome.BLOCKED_PAGE, Outcome.LOGIN_WALL, Outcome.SOFT_404, Outcome.DECODE_ERROR}
     | {Outcome.EMPTY, Outcome.TOOL_MISSING}
 )
+# Those of them that are content: evidence in the sense of 001 section 4.1.
+CONTENT = frozenset({Outcome.OK, Outcome.PARSE_FAILED, Outcome.TOOL_MISSING})
 
 
 class Sheet:
@@ -109,6 +111,7 @@ class Sheet:
     def settlement(self, watch: Watch, parked: Parked | None, retention: str) -> Settlement:
         judged, findings, fetched = self.judged, self.findings, self.fetched
         entry = self._entry(retention)  # first: an answer that is kept gets its digest here
+        standing, like = self._standing()
         text = self.extraction if entry.kind is RecordKind.RESPONSE else None  # what nobody has seen before
         return Settlement(
             job=self.job,
@@ -127,6 +130,8 @@ class Sheet:
             content_class=self.content_class,
             content_type=fetched.content_type,
             body_bytes=len(fetched.body),
+            standing=standing,
+            like=like,
             artifact=self.artifact,
             traits=measure(text) if text else None,
             vector=pack_vector(embed(text.text)) if text and text.text and self.embeds else None,
@@ -179,6 +184,22 @@ class Sheet:
             payload_digest=self.digest if fetched.wire is fetched.body else None,
             address=fetched.address,
         )
+
+    def _standing(self) -> tuple[Standing, EvidenceId | None]:
+        """Is this answer new evidence of content, and if not, which evidence does it differ from by noise alone?"""
+        judged, before = self.judged, self.watch.seen
+        if self.outcome not in CONTENT:
+            return Standing.NO_CONTENT, None
+        if judged is None or before is None:
+            return Standing.CONTENT, None
+        if judged.changed is None:
+            return Standing.WAITING, None
+        if not judged.changed:
+            return Standing.NOISE, before.evidence
+        confirmed = [move.change for move in judged.moves if move.change is not None]
+        if judged.change is None and confirmed:  # the look before showed it first
+            return Standing.NOISE, confirmed[-1].after_evidence
+        return Standing.CONTENT, None
 
     def _kind(self) -> RecordKind:
         if self.outcome is Outcome.NOT_MODIFIED:

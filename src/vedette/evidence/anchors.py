@@ -6,7 +6,7 @@ import struct
 from collections import defaultdict
 from pathlib import Path
 
-from vedette.contracts.evidence import Segment
+from vedette.contracts.evidence import SEALS, Segment
 from vedette.core.segments import SegmentName
 from vedette.evidence.heads import Event, HeadLine, read_heads
 
@@ -29,7 +29,8 @@ class Anchors:
                 hint = "; a crash can leave that, the next start repairs it" if line.is_torn else ""
                 self.problems.append(f"line {line.number} of HEADS: {line.words}{hint}")
         self.is_missing = not self.latest
-        self.latest.pop("-", None)
+        for name in ("-", SEALS):
+            self.latest.pop(name, None)
 
     def marks(self, name: str) -> dict[int, set[bytes]]:
         """The heads that were written down for a segment, by the number of visits they cover."""

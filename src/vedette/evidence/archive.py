@@ -8,7 +8,7 @@ everything after it is cut at the next start.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
@@ -78,14 +78,23 @@ class Archive:
         self._newest: dict[str, tuple[SegmentName, bytes]] = {}  # before the current one: name and last head
         self._newest_committed: dict[str, tuple[SegmentName, bytes]] = {}
         self._set_aside: list[Segment] = []  # damaged, to be committed as closed
+        self._sealed: Segment | None = None
         self._heads: Heads | None = None
         self._awaits_commit = False
         self._broken = ""
 
     def recover(
-        self, segments: Iterable[Segment], *, now: datetime, set_aside_damaged: bool = False
+        self,
+        segments: Iterable[Segment],
+        *,
+        now: datetime,
+        set_aside_damaged: bool = False,
+        also: Sequence[Damage] = (),
     ) -> Recovery:
-        """Takes up the committed state: call it first, with ALL segment rows.  StoreError names damage."""
+        """Takes up the committed state: call it first, with ALL segment rows.  StoreError names damage.
+
+        `also` is damage that only reading the records shows; it is set aside with the rest.
+        """
         known = {segment.name: segment for segment in segments}
         try:
             self._make_directory()
@@ -94,6 +103,9 @@ class Archive:
             blocking = recovery.blocking_damage(known, heads, disk)
             if not set_aside_damaged:
                 recovery.refuse(blocking, self._directory)
+            else:
+                found = [*also, *recovery.lasting_damage(known, heads, disk)]
+                blocking += recovery.not_yet_set_aside(found, known, heads, blocking)
             return self._take_up(known, heads, blocking, now)
         except OSError as error:
             raise StoreError(f"cannot take up the archive in {self._directory}: {error}") from error
@@ -146,8 +158,12 @@ class Archive:
         self._awaits_commit = bool(states)
         return states
 
-    def committed(self, now: datetime) -> None:
-        """The database has what `sync` gave.  Writes HEADS where a segment closed or an anchor is due."""
+    def committed(self, now: datetime, sealed: Segment | None = None) -> None:
+        """The database has what `sync` gave.  Writes HEADS where a segment closed or an anchor is due.
+
+        `sealed` is how far the chain of sealed rows has come; HEADS remembers that too.
+        """
+        self._sealed = sealed or self._sealed
         if self._touched and not self._awaits_commit:
             raise RuntimeError("committed() without sync(): the records are not lasting yet")
         events: list[tuple[Event, Segment]] = []
@@ -321,13 +337,14 @@ class Archive:
 
     def _due_anchors(self, now: datetime, every: timedelta) -> list[tuple[Event, Segment]]:
         """Committed states that HEADS does not have yet, once it is time again."""
+        states = [*(file.committed for file in self._current.values()), self._sealed]
         due = []
-        for file in self._current.values():
-            line = self.heads.latest.get(file.text)
-            if file.committed is None or (line is not None and line.segment.count == file.committed.count):
+        for state in (one for one in states if one is not None):
+            line = self.heads.latest.get(state.name)
+            if line is not None and line.segment.count == state.count:
                 continue
             if line is None or not timedelta(0) <= now - line.at < every:
-                due.append((Event.ANCHOR, file.committed))
+                due.append((Event.ANCHOR, state))
         return due
 
     def _check_ready(self) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vedette.contracts.errors import StoreError
-from vedette.contracts.evidence import Segment
+from vedette.contracts.evidence import SEALS, Segment
 from vedette.core.segments import SegmentName
 from vedette.evidence.files import Files
 from vedette.evidence.heads import FILE_NAME, Event, Heads
@@ -55,7 +55,7 @@ def blocking_damage(known: Mapping[str, Segment], heads: Heads, disk: Mapping[st
     if heads.is_new and known:
         found.append(Damage(FILE_NAME, "is missing or empty, yet the database knows segments"))
     for name, line in heads.latest.items():
-        if line.event is Event.DAMAGED or name == "-":
+        if line.event is Event.DAMAGED or name in ("-", SEALS):
             continue
         row = known.get(name)
         if row is None:
@@ -66,6 +66,23 @@ def blocking_damage(known: Mapping[str, Segment], heads: Heads, disk: Mapping[st
         elif row.count == line.segment.count and row.head != line.segment.head:
             found.append(Damage(name, "HEADS and the database have different heads"))
     return found
+
+
+def not_yet_set_aside(
+    found: Iterable[Damage], known: Mapping[str, Segment], heads: Heads, besides: Iterable[Damage]
+) -> list[Damage]:
+    """Damage of segments that HEADS does not call damaged yet; each segment once."""
+    named = {one.segment for one in besides}
+    new = []
+    for one in found:
+        line, row = heads.latest.get(one.segment), known.get(one.segment)
+        is_aside = (
+            line is not None and line.event is Event.DAMAGED and row is not None and row.state != "open"
+        )
+        if one.segment not in named and not is_aside:
+            named.add(one.segment)
+            new.append(one)
+    return new
 
 
 def lasting_damage(known: Mapping[str, Segment], heads: Heads, disk: Mapping[str, int]) -> list[Damage]:

@@ -1,18 +1,18 @@
 """Is the evidence what it was?  Reads everything again and trusts nothing but hashes.
 
-Four witnesses must agree: the files, the rows of the visits, the rows of the segments, and HEADS.  What one
-of them lost or changed, another still knows.  One record is held at a time.
+Five witnesses must agree: the files, the rows of the visits, the rows of the segments, the seals of all covered rows,
+and HEADS.  What one of them lost or changed, another still knows.  One record is held at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
-from vedette.contracts.evidence import ChainRow, Located, RecordKind, Segment
+from vedette.contracts.evidence import SEALS, ChainRow, Located, RecordKind, Segment
 from vedette.core import chain
 from vedette.core.segments import SegmentName, order
 from vedette.evidence.anchors import Anchors
@@ -37,6 +37,15 @@ class Claims:
     segments: Iterable[Segment]
     rows: Callable[[str], Iterable[ChainRow]]
     blobs: Callable[[str], Iterable[tuple[bytes, Located]]] | None = None  # digest of the body, its place
+    seals: SealClaims | None = None
+
+
+class SealClaims(Protocol):
+    """What the store says of its sealed rows."""
+
+    def seal_problems(self, marks: Mapping[int, Iterable[bytes]]) -> Iterable[str]: ...
+    def row_problems(self) -> Iterable[tuple[str, str]]: ...
+    def upgraded(self) -> int: ...
 
 
 def verify(
@@ -57,6 +66,8 @@ def verify(
     claims = read_claims()
     segments = sorted(claims.segments, key=order)
     _check_heads(anchors, {segment.name for segment in segments}, report)
+    if claims.seals is not None:
+        _check_seals(claims.seals, anchors, report)
     done, total = 0, sum(segment.size for segment in segments)
     before: Segment | None = None
     for segment in segments:
@@ -79,6 +90,14 @@ def _check_heads(anchors: Anchors, names: set[str], report: Report) -> None:
     for name in sorted(anchors.latest.keys() - names):
         if anchors.tombstone(name) is None:
             report.add(ProblemKind.SEGMENT, name, None, "HEADS has this segment, the database does not")
+
+
+def _check_seals(claims: SealClaims, anchors: Anchors, report: Report) -> None:
+    for words in claims.seal_problems(anchors.marks(SEALS)):
+        report.add(ProblemKind.SEAL, "", None, words)
+    for row, words in claims.row_problems():
+        report.add(ProblemKind.ROW, "", None, words, row)
+    report.sealed_late = claims.upgraded()
 
 
 class _SegmentCheck:

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from vedette.contracts.changing import Change, Comparison
+from vedette.contracts.changing import Change, ChangeState, Comparison
+from vedette.contracts.evidence import Standing
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.watch import (
     ChangeMove,
@@ -40,6 +41,7 @@ from vedette.store.rows import (
     watch_row,
 )
 from vedette.store.scheduling import schedule_statements
+from vedette.store.sealing import Touched
 
 Row = tuple[Any, ...]
 _MOVING = [WATCH_COLUMNS.index(name) for name in sql.MOVING_WATCH_COLUMNS]
@@ -53,6 +55,7 @@ class GroupRows:
 
     visits: list[Row] = field(default_factory=list)
     evidence: list[Row] = field(default_factory=list)
+    confirmed: list[Row] = field(default_factory=list)  # evidence that waited for this look, its job
     artifacts: list[Row] = field(default_factory=list)
     measures: list[Row] = field(default_factory=list)
     jobs: list[Row] = field(default_factory=list)  # what follows from new evidence
@@ -81,6 +84,8 @@ class GroupRows:
         yield sql.NEW_WATCH, self.found
         yield sql.NEW_VISIT, self.visits
         yield sql.NEW_EVIDENCE, self.evidence
+        yield sql.CONFIRMED_JOB, [(*job, number) for number, job in self.confirmed]
+        yield sql.CONFIRM_EVIDENCE, [(number,) for number, _ in self.confirmed]
         yield sql.NEW_ARTIFACT, self.artifacts
         yield sql.NEW_MEASURE, self.measures
         yield sql.NEW_JOB, self.jobs
@@ -100,6 +105,17 @@ class GroupRows:
         yield sql.SAVE_ROBOTS, self.robots
         yield sql.SAVE_SEGMENT, self.segments
         yield sql.NEW_MESSAGE, self.messages
+
+    def touched(self) -> Touched:
+        """The rows that are sealed, by table."""
+        return {
+            "visits": [row[0] for row in self.visits],
+            "evidence": [row[0] for row in (*self.evidence, *self.confirmed)],
+            "changes": [*(row[0] for row in self.changes), *(row[-1] for row in self.moves)],
+            "ledger": [row[0] for row in self.ledger],
+            "segments": [row[0] for row in self.segments],
+            "sources": [row[0] for row in self.homes],
+        }
 
 
 def rows_of(group: Group) -> GroupRows:
@@ -133,9 +149,7 @@ def _add_settlement(rows: GroupRows, placed: Placed) -> None:
     visit, watch = settled.visit, settled.watch
     rows.visits.append(_visit_row(placed))
     if placed.payload is not None:
-        rows.evidence.append(_evidence_row(settled, placed.payload))
-        rows.measures.append(measure_row(placed.payload.evidence, settled.traits, settled.vector))
-        rows.jobs.append(job_row(scout_job(placed.payload.evidence, visit.run, visit.id), at=visit.at))
+        _add_evidence(rows, settled, placed.payload)
     made = settled.artifact
     if made is not None and placed.evidence is not None:
         said = (made.kind, made.reader, made.chars, made.confidence, made.path, to_ms(visit.at))
@@ -152,6 +166,7 @@ def _add_settlement(rows: GroupRows, placed: Placed) -> None:
     if settled.change is not None:
         rows.changes.append(_change_row(settled.change, placed.evidence))
     rows.moves += [_move_row(move) for move in settled.moves]
+    rows.confirmed += _confirmed(placed)
     payload = dump_json([_decision(d) for d in settled.decisions])
     rows.ledger.append((visit.id, to_ms(visit.at), watch.id, visit.id, visit.run, "visit", payload))
     rows.ledger += [note_row(note, visit.run) for note in settled.notes]
@@ -162,6 +177,26 @@ def _add_settlement(rows: GroupRows, placed: Placed) -> None:
     elif not watch.attempt and settled.job.watch.last_outcome not in _NEVER_PARKED:
         rows.unparked.append((watch.id,))
     rows.ended.append((watch.id,))
+
+
+def _add_evidence(rows: GroupRows, settled: Settlement, payload: Payload) -> None:
+    """Stages hear of new content.  What waits for another look is measured, and heard of when that confirms it."""
+    visit = settled.visit
+    rows.evidence.append(_evidence_row(settled, payload))
+    if payload.standing in (Standing.CONTENT, Standing.WAITING):
+        rows.measures.append(measure_row(payload.evidence, settled.traits, settled.vector))
+    if payload.standing is Standing.CONTENT:
+        rows.jobs.append(job_row(scout_job(payload.evidence, visit.run, visit.id), at=visit.at))
+
+
+def _confirmed(placed: Placed) -> list[Row]:
+    """Evidence that this look confirms, each with the job that follows from it."""
+    settled, visit = placed.settlement, placed.settlement.visit
+    changes = (move.change for move in settled.moves if move.state is ChangeState.REPORTED)
+    found = [one.after_evidence for one in changes if one is not None and one.after_evidence is not None]
+    if placed.payload is None and placed.evidence is not None and settled.standing is Standing.CONTENT:
+        found.append(placed.evidence)  # a state that came back
+    return [(number, job_row(scout_job(number, visit.run, visit.id), at=visit.at)) for number in found]
 
 
 def _visit_row(placed: Placed) -> Row:
@@ -206,6 +241,9 @@ def _evidence_row(settled: Settlement, payload: Payload) -> Row:
         payload.offset,
         payload.length,
         payload.stored_by,
+        payload.standing.value,
+        payload.same_as,
+        settled.watch.source,
     )
 
 

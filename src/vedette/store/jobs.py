@@ -24,8 +24,8 @@ from vedette.contracts.jobs import (
     QueueRule,
 )
 from vedette.store import statements as sql
+from vedette.store.connecting import connect, transaction
 from vedette.store.rows import dump_json, from_ms, job_row, to_ms
-from vedette.store.sqlite import connect, transaction
 
 RULES: Mapping[str, QueueRule] = {SENTINEL: SENTINEL_RULE}
 PLAIN = QueueRule()

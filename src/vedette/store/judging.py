@@ -18,10 +18,11 @@ from vedette.contracts.source import ListerKind
 from vedette.contracts.stage_work import Handled
 from vedette.contracts.words import DOCUMENTS, ContentClass, EvidenceId, Outcome, Reason, Risk, WatchId
 from vedette.store import statements as sql
+from vedette.store.connecting import connect, transaction
 from vedette.store.group import note_row
 from vedette.store.measures import read_traits
 from vedette.store.rows import dump_json, from_ms, to_ms
-from vedette.store.sqlite import connect, transaction
+from vedette.store.sealing import seal
 
 VectorRow = tuple[int, int, str, bytes]
 # The twin is another target that showed the same text before; the same target showing a text again is a state that
@@ -149,6 +150,7 @@ def _write(db: sqlite3.Connection, handled: Sequence[Handled], at_ms: int) -> No
     artifacts = [one.artifact for one in handled if one.artifact is not None]
     likenesses = [one.likeness for one in handled if one.likeness is not None]
     db.executemany(sql.NEW_LEDGER, [note_row(note, run) for run, note in notes])
+    seal(db, {"ledger": [note.id for _, note in notes]})
     db.executemany(_SAVE, [_verdict_row(one) for one in verdicts])
     db.executemany(_VECTOR, [one.vector for one in handled if one.vector is not None])
     db.executemany(sql.NEW_ARTIFACT, _artifact_rows(artifacts, at_ms))

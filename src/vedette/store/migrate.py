@@ -4,12 +4,29 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from vedette.contracts.errors import StoreError
+from vedette.store.connecting import connect_to_read, unusable, use_wal
+from vedette.store.schema_check import add_missing, differences
+from vedette.store.sealing import seal_store
 
-HEAD = "0013"  # newest revision under migrations/versions
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+HEAD = "0014"  # newest revision under migrations/versions
 DATABASE = "vedette.db"
 ARCHIVE = "archive"
+_WAY_ON = "nothing was changed; use the version that made it, or restore a backup"
+# Of evidence that an earlier version kept: whose it was, and what was an error and no content.
+_SOURCES = (
+    "UPDATE evidence SET source_id = (SELECT source_id FROM watches w WHERE w.id = evidence.watch_id) "
+    "WHERE source_id IS NULL"
+)
+_NO_CONTENT = (
+    "UPDATE evidence SET standing = 'no_content' WHERE id IN "
+    "(SELECT id FROM visits WHERE outcome NOT IN ('ok', 'parse_failed', 'tool_missing'))"
+)
 
 
 def prepare(data: Path, *, create: bool = True) -> Path:
@@ -30,10 +47,10 @@ def prepare(data: Path, *, create: bool = True) -> Path:
 
 def version(path: Path) -> str | None:
     """The revision of a store, None for a new one."""
-    if not path.exists() or path.stat().st_size == 0:
+    if not path.exists() or (path.is_file() and path.stat().st_size == 0):
         return None
     try:
-        db = sqlite3.connect(f"file:{path}?mode=rw", uri=True)  # a kill may have left something to undo
+        db = connect_to_read(path)
         try:
             tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if tables and "alembic_version" not in tables:
@@ -42,13 +59,12 @@ def version(path: Path) -> str | None:
         finally:
             db.close()
     except sqlite3.DatabaseError as error:
-        raise StoreError(f"{path} is not a usable store: {error}; restore it from a backup") from None
+        raise StoreError(unusable(path, error)) from None
     return row[0] if row else None
 
 
 def _upgrade(path: Path) -> None:
-    from alembic import command
-    from alembic.config import Config as AlembicConfig
+    """All revisions, what they left out, and the seals of what was there: in one transaction."""
     from alembic.util import CommandError
     from sqlalchemy import create_engine, event
     from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -56,26 +72,68 @@ def _upgrade(path: Path) -> None:
     # Python's driver would commit every CREATE TABLE by itself, and a kill in between would leave half a store.
     engine = create_engine(f"sqlite:///{path}", connect_args={"isolation_level": None})
     event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
-    settings = AlembicConfig()
-    settings.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     try:
-        _use_wal(path)
+        use_wal(path)
         with engine.begin() as connection:
-            settings.attributes["connection"] = connection
-            command.upgrade(settings, "head")
+            _bring_up(connection, _driver(connection))
     except CommandError as error:
-        raise StoreError(f"{path} was made by another version of vedette: {error}") from None
+        raise StoreError(
+            f"{path} was made by another version of vedette: {error}; use that version or a newer one"
+        ) from None
     except (SQLAlchemyError, sqlite3.Error) as error:
         why = error.orig if isinstance(error, DBAPIError) else error
-        raise StoreError(f"cannot bring {path} to this version: {why}; nothing was changed") from None
+        raise StoreError(f"cannot bring {path} to this version: {why}; {_WAY_ON}") from None
     finally:
         engine.dispose()
 
 
-def _use_wal(path: Path) -> None:
-    """Cannot be said within a transaction."""
-    db = sqlite3.connect(path)
-    try:
-        db.execute("PRAGMA journal_mode = WAL")
-    finally:
-        db.close()
+def _bring_up(connection: Connection, db: sqlite3.Connection) -> None:
+    is_new = db.execute("SELECT 1 FROM sqlite_master").fetchone() is None
+    if is_new:
+        _run_revisions(connection)
+    else:
+        _mend(connection, db)
+        db.execute(_SOURCES)
+        db.execute(_NO_CONTENT)
+    seal_store(db)
+
+
+def _mend(connection: Connection, db: sqlite3.Connection) -> None:
+    """Runs the revisions, and adds what the declared schema has and they did not bring.
+
+    A store whose revisions were edited after it was made cannot take all of them; then it is mended by that alone.
+    """
+    from sqlalchemy import create_engine
+    from sqlalchemy.exc import OperationalError
+
+    scratch = create_engine("sqlite://", connect_args={"isolation_level": None})
+    with scratch.begin() as new:
+        _run_revisions(new)
+        declared = _driver(new)
+        db.execute("SAVEPOINT revisions")
+        try:
+            _run_revisions(connection)
+        except OperationalError:
+            db.execute("ROLLBACK TO revisions")
+        add_missing(db, declared)
+        if found := differences(db, declared):
+            raise sqlite3.DatabaseError(f"its schema is not the declared one: {'; '.join(found[:5])}")
+        db.execute("DELETE FROM alembic_version")
+        db.execute("INSERT INTO alembic_version (version_num) VALUES (?)", (HEAD,))
+    scratch.dispose()
+
+
+def _run_revisions(connection: Connection) -> None:
+    from alembic import command
+    from alembic.config import Config as AlembicConfig
+
+    settings = AlembicConfig()
+    settings.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    settings.attributes["connection"] = connection
+    command.upgrade(settings, "head")
+
+
+def _driver(connection: Connection) -> sqlite3.Connection:
+    found: Any = connection.connection.driver_connection
+    db: sqlite3.Connection = found
+    return db

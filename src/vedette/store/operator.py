@@ -23,13 +23,15 @@ from vedette.core.remedies import READING, changed_settings, healed_by
 from vedette.core.schedule.asked import SHORTEST
 from vedette.core.urls import lane_of, watch_id
 from vedette.store import statements as sql
+from vedette.store.connecting import connect
 from vedette.store.healing import heal, reread
 from vedette.store.orders import lane_state as lane_state
 from vedette.store.orders import order as order
 from vedette.store.orders import save_lane as save_lane
 from vedette.store.own_address import own_watch
 from vedette.store.rows import read_source, source_row, to_ms, watch_row
-from vedette.store.sqlite import LOOK, connect
+from vedette.store.sealing import seal
+from vedette.store.sqlite import LOOK
 
 LOCK = "lock"  # beside the database; the engine holds it while it runs
 Classify = Callable[[str], Classification]
@@ -72,6 +74,8 @@ def save_source(
     elif is_changed:
         db.execute(_MOVE_SOURCE, (*(row[name] for name in _CHANGED), source.id))
     changed = frozenset() if before is None or not is_changed else changed_settings(_read(before), _read(row))
+    if is_changed:
+        seal(db, {"sources": [source.id]})
     is_paused = before is not None and before["paused_at"] is not None
     source = replace(source, is_active=source.is_active and not is_paused)
     is_new_watch = _save_first_watch(db, source, first_watch(source, now, classify=classify))
@@ -167,6 +171,7 @@ def remove_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) ->
     """The source and the schedule of its watches go; visits, changes and evidence stay.  Gives the watches left."""
     count = pause_source(db, source, now=now)
     db.execute("DELETE FROM sources WHERE id = ?", (source,))
+    seal(db, {"sources": [source]})
     return count
 
 

@@ -13,9 +13,9 @@ from vedette.contracts.alerting import ChannelName, Message, Notice
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey
 from vedette.store import statements as sql
+from vedette.store.connecting import connect, transaction
 from vedette.store.messages import message_row, read_message
 from vedette.store.rows import from_ms, lane_id, lane_row, opt_at, read_lane, to_ms
-from vedette.store.sqlite import connect, transaction
 
 _READ = "SELECT body, channel, due_at, attempts FROM outbox"
 _DUE = (

@@ -22,6 +22,7 @@ from vedette.store.dialect import Sql, SqliteSql, in_groups
 from vedette.store.group import note_row
 from vedette.store.panel_brownfield import KEY, TEXT_NAMES, Projection
 from vedette.store.rows import from_ms, lane_row, to_ms
+from vedette.store.sealing import seal
 from vedette.store.statements import END_RUN, NEW_LEDGER, NEW_RUN, SAVE_LANE
 
 USABLE = ("ok", "truncated")  # quality flags of an answer that says something
@@ -374,7 +375,9 @@ class Ledger:
             self.db.many(SAVE_LANE, [lane_row(key, state) for key, state in group.lanes])
         if group.notes:
             run = RunId(group.batch)
-            self.db.many(NEW_LEDGER, [note_row(self._note(note), run) for note in group.notes])
+            rows = [note_row(self._note(note), run) for note in group.notes]
+            self.db.many(NEW_LEDGER, rows)
+            seal(self.db.db, {"ledger": [row[0] for row in rows]})
 
     def write_alone(self, group: PanelGroup) -> None:
         if group.lanes or group.notes:

@@ -20,9 +20,9 @@ from sqlalchemy import (
     true,
 )
 
-from vedette.store import schema
+from vedette.store import queue_schema
 
-metadata = schema.metadata  # of all tables
+metadata = queue_schema.metadata  # of all tables
 
 _SCORES = ("chars", "words", "mentions", "citations", "own_citations")  # core/panel/quality.py
 

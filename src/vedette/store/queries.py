@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from vedette.contracts.errors import StoreError
-from vedette.contracts.evidence import ChainRow, Located, Segment, VisitFacts, Written
+from vedette.contracts.evidence import Segment
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.schedule import PublishedRow
@@ -30,9 +30,9 @@ from vedette.contracts.words import (
 )
 from vedette.core.outcomes import SEEN
 from vedette.core.urls import lane_of, watch_id
+from vedette.store import queue_schema, views
 from vedette.store import schema as t
-from vedette.store import views
-from vedette.store.group import change_seal
+from vedette.store.connecting import connect
 from vedette.store.rows import (
     WATCH_COLUMNS,
     from_ms,
@@ -45,9 +45,7 @@ from vedette.store.rows import (
     to_ms,
 )
 from vedette.store.scheduling import read_published
-from vedette.store.sqlite import connect
 from vedette.store.statements import (
-    CHANGE_COLUMNS,
     LANE_COLUMNS,
     ROBOTS_COLUMNS,
     SEGMENT_COLUMNS,
@@ -65,6 +63,11 @@ _CHANGE = select(
     func.coalesce(t.watches.c.risk, 1).label("watch_risk"),
     func.coalesce(t.watches.c.source_id, "").label("watch_source"),
 ).outerjoin_from(t.changes, t.watches, t.watches.c.id == t.changes.c.watch_id)
+
+
+_EVIDENCE = select(
+    t.evidence, t.visits.c.outcome.label("visit_outcome"), t.visits.c.status.label("visit_status")
+).outerjoin_from(t.evidence, t.visits, t.visits.c.id == t.evidence.c.id)
 
 
 class Queries:
@@ -88,10 +91,6 @@ class Queries:
     def close(self) -> None:
         self._db.close()
         self._engine.dispose()
-
-    def hold(self) -> None:
-        """From here on every answer is of one moment, whatever is committed meanwhile."""
-        self._db.exec_driver_sql("BEGIN")
 
     def watch(self, watch: WatchId) -> Watch | None:
         return self._one(_WATCH.where(t.watches.c.id == watch), read_watch)
@@ -278,11 +277,11 @@ class Queries:
 
     def evidence(self, watch: WatchId, *, most: int = 0) -> list[views.EvidenceView]:
         """Newest first."""
-        query = select(t.evidence).where(t.evidence.c.watch_id == watch).order_by(t.evidence.c.at.desc())
+        query = _EVIDENCE.where(t.evidence.c.watch_id == watch).order_by(t.evidence.c.at.desc())
         return [views.read_evidence(row._mapping) for row in self._rows(_limited(query, most))]
 
     def evidence_by_id(self, evidence: EvidenceId) -> views.EvidenceView | None:
-        row = self._first(select(t.evidence).where(t.evidence.c.id == evidence))
+        row = self._first(_EVIDENCE.where(t.evidence.c.id == evidence))
         return None if row is None else views.read_evidence(row._mapping)
 
     def artifacts(self, evidence: list[EvidenceId]) -> dict[EvidenceId, list[views.ArtifactView]]:
@@ -296,36 +295,12 @@ class Queries:
         return found
 
     def evidence_by_digest(self, digest: bytes) -> list[views.EvidenceView]:
-        query = select(t.evidence).where(t.evidence.c.digest == digest).order_by(t.evidence.c.at)
+        query = _EVIDENCE.where(t.evidence.c.digest == digest).order_by(t.evidence.c.at)
         return [views.read_evidence(row._mapping) for row in self._rows(query)]
 
     def segments(self) -> list[Segment]:
         query = select(*(t.segments.c[name] for name in SEGMENT_COLUMNS)).order_by(t.segments.c.name)
         return [Segment(**row._mapping) for row in self._rows(query)]
-
-    def chain(self, segment: str) -> Iterator[ChainRow]:
-        """The visits of one segment in the order in which they were chained."""
-        query = select(t.visits).where(t.visits.c.segment == segment).order_by(t.visits.c.seq)
-        return (_chain_row(row) for row in self._rows(query))
-
-    def blobs(self, segment: str) -> Iterator[tuple[bytes, Located]]:
-        """Digest and place of the payloads that lie in one segment, in the order of their places."""
-        rows = t.evidence
-        query = (
-            select(rows.c.digest, rows.c.offset, rows.c.length)
-            .where(rows.c.segment == segment)
-            .distinct()
-            .order_by(rows.c.offset)
-        )
-        return (
-            (digest, Located(segment=segment, offset=offset, length=length))
-            for digest, offset, length in self._rows(query)
-        )
-
-    def broken_seals(self) -> list[int]:
-        """Changes whose fixed part is not what it was when they were written."""
-        query = select(*(t.changes.c[name] for name in CHANGE_COLUMNS))
-        return [row.id for row in self._rows(query) if change_seal(tuple(row)) != row.seal]
 
     def runs(self, *, most: int) -> list[views.RunView]:
         query = _limited(select(t.runs).order_by(t.runs.c.started_at.desc()), most)
@@ -352,7 +327,7 @@ class Queries:
         """Rows by table."""
         return {
             table.name: int(self._scalar(select(func.count()).select_from(table)) or 0)
-            for table in t.metadata.sorted_tables
+            for table in queue_schema.metadata.sorted_tables
         }
 
     def _with_looks(self, view: views.SourceView) -> views.SourceView:
@@ -475,25 +450,3 @@ def _source_view(row: Sequence[Any], watches: int) -> views.SourceView:
         created_at=from_ms(row[SOURCE_COLUMNS.index("created_at")]),
         watches=watches,
     )
-
-
-def _chain_row(row: Any) -> ChainRow:
-    facts = VisitFacts(
-        visit=VisitId(row.id),
-        watch=WatchId(row.watch_id),
-        url=row.url,
-        at=from_ms(row.at),
-        outcome=Outcome(row.outcome),
-        status=row.status,
-        digest=row.digest,
-    )
-    written = Written(
-        visit=VisitId(row.id),
-        segment=row.segment,
-        seq=row.seq,
-        offset=row.offset,
-        length=row.length,
-        record_digest=row.record_digest,
-        chain=row.chain,
-    )
-    return ChainRow(facts=facts, written=written)

@@ -9,6 +9,7 @@ from datetime import datetime
 from vedette.contracts.evidence import Segment
 from vedette.store import statements as sql
 from vedette.store.rows import read_segment, segment_row, to_ms
+from vedette.store.sealing import seal
 
 AT_ONCE = 10_000  # ledger rows per transaction: nobody waits long for a lock, and the log stays small
 # The newest decision of each kind about a target stays whatever its age: it is what `explain` tells.
@@ -23,6 +24,14 @@ _NAMED = (
     "WHERE ledger.payload LIKE '%\"published\"%' AND json_extract(d.value, '$.inputs.published') IS NOT NULL"
 )
 _LOST = 'FROM evidence WHERE segment = ? AND "offset" + length > ?'
+_IN_RECORD = (
+    'SELECT e.id FROM visits v JOIN evidence e ON e.segment = v.segment AND e."offset" = v."offset" '
+    "WHERE v.segment = ? AND v.seq = ?"
+)
+_HEIRS = (
+    "SELECT same_as, MIN(id) FROM evidence WHERE same_as IN (SELECT id FROM temp.lost) "
+    "AND id NOT IN (SELECT id FROM temp.lost) GROUP BY same_as"
+)
 
 
 def segments(db: sqlite3.Connection) -> list[Segment]:
@@ -30,23 +39,54 @@ def segments(db: sqlite3.Connection) -> list[Segment]:
 
 
 def save_segments(db: sqlite3.Connection, states: Iterable[Segment]) -> None:
-    db.executemany(sql.SAVE_SEGMENT, [segment_row(state) for state in states])
+    rows = [segment_row(state) for state in states]
+    db.executemany(sql.SAVE_SEGMENT, rows)
+    seal(db, {"segments": [row[0] for row in rows]})
 
 
 def forget_payloads(db: sqlite3.Connection, segment: str, *, beyond: int) -> int:
-    """What lies behind this place of the file is not there any more: nothing may refer to it.  Gives how many payloads.
+    """What lies behind this place of the file is gone: nothing may refer to it.  Gives how many payloads it were."""
+    return _forget(db, [row[0] for row in db.execute(f"SELECT id {_LOST}", (segment, beyond))])
 
-    A target whose last state is among them is asked without condition next time, so its bytes are kept anew.
-    """
-    lost = (segment, beyond)
+
+def forget_records(db: sqlite3.Connection, segment: str, numbers: Iterable[int]) -> int:
+    """The records of these visits of a segment cannot be read any more.  Gives how many payloads lay in them."""
+    lost: list[int] = []
+    for number in numbers:
+        lost += [row[0] for row in db.execute(_IN_RECORD, (segment, number))]
+    return _forget(db, lost)
+
+
+def _forget(db: sqlite3.Connection, lost: list[int]) -> int:
+    """A target whose last state is among them is asked without condition next time, so its bytes are kept anew."""
+    db.execute("CREATE TEMP TABLE IF NOT EXISTS lost (id INTEGER PRIMARY KEY)")
+    db.execute("DELETE FROM temp.lost")
+    db.executemany("INSERT INTO temp.lost (id) VALUES (?)", [(number,) for number in lost])
     db.execute(
-        "UPDATE watches SET etag = NULL, last_modified = NULL "
-        f"WHERE id IN (SELECT watch_id {_LOST}) AND seen_evidence IN (SELECT id {_LOST})",
-        lost * 2,
+        "UPDATE watches SET etag = NULL, last_modified = NULL WHERE seen_evidence IN (SELECT id FROM temp.lost)"
     )
+    heirs = _hand_on(db)
     for table in ("artifacts", "likenesses", "verdicts"):
-        db.execute(f"DELETE FROM {table} WHERE evidence_id IN (SELECT id {_LOST})", lost)
-    return db.execute(f"DELETE {_LOST}", lost).rowcount
+        db.execute(f"DELETE FROM {table} WHERE evidence_id IN (SELECT id FROM temp.lost)")
+    db.execute("DELETE FROM evidence WHERE id IN (SELECT id FROM temp.lost)")
+    seal(db, {"evidence": [*lost, *heirs]})
+    return len(lost)
+
+
+def _hand_on(db: sqlite3.Connection) -> list[int]:
+    """Evidence goes, what differed from it by noise alone stays: the oldest of that is the evidence from now on.
+
+    Gives the rows that this changed.
+    """
+    heirs = db.execute(_HEIRS).fetchall()
+    changed: list[int] = []
+    for old, heir in heirs:
+        changed += [row[0] for row in db.execute("SELECT id FROM evidence WHERE same_as = ?", (old,))]
+        db.execute("UPDATE evidence SET same_as = ? WHERE same_as = ? AND id <> ?", (heir, old, heir))
+        db.execute("UPDATE evidence SET standing = 'content', same_as = NULL WHERE id = ?", (heir,))
+        db.execute("DELETE FROM verdicts WHERE evidence_id = ?", (heir,))
+        db.execute("UPDATE verdicts SET evidence_id = ? WHERE evidence_id = ?", (heir, old))
+    return changed
 
 
 def not_kept(
@@ -68,8 +108,10 @@ def old_ledger(db: sqlite3.Connection, before: datetime) -> int:
 
 def drop_ledger(db: sqlite3.Connection, before: datetime) -> int:
     """Drops some of them; 0: there are none left."""
-    some = f"SELECT id {_OLD} ORDER BY id LIMIT {AT_ONCE}"
-    return db.execute(f"DELETE FROM ledger WHERE id IN ({some})", (to_ms(before),)).rowcount
+    some = db.execute(f"SELECT id {_OLD} ORDER BY id LIMIT {AT_ONCE}", (to_ms(before),)).fetchall()
+    db.executemany("DELETE FROM ledger WHERE id = ?", some)
+    seal(db, {"ledger": [number for (number,) in some]})
+    return len(some)
 
 
 def unnamed_versions(db: sqlite3.Connection) -> tuple[list[int], list[int]]:

@@ -180,8 +180,12 @@ evidence = Table(
     Column("offset", BigInteger, nullable=False),
     Column("length", BigInteger, nullable=False),
     Column("stored_by", BigInteger, nullable=False),  # the visit whose record holds the payload
+    Column("standing", String, nullable=False, server_default="content"),  # contracts/evidence.py Standing
+    Column("same_as", BigInteger),  # the evidence that it differs from by noise alone
+    Column("source_id", String),  # of its watch, when it was fetched
     UniqueConstraint("watch_id", "digest"),
 )
+Index("ix_evidence_same_as", evidence.c.same_as, sqlite_where=evidence.c.same_as.is_not(None))
 
 artifacts = Table(  # text made from evidence; the text itself is a file, and can be made again
     "artifacts",
@@ -301,6 +305,15 @@ segments = Table(
     Column("count", BigInteger, nullable=False),
     Column("head", LargeBinary, nullable=False),
     Column("state", String, nullable=False, server_default="open"),
+)
+
+seals = Table(  # what each transaction wrote of the covered rows, chained: core/seals.py
+    "seals",
+    metadata,
+    Column("number", Id, primary_key=True, autoincrement=False),
+    Column("kind", String, nullable=False),  # begun | upgraded | written
+    Column("entries", LargeBinary, nullable=False),  # table, key and sha256 of each row
+    Column("chain", LargeBinary, nullable=False),
 )
 
 runs = Table(
@@ -438,57 +451,4 @@ alerts = Table(  # also readable as 001's WatchdogAlert
     Column("ack_note", Text, nullable=False, server_default=""),
     Column("relapses", Integer, nullable=False, server_default="0"),
     sqlite_autoincrement=True,
-)
-
-outbox = Table(  # notices on their way to channels: written with what they tell of, sent at least once
-    "outbox",
-    metadata,
-    Column("id", Integer, primary_key=True, autoincrement=True),
-    Column("notice_id", String, nullable=False),
-    Column("channel", String, nullable=False),
-    Column("kind", String, nullable=False),
-    Column("risk", Integer, nullable=False),
-    Column("body", Text, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
-    Column("due_at", BigInteger, nullable=False),
-    Column("state", String, nullable=False, server_default="waiting"),  # waiting | digest | sent | parked
-    Column("attempts", Integer, nullable=False, server_default="0"),
-    Column("sent_at", BigInteger),
-    Column("error", Text, nullable=False, server_default=""),
-    Column("digest_id", String),  # the digest that carries it
-    UniqueConstraint("notice_id", "channel"),
-    Index("ix_outbox_channel_state_due_at", "channel", "state", "due_at"),
-    sqlite_autoincrement=True,
-)
-
-jobs = Table(  # the embedded JobBus: one row per job of any queue
-    "jobs",
-    metadata,
-    Column("number", Integer, primary_key=True, autoincrement=True),
-    Column("queue", String, nullable=False),
-    Column("id", String, nullable=False),
-    Column("name", String, nullable=False),
-    Column("data", Text, nullable=False),
-    Column("state", String, nullable=False, server_default="waiting"),  # waiting | active | done | parked
-    Column("attempts", Integer, nullable=False, server_default="0"),
-    Column("added_at", BigInteger, nullable=False),
-    Column("due_at", BigInteger, nullable=False),
-    Column("started_at", BigInteger),
-    Column("ended_at", BigInteger),
-    Column("worker", String),
-    Column("until_at", BigInteger),  # end of the lease
-    Column("result", Text),
-    Column("error", Text, nullable=False, server_default=""),
-    Column("stack", Text, nullable=False, server_default=""),
-    UniqueConstraint("queue", "id"),
-    Index("ix_jobs_queue_state_due_at", "queue", "state", "due_at"),
-    Index("ix_jobs_queue_started_at", "queue", "started_at"),
-    sqlite_autoincrement=True,
-)
-
-cron_marks = Table(  # when each entry fired last
-    "cron_marks",
-    metadata,
-    Column("name", String, primary_key=True),
-    Column("fired_at", BigInteger, nullable=False),
 )

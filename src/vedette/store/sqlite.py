@@ -16,7 +16,7 @@ from typing import IO, Any, TypeVar
 
 from vedette.contracts.changing import Change
 from vedette.contracts.errors import RefusedError, StoreError
-from vedette.contracts.evidence import Located, Segment
+from vedette.contracts.evidence import Located, Segment, Standing
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
@@ -24,6 +24,8 @@ from vedette.contracts.watch import Ask, Group, Payload, SourceState, Watch
 from vedette.contracts.words import ChangeId, EvidenceId, LaneKey, Risk, RunId, SourceId, VisitId, WatchId
 from vedette.core.urls import lane_of
 from vedette.store import statements as sql
+from vedette.store.connecting import connect as connect  # where most look for it
+from vedette.store.connecting import what_to_do
 from vedette.store.group import GroupRows, rows_of
 from vedette.store.own_address import own_watch
 from vedette.store.rows import (
@@ -38,52 +40,11 @@ from vedette.store.rows import (
     read_watch,
     to_ms,
 )
+from vedette.store.sealing import seal
 
 _T = TypeVar("_T")
 LOOK = "look"  # an order that names a watch
-BUSY_MS = 15_000
-CACHE_KIB = 64 * 1024
-_READING = (f"busy_timeout = {BUSY_MS}", f"cache_size = -{CACHE_KIB}", "schema_version")  # the last one reads
-_WRITING = (*_READING, "journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 0")
 Heads = list[tuple[WatchId, Risk, datetime, int]]  # id, risk, due_at, interval in seconds
-
-
-def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
-    """A connection with our pragmas.  Autocommit: transactions are ours to begin and end."""
-    if not path.exists():
-        raise StoreError(f"no store at {path}; run `vedette init` in this folder, or name one with --data")
-    mode = "ro" if read_only else "rw"
-    db = sqlite3.connect(
-        f"file:{path}?mode={mode}",
-        uri=True,
-        isolation_level=None,
-        check_same_thread=False,
-        cached_statements=256,
-    )
-    pragmas = _READING if read_only else _WRITING
-    try:
-        for pragma in pragmas:
-            db.execute(f"PRAGMA {pragma}")
-    except sqlite3.DatabaseError as error:
-        db.close()
-        if "full" in str(error):
-            raise StoreError(_what_to_do(error, path)) from None
-        raise StoreError(f"{path} is not a usable store: {error}; restore it from a backup") from None
-    return db
-
-
-@contextmanager
-def transaction(db: sqlite3.Connection, path: Path) -> Iterator[sqlite3.Connection]:
-    """All of it, or nothing."""
-    try:
-        db.execute("BEGIN IMMEDIATE")
-        yield db
-        db.execute("COMMIT")
-    except sqlite3.Error as error:
-        raise StoreError(f"cannot write to {path}: {error}; nothing was changed") from error
-    finally:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
 
 
 class StoreLock:
@@ -212,7 +173,7 @@ class Writer:
     def _payloads(self, query: str, keys: Sequence[Any]) -> Iterator[tuple[bytes, Payload]]:
         for chunk in _chunks(keys, 500):
             for row in self._db.execute(query.format(marks=_marks(chunk)), chunk):
-                digest, evidence, watch, stored_by, url, at, segment, offset, length = row
+                digest, evidence, watch, stored_by, url, at, segment, offset, length, standing, same_as = row
                 yield (
                     digest,
                     Payload(
@@ -224,14 +185,20 @@ class Writer:
                         segment=segment,
                         offset=offset,
                         length=length,
+                        standing=Standing(standing),
+                        same_as=None if same_as is None else EvidenceId(same_as),
                     ),
                 )
 
-    def settle(self, group: Group) -> None:
-        """All of the group, or nothing of it: the next commit must not keep the half of one that failed."""
+    def settle(self, group: Group) -> Segment | None:
+        """All of the group, or nothing of it: the next commit must not keep the half of one that failed.
+
+        Gives how far the chain of seals has come; None: no row was written that is sealed.
+        """
         rows = rows_of(group)
         with self.transaction():
             self._write(rows)
+            return seal(self._db, rows.touched())
 
     def commit(self) -> None:
         """End a transaction that only took leases."""
@@ -290,7 +257,7 @@ class Writer:
         try:
             yield
         except sqlite3.Error as error:
-            raise StoreError(_what_to_do(error, self._path)) from error
+            raise StoreError(what_to_do(error, self._path)) from error
 
     def _begin(self) -> None:
         if not self._db.in_transaction:
@@ -410,10 +377,3 @@ def _marks(values: Sequence[object]) -> str:
 def _chunks(values: Sequence[_T], size: int) -> Iterable[Sequence[_T]]:
     for start in range(0, len(values), size):
         yield values[start : start + size]
-
-
-def _what_to_do(error: sqlite3.Error, path: Path) -> str:
-    words = str(error)
-    if "full" in words:
-        return f"the disk under {path} is full; free room and start again, nothing acknowledged is lost"
-    return f"cannot use {path}: {words}; nothing acknowledged is lost, start again after mending it"

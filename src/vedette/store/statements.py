@@ -12,8 +12,9 @@ VISIT_COLUMNS = (
     "segment seq kind offset length record_digest chain audit_s"
 ).split()
 EVIDENCE_COLUMNS = (
-    "id watch_id digest url at content_class content_type size segment offset length stored_by".split()
-)
+    "id watch_id digest url at content_class content_type size segment offset length stored_by standing same_as "
+    "source_id"
+).split()
 ARTIFACT_COLUMNS = "evidence_id kind reader chars confidence path at".split()
 VERDICT_COLUMNS = "evidence_id text_key traits vector word score reasons rule at".split()
 MEASURED_COLUMNS = VERDICT_COLUMNS[:4]
@@ -30,6 +31,7 @@ LANE_COLUMNS = (
     "crawl_delay_ms word"
 ).split()
 ROBOTS_COLUMNS = "origin fetched_at expires_at status outcome text verdict crawl_delay sitemaps".split()
+SEAL_COLUMNS = "number kind entries chain".split()
 SEGMENT_COLUMNS = "name retention day size count head state".split()
 LEASE_COLUMNS = "watch_id worker taken_at until_at".split()
 HOST_COLUMNS = (
@@ -162,6 +164,8 @@ COUNT_PROSPECTS = (
 TEXT_KEYS = "SELECT DISTINCT text_key FROM verdicts WHERE text_key IN ({marks})"
 NEW_VISIT = insert("visits", VISIT_COLUMNS, conflict=NOTHING)
 NEW_EVIDENCE = insert("evidence", EVIDENCE_COLUMNS, conflict=NOTHING)
+_WAITS = "SELECT 1 FROM evidence WHERE id = ? AND standing = 'waiting'"
+CONFIRM_EVIDENCE = "UPDATE evidence SET standing = 'content' WHERE id = ? AND standing = 'waiting'"
 NEW_ARTIFACT = insert(
     "artifacts",
     ARTIFACT_COLUMNS,
@@ -172,6 +176,10 @@ NEW_ARTIFACT = insert(
 )
 NEW_MEASURE = insert("verdicts", MEASURED_COLUMNS, conflict=NOTHING)
 NEW_JOB = insert("jobs", JOB_COLUMNS, conflict=NOTHING)  # an id that the queue knows already stays as it is
+CONFIRMED_JOB = (
+    f'INSERT INTO "jobs" ({", ".join(JOB_COLUMNS)}) SELECT {", ".join("?" * len(JOB_COLUMNS))} '
+    f"WHERE EXISTS ({_WAITS}) {NOTHING}"
+)
 NEW_CHANGE = insert("changes", CHANGE_COLUMNS, conflict=NOTHING)
 MOVE_CHANGE = (
     "UPDATE changes SET state = ?, decided_at = ?, reasons = ?, layer = COALESCE(?, layer), "
@@ -268,7 +276,7 @@ LOOKS_BEFORE = (
 )
 # A payload that retention dropped is offered to nobody, whatever rows still name it.
 _PAYLOADS = (
-    'SELECT e.digest, e.id, e.watch_id, v.id, v.url, v.at, e.segment, e."offset", e.length '
+    'SELECT e.digest, e.id, e.watch_id, v.id, v.url, v.at, e.segment, e."offset", e.length, e.standing, e.same_as '
     "FROM evidence e JOIN visits v ON v.id = e.stored_by WHERE NOT EXISTS "
     "(SELECT 1 FROM segments s WHERE s.name = e.segment AND s.state = 'expired') AND "
 )

@@ -147,6 +147,10 @@ class EvidenceView:
     segment: str
     offset: int
     length: int
+    standing: str  # contracts/evidence.py Standing
+    same_as: EvidenceId | None
+    outcome: str | None  # of the look that kept it
+    status: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,6 +239,10 @@ def read_evidence(row: Row) -> EvidenceView:
         segment=row["segment"],
         offset=row["offset"],
         length=row["length"],
+        standing=row["standing"],
+        same_as=row["same_as"],
+        outcome=row["visit_outcome"],
+        status=row["visit_status"],
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from vedette.contracts.errors import VedetteError
+from vedette.contracts.errors import StoreError, VedetteError
 
 if TYPE_CHECKING:
     from vedette.surface.cli.session import Session
@@ -168,17 +169,26 @@ def _store(session: Session) -> Finding:
         _quick_check(session)
     except VedetteError as error:
         missing = not session.loaded.data.exists() or "no store" in str(error)
-        return Finding(
-            "store", "warn" if missing else "bad", str(error), "run `vedette init` or `vedette db upgrade`"
-        )
+        remedy = "run `vedette init`" if missing else ""  # what else is wrong says itself what to do
+        return Finding("store", "warn" if missing else "bad", str(error), remedy)
     return Finding("store", "ok", f"{path.name}, version {HEAD}")
 
 
 def _quick_check(session: Session) -> None:
-    """The first pages of every table can be read."""
+    """Every page of the database can be read, and says what it should."""
+    from contextlib import closing
+
+    from vedette.store.connecting import connect
+
+    with closing(connect(session.store(), read_only=True)) as db:
+        try:
+            (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
+        except sqlite3.DatabaseError as error:
+            found = str(error)
+    if found != "ok":
+        raise StoreError(f"{session.loaded.data} holds a damaged database: {found}; restore it from a backup")
     with session.queries() as queries:
         queries.runs(most=1)
-        queries.lanes()
 
 
 def _lock(session: Session) -> Finding:

@@ -61,6 +61,8 @@ def run(argv: Sequence[str] | None = None, *, clock: Clock | None = None, app: A
         code = _ended(_usage(error), Exit.BAD_INPUT, is_json)
     except UnicodeEncodeError:
         code = _ended("a word holds bytes that are not text (UTF-8)", Exit.BAD_INPUT, is_json)
+    except _database_error() as error:
+        code = _ended(f"the store cannot be used: {error}; `vedette doctor` says more", Exit.STORE, is_json)
     except OSError as error:
         code = _ended(f"{error.filename or 'input or output'}: {error.strerror}", Exit.FAILED, is_json)
     return int(code)
@@ -101,6 +103,13 @@ def _usage(error: typer.TyperException) -> str:
     context: Any = getattr(error, "ctx", None)
     where = context.command_path if context else "vedette"
     return f"{error.format_message()}  Try `{where} --help`."
+
+
+def _database_error() -> type[Exception]:
+    """Looked up when something was raised: light verbs do not load the driver."""
+    import sqlite3
+
+    return sqlite3.Error
 
 
 def _drop_stdout() -> None:

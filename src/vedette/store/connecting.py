@@ -1,0 +1,140 @@
+"""Opens a store: to write, to read beside a writer, and to read where nothing may be written.
+
+WAL with synchronous=FULL.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from vedette.contracts.errors import StoreError
+
+BUSY_MS = 15_000
+CACHE_KIB = 64 * 1024
+_READING = (f"busy_timeout = {BUSY_MS}", f"cache_size = -{CACHE_KIB}", "schema_version")  # the last one reads
+_WRITING = (*_READING, "journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 0")
+_NOT_FROM_HERE = ("readonly", "unable to open")  # what SQLite says where it may not write beside the file
+
+
+def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+    """A connection with our pragmas.  Autocommit: transactions are ours to begin and end."""
+    if not path.exists():
+        raise StoreError(f"no store at {path}; run `vedette init` in this folder, or name one with --data")
+    try:
+        return connect_to_read(path) if read_only else _opened(path, "mode=rw", _WRITING)
+    except sqlite3.DatabaseError as error:
+        if "full" in str(error):
+            raise StoreError(what_to_do(error, path)) from None
+        raise StoreError(unusable(path, error)) from None
+
+
+def connect_to_read(path: Path) -> sqlite3.Connection:
+    """Reads a store wherever it lies: where nothing may be written, and where a kill left something to take up.
+
+    Tried in turn: as a reader; as a writer that may only read, which can take up a log that a kill left; without the
+    log, where there is none to read; a copy with its log in a folder that is ours.
+    """
+    try:
+        return _opened(path, "mode=ro", _READING)
+    except sqlite3.OperationalError as error:
+        if path.is_dir() or not any(word in str(error) for word in _NOT_FROM_HERE):
+            raise
+    try:
+        return _opened(path, "mode=rw", (*_READING, "query_only = ON"))
+    except sqlite3.OperationalError:
+        log = path.with_name(f"{path.name}-wal")
+        if not log.exists() or log.stat().st_size == 0:
+            return _opened(path, "mode=ro&immutable=1", _READING)
+        return _copied(path, log)
+
+
+def unusable(path: Path, error: sqlite3.Error) -> str:
+    """What is wrong with a file that should be a store, and what to do."""
+    words = str(error)
+    if path.is_dir():
+        return f"{path} is a folder, not a store; name another folder with --data"
+    if "readonly" in words or ("unable to open" in words and path.exists()):
+        return (
+            f"{path} can only be read here, and this needs to write ({words}); list, show, changes and evidence verify "
+            "work as it is; for the rest give write permission to the folder and its files, or copy it elsewhere"
+        )
+    return f"{path} is not a usable store: {words}; restore it from a backup"
+
+
+def use_wal(path: Path) -> None:
+    """Cannot be said within a transaction."""
+    db = sqlite3.connect(path)
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+    finally:
+        db.close()
+
+
+class _Copied(sqlite3.Connection):
+    """A copy that goes when it is closed."""
+
+    folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def close(self) -> None:
+        super().close()
+        if self.folder is not None:
+            self.folder.cleanup()
+
+
+def _copied(path: Path, log: Path) -> sqlite3.Connection:
+    folder = tempfile.TemporaryDirectory(prefix="vedette-")
+    copy = Path(folder.name) / path.name
+    shutil.copyfile(path, copy)
+    shutil.copyfile(log, copy.with_name(log.name))
+    db = _opened(copy, "mode=rw", (*_READING, "query_only = ON"), _Copied)
+    if isinstance(db, _Copied):
+        db.folder = folder
+    return db
+
+
+def _opened(
+    path: Path, how: str, pragmas: Iterable[str], kind: type[sqlite3.Connection] = sqlite3.Connection
+) -> sqlite3.Connection:
+    db = sqlite3.connect(
+        f"file:{quote(str(path))}?{how}",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+        factory=kind,
+    )
+    try:
+        for pragma in pragmas:
+            db.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection, path: Path) -> Iterator[sqlite3.Connection]:
+    """All of it, or nothing."""
+    try:
+        db.execute("BEGIN IMMEDIATE")
+        yield db
+        db.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise StoreError(f"cannot write to {path}: {error}; nothing was changed") from error
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
+def what_to_do(error: sqlite3.Error, path: Path) -> str:
+    """What SQLite cannot do while it runs, in words that say what to do."""
+    words = str(error)
+    if "full" in words:
+        return f"the disk under {path} is full; free room and start again, nothing acknowledged is lost"
+    return f"cannot use {path}: {words}; nothing acknowledged is lost, start again after mending it"

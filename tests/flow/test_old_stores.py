@@ -1,0 +1,197 @@
+"""Stores of every revision, made by the code of their time: they open, upgrade, run and verify.
+
+Among them are stores of revisions that were edited in place before they were frozen.  `tools/old_stores.py` made them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import tarfile
+from pathlib import Path
+
+import pytest
+from cli_call import Cli
+from scripted import Scripted, page
+from watching import Watched
+
+import vedette.store.migrations.versions as versions
+from vedette.config import parse
+from vedette.store.migrate import HEAD, version
+from vedette.telemetry.clock import JumpingClock
+
+STORES = sorted((Path(__file__).parents[1] / "fixtures" / "stores").glob("*.tar.xz"))
+# Released revisions are never edited: a store that has one keeps it as it was.  A new revision adds its line here.
+FROZEN = {
+    "0001_the_stream.py": "c0916c3265a5825a15185c1bbd8e4005318412566a0c1eaa1b89822a6e540e74",
+    "0002_deciding.py": "69bcdc9c7d65fe71d674957855d440de7ea535537a86d810fab14b9b3adee211",
+    "0003_audits.py": "8b18a67e1abe622a39ae25f34a4c2784c93f4a665ca0dd307a31d95c9de08f17",
+    "0004_artifacts.py": "b4a1dce390c65672d6fab8ec8c5d2d417aca904ef11ab4bd7f7b63e4555c8736",
+    "0005_alerts.py": "f009c204f0e3cb083acaac5e5d3c1d11ce8951616dd1d18f511415a7bc9170e5",
+    "0006_learning.py": "6edc0066f27670f0f66fe2485ce400a8e0a967f617da65b3fa4a93c6bc14ddf4",
+    "0007_panel_models.py": "4b0112e1b59cf649f914a1ba741dc6617130998e478a968170ce56eba817febc",
+    "0008_the_panel.py": "8594a8100240307e559f8d60e92fe92bbd78240918998cd836fa270f63023f5f",
+    "0009_verdicts.py": "753a60defa5f7ecfa08b1a8496cc19a47c3157d2583f5d8cfd909f4ade0510b1",
+    "0010_names_of_the_documents.py": "5e4f2e64459b05ec3dd927c52111cb4045812fccb3c6b465d9f77f8582eef4f4",
+    "0011_lively_hosts.py": "d74c374db8d728a3c811a4e7bd513a90cd012ccd3630835bcf4fd924d125d994",
+    "0012_hunts.py": "3b8a739f57ace64cfb5ec0f174d8c16976beb1ae2c7228647a590595fb6b2d33",
+    "0013_intervals.py": "133f525890166c70ed223d0ef3ba4bb456bae539a7cea651458ecf99f922ade9",
+    "0014_seals.py": "4691064b3eddb63178b142d7fdf0b1c5c12094d1246d95d4ec572517e45ce4f4",
+}
+
+
+@pytest.fixture(params=STORES, ids=lambda path: path.name.partition(".")[0])
+def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    data = tmp_path / "data"
+    with tarfile.open(request.param) as packed:
+        packed.extractall(data, filter="data")
+    return data
+
+
+def test_released_revisions_are_frozen():
+    folder = Path(versions.__file__).parent
+    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("[0-9]*.py")}
+    assert found == FROZEN
+
+
+def rows(data: Path, query: str) -> list[tuple[object, ...]]:
+    db = sqlite3.connect(data / "vedette.db")
+    try:
+        return db.execute(query).fetchall()
+    finally:
+        db.close()
+
+
+def test_a_store_that_is_too_old_says_what_to_do(old: Path):
+    told = Cli(old)("list")
+    assert told.code == 5
+    assert "vedette db upgrade" in told.err
+
+
+def test_an_old_store_is_upgraded_and_loses_nothing(old: Path):
+    tables = ("visits", "evidence", "changes", "watches", "sources", "ledger")
+    before = {table: rows(old, f"SELECT COUNT(*) FROM {table}") for table in tables}
+    told = Cli(old)("db", "upgrade")
+    assert told.code == 0, told.err
+    assert version(old / "vedette.db") == HEAD
+    assert {table: rows(old, f"SELECT COUNT(*) FROM {table}") for table in tables} == before
+    for words in (
+        ("list",),
+        ("changes",),
+        ("sources",),
+        ("health",),
+        ("lanes",),
+        ("parked",),
+        ("db", "status"),
+    ):
+        assert Cli(old)(*words, "--json").code in (0, 6), words
+
+
+def test_an_old_store_verifies_and_says_what_was_sealed_late(old: Path):
+    assert Cli(old)("db", "upgrade").code == 0
+    told = Cli(old)("evidence", "verify", "--json")
+    assert told.json["problems"] == []
+    assert told.code == 0
+    assert told.json["sealed_late"] > 10
+    assert "before the upgrade" in Cli(old)("evidence", "verify").err
+    db = sqlite3.connect(old / "vedette.db")
+    db.execute("UPDATE evidence SET url = url || '?'")
+    db.commit()
+    db.close()
+    assert Cli(old)("evidence", "verify", "--quick").code == 6
+
+
+async def test_an_old_store_goes_on_watching_and_stays_whole(old: Path):
+    """Its pages are looked at again; an edit since then is reported."""
+    (url,) = rows(old, "SELECT url FROM watches WHERE url LIKE '%/rules'")[0]
+    (last,) = rows(old, "SELECT MAX(at) FROM visits")[0]
+    clock = JumpingClock(_moment(last))
+    config = parse({"schedule": {"policy": "fixed", "interval": "1h"}})
+    watched = Watched(None, old, clock, None, config)  # type: ignore[arg-type]
+    watched.fetcher = Scripted(clock, _answer)  # type: ignore[attr-defined]
+    before = len(watched.reported())
+    ended = await watched.run(seconds=6 * 3600)
+    assert ended.error is None
+    assert rows(old, f"SELECT COUNT(*) FROM visits WHERE url = '{url}' AND at > {last}")[0][0] > 2
+    assert len(watched.reported()) > before
+    told = Cli(old)("evidence", "verify", "--json")
+    assert told.json["problems"] == []
+
+
+def _moment(ms: object):
+    from vedette.store.rows import from_ms
+
+    assert isinstance(ms, int)
+    return from_ms(ms)
+
+
+def _answer(url: str, hours: float) -> tuple[int, str]:
+    if url.endswith("/rules"):
+        return 200, page("The rate is 30 %.", title="Rules")
+    return (200, "") if url.endswith("robots.txt") else (404, page("nothing"))
+
+
+def _garbage(path: Path) -> None:
+    path.write_bytes(os.urandom(50_000))
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def _cut_in_a_page(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:5000])
+
+
+def _zeroed(path: Path) -> None:
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096] + bytes(len(whole) - 4096))
+
+
+def _newer(path: Path) -> None:
+    db = sqlite3.connect(path)
+    db.execute("UPDATE alembic_version SET version_num = '9999'")
+    db.commit()
+    db.close()
+
+
+def _folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _no_table(path: Path) -> None:
+    db = sqlite3.connect(path)
+    db.execute("DROP TABLE visits")
+    db.commit()
+    db.close()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [_garbage, _cut, _cut_in_a_page, _zeroed, _newer, _folder, _empty, _no_table],
+    ids=lambda f: f.__name__,
+)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("list",), ("changes",), ("evidence", "verify"), ("evidence", "heads"), ("run", "--once"), ("db", "upgrade"),
+        ("db", "status"), ("doctor",), ("gc",), ("evidence", "set-aside"), ("add", "http://a.example/"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_store_that_cannot_be_read_is_named_in_one_line(tmp_path: Path, spoil, words: tuple[str, ...]):
+    data = tmp_path / "data"
+    with tarfile.open(next(path for path in STORES if path.name.startswith("0012"))) as packed:
+        packed.extractall(data, filter="data")
+    assert Cli(data)("db", "upgrade").code == 0
+    spoil(data / "vedette.db")
+    told = Cli(data)(*words)  # an exception that nobody expects would come through
+    if spoil is not _empty and words[0] != "doctor" and told.code != 0:
+        assert len(told.err.strip().splitlines()) >= 1
+        assert str(data) in told.err or "store" in told.err
