@@ -61,7 +61,8 @@ async def watched(world: World, days: float, data: Path) -> dict[str, Any]:
         (source,) = web.sources()
         raw = {
             "sources": [
-                {"name": "one", "url": source["url"], "lister": source["lister"], "risk": "CRITICAL"} | source["options"]
+                {"name": "one", "url": source["url"], "lister": source["lister"], "risk": "CRITICAL"}
+                | source["options"]
             ],
             "fetch": {"allow_networks": ["127.0.0.0/8"], "allow_ports": [PORT], "nameservers": [web.nameserver]},
         }  # fmt: skip

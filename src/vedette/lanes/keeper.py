@@ -176,7 +176,7 @@ class LaneKeeper:
                     self.start(waiter.keys, now)
                 self._let_go(lane, None if obstacle is None else obstacle[1])
                 if self._clock.is_stepped:
-                    return now  # one at a time
+                    return now if lane.waiters else None  # one at a time
             elif obstacle[0] is lane:
                 return _sooner(obstacle[1].until, waiter.give_up_at)
             else:

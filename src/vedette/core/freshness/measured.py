@@ -25,7 +25,7 @@ from vedette.core.whatif.rates import Rates, estimate
 Z95 = 1.959963984540054  # two-sided, 95 %
 MORE = 1.5  # times as many changes as a steady rate lets expect may be in a gap (docs/scheduling.md has the trial)
 MOST = 6.0  # changes that a gap is taken for
-_LEAST = 0.025  # chance from which on it may be that none was late
+_LEAST = 0.005  # chance from which on it may be that none was late
 
 
 @dataclass(frozen=True, slots=True)
