@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import closing, contextmanager, redirect_stdout
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
@@ -46,12 +47,16 @@ async def watched_for(days: float, world: World, folder: Path, **config: Any) ->
     async with LivingWeb(
         world, ports=Ports(web=PORT, moves=True), now=lambda: clock.now().timestamp()
     ) as web:
-        watched = living(world, web, folder, clock=clock, config=config)
-        sources = tuple(one.model_copy(update={"risk": Risk.CRITICAL}) for one in watched.config.sources)
-        watched.config = watched.config.model_copy(update={"sources": sources})
+        watched = critical(living(world, web, folder, clock=clock, config=config))
         ended = await watched.run(seconds=days * DAY)
         assert ended.error is None
         return watched, web
+
+
+def critical(watched: Watched) -> Watched:
+    sources = tuple(one.model_copy(update={"risk": Risk.CRITICAL}) for one in watched.config.sources)
+    watched.config = watched.config.model_copy(update={"sources": sources})
+    return watched
 
 
 def in_time(world: World, web: LivingWeb, days: float) -> list[bool]:
@@ -114,6 +119,25 @@ async def test_a_promise_that_the_budget_does_not_carry_is_told_as_broken(tmp_pa
     holds, interval = freshness(watched)
     assert not holds
     assert interval["low"] <= truth <= interval["high"]
+
+
+async def test_a_store_that_did_not_keep_its_promises_keeps_them_after_the_next_review(tmp_path):
+    """What an older version published knows of no promise at every hour; pages wait as it planned them."""
+    world = random_world(6)
+    clock = clock_of(world)
+    async with LivingWeb(
+        world, ports=Ports(web=PORT, moves=True), now=lambda: clock.now().timestamp()
+    ) as web:
+        watched = critical(living(world, web, tmp_path, clock=clock))
+        await watched.run(seconds=1 * DAY)
+        with closing(sqlite3.connect(watched.data / "vedette.db")) as db, db:
+            db.execute("UPDATE published SET body = json_remove(body, '$.kept_from')")
+            db.execute("UPDATE watches SET due_at = due_at + 20 * 3600000 WHERE id % 2")
+        begin = clock.now().timestamp()
+        await watched.run(seconds=1 * DAY)
+    for one in world.hosts[0].pages:
+        looks = [seen.at for seen in web.journal.requests if seen.target == one.path and seen.at > begin]
+        assert not one.exists(begin) or looks[0] < begin + 8 * HOUR
 
 
 async def test_a_world_lives_the_same_life_beside_a_busy_machine(tmp_path):
