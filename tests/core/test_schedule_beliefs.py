@@ -235,6 +235,17 @@ def test_calibration_tells_what_such_predictions_were_worth() -> None:
     assert Calibration().honest(np.array([0.3])) == pytest.approx([0.3], abs=0.01)
 
 
+def test_a_handful_of_looks_hardly_moves_what_is_told() -> None:
+    """Five looks, four of them with a change that nobody expected: no reason to tell of 36 % after two minutes."""
+    table = Calibration()
+    table.learn(np.full(5, 0.001), np.array([True, True, True, True, False]))
+    table.learn(np.full(3, 0.02), np.ones(3, bool))
+    told = table.honest(np.array([0.0, 0.0004, 0.001, 0.02]))
+    assert told[0] == 0.0
+    assert (told[1:] < 2.0 * np.array([0.0004, 0.001, 0.02])).all()
+    assert (np.diff(told) > 0).all()
+
+
 def test_the_prior_follows_the_targets() -> None:
     assert digamma(np.array([0.3, 1.0, 10.0])) == pytest.approx([-3.5025242, -0.5772157, 2.2517526], abs=1e-6)
     rng = np.random.default_rng(2)

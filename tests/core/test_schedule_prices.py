@@ -50,10 +50,17 @@ def test_a_host_without_room_is_dearer_until_its_looks_fit() -> None:
     assert 0.7 * 30 < (24 / gaps).sum() <= 31
 
 
-def test_an_objective_publishes_the_rate_from_which_on_it_asks() -> None:
-    found = review(sample(), Published(), Terms(budget=500.0, objectives={"CRITICAL": (4.0, 0.95)}))
+def test_an_objective_that_the_budget_cannot_carry_publishes_the_rate_from_which_on_it_asks() -> None:
+    found = review(sample(), Published(), Terms(budget=50.0, objectives={"CRITICAL": (4.0, 0.95)}))
     assert math.isfinite(found.objective_price[Risk.CRITICAL])
     assert found.objective_price[Risk.LOW] == math.inf
+    assert found.kept_from[Risk.CRITICAL] == math.inf
+
+
+def test_an_objective_that_the_budget_carries_is_kept_for_everything_new() -> None:
+    found = review(sample(), Published(), Terms(objectives={"CRITICAL": (4.0, 0.95)}))
+    assert found.kept_from[Risk.CRITICAL] == 0.0
+    assert found.objective_price == (math.inf,) * 4
 
 
 def test_a_host_that_is_down_is_tried_every_hour_and_one_that_failed_once_later() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,9 +11,21 @@ import pytest
 from learned_kit import RISKS, around, belief, live, watching
 
 from vedette.core.schedule import make_policy
+from vedette.core.schedule.learned.clock import Clocks
 from vedette.core.schedule.learned.coverage import Seen, changes, coverage, steadiness, waking
-from vedette.core.schedule.learned.objective import Tier
+from vedette.core.schedule.learned.objective import (
+    KNOWN_HOURS,
+    LEFT_OUT,
+    Tier,
+    asked_hours,
+    expected,
+    is_kept,
+    kept,
+)
+from vedette.core.schedule.learned.outlook import Sample, tiers
 from vedette.core.schedule.learned.settings import Published
+
+GOAL = {"CRITICAL": (4.0, 0.95)}
 
 
 def test_an_objective_is_kept_within_its_tier_and_the_forecast_says_when_it_cannot_be() -> None:
@@ -28,6 +41,61 @@ def test_an_objective_is_kept_within_its_tier_and_the_forecast_says_when_it_cann
     assert poor.coverage["CRITICAL"] < 0.7
     assert poor.shortfall > 0.0
     assert poor.needed == pytest.approx(rich.needed)
+
+
+CRITICAL = np.int8(3)
+
+
+def office_hours() -> Clocks:
+    """The clock of a host that was only ever seen to change on working days, eight to four."""
+    clocks = Clocks()
+    clocks.grow(1)
+    monday = np.arange(8.0, 16.0)
+    for _ in range(40):
+        clocks.learn(np.zeros(8, np.int64), monday, monday)
+    return clocks
+
+
+@pytest.mark.parametrize("last", [0.0, 17.0, 120.0, 136.5, 167.9])
+@pytest.mark.parametrize("lively", [0.0625, 1.0])
+def test_a_new_target_is_looked_at_within_its_promise_whatever_the_hour(last: float, lively: float) -> None:
+    near = replace(around(1), clocks=office_hours(), lively=np.array([lively]))
+    for hours in (0.0, 8.0, 100.0, 160.0):
+        b = belief(1, hours=hours, last=last, asleep=0.9)
+        for published in (Published(), Published(kept_from=(0.0, 0.0, 0.0, 1.0))):
+            part = replace(near, published=published)
+            assert asked_hours(b, part, np.array([CRITICAL]), GOAL)[0] == pytest.approx(3.9)
+
+
+def test_who_is_left_out_of_a_promise_is_little_of_all_changes_even_if_beliefs_are_wrong() -> None:
+    rng = np.random.default_rng(3)
+    left_out = 0
+    for _ in range(60):
+        n = int(rng.integers(1, 400))
+        hours = rng.choice([10.0, 200.0, 2000.0, 40_000.0], n)
+        b = belief(
+            n, events=rng.choice([0.0, 0.0, 3.0, 40.0], n), hours=hours, asleep=rng.choice([0.0, 0.5], n)
+        )
+        near, rate = around(n), expected(b, around(n))
+        one = kept(b, near, (4.0, 0.95), 1.0)
+        stays = is_kept(b, near, one.least)
+        assert stays[b.hours < KNOWN_HOURS].all()
+        assert rate[~stays].sum() <= 0.05 * LEFT_OUT * rate.sum()
+        assert one.coverage == pytest.approx(rate[stays].sum() / rate.sum())
+        aged = replace(b, hours=b.hours + 4.0)  # the next look finds nothing: it stays
+        assert is_kept(aged, near, one.least)[stays].all()
+        left_out += int((~stays).sum())
+    assert left_out > 0
+
+
+def test_a_promise_that_the_budget_does_not_carry_goes_where_most_changes_are() -> None:
+    b = belief(40, events=np.r_[np.full(4, 30.0), np.zeros(36)], hours=500.0)
+    part = Sample(b, around(40), np.full(40, CRITICAL), 1.0)
+    rich, poor = (tiers(part, GOAL, budget)["CRITICAL"] for budget in (None, 100.0))
+    assert rich.is_kept
+    assert not poor.is_kept
+    assert poor.looks <= 40.0
+    assert poor.wanted == rich.looks
 
 
 def test_an_objective_asks_again_for_a_look_that_failed() -> None:

@@ -124,7 +124,7 @@ class Rig:
     room: int = 500
 
     def __post_init__(self) -> None:
-        self.clock = JumpingClock(NOON)
+        self.clock = JumpingClock(NOON, is_stepped=False)  # many looks at once, as on the machine's own clock
         self.policies = LanePolicies(default=self.policy, named={"all": replace(WIDE, at_once=self.at_once)})
         self.keeper = CountingKeeper(self.policies, load=lambda key: None, clock=self.clock)
         self.frontier = Frontier(run=RUN, room=self.room)

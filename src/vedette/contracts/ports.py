@@ -24,6 +24,11 @@ class Wake(Protocol):
 class Clock(Protocol):
     """The only home of time and chance."""
 
+    @property
+    def is_stepped(self) -> bool:
+        """Stands still while something is under way, and one thing at a time is: a run can be repeated."""
+        ...
+
     def now(self) -> datetime:
         """Aware UTC."""
         ...

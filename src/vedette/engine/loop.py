@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -88,7 +89,7 @@ class Engine:
     _is_ready: set[LaneKey] = field(default_factory=set)
     _timers: list[tuple[datetime, int, LaneKey]] = field(default_factory=list)
     _wake_at: dict[LaneKey, datetime] = field(default_factory=dict)
-    _touched: set[LaneKey] = field(default_factory=set)
+    _touched: dict[LaneKey, None] = field(default_factory=dict)  # in the order in which it happened
     _is_claiming: bool = False
     _hunts: int = 0  # choices asked for and not made
     _looks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -132,7 +133,7 @@ class Engine:
 
     def touch(self, lane: LaneKey) -> None:
         """Something about this lane changed."""
-        self._touched.add(lane)
+        self._touched[lane] = None
         self._wake.set()
 
     def on_claimed(self, claimed: Claimed) -> None:
@@ -140,7 +141,7 @@ class Engine:
         self._is_claiming = False
         for lane, watches, dues in claimed:
             self.parts.frontier.offer(lane, watches, now=now, dues=dues)
-            self._touched.add(lane)
+            self._touched[lane] = None
         self._wake.set()
 
     def on_committed(self, group: Group) -> None:
@@ -154,14 +155,14 @@ class Engine:
             for signal in settled.signals:
                 frontier.note_due(signal.lane, signal.due_at, Risk.MEDIUM)
             self._note_seen(settled)
-            self._touched.add(settled.watch.lane)
+            self._touched[settled.watch.lane] = None
         self._note_schedule(group.schedule)
         self._hunts -= group.hunts
         self._note_hunt(group.hunt)
         for job in group.released:
             self._unsettled -= 1
             frontier.note_due(job.watch.lane, job.watch.due_at or self.parts.clock.now(), job.watch.risk)
-            self._touched.add(job.watch.lane)
+            self._touched[job.watch.lane] = None
         self.tally = counted(self.tally, group)
         self.parts.on_committed(group)
         self._wake.set()
@@ -212,18 +213,21 @@ class Engine:
         if self.parts.take_orders and (self._orders_at is None or now >= self._orders_at):
             self._orders_at = now + timedelta(seconds=1)
             self.parts.take_orders()
+        if not self._may_go_on():
+            return
         if self._hunt_at is not None and now >= self._hunt_at:
             self._hunt_at = None
             self._hunts += 1
             self.parts.settler.hunt()
         for lane in self.parts.frontier.pop_due(self._horizon(now)):
-            self._touched.add(lane)
+            self._touched[lane] = None
         self._fire_timers(now)
-        touched, self._touched = self._touched, set()
-        for lane in touched:
-            self._consider(lane, now)
+        touched, self._touched = deque(self._touched), {}
+        while touched and self._may_go_on():
+            self._consider(touched.popleft(), now)
+        self._touched = dict.fromkeys((*touched, *self._touched))
         self._dispatch(now)
-        if self.parts.frontier.has_line() and not self._is_claiming:
+        if self.parts.frontier.has_line() and not self._is_claiming and self._may_go_on():
             asks = self.parts.frontier.asks(self.parts.keeper.gap)
             if asks:
                 self._is_claiming = True
@@ -262,7 +266,7 @@ class Engine:
     def _dispatch(self, now: datetime) -> None:
         """Start the best waiting jobs of lanes that are open, as far as `all` allows."""
         keeper, frontier = self.parts.keeper, self.parts.frontier
-        while self._ready and self._may_start() and self._unsettled < UNSETTLED:
+        while self._ready and self._may_go_on() and self._may_start() and self._unsettled < UNSETTLED:
             answer = keeper.ask((ALL,), now)
             if isinstance(answer, Wait):
                 self._wait_for(ALL, answer.until)
@@ -279,7 +283,10 @@ class Engine:
                 task = asyncio.create_task(self._look(job))
                 self._looks.add(task)
                 task.add_done_callback(self._looked)
-            self._consider(lane, now)
+            if self._may_go_on():
+                self._consider(lane, now)
+            else:
+                self._touched[lane] = None
 
     def _may_spend(self, job: Job, now: datetime) -> bool:
         """Is there budget for this look?  If not, its lane is woken when there is."""
@@ -337,6 +344,7 @@ class Engine:
 
     def _looked(self, task: asyncio.Task[None]) -> None:
         self._looks.discard(task)
+        self._wake.set()
         error = None if task.cancelled() else task.exception()
         if error is not None:  # `serve` parks a job that it fails on: what comes through is no job's fault
             self.on_failed(error)
@@ -362,7 +370,7 @@ class Engine:
             at, _, lane = heapq.heappop(self._timers)
             if self._wake_at.get(lane) == at:
                 del self._wake_at[lane]
-                self._touched.add(lane)
+                self._touched[lane] = None
 
     def _next_wake(self) -> datetime | None:
         times = [at for at in (self._orders_at, self.limits.deadline, self._hunt_at) if at is not None]
@@ -381,6 +389,10 @@ class Engine:
         """Something will happen without the clock moving: a request, a write, a claim."""
         asking = len(self._looks) - self.parts.keeper.waiting
         return asking > 0 or self._unsettled > len(self._looks) or self._is_claiming or self._hunts > 0
+
+    def _may_go_on(self) -> bool:
+        """On a clock that steps, only one thing is under way: what ends first must not depend on the machine."""
+        return not (self.parts.clock.is_stepped and self._is_busy())
 
     def _may_start(self) -> bool:
         if self._stop_reason:

@@ -36,7 +36,7 @@ from vedette.core.schedule.learned.row import (
     surroundings,
     unpack_beliefs,
 )
-from vedette.core.schedule.learned.settings import WEIGHT
+from vedette.core.schedule.learned.settings import WEIGHT, Published
 from vedette.core.velocity import VelocityParams, update_velocity
 from vedette.engine.known import Known, ScheduleSide
 
@@ -283,7 +283,7 @@ class Scheduler:
             rooms = {n: room for n, room in seen.items() if math.isfinite(room)}
             known.set_dear(dearness(sample, host, rooms), seen)
         self._published = known.publish(now)
-        if abs(math.log(new.price / was.price)) > REPLAN_AFTER:
+        if abs(math.log(new.price / was.price)) > REPLAN_AFTER or _keeps_more(new, was):
             run.replan = 0
 
     def _budget(self) -> float | None:
@@ -437,6 +437,14 @@ def _well_sampled(host: np.ndarray, each: float) -> list[int]:
     """Hosts of which the sample says enough; of all watches, every host."""
     numbers, counts = np.unique(host, return_counts=True)
     return [int(n) for n in numbers[counts >= (1 if each <= 1.0 else WELL_SAMPLED)]]
+
+
+def _keeps_more(new: Published, was: Published) -> bool:
+    """Can a promise be kept that could not be?  Then nobody waits for the next look to hear of it."""
+    return any(
+        math.isfinite(now) and math.isinf(then)
+        for now, then in zip(new.kept_from, was.kept_from, strict=True)
+    )
 
 
 def _stated(signal: Signal, last: float) -> float:

@@ -259,7 +259,7 @@ class Settler(threading.Thread):
         asides, self._asides = self._asides, []
         try:
             settlements, schedule = self._calls.schedule(settlements)
-            hunt, choices = self._calls.hunt(settlements, self._clock.now())
+            hunt, choices = self._hunted(settlements, hunts)
             placed = self._place(settlements)
             group = Group(
                 run=self._run,
@@ -290,6 +290,12 @@ class Settler(threading.Thread):
         self._archive.committed(self._clock.now(), sealed)
         self._calls.committed(group)
         self._groups += 1
+
+    def _hunted(
+        self, settlements: list[Settlement], hunts: int
+    ) -> tuple[HuntRows | None, tuple[LedgerNote, ...]]:
+        """Not whenever something is written aside: when that happens hangs on the machine."""
+        return self._calls.hunt(settlements, self._clock.now()) if settlements or hunts else (None, ())
 
     def _place(self, settlements: list[Settlement]) -> list[Placed]:
         """Into the archive, in order.  A payload that is there already is written as a revisit, and only such a one."""

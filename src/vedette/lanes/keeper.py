@@ -171,11 +171,12 @@ class LaneKeeper:
             obstacle = self._obstacle(waiter.keys, now)
             if waiter.ready.done():
                 lane.waiters.popleft()
-            elif obstacle is None:
-                self.start(waiter.keys, now)
-                self._let_go(lane, None)
-            elif now >= waiter.give_up_at or is_shut(obstacle[1], waiter.give_up_at):
-                self._let_go(lane, obstacle[1])
+            elif obstacle is None or now >= waiter.give_up_at or is_shut(obstacle[1], waiter.give_up_at):
+                if obstacle is None:
+                    self.start(waiter.keys, now)
+                self._let_go(lane, None if obstacle is None else obstacle[1])
+                if self._clock.is_stepped:
+                    return now if lane.waiters else None  # one at a time
             elif obstacle[0] is lane:
                 return _sooner(obstacle[1].until, waiter.give_up_at)
             else:

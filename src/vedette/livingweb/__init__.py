@@ -5,7 +5,7 @@ from vedette.livingweb.croatia import croatia_world
 from vedette.livingweb.noise import Noise, made_up
 from vedette.livingweb.presets import GridMix, demo_world, document_world, fault_world, grid_world, trap_world
 from vedette.livingweb.robots import Robots
-from vedette.livingweb.web import LivingWeb
+from vedette.livingweb.web import LivingWeb, Ports
 from vedette.livingweb.world import EPOCH, FaultRule, HostSpec, Limits, PageState, World
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "LivingWeb",
     "Noise",
     "PageState",
+    "Ports",
     "Robots",
     "World",
     "WorldClock",

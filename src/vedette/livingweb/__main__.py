@@ -20,7 +20,7 @@ from vedette.livingweb.clock import WorldClock, real_time
 from vedette.livingweb.croatia import croatia_world
 from vedette.livingweb.presets import GridMix, demo_world, fault_world, grid_world, trap_world
 from vedette.livingweb.process import DAY, ChangeMix
-from vedette.livingweb.web import LivingWeb
+from vedette.livingweb.web import LivingWeb, Ports
 from vedette.livingweb.world import Limits, World
 
 
@@ -83,8 +83,8 @@ async def _serve(world: World, clock: WorldClock, options: argparse.Namespace) -
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    side_ports = (options.control_port, options.dns_port)
-    async with LivingWeb(world, port=options.port, now=clock, pace=real_time, side_ports=side_ports) as web:
+    ports = Ports(web=options.port, control=options.control_port, names=options.dns_port)
+    async with LivingWeb(world, now=clock, pace=real_time, ports=ports) as web:
         ready = {
             "port": web.port,
             "control_port": web.control_port,

@@ -41,6 +41,10 @@ class Names:
         self.queries: list[tuple[str, int]] = []
         self._turns = 0
 
+    def put(self, name: str, address: str) -> None:
+        """From now on the name leads there."""
+        self._known[name] = (address,)
+
     def answer(self, packet: bytes, *, by_tcp: bool) -> bytes | None:
         """The reply to one query; None: silence."""
         asked = _question(packet)

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import socket
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
@@ -21,6 +22,21 @@ from vedette.livingweb.world import World, authority
 
 LOOPBACK = "127.0.0.1"
 BACKLOG = 512
+BLOCKS = 100  # of loopback addresses that are tried
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """Where it listens; 0: any free one.
+
+    URLs hold the port.  A world that `moves` goes to a block of loopback addresses where its port is free, so that it
+    has the same URLs in every run, whatever runs beside it; its names lead there.
+    """
+
+    web: int = 0
+    control: int = 0
+    names: int = 0
+    moves: bool = False
 
 
 class LivingWeb:
@@ -34,26 +50,28 @@ class LivingWeb:
         self,
         world: World,
         *,
-        port: int = 0,
         now: Callable[[], float] = real_time,
         pace: Callable[[], float] | None = None,
-        side_ports: tuple[int, int] = (0, 0),  # control, name server
+        ports: Ports | None = None,
     ) -> None:
         self.world = world
-        self.port = port
-        self.control_port, dns_port = side_ports
+        ports = ports or Ports()
+        self.port, self.control_port, self._moves = ports.web, ports.control, ports.moves
         self.now = now
         self.journal = Journal()
         self.names = Names({host.name: host.address for host in world.hosts})
         self._times = Times(now, pace or now)
         self._sites: list[Site] = []
-        self._dns = NameServer(self.names, port=dns_port)
+        self._dns = NameServer(self.names, port=ports.names)
         self._servers: list[asyncio.Server] = []
         self._connections: set[Connection] = set()
 
     async def __aenter__(self) -> Self:
-        sockets = listen_all([host.address for host in self.world.hosts], self.port)
+        addresses = [host.address for host in self.world.hosts]
+        sockets = (listen_somewhere if self._moves else listen_all)(addresses, self.port)
         self.port = sockets[0].getsockname()[1]
+        for host, sock in zip(self.world.hosts, sockets, strict=True):
+            self.names.put(host.name, sock.getsockname()[0])
         ground = Ground(self.world.seed, self._times, self.journal)
         for host, sock in zip(self.world.hosts, sockets, strict=True):
             site = Site(host, ground, self.port)
@@ -113,6 +131,22 @@ def listen_all(addresses: list[str], port: int) -> list[socket.socket]:
             continue
         return sockets
     raise OSError("no port is free on all addresses of the world")
+
+
+def listen_somewhere(addresses: list[str], port: int) -> list[socket.socket]:
+    """One listening socket per address on this port; in the next block of addresses where it is taken."""
+    for block in range(BLOCKS):
+        try:
+            return listen_all([_moved(address, block) for address in addresses], port)
+        except OSError as problem:
+            if problem.errno != errno.EADDRINUSE:
+                raise
+    raise OSError(f"port {port} is free in no block of addresses")
+
+
+def _moved(address: str, block: int) -> str:
+    first, second, rest = address.split(".", 2)
+    return f"{first}.{int(second) + block}.{rest}"
 
 
 def listen(address: str, port: int) -> socket.socket:

@@ -9,6 +9,8 @@ from vedette.contracts.words import Reason
 from vedette.report.lines import Line, line, quoted
 from vedette.report.plain import moment
 
+HOLDS = ("parked", "failed", "audit")  # reasons that put a look off, whatever it is worth
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Believed:
@@ -17,11 +19,12 @@ class Believed:
     rate: float  # changes a day
     rate_low: float  # between these two with 90 %
     rate_high: float
-    p_changed: float  # chance that it has changed since the last look
+    p_changed: float | None  # chance that it has changed since the last look; None: it was never seen
     value: float  # of a look now
     price: float
     hours: float
-    looked_at: datetime
+    looked_at: datetime  # of one that was never seen, when it was added
+    is_due: bool = False  # by now
     objective: str = ""  # the one that binds; empty: none does
     signals: tuple[str, ...] = ()  # what a listing or its host said
     is_planned_anew: bool = False  # since the decision on record, at a new price
@@ -45,16 +48,25 @@ def believed_json(one: Believed) -> dict[str, object]:
 
 
 def believed_lines(one: Believed) -> list[Line]:
-    worth = "a look is worth it now" if one.value >= one.price else "not worth a look yet"
-    lines = [
-        _fact("rate", f"{one.rate:.3g} changes a day, {one.rate_low:.3g} to {one.rate_high:.3g} with 90 %"),
-        _fact("changed", f"{one.p_changed:.0%} likely since the last look at {moment(one.looked_at)}"),
-        _fact("value", f"{one.value:.3g} now, at a price of {one.price:.3g}: {worth}"),
-    ]
+    rate = f"{one.rate:.3g} changes a day, {one.rate_low:.3g} to {one.rate_high:.3g} with 90 %"
+    if one.p_changed is None:
+        lines = [
+            _fact("rate", f"{rate}, going by others: nothing is known of it"),
+            _fact("changed", f"never seen; added at {moment(one.looked_at)}"),
+        ]
+    else:
+        lines = [
+            _fact("rate", rate),
+            _fact(
+                "changed", f"{_share(one.p_changed)} likely since the last look at {moment(one.looked_at)}"
+            ),
+            _fact("value", f"{one.value:.3g} now, at a price of {one.price:.3g}: {_worth(one)}"),
+        ]
     lines += [_fact("signal", said) for said in one.signals]
     if one.objective:
         lines.append(_fact("objective", one.objective))
-    lines.append(line(("head", f"why {one.hours:.4g} hours after the last look")))
+    since = "the last look" if one.p_changed is not None else "it was added"
+    lines.append(line(("head", f"why {one.hours:.4g} hours after {since}")))
     for reason in one.reasons:
         lines.append(
             line(f"  {reason.points:+10.4g}  ", quoted(reason.code), "  ", quoted(reason.note, "dim", 160))
@@ -65,6 +77,24 @@ def believed_lines(one: Believed) -> list[Line]:
     if one.is_planned_anew:
         lines.append(line(("dim", "planned anew since the decision below, when the price had moved")))
     return lines
+
+
+def _worth(one: Believed) -> str:
+    """What the value means for the next look; never against when that is due."""
+    if one.value >= one.price:
+        last = one.reasons[-1] if one.reasons else Reason("")
+        held = "" if one.is_due or last.code not in HOLDS else f", which waits: {last.code}, {last.note}"
+        return (
+            f"a look is worth it now{held}"
+            if one.is_due or held
+            else "a look is worth it; it is due as planned"
+        )
+    return "not worth a look yet" if not one.objective else "the objective asks before it is worth a look"
+
+
+def _share(p: float) -> str:
+    """Small chances are no zero."""
+    return f"{p:.0%}" if p >= 0.01 or p == 0.0 else f"{100 * p:.1g}%"
 
 
 def _fact(name: str, words: str) -> Line:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from vedette.contracts.changing import Mask
 from vedette.contracts.documents import Artifact
-from vedette.contracts.judging import Verdict
+from vedette.contracts.judging import Verdict, VerdictWord
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.watch import Decision, Visit, Watch
@@ -226,7 +226,8 @@ def _fact(name: str, *spans: str | tuple[str, str]) -> Line:
 
 def _due(said: Explanation, now: datetime) -> str:
     if said.watch.due_at is not None:
-        return when(said.watch.due_at, now)
+        is_parked = any(reason.code == "parked" for one in said.decisions for reason in one.reasons)
+        return when(said.watch.due_at, now) + (", parked: the long interval" if is_parked else "")
     return "when the hunt chooses it (vedette hunt)" if said.is_open else "not scheduled"
 
 
@@ -249,12 +250,11 @@ def _outcome(watch: Watch) -> tuple[str | tuple[str, str], ...]:
 
 
 def _verdict_lines(verdict: Verdict) -> list[Line]:
-    """What the scout said of it, with its points."""
-    lines = [
-        _fact(
-            "verdict", ("head", verdict.word.value), verdict_words(verdict).removeprefix(verdict.word.value)
-        )
-    ]
+    """What the scout said of it, with its points.  It is about the later stages: the page is watched all the same."""
+    words = verdict_words(verdict).removeprefix(verdict.word.value)
+    if verdict.word is VerdictWord.SKIP:
+        words += ": not sent on to the later stages; it is watched all the same"
+    lines = [_fact("verdict", ("head", verdict.word.value), words)]
     for reason in verdict.reasons:
         points = f"{reason.points:+10.4g}"
         lines.append(line(f"  {points}  ", quoted(reason.code), "  ", quoted(reason.note, "dim", 160)))

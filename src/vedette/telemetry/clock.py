@@ -15,6 +15,8 @@ from vedette.contracts.ports import Wake
 class SystemClock:
     """The machine's own clock, as `contracts.ports.Clock` asks for it."""
 
+    is_stepped = False
+
     def now(self) -> datetime:
         """Aware UTC."""
         return datetime.now(UTC)
@@ -53,10 +55,15 @@ class FastClock(SystemClock):
 
 
 class JumpingClock:
-    """Compressed time: stands still while anything is under way, then jumps to the next event."""
+    """Compressed time: stands still while anything is under way, then jumps to the next event.
 
-    def __init__(self, start: datetime, *, seed: int = 0) -> None:
+    Stepped, one thing at a time is under way: time stands still, so nothing gets later, and the same seed gives the
+    same run on a busy machine.
+    """
+
+    def __init__(self, start: datetime, *, seed: int = 0, is_stepped: bool = True) -> None:
         self._now = start
+        self.is_stepped = is_stepped
         self._chance = random.Random(seed)  # noqa: S311
         self.jumps = 0
 

@@ -1,8 +1,10 @@
 """How fresh were we?  Per risk class, from the looks on record, with how far each figure can be trusted.
 
 Seen within the objective: a change that was found after a gap of D hours came at a uniform moment of it, so it was
-seen within T with chance min(1, T / D).  A gap that held several changes counts once: nobody knows how many there
-were.  `sure` needs no assumption: the share whose whole gap was within T.
+seen within T with chance min(1, T / D).  A gap that showed one may have held several, more of them the longer it was:
+it counts for as many as its target's rate lets expect.  The interval allows for three things that nobody sees: where in
+its gap a change came, that gaps hold MORE times as many changes as that, or as few, because changes come in bursts, and
+changes that no look showed.  `sure` are those whose whole gap was within T, wherever in it they came.
 
 Stale share, by audits: looks at random moments, each weighed by its interval (core/audit.py); unbiased.
 Stale share, by gaps: from the rates that the gaps tell (core/whatif/rates.py); steadier, and only as good as they are.
@@ -21,6 +23,9 @@ from vedette.core.whatif.history import Flags, Floats, Gaps, History, gaps
 from vedette.core.whatif.rates import Rates, estimate
 
 Z95 = 1.959963984540054  # two-sided, 95 %
+MORE = 1.5  # times as many changes as a steady rate lets expect may be in a gap (docs/scheduling.md has the trial)
+MOST = 6.0  # changes that a gap is taken for
+_LEAST = 0.005  # chance from which on it may be that none was late
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +86,31 @@ def stale_by_audits(interval: Floats, found: Flags) -> Estimate | None:
     return wilson(share, min(count, share * (1 - share) / spread) if spread > 0 else count)
 
 
-def in_time(hours: Floats, within: float) -> Estimate | None:
-    """The share of changes seen within the objective, from the gaps that showed one."""
+def in_time(hours: Floats, rate: Floats, within: float) -> Estimate | None:
+    """The share of changes seen within the objective, from the gaps that showed one and the rates of their targets."""
     if not len(hours):
         return None
     chance = np.minimum(1.0, within / np.maximum(hours, 1e-9))
-    share = float(chance.mean())
-    spread = float((chance * (1 - chance)).sum())  # where in its gap each change came is not known
-    if spread <= 0:
-        return Estimate(share, share, share)
-    return wilson(share, share * (1 - share) * len(hours) ** 2 / spread)
+    count = _changes(rate, hours)
+    is_open = chance < 1.0
+    plain, many, few = (
+        _weighed(chance, count * np.where(is_open, times, 1.0)) for times in (1.0, MORE, 1.0 / MORE)
+    )
+    none_late = float(np.log(chance).sum())
+    high = 1.0 if none_late > math.log(_LEAST) else max(plain.high, few.high)
+    return Estimate(plain.value, min(plain.low, many.low), high)
+
+
+def _changes(rate: Floats, hours: Floats) -> Floats:
+    """Changes to expect in gaps that showed one.  Of a target that differs at every look nobody can tell."""
+    x = np.maximum(rate * hours, 1e-9)
+    return np.minimum(x / -np.expm1(-x), MOST)
+
+
+def _weighed(chance: Floats, count: Floats) -> Estimate:
+    """Wilson's interval by the effective number of gaps."""
+    whole = float(count.sum())
+    return wilson(float((count * chance).sum()) / whole, whole * whole / float((count**2).sum()))
 
 
 def _measured(history: History, between: Gaps, rates: Rates, risk: Risk, within: float) -> Measured:
@@ -106,13 +126,18 @@ def _measured(history: History, between: Gaps, rates: Rates, risk: Risk, within:
         looks=int(looks.sum()),
         changes=int(changed.sum()),
         within=within,
-        in_time=in_time(hours[changed], within),
-        sure=float((hours[changed] <= within).mean()) if changed.any() else None,
+        in_time=in_time(hours[changed], rate[changed], within),
+        sure=_sure(hours[changed], rate[changed], within),
         audits=int(audits.sum()),
         audits_found=int((audits & history.changed).sum()),
         stale=stale_by_audits(history.audit[audits], history.changed[audits]),
         stale_by_gaps=float(_stale_hours(rate, hours)[changed].sum()) / whole if whole > 0 else None,
     )
+
+
+def _sure(hours: Floats, rate: Floats, within: float) -> float | None:
+    count = _changes(rate, hours)
+    return float(count[hours <= within].sum() / count.sum()) if len(hours) else None
 
 
 def _small_sample(count: int) -> float:

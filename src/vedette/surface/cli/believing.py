@@ -34,7 +34,7 @@ def believed(queries: Queries, watch: Watch, objectives: Objectives, now: dateti
     from vedette.core.schedule.due import LEARNED
     from vedette.core.schedule.hours import from_hours
     from vedette.core.schedule.learned.deciding import Told, tell
-    from vedette.core.schedule.learned.row import is_whole, unpack_beliefs, unpack_published
+    from vedette.core.schedule.learned.row import is_new, is_whole, unpack_beliefs, unpack_published
 
     decision, named = _last_decisions(queries, watch)
     if not is_whole(watch.belief) or watch.due_at is None or decision is None:
@@ -58,18 +58,19 @@ def believed(queries: Queries, watch: Watch, objectives: Objectives, now: dateti
     )
     said = tell(told)
     binds = any(reason.code == "objective" for reason in said.reasons)
-    return _believed(
-        replace(said, p_changed=_honest(queries, said.p_changed)),
+    return replace(
+        _believed(said),
+        p_changed=None if is_new(watch.belief) else _honest(queries, said.p_changed),
         looked_at=from_hours(float(belief.last[0])),
+        is_due=watch.due_at <= now,
         objective=_objective(watch, objectives) if binds else "",
         signals=(*_named_by(named), *_signals(decision, float(belief.mark[0]))),
-        is_anew=is_anew,
+        is_planned_anew=is_anew,
     )
 
 
-def _believed(
-    said: Explanation, *, looked_at: datetime, objective: str, signals: tuple[str, ...], is_anew: bool
-) -> Believed:
+def _believed(said: Explanation) -> Believed:
+    from vedette.core.schedule.hours import from_hours
     from vedette.report.believing import Believed
 
     return Believed(
@@ -80,10 +81,7 @@ def _believed(
         value=said.value,
         price=said.price,
         hours=said.interval,
-        looked_at=looked_at,
-        objective=objective,
-        signals=signals,
-        is_planned_anew=is_anew,
+        looked_at=from_hours(said.due_at - said.interval),
         reasons=said.reasons,
     )
 

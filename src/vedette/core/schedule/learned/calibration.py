@@ -1,6 +1,7 @@
 """Does it happen as often as we say?  What was predicted, bin by bin, against what the looks then saw.
 
-The bins are even in log odds.  A bin corrects itself as far as it has seen enough; between bins it is interpolated.
+The bins are even in log odds.  A bin corrects itself as far as it has seen, or should have seen, enough *changes*:
+many looks at what hardly ever changes say little.  Between bins it is interpolated, down to no chance at no time.
 Only what is told to people is corrected: the order of looks does not depend on it.
 """
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 _EDGES = np.linspace(-5.0, 5.0, 15)  # log odds: from 0.7 % to 99.3 %
-_TRUST = 20.0  # looks before a bin believes what it saw more than what it predicted
+_TRUST = 10.0  # changes before a bin believes what it saw more than what it predicted
 BINS = len(_EDGES) + 1
 
 
@@ -31,7 +32,8 @@ class Calibration:
         looks, said, seen = self.counts
         middle = _chance(np.r_[_EDGES[0] - 1, (_EDGES[1:] + _EDGES[:-1]) / 2, _EDGES[-1] + 1])
         at = np.where(looks > 0, said / np.maximum(looks, 1.0), middle)
-        now = np.maximum.accumulate((seen + _TRUST * at) / (looks + _TRUST))
+        times = (seen + _TRUST) / (said + _TRUST)
+        now = np.maximum.accumulate(np.minimum(at * times, 1.0))
         told: Floats = np.interp(p, np.r_[0.0, at, 1.0], np.r_[0.0, now, 1.0])
         return told
 

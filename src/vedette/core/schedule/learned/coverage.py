@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vedette.core.schedule.learned.belief import Around, Beliefs
-from vedette.core.schedule.learned.objective import DAY_PART, Tier, weekly
-from vedette.core.schedule.learned.settings import BURST_HOURS, FALLS_ASLEEP
+from vedette.core.schedule.learned.objective import DAY_PART, Tier, in_tier, weekly
+from vedette.core.schedule.learned.settings import BURST_HOURS, FALLS_ASLEEP, WAKES
 
 Floats = NDArray[np.float64]
 _CATCHES_UP = (
@@ -48,8 +48,9 @@ def coverage(b: Beliefs, around: Around, seen: Seen, weight: Floats, waking: Flo
     in_time = plain
     if seen.tier is not None:
         part = rate * DAY_PART
-        in_tier = (part * (rate >= seen.tier.least)).sum(axis=1) / np.maximum(part.sum(axis=1), 1e-300)
-        in_time = plain + in_tier * (1.0 - plain) * (1.0 - waking)
+        tiered = (part * in_tier(b, around, seen.tier)).sum(axis=1) / np.maximum(part.sum(axis=1), 1e-300)
+        late = np.zeros(len(b)) if seen.tier.is_kept and seen.tier.least <= WAKES else waking
+        in_time = plain + tiered * (1.0 - plain) * (1.0 - late)
     return float((weight * in_time).sum() / max(weight.sum(), 1e-300))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vedette.contracts.schedule import Asked
-from vedette.contracts.words import Reason, Risk
+from vedette.contracts.words import Reason
 from vedette.core.schedule.asked import step as asked_step
 from vedette.core.schedule.due import parked_hours
 from vedette.core.schedule.hours import EPOCH, to_hours
@@ -24,7 +24,7 @@ from vedette.core.schedule.learned.belief import Around, Beliefs
 from vedette.core.schedule.learned.hosts import PROBE_HOURS
 from vedette.core.schedule.learned.learn import Lesson, Looks, learn
 from vedette.core.schedule.learned.listing import share
-from vedette.core.schedule.learned.objective import hours_left
+from vedette.core.schedule.learned.objective import asked_hours
 from vedette.core.schedule.learned.row import (
     Place,
     is_new,
@@ -221,7 +221,7 @@ def _shares(cases: Sequence[Case], b: Beliefs, around: Around, old: Floats) -> F
 def planned_hours(b: Beliefs, around: Around, risk: NDArray[np.int8], objectives: Objectives) -> Floats:
     """Hours from the last look to the next one, marks and failures apart."""
     hours = np.clip(_worth_it(b, around), least_hours(risk, around), MOST_HOURS)
-    return np.minimum(hours, _asked(b, around, risk, objectives))
+    return np.minimum(hours, asked_hours(b, around, risk, objectives))
 
 
 def _worth_it(b: Beliefs, around: Around) -> Floats:
@@ -229,20 +229,9 @@ def _worth_it(b: Beliefs, around: Around) -> Floats:
     return np.minimum(crossing(values(b, around)[0], around.price), MOST_HOURS)
 
 
-def _asked(b: Beliefs, around: Around, risk: NDArray[np.int8], objectives: Objectives) -> Floats:
-    """Hours at which an objective asks for a look; inf: none does."""
-    asked = np.full(len(risk), np.inf)
-    for name, (within, _) in objectives.items():
-        mine = np.flatnonzero(risk == Risk[name])
-        least = around.published.objective_price[Risk[name]]
-        if len(mine) and np.isfinite(least):
-            asked[mine] = hours_left(b.take(mine), around.take(mine), within, least)
-    return asked
-
-
 def _plans(b: Beliefs, around: Around, cases: Sequence[Case], objectives: Objectives) -> list[_Plan]:
     risk = np.array([case.place.risk for case in cases], np.int8)
-    hours, asked = _worth_it(b, around), _asked(b, around, risk, objectives)
+    hours, asked = _worth_it(b, around), asked_hours(b, around, risk, objectives)
     shape, scale = around.prior
     rate = (b.events + shape) / (b.hours + scale) * 24
     columns = (hours, least_hours(risk, around), asked, rate, around.price)

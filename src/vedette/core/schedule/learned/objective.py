@@ -1,37 +1,121 @@
-"""Keep a promise such as "CRITICAL seen within 4 h, 95 %" at the least number of looks.
+"""Keep a promise such as "CRITICAL seen within 4 h, 95 %".
 
-A look sees in time what changed in the hours before it.  So a target is looked at when the first hour whose changes
-would else be seen too late is about to run out; hours in which it hardly changes may run out.  "Hardly" is one number
-for all targets of a risk, in changes per hour: the highest that still keeps the promise, by the beliefs.  It is
-found by taking hours of targets by descending rate of change, as one packs a knapsack.  Looks for objectives are at
-most TIER of the budget; when that does not carry the promise, the number rises and the forecast says so.
+While the budget carries it, the promise is *kept*: a target is looked at within the promised time, at every hour of the
+week, from its first look on.  Left out are only targets that were watched for a week and hardly ever change: together
+at most a part of the misses that the promise allows, counted with what is not known of their rates.  No rhythm of
+a host and no sleep stretches it: what they say comes from looks that they themselves have thinned out.
+
+Looks for objectives are at most TIER of the budget.  When that does not carry the promise, what there is goes
+where it counts most, by the beliefs: a look sees in time what changed in the hours before it, so a target is looked at
+when the first hour whose changes would else be seen too late is about to run out; hours in which it hardly changes may
+run out.  "Hardly" is one number for all targets of a risk, in changes per hour, found by taking hours of targets by
+descending rate of change, as one packs a knapsack; the forecast tells the shortfall.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vedette.contracts.words import Risk
 from vedette.core.schedule.learned.belief import Around, Beliefs
-from vedette.core.schedule.learned.settings import BURST_HOURS
+from vedette.core.schedule.learned.settings import BURST_HOURS, WAKES
 
 Floats = NDArray[np.float64]
 TIER = 0.4  # of the budget at most goes to objectives (DESIGN section 4)
-AIM = 0.25  # of the misses that the promise allows are aimed at: beliefs are estimates
+AIM = 0.25  # of the misses that the promise allows are aimed at in the knapsack: beliefs are estimates
 SLACK = 0.1  # hours kept in hand for the wait in the lane
+LEFT_OUT = 0.5  # of the misses that the promise allows may come from targets that are left out
+KNOWN_HOURS = 168.0  # under watch before a target may be left out: a week has a weekend
+_SURE = 1.645  # standard deviations: one-sided, 95 %
+_AGES = 12.0  # hours: beliefs age by a review and a look before the number is worked out anew
 _AHEAD = np.arange(72.0)  # hours that are looked ahead: a weekend and the night before it
 
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """The knapsack of one risk."""
+    """What is looked at for the promise of one risk."""
 
-    least: float  # changes per hour from which on an hour of a target must not run out
+    least: float  # changes per hour from which on an hour of a target must not run out; if kept, the target
     looks: float  # per day
     coverage: float  # share of changes seen in time by these looks
     wanted: float  # looks per day that the promise would take
+    is_kept: bool = False  # at every hour, for all but the targets below `least`
+
+
+def asked_hours(
+    b: Beliefs, around: Around, risk: NDArray[np.int8], objectives: Mapping[str, tuple[float, float]]
+) -> Floats:
+    """Hours after the last look at which an objective asks for the next; inf: none does."""
+    asked = np.full(len(risk), np.inf)
+    for name, (within, _) in objectives.items():
+        mine = np.flatnonzero(risk == Risk[name])
+        if not len(mine):
+            continue
+        part, near = b.take(mine), around.take(mine)
+        least = around.published.objective_price[Risk[name]]
+        if np.isfinite(least):
+            asked[mine] = hours_left(part, near, within, least)
+        kept = is_kept(part, near, around.published.kept_from[Risk[name]])
+        asked[mine[kept]] = max(within - SLACK, SLACK)
+    return asked
+
+
+def is_kept(b: Beliefs, around: Around, least: float) -> NDArray[np.bool_]:
+    """Which targets are looked at within the promised time, whatever the hour; `least` inf: none."""
+    kept: NDArray[np.bool_] = (expected(b, around) >= least) | ((b.hours < KNOWN_HOURS) & np.isfinite(least))
+    return kept
+
+
+def expected(b: Beliefs, around: Around) -> Floats:
+    """Changes per hour to expect, at no hour in particular; one that sleeps may wake."""
+    shape, scale = around.prior
+    rate: Floats = (b.events + shape) / (b.hours + scale) * (1.0 - b.asleep) + WAKES * b.asleep
+    return rate
+
+
+def kept(b: Beliefs, around: Around, goal: tuple[float, float], each: float) -> Tier:
+    """The promise kept: who may be left out, and what the others take.  Each target stands for `each`.
+
+    Who is left out adds up to few of the changes, even if they change more often than believed and the others less.
+    """
+    within, share = goal
+    shape, scale = around.prior
+    rate = expected(b, around)
+    spread = (b.events + shape) / (b.hours + scale) ** 2
+    known = np.flatnonzero(b.hours >= KNOWN_HOURS)
+    slowest = known[np.argsort(rate[known], kind="stable")]
+    total = max(each * rate.sum() - _SURE * np.sqrt(each * spread.sum()), 0.0)
+    lost = each * np.cumsum(rate[slowest]) + _SURE * np.sqrt(each * np.cumsum(spread[slowest]))
+    out = int(np.searchsorted(lost, LEFT_OUT * (1.0 - share) * total, side="right"))
+    least = 0.0
+    if out:  # the next one is kept, also when its belief has aged
+        after = slowest[out] if out < len(slowest) else slowest[-1]
+        aged = (b.hours[after] + scale) / (b.hours[after] + scale + _AGES)
+        least = float(rate[after] * aged) if out < len(slowest) else float(rate[after] * (1.0 + 1e-9))
+    stays = is_kept(b, around, least)
+    looks = float(stays.sum()) * 24.0 / max(within - SLACK, SLACK)
+    covered = float(rate[stays].sum() / max(rate.sum(), 1e-300))
+    return Tier(least, looks, covered, looks, is_kept=True)
+
+
+def in_tier(b: Beliefs, around: Around, one: Tier) -> NDArray[np.bool_]:
+    """In which of the 48 hours of a working day and a weekend day each target is looked at for the promise."""
+    if one.is_kept:
+        return np.broadcast_to(is_kept(b, around, one.least)[:, None], (len(b), len(DAY_PART)))
+    hours: NDArray[np.bool_] = weekly(b, around) >= one.least
+    return hours
+
+
+def published_tier(around: Around, risk: Risk) -> Tier:
+    """The tier of a risk as it was published last."""
+    least = around.published.kept_from[risk]
+    if np.isfinite(least):
+        return Tier(least, 0.0, 0.0, 0.0, is_kept=True)
+    return Tier(around.published.objective_price[risk], 0.0, 0.0, 0.0)
 
 
 def hours_left(b: Beliefs, around: Around, within: float, least: float) -> Floats:

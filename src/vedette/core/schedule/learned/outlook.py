@@ -7,7 +7,7 @@ for more than its limit are stretched.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from vedette.contracts.words import Reason, Risk
 from vedette.core.schedule.learned.belief import Around, Beliefs
 from vedette.core.schedule.learned.coverage import Seen, changes, coverage, steadiness, waking
-from vedette.core.schedule.learned.objective import DAY_PART, TIER, Tier, tier, weekly
-from vedette.core.schedule.learned.settings import MOST_HOURS
+from vedette.core.schedule.learned.objective import DAY_PART, TIER, Tier, in_tier, kept, published_tier, tier
+from vedette.core.schedule.learned.settings import MOST_HOURS, Published
 from vedette.core.schedule.learned.unseen import unseen
 from vedette.core.schedule.learned.worth import crossing, least_hours, values
 from vedette.core.schedule.protocol import Forecast
@@ -74,12 +74,27 @@ def tiers(
     for name in sorted(objectives, key=lambda one: -Risk[one]):
         rows = np.flatnonzero(sample.risk == Risk[name])
         if len(rows):
-            one = tier(
-                sample.beliefs.take(rows), sample.around.take(rows), objectives[name], room / sample.each
-            )
+            one = _packed(sample.only(rows), objectives[name], room / sample.each)
             found[name] = replace(one, looks=one.looks * sample.each, wanted=one.wanted * sample.each)
             room -= found[name].looks
     return found
+
+
+def _packed(part: Sample, goal: tuple[float, float], room: float) -> Tier:
+    """The promise kept, if the room carries that; else the knapsack."""
+    whole = kept(part.beliefs, part.around, goal, part.each)
+    if whole.looks <= room:
+        return whole
+    return replace(tier(part.beliefs, part.around, goal, room), wanted=whole.looks)
+
+
+def promised(published: Published, packed: Mapping[str, Tier]) -> Published:
+    """What is published of the tiers."""
+    kept_from, hours_from = [0.0] * len(Risk), [np.inf] * len(Risk)
+    for name, one in packed.items():
+        rank = Risk[name]
+        kept_from[rank], hours_from[rank] = (one.least, np.inf) if one.is_kept else (np.inf, one.least)
+    return replace(published, kept_from=tuple(kept_from), objective_price=tuple(hours_from))
 
 
 def forecast(sample: Sample, asked: Asked) -> Forecast:
@@ -101,7 +116,9 @@ def forecast(sample: Sample, asked: Asked) -> Forecast:
     fresh, age = _state(sample, gap)
     within = {name: asked.objectives.get(name, (WITHIN, 0.0))[0] for name in Risk.__members__}
     groups = {one.name: np.flatnonzero(sample.risk == one) for one in Risk}
-    plans = _Plans(price, gap, gap / np.maximum(free, 1e-9), _today(sample), steadiness(sample.beliefs))
+    plans = _Plans(
+        price, gap, gap / np.maximum(free, 1e-9), _today(sample, asked.objectives), steadiness(sample.beliefs)
+    )
     seen = {
         name: _in_time(sample, plans, rows, (within[name], packed.get(name))) for name, rows in groups.items()
     }
@@ -135,7 +152,7 @@ def _free(sample: Sample, packed: Mapping[str, Tier]) -> Floats:
     for name, one in packed.items():
         rows = np.flatnonzero(sample.risk == Risk[name])
         part = sample.only(rows)
-        free[rows] = (weekly(part.beliefs, part.around) < one.least) @ DAY_PART
+        free[rows] = ~in_tier(part.beliefs, part.around, one) @ DAY_PART
     return free
 
 
@@ -170,17 +187,20 @@ class _Plans:
     steady: float  # share of targets that never sleep
 
 
-def _today(sample: Sample) -> Floats:
+def _today(sample: Sample, objectives: Iterable[str]) -> Floats:
     """Changes per hour of each target, as far as looks at today's price would show them.
 
     Today's, whatever budget is asked about: the changes of a world do not hang on how often one looks.
     """
     published = sample.around.published
     gap = _priced(sample, published.price)
-    least = np.array(published.objective_price)[sample.risk]
-    tier = (weekly(sample.beliefs, sample.around) >= least[:, None]) @ DAY_PART
     often = np.full(len(gap), WITHIN)
     plain, busy = (changes(sample.beliefs, sample.around, one) for one in (gap, often))
+    tier = np.zeros(len(gap))
+    for risk in objectives:
+        rows = np.flatnonzero(sample.risk == Risk[risk])
+        part = sample.only(rows)
+        tier[rows] = in_tier(part.beliefs, part.around, published_tier(part.around, Risk[risk])) @ DAY_PART
     return plain + tier * (busy - plain)
 
 
@@ -202,6 +222,8 @@ def _learning(
 ) -> float:
     """Coverage in the weeks to come: from what beliefs give now, most of the way to knowing the rates."""
     (within, share), packed = goal
+    if packed.is_kept:
+        return now
     part = sample.only(rows)
     known = sharpened(part)
     sure = tier(known.beliefs, known.around, (within, share), packed.looks / known.each)

@@ -24,11 +24,11 @@ from vedette.core.schedule.checks import (
     one_each,
 )
 from vedette.core.schedule.learned import outlook, saved, telling
-from vedette.core.schedule.learned.belief import NEW_MARK, Around, Beliefs
+from vedette.core.schedule.learned.belief import NEW_MARK
 from vedette.core.schedule.learned.ladder import Queue
 from vedette.core.schedule.learned.learn import Looks
 from vedette.core.schedule.learned.memory import Memory
-from vedette.core.schedule.learned.objective import TIER, hours_left
+from vedette.core.schedule.learned.objective import TIER, asked_hours
 from vedette.core.schedule.learned.prior import fitted
 from vedette.core.schedule.learned.settings import FREE_PRICE, MOST_HOURS
 from vedette.core.schedule.learned.worth import least_hours, plan, value_now
@@ -215,7 +215,7 @@ class LearnedPolicy:
         b, around = table.beliefs(rows), self._memory.around(rows, t)
         risk = table["risk"][rows]
         wait = plan(b, around, least_hours(risk, around))
-        table["promise"][rows] = self._objective_wait(b, around, risk)
+        table["promise"][rows] = asked_hours(b, around, risk, self._options.objectives)
         table["wait"][rows] = np.where(b.mark > 0, np.minimum(wait, np.maximum(t - b.last, 0.0)), wait)
         self._memory.pull(rows, b, around)
         self._queue.moved(rows)
@@ -227,16 +227,6 @@ class LearnedPolicy:
         soon = np.maximum(t - table["last"][rows], 0.0)
         table["wait"][rows] = np.minimum(table["wait"][rows], soon)
         self._queue.moved(rows)
-
-    def _objective_wait(self, b: Beliefs, around: Around, risk: NDArray[np.int8]) -> NDArray[np.float64]:
-        """Hours after the last look at which an objective asks for the next; inf: none does."""
-        wait = np.full(len(b), np.inf)
-        for name, (within, _) in self._options.objectives.items():
-            least = around.published.objective_price[Risk[name]]
-            rows = np.flatnonzero(risk == Risk[name])
-            if len(rows) and np.isfinite(least):
-                wait[rows] = hours_left(b.take(rows), around.take(rows), within, least)
-        return wait
 
     def _choose(self, rows: Rows, t: float, k: int | None, host_room: Mapping[int, int] | None) -> Choice:
         """The best of these rows: what objectives ask for, within their tier, then by value."""
@@ -322,8 +312,7 @@ class LearnedPolicy:
         prior = fitted(sample.beliefs.take(sample.around.pull == 0), self._memory.published.prior)
         self._memory.published = replace(self._memory.published, prior=prior)
         packed = outlook.tiers(sample, options.objectives, budget)
-        prices = [packed[one.name].least if one.name in packed else math.inf for one in Risk]
-        self._memory.published = replace(self._memory.published, objective_price=tuple(prices))
+        self._memory.published = outlook.promised(self._memory.published, packed)
         if budget is not None and (k is None or is_early):
             left = budget - sum(one.looks for one in packed.values())
             self._price(outlook.price_for(sample, max(left, 1e-9), packed))

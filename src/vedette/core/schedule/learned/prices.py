@@ -8,15 +8,13 @@ allows, looks are dearer, so that its own targets share its room by value instea
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vedette.contracts.words import Risk
-from vedette.core.schedule.learned.outlook import Sample, price_for, tiers
+from vedette.core.schedule.learned.outlook import Sample, price_for, promised, tiers
 from vedette.core.schedule.learned.prior import fitted
 from vedette.core.schedule.learned.settings import FREE_PRICE, MOST_HOURS, Published
 from vedette.core.schedule.learned.worth import crossing, least_hours, values
@@ -46,12 +44,11 @@ def review(sample: Sample, published: Published, terms: Terms) -> Published:
         sample.each,
     )
     packed = tiers(sample, terms.objectives, terms.budget)
-    least = tuple(packed[one.name].least if one.name in packed else math.inf for one in Risk)
     price = FREE_PRICE
     if terms.budget is not None:
         left = terms.budget - sum(one.looks for one in packed.values())
         price = max(FREE_PRICE, price_for(sample, max(left, 1e-9), packed))
-    return replace(published, prior=prior, objective_price=least, price=price)
+    return replace(promised(published, packed), prior=prior, price=price)
 
 
 def dearness(sample: Sample, host: NDArray[np.int64], room: Mapping[int, float]) -> dict[int, float]:

@@ -135,9 +135,7 @@ def pack_published(published: Published) -> str:
 
 
 def unpack_published(text: str) -> Published:
-    fields = json.loads(text)
-    fields["objective_price"] = [math.inf if one is None else one for one in fields["objective_price"]]
-    return Published.of(fields)
+    return Published.of(json.loads(text))
 
 
 def surroundings(places: Sequence[Place], published: Published) -> Around:

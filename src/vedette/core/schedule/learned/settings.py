@@ -43,9 +43,13 @@ class Published:
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Published:
-        """From JSON, which knows lists only."""
-        lists = {key: tuple(one) for key, one in fields.items() if isinstance(one, list)}
-        return cls(**{**fields, **lists})
+        """From JSON, which knows lists only, and no infinity.  Of an older version, whose promises were a knapsack."""
+        lists = {
+            key: tuple(np.inf if part is None else part for part in one)
+            for key, one in fields.items()
+            if isinstance(one, list)
+        }
+        return cls(**{"kept_from": (np.inf,) * 4, **fields, **lists})
 
     price: float = START_PRICE
     prior: tuple[float, float] = PRIOR
@@ -57,3 +61,6 @@ class Published:
     objective_price: tuple[float, ...] = (
         np.inf,
     ) * 4  # per risk: the least change per hour a tier look is for
+    kept_from: tuple[float, ...] = (
+        0.0,
+    ) * 4  # per risk: changes per hour from which on its promise is kept (objective.py); inf: it cannot be

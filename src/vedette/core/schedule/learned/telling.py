@@ -15,7 +15,7 @@ import numpy as np
 from vedette.contracts.words import Reason, Risk
 from vedette.core.schedule.learned.belief import NEW_MARK, Around, Beliefs
 from vedette.core.schedule.learned.clock import Clocks
-from vedette.core.schedule.learned.objective import hours_left
+from vedette.core.schedule.learned.objective import asked_hours
 from vedette.core.schedule.learned.settings import MOST_HOURS
 from vedette.core.schedule.learned.worth import least_hours, plan, value_now
 from vedette.core.schedule.protocol import Explanation
@@ -70,7 +70,7 @@ def _parts(
     moves = [("floor", max(hours, least), f"{subject.risk.name} at most every {least:g} h")]
     goal = objectives.get(subject.risk.name)
     if goal is not None:
-        asked = float(hours_left(b, around, goal[0], around.published.objective_price[subject.risk])[0])
+        asked = float(asked_hours(b, around, np.array([subject.risk], np.int8), objectives)[0])
         moves.append(
             ("objective", min(max(hours, least), asked), f"{subject.risk.name} within {goal[0]:g} h")
         )

@@ -1,0 +1,86 @@
+"""One host with 20 CRITICAL pages that change at random: is the promise kept from the first hour, and told as it was?
+
+    python bench/one_host.py --days 14 --seed 3
+
+An unfriendly world.  Pages change at any hour of the week, on average every 3 or every 10 days; four of them come into
+being while it is watched; the listing has no dates, the answers no validators: nothing helps but looking.  One line of
+JSON, the same in every run of a seed, however busy the machine is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from twin import DAY, PORT, Place, against, freshness_of, told
+from vedette.app import RunRequest, run_async
+from vedette.config import Loaded, parse
+from vedette.livingweb import LivingWeb, Ports, World
+from vedette.livingweb.process import Every, Poisson
+from vedette.livingweb.world import HostSpec
+from vedette.telemetry.clock import JumpingClock
+
+PAGES = 20
+MEAN_DAYS = (3.0, 10.0)  # between two changes of a page
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--days", type=float, default=14.0)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        found = asyncio.run(watched(one_host_world(options.seed), options.days, Path(folder)))
+    print(json.dumps({"seed": options.seed, "days": options.days, **found}))
+    return 0
+
+
+def one_host_world(seed: int, pages: int = PAGES) -> World:
+    chance = Random(seed)
+    rates = tuple((page, Poisson(1.0 / chance.choice(MEAN_DAYS))) for page in range(pages))
+    spec = HostSpec(
+        name="one.example", layout="tables", listing="html_list", pages=pages, fixed_changes=rates,
+        dates="none", born_later=min(4, pages), births=Every(2 * DAY),
+    )  # fmt: skip
+    return World([spec], seed=seed)
+
+
+async def watched(world: World, days: float, data: Path) -> dict[str, Any]:
+    """What the server knows of these days, and what `vedette freshness` says of them."""
+    clock = JumpingClock(datetime.fromtimestamp(world.epoch, UTC))
+    async with LivingWeb(
+        world, ports=Ports(web=PORT, moves=True), now=lambda: clock.now().timestamp()
+    ) as web:
+        (source,) = web.sources()
+        raw = {
+            "sources": [
+                {"name": "one", "url": source["url"], "lister": source["lister"], "risk": "CRITICAL"}
+                | source["options"]
+            ],
+            "fetch": {"allow_networks": ["127.0.0.0/8"], "allow_ports": [PORT], "nameservers": [web.nameserver]},
+        }  # fmt: skip
+        loaded = Loaded(config=parse(raw), path=None, data=data, digest="one host")
+        request = RunRequest(seconds=days * DAY, takes_orders=False)
+        ended = await run_async(loaded, request, on_event=_ignore, clock=clock)
+        if ended.error is not None:
+            raise SystemExit(f"the run ended early: {ended.error}")
+        said = told(data, clock)
+    end = world.epoch + days * DAY
+    places: list[Place] = [(0, page.index) for page in world.hosts[0].pages if page.born_at < end]
+    found = freshness_of(world, web, places, end)
+    return {"requests": web.stats()["requests"], **found, "told": against(said, found["seen_within_4h"])}
+
+
+def _ignore(event: object) -> None:
+    """Only the server's word counts here."""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
