@@ -7,6 +7,7 @@ positions, so that a place alone never tells one from the other.
 from __future__ import annotations
 
 import random
+import re
 import string
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -67,7 +68,8 @@ class RestlessPage:
             lines = unit.frozen if unit.frozen is not None else unit.draw(r, self.number, hour)
             parts += [(at - 0.5 + order / 1000, html) for html in lines]
         body = "\n".join(html for _, html in sorted(parts, key=lambda part: part[0]))
-        return f"<!doctype html><html><head><title>t</title></head><body><{self.wrap}>{body}</{self.wrap}></body></html>"
+        head = "<!doctype html><html><head><title>t</title></head>"
+        return f"{head}<body><{self.wrap}>{body}</{self.wrap}></body></html>"
 
 
 KINDS = (
@@ -75,14 +77,14 @@ KINDS = (
 ).split()
 
 
-def make_page(seed: int, kinds: int | None = None) -> RestlessPage:
-    r = random.Random(f"page {seed}")
+def make_page(seed: int, *, only: str | None = None) -> RestlessPage:
+    """A page with two to seven things that vary; with `only`, one of that kind."""
+    r = random.Random(f"page {seed} {only}" if only else f"page {seed}")
     tags = r.choice(
         [["p"], ["p", "div"], ["div"], ["p", "li", "h3"], ["section"], ["p", "blockquote", "div"]]
     )
     content = [f"<h1>{sentence(r, 2, 6)}</h1>"]
-    for _ in range(r.randint(5, 30)):
-        content.append(_tagged(r.choice(tags), sentence(r)))
+    content += [_tagged(r.choice(tags), sentence(r)) for _ in range(r.randint(5, 30))]
     if r.random() < 0.5:
         rows = "".join(
             f"<tr><td>{sentence(r, 1, 3)}</td><td>{r.randint(1, 500)},{r.randint(10, 99)}</td></tr>"
@@ -94,12 +96,38 @@ def make_page(seed: int, kinds: int | None = None) -> RestlessPage:
             "<ul>" + "".join(f"<li>{sentence(r, 2, 6)}</li>" for _ in range(r.randint(3, 8))) + "</ul>"
         )
     page = RestlessPage(content, wrap=r.choice(["main", "main", "article", "div"]))
-    for _ in range(kinds or r.randint(2, 7)):
-        kind = r.choice(KINDS)
+    for _ in range(1 if only else r.randint(2, 7)):
+        kind = only or r.choice(KINDS)
         at = r.randrange(1, len(content) + 1)
         is_loose = kind in ("ads", "sometimes_new") and r.random() < 0.2
         page.units.append(Unit(kind, MAKE[kind](r, r.choice(tags)), None if is_loose else at))
     return page
+
+
+def edit_steady(page: RestlessPage, r: random.Random) -> str:
+    """An editor changes a number or a word in a line that never varied.  What it says now."""
+    while True:
+        at = r.randrange(len(page.content))
+        html = page.content[at]
+        pattern = r.choice([r"(?<=[ >])\d+(?=[ <.])(?=[^<>]*<)", r"(?<= )[a-zčšđž]{3,}(?=[^<>]*<)"])
+        found = list(re.finditer(pattern, html))
+        if found:
+            one = r.choice(found)
+            new = (
+                str(int(one[0]) + r.choice([1, 7, 120]))
+                if one[0].isdigit()
+                else f"izmjena{r.randrange(1000)}"
+            )
+            page.content[at] = html[: one.start()] + new + html[one.end() :]
+            return new
+
+
+def end_unit(page: RestlessPage, r: random.Random) -> str:
+    """An editor puts a text for good where something varied.  The text."""
+    unit = r.choice(page.units)
+    text = sentence(r, 6, 9)
+    unit.frozen, unit.at = [_tagged("p", text)], unit.at or 1
+    return text
 
 
 def _tagged(tag: str, text: str) -> str:

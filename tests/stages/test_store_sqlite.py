@@ -226,12 +226,14 @@ noises = st.builds(
         ),
         max_size=2,
     ).map(tuple),
-    places=st.lists(st.builds(Place, texts, small, small), max_size=2).map(tuple),
+    places=st.lists(st.builds(Place, texts, small, small, small), max_size=2).map(tuple),
     orders=st.lists(texts, max_size=2).map(tuple),
     wild=st.lists(texts, max_size=2).map(tuple),
     agreed=small,
     refuted=small,
     quick=small,
+    edited_at=small,
+    replaced=st.lists(keys, max_size=2).map(tuple),
 )
 urls = st.sampled_from(["https://a.example/1", "http://b.example:8080/x?y=1", "https://xn--e-1ga.example/"])
 watches = st.builds(

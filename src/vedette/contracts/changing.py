@@ -83,6 +83,7 @@ class Place:
     path: str  # structural path without positions: "main/ul/li"
     stays: int = 0
     leaves: int = 0
+    quiet: int = 0  # looks since a text came that was never seen before
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,8 @@ class Noise:
     agreed: int = 0  # differences that a further look confirmed
     refuted: int = 0  # differences that further looks showed to be noise
     quick: int = 0  # looks seconds after another
+    edited_at: int = 0  # looks at the target when an edit was last confirmed
+    replaced: tuple[int, ...] = ()  # lines that were edited away; one that comes back may be drawn
 
     @property
     def is_restless(self) -> bool:

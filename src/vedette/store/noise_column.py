@@ -25,10 +25,11 @@ def dump_noise(noise: Noise) -> str | None:
                 [paths[x.place], x.lengths, x.heads, x.digest, x.kinds, *_numbers(x.presence), x.now, x.rises]
                 for x in noise.templates
             ],
-            "places": [[paths[x.path], x.stays, x.leaves] for x in noise.places],
+            "places": [[paths[x.path], x.stays, x.leaves, x.quiet] for x in noise.places],
             "orders": noise.orders,
             "wild": noise.wild,
-            "looks": [noise.agreed, noise.refuted, noise.quick],
+            "looks": [noise.agreed, noise.refuted, noise.quick, noise.edited_at],
+            "replaced": noise.replaced,
         },
         ensure_ascii=False,
         separators=(",", ":"),
@@ -42,19 +43,21 @@ def read_noise(text: str | None) -> Noise:
     if isinstance(kept, list):
         return _from_mask(kept)
     paths: list[str] = kept["paths"]
-    agreed, refuted, quick = kept["looks"]
+    agreed, refuted, quick, edited_at = kept["looks"]
     return Noise(
         lines=tuple(
             RestlessLine(key, paths[at], Presence(*numbers), form, said)
             for key, at, *numbers, form, said in kept["lines"]
         ),
         templates=tuple(_template(paths, *fields) for fields in kept["templates"]),
-        places=tuple(Place(paths[at], stays, leaves) for at, stays, leaves in kept["places"]),
+        places=tuple(Place(paths[at], *numbers) for at, *numbers in kept["places"]),
         orders=tuple(kept["orders"]),
         wild=tuple(kept["wild"]),
         agreed=agreed,
         refuted=refuted,
         quick=quick,
+        edited_at=edited_at,
+        replaced=tuple(kept["replaced"]),
     )
 
 

@@ -22,6 +22,7 @@ RETURNS = 2  # a line that came back less often may just be gone
 MAX_LINES = 512
 MAX_TEMPLATES = 64
 MAX_PLACES = 64
+MAX_REPLACED = 128
 MAX_TEXT = 120  # characters of a line that is kept to show its removal
 PRIOR = 0.5
 STEADY = 16  # looks after which a line that never left is as steady as any other
@@ -101,9 +102,12 @@ class Ledger:
         for key, (place, text) in born.items():
             if key not in self.lines:
                 self.lines[key] = RestlessLine(key, place, Presence(), form_of(text))
+                if place in self.places:
+                    self.places[place] = replace(self.places[place], quiet=-1)  # this look makes it 0
 
     def look(self, state: State) -> None:
         """Counts one look at all that is restless."""
+        self.places = {path: replace(place, quiet=place.quiet + 1) for path, place in self.places.items()}
         for key, line in self.lines.items():
             is_there = key in state.index
             self._count_place(line, is_there)
@@ -129,17 +133,15 @@ class Ledger:
         stays, leaves = place.stays + is_there, place.leaves + (not is_there)
         self.places[line.place] = replace(place, stays=stays, leaves=leaves)
 
-    def noise(self, past: Noise, *, orders: Iterable[str], agreed: bool, refuted: bool, quick: int) -> Noise:
-        lines = self._kept()
-        return Noise(
-            lines=tuple(lines),
+    def noise(self, past: Noise, orders: Iterable[str]) -> Noise:
+        """All that is known now; how often differences were edits is counted elsewhere."""
+        return replace(
+            past,
+            lines=tuple(self._kept()),
             templates=tuple(self.templates[-MAX_TEMPLATES:]),
             places=tuple(self.places.values())[-MAX_PLACES:],
             orders=tuple(dict.fromkeys((*past.orders, *orders)))[:MAX_PLACES],
             wild=tuple(sorted(self.wild))[:MAX_PLACES],
-            agreed=past.agreed + agreed,
-            refuted=past.refuted + refuted,
-            quick=past.quick + quick,
         )
 
     def _kept(self) -> list[RestlessLine]:

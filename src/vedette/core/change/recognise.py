@@ -1,6 +1,6 @@
 """What do the lines that differ belong to: values of a template, texts drawn at a place, versions of a line?
 
-Only what varies between close looks is noise.  Between looks further apart a value is, when it shows the time or counts.
+Only what varies between close looks is noise.  Between others a value is, when it shows the time or counts.
 """
 
 from __future__ import annotations
@@ -60,11 +60,13 @@ class Recognised:
         return bool(self._forms) and (self.tracks.places[key], form_of(self.tracks.text(key))) in self._forms
 
     def varies(self) -> bool:
-        """Does anything vary by itself?  What came once and stayed may be edited."""
-        return any(
-            self.tracks.close_switches(vector) >= 2 or (vector[0] == vector[-1] and len(vector) > 2)
-            for vector in self.vectors.values()
-        )
+        """May something vary by itself?  What came once and stayed was edited."""
+        is_back = any(vector[0] == vector[-1] for vector in self.vectors.values())
+        return self.varies_surely() or (is_back and len(self.looks.states) > 2)
+
+    def varies_surely(self) -> bool:
+        """Did something come and go between close looks?"""
+        return any(self.tracks.close_switches(vector) >= 2 for vector in self.vectors.values())
 
     def rising(self, edited: Iterable[int]) -> list[Template]:
         """Numbers that were edited upwards may be counters: templates that remember how often they rose."""

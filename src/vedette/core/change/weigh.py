@@ -15,6 +15,7 @@ from vedette.contracts.changing import Noise, Presence, RestlessLine, Template
 from vedette.contracts.words import Reason
 from vedette.core.change.noise import (
     CROWDED,
+    MAX_REPLACED,
     SETTLED,
     Ledger,
     chance_of_draws,
@@ -28,6 +29,7 @@ from vedette.core.change.tracks import Looks, Vector
 
 MAX_LOOKS = 8  # since a difference was observed; then what is still open counts as noise until it lasts
 VERSION = 0.0125  # chance that a line became another version of itself by a draw: the bar on a restless page
+EXHAUSTED = 16  # looks without a new text at a place: all that is drawn there was seen
 MAX_NOW = 64  # lines that show one template
 
 
@@ -69,6 +71,8 @@ class _Weighing:
         self.tracks, self.vectors = self.seen.tracks, self.seen.vectors
         self.orders = restless_orders(looks, noise)
         self.is_restless = noise.is_restless or bool(self.orders) or self.seen.varies()
+        replaced = set(noise.replaced)  # what was edited away and is back: an edit again, or drawn from a few
+        self.has_returned = any(not vector[0] and key in replaced for key, vector in self.vectors.items())
         self.born = set(self.seen.drawn)  # lines found to be restless
         self.open: set[int] = set()
         self.gone: set[int] = set()
@@ -103,7 +107,7 @@ class _Weighing:
         elif vector[0] == vector[-1]:
             if not seen.is_odd_answer and key not in seen.between:
                 self.born.add(key)
-        elif self._is_settled(vector, self._bar(key)):
+        elif self._is_settled(vector, *self._bar(key, vector)):
             (self.gone if vector[0] else self.new).add(key)
         else:
             self.open.add(key)
@@ -113,7 +117,8 @@ class _Weighing:
         if key in self.seen.versions and not switches:
             return False
         is_new = not vector[0]
-        is_there = self.tracks.places[key] in self.ledger.places
+        place = self.ledger.places.get(self.tracks.places[key])
+        is_there = place is not None and (place.quiet < EXHAUSTED or not is_new)
         return (is_there and (is_new or self.seen.is_young)) or (is_new and self.seen.is_known_form(key))
 
     def _judge_template(self, shown: Shown) -> None:
@@ -128,22 +133,29 @@ class _Weighing:
         else:
             self.open |= lines
 
-    def _bar(self, key: int) -> float:
-        """How unlikely a draw must be before it is taken for an edit."""
+    def _bar(self, key: int, vector: Vector) -> tuple[float, int]:
+        """How unlikely a draw must be before it is taken for an edit, and how many looks that takes."""
         if key in self.seen.versions:
-            return VERSION
-        return CROWDED if self.tracks.places[key] in self.ledger.places else SETTLED
+            return VERSION, self._need(VERSION)
+        place = self.ledger.places.get(self.tracks.places[key])
+        if place is None:
+            return SETTLED, self._need(SETTLED)
+        steady = self.age if vector[0] else min(self.age, place.quiet)
+        return CROWDED, looks_needed(steady, CROWDED)
 
-    def _is_settled(self, vector: Vector, bar: float) -> bool:
+    def _is_settled(self, vector: Vector, bar: float, need: int) -> bool:
         """Have enough looks shown the new state?"""
         if self.tracks.close_switches(vector) == 0:
-            return self.tracks.agreeing(vector) >= self._need(bar)
+            return self.tracks.agreeing(vector) >= need
         switched = self.tracks.switches(vector)[-1]
         more = len(vector) - 2 - switched
-        return more + 1 >= STAYED and (not self.is_restless or more >= looks_needed(self.age + switched, bar))
+        is_restless = self.noise.is_restless or self.orders or self.seen.varies_surely()
+        return more + 1 >= STAYED and (not is_restless or more >= looks_needed(self.age + switched, bar))
 
     def _need(self, bar: float) -> int:
         """How many close looks must agree after the first that showed a difference."""
+        if self.has_returned:
+            return looks_needed(max(1, self.age - self.noise.edited_at), bar)
         if not self.is_restless:
             return 0 if self.is_trusted else 1
         return looks_needed(self.age, bar)
@@ -153,7 +165,8 @@ class _Weighing:
 
     def _awaited(self) -> set[int]:
         """Open lines that another look must tell.  An edit that is clear does not wait for what varies beside it."""
-        if not self.gone:
+        is_clear = bool(self.gone) and all(self.seen.after.get(key) in self.new for key in self.gone)
+        if not is_clear:
             return self.open
         return {key for key in self.open if not self.tracks.close_switches(self.vectors[key])}
 
@@ -184,15 +197,8 @@ class _Weighing:
             ledger.lines.pop(key, None)
         ledger.templates = self._kept_templates()
         is_edited = bool(self.gone or self.new or lasting or lost or is_moved)
-        looks = len(self.looks.states) - 1
         is_noise = bool(self.born or self.orders) or any(not one.is_known for one in seen.templates)
-        noise = ledger.noise(
-            self.noise,
-            orders=self.orders,
-            agreed=is_edited and looks > 1,
-            refuted=is_noise and not is_edited,
-            quick=looks - 1,
-        )
+        noise = self._counted(ledger.noise(self.noise, self.orders), is_edited=is_edited, is_noise=is_noise)
         return Weighed(
             is_open=False,
             noise=noise,
@@ -202,6 +208,19 @@ class _Weighing:
             between=frozenset(key for key in seen.between if seen.after.get(key) in self.new),
             is_moved=is_moved,
             reasons=tuple(seen.reasons),
+        )
+
+    def _counted(self, noise: Noise, *, is_edited: bool, is_noise: bool) -> Noise:
+        """How often a difference was an edit, and when."""
+        looks = len(self.looks.states) - 1
+        replaced = tuple(dict.fromkeys((*noise.replaced, *sorted(self.gone))))
+        return replace(
+            noise,
+            agreed=noise.agreed + (is_edited and looks > 1),
+            refuted=noise.refuted + (is_noise and not is_edited),
+            quick=noise.quick + looks - 1,
+            edited_at=self.age + looks if is_edited else noise.edited_at,
+            replaced=replaced[-MAX_REPLACED:],
         )
 
     def _too_long(self) -> tuple[list[int], tuple[RestlessLine, ...]]:
