@@ -348,7 +348,7 @@ def test_the_strategies_above_vary_every_field():
     given_fields = {field.name for field in fields(Watch)} - plain
     varied = set("source lister depth parent title node_type node_role risk velocity scan_count last_changed_at due_at"
                  " interval created_at published_at modified_at last_visit_at last_outcome attempt etag last_modified"
-                 " seen mask pending is_gone canonical merged_into audit belief".split())  # fmt: skip
+                 " seen noise pending is_gone canonical merged_into audit belief".split())  # fmt: skip
     assert given_fields == varied
     assert one.lane == A
 

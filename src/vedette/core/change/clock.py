@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timedelta
 
 from vedette.contracts.changing import Template
-from vedette.core.change.kinds import DATE, NUMBER, TIME
+from vedette.core.change.kinds import DATE, NUMBER, TIME, kind_of
 from vedette.core.change.template import values
 from vedette.core.dates import read_date
 
@@ -22,6 +22,12 @@ def shows_the_time(template: Template, texts: tuple[str, str], ats: tuple[dateti
         return False
     pairs = zip(shown[0], shown[1], template.kinds, strict=True)
     return all(_is_clock(one, other, kind, ats) for one, other, kind in pairs)
+
+
+def is_bare_clock(one: str, other: str, ats: tuple[datetime, datetime]) -> bool:
+    """The same for lines that hold nothing but such a value."""
+    kind = kind_of(one)
+    return kind == kind_of(other) and _is_clock(one, other, kind, ats)
 
 
 def rises(template: Template, one: str, other: str) -> bool:

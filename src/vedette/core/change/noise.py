@@ -7,7 +7,8 @@ page.  So an unedited line with a record is reported at most once in 1 / ERROR o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import exp, lgamma
 
@@ -20,6 +21,7 @@ SETTLED = 2e-5  # that a line which came or went once, and never again, was draw
 CROWDED = 1e-6  # the same where other texts are drawn
 RETURNS = 2  # a line that came back less often may just be gone
 MAX_LINES = 512
+MAX_BORN = 256  # at one place, in one look: more cannot be told apart
 MAX_TEMPLATES = 64
 MAX_PLACES = 64
 MAX_REPLACED = 128
@@ -97,11 +99,13 @@ class Ledger:
             wild=set(noise.wild),
         )
 
-    def add_lines(self, born: Mapping[int, tuple[str, str]]) -> None:
-        """Lines that were not known as restless before: place and text.  Where they are is told by `look`."""
-        for key, (place, text) in born.items():
-            if key not in self.lines:
-                self.lines[key] = RestlessLine(key, place, Presence(), form_of(text))
+    def add_lines(self, born: Mapping[int, str], text_of: Callable[[int], str]) -> None:
+        """Lines that were not known as restless before, with their places.  Where they are is told by `look`."""
+        crowds = Counter(born.values())
+        self.wild.update(place for place, lines in crowds.items() if lines > MAX_BORN)
+        for key, place in born.items():
+            if key not in self.lines and place not in self.wild:
+                self.lines[key] = RestlessLine(key, place, Presence(), form_of(text_of(key)))
                 if place in self.places:
                     self.places[place] = replace(self.places[place], quiet=-1)  # this look makes it 0
 
@@ -119,7 +123,9 @@ class Ledger:
         """Lines that were just found to be restless: until now they were there, or away, at every look."""
         steady = min(age, MAX_AGE)
         for key in keys:
-            line = self.lines[key]
+            line = self.lines.get(key)
+            if line is None:
+                continue
             if line.presence.run == 0 and key in state.index:
                 presence = Presence(stays=steady - 1, run=steady)
                 self.lines[key] = replace(line, presence=presence, text=cut(state.text(key)))
@@ -177,7 +183,5 @@ def cut(text: str) -> str:
 
 
 def most_common_place(lines: Sequence[RestlessLine]) -> str:
-    counted: dict[str, int] = {}
-    for line in lines:
-        counted[line.place] = counted.get(line.place, 0) + 1
+    counted = Counter(line.place for line in lines)
     return max(counted, key=lambda place: (counted[place], place))

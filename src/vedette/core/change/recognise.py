@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from vedette.contracts.changing import Noise, Place, Template
 from vedette.contracts.words import Reason
-from vedette.core.change.clock import rises, shows_the_time
+from vedette.core.change.clock import is_bare_clock, rises, shows_the_time
 from vedette.core.change.noise import Ledger
 from vedette.core.change.state import form_of
 from vedette.core.change.template import fits, learn_template, same_words
@@ -137,14 +137,18 @@ class Recognised:
 
     def _follow_versions(self) -> None:
         """Lines that became other versions of themselves: values drawn anew, clocks, or edits."""
-        lost = {key for key, shown in self.owner.items() if not all(shown.vector)}
-        free = {key for key in self.vectors if key not in self.ledger.lines and key not in self.owner}
-        rest = [chain for chain in self.tracks.chains([k for k in self.vectors if k in free or k in lost])]
-        for chain in [one for one in rest if not self._is_drawn(one)]:
+        chains = self.tracks.chains([key for key in self.vectors if self._is_free(key)])
+        for chain in [one for one in chains if not self._is_drawn(one)]:
             if self._comes_and_goes(chain):
                 self._draw(chain)
-            elif not self._is_clock(chain):
+            elif not self._is_clock(chain) and chain.keys[0] not in self.ledger.lines:
                 self._note_versions(chain)
+
+    def _is_free(self, key: int) -> bool:
+        """May it have become another line, or another line it?  Noise that is as usual has not."""
+        if key in self.owner:
+            return not all(self.owner[key].vector)
+        return key not in self.ledger.lines or self.vectors[key][0]
 
     def _is_drawn(self, chain: Chain) -> bool:
         """Do close looks show it vary, and keep on?  One such step may be an edit, unless values were known there."""
@@ -175,10 +179,14 @@ class Recognised:
         """Did the line move with the time, or up again as it and its like did before?"""
         first, then, step = chain.keys[0], chain.keys[1], chain.steps[0]
         texts = self.tracks.text(first), self.tracks.text(then)
+        ats = self.looks.ats[step], self.looks.ats[step + 1]
         template = None if self.looks.is_close(step) else learn_template(self.tracks.places[first], texts)
         if template is None:
-            return False
-        if shows_the_time(template, texts, (self.looks.ats[step], self.looks.ats[step + 1])):
+            is_clock = is_bare_clock(*texts, ats)
+            if is_clock:
+                self._draw(chain)
+            return is_clock
+        if shows_the_time(template, texts, ats):
             self.reasons.append(Reason("shows_the_time"))
             return self._found(chain, template)
         if rises(template, *texts) and (self._risen(template) + 1 >= RISES or self._has_kin(template)):

@@ -56,6 +56,7 @@ class Tracks:
         indexes = [state.index for state in looks.states]
         common = set(indexes[0]).intersection(*indexes[1:])
         self._home: dict[int, State] = {}
+        self._switches: dict[Vector, list[int]] = {}
         self.vectors: dict[int, Vector] = {}
         for state in looks.states:
             for key in state.keys:
@@ -71,11 +72,13 @@ class Tracks:
         return {key: home.place(key) for key, home in self._home.items()}
 
     def switches(self, vector: Vector) -> list[int]:
-        """The steps at which it came or went."""
-        return [step for step in self.looks.steps if vector[step] != vector[step + 1]]
+        """The steps at which it came or went.  Remembered: thousands of lines share a few vectors."""
+        if vector not in self._switches:
+            self._switches[vector] = [s for s in self.looks.steps if vector[s] != vector[s + 1]]
+        return self._switches[vector]
 
     def close_switches(self, vector: Vector) -> int:
-        return sum(self.looks.is_close(step) for step in self.switches(vector))
+        return sum(map(self.looks.is_close, self.switches(vector)))
 
     def agreeing(self, vector: Vector) -> int:
         """Steps between close looks since it last came or went."""
@@ -111,8 +114,6 @@ class Tracks:
         self, old: Sequence[int], new: Sequence[int], known: dict[int, Words]
     ) -> list[tuple[int, int]]:
         """Best likeness first; each line once.  One value that became another of its kind is a version too."""
-        if len(old) == len(new) == 1 and self._are_values(old[0], new[0]):
-            return [(old[0], new[0])]
         if len(old) * len(new) > MAX_PAIRS:
             return []
         for key in (*old, *new):
@@ -126,11 +127,14 @@ class Tracks:
                 left.discard(one)
                 right.discard(other)
                 pairs.append((one, other))
-        return pairs
+        return [*pairs, *self._values([k for k in old if k in left], [k for k in new if k in right])]
 
-    def _are_values(self, one: int, other: int) -> bool:
-        kinds = {kind_of(self.text(one)), kind_of(self.text(other))}
-        return len(kinds) == 1 and kinds <= ATOMS
+    def _values(self, old: Sequence[int], new: Sequence[int]) -> list[tuple[int, int]]:
+        """Lines that are nothing but a value became others of their kind, in order."""
+        gone, come = ([(key, kind_of(self.text(key))) for key in keys] for keys in (old, new))
+        left, right = ([(key, kind) for key, kind in lines if kind in ATOMS] for lines in (gone, come))
+        is_same = [kind for _, kind in left] == [kind for _, kind in right]
+        return [(one, other) for (one, _), (other, _) in zip(left, right, strict=True)] if is_same else []
 
     def _switching(self, keys: Collection[int], step: int, *, is_coming: bool) -> dict[str, list[int]]:
         """The lines that come, or go, at this step, by place."""

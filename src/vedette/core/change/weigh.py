@@ -188,7 +188,7 @@ class _Weighing:
 
     def _decided(self, *, is_moved: bool) -> Weighed:
         ledger, seen = self.ledger, self.seen
-        ledger.add_lines({key: (self.tracks.places[key], self.tracks.text(key)) for key in self.born})
+        ledger.add_lines({key: self.tracks.places[key] for key in self.born}, self.tracks.text)
         ledger.begin(self.looks.before, self.born, self.age)
         for state in self.looks.states[1:]:
             ledger.look(state)
