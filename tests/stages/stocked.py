@@ -195,6 +195,7 @@ class Stock:
         )
         self.group(placed=(placed,), segments=(segment,))
 
+
 NOISE = Noise(
     lines=(RestlessLine(7, "main/ul/li", Presence(3, 2, 2, 2, 1), text="Dani sajma"),),
     templates=(Template("footer/p", (9, 6), ("Posjeta: ", " danas"), 5, ("number",)),),

@@ -51,6 +51,10 @@ class Recognised:
         self.reasons: list[Reason] = []
         self._forms = {(line.place, line.form) for line in noise.lines if line.form}
         self.is_odd_answer = self._is_odd_answer()
+        # something came and went between close looks
+        self.varies_surely = any(
+            self.tracks.close_switches(vector) >= 2 for vector in set(self.vectors.values())
+        )
         self._match_templates()
         self._follow_versions()
         self._find_places()
@@ -62,11 +66,7 @@ class Recognised:
     def varies(self) -> bool:
         """May something vary by itself?  What came once and stayed was edited."""
         is_back = any(vector[0] == vector[-1] for vector in self.vectors.values())
-        return self.varies_surely() or (is_back and len(self.looks.states) > 2)
-
-    def varies_surely(self) -> bool:
-        """Did something come and go between close looks?"""
-        return any(self.tracks.close_switches(vector) >= 2 for vector in self.vectors.values())
+        return self.varies_surely or (is_back and len(self.looks.states) > 2)
 
     def rising(self, edited: Iterable[int]) -> list[Template]:
         """Numbers that were edited upwards may be counters: templates that remember how often they rose."""

@@ -149,7 +149,7 @@ class _Weighing:
             return self.tracks.agreeing(vector) >= need
         switched = self.tracks.switches(vector)[-1]
         more = len(vector) - 2 - switched
-        is_restless = self.noise.is_restless or self.orders or self.seen.varies_surely()
+        is_restless = self.noise.is_restless or self.orders or self.seen.varies_surely
         return more + 1 >= STAYED and (not is_restless or more >= looks_needed(self.age + switched, bar))
 
     def _need(self, bar: float) -> int:
