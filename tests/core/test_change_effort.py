@@ -9,9 +9,10 @@ from random import Random
 
 import pytest
 
-from vedette.contracts.changing import Block, ChangeKind
+from vedette.contracts.changing import Block, ChangeKind, Noise
 from vedette.contracts.words import Outcome, Risk
 from vedette.core.change.life import Look, Past, Pending, advance
+from vedette.store.noise_column import dump_noise
 
 pytestmark = pytest.mark.slow
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -47,9 +48,33 @@ def dates_in_one_line(n: int, chance: Random) -> Page:
     return (("p", " ".join(f"{chance.randrange(1, 28)}.11.2026" for _ in range(n))),)
 
 
+def alike(n: int, chance: Random) -> Page:
+    return tuple(
+        (f"p[{i}]", f"Stalno {i} ima {chance.randrange(10**6)} i {chance.random()}") for i in range(n)
+    )
+
+
+def repeated(n: int, chance: Random) -> Page:
+    return tuple((f"p[{i}]", f"jedan od {chance.randrange(5)}") for i in range(n))
+
+
+def words_in_one_line(n: int, chance: Random) -> Page:
+    return (("p", " ".join(f"w{chance.randrange(300)}" for _ in range(n * 10))),)
+
+
 @pytest.mark.parametrize(
     "page",
-    [alternating, coming_and_going, shuffled_lists, all_new, numbers_in_one_line, dates_in_one_line],
+    [
+        alternating,
+        coming_and_going,
+        shuffled_lists,
+        all_new,
+        numbers_in_one_line,
+        dates_in_one_line,
+        alike,
+        repeated,
+        words_in_one_line,
+    ],
 )
 def test_twice_the_page_is_twice_the_work(page):
     few, many = (effort(lambda size=size: second_look(page, size)) for size in (400, 800))
@@ -57,12 +82,26 @@ def test_twice_the_page_is_twice_the_work(page):
 
 
 def second_look(page: Callable[[int, Random], Page], size: int) -> None:
-    """Three states that all differ: what the first look saw, and two looks after it."""
+    """Four states that all differ: what the first look saw, and three looks after it."""
     chance = Random(1)
-    before, once, twice = (page(size, chance) for _ in range(3))
-    pending = Pending(kind=ChangeKind.CHANGED, looks=(once,))
-    past = Past(before=before, before_at=NOON - timedelta(hours=1), risk=Risk.LOW, pending=pending)
-    advance(Look(outcome=Outcome.OK, at=NOON, blocks=twice), past)
+    before, *looks, last = (page(size, chance) for _ in range(4))
+    ats = tuple(NOON + timedelta(seconds=5 * n) for n in range(3))
+    pending = Pending(kind=ChangeKind.CHANGED, looks=tuple(looks), ats=ats[:2])
+    past = Past(before=before, before_at=NOON - timedelta(hours=1), risk=Risk.LOW, pending=pending, age=30)
+    advance(Look(outcome=Outcome.OK, at=ats[2], blocks=last), past)
+
+
+@pytest.mark.parametrize("page", [all_new, alike, repeated, coming_and_going])
+def test_what_is_kept_of_a_page_is_bounded_however_much_varies(page):
+    chance, noise, before, at = Random(2), Noise(), None, NOON
+    for visit in range(40):
+        shown = page(700, chance)
+        if before is not None:
+            past = Past(before=before, before_at=at, age=visit, noise=noise)
+            step = advance(Look(outcome=Outcome.OK, at=at + timedelta(seconds=5), blocks=shown), past)
+            noise = step.noise
+        before, at = shown, at + timedelta(hours=4)
+    assert len(dump_noise(noise) or "") < 64_000
 
 
 def effort(work: Callable[[], object]) -> int:

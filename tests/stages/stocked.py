@@ -17,7 +17,10 @@ from vedette.contracts.changing import (
     Comparison,
     DiffOp,
     Layer,
-    MaskRegion,
+    Noise,
+    Presence,
+    RestlessLine,
+    Template,
 )
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, VisitFacts, Written
 from vedette.contracts.source import ListerKind, Source
@@ -193,6 +196,13 @@ class Stock:
         self.group(placed=(placed,), segments=(segment,))
 
 
+NOISE = Noise(
+    lines=(RestlessLine(7, "main/ul/li", Presence(3, 2, 2, 2, 1), text="Dani sajma"),),
+    templates=(Template("footer/p", (9, 6), ("Posjeta: ", " danas"), 5, ("number",)),),
+    refuted=1,
+)
+
+
 def a_change(
     state: ChangeState = ChangeState.REPORTED, at: datetime = NOW - HOUR, number: int = 77
 ) -> object:
@@ -271,7 +281,7 @@ def _fill(stock: Stock) -> Stock:
         last_changed_at=NOW - HOUR,
         due_at=NOW + 6 * HOUR,
         interval=7 * HOUR,
-        mask=(MaskRegion("#", kind="quiet"), MaskRegion("footer/p[1]", "Posjeta:", "danas", "number", 3)),
+        noise=NOISE,
     )
     stock.visit(NEWS, due_at=NOW - timedelta(minutes=5), interval=4 * HOUR)
     stock.visit(

@@ -111,11 +111,14 @@ def test_explain_prints_the_recorded_decision_and_its_points_add_up(cli: Cli):
     schedule = next(d for d in said["decisions"] if d["action"] == "schedule")
     assert schedule["points"] == schedule["output"]["hours"] == 7.25
     assert sum(r["points"] for r in said["reasons"] if r["action"] == "schedule") == 7.25
-    assert said["mask"][0]["path"] == "footer/p[1]"
+    assert said["noise"]["templates"] == [
+        {"place": "footer/p", "words": "Posjeta: … danas", "values": ["number"]}
+    ]
     text = cli("explain", RULES).out
     assert "7.25  sum, hours until the next look" in text
     assert "0.650 (active)" in text
-    assert "footer/p[1] (number, seen 3 times)" in text
+    assert "values in a line      Posjeta: … danas" in text
+    assert "a line comes and goes Dani sajma" in text
 
 
 def test_explain_does_not_decide_again(cli: Cli, stock: Stock):

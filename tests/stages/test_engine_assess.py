@@ -48,9 +48,6 @@ class NoMemory:
     def looks_since(self, watch, at):
         return []
 
-    def states_before(self, watch, at, most):
-        return []
-
 
 class Told:
     """A looker that says what it was told to say."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from vedette.contracts.changing import DiffOp
 from vedette.core.change.fields import field_summary, moved_fields
 from vedette.core.change.layers import compare
+from vedette.core.change.state import State
 from vedette.extract import blocks
 from vedette.extract.keyed import steps
 from vedette.report.diffs import excerpt
@@ -38,14 +39,14 @@ def test_an_entry_is_known_by_its_name_and_not_by_its_place():
         "srednji_tecaj": "7,46",
         "valuta": "DKK",
     }
-    comparison = compare(fields(RATES), fields([first, *RATES]))
+    comparison = compare(State(fields(RATES)), State(fields([first, *RATES])))
     changed = [line for op in comparison.diff if op.op != "equal" for line in (*op.before, *op.after)]
     assert changed
     assert all(line.startswith("/valuta=DKK/") for line in changed)
 
 
 def test_a_new_rate_list_tells_the_rates_first_and_what_moved_everywhere_once():
-    comparison = compare(fields(RATES), fields(next_list(USD="1,0795", CHF="0,9402")))
+    comparison = compare(State(fields(RATES)), State(fields(next_list(USD="1,0795", CHF="0,9402"))))
     assert comparison.has_changed
     assert comparison.summary == (
         "10 fields changed: /valuta=CHF/srednji_tecaj '0,9361' -> '0,9402', "

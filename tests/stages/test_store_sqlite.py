@@ -17,7 +17,7 @@ from settlements import HOUR, NOON, a_group, a_look, a_watch
 from stocked import blank
 from store_contract import a_change
 
-from vedette.contracts.changing import MaskRegion
+from vedette.contracts.changing import Noise, Place, Presence, RestlessLine, Template
 from vedette.contracts.errors import RefusedError, StoreError
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors, Source
@@ -204,13 +204,36 @@ seens = st.builds(
     at=moments,
     digest=st.binary(min_size=32, max_size=32),
     text_key=keys,
-    masked_key=keys,
     simhash=keys,
     text_chars=small,
     content_class=st.sampled_from(ContentClass),
 )
-regions = st.builds(
-    MaskRegion, path=texts, before=texts, after=texts, kind=st.sampled_from(["any", "date"]), seen=small
+presences = st.builds(Presence, small, small, small, small, st.integers(-99, 99))
+noises = st.builds(
+    Noise,
+    lines=st.lists(st.builds(RestlessLine, keys, texts, presences, keys, texts), max_size=2).map(tuple),
+    templates=st.lists(
+        st.builds(
+            Template,
+            texts,
+            st.tuples(small, small),
+            st.tuples(texts, texts),
+            keys,
+            st.tuples(st.sampled_from(["number", "date"])),
+            presences,
+            st.tuples(keys),
+            small,
+        ),
+        max_size=2,
+    ).map(tuple),
+    places=st.lists(st.builds(Place, texts, small, small, small), max_size=2).map(tuple),
+    orders=st.lists(texts, max_size=2).map(tuple),
+    wild=st.lists(texts, max_size=2).map(tuple),
+    agreed=small,
+    refuted=small,
+    quick=small,
+    edited_at=small,
+    replaced=st.lists(keys, max_size=2).map(tuple),
 )
 urls = st.sampled_from(["https://a.example/1", "http://b.example:8080/x?y=1", "https://xn--e-1ga.example/"])
 watches = st.builds(
@@ -238,7 +261,7 @@ watches = st.builds(
     etag=_or_none(texts),
     last_modified=_or_none(texts),
     seen=_or_none(seens),
-    mask=st.lists(regions, max_size=2).map(tuple),
+    noise=noises,
     pending=_or_none(keys),
     is_gone=st.booleans(),
     canonical=_or_none(keys),
@@ -325,7 +348,7 @@ def test_the_strategies_above_vary_every_field():
     given_fields = {field.name for field in fields(Watch)} - plain
     varied = set("source lister depth parent title node_type node_role risk velocity scan_count last_changed_at due_at"
                  " interval created_at published_at modified_at last_visit_at last_outcome attempt etag last_modified"
-                 " seen mask pending is_gone canonical merged_into audit belief".split())  # fmt: skip
+                 " seen noise pending is_gone canonical merged_into audit belief".split())  # fmt: skip
     assert given_fields == varied
     assert one.lane == A
 

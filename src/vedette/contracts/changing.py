@@ -17,7 +17,7 @@ class Layer(StrEnum):
     BYTES = "bytes"  # equal bytes, or 304
     TEXT = "text"  # equal compared text
     NORMAL = "normal"  # equal after normalising
-    MASK = "mask"  # equal once learned noise is masked
+    MASK = "mask"  # equal but for learned noise
     NEAR = "near"  # differs, near-duplicate by simhash
     STRUCTURE = "structure"  # JSON / XML fields
     CONTENT = "content"  # differs
@@ -37,17 +37,73 @@ class ChangeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class MaskRegion:
-    """A place that is noise on this target.  Learned from two looks, never from a list of patterns."""
+class Presence:
+    """How a line comes and goes, counted in steps from one look to the next."""
 
-    path: str  # structural path of the block, indices included; a trailing "/*" covers a container
-    before: str = ""  # stable words left of the noise inside the block
-    after: str = ""  # stable words right of it
-    kind: str = "any"  # number | date | time | token | words | any: a change of kind is reported
-    seen: int = 2  # how many looks showed it
+    stays: int = 0  # it was there, and was still there
+    leaves: int = 0
+    waits: int = 0  # it was away, and was still away
+    returns: int = 0
+    run: int = 0  # looks since it last came (above 0) or left (below 0), that look included
+
+    @property
+    def is_there(self) -> bool:
+        return self.run > 0
 
 
-Mask = tuple[MaskRegion, ...]
+@dataclass(frozen=True, slots=True)
+class RestlessLine:
+    """A line that came or went while nobody edited the page."""
+
+    key: int
+    place: str
+    presence: Presence
+    form: int = 0  # of the text with its values taken out; 0: too little is left
+    text: str = ""  # its beginning, kept once the line has returned: a removal can then be shown
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A line that keeps its words and draws some values anew: "Visitors today: 1,204"."""
+
+    place: str
+    lengths: tuple[int, ...]  # characters of each steady part; one more than there are values
+    heads: tuple[str, ...]  # how each steady part begins
+    digest: int  # of all steady parts
+    kinds: tuple[str, ...]  # of the values: number, date, time, rate, token, words
+    presence: Presence = Presence()
+    now: tuple[int, ...] = ()  # keys of the lines that showed it at the last look
+    rises: int = 0  # not restless yet: a number that only went up, so many edits in a row
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where texts are drawn anew; counted over all lines that came there."""
+
+    path: str  # structural path without positions: "main/ul/li"
+    stays: int = 0
+    leaves: int = 0
+    quiet: int = 0  # looks since a text came that was never seen before
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """What varies on this target by itself, learned from its looks (`core/change/noise.py`)."""
+
+    lines: tuple[RestlessLine, ...] = ()
+    templates: tuple[Template, ...] = ()
+    places: tuple[Place, ...] = ()
+    orders: tuple[str, ...] = ()  # containers whose lines come in any order
+    wild: tuple[str, ...] = ()  # places that draw more lines than can be kept: not compared
+    agreed: int = 0  # differences that a further look confirmed
+    refuted: int = 0  # differences that further looks showed to be noise
+    quick: int = 0  # looks seconds after another
+    edited_at: int = 0  # looks at the target when an edit was last confirmed
+    replaced: tuple[int, ...] = ()  # lines that were edited away; one that comes back may be drawn
+
+    @property
+    def is_restless(self) -> bool:
+        return bool(self.lines or self.places or self.orders or self.wild or self.refuted)
 
 
 @dataclass(frozen=True, slots=True)

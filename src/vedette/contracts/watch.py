@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from vedette.contracts.alerting import Message
-from vedette.contracts.changing import Change, ChangeState, Mask
+from vedette.contracts.changing import Change, ChangeState, Noise
 from vedette.contracts.documents import Artifact
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Standing, Written
 from vedette.contracts.fetching import RobotsRules
@@ -41,7 +41,6 @@ class Seen:
     at: datetime
     digest: bytes  # sha256 of the decoded bytes
     text_key: int = 0  # xxh3 of the compared text
-    masked_key: int = 0  # xxh3 of the text, normalised and masked
     simhash: int = 0
     text_chars: int = 0
     content_class: ContentClass = ContentClass.HTML
@@ -76,7 +75,7 @@ class Watch:
     etag: str | None = None
     last_modified: str | None = None
     seen: Seen | None = None
-    mask: Mask = ()  # learned noise
+    noise: Noise = Noise()  # learned from its looks
     pending: ChangeId | None = None  # an observed change waits for its second look
     is_gone: bool = False  # its removal was reported
     canonical: WatchId | None = None  # the page says, or redirects for good, that this is its right address

@@ -293,7 +293,7 @@ class Assessor:
             etag=fetched.etag if is_taken else watch.etag,
             last_modified=fetched.last_modified if is_taken else watch.last_modified,
             seen=_to_read_again(seen) if is_cut else _to_read_later(seen) if is_unread else seen,
-            mask=judged.mask if judged else watch.mask,
+            noise=judged.noise if judged else watch.noise,
             pending=judged.pending if judged else watch.pending,
             is_gone=judged.is_gone if judged else watch.is_gone,
             canonical=sheet.canonical if extraction is not None else watch.canonical,

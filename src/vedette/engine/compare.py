@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol, runtime_checkable
 
-from vedette.contracts.changing import Block, Change, ChangeKind, ChangeState, Comparison, Layer, Mask
+from vedette.contracts.changing import Block, Change, ChangeKind, ChangeState, Comparison, Layer, Noise
 from vedette.contracts.fetching import Extraction, Fetched
 from vedette.contracts.source import ListerKind
 from vedette.contracts.watch import ChangeMove, Seen, Watch
@@ -24,8 +24,9 @@ from vedette.contracts.words import (
     VisitId,
     WatchId,
 )
-from vedette.core.change.layers import compare, text_key
+from vedette.core.change.layers import text_key
 from vedette.core.change.life import (
+    CLOSE,
     SECOND_LOOK,
     Confirm,
     Look,
@@ -37,7 +38,6 @@ from vedette.core.change.life import (
     Step,
     advance,
 )
-from vedette.core.change.mask import masked_key
 from vedette.core.change.simhash import simhash
 from vedette.core.weight import is_irregular
 from vedette.evidence.shelf import Shelf
@@ -53,10 +53,7 @@ MACHINE_LISTERS = frozenset({ListerKind.FEED, ListerKind.SITEMAP})
 # These read sitemaps and feeds, and acts too: an act that changes is news.
 IN_XML = frozenset({ListerKind.NN, ListerKind.EURLEX})
 REMOVAL_LOOK = timedelta(minutes=1)  # a page that is gone for a moment is not gone
-LATE = timedelta(minutes=2)  # what differs between two looks is noise only when they are close together
-LATE_LOOK = Reason("late_look", note="the second look came late and showed a third state")
-MOST_BLOCKS = 800  # of a state; with three of them a look takes up to 0.3 ms per block, and the loop waits
-HISTORY = 3  # earlier states that may show what is noise
+MOST_BLOCKS = 1500  # of all states together; above that the loop would wait, and a worker compares
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,7 @@ class Judged:
 
     changed: bool | None  # None: not known before the second look
     seen: Seen | None
-    mask: Mask
+    noise: Noise
     pending: ChangeId | None = None
     is_gone: bool = False
     change: Change | None = None
@@ -95,15 +92,14 @@ class Memory(Protocol):
 
     def body(self, evidence: EvidenceId) -> Body | None: ...
     def change(self, change: ChangeId) -> Change | None: ...
-    def looks_since(self, watch: WatchId, at: datetime) -> list[EvidenceId]: ...
-    def states_before(self, watch: WatchId, at: datetime, most: int) -> list[EvidenceId]: ...
+    def looks_since(self, watch: WatchId, at: datetime) -> list[tuple[EvidenceId, datetime]]: ...
 
 
 @runtime_checkable
 class Archive(Memory, Protocol):
     """A memory that can be taken along into another process."""
 
-    def snapshot(self, watch: Watch, most: int) -> Memory: ...
+    def snapshot(self, watch: Watch) -> Memory: ...
 
 
 @dataclass(slots=True)
@@ -116,7 +112,7 @@ class Comparer:
 
     def packed(self, watch: Watch) -> Comparer:
         """The same for this watch alone, fit to be sent to another process."""
-        memory = self.memory.snapshot(watch, HISTORY) if isinstance(self.memory, Archive) else self.memory
+        memory = self.memory.snapshot(watch) if isinstance(self.memory, Archive) else self.memory
         return replace(self, memory=memory, most_blocks=None)
 
     def judge(self, watch: Watch, fetched: Fetched, extraction: Extraction, mark: Mark) -> Judged | None:
@@ -133,42 +129,18 @@ class Comparer:
         if has_text and is_settled and new.text_key == before.text_key:
             return _quiet(watch, new, False, Reason("equal_text", note=Layer.TEXT))
         states = _States(self, (fetched.body, fetched.content_type, fetched.url))
-        if watch.mask:
-            new = replace(new, masked_key=masked_key(states.after(), watch.mask))
-            if is_settled and new.masked_key == before.masked_key:
-                return _quiet(watch, new, False, Reason("equal_mask", note=Layer.MASK))
         look = Look(outcome=Outcome.OK, at=mark.at, blocks=states.after(before.evidence))
         known = self.memory.change(watch.pending) if watch.pending is not None else None
-        late = self._late(watch, known, states, mark)
-        if late is not None:
-            watch, known = replace(watch, pending=None), None
         past = self._past(watch, before, states, known)
         if states.is_long:
             return None
-        step = advance(look, past)
-        if step.mask:
-            new = replace(new, masked_key=masked_key(states.after(), step.mask))
-        judged = self._timed(_life(watch, step, new, mark, known), mark)
-        return judged if late is None else _begun_anew(judged, late)
-
-    def _late(self, watch: Watch, known: Change | None, states: _States, mark: Mark) -> ChangeMove | None:
-        """A second look that came late and shows a third state cannot tell noise from another edit: look anew, once."""
-        if known is None or known.kind is not ChangeKind.CHANGED or known.after_evidence is None:
-            return None
-        looks = len(self.memory.looks_since(watch.id, known.observed_at))
-        is_anew = any(r.code == "late_look" for r in known.comparison.reasons)
-        if mark.at - known.observed_at <= LATE * looks or is_anew:
-            return None
-        observed = states.of(known.after_evidence)
-        if observed is None or not compare(observed, states.after(), watch.mask).has_changed:
-            return None
-        return ChangeMove(id=known.id, state=ChangeState.REJECTED, at=mark.at, reasons=(LATE_LOOK,))
+        return self._timed(_life(watch, advance(look, past), new, mark, known), mark)
 
     def judge_same(self, watch: Watch, seen: Seen, mark: Mark) -> Judged | None:
         """The same bytes as before, or the server's word for it.  None: not here, it would take long."""
         if watch.pending is None and not watch.is_gone:
             reasons = (Reason("equal_bytes", note=Layer.BYTES),)
-            return Judged(changed=False, seen=seen, mask=watch.mask, reasons=reasons)
+            return Judged(changed=False, seen=seen, noise=watch.noise, reasons=reasons)
         states = _States(self, None)
         look = Look(outcome=Outcome.NOT_MODIFIED, at=mark.at, is_equal=True)
         known = self.memory.change(watch.pending) if watch.pending is not None else None
@@ -181,11 +153,11 @@ class Comparer:
         """The page says that it is gone.  Believed after a second look."""
         seen = watch.seen
         if seen is None:
-            return Judged(changed=None, seen=None, mask=watch.mask, reasons=(Reason("never_seen"),))
+            return Judged(changed=None, seen=None, noise=watch.noise, reasons=(Reason("never_seen"),))
         pending = self.memory.change(watch.pending) if watch.pending is not None else None
         kind = Pending(kind=pending.kind) if pending is not None else None
         past = Past(
-            before_at=seen.at, risk=watch.risk, mask=watch.mask, pending=kind, is_removed=watch.is_gone
+            before_at=seen.at, risk=watch.risk, noise=watch.noise, pending=kind, is_removed=watch.is_gone
         )
         step = advance(Look(outcome=Outcome.GONE, at=mark.at), past)
         judged = _life(watch, step, seen, mark, pending)
@@ -202,18 +174,20 @@ class Comparer:
         pending: Pending | None = None
         if change is not None:
             looks = self.memory.looks_since(watch.id, change.observed_at)
-            shown = tuple(b for b in map(states.of, looks) if b is not None)
+            shown = [(b, at) for b, at in ((states.of(one), at) for one, at in looks) if b is not None]
             is_removal = change.kind is ChangeKind.REMOVED
-            pending = Pending(kind=change.kind, looks=shown) if shown or is_removal else None
-        earlier = self.memory.states_before(watch.id, before.at, HISTORY) if pending is None else []
+            if shown or is_removal:
+                blocks_of, ats = tuple(b for b, _ in shown), tuple(at for _, at in shown)
+                pending = Pending(kind=change.kind, looks=blocks_of, ats=ats)
         return Past(
             before=states.of(before.evidence) or (),
             before_at=before.at,
             risk=watch.risk,
-            mask=watch.mask,
+            noise=watch.noise,
             pending=pending,
             is_removed=watch.is_gone,
-            history=tuple(b for b in map(states.of, earlier) if b is not None),
+            age=max(1, watch.scan_count),
+            close_within=max(CLOSE, 2 * self.confirm_after),
         )
 
 
@@ -226,7 +200,8 @@ class _States:
         self._shelf = comparer.shelf
         self._new = new
         self._most = comparer.most_blocks
-        self.is_long = False  # one of them would take the loop too long
+        self.is_long = False  # together they would take the loop too long
+        self._count = 0  # blocks so far
         self._made: dict[EvidenceId | None, Blocks | None] = {}
 
     def after(self, before: EvidenceId | None = None) -> Blocks:
@@ -260,7 +235,8 @@ class _States:
         if content_class(data, url=url, content_type=content_type) in DOCUMENTS:
             return self._document(body)
         found = blocks(data, url=url, content_type=content_type, scope=self._scope)
-        self.is_long = self.is_long or (self._most is not None and len(found) > self._most)
+        self._count += len(found)
+        self.is_long = self.is_long or (self._most is not None and self._count > self._most)
         return found or _as_one_line(data)
 
     def _document(self, body: Body) -> Blocks:
@@ -308,7 +284,7 @@ def _new(extraction: Extraction, mark: Mark) -> Seen:
 
 
 def _quiet(watch: Watch, seen: Seen, changed: bool, reason: Reason) -> Judged:
-    return Judged(changed=changed, seen=seen, mask=watch.mask, reasons=(reason,))
+    return Judged(changed=changed, seen=seen, noise=watch.noise, reasons=(reason,))
 
 
 def _life(watch: Watch, step: Step, new: Seen, mark: Mark, known: Change | None) -> Judged:
@@ -319,14 +295,14 @@ def _life(watch: Watch, step: Step, new: Seen, mark: Mark, known: Change | None)
             return Judged(
                 changed=changed,
                 seen=new if step.is_known else watch.seen,
-                mask=step.mask,
+                noise=step.noise,
                 pending=None if step.is_known else watch.pending,
                 is_gone=watch.is_gone,
                 reasons=step.reasons,
             )
         case Reject():
             moves = _moved(watch, ChangeState.REJECTED, mark, step.reasons)
-            return Judged(changed=False, seen=new, mask=step.mask, moves=moves, reasons=step.reasons)
+            return Judged(changed=False, seen=new, noise=step.noise, moves=moves, reasons=step.reasons)
         case Observe():
             return _observed(watch, step, mark)
         case Confirm():
@@ -340,7 +316,7 @@ def _observed(watch: Watch, step: Observe, mark: Mark) -> Judged:
     return Judged(
         changed=None,
         seen=watch.seen,
-        mask=step.mask,
+        noise=step.noise,
         pending=watch.pending if change is None else change.id,
         change=change,
         moves=_moved(watch, ChangeState.REJECTED, mark, (Reason("superseded"),))
@@ -375,7 +351,7 @@ def _confirmed(watch: Watch, step: Confirm, new: Seen, mark: Mark, known: Change
     return Judged(
         changed=True,
         seen=watch.seen if is_removal else new,
-        mask=step.mask,
+        noise=step.noise,
         is_gone=is_removal,
         change=change,
         moves=moves,
@@ -397,14 +373,6 @@ def _following(known: Change, comparison: Comparison, mark: Mark) -> Change:
         observed_at=mark.at,
         comparison=comparison,
     )
-
-
-def _begun_anew(judged: Judged, late: ChangeMove) -> Judged:
-    change = judged.change
-    if change is not None:
-        compared = replace(change.comparison, reasons=(*change.comparison.reasons, LATE_LOOK))
-        change = replace(change, comparison=compared)
-    return replace(judged, change=change, moves=(late, *judged.moves), reasons=(LATE_LOOK, *judged.reasons))
 
 
 def _moved(

@@ -27,8 +27,7 @@ class Rows(Protocol):
 
     def located(self, evidence: EvidenceId) -> tuple[Located, str, str] | None: ...
     def change(self, change: ChangeId) -> Change | None: ...
-    def looks_since(self, watch: WatchId, at: datetime) -> list[EvidenceId]: ...
-    def states_before(self, watch: WatchId, at: datetime, most: int) -> list[EvidenceId]: ...
+    def looks_since(self, watch: WatchId, at: datetime) -> list[tuple[EvidenceId, datetime]]: ...
 
 
 class Memory:
@@ -39,23 +38,21 @@ class Memory:
         self._directory = directory
         self.change = rows.change
         self.looks_since = rows.looks_since
-        self.states_before = rows.states_before
 
     def body(self, evidence: EvidenceId) -> tuple[bytes, str, str] | None:
         """Body, content type and URL of a kept state; None when it expired or cannot be read."""
         return _body_at(self._directory, self._rows.located(evidence))
 
-    def snapshot(self, watch: Watch, most: int) -> Snapshot:
+    def snapshot(self, watch: Watch) -> Snapshot:
         """All that a comparison of this watch may ask for, to be asked in another process."""
         rows, seen = self._rows, watch.seen
         change = rows.change(watch.pending) if watch.pending is not None else None
         looks = rows.looks_since(watch.id, change.observed_at) if change is not None else []
-        states = rows.states_before(watch.id, seen.at, most) if seen is not None else []
-        named = [*looks, *states, *([seen.evidence] if seen else [])]
+        named = [*(evidence for evidence, _ in looks), *([seen.evidence] if seen else [])]
         if change is not None and change.after_evidence is not None:
             named.append(change.after_evidence)
         places = {evidence: rows.located(evidence) for evidence in dict.fromkeys(named)}
-        return Snapshot(self._directory, change, tuple(looks), tuple(states), places)
+        return Snapshot(self._directory, change, tuple(looks), places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +61,7 @@ class Snapshot:
 
     directory: Path
     pending: Change | None
-    looks: tuple[EvidenceId, ...]
-    states: tuple[EvidenceId, ...]
+    looks: tuple[tuple[EvidenceId, datetime], ...]
     places: Mapping[EvidenceId, tuple[Located, str, str] | None]
 
     def body(self, evidence: EvidenceId) -> tuple[bytes, str, str] | None:
@@ -78,11 +74,8 @@ class Snapshot:
     def change(self, change: ChangeId) -> Change | None:
         return self.pending
 
-    def looks_since(self, watch: WatchId, at: datetime) -> list[EvidenceId]:
+    def looks_since(self, watch: WatchId, at: datetime) -> list[tuple[EvidenceId, datetime]]:
         return list(self.looks)
-
-    def states_before(self, watch: WatchId, at: datetime, most: int) -> list[EvidenceId]:
-        return list(self.states[:most])
 
 
 def _body_at(directory: Path, place: tuple[Located, str, str] | None) -> tuple[bytes, str, str] | None:

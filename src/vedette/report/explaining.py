@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from vedette.contracts.changing import Mask
 from vedette.contracts.documents import Artifact
 from vedette.contracts.judging import Verdict, VerdictWord
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.watch import Decision, Visit, Watch
 from vedette.contracts.words import Outcome, Reason
-from vedette.core.change.kinds import QUIET
 from vedette.core.lane import condition
 from vedette.core.outcomes import MEANING
 from vedette.core.urls import shown
@@ -22,6 +20,7 @@ from vedette.report.believing import Believed, believed_json, believed_lines
 from vedette.report.intervals import Interval, interval_json, interval_words
 from vedette.report.judging import verdict_json, verdict_words
 from vedette.report.lines import Line, line, quoted
+from vedette.report.noise import noise_json, noise_lines
 from vedette.report.plain import dump, moment, plain, span, when
 from vedette.report.texts import artifact_json, artifact_words
 
@@ -86,11 +85,7 @@ def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
             }
             for d in said.decisions
         ],
-        "mask": [
-            {"path": r.path, "before": r.before, "after": r.after, "kind": r.kind, "seen": r.seen}
-            for r in watch.mask or ()
-            if r.kind != QUIET
-        ],
+        "noise": noise_json(watch.noise),
         "belief": None if said.believed is None else believed_json(said.believed),
         "evidence": watch.seen.evidence if watch.seen else None,
         "artifacts": [artifact_json(made) for made in said.texts],
@@ -159,7 +154,7 @@ def explanation_lines(said: Explanation, now: datetime) -> list[Line]:
         lines.append(
             _fact("merged", quoted(shown(said.merged_from)), " showed the same text and is looked at here")
         )
-    lines += _mask_lines(watch.mask or ())
+    lines += noise_lines(watch.noise)
     if said.believed is not None:
         lines += believed_lines(said.believed)
     lines += _decision_lines(said)
@@ -258,16 +253,6 @@ def _verdict_lines(verdict: Verdict) -> list[Line]:
     for reason in verdict.reasons:
         points = f"{reason.points:+10.4g}"
         lines.append(line(f"  {points}  ", quoted(reason.code), "  ", quoted(reason.note, "dim", 160)))
-    return lines
-
-
-def _mask_lines(mask: Mask) -> list[Line]:
-    """What is taken for noise on this target, learned from its looks."""
-    lines = []
-    for region in (one for one in mask if one.kind != QUIET):
-        around = " … ".join(part for part in (region.before, region.after) if part)
-        where = f"{region.path} ({region.kind}, seen {region.seen} times)"
-        lines.append(_fact("masked", quoted(where), *(("  ", quoted(around, "dim", 80)) if around else ())))
     return lines
 
 

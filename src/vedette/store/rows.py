@@ -18,8 +18,6 @@ from vedette.contracts.changing import (
     Comparison,
     DiffOp,
     Layer,
-    Mask,
-    MaskRegion,
 )
 from vedette.contracts.evidence import Segment
 from vedette.contracts.fetching import FetchSettings, RobotsRules
@@ -49,6 +47,7 @@ from vedette.contracts.words import (
     WatchId,
 )
 from vedette.core.urls import lane_of
+from vedette.store.noise_column import dump_noise, read_noise
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
@@ -102,7 +101,7 @@ def watch_row(watch: Watch) -> tuple[Any, ...]:
             to_ms(seen.at),
             seen.digest,
             seen.text_key,
-            seen.masked_key,
+            None,  # masked_key, of earlier revisions
             seen.simhash,
             seen.text_chars,
             seen.content_class.value,
@@ -134,7 +133,7 @@ def watch_row(watch: Watch) -> tuple[Any, ...]:
         watch.etag,
         watch.last_modified,
         *seen_columns,
-        _dump_mask(watch.mask),
+        dump_noise(watch.noise),
         watch.pending,
         watch.canonical,
         watch.merged_into,
@@ -173,7 +172,7 @@ def read_watch(row: Sequence[Any]) -> Watch:
         etag=row[22],
         last_modified=row[23],
         seen=None if row[24] is None else _read_seen(row[24:33]),
-        mask=_read_mask(row[33]),
+        noise=read_noise(row[33]),
         pending=None if row[34] is None else ChangeId(row[34]),
         canonical=None if row[35] is None else WatchId(row[35]),
         merged_into=None if row[36] is None else WatchId(row[36]),
@@ -396,16 +395,7 @@ def _read_seen(row: Sequence[Any]) -> Seen:
         at=from_ms(row[2]),
         digest=row[3],
         text_key=row[4],
-        masked_key=row[5],
         simhash=row[6],
         text_chars=row[7],
         content_class=ContentClass(row[8]),
     )
-
-
-def _dump_mask(mask: Mask) -> str | None:
-    return dump_json([[r.path, r.before, r.after, r.kind, r.seen] for r in mask]) if mask else None
-
-
-def _read_mask(text: str | None) -> Mask:
-    return tuple(MaskRegion(*fields) for fields in json.loads(text)) if text else ()

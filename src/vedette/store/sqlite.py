@@ -311,19 +311,10 @@ class Reader:
             return None
         return Located(segment=row[0], offset=row[1], length=row[2]), row[3], row[4]
 
-    def looks_since(self, watch: WatchId, at: datetime) -> list[EvidenceId]:
-        """What the looks since then showed, oldest first."""
+    def looks_since(self, watch: WatchId, at: datetime) -> list[tuple[EvidenceId, datetime]]:
+        """What the looks since then showed and when, oldest first."""
         rows = self._db.execute(sql.LOOKS_SINCE, (watch, to_ms(at)))
-        return [EvidenceId(evidence) for (evidence,) in rows]
-
-    def states_before(self, watch: WatchId, at: datetime, most: int) -> list[EvidenceId]:
-        """What the last looks before that moment showed, oldest first, each state once in a row."""
-        rows = self._db.execute(sql.LOOKS_BEFORE, (watch, to_ms(at), most * 4)).fetchall()
-        states: list[EvidenceId] = []
-        for (evidence,) in rows:
-            if not states or states[-1] != evidence:
-                states.append(EvidenceId(evidence))
-        return states[:most][::-1]
+        return [(EvidenceId(evidence), from_ms(when)) for evidence, when in rows]
 
     def change(self, change: ChangeId) -> Change | None:
         names = ", ".join(sql.CHANGE_COLUMNS)

@@ -267,12 +267,8 @@ LANES_DUE = (
 WATCHES_BY_ID = f"SELECT {', '.join(WATCH_COLUMNS)} FROM watches WHERE id IN ({{marks}})"
 KNOWN_IDS = "SELECT id FROM watches WHERE id IN ({marks})"
 LOOKS_SINCE = (
-    "SELECT evidence_id FROM visits WHERE watch_id = ? AND at >= ? AND evidence_id IS NOT NULL "
+    "SELECT evidence_id, at FROM visits WHERE watch_id = ? AND at >= ? AND evidence_id IS NOT NULL "
     "AND outcome IN ('ok', 'not_modified') ORDER BY at"
-)
-LOOKS_BEFORE = (
-    "SELECT evidence_id FROM visits WHERE watch_id = ? AND at < ? AND evidence_id IS NOT NULL "
-    "AND outcome IN ('ok', 'not_modified') ORDER BY at DESC LIMIT ?"
 )
 # A payload that retention dropped is offered to nobody, whatever rows still name it.
 _PAYLOADS = (

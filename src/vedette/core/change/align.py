@@ -55,10 +55,10 @@ def _fixed_points(a: Sequence[Hashable], b: Sequence[Hashable], run: Run) -> lis
     in_a, in_b = Counter(a[i1:i2]), Counter(b[j1:j2])
     where = {b[j]: j for j in range(j1, j2) if in_b[b[j]] == 1}
     pairs = [(i, where[a[i]]) for i in range(i1, i2) if in_a[a[i]] == 1 and a[i] in where]
-    return _increasing(pairs)
+    return increasing(pairs)
 
 
-def _increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     tails: list[int] = []  # smallest end of a chain of each length
     ends: list[int] = []  # index of that pair
     back: list[int] = []

@@ -10,7 +10,7 @@ from vedette.contracts.changing import Block, DiffOp
 from vedette.contracts.words import Reason
 from vedette.core.change.align import Run, runs
 from vedette.core.change.kinds import units
-from vedette.core.change.places import lines
+from vedette.core.change.paths import lines
 
 MAX_OPS = 500  # beyond this a diff says how much, not what
 MAX_PAIRS = 10_000  # line pairs whose likeness is measured, per diff

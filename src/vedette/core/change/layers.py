@@ -1,25 +1,25 @@
 """Has the target changed?  Cheapest question first; the layer that decided is recorded.
 
-bytes -> text -> normalised -> masked -> near / structure / content.
+bytes -> text -> normalised -> learned noise -> near / structure / content.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import xxhash
 
-from vedette.contracts.changing import Block, Comparison, Layer, Mask
+from vedette.contracts.changing import Block, Comparison, DiffOp, Layer
 from vedette.contracts.fetching import Extraction
 from vedette.contracts.words import Reason
 from vedette.core.change.diff import diff_lines, summary
 from vedette.core.change.fields import field_summary
-from vedette.core.change.mask import apply, carry
-from vedette.core.change.normalise import normalised
-from vedette.core.change.places import lines
+from vedette.core.change.noise import is_in_any_order
+from vedette.core.change.paths import parent
 from vedette.core.change.simhash import simhash, similarity
+from vedette.core.change.state import State
+from vedette.core.change.weigh import Weighed
 
-View = tuple[Layer, tuple[str, ...], tuple[str, ...]]
 NEAR = 0.9  # 001: 90 % similar is a near-duplicate
 
 
@@ -31,40 +31,90 @@ def text_key(extraction: Extraction) -> int:
     return xxhash.xxh3_64_intdigest(whole.encode("utf-8", "replace")) >> 1
 
 
-def compare(
-    before: Sequence[Block], after: Sequence[Block], mask: Mask = (), after_mask: Mask | None = None
-) -> Comparison:
-    """Two states of one target, and what is different once normalised and masked.
-
-    `after_mask`: the mask as it is for the new state, if that is known; else `mask` is carried over.
-    """
-    for layer, one, other in _views(before, after, mask, after_mask):
-        if one == other:
-            return Comparison(has_changed=False, layer=layer, reasons=(Reason(f"equal_{layer}"),))
-    if _squeezed(one) == _squeezed(other) and not _has_fields(after):
+def compare(before: State, after: State, weighed: Weighed | None = None) -> Comparison:
+    """Two states of one target, and what was edited.  Without `weighed` whatever differs counts."""
+    if before.texts == after.texts:
+        return _equal(Layer.TEXT)
+    if before.keys == after.keys:
+        return _equal(Layer.NORMAL)
+    one, other = _told(before, after, weighed)
+    if one == other:
+        return _equal(Layer.MASK)
+    if _squeezed(one) == _squeezed(other) and not _has_fields(after.blocks):
         return Comparison(has_changed=False, layer=Layer.TEXT, reasons=(Reason("equal_but_for_markup"),))
     ops, reasons = diff_lines(one, other)
+    if weighed is not None and not weighed.is_moved:
+        ops = tuple(op for op in ops if op.op != "move")
+    if all(op.op == "equal" for op in ops):
+        return _equal(Layer.MASK)
+    return _differing(one, other, ops, reasons, has_fields=_has_fields(after.blocks))
+
+
+def _differing(
+    one: Sequence[str],
+    other: Sequence[str],
+    ops: tuple[DiffOp, ...],
+    reasons: tuple[Reason, ...],
+    *,
+    has_fields: bool,
+) -> Comparison:
     likeness = similarity(simhash(" ".join(one)), simhash(" ".join(other)))
-    layer = Layer.STRUCTURE if _has_fields(after) else Layer.NEAR if likeness >= NEAR else Layer.CONTENT
+    layer = Layer.STRUCTURE if has_fields else Layer.NEAR if likeness >= NEAR else Layer.CONTENT
     return Comparison(
         has_changed=True,
         layer=layer,
         similarity=round(likeness, 4),
-        summary=field_summary(ops) if layer is Layer.STRUCTURE else summary(ops),
+        summary=field_summary(ops) if has_fields else summary(ops),
         diff=ops,
         reasons=(Reason(f"differs_{layer}", round(likeness, 4)), *reasons),
     )
 
 
-def _views(
-    before: Sequence[Block], after: Sequence[Block], mask: Mask, after_mask: Mask | None
-) -> Iterator[View]:
-    yield Layer.TEXT, lines(before), lines(after)
-    yield Layer.NORMAL, lines(normalised(before)), lines(normalised(after))
-    if mask or after_mask:
-        masked = lines(apply(before, mask))
-        yield Layer.MASK, masked, lines(apply(after, mask))
-        yield Layer.MASK, masked, lines(apply(after, after_mask or carry(mask, before, after)))
+def _told(before: State, after: State, weighed: Weighed | None) -> tuple[list[str], list[str]]:
+    """The lines of both states without what is noise; what both have is told as the later one says it."""
+    if weighed is None:
+        return _own(before, after), list(after.texts)
+    old = [
+        key for key in before.keys if key in weighed.gone or (key in after.index and key not in weighed.new)
+    ]
+    new = [key for key in after.keys if key in before.index or key in weighed.new]
+    texts = [
+        after.text(key) if key in after.index else before.text(key) for key in _reordered(old, after, weighed)
+    ]
+    for line in weighed.lost:
+        texts.insert(_end_of(line.place, old, before), line.text)
+    return texts, [after.text(key) for key in new]
+
+
+def _own(before: State, after: State) -> list[str]:
+    return [
+        after.text(key) if key in after.index else text
+        for key, text in zip(before.keys, before.texts, strict=True)
+    ]
+
+
+def _reordered(old: Sequence[int], after: State, weighed: Weighed) -> list[int]:
+    """Lines whose order says nothing, in the order of the later state."""
+    if not weighed.noise.orders:
+        return list(old)
+    free = [
+        at
+        for at, key in enumerate(old)
+        if key in after.index and is_in_any_order(weighed.noise, parent(after.place(key)))
+    ]
+    placed = list(old)
+    for at, key in zip(free, sorted((old[at] for at in free), key=after.index.__getitem__), strict=True):
+        placed[at] = key
+    return placed
+
+
+def _end_of(place: str, keys: Sequence[int], state: State) -> int:
+    """Behind the last line of that place."""
+    return max((at + 1 for at, key in enumerate(keys) if state.place(key) == place), default=len(keys))
+
+
+def _equal(layer: Layer) -> Comparison:
+    return Comparison(has_changed=False, layer=layer, reasons=(Reason(f"equal_{layer}"),))
 
 
 def _squeezed(texts: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ class Pattern(NamedTuple):
 
 
 PATTERNS = (
-    Pattern((":",), re2.compile(r"\b\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?\b"), "⟨clock⟩"),
+    Pattern((":",), re2.compile(r"\b\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?\b"), "<clock>"),
     Pattern(
         ("generat", "generir", "render", "executed", "load", "učita", "izvođ", "time", "vrijeme", "refresh"),
         re2.compile(
@@ -37,7 +37,7 @@ PATTERNS = (
             r"(?:točno|trenutno) vrijeme|vrijeme (?:izvođenja|učitavanja))"
             r"((?: ?(?:at|on|in|u|za|is|je))?:? ?)" + _STAMP
         ),
-        r"\1 ⟨stamp⟩",
+        r"\1 <stamp>",
     ),
     Pattern(
         (
@@ -59,7 +59,7 @@ PATTERNS = (
             r"(?:request|trace|correlation|ray)[ _-]?id|id zahtjeva)"
             r"([\"']?(?:\s*[=:#]\s*|\s+)[\"']?)[0-9A-Za-z_+/=.\-]*[0-9][0-9A-Za-z_+/=.\-]{5,}"
         ),
-        r"\1 ⟨token⟩",
+        r"\1 <token>",
     ),
     Pattern(
         ("?", "&"),
@@ -94,6 +94,6 @@ def _without_random(text: str) -> str:
         found = match.group(0)
         is_random = _DIGIT.search(found) is not None and _LETTER.search(found) is not None
         if is_random and not _CHECKSUM.search(text[max(0, match.start() - _BEFORE) : match.start()]):
-            out += [text[at : match.start()], "⟨token⟩"]
+            out += [text[at : match.start()], "<token>"]
             at = match.end()
     return "".join(out) + text[at:] if out else text

@@ -1,0 +1,87 @@
+"""The learned noise of a target as the text of one column (`watches.mask`), short: most pages have none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from vedette.contracts.changing import Noise, Place, Presence, RestlessLine, Template
+from vedette.core.change.paths import shape
+
+LEGACY_SEEN = 8  # draws that a mask of an earlier form is worth
+
+
+def dump_noise(noise: Noise) -> str | None:
+    """None where nothing is known, which is most often."""
+    if noise == Noise():
+        return None
+    paths = {path: at for at, path in enumerate(dict.fromkeys(_paths(noise)))}
+    return json.dumps(
+        {
+            "paths": list(paths),
+            "lines": [[x.key, paths[x.place], *_numbers(x.presence), x.form, x.text] for x in noise.lines],
+            "templates": [
+                [paths[x.place], x.lengths, x.heads, x.digest, x.kinds, *_numbers(x.presence), x.now, x.rises]
+                for x in noise.templates
+            ],
+            "places": [[paths[x.path], x.stays, x.leaves, x.quiet] for x in noise.places],
+            "orders": noise.orders,
+            "wild": noise.wild,
+            "looks": [noise.agreed, noise.refuted, noise.quick, noise.edited_at],
+            "replaced": noise.replaced,
+        },
+        ensure_ascii=False,
+        separators=(",", ":"),
+    )
+
+
+def read_noise(text: str | None) -> Noise:
+    if not text:
+        return Noise()
+    kept = json.loads(text)
+    if isinstance(kept, list):
+        return _from_mask(kept)
+    paths: list[str] = kept["paths"]
+    agreed, refuted, quick, edited_at = kept["looks"]
+    return Noise(
+        lines=tuple(
+            RestlessLine(key, paths[at], Presence(*numbers), form, said)
+            for key, at, *numbers, form, said in kept["lines"]
+        ),
+        templates=tuple(_template(paths, *fields) for fields in kept["templates"]),
+        places=tuple(Place(paths[at], *numbers) for at, *numbers in kept["places"]),
+        orders=tuple(kept["orders"]),
+        wild=tuple(kept["wild"]),
+        agreed=agreed,
+        refuted=refuted,
+        quick=quick,
+        edited_at=edited_at,
+        replaced=tuple(kept["replaced"]),
+    )
+
+
+def _paths(noise: Noise) -> list[str]:
+    places = [one.place for one in noise.lines] + [one.place for one in noise.templates]
+    return places + [one.path for one in noise.places]
+
+
+def _numbers(presence: Presence) -> tuple[int, int, int, int, int]:
+    return presence.stays, presence.leaves, presence.waits, presence.returns, presence.run
+
+
+def _template(paths: Sequence[str], at: int, *fields: Any) -> Template:
+    lengths, heads, digest, kinds, *numbers, now, rises = fields
+    presence = Presence(*numbers)
+    return Template(
+        paths[at], tuple(lengths), tuple(heads), digest, tuple(kinds), presence, tuple(now), rises
+    )
+
+
+def _from_mask(regions: Sequence[Sequence[Any]]) -> Noise:
+    """Masks up to revision 0012.  Where they were, texts are drawn; the rest is learned anew."""
+    known = [(shape(path.removesuffix("/*")), kind) for path, _, _, kind, _ in regions if kind != "quiet"]
+    orders = dict.fromkeys(path for path, kind in known if kind == "order")
+    drawn = dict.fromkeys(path for path, kind in known if kind != "order")
+    places = tuple(Place(path, 0, LEGACY_SEEN) for path in drawn)
+    return Noise(places=places, orders=tuple(orders), agreed=1, refuted=bool(places or orders))

@@ -1,0 +1,119 @@
+"""Pages on which much varies by itself: no false reports, no missed edits, and nothing shown but what the page said."""
+
+from __future__ import annotations
+
+import random
+import re
+from html import unescape
+
+import pytest
+from change_lives import Life
+from restless_pages import KINDS, RestlessPage, edit_steady, end_unit, make_page
+
+SEEDS = range(60)  # of pages; `bench/restless.py` runs as many as one likes
+
+
+def life_of(seed: int) -> tuple[RestlessPage, Life]:
+    page = make_page(seed)
+    return page, Life(page.look, random.Random(f"chance {seed}"))
+
+
+def test_where_nobody_edits_next_to_nothing_is_reported():
+    looks = reports = 0
+    for seed in SEEDS:
+        _, life = life_of(seed)
+        for _ in range(25):
+            life.visit()
+        looks, reports = looks + life.looks, reports + len(life.reports)
+    assert looks > 1_500
+    assert reports <= looks / 1_000, f"{reports} reports in {looks} looks"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_noise_of_one_kind_is_not_reported_once_it_is_known(kind):
+    """Alone on its page two looks may agree by chance, so what the first differences report is not counted."""
+    reports = 0
+    for seed in range(6):
+        page = make_page(seed, only=kind)
+        life = Life(page.look, random.Random(f"chance {kind} {seed}"))
+        for _ in range(12):
+            life.visit()
+        known = len(life.reports)
+        for _ in range(20):
+            life.visit()
+        reports += len(life.reports) - known
+    assert reports <= 1
+
+
+def test_an_edit_of_a_steady_line_is_reported_by_the_second_look():
+    late = []
+    for seed in SEEDS:
+        page, life = life_of(seed)
+        r = random.Random(f"edit {seed}")
+        for _ in range(r.randint(6, 16)):
+            life.visit()
+        edited = edit_steady(page, r)
+        looks = life.looks
+        told = life.visit()
+        if not told or life.looks - looks > 2:
+            late.append((seed, life.looks - looks))
+        else:
+            assert edited in shown(told[0]), (seed, edited, shown(told[0]))
+    assert len(late) <= 0.02 * len(SEEDS), late
+
+
+def test_an_edit_right_after_the_first_look_is_reported_by_the_same_visit():
+    missed = []
+    for seed in SEEDS:
+        page, life = life_of(seed)
+        life.visit()
+        edited = edit_steady(page, random.Random(f"edit {seed}"))
+        told = life.visit()
+        if not any(edited in shown(one) for one in told):
+            missed.append(seed)
+    assert len(missed) <= 0.03 * len(SEEDS), missed
+
+
+def test_what_varied_and_is_replaced_for_good_is_reported_within_twenty_looks():
+    late = []
+    for seed in SEEDS:
+        page, life = life_of(seed)
+        for _ in range(30):
+            life.visit()
+        text = end_unit(page, random.Random(f"end {seed}"))
+        looks, told = life.looks, []
+        while life.looks - looks < 20 and not any(text in shown(one) for one in told):
+            told += life.visit()
+        if not any(text in shown(one) for one in told):
+            late.append((seed, text))
+    assert len(late) <= 0.05 * len(SEEDS), late
+
+
+def test_a_report_shows_whole_lines_of_the_page_and_nothing_of_ours():
+    reports = 0
+    for seed in SEEDS:
+        page, life = life_of(seed)
+        lines: set[str] = set()
+        render = life.show
+
+        def keep(chance: random.Random, hour: float, render=render, lines=lines) -> str:
+            html = render(chance, hour)
+            lines.update(" ".join(unescape(text).split()) for text in re.findall(r">([^<>]+)<", html))
+            return html
+
+        life.show = keep
+        r = random.Random(f"shown {seed}")
+        for visit in range(14):
+            if visit in (5, 9):
+                edit_steady(page, r)
+            for told in life.visit():
+                reports += 1
+                assert any(op.op != "equal" for op in told.diff)
+                for op in told.diff:
+                    assert {*op.before, *op.after} <= lines, seed
+                assert not re.search(r"[⟨⟩â]|<\w+>", told.summary)
+    assert reports > len(SEEDS)
+
+
+def shown(comparison) -> str:
+    return "\n".join(line for op in comparison.diff if op.op != "equal" for line in (*op.before, *op.after))
