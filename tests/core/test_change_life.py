@@ -261,3 +261,14 @@ def learned(*states: tuple[tuple[str, str], ...]) -> Noise:
     step, _ = lived(Past(before=states[0], before_at=NOON - timedelta(hours=4), age=30), *states[1:])
     assert isinstance(step, Reject)
     return step.noise
+
+
+@pytest.mark.parametrize("passed", [timedelta(seconds=2), timedelta(minutes=1), timedelta(hours=9)])
+@pytest.mark.parametrize("new", ["Rok je 16 dana.", "Rok je 14 dana.", "Rok je 18. siječnja 2026."])
+def test_an_edit_is_confirmed_by_the_second_look_however_soon_after_the_last_one_it_came(passed, new):
+    noise = learned(*(page(f"Posjeta {n}", "Rok je 15 dana.") for n in (99, 120, 133)))
+    before = Past(before=page("Posjeta 133", "Rok je 15 dana."), before_at=NOON - passed, noise=noise, age=12)
+    step, looks = lived(before, page("Posjeta 140", new), page("Posjeta 151", new))
+    assert isinstance(step, Confirm)
+    assert looks == 2
+    assert {op.op for op in step.comparison.diff} <= {"equal", "replace"}

@@ -62,7 +62,7 @@ def test_a_line_that_is_drawn_is_next_to_never_taken_for_an_edit(share):
     assert told <= max(3, 30 * ERROR * runs)
 
 
-@pytest.mark.parametrize(("share", "looks"), [(0.1, 16), (0.3, 20), (0.5, 35)])
+@pytest.mark.parametrize(("share", "looks"), [(0.1, 20), (0.3, 25), (0.5, 35)])
 def test_a_drawn_line_that_stays_for_good_is_told_within_the_stated_looks(share, looks):
     draw, presence = Random(7), Presence(waits=8, run=-8)
     for _ in range(60):

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from vedette.contracts.changing import Change
-from vedette.contracts.words import Risk
+from vedette.contracts.words import Reason, Risk
 from vedette.core.urls import shown
 from vedette.report.diffs import diff_json, excerpt
 from vedette.report.lines import Line, as_rich, as_text, line, quoted
@@ -36,14 +36,14 @@ def summary_line(change: Change, *, url: str, risk: Risk) -> Line:
 
 BECAUSE = {
     "seen_twice": "a second look showed the same",
-    "noise_is_known": "what is noise on this page is known",
-    "noise_learned": "it remains when {points} noisy places are masked",
+    "seen_again": "{points} looks showed it",
+    "is_trusted": "differences of this page were always real so far",
+    "lasts": "it has stayed for longer than this page varies by itself",
     "gone_twice": "two looks say so",
     "back_again": "it answers again",
-    "differs_near": "most of the text is as before (similarity {points})",
-    "differs_content": "the text differs (similarity {points})",
     "differs_structure": "fields differ",
 }
+SHARES = frozenset({"differs_near", "differs_content"})  # their points say how alike the two texts are
 
 
 def change_lines(change: Change, *, url: str, risk: Risk, most: int = EXCERPT) -> list[Line]:
@@ -56,11 +56,14 @@ def change_lines(change: Change, *, url: str, risk: Risk, most: int = EXCERPT) -
 
 def because(change: Change) -> str:
     """Why it was reported, in words.  Reasons without words of their own are left to `explain`."""
-    return "; ".join(
-        BECAUSE[reason.code].format(points=f"{reason.points:g}")
-        for reason in change.comparison.reasons
-        if reason.code in BECAUSE
-    )
+    said = [_words(reason) for reason in change.comparison.reasons]
+    return "; ".join(words for words in said if words)
+
+
+def _words(reason: Reason) -> str:
+    if reason.code in SHARES:
+        return f"about {max(1, round(100 * (1 - reason.points)))} % of the text differs"
+    return BECAUSE.get(reason.code, "").format(points=f"{reason.points:g}")
 
 
 def render_change(change: Change, *, url: str, risk: Risk, most: int = EXCERPT) -> Text:

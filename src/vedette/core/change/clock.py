@@ -11,6 +11,7 @@ from vedette.core.change.template import values
 from vedette.core.dates import read_date
 
 DAY = timedelta(days=1)
+HOUR = timedelta(hours=1)  # within less hardly any midnight passes, and a date that moves was edited
 TOLERANCE = timedelta(minutes=2)
 _TIME_OF_DAY = re.compile(r"(\d{1,2}):(\d{2})")
 
@@ -52,7 +53,9 @@ def _is_clock(one: str, other: str, kind: str, ats: tuple[datetime, datetime]) -
         return _is_time_of_day(one, other, ats[1] - ats[0])
     if kind == DATE:
         dates = read_date(one), read_date(other)
-        return all(date is not None and abs(date - at) <= DAY for date, at in zip(dates, ats, strict=True))
+        return ats[1] - ats[0] >= HOUR and all(
+            date is not None and abs(date - at) <= DAY for date, at in zip(dates, ats, strict=True)
+        )
     return kind == NUMBER and _is_epoch(one, other, ats[1] - ats[0])
 
 

@@ -37,7 +37,8 @@ class Looks:
         return range(len(self.states) - 1)
 
     def is_close(self, step: int) -> bool:
-        return self.ats[step + 1] - self.ats[step] <= self.close_within
+        """Before the first look anybody may have edited, however soon it came; between the others hardly anybody."""
+        return step > 0 and self.ats[step + 1] - self.ats[step] <= self.close_within
 
 
 @dataclass(slots=True)
