@@ -161,7 +161,7 @@ def test_a_wait_that_is_longer_than_the_patience_ends_at_once_and_the_order_stan
     told = site.cli("look", PAGE, "--patience", "5m")
     assert told.code == 1
     assert "not seen" in told.out
-    assert "Retry-After" in told.out
+    assert "Retry-After" in told.out + told.err
     assert site.life.clock.now() - at < timedelta(minutes=5)
     assert len(site.looks()) == count
     assert PAGE in {watch["url"] for watch in site.cli("due", "--json").json["watches"]}

@@ -53,7 +53,8 @@ MACHINE_LISTERS = frozenset({ListerKind.FEED, ListerKind.SITEMAP})
 # These read sitemaps and feeds, and acts too: an act that changes is news.
 IN_XML = frozenset({ListerKind.NN, ListerKind.EURLEX})
 REMOVAL_LOOK = timedelta(minutes=1)  # a page that is gone for a moment is not gone
-MOST_BLOCKS = 1500  # of all states together; above that the loop would wait, and a worker compares
+MOST_WORK = 2_000  # blocks of all states together, long ones counted more; above that a worker compares, not the loop
+LONG_BLOCK = 500  # characters that cost as much as a block
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +108,13 @@ class Comparer:
     memory: Memory
     scope: str
     confirm_after: timedelta = SECOND_LOOK
-    most_blocks: int | None = MOST_BLOCKS  # None: any number, for whoever has the time
+    most_work: int | None = MOST_WORK  # None: any, for whoever has the time
     shelf: Shelf | None = None  # the text of documents
 
     def packed(self, watch: Watch) -> Comparer:
         """The same for this watch alone, fit to be sent to another process."""
         memory = self.memory.snapshot(watch) if isinstance(self.memory, Archive) else self.memory
-        return replace(self, memory=memory, most_blocks=None)
+        return replace(self, memory=memory, most_work=None)
 
     def judge(self, watch: Watch, fetched: Fetched, extraction: Extraction, mark: Mark) -> Judged | None:
         """A body with content came that is not byte for byte the one before.  None: not here, it would take long."""
@@ -199,9 +200,9 @@ class _States:
         self._scope = comparer.scope
         self._shelf = comparer.shelf
         self._new = new
-        self._most = comparer.most_blocks
+        self._most = comparer.most_work
         self.is_long = False  # together they would take the loop too long
-        self._count = 0  # blocks so far
+        self._work = 0  # so far
         self._made: dict[EvidenceId | None, Blocks | None] = {}
 
     def after(self, before: EvidenceId | None = None) -> Blocks:
@@ -217,7 +218,9 @@ class _States:
         return self._made[None] or ()
 
     def of(self, evidence: EvidenceId) -> Blocks | None:
-        """A kept state; None when it is no longer there."""
+        """A kept state; None when it is no longer there, or when a worker will have to read it."""
+        if self.is_long:
+            return None
         if evidence not in self._made:
             kept = self._kept(evidence)
             self._made[evidence] = None if kept is None else self._cut(kept)
@@ -235,8 +238,8 @@ class _States:
         if content_class(data, url=url, content_type=content_type) in DOCUMENTS:
             return self._document(body)
         found = blocks(data, url=url, content_type=content_type, scope=self._scope)
-        self._count += len(found)
-        self.is_long = self.is_long or (self._most is not None and self._count > self._most)
+        self._work += len(found) + sum(len(text) for _, text in found) // LONG_BLOCK
+        self.is_long = self.is_long or (self._most is not None and self._work > self._most)
         return found or _as_one_line(data)
 
     def _document(self, body: Body) -> Blocks:

@@ -12,7 +12,7 @@ depends_on = None
 
 ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 # Outcomes as core/outcomes.py has them; a test holds the views to it.
-GOOD = "('ok', 'not_modified', 'tool_missing')"
+GOOD = "('ok', 'not_modified')"
 REFUSED = "('address_refused', 'scheme_refused', 'robots_refused', 'no_browser', 'type_refused', 'screened')"
 SAID = "v.outcome || CASE WHEN v.detail = '' THEN '' ELSE ': ' || v.detail END"
 LAST_SAID = f"(SELECT {SAID} FROM visits v WHERE v.watch_id = w.id ORDER BY v.at DESC LIMIT 1)"
