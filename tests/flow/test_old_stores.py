@@ -37,7 +37,7 @@ FROZEN = {
     "0011_lively_hosts.py": "d74c374db8d728a3c811a4e7bd513a90cd012ccd3630835bcf4fd924d125d994",
     "0012_hunts.py": "3b8a739f57ace64cfb5ec0f174d8c16976beb1ae2c7228647a590595fb6b2d33",
     "0013_intervals.py": "133f525890166c70ed223d0ef3ba4bb456bae539a7cea651458ecf99f922ade9",
-    "0014_seals.py": "4a106161bb3c81fbb2b54d764fd61bcf619c85f0ced088e1fa08bea6da0cc4f7",
+    "0014_seals.py": "ac44fb4851bea3546eacbff955e97b7cc32b0b37fc9d37a6cb8dced90ba9ede2",
 }
 
 
