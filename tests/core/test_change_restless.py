@@ -10,6 +10,8 @@ import pytest
 from change_lives import Life
 from restless_pages import KINDS, RestlessPage, edit_steady, end_unit, make_page
 
+from vedette.store.noise_column import read_noise
+
 SEEDS = range(60)  # of pages; `bench/restless.py` runs as many as one likes
 
 
@@ -117,3 +119,26 @@ def test_a_report_shows_whole_lines_of_the_page_and_nothing_of_ours():
 
 def shown(comparison) -> str:
     return "\n".join(line for op in comparison.diff if op.op != "equal" for line in (*op.before, *op.after))
+
+
+LEGACY = '[["#","","","quiet",2],["main/ul/*","","","order",3],["main/p[4]","Posjeta","danas","number",5]]'
+
+
+def test_pages_whose_masks_were_learned_by_an_earlier_version_are_learned_anew_without_a_burst_of_reports():
+    looks = reports = 0
+    for seed in SEEDS:
+        _, life = life_of(seed)
+        life.visit()
+        life.noise, life.age = read_noise(LEGACY), 40
+        for _ in range(12):
+            life.visit()
+        looks, reports = looks + life.looks, reports + len(life.reports)
+    assert reports <= 1 + looks / 1_000, f"{reports} reports in {looks} looks"
+
+
+def test_a_mask_of_an_earlier_version_says_where_texts_are_drawn_and_what_is_shuffled():
+    noise = read_noise(LEGACY)
+    assert [place.path for place in noise.places] == ["main/p"]
+    assert noise.orders == ("main/ul",)
+    assert noise.is_restless
+    assert not read_noise('[["#","","","quiet",2]]').is_restless

@@ -232,6 +232,7 @@ noises = st.builds(
     agreed=small,
     refuted=small,
     quick=small,
+    begun_at=st.integers(-1, 99),
     edited_at=small,
     replaced=st.lists(keys, max_size=2).map(tuple),
 )

@@ -98,7 +98,8 @@ class Noise:
     agreed: int = 0  # differences that a further look confirmed
     refuted: int = 0  # differences that further looks showed to be noise
     quick: int = 0  # looks seconds after another
-    edited_at: int = 0  # looks at the target when an edit was last confirmed
+    begun_at: int = 0  # looks at the target before it was learned from; below 0: all so far
+    edited_at: int = 0  # looks since then when an edit was last confirmed
     replaced: tuple[int, ...] = ()  # lines that were edited away; one that comes back may be drawn
 
     @property

@@ -28,7 +28,7 @@ def dump_noise(noise: Noise) -> str | None:
             "places": [[paths[x.path], x.stays, x.leaves, x.quiet] for x in noise.places],
             "orders": noise.orders,
             "wild": noise.wild,
-            "looks": [noise.agreed, noise.refuted, noise.quick, noise.edited_at],
+            "looks": [noise.agreed, noise.refuted, noise.quick, noise.begun_at, noise.edited_at],
             "replaced": noise.replaced,
         },
         ensure_ascii=False,
@@ -43,7 +43,7 @@ def read_noise(text: str | None) -> Noise:
     if isinstance(kept, list):
         return _from_mask(kept)
     paths: list[str] = kept["paths"]
-    agreed, refuted, quick, edited_at = kept["looks"]
+    agreed, refuted, quick, begun_at, edited_at = kept["looks"]
     return Noise(
         lines=tuple(
             RestlessLine(key, paths[at], Presence(*numbers), form, said)
@@ -56,6 +56,7 @@ def read_noise(text: str | None) -> Noise:
         agreed=agreed,
         refuted=refuted,
         quick=quick,
+        begun_at=begun_at,
         edited_at=edited_at,
         replaced=tuple(kept["replaced"]),
     )
@@ -84,4 +85,6 @@ def _from_mask(regions: Sequence[Sequence[Any]]) -> Noise:
     orders = dict.fromkeys(path for path, kind in known if kind == "order")
     drawn = dict.fromkeys(path for path, kind in known if kind != "order")
     places = tuple(Place(path, 0, LEGACY_SEEN) for path in drawn)
-    return Noise(places=places, orders=tuple(orders), agreed=1, refuted=bool(places or orders))
+    is_restless = bool(places or orders)
+    begun_at = -1 if is_restless else 0  # how steady its lines are is not known
+    return Noise(places=places, orders=tuple(orders), agreed=1, refuted=is_restless, begun_at=begun_at)

@@ -211,7 +211,10 @@ def _weighed(states: tuple[State, ...], ats: tuple[datetime, ...], past: Past) -
     looks = Looks(states=states, ats=ats, close_within=past.close_within)
     noise = past.noise
     is_trusted = noise.agreed >= TRUSTED and not noise.is_restless and past.risk is not Risk.CRITICAL
-    return weigh(looks, noise, age=past.age + noise.quick, is_trusted=is_trusted)
+    age = past.age + noise.quick
+    if noise.begun_at < 0:
+        noise = replace(noise, begun_at=age - 1)
+    return weigh(looks, noise, age=max(1, age - noise.begun_at), is_trusted=is_trusted)
 
 
 def _state(look: Look, past: Past) -> State:
