@@ -53,7 +53,9 @@ MACHINE_LISTERS = frozenset({ListerKind.FEED, ListerKind.SITEMAP})
 # These read sitemaps and feeds, and acts too: an act that changes is news.
 IN_XML = frozenset({ListerKind.NN, ListerKind.EURLEX})
 REMOVAL_LOOK = timedelta(minutes=1)  # a page that is gone for a moment is not gone
-MOST_WORK = 2_000  # blocks of all states together, long ones counted more; above that a worker compares, not the loop
+MOST_WORK = (
+    2_000  # blocks of all states together, long ones counted more; above that a worker compares, not the loop
+)
 LONG_BLOCK = 500  # characters that cost as much as a block
 
 
