@@ -272,3 +272,23 @@ def test_an_edit_is_confirmed_by_the_second_look_however_soon_after_the_last_one
     assert isinstance(step, Confirm)
     assert looks == 2
     assert {op.op for op in step.comparison.diff} <= {"equal", "replace"}
+
+
+def test_a_line_that_shows_the_date_of_the_visit_is_no_news_for_a_week_and_another_date_is():
+    noise, before, at = Noise(), page("Rok: 5. veljače 2026.", "14.01.2026."), NOON
+    for day in range(14, 22):
+        for hour in (0, 6, 12, 18):
+            now = datetime(2026, 1, day, hour, 30, tzinfo=UTC)
+            if now <= at:
+                continue
+            shown = page("Rok: 5. veljače 2026.", f"{day}.01.2026.")
+            known = Past(before=before, before_at=at, noise=noise, age=4 * (day - 13))
+            step = advance(Look(outcome=Outcome.OK, at=now, blocks=shown), known)
+            assert isinstance(step, Nothing), (day, hour)
+            noise, before, at = step.noise, shown, now
+    edited = page("Rok: 15. ožujka 2026.", "21.01.2026.")
+    step, _ = lived(Past(before=before, before_at=at, noise=noise, age=40), edited, edited, edited)
+    assert isinstance(step, Confirm)
+    later = page("Rok: 5. veljače 2026.", "30.06.2026.")
+    step, _ = lived(Past(before=before, before_at=at, noise=noise, age=40), later, later, later)
+    assert isinstance(step, Confirm)

@@ -271,7 +271,6 @@ LISTINGS = (
     lists("bad_links", "ok", "html_list", html(f"<ul>{LINKS}</ul>"), UTF8),
     lists("no_items", "ok parse_failed", "html_list", html(), UTF8),
     lists("not_html", "parse_failed ok", "html_list", b"%PDF-1.7", "application/pdf"),
-    lists("bad_selector", "parse_failed ok", "html_list", html(f"<ul>{LINKS}</ul>"), UTF8, selectors={"item": "li:::["}),
     lists("deep", "parse_failed ok", "html_list", "<ul><li>" * 30_000, UTF8, **PATIENT),
     lists("bad_links", "ok", "crawl", html(LINKS), UTF8),
     lists("noise", "ok parse_failed", "crawl", bytes(range(256)) * 40, "application/octet-stream"),

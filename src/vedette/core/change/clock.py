@@ -25,10 +25,18 @@ def shows_the_time(template: Template, texts: tuple[str, str], ats: tuple[dateti
     return all(_is_clock(one, other, kind, ats) for one, other, kind in pairs)
 
 
-def is_bare_clock(one: str, other: str, ats: tuple[datetime, datetime]) -> bool:
-    """The same for lines that hold nothing but such a value."""
+def bare_clock(one: str, other: str, ats: tuple[datetime, datetime]) -> str | None:
+    """The kind of value, where lines hold nothing but one that moved with the time."""
     kind = kind_of(one)
-    return kind == kind_of(other) and _is_clock(one, other, kind, ats)
+    return kind if kind == kind_of(other) and _is_clock(one, other, kind, ats) else None
+
+
+def shows_moment(text: str, at: datetime) -> bool:
+    """May a line that is nothing but a value show this moment?  A time of day may, in some part of the world."""
+    if kind_of(text) != DATE:
+        return True
+    date = read_date(text)
+    return date is not None and abs(date - at) <= DAY
 
 
 def rises(template: Template, one: str, other: str) -> bool:
@@ -53,9 +61,8 @@ def _is_clock(one: str, other: str, kind: str, ats: tuple[datetime, datetime]) -
         return _is_time_of_day(one, other, ats[1] - ats[0])
     if kind == DATE:
         dates = read_date(one), read_date(other)
-        return ats[1] - ats[0] >= HOUR and all(
-            date is not None and abs(date - at) <= DAY for date, at in zip(dates, ats, strict=True)
-        )
+        near = [date is not None and abs(date - at) <= DAY for date, at in zip(dates, ats, strict=True)]
+        return all(near) and ats[1] - ats[0] >= HOUR
     return kind == NUMBER and _is_epoch(one, other, ats[1] - ats[0])
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 
 from vedette.contracts.changing import Noise, Place, Template
 from vedette.contracts.words import Reason
-from vedette.core.change.clock import is_bare_clock, rises, shows_the_time
+from vedette.core.change.clock import bare_clock, rises, shows_moment, shows_the_time
 from vedette.core.change.noise import Ledger
 from vedette.core.change.state import form_of
-from vedette.core.change.template import fits, learn_template, same_words
+from vedette.core.change.template import bare_template, fits, is_bare, learn_template, same_words
 from vedette.core.change.tracks import Chain, Looks, Tracks, Vector
 
 OLD = 8  # looks at a target: what was steady for so long is not drawn
@@ -104,9 +104,16 @@ class Recognised:
         for key in keys:
             is_fresh = not self.vectors[key][0] or key in now or key in self.ledger.lines
             may = is_chain or is_fresh or self.is_young
-            if may and key not in self.owner and fits(shown.template, self.tracks.text(key)):
+            if may and key not in self.owner and self._shows(key, shown.template):
                 self.owner[key] = shown
                 shown.keys.add(key)
+
+    def _shows(self, key: int, template: Template) -> bool:
+        text = self.tracks.text(key)
+        if not fits(template, text):
+            return False
+        seen = zip(self.vectors[key], self.looks.ats, strict=True)
+        return not is_bare(template) or all(shows_moment(text, at) for is_there, at in seen if is_there)
 
     def _vector(self, shown: Shown) -> Vector:
         now = shown.template.now
@@ -182,10 +189,8 @@ class Recognised:
         ats = self.looks.ats[step], self.looks.ats[step + 1]
         template = None if self.looks.is_close(step) else learn_template(self.tracks.places[first], texts)
         if template is None:
-            is_clock = is_bare_clock(*texts, ats)
-            if is_clock:
-                self._draw(chain)
-            return is_clock
+            kind = None if self.looks.is_close(step) else bare_clock(*texts, ats)
+            return kind is not None and self._found(chain, bare_template(self.tracks.places[first], kind))
         if shows_the_time(template, texts, ats):
             self.reasons.append(Reason("shows_the_time"))
             return self._found(chain, template)

@@ -36,6 +36,15 @@ def learn_template(place: str, texts: Sequence[str]) -> Template | None:
     return made if made is not None and all(fits(made, text) for text in texts) else None
 
 
+def bare_template(place: str, kind: str) -> Template:
+    """For lines that are nothing but a value of this kind."""
+    return Template(place=place, lengths=(0, 0), heads=("", ""), digest=_digest(("", "")), kinds=(kind,))
+
+
+def is_bare(template: Template) -> bool:
+    return not any(template.lengths)
+
+
 def fits(template: Template, text: str) -> bool:
     """Does the line say nothing new but values of the right kind?"""
     shown = values(template, text)
