@@ -219,6 +219,9 @@ class Recognised:
         ]
 
     def _note_versions(self, chain: Chain) -> None:
+        """An edited line has its new version in the last look; what came and went again was drawn."""
+        if chain.keys[-1] not in self.looks.last.index:
+            return
         self.after.update(dict.fromkeys(chain.keys[:-1], chain.keys[-1]))
         self.versions.update(chain.keys)
         self.between.update(chain.keys[1:-1])

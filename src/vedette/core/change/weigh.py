@@ -28,6 +28,7 @@ from vedette.core.change.recognise import STAYED, Recognised, Shown
 from vedette.core.change.tracks import Looks, Vector
 
 MAX_LOOKS = 8  # since a difference was observed; then what is still open counts as noise until it lasts
+KNOWN = 3  # looks at a target before the difference: what eight looks show then was drawn once in 2,000 times
 VERSION = 0.0125  # chance that a line became another version of itself by a draw: the bar on a restless page
 EXHAUSTED = 16  # looks without a new text at a place: all that is drawn there was seen
 MAX_NOW = 64  # lines that show one template
@@ -89,7 +90,7 @@ class _Weighing:
         is_open = bool(self._awaited()) or (may_move and not is_moved)
         if is_open and len(self.looks.states) <= MAX_LOOKS:
             return Weighed(is_open=True, noise=self.noise)
-        self.born |= self.open
+        self._end_doubt()
         return self._decided(is_moved=is_moved)
 
     # --- line by line
@@ -169,6 +170,16 @@ class _Weighing:
         if not is_clear:
             return self.open
         return {key for key in self.open if not self.tracks.close_switches(self.vectors[key])}
+
+    def _end_doubt(self) -> None:
+        """No more looks are made: what all of them showed was edited, unless the page is hardly known."""
+        if self.age >= KNOWN:
+            for key in self.open:
+                if not self.tracks.close_switches(self.vectors[key]) and key not in self.seen.owner:
+                    (self.gone if self.vectors[key][0] else self.new).add(key)
+            self.open -= self.gone | self.new
+            self._complete_edits()
+        self.born |= self.open
 
     def _complete_edits(self) -> None:
         """The new version of a line that was edited away is shown with it, also when values in it are drawn anew."""
