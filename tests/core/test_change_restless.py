@@ -142,3 +142,12 @@ def test_a_mask_of_an_earlier_version_says_where_texts_are_drawn_and_what_is_shu
     assert noise.orders == ("main/ul",)
     assert noise.is_restless
     assert not read_noise('[["#","","","quiet",2]]').is_restless
+
+
+@pytest.mark.parametrize(
+    "text", ["{", '{"paths":[]}', "17", '[["a"]]', '{"paths":[],"lines":[[1,0]],"looks":[0]}', "null"]
+)
+def test_noise_that_cannot_be_read_is_learned_anew(text):
+    noise = read_noise(text)
+    assert noise.is_restless
+    assert noise.begun_at < 0

@@ -37,11 +37,17 @@ def dump_noise(noise: Noise) -> str | None:
 
 
 def read_noise(text: str | None) -> Noise:
+    """What cannot be read is learned anew, as if the page were known to vary."""
     if not text:
         return Noise()
-    kept = json.loads(text)
-    if isinstance(kept, list):
-        return _from_mask(kept)
+    try:
+        kept = json.loads(text)
+        return _from_mask(kept) if isinstance(kept, list) else _read(kept)
+    except (ValueError, KeyError, TypeError, IndexError):
+        return Noise(refuted=1, begun_at=-1)
+
+
+def _read(kept: dict[str, Any]) -> Noise:
     paths: list[str] = kept["paths"]
     agreed, refuted, quick, begun_at, edited_at = kept["looks"]
     return Noise(
