@@ -172,14 +172,26 @@ class _Weighing:
         return {key for key in self.open if not self.tracks.close_switches(self.vectors[key])}
 
     def _end_doubt(self) -> None:
-        """No more looks are made: what all of them showed was edited, unless the page is hardly known."""
-        if self.age >= KNOWN:
-            for key in self.open:
-                if not self.tracks.close_switches(self.vectors[key]) and key not in self.seen.owner:
-                    (self.gone if self.vectors[key][0] else self.new).add(key)
-            self.open -= self.gone | self.new
+        """No more looks are made: what all of them showed was edited.
+
+        On a page that is hardly known a line may be there by chance; one that took the place of another is not.
+        """
+        agreed = {key for key in self.open if self._is_agreed(key)}
+        if self.age < KNOWN:
+            gone, new = (
+                {self.tracks.places[k] for k in agreed if self.vectors[k][0] is was} for was in (True, False)
+            )
+            agreed = {key for key in agreed if self.tracks.places[key] in gone & new}
+        self.gone |= {key for key in agreed if self.vectors[key][0]}
+        self.new |= {key for key in agreed if not self.vectors[key][0]}
+        self.open -= agreed
+        if agreed:
             self._complete_edits()
         self.born |= self.open
+
+    def _is_agreed(self, key: int) -> bool:
+        """Did all looks since the difference show the same of it?"""
+        return key not in self.seen.owner and not self.tracks.close_switches(self.vectors[key])
 
     def _complete_edits(self) -> None:
         """The new version of a line that was edited away is shown with it, also when values in it are drawn anew."""
