@@ -28,7 +28,7 @@ from vedette.core.change.recognise import STAYED, Recognised, Shown
 from vedette.core.change.tracks import Looks, Vector
 
 MAX_LOOKS = 8  # since a difference was observed; then what is still open counts as noise until it lasts
-KNOWN = 3  # looks at a target before the difference: what eight looks show then was drawn once in 2,000 times
+KNOWN = 2  # looks at a target before the difference: what eight looks show then was drawn once in 500 times
 VERSION = 0.0125  # chance that a line became another version of itself by a draw: the bar on a restless page
 EXHAUSTED = 16  # looks without a new text at a place: all that is drawn there was seen
 MAX_NOW = 64  # lines that show one template
@@ -174,14 +174,16 @@ class _Weighing:
     def _end_doubt(self) -> None:
         """No more looks are made: what all of them showed was edited.
 
-        On a page that is hardly known a line may be there by chance; one that took the place of another is not.
+        On a page that was looked at once a line may be there by chance, where others come and go; one that took the
+        place of another is not.
         """
         agreed = {key for key in self.open if self._is_agreed(key)}
         if self.age < KNOWN:
-            gone, new = (
-                {self.tracks.places[k] for k in agreed if self.vectors[k][0] is was} for was in (True, False)
-            )
-            agreed = {key for key in agreed if self.tracks.places[key] in gone & new}
+            places = self.tracks.places
+            gone = {places[key] for key in agreed if self.vectors[key][0]}
+            new = {places[key] for key in agreed if not self.vectors[key][0]}
+            steady = (gone | new) - {places[key] for key in self.born}
+            agreed = {key for key in agreed if places[key] in (gone & new) | steady}
         self.gone |= {key for key in agreed if self.vectors[key][0]}
         self.new |= {key for key in agreed if not self.vectors[key][0]}
         self.open -= agreed
