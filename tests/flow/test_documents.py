@@ -20,10 +20,12 @@ from vedette.contracts.documents import Document
 from vedette.contracts.fetching import Fetched, FetchRequest
 from vedette.contracts.words import ContentClass
 from vedette.evidence.shelf import Shelf
-from vedette.livingweb import LivingWeb, document_world
+from vedette.livingweb import LivingWeb, Ports, document_world
 from vedette.livingweb.documents import make_pdf
 from vedette.livingweb.makers import MAKERS
 from vedette.upkeep import collect
+
+PORTS = Ports(web=18251, moves=True)  # the same URLs in every run, and so the same life
 
 DAY = 86400.0
 URL = "http://uprava.example/pravilnik.pdf"
@@ -37,7 +39,7 @@ WITH_TEXT = tuple(kind for kind in MAKERS if kind != "scan")
 async def test_every_kind_of_document_is_compared_with_its_truth(tmp_path: Path):
     world = document_world(seed=3, kinds=WITH_TEXT)
     clock = clock_of(world)
-    async with LivingWeb(world, now=lambda: clock.now().timestamp()) as web:
+    async with LivingWeb(world, ports=PORTS, now=lambda: clock.now().timestamp()) as web:
         watched = living(world, web, tmp_path, clock=clock)
         ended = await watched.run(seconds=3.3 * DAY)
         found = judge(watched)
@@ -54,7 +56,7 @@ async def test_every_kind_of_document_is_compared_with_its_truth(tmp_path: Path)
 async def test_scanned_documents_are_compared_with_their_truth_too(tmp_path: Path):
     world = document_world(seed=3, kinds=("scan",))
     clock = clock_of(world)
-    async with LivingWeb(world, now=lambda: clock.now().timestamp()) as web:
+    async with LivingWeb(world, ports=PORTS, now=lambda: clock.now().timestamp()) as web:
         watched = living(world, web, tmp_path, clock=clock)
         await watched.run(seconds=1.3 * DAY)
         found = judge(watched)

@@ -9,7 +9,9 @@ from watching import clock_of, judge, living
 
 from vedette.app import RunRequest
 from vedette.engine.loop import Mode
-from vedette.livingweb import LivingWeb, grid_world
+from vedette.livingweb import LivingWeb, Ports, grid_world
+
+PORTS = Ports(web=18241, moves=True)  # the same URLs in every run, and so the same life
 
 DAY = 86400.0
 
@@ -18,7 +20,7 @@ DAY = 86400.0
 async def grid(tmp_path):
     world = grid_world(16, 10, seed=11)
     clock = clock_of(world)
-    async with LivingWeb(world, now=lambda: clock.now().timestamp()) as web:
+    async with LivingWeb(world, ports=PORTS, now=lambda: clock.now().timestamp()) as web:
         yield living(world, web, tmp_path, clock=clock)
 
 
