@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from vedette.contracts.changing import Place, Presence
 from vedette.core.change.noise import (
     ERROR,
+    SETTLED,
     chance,
     chance_of_draws,
     is_away_too_long,
     stays_too_long,
     stepped,
 )
-from vedette.core.change.weigh import MAX_LOOKS, looks_needed
+from vedette.core.change.weigh import MAX_LOOKS, VERSION, looks_needed
 
 COUNTS = st.integers(0, 200)
 
@@ -80,3 +81,8 @@ def test_where_every_text_is_new_one_that_stays_is_told_after_a_few_looks():
         presence, looks = stepped(presence, True), looks + 1
     assert looks <= 5
     assert not is_away_too_long(Presence(leaves=1, waits=99, returns=1, run=-100), place)
+
+
+def test_the_looks_that_must_agree_are_those_of_the_documentation():
+    assert [looks_needed(seen, VERSION) for seen in (4, 3, 2, 1)] == [1, 2, 3, 7]
+    assert [looks_needed(seen, SETTLED) for seen in (45, 27, 14, 10, 8)] == [1, 2, 3, 5, 6]

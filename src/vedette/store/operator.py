@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from vedette.contracts.errors import InputError, StoreError
+from vedette.contracts.errors import InputError
 from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import NodeType, Outcome, SourceId, WatchId
@@ -23,7 +23,7 @@ from vedette.core.remedies import READING, changed_settings, healed_by
 from vedette.core.schedule.asked import SHORTEST
 from vedette.core.urls import lane_of, watch_id
 from vedette.store import statements as sql
-from vedette.store.connecting import connect
+from vedette.store.connecting import connect, transaction
 from vedette.store.healing import heal, reread
 from vedette.store.orders import lane_state as lane_state
 from vedette.store.orders import order as order
@@ -48,13 +48,10 @@ def operating(path: Path) -> Iterator[sqlite3.Connection]:
     """One transaction of the operator: all of it, or nothing."""
     db = connect(path)
     try:
-        db.execute("BEGIN IMMEDIATE")
-        yield db
-        db.execute("COMMIT")
-    except sqlite3.Error as error:
-        raise StoreError(f"cannot write to {path}: {error}; nothing was changed") from error
+        with transaction(db, path):
+            yield db
     finally:
-        db.close()  # rolls back what was not committed
+        db.close()
 
 
 def save_source(
