@@ -84,6 +84,7 @@ class Place:
     stays: int = 0
     leaves: int = 0
     quiet: int = 0  # looks since a text came that was never seen before
+    most: int = 0  # texts that were drawn there at one look
 
 
 @dataclass(frozen=True, slots=True)

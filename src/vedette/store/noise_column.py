@@ -25,7 +25,7 @@ def dump_noise(noise: Noise) -> str | None:
                 [paths[x.place], x.lengths, x.heads, x.digest, x.kinds, *_numbers(x.presence), x.now, x.rises]
                 for x in noise.templates
             ],
-            "places": [[paths[x.path], x.stays, x.leaves, x.quiet] for x in noise.places],
+            "places": [[paths[x.path], x.stays, x.leaves, x.quiet, x.most] for x in noise.places],
             "orders": noise.orders,
             "wild": noise.wild,
             "looks": [noise.agreed, noise.refuted, noise.quick, noise.begun_at, noise.edited_at],

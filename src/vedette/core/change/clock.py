@@ -62,8 +62,14 @@ def _is_clock(one: str, other: str, kind: str, ats: tuple[datetime, datetime]) -
     if kind == DATE:
         dates = read_date(one), read_date(other)
         near = [date is not None and abs(date - at) <= DAY for date, at in zip(dates, ats, strict=True)]
-        return all(near) and ats[1] - ats[0] >= HOUR
+        return all(near) and (ats[1] - ats[0] >= HOUR or _moves_with_time(one, other, ats[1] - ats[0]))
     return kind == NUMBER and _is_epoch(one, other, ats[1] - ats[0])
+
+
+def _moves_with_time(one: str, other: str, passed: timedelta) -> bool:
+    """Over midnight a date moves within the hour; the time of day beside it tells."""
+    first, then = _TIME_OF_DAY.search(one), _TIME_OF_DAY.search(other)
+    return first is not None and then is not None and _is_time_of_day(first[0], then[0], passed)
 
 
 def _is_time_of_day(one: str, other: str, passed: timedelta) -> bool:

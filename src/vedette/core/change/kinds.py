@@ -106,7 +106,8 @@ def _word_or_token(text: str) -> str:
 
 
 def _kind_of_parts(parts: list[str]) -> str:
-    """Numbers or tokens when all are; the first that differs decides."""
-    kind = kind_of(parts[0])
-    is_one = kind in (TOKEN, NUMBER) and all(kind_of(part) == kind for part in parts)
-    return kind if is_one else WORDS
+    """Numbers when all are, tokens when some are and the others numbers: random hex digits may all be decimal."""
+    kinds = set(map(kind_of, parts))
+    if not kinds <= {TOKEN, NUMBER}:
+        return WORDS
+    return TOKEN if TOKEN in kinds else NUMBER

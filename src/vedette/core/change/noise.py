@@ -118,6 +118,10 @@ class Ledger:
             presence = stepped(line.presence, is_there)
             text = line.text or (cut(state.text(key)) if is_there and presence.returns >= RETURNS else "")
             self.lines[key] = replace(line, presence=presence, text=text)
+        crowds = Counter(line.place for line in self.lines.values() if line.presence.is_there)
+        for path, place in self.places.items():
+            if crowds[path] > place.most:
+                self.places[path] = replace(place, most=crowds[path])
 
     def begin(self, state: State, keys: Iterable[int], age: int) -> None:
         """Lines that were just found to be restless: until now they were there, or away, at every look."""
@@ -131,6 +135,14 @@ class Ledger:
                 self.lines[key] = replace(line, presence=presence, text=cut(state.text(key)))
             elif line.presence.run == 0:
                 self.lines[key] = replace(line, presence=Presence(waits=steady, run=-steady))
+
+    def free(self, keys: Iterable[int]) -> None:
+        """These were edited in, so their staying says nothing about what is drawn there."""
+        for line in [self.lines.pop(key) for key in keys if key in self.lines]:
+            place = self.places.get(line.place)
+            if place is not None:
+                stays, most = place.stays - line.presence.stays, place.most - 1
+                self.places[line.place] = replace(place, stays=max(0, stays), most=max(1, most))
 
     def _count_place(self, line: RestlessLine, is_there: bool) -> None:
         place = self.places.get(line.place)

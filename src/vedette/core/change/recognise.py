@@ -13,7 +13,7 @@ from vedette.contracts.words import Reason
 from vedette.core.change.clock import bare_clock, rises, shows_moment, shows_the_time
 from vedette.core.change.noise import Ledger
 from vedette.core.change.state import form_of
-from vedette.core.change.template import bare_template, fits, is_bare, learn_template, same_words
+from vedette.core.change.template import accepting, bare_template, fits, is_bare, learn_template, same_words
 from vedette.core.change.tracks import Chain, Looks, Tracks, Vector
 
 OLD = 8  # looks at a target: what was steady for so long is not drawn
@@ -126,6 +126,7 @@ class Recognised:
         """A template that was not known, or a known one in which more varies."""
         if template is None:
             return False
+        template = self._with_the_first(template) if self.is_young else template
         first = chain.keys[0]
         before = self.owner.get(first)
         shown = Shown(template, is_known=False)
@@ -139,6 +140,15 @@ class Recognised:
         shown.vector = self._vector(shown)
         self.templates.append(shown)
         return True
+
+    def _with_the_first(self, template: Template) -> Template:
+        """On a page that is hardly known the line before shows the template too, whatever its values look like."""
+        if is_bare(template):
+            return template
+        for key, vector in self.vectors.items():
+            if vector[0] and self.tracks.places[key] == template.place and key not in self.owner:
+                template = accepting(template, self.tracks.text(key))
+        return template
 
     # --- versions
 

@@ -72,6 +72,15 @@ def values(template: Template, text: str) -> tuple[str, ...] | None:
     return tuple(shown) if _digest(steady) == template.digest else None
 
 
+def accepting(template: Template, text: str) -> Template:
+    """The template, with the kinds of the values that this line shows too, if its words are the same."""
+    shown = values(template, text)
+    if shown is None:
+        return template
+    kinds = [joined(kind, kind_of(value)) for kind, value in zip(template.kinds, shown, strict=True)]
+    return replace(template, kinds=tuple(kinds))
+
+
 def same_words(one: Template, other: Template) -> bool:
     return (one.place, one.lengths, one.digest) == (other.place, other.lengths, other.digest)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from vedette.contracts.changing import Noise, Presence, RestlessLine, Template
 from vedette.contracts.words import Reason
+from vedette.core.change.drawings import Drawings
 from vedette.core.change.noise import (
     CROWDED,
     MAX_REPLACED,
@@ -30,6 +31,7 @@ from vedette.core.change.tracks import Looks, Vector
 MAX_LOOKS = 8  # since a difference was observed; then what is still open counts as noise until it lasts
 KNOWN = 2  # looks at a target before the difference: what eight looks show then was drawn once in 500 times
 VERSION = 0.0125  # chance that a line became another version of itself by a draw: the bar on a restless page
+OUTLASTS = 1e-3  # chance that a drawn text stays for all looks, on a page that was looked at once before
 EXHAUSTED = 16  # looks without a new text at a place: all that is drawn there was seen
 MAX_NOW = 64  # lines that show one template
 
@@ -70,6 +72,7 @@ class _Weighing:
         self.ledger = Ledger.of(noise)
         self.seen = Recognised(looks, noise, self.ledger, age)
         self.tracks, self.vectors = self.seen.tracks, self.seen.vectors
+        self.drawings = Drawings(self.tracks, self.ledger, self.seen.owner)
         self.orders = restless_orders(looks, noise)
         self.is_restless = noise.is_restless or bool(self.orders) or self.seen.varies()
         replaced = set(noise.replaced)  # what was edited away and is back: an edit again, or drawn from a few
@@ -119,6 +122,8 @@ class _Weighing:
             return False
         is_new = not vector[0]
         place = self.ledger.places.get(self.tracks.places[key])
+        if place is not None and not switches and self.drawings.stands_out(key, vector, self.age):
+            return False
         is_there = place is not None and (place.quiet < EXHAUSTED or not is_new)
         return (is_there and (is_new or self.seen.is_young)) or (is_new and self.seen.is_known_form(key))
 
@@ -172,18 +177,10 @@ class _Weighing:
         return {key for key in self.open if not self.tracks.close_switches(self.vectors[key])}
 
     def _end_doubt(self) -> None:
-        """No more looks are made: what all of them showed was edited.
-
-        On a page that was looked at once a line may be there by chance, where others come and go; one that took the
-        place of another is not.
-        """
+        """No more looks are made: what all of them showed was edited."""
         agreed = {key for key in self.open if self._is_agreed(key)}
         if self.age < KNOWN:
-            places = self.tracks.places
-            gone = {places[key] for key in agreed if self.vectors[key][0]}
-            new = {places[key] for key in agreed if not self.vectors[key][0]}
-            steady = (gone | new) - {places[key] for key in self.born}
-            agreed = {key for key in agreed if places[key] in (gone & new) | steady}
+            agreed = self._sure_of(agreed)
         self.gone |= {key for key in agreed if self.vectors[key][0]}
         self.new |= {key for key in agreed if not self.vectors[key][0]}
         self.open -= agreed
@@ -191,17 +188,48 @@ class _Weighing:
             self._complete_edits()
         self.born |= self.open
 
+    def _sure_of(self, agreed: set[int]) -> set[int]:
+        """Where others come and go, a line of a page that was looked at once may be there by chance.
+
+        One that took the place of another is not, nor one that stays while all others go.
+        """
+        places = self.tracks.places
+        gone = {places[key] for key in agreed if self.vectors[key][0]}
+        new = {places[key] for key in agreed if not self.vectors[key][0]}
+        steady = (gone | new) - {places[key] for key in self.born}
+        return {key for key in agreed if places[key] in (gone & new) | steady or self._outlasts(key)}
+
+    def _outlasts(self, key: int) -> bool:
+        path, vector = self.tracks.places[key], self.vectors[key]
+        if vector[0] or path not in self.ledger.places or not self.drawings.lost_more(path):
+            return False
+        return self.drawings.chance_to_stay(path, len(vector) - 2) <= OUTLASTS
+
     def _is_agreed(self, key: int) -> bool:
-        """Did all looks since the difference show the same of it?"""
-        return key not in self.seen.owner and not self.tracks.close_switches(self.vectors[key])
+        """Did all looks since the difference show the same of it, or of the template that it shows?"""
+        shown = self.seen.owner.get(key)
+        if shown is not None and not self._is_edited(shown):
+            return False
+        return not self.tracks.close_switches(self.vectors[key] if shown is None else shown.vector)
+
+    def _is_edited(self, shown: Shown) -> bool:
+        """Did a line whose values vary, and which was always there, go or come?"""
+        return not shown.template.presence.leaves and shown.vector[0] != shown.vector[-1]
 
     def _complete_edits(self) -> None:
         """The new version of a line that was edited away is shown with it, also when values in it are drawn anew."""
         shown = {self.seen.after[key] for key in self.gone if key in self.seen.after}
-        shown = {key for key in shown if key in self.looks.last.index} | self._took_the_place()
+        shown = {key for key in shown if self._is_lasting(key)} | self._took_the_place()
         self.new |= shown
         self.born -= shown
         self.open -= shown
+
+    def _is_lasting(self, key: int) -> bool:
+        """Is the new version there, and not a text that was just drawn where others are?"""
+        is_drawn_there = self.tracks.places[key] in self.ledger.places
+        return key in self.looks.last.index and not (
+            is_drawn_there and self.tracks.close_switches(self.vectors[key])
+        )
 
     def _took_the_place(self) -> set[int]:
         """Where a steady line went, a text that came with the first look and stayed took its place."""
@@ -218,7 +246,8 @@ class _Weighing:
         for state in self.looks.states[1:]:
             ledger.look(state)
         lasting, lost = self._too_long()
-        for key in (*lasting, *self.new, *self.gone, *(line.key for line in lost)):
+        ledger.free(lasting)
+        for key in (*self.new, *self.gone, *(line.key for line in lost)):
             ledger.lines.pop(key, None)
         ledger.templates = self._kept_templates()
         is_edited = bool(self.gone or self.new or lasting or lost or is_moved)
