@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from learned_kit import around, belief, looks, watching
 
@@ -87,6 +87,7 @@ def test_a_change_in_the_wake_of_another_is_credited_to_the_burst() -> None:
     events=st.floats(0, 1e4), hours=st.floats(0, 1e5), steady=st.floats(0, 1), part=st.floats(0, 1),
     lag=st.floats(0, 1e4), start=st.floats(0, 1e6),
 )  # fmt: skip
+@example(events=0, hours=534, steady=0, part=1, lag=501, start=0)  # wakes about as fast as it changes
 def test_the_chance_of_an_unseen_change_is_a_chance_and_never_falls(
     events: float, hours: float, steady: float, part: float, lag: float, start: float
 ) -> None:

@@ -20,7 +20,7 @@ from vedette.core.schedule.learned.belief import Around, Beliefs
 from vedette.core.schedule.learned.settings import BURST_HOURS, FALLS_ASLEEP, WAKES
 
 Floats = NDArray[np.float64]
-_APART = 1e-3  # two time constants closer than this are kept apart, for the sum of two exponentials
+_APART = 1e-9  # two time constants closer than this are kept apart, for the sum of two exponentials
 
 
 @dataclass(slots=True)
@@ -51,9 +51,8 @@ def unseen(b: Beliefs, around: Around, age: Floats) -> Unseen:
     flat = around.published.own * (b.events + shape) / (b.hours + scale) * clock + off
     fell = off * -np.expm1(-flat) / np.maximum(flat, 1e-12)
     sleeps = np.exp(-on)
-    gap = hazard - on
-    gap = np.where(np.abs(gap) < _APART, _APART, gap)
-    woke = on * (sleeps - np.exp(-(on + gap))) / gap
+    gap = np.maximum(np.abs(hazard - on), _APART)
+    woke = on * np.exp(-np.minimum(on, hazard)) * -np.expm1(-gap) / gap
     awake = 1.0 - b.steady - b.asleep
     return Unseen(
         clock=clock,
