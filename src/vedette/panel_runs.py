@@ -28,11 +28,13 @@ from vedette.contracts.panel_run import (
     Parked,
     Price,
     Progress,
+    Reopening,
     Shape,
 )
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.words import Outcome, Reason
 from vedette.core.panel.cost import unpriced
+from vedette.core.panel.leftover import RUNNING, SOFT_CUT, status_of
 from vedette.core.panel.pace import PaceParams, begin, policy_of
 from vedette.core.panel.plan import Limits, Plan, Terms, plan
 from vedette.core.urls import canonical
@@ -203,9 +205,14 @@ class Panel:
             self._check_budget(self.members(batch.shape.models), batch.budget_usd)
             if how.parked and view.parked:
                 desk.ledger.write_alone(PanelGroup(batch=batch_id, notes=_unparked(view.parked, now)))
-            batch, leased = desk.store.reopen(
-                batch_id, target_at=target_at, hard_at=hard_at, with_parked=how.parked
+            reopening = Reopening(
+                target_at=target_at,
+                hard_at=hard_at,
+                budget_usd=batch.budget_usd,
+                with_parked=how.parked,
+                with_cut=how.fresh,
             )
+            batch, leased = desk.store.reopen(batch_id, reopening)
             end = self._run(desk, batch, on_progress, is_resumed=True)
             return replace(end, asked_again=leased)
 
@@ -232,12 +239,13 @@ class Panel:
         end = asyncio.run(self._engine(desk, batch, on_progress, is_resumed))
         now = self.clock.now()
         dropped = desk.store.end(batch, by=end.by, now=now)
+        by = status_of(end.by, dropped)
         tally = to_json({"settled": end.progress.settled, "answered": end.progress.answered}).decode()
-        desk.ledger.run_ended(batch, now=now, by=end.by, tally=tally)
+        desk.ledger.run_ended(batch, now=now, by=by, tally=tally)
         self._note_reliability(desk, batch, end.progress)
         return PanelEnd(
             batch=batch.id,
-            by=end.by,
+            by=by,
             progress=end.progress,
             dropped=dropped,
             error=end.error,
@@ -315,13 +323,15 @@ class Panel:
 
     def _check_resume(self, view: BatchView, how: Resume) -> None:
         """In our own store the lock proves that nobody else runs it; a shared database only knows its last word."""
-        is_parked = bool(view.parked)
-        if view.status == "complete" and not (how.parked and is_parked):
-            hint = "; --parked asks again what ended without an answer" if is_parked else ""
+        if view.status != RUNNING and not view.unasked and not (how.parked and view.parked):
+            hint = "; --parked asks again what ended without an answer" if view.parked else ""
             raise RefusedError(f"the batch is complete; there is nothing to resume{hint}")
+        cut = sum(one.cells for one in view.dropped if one.reason == SOFT_CUT)
+        if not how.fresh and cut and cut == view.unasked and not (how.parked and view.parked):
+            raise RefusedError("what is left was dropped at the soft cut; --fresh-deadline asks it")
         said_at = view.heartbeat_at
         is_silent = how.take_over or said_at is None or self.clock.now() - said_at >= ALIVE
-        if view.status == "running" and self.config.database is not None and not is_silent:
+        if view.status == RUNNING and self.config.database is not None and not is_silent:
             raise RefusedError(
                 "the batch is running elsewhere; `vedette panel kill` stops it, --take-over takes it"
             )

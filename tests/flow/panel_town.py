@@ -83,6 +83,14 @@ class Town:
         finally:
             db.close()
 
+    def run(self, statement: str) -> None:
+        """A hand in the store."""
+        db = SqliteSql(self.folder / "vedette-data" / "vedette.db")
+        try:
+            db.run(statement)
+        finally:
+            db.close()
+
     def written(self) -> bytes:
         """Every byte that the program left in its folder, but for its configuration."""
         files = (path for path in self.folder.rglob("*") if path.is_file() and path.name != "vedette.yaml")

@@ -16,6 +16,7 @@ from vedette.contracts.panel_run import (
     PanelGroup,
     Progress,
     ProviderTally,
+    Reopening,
     Shape,
 )
 from vedette.contracts.words import Outcome
@@ -149,12 +150,14 @@ def test_parked_rows_go_when_they_are_asked_again_and_what_was_spent_stays(place
         "status 500",
     )
     times = {"target_at": NOW, "hard_at": NOW}
-    store.reopen(batch.id, **times)
+    store.reopen(batch.id, Reopening(**times))
     assert store.view(batch.id).parked == (parked,), "only on the operator's word"
-    again, _ = store.reopen(batch.id, with_parked=True, **times)
+    again, _ = store.reopen(batch.id, Reopening(with_parked=True, **times))
     assert again.spent_usd == 0.75
     assert store.settled(batch.id, 0, 12) == {row_of(batch, domain=1).cell}
-    assert store.reopen(batch.id, **times)[0].spent_usd == 0.75, "also when it is resumed once more"
+    assert store.reopen(batch.id, Reopening(**times))[0].spent_usd == 0.75, (
+        "also when it is resumed once more"
+    )
 
 
 def test_only_answers_are_projected(place):
@@ -203,7 +206,7 @@ def test_a_resume_counts_what_may_have_been_under_way_and_keeps_what_was_spent(p
     store.write(PanelGroup(batch=batch.id, rows=(row_of(batch, cost_usd=0.25),)))
     store.ask_stop(batch.id, now=NOW)
     later = NOW + timedelta(hours=3)
-    again, leased = store.reopen(batch.id, target_at=later, hard_at=later)
+    again, leased = store.reopen(batch.id, Reopening(target_at=later, hard_at=later))
     assert leased == 3
     assert (again.spent_usd, again.hard_at) == (0.25, later)
     assert not store.is_stopped(batch.id)

@@ -53,6 +53,17 @@ class Batch:
     dropped_from: int | None = None  # tiers from this one on were dropped before
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reopening:
+    """How a batch goes on."""
+
+    target_at: datetime
+    hard_at: datetime
+    budget_usd: float | None = None
+    with_parked: bool = False  # cells that ended without an answer are asked again
+    with_cut: bool = False  # and tiers that were cut are asked after all
+
+
 @dataclass(slots=True)
 class Cell:
     """One question that is waiting or under way."""

@@ -12,11 +12,21 @@ from datetime import datetime
 from typing import Any
 
 from vedette.contracts.errors import InputError
-from vedette.contracts.panel_run import Batch, BatchId, ConsensusCache, Dropped, PanelGroup, PanelNote, Parked
+from vedette.contracts.panel_run import (
+    Batch,
+    BatchId,
+    ConsensusCache,
+    Dropped,
+    PanelGroup,
+    PanelNote,
+    Parked,
+    Reopening,
+)
 from vedette.contracts.watch import Decision, LedgerNote
 from vedette.contracts.words import Outcome, RunId
 from vedette.core.panel.compare import Key, Row
-from vedette.core.panel.shape import cells, cells_per_tier
+from vedette.core.panel.leftover import Standing, left_over, status_of
+from vedette.core.panel.shape import cells
 from vedette.store import panel_rows as sql
 from vedette.store.dialect import Sql, SqliteSql, in_groups
 from vedette.store.group import note_row
@@ -45,6 +55,7 @@ class BatchView:
     waiting: int
     leased: int
     written_to: str
+    unasked: int  # cells without a row
     dropped: tuple[Dropped, ...]
     parked: tuple[Parked, ...]
     providers: tuple[Mapping[str, Any], ...]
@@ -97,23 +108,23 @@ class PanelStore:
             for group in in_groups(rows):
                 self._db.insert(sql.NEW_DOMAIN, group)
 
-    def reopen(
-        self, batch: BatchId, *, target_at: datetime, hard_at: datetime, with_parked: bool = False
-    ) -> tuple[Batch, int]:
+    def reopen(self, batch: BatchId, how: Reopening) -> tuple[Batch, int]:
         """The batch as it goes on, and how many cells may have been under way when it ended.
 
-        `with_parked`: cells that ended without an answer have no row any more, so they are asked like new ones.
+        Parked cells that are asked again have no row any more, so they are asked like new ones.
         """
         leased = self._count("SELECT COUNT(*) FROM panel_leases WHERE batch_id = ?", batch)
         with self._db.transaction():
             self._db.run(sql.SPENT, (batch, batch))
-            if with_parked:
+            if how.with_parked:
                 self._db.run("DELETE FROM panel_answers WHERE batch_id = ? AND outcome <> 'ok'", (batch,))
+            if how.with_cut:
+                self._db.run("UPDATE crawl_batches SET dropped_from = NULL WHERE id = ?", (batch,))
             self._db.run("DELETE FROM panel_leases WHERE batch_id = ?", (batch,))
             self._db.run(
-                "UPDATE crawl_batches SET status = 'running', stop_asked_at = NULL, ended_at = NULL, target_at = ?, "
-                "hard_at = ? WHERE id = ?",
-                (to_ms(target_at), to_ms(hard_at), batch),
+                "UPDATE crawl_batches SET status = 'running', stop_asked_at = NULL, ended_at = NULL, "
+                "dropped = NULL, target_at = ?, hard_at = ?, budget_usd = ? WHERE id = ?",
+                (to_ms(how.target_at), to_ms(how.hard_at), how.budget_usd, batch),
             )
         return self.batch(batch), leased
 
@@ -155,6 +166,7 @@ class PanelStore:
             waiting=values["waiting"] or 0,
             leased=self._count("SELECT COUNT(*) FROM panel_leases WHERE batch_id = ?", batch),
             written_to=values["written_to"] or "",
+            unasked=(values["cells"] or 0) - self._count(sql.ROWS, batch),
             dropped=tuple(Dropped(**row) for row in json.loads(values["dropped"] or "[]")),
             parked=self.parked(batch),
             providers=tuple(dict(zip(sql.METRIC_COLUMNS, row, strict=True)) for row in metrics),
@@ -207,12 +219,12 @@ class PanelStore:
 
     def end(self, batch: Batch, *, by: str, now: datetime) -> tuple[Dropped, ...]:
         """The batch is over; what has no row was dropped, and the reason is kept with it."""
-        dropped = tuple(self._dropped(batch, by))
+        dropped = left_over(self._standing(batch), by)
         body = json.dumps([asdict(one) for one in dropped])
         with self._db.transaction():
             self._db.run(
                 "UPDATE crawl_batches SET status = ?, ended_at = ?, dropped = ?, under_way = 0 WHERE id = ?",
-                (by, to_ms(now), body, batch.id),
+                (status_of(by, dropped), to_ms(now), body, batch.id),
             )
         return dropped
 
@@ -317,7 +329,8 @@ class PanelStore:
             if not self._db.run(sql.update_response(projection), (*values[3:], *values[:3])):
                 self._db.insert(sql.save_response(projection), [values])
 
-    def _dropped(self, batch: Batch, by: str) -> Iterator[Dropped]:
+    def _standing(self, batch: Batch) -> Standing:
+        """As the rows say, whoever wrote them."""
         counted = self._db.rows(
             "SELECT model, prompt_type, COUNT(*) FROM panel_answers WHERE batch_id = ? GROUP BY model, prompt_type",
             (batch.id,),
@@ -329,13 +342,13 @@ class PanelStore:
             place = model, tier_of.get(kind, 0)
             done[place] = done.get(place, 0) + count
         told = {row[0]: row[1:] for row in self._db.rows(sql.HOW_IT_DID, (batch.id,))}
-        for model in batch.shape.models:
-            note = _how_it_did(*told[model]) if model in told else "never asked"
-            for tier, whole in cells_per_tier(batch.shape).items():
-                left = whole - done.get((model, tier), 0)
-                why = "soft_cut" if cut is not None and tier >= cut else by if by != "complete" else "no_key"
-                if left > 0:
-                    yield Dropped(model=model, tier=tier, cells=left, reason=why, note=note)
+        return Standing(
+            shape=batch.shape,
+            done=done,
+            cut=cut,
+            breakers={model: str(row[0]) for model, row in told.items()},
+            notes={model: _how_it_did(*row) for model, row in told.items()},
+        )
 
     def _counted(self, batch: BatchId) -> tuple[int, int]:
         """Rows of earlier runs of this batch; asked once per run, before its first row."""

@@ -59,6 +59,7 @@ PARKED = (
     "SELECT model, outcome, COUNT(*), MAX(detail) FROM panel_answers WHERE batch_id = ? AND outcome <> 'ok' "
     "GROUP BY model, outcome ORDER BY model, outcome"
 )
+ROWS = "SELECT COUNT(*) FROM panel_answers WHERE batch_id = ?"
 HOW_IT_DID = "SELECT model, breaker, calls, throttled, errors FROM provider_metrics WHERE batch_id = ?"
 BATCH = f"SELECT {', '.join(BATCH_COLUMNS)} FROM crawl_batches"
 METRICS = f"SELECT {', '.join(METRIC_COLUMNS)} FROM provider_metrics WHERE batch_id = ? ORDER BY model"

@@ -23,6 +23,7 @@ from vedette.core.outcomes import MEANING
 from vedette.core.panel import cost as money
 from vedette.core.panel import deadline
 from vedette.core.panel.ending import Again, Done, PutBack, ending
+from vedette.core.panel.leftover import COMPLETE, INCOMPLETE
 from vedette.core.panel.pace import hold
 from vedette.core.retry import Failure
 from vedette.engine.panel.desk import Call, KeyLane, PanelParts, lanes_of, row_of
@@ -38,7 +39,7 @@ GRACE = timedelta(seconds=5)  # beyond the provider's own timeout; then the call
 class BatchEnd:
     """How a batch ended."""
 
-    by: str  # complete | hard_stop | budget_spent | killed | stopped | failed
+    by: str  # complete | incomplete | hard_stop | budget_spent | killed | stopped | failed
     progress: Progress
     error: BaseException | None = None
 
@@ -105,7 +106,7 @@ class PanelEngine:
             self.writer.release([number for lane in self._firsts() for number in lane.stream.leased()])
             self.writer.close()
             await asyncio.gather(*side, writing, self.shared.close(), return_exceptions=True)
-        by = "failed" if self._error else self._stopped_by or "complete"
+        by = "failed" if self._error else self._stopped_by or self._how_complete()
         return BatchEnd(by=by, progress=self.progress(), error=self._error)
 
     def progress(self) -> Progress:
@@ -365,6 +366,14 @@ class PanelEngine:
         if self._under_way:
             return False
         return bool(self._stopped_by) or all(self._is_done(lanes) for lanes in self._by_stream())
+
+    def _how_complete(self) -> str:
+        """Nothing stopped it: was everything asked?"""
+        is_whole = self._dropped_from is None and all(lane.stream.is_empty for lane in self.lanes)
+        return COMPLETE if is_whole and self._has_all_models() else INCOMPLETE
+
+    def _has_all_models(self) -> bool:
+        return {lane.model for lane in self.lanes} >= set(self.batch.shape.models)
 
     def _is_done(self, lanes: list[KeyLane]) -> bool:
         return lanes[0].stream.is_empty or all(lane.is_blocked for lane in lanes)

@@ -1,0 +1,60 @@
+"""How a batch ends: what was never asked is told and can be asked later, in virtual time."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from panel_kit import START, MemoryLog, ScriptedProvider, batch_of, key_of, names, play, steady
+
+from vedette.contracts.panel import Prompt
+from vedette.contracts.panel_run import Dropped
+from vedette.contracts.words import Outcome
+from vedette.core.panel.leftover import Standing, left_over, status_of
+
+
+def test_a_batch_whose_key_is_refused_in_mid_run_is_not_complete_and_goes_on_with_a_new_key():
+    revoked = ScriptedProvider("a", steady(600), weather=lambda at: Outcome.AUTH_ERROR if at > 5 else None)
+    good = ScriptedProvider("b", steady(600))
+    log = MemoryLog(names(200))
+    played = play(batch_of(200, "ab"), [key_of(revoked), key_of(good)], log=log)
+    assert played.end.by == "incomplete"
+    assert 200 < len(log.rows) < 400
+    assert not log.leases
+    new = ScriptedProvider("a", steady(600))
+    played = play(batch_of(200, "ab"), [key_of(new), key_of(good)], log=log, is_resumed=True)
+    assert (played.end.by, len(log.rows)) == ("complete", 400)
+    assert set(good.asked.values()) == {1}
+
+
+def test_a_batch_whose_tiers_were_cut_is_not_complete():
+    prompts = [Prompt(prompt_type=f"t{tier}", text="{domain}", tier=tier) for tier in (1, 2)]
+    provider = ScriptedProvider("a", steady(60), latency=1.0)
+    times = {"target_at": START + timedelta(minutes=3), "hard_at": START + timedelta(hours=1)}
+    played = play(batch_of(150, "a", prompts, **times), [key_of(provider)])
+    assert played.end.by == "incomplete"
+    assert len(played.log.rows) < 300
+
+
+def test_a_model_that_has_no_key_any_more_leaves_its_batch_incomplete():
+    provider = ScriptedProvider("a", steady(600))
+    assert play(batch_of(5, "ab"), [key_of(provider)]).end.by == "incomplete"
+
+
+def test_what_has_no_row_says_why():
+    shape = batch_of(10, "abcd").shape
+    done = {("a", 1): 10, ("b", 1): 4}
+    standing = Standing(
+        shape=shape, done=done, breakers={"b": "blocked", "c": "stopped"}, notes={"b": "told"}
+    )
+    left = left_over(standing, "complete")
+    assert [(one.model, one.cells, one.reason) for one in left] == [
+        ("b", 6, "no_key"),
+        ("c", 10, "same_error"),
+        ("d", 10, "no_row"),
+    ]
+    assert status_of("complete", left) == "incomplete"
+    assert status_of("killed", left) == "killed"
+    assert status_of("complete", ()) == "complete"
+    running = left_over(standing, "running")
+    assert [(one.model, one.cells) for one in running] == [("b", 6), ("c", 10)], "d is still being asked"
+    assert all(isinstance(one, Dropped) for one in running)

@@ -1,0 +1,61 @@
+"""`vedette panel` as a user runs it, when keys, models, money, clocks and readers fail."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from panel_town import town
+
+TWO = ("openai/gpt-4o-mini", "cohere")
+GPT = TWO[0]
+RUN = ("run", "--domains", "domains.txt", "--json")
+
+
+@pytest.fixture
+def place(tmp_path):
+    with town(tmp_path, latency=0.01) as made:
+        yield made
+
+
+def ended(out: str) -> dict:
+    return json.loads(out.splitlines()[-1])
+
+
+def until(running, settled: int) -> None:
+    """The run has so many rows."""
+    assert running.stdout is not None
+    for line in running.stdout:
+        if json.loads(line).get("settled", 0) >= settled:
+            return
+
+
+def test_a_key_that_is_refused_in_mid_run_can_be_replaced(place):
+    place.configure(TWO, per_minute=1200)
+    place.domains(60)
+    running = place.start(*RUN)
+    until(running, 10)
+    place.act("fault", provider=GPT, kind="auth")
+    out, err = running.communicate(timeout=100)
+    assert (running.returncode, ended(out)["by"]) == (6, "incomplete"), err
+    assert {one["reason"] for one in ended(out)["dropped"]} == {"no_key"}
+    _, told = place.json("status")
+    assert told["status"] == "incomplete"
+    assert told["settled"] < 120
+    place.act("heal", provider=GPT)
+    code, out, err = place.call("resume", "--json")
+    assert (code, ended(out)["by"]) == (0, "complete"), err
+    _, told = place.json("status")
+    assert (told["status"], told["settled"], told["answered"], told["dropped"]) == ("complete", 120, 120, [])
+
+
+def test_a_batch_that_was_called_complete_by_an_older_version_can_still_be_resumed(place):
+    place.configure(TWO)
+    place.domains(3)
+    place.act("fault", provider=GPT, kind="auth")
+    assert place.call(*RUN)[0] == 6
+    place.run("UPDATE crawl_batches SET status = 'complete'")
+    place.act("heal", provider=GPT)
+    code, out, err = place.call("resume", "--json")
+    assert (code, ended(out)["by"]) == (0, "complete"), err
+    assert place.rows("SELECT COUNT(*) FROM panel_answers") == [(6,)]
