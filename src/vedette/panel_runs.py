@@ -33,7 +33,7 @@ from vedette.contracts.panel_run import (
 )
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.words import Outcome, Reason
-from vedette.core.panel.cost import unpriced
+from vedette.core.panel.cost import ceiling_of, unpriced
 from vedette.core.panel.leftover import RUNNING, SOFT_CUT, status_of
 from vedette.core.panel.pace import PaceParams, begin, policy_of
 from vedette.core.panel.plan import Limits, Plan, Terms, plan
@@ -75,6 +75,7 @@ class Resume:
     fresh: bool = False  # deadlines count from now
     take_over: bool = False  # whoever ran it elsewhere is gone for sure
     parked: bool = False  # cells that ended without an answer are asked again
+    budget_usd: float | None = None  # another ceiling; None: the configured one, where it is higher
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,13 +203,14 @@ class Panel:
                 raise RefusedError(
                     f"the hard stop of {batch_id} was {hard_at:%Y-%m-%d %H:%M}; add --fresh-deadline"
                 )
-            self._check_budget(self.members(batch.shape.models), batch.budget_usd)
+            budget = ceiling_of(how.budget_usd, self.config.budget_usd, batch.budget_usd)
+            self._check_budget(self.members(batch.shape.models), budget)
             if how.parked and view.parked:
                 desk.ledger.write_alone(PanelGroup(batch=batch_id, notes=_unparked(view.parked, now)))
             reopening = Reopening(
                 target_at=target_at,
                 hard_at=hard_at,
-                budget_usd=batch.budget_usd,
+                budget_usd=budget,
                 with_parked=how.parked,
                 with_cut=how.fresh,
             )
@@ -249,7 +251,7 @@ class Panel:
             progress=end.progress,
             dropped=dropped,
             error=end.error,
-            warnings=weather(desk.board),
+            warnings=(*_spent(batch, end), *weather(desk.board)),
         )
 
     def _note_reliability(self, desk: Desk, batch: Batch, progress: Progress) -> None:
@@ -358,6 +360,14 @@ def prices_of(members: Sequence[Panellist]) -> dict[str, Price]:
 def _bare(url: str) -> str:
     """An address to show: without what may be a password or a key in it."""
     return url.partition("?")[0].rpartition("@")[2]
+
+
+def _spent(batch: Batch, end: BatchEnd) -> tuple[str, ...]:
+    """How a batch that has nothing left to spend goes on."""
+    if end.by != "budget_spent":
+        return ()
+    spent = f"{end.progress.spent_usd:.4f} of {batch.budget_usd:g} USD are spent"
+    return (f"{spent}; `vedette panel resume {batch.id} --budget USD` goes on",)
 
 
 def _unparked(parked: Sequence[Parked], now: datetime) -> tuple[PanelNote, ...]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from panel_kit import START, MemoryLog, ScriptedProvider, batch_of, key_of, names, play, steady
+import pytest
+
+from panel_kit import ASK, START, MemoryLog, ScriptedProvider, batch_of, key_of, names, play, steady
 
 from vedette.contracts.panel import Prompt
-from vedette.contracts.panel_run import Dropped
+from vedette.contracts.panel_run import Dropped, Price
 from vedette.contracts.words import Outcome
+from vedette.core.panel.cost import cost_of, most_cost, tokens_of
 from vedette.core.panel.leftover import Standing, left_over, status_of
 
 
@@ -58,3 +61,28 @@ def test_what_has_no_row_says_why():
     running = left_over(standing, "running")
     assert [(one.model, one.cells) for one in running] == [("b", 6), ("c", 10)], "d is still being asked"
     assert all(isinstance(one, Dropped) for one in running)
+
+
+PRICES = {"a": Price(tokens_in=100.0, tokens_out=300.0)}
+MOST = most_cost(PRICES["a"], ASK, len("d00000.example"))
+
+
+def test_the_ceiling_holds_when_no_answer_says_what_it_used():
+    provider = ScriptedProvider("a", steady(6000), latency=0.2, tokens=0)
+    played = play(batch_of(300, "a", budget_usd=9 * MOST), [key_of(provider)], prices=PRICES)
+    assert played.end.by == "budget_spent"
+    assert 8 <= provider.seen <= 9
+    assert played.end.progress.spent_usd == pytest.approx(provider.seen * MOST)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.REFUSED_CONTENT, Outcome.MALFORMED_ANSWER, Outcome.TIMEOUT])
+def test_calls_that_bring_no_answer_use_up_the_ceiling_too(outcome):
+    provider = ScriptedProvider("a", steady(6000), latency=0.2, weather=lambda at: outcome)
+    batch = batch_of(3000, "a", budget_usd=20 * MOST, hard_at=START + timedelta(hours=9))
+    played = play(batch, [key_of(provider)], prices=PRICES)
+    question = cost_of(PRICES["a"], tokens_of(ASK, len("d00000.example")), 0)
+    assert played.end.progress.spent_usd == pytest.approx(provider.seen * question)
+    assert played.end.progress.spent_usd <= 20 * MOST
+    assert sum(one.cost_usd for one in played.end.progress.providers) == pytest.approx(
+        provider.seen * question
+    )

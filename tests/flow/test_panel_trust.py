@@ -59,3 +59,27 @@ def test_a_batch_that_was_called_complete_by_an_older_version_can_still_be_resum
     code, out, err = place.call("resume", "--json")
     assert (code, ended(out)["by"]) == (0, "complete"), err
     assert place.rows("SELECT COUNT(*) FROM panel_answers") == [(6,)]
+
+
+def test_the_ceiling_holds_without_usage_and_a_raised_one_is_obeyed(place):
+    place.configure(
+        [GPT], per_minute=6000, prompts=[{"type": "brand", "text": "{domain}?", "most_tokens": 10}]
+    )
+    place.price(GPT, 1000.0, 1000.0)
+    place.domains(40)
+    place.act("fault", provider=GPT, kind="no_usage")
+    code, out, err = place.call(*RUN, COST_BUDGET_USD="0.5")
+    end = ended(out)
+    assert (code, end["by"]) == (6, "budget_spent"), err
+    assert 0.3 < end["progress"]["spent_usd"] <= 0.5
+    assert end["progress"]["answered"] < 15
+    assert "--budget" in end["warnings"][0]
+    code, out, _ = place.call("resume", "--json")
+    assert (code, ended(out)["by"]) == (6, "budget_spent")
+    code, out, _ = place.call("resume", "--json", COST_BUDGET_USD="0.9")
+    assert (code, ended(out)["by"]) == (6, "budget_spent")
+    assert 0.6 < ended(out)["progress"]["spent_usd"] <= 0.9
+    code, out, err = place.call("resume", "--budget", "50", "--json")
+    assert (code, ended(out)["by"]) == (0, "complete"), err
+    _, told = place.json("status")
+    assert (told["settled"], told["budget_usd"]) == (40, 50.0)

@@ -197,9 +197,9 @@ class PanelEngine:
 
     async def _call(self, lane: KeyLane, cell: Cell, most: float) -> None:
         """One call, from its start to what becomes of the cell."""
-        answer = await self._ask(lane, cell)
+        answer, is_sent = await self._ask(lane, cell)
         now = self.clock.now()
-        cost = money.cost_of(self.parts.prices.get(lane.model), answer.tokens_in, answer.tokens_out)
+        cost = self._cost(cell, answer, is_sent)
         self._purse = money.settle(self._purse, most, cost)
         failure = Failure(answer.outcome, cell.attempt, answer.retry_after)
         end = ending(failure, now=now, jitter=self.clock.chance(), params=self.parts.retry)
@@ -211,8 +211,20 @@ class PanelEngine:
         for peer in lane.peers:
             self._touch(peer)
 
-    async def _ask(self, lane: KeyLane, cell: Cell) -> Answer:
-        """The edge: whatever an adapter raises is a bug of ours, and one cell's."""
+    def _cost(self, cell: Cell, answer: Answer, is_sent: bool) -> float:
+        end = money.CallEnd(
+            is_answered=answer.outcome is Outcome.OK,
+            has_text=answer.resp is not None and bool(answer.resp.text.strip()),
+            tokens_in=answer.tokens_in,
+            tokens_out=answer.tokens_out,
+            status=answer.status,
+            is_sent=is_sent,
+        )
+        price = self.parts.prices.get(self.batch.shape.models[cell.model])
+        return money.cost_of_call(price, self.batch.shape.prompts[cell.prompt], len(cell.domain), end)
+
+    async def _ask(self, lane: KeyLane, cell: Cell) -> tuple[Answer, bool]:
+        """How it ended, and whether it went out.  Whatever an adapter raises is a bug of ours, and one cell's."""
         prompt = self.batch.shape.prompts[cell.prompt]
         is_sent = False
 
@@ -226,15 +238,14 @@ class PanelEngine:
                 self._wake.set()
 
         try:
-            return await lane.provider.query(cell.domain, prompt, on_sent=on_sent)
+            return await lane.provider.query(cell.domain, prompt, on_sent=on_sent), is_sent
         except asyncio.CancelledError:
             if asyncio.current_task() not in self._given_up:
                 raise
-            return Answer(
-                outcome=Outcome.TIMEOUT, took=self.parts.timeout + GRACE, detail="given up by the run"
-            )
+            took = self.parts.timeout + GRACE
+            return Answer(outcome=Outcome.TIMEOUT, took=took, detail="given up by the run"), is_sent
         except Exception as error:  # noqa: BLE001  a fault of ours costs one cell, not the batch
-            return Answer(outcome=Outcome.BUG, detail=type(error).__name__)
+            return Answer(outcome=Outcome.BUG, detail=type(error).__name__), is_sent
 
     def _tell_lane(self, lane: KeyLane, answer: Answer, end: Done | Again | PutBack, now: datetime) -> None:
         """The lane learns how the call ended, and at which pace it goes on."""

@@ -110,13 +110,22 @@ def resume(
     parked: Annotated[
         bool, typer.Option("--parked", help="Also ask again what ended without an answer.")
     ] = False,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            "--budget", min=0.0, metavar="USD", help="Another ceiling for the batch, all its runs together."
+        ),
+    ] = None,
     listen: ListenOption = False,
 ) -> None:
-    """Ask what a batch has no row for.  Answers that it has are kept; what was under way is asked again."""
+    """Ask what a batch has no row for.  Answers that it has are kept; what was under way is asked again.
+
+    A ceiling that is configured (`panel.budget_usd`, COST_BUDGET_USD) and higher than the batch's own raises it.
+    """
     from vedette.panel_runs import Resume
 
     panel = _panel(session, listen=listen)
-    how = Resume(fresh=fresh_deadline, take_over=take_over, parked=parked)
+    how = Resume(fresh=fresh_deadline, take_over=take_over, parked=parked, budget_usd=budget)
     with _showing(session) as on_progress:
         end = panel.resume(_batch(panel, batch), on_progress, how)
     _ended(session, end)
