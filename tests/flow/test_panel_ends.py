@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-
 from panel_kit import ASK, START, MemoryLog, ScriptedProvider, batch_of, key_of, names, play, steady
 
 from vedette.contracts.panel import Prompt
