@@ -24,7 +24,7 @@ from vedette.contracts.panel_run import (
 )
 from vedette.contracts.watch import Decision, LedgerNote
 from vedette.contracts.words import Outcome, RunId
-from vedette.core.panel.compare import Key, Row
+from vedette.core.panel.compare import Cohort, Key, Row
 from vedette.core.panel.leftover import Standing, left_over, status_of
 from vedette.core.panel.shape import cells
 from vedette.store import panel_rows as sql
@@ -263,18 +263,25 @@ class PanelStore:
         kind, flag = (name if name in columns else "NULL" for name in ("prompt_type", "quality_flag"))
         rows = self._db.rows(f'SELECT domain_id, model, {kind}, "{said}", {flag} FROM "{table}"')
         return {
-            (str(domain), model, kind or ""): Row(text or "", bool(text) and (flag is None or flag in USABLE))
+            (str(domain), model, kind or ""): Row(text or "", None if flag is None else flag in USABLE)
             for domain, model, kind, text, flag in rows
         }
 
-    def asked(self, table: str) -> frozenset[str]:
-        """The ids of the domains that batches asked about whose answers went to this table."""
-        rows = self._db.rows(
-            "SELECT DISTINCT domain_id FROM panel_domains WHERE batch_id IN "
-            "(SELECT id FROM crawl_batches WHERE written_to = ?)",
-            (table,),
-        )
-        return frozenset(key for (key,) in rows)
+    def asked(self, table: str) -> list[Cohort]:
+        """What batches planned to ask whose answers went to this table."""
+        plans = self._db.rows(f"{sql.BATCH} WHERE written_to = ? AND plan IS NOT NULL", (table,))
+        found = []
+        for batch in map(sql.read_batch, plans):
+            named = self._db.rows(
+                "SELECT domain_id, domain FROM panel_domains WHERE batch_id = ?", (batch.id,)
+            )
+            cohort = Cohort(
+                domains=dict(named),
+                models=frozenset(batch.shape.models),
+                kinds=frozenset(prompt.prompt_type for prompt in batch.shape.prompts),
+            )
+            found.append(cohort)
+        return found
 
     def answers(self, batch: BatchId, model: str) -> dict[tuple[str, str], list[str]]:
         """What a model answered, by domain and prompt type, its repeats in order."""

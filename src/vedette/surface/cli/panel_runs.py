@@ -184,8 +184,10 @@ def compare(
     panel = _panel(session)
     with panel.store() as store:
         rows, older = store.responses(shadow), store.responses(legacy)
-        older = cohort(rows, older, store.asked(shadow))
-    found = decide(rows, older, CompareParams(tolerated=tolerated), shown=SHOWN)
+        asked = store.asked(shadow)
+        older = cohort(rows, older, asked)
+    names = {key: name for one in asked for key, name in one.domains.items()}
+    found = decide(rows, older, CompareParams(tolerated=tolerated), names=names, shown=SHOWN)
     if session.given.as_json:
         session.out.document(comparison_json(found))
     else:
