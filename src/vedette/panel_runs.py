@@ -262,13 +262,13 @@ class Panel:
             note_calls(desk.ledger.db.db, rows, counted)
 
     async def _engine(self, desk: Desk, batch: Batch, on_progress: OnProgress, is_resumed: bool) -> BatchEnd:
-        fetcher = self.make_fetcher(self.clock)
+        fetcher = self.make_fetcher(desk.clock)
         log = ThreadedPanelLog(desk.store, desk.reader, self.clock.stopwatch)
         try:
             keys = self._keys(batch.shape.models, fetcher)
             parts = PanelParts(
-                clock=self.clock,
-                keeper=self._keeper(desk, keys, not_before=self.clock.now() if is_resumed else None),
+                clock=desk.clock,
+                keeper=self._keeper(desk, keys, not_before=desk.clock.now() if is_resumed else None),
                 log=log,
                 keys=keys,
                 prices=prices_of(self.members(batch.shape.models)),
@@ -278,6 +278,7 @@ class Panel:
                 is_resumed=is_resumed,
                 lane=self.lane,
                 board=desk.board,
+                wall=desk.clock.wall,
             )
             engine = PanelEngine(batch, parts)
             engine.on_note = self.on_note
@@ -312,7 +313,7 @@ class Panel:
         )
         named: dict[str, LanePolicy] = {key.lane: policy_of(begin(key.pace), self.lane) for key in keys}
         policies = LanePolicies(named={**named, "all": everything})
-        return LaneKeeper(policies, load=desk.lanes.lane, clock=self.clock, not_before=not_before)
+        return LaneKeeper(policies, load=desk.lanes.lane, clock=desk.clock, not_before=not_before)
 
     def _check_budget(self, members: Sequence[Panellist], budget: float | None) -> None:
         """A ceiling that cannot be held is refused before the first call (003)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -74,6 +74,9 @@ class PanelParts:
     is_resumed: bool = False
     lane: LanePolicy = PROVIDER_LANE
     board: Board | None = None  # what other runs that use the same keys share with this one
+    wall: Callable[[datetime], datetime] = lambda at: (
+        at
+    )  # a time of `clock` as the wall clock shows it, for rows
 
 
 @dataclass(slots=True)

@@ -114,14 +114,14 @@ class PanelEngine:
         now = self.clock.now()
         loads = [self._load(lanes) for lanes in self._by_stream()]
         return Progress(
-            at=now,
+            at=self.parts.wall(now),
             settled=self._settled,
             answered=self._answered,
             under_way=len(self._under_way),
             waiting=sum(sum(load.waiting.values()) for load in loads),
             spent_usd=self._purse.spent,
             dropped_from=self._dropped_from,
-            eta=deadline.eta(loads, now),
+            eta=self.parts.wall(deadline.eta(loads, now)),
             providers=tuple(self._told(lanes, now) for lanes in self._by_stream()),
         )
 
@@ -207,7 +207,7 @@ class PanelEngine:
         lane.tempo.under_way -= 1
         lane.count.under_way -= 1
         lane.count.add(answer, cost)
-        self._end_cell(lane, cell, end, Call(answer, cost, now))
+        self._end_cell(lane, cell, end, Call(answer, cost, self.parts.wall(now)))
         for peer in lane.peers:
             self._touch(peer)
 
@@ -447,7 +447,7 @@ class PanelEngine:
         self._wake.set()
 
     def _note(self, action: str, subject: str, reason: Reason) -> None:
-        note = PanelNote(at=self.clock.now(), action=action, subject=subject, reason=reason)
+        note = PanelNote(at=self.parts.wall(self.clock.now()), action=action, subject=subject, reason=reason)
         self.writer.note(note)
         self.on_note(note)
 
