@@ -49,6 +49,7 @@ from vedette.policies import fetch_settings
 from vedette.rollcall import note_calls
 from vedette.store.migrate import prepare
 from vedette.store.panel import BatchView, PanelStore
+from vedette.store.panel_asked import AskedJournal, asked_cells, asked_path
 from vedette.store.panel_thread import ThreadedPanelLog
 from vedette.store.sqlite import StoreLock
 from vedette.telemetry.clock import SystemClock
@@ -86,7 +87,7 @@ class PanelEnd:
     by: str
     progress: Progress
     dropped: tuple[Dropped, ...]
-    asked_again: int = 0  # cells that may have been under way when the run before died
+    asked_again: int = 0  # cells that had been asked, and had no row, when the run before died
     error: BaseException | None = None
     warnings: tuple[str, ...] = ()
 
@@ -214,9 +215,18 @@ class Panel:
                 with_parked=how.parked,
                 with_cut=how.fresh,
             )
+            asked = self._asked_before(desk, view)
             batch, leased = desk.store.reopen(batch_id, reopening)
             end = self._run(desk, batch, on_progress, is_resumed=True)
-            return replace(end, asked_again=leased)
+            return replace(end, asked_again=leased if asked is None else asked)
+
+    def _asked_before(self, desk: Desk, view: BatchView) -> int | None:
+        """Cells that were asked and have no row; None: they were asked on another machine, and only it knows."""
+        asked = asked_cells(asked_path(self.loaded.data, view.batch.id))
+        if asked is None:
+            return None
+        settled = desk.store.settled(view.batch.id, 0, view.cells)
+        return len(asked - settled)
 
     async def _fetch(self, url: str) -> bytes:
         fetcher = self.make_fetcher(self.clock)
@@ -264,6 +274,7 @@ class Panel:
     async def _engine(self, desk: Desk, batch: Batch, on_progress: OnProgress, is_resumed: bool) -> BatchEnd:
         fetcher = self.make_fetcher(desk.clock)
         log = ThreadedPanelLog(desk.store, desk.reader, self.clock.stopwatch)
+        journal, is_clean = AskedJournal(asked_path(self.loaded.data, batch.id)), False
         try:
             keys = self._keys(batch.shape.models, fetcher)
             parts = PanelParts(
@@ -278,6 +289,8 @@ class Panel:
                 is_resumed=is_resumed,
                 lane=self.lane,
                 board=desk.board,
+                latencies=desk.store.latencies(batch.id) if is_resumed else {},
+                on_asked=journal.note,
                 wall=desk.clock.wall,
             )
             engine = PanelEngine(batch, parts)
@@ -290,10 +303,12 @@ class Panel:
                     end = await engine.run()
             telling.cancel()
             on_progress(end.progress)
+            is_clean = end.error is None
             return end
         finally:
             await fetcher.close()
             log.close()
+            journal.close(is_clean=is_clean)
 
     def _keys(self, models: Sequence[str], fetcher: Fetcher) -> tuple[KeySetup, ...]:
         return tuple(

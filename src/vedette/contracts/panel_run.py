@@ -197,7 +197,9 @@ class PanelLog(Protocol):
         """Which cells from `first` up to and without `last` have a row."""
         ...
 
-    async def write(self, group: PanelGroup) -> None: ...
+    async def write(self, group: PanelGroup) -> float | None:
+        """Gives what all runs of the batch have spent together, where the log knows."""
+        ...
 
     async def is_stopped(self, batch: BatchId) -> bool:
         """Did the operator pull the kill switch?"""

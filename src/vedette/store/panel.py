@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -15,16 +15,20 @@ from vedette.contracts.errors import InputError
 from vedette.contracts.panel_run import (
     Batch,
     BatchId,
+    CellRow,
     ConsensusCache,
     Dropped,
     PanelGroup,
     PanelNote,
     Parked,
+    Progress,
+    ProviderTally,
     Reopening,
 )
 from vedette.contracts.watch import Decision, LedgerNote
 from vedette.contracts.words import Outcome, RunId
 from vedette.core.panel.compare import Cohort, Key, Row
+from vedette.core.panel.latency import Latencies
 from vedette.core.panel.leftover import Standing, left_over, status_of
 from vedette.core.panel.shape import cells
 from vedette.store import panel_rows as sql
@@ -61,6 +65,14 @@ class BatchView:
     providers: tuple[Mapping[str, Any], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What this run has said of a batch, and what is therefore counted already."""
+
+    spent_usd: float = 0.0
+    tallies: Mapping[str, ProviderTally] = field(default_factory=dict)
+
+
 class NoCache:
     """Where no Redis is configured."""
 
@@ -83,7 +95,7 @@ class PanelStore:
         self._projection = projection
         self._ledger = ledger
         self._cache = cache or NoCache()
-        self._before: dict[BatchId, tuple[int, int]] = {}
+        self._told: dict[BatchId, _Told] = {}
 
     def create(self, batch: Batch, domains: Iterable[tuple[str, str]]) -> None:
         """A new batch and what it asks about: all of it, or nothing."""
@@ -126,7 +138,17 @@ class PanelStore:
                 "dropped = NULL, target_at = ?, hard_at = ?, budget_usd = ? WHERE id = ?",
                 (to_ms(how.target_at), to_ms(how.hard_at), how.budget_usd, batch),
             )
-        return self.batch(batch), leased
+            self._db.run(sql.RECOUNT, (batch, batch, batch))
+        found = self.batch(batch)
+        self._told[batch] = _Told(found.spent_usd)
+        return found, leased
+
+    def latencies(self, batch: BatchId) -> dict[str, Latencies]:
+        """How long answered calls took, by model, over all runs of the batch."""
+        found: dict[str, Latencies] = {}
+        for model, ms, count in self._db.rows(sql.TIMES, (batch,)):
+            found.setdefault(model, Latencies()).add(ms, count)
+        return found
 
     def parked(self, batch: BatchId) -> tuple[Parked, ...]:
         """Cells that ended without an answer, by model and outcome, with the last words of one of them."""
@@ -186,24 +208,26 @@ class PanelStore:
         )
         return frozenset(cell for (cell,) in rows)
 
-    def write(self, group: PanelGroup) -> None:
-        """All of the group, or nothing of it.  The cache hears of it after the commit."""
-        batch = group.batch
-        before = self._counted(batch)
+    def write(self, group: PanelGroup) -> float | None:
+        """All of the group, or nothing of it.  The cache hears of it after the commit.
+
+        Gives what all runs of the batch have spent together, with a word about the progress.
+        """
+        batch, told = group.batch, None
         with self._db.transaction():
             self._write_rows(group)
             if group.progress is not None:
-                at = group.progress.at
-                self._db.run(sql.PROGRESS, sql.progress_row(batch, group.progress, before=before))
-                metrics = [sql.metric_row(batch, tally, at) for tally in group.progress.providers]
-                self._db.insert(sql.SAVE_METRICS, metrics)
+                told = self._write_progress(batch, group.progress)
             if self._ledger is not None and self._ledger.db is self._db:
                 self._ledger.write(group)
+        if told is not None:
+            self._told[batch] = told
         if self._ledger is not None and self._ledger.db is not self._db:
             self._ledger.write_alone(group)
         answered = {row.domain for row in group.rows if row.outcome is Outcome.OK}
         if answered:
             self._cache.forget(sorted(answered))
+        return None if told is None else told.spent_usd
 
     def is_stopped(self, batch: BatchId) -> bool:
         rows = self._db.rows("SELECT stop_asked_at FROM crawl_batches WHERE id = ?", (batch,))
@@ -226,6 +250,7 @@ class PanelStore:
                 "UPDATE crawl_batches SET status = ?, ended_at = ?, dropped = ?, under_way = 0 WHERE id = ?",
                 (status_of(by, dropped), to_ms(now), body, batch.id),
             )
+            self._db.run(sql.RECOUNT, (batch.id, batch.id, batch.id))
         return dropped
 
     def active_domains(self) -> Iterator[tuple[str, str]]:
@@ -307,10 +332,31 @@ class PanelStore:
     def close(self) -> None:
         self._db.close()
 
+    def _write_progress(self, batch: BatchId, progress: Progress) -> _Told:
+        """Adds what is new since the last word of this run: other runs of the batch may add theirs."""
+        told = self._told.get(batch) or _Told()
+        spent = progress.spent_usd - told.spent_usd
+        self._db.run(sql.PROGRESS, sql.progress_row(batch, progress, spent=spent))
+        metrics = [
+            sql.metric_row(
+                batch, one, told.tallies.get(one.model) or ProviderTally(model=one.model), progress.at
+            )
+            for one in progress.providers
+        ]
+        self._db.insert(sql.ADD_METRICS, metrics)
+        rows = self._db.rows("SELECT spent_usd FROM crawl_batches WHERE id = ?", (batch,))
+        whole = float(rows[0][0] or 0.0) if rows else progress.spent_usd
+        return _Told(whole, {one.model: one for one in progress.providers})
+
     def _write_rows(self, group: PanelGroup) -> None:
+        """Counts the rows that are new: another run of the batch may have written some of them."""
         batch = group.batch
         if group.rows:
-            self._db.insert(sql.NEW_ANSWER, [sql.answer_row(batch, row) for row in group.rows])
+            answers, others = (
+                self._db.insert(sql.NEW_ANSWER, [sql.answer_row(batch, row) for row in rows])
+                for rows in _parted(group.rows)
+            )
+            self._db.run(sql.COUNTED, (answers + others, answers, batch))
             self._project(group)
         ended = [(batch, row.cell) for row in group.rows] + [(batch, cell) for cell in group.released]
         if ended:
@@ -356,17 +402,6 @@ class PanelStore:
             breakers={model: str(row[0]) for model, row in told.items()},
             notes={model: _how_it_did(*row) for model, row in told.items()},
         )
-
-    def _counted(self, batch: BatchId) -> tuple[int, int]:
-        """Rows of earlier runs of this batch; asked once per run, before its first row."""
-        if batch not in self._before:
-            row = self._db.rows(
-                "SELECT COUNT(*), COALESCE(SUM(CASE WHEN outcome = 'ok' THEN 1 ELSE 0 END), 0) "
-                "FROM panel_answers WHERE batch_id = ?",
-                (batch,),
-            )[0]
-            self._before[batch] = int(row[0]), int(row[1])
-        return self._before[batch]
 
     def _known(self, names: Sequence[str]) -> dict[str, str]:
         known: dict[str, str] = {}
@@ -423,6 +458,12 @@ def _how_it_did(breaker: str | None, calls: int, throttled: int, errors: int) ->
     """For the report: what a provider did that some of its cells were dropped."""
     state = "" if breaker in (None, "open") else f"lane {str(breaker).replace('_', ' ')}; "
     return f"{state}{throttled} of {calls} calls throttled, {errors} failed"
+
+
+def _parted(rows: Sequence[CellRow]) -> tuple[list[CellRow], list[CellRow]]:
+    """Answers, and the others."""
+    answers = [row for row in rows if row.outcome is Outcome.OK]
+    return answers, [row for row in rows if row.outcome is not Outcome.OK]
 
 
 def _opt(ms: int | None) -> datetime | None:

@@ -56,7 +56,7 @@ class PanelEngine:
         self.writer = GroupWriter(
             parts.log, batch.id, parts.clock, parts.keeper.take_dirty, lambda: self.progress()
         )
-        self.writer.on_written = self._on_written
+        self.writer.on_written, self.writer.on_spent = self._on_written, self._on_spent_elsewhere
         self.on_rows: Callable[[Sequence[CellRow]], None] = lambda rows: None
         self.on_note: Callable[[PanelNote], None] = lambda note: None
         self.shared = Shared(parts.board, batch.id, parts.clock, parts.log)
@@ -103,7 +103,6 @@ class PanelEngine:
         finally:
             for task in (*side, *self._under_way):
                 task.cancel()
-            self.writer.release([number for lane in self._firsts() for number in lane.stream.leased()])
             self.writer.close()
             await asyncio.gather(*side, writing, self.shared.close(), return_exceptions=True)
         by = "failed" if self._error else self._stopped_by or self._how_complete()
@@ -232,6 +231,7 @@ class PanelEngine:
             nonlocal is_sent
             if not is_sent:
                 is_sent = True
+                self.parts.on_asked(cell.number)
                 self.keeper.sent((lane.key, ALL), self.clock.now())
                 for peer in lane.peers:
                     self._touch(peer)
@@ -427,6 +427,10 @@ class PanelEngine:
         self._wake.set()
         self.shared.written(rows)
         self.on_rows(rows)
+
+    def _on_spent_elsewhere(self, usd: float) -> None:
+        """Another run of the same batch spent so much: the ceiling is one."""
+        self._purse = money.settle(self._purse, 0.0, usd)
 
     def _on_news(self, key: LaneKey | None) -> None:
         for lane in self.lanes:
