@@ -34,7 +34,8 @@ from vedette.contracts.panel_run import (
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.words import Outcome, Reason
 from vedette.core.panel.cost import ceiling_of, unpriced
-from vedette.core.panel.leftover import RUNNING, SOFT_CUT, status_of
+from vedette.core.panel.leftover import RUNNING, SOFT_CUT, STOPPED, status_of
+from vedette.core.panel.models import canonical_name, nearest
 from vedette.core.panel.pace import PaceParams, begin, policy_of
 from vedette.core.panel.plan import Limits, Plan, Terms, plan
 from vedette.core.urls import canonical
@@ -46,10 +47,12 @@ from vedette.lanes.keeper import LanePolicies
 from vedette.panel_desk import Desk, Door, Judging, Shown, open_desk, open_store, weather
 from vedette.panellists import Panellist, callers, panellists
 from vedette.policies import fetch_settings
-from vedette.rollcall import note_calls
+from vedette.providers.table import ProviderRow
+from vedette.rollcall import house_of, note_calls
 from vedette.store.migrate import prepare
 from vedette.store.panel import BatchView, PanelStore
 from vedette.store.panel_asked import AskedJournal, asked_cells, asked_path
+from vedette.store.panel_models import read_models
 from vedette.store.panel_thread import ThreadedPanelLog
 from vedette.store.sqlite import StoreLock
 from vedette.telemetry.clock import SystemClock
@@ -89,6 +92,7 @@ class PanelEnd:
     dropped: tuple[Dropped, ...]
     asked_again: int = 0  # cells that had been asked, and had no row, when the run before died
     error: BaseException | None = None
+    unanswered: tuple[str, ...] = ()  # providers that were asked, and that answered nothing
     warnings: tuple[str, ...] = ()
 
 
@@ -255,14 +259,53 @@ class Panel:
         tally = to_json({"settled": end.progress.settled, "answered": end.progress.answered}).decode()
         desk.ledger.run_ended(batch, now=now, by=by, tally=tally)
         self._note_reliability(desk, batch, end.progress)
+        silent = self._silent(desk, batch)
         return PanelEnd(
             batch=batch.id,
             by=by,
             progress=end.progress,
             dropped=dropped,
             error=end.error,
-            warnings=(*_spent(batch, end), *weather(desk.board)),
+            unanswered=tuple(silent),
+            warnings=(*_spent(batch, end), *silent.values(), *weather(desk.board)),
         )
+
+    def _silent(self, desk: Desk, batch: Batch) -> dict[str, str]:
+        """Providers that were asked and answered nothing in all of the batch, or were stopped, in words."""
+        rows = {one.row.name: one.row for one in self.members(batch.shape.models, needs_keys=False)}
+        told: dict[str, str] = {}
+        for model, breaker, ok, calls, outcome, detail in desk.store.silent(batch.id):
+            what = f"{model} answered {ok} of {calls} calls"
+            why = f", the others ended as {outcome}: {detail}" if outcome else ""
+            stopped = "; it was stopped" if breaker == STOPPED else ""
+            next_ = self._successor(desk, rows[model]) if model in rows and breaker == STOPPED else ""
+            told[model] = f"{what}{why}{stopped}{next_}"
+        return told
+
+    def _successor(self, desk: Desk, row: ProviderRow) -> str:
+        """What to ask instead: the nearest of the models that the provider lists, or that are known of it."""
+        name = canonical_name(row.name, row.model)
+        known = [one for one in read_models(desk.ledger.db.db) if one.provider == house_of(row)]
+        listed = asyncio.run(self._listed(row))
+        others = {canonical_name(row.name, one) for one in listed}
+        others = others or {one.name for one in known if one.retired_at is None}
+        others |= {
+            one.row.name for one in panellists(self.loaded.config) if house_of(one.row) == house_of(row)
+        }
+        others -= {name, row.name}
+        found = nearest(name, others) or nearest(row.name, others)
+        advice = f"set providers.{row.name}.model, then `vedette panel resume`"
+        return f"; nearest: {found}; {advice}" if found else f"; {advice}"
+
+    async def _listed(self, row: ProviderRow) -> Sequence[str]:
+        """Asked once, when it matters; a provider that does not say has none."""
+        fetcher = self.make_fetcher(self.clock)
+        try:
+            made = callers(self.loaded.config, fetcher, self.config.timeout)
+            caller = next((one for one in made if one.row.name == row.name), None)
+            return () if caller is None else await caller.list_models()
+        finally:
+            await fetcher.close()
 
     def _note_reliability(self, desk: Desk, batch: Batch, progress: Progress) -> None:
         """Each call of this run counts for or against its model, in the registry of models."""

@@ -116,7 +116,7 @@ def test_five_failures_close_the_lane_then_one_probe_passes() -> None:
     probing = lane.started(BARE, closed, NOW + HOUR, 0.0)
     assert why(lane.ask(BARE, probing, NOW + HOUR)) == "lane_probe"
     opened = lane.finished(BARE, probing, ok=True, now=NOW + HOUR)
-    assert lane.condition(opened, NOW + HOUR) == "open"
+    assert lane.condition(opened, NOW + HOUR) == "closed"
     assert lane.ask(BARE, lane.started(BARE, opened, NOW + HOUR, 0.0), NOW + HOUR) == Go()
 
 
@@ -137,7 +137,7 @@ def test_a_failed_probe_closes_for_twice_as_long_up_to_a_day() -> None:
 
 def test_a_probe_that_says_nothing_leaves_the_lane_half_open() -> None:
     state = call(BARE, failures(BARE, 5), None, NOW + HOUR)
-    assert lane.condition(state, NOW + HOUR) == "half_open"
+    assert lane.condition(state, NOW + HOUR) == "half-open"
     assert lane.ask(BARE, state, NOW + HOUR) == Go()
 
 
@@ -153,12 +153,12 @@ def test_a_share_of_failures_over_the_window_closes_too() -> None:
     policy = replace(BARE, trips_after=0, trip_share=0.5, trip_window=10, closed_for=60 * SECOND)
     state = LaneState()
     for n in range(10):
-        assert lane.condition(state, NOW) == "open"
+        assert lane.condition(state, NOW) == "closed"
         state = call(policy, state, n % 2 == 0)
-    assert lane.condition(state, NOW) == "closed"
+    assert lane.condition(state, NOW) == "open"
     assert state.recent.bit_length() <= 63
     opened = call(policy, state, True, NOW + 60 * SECOND)
-    assert (opened.recent, opened.recent_count, lane.condition(opened, NOW + HOUR)) == (0, 0, "open")
+    assert (opened.recent, opened.recent_count, lane.condition(opened, NOW + HOUR)) == (0, 0, "closed")
 
 
 def test_a_failed_probe_closes_a_lane_that_a_share_had_closed() -> None:
@@ -170,8 +170,8 @@ def test_a_failed_probe_closes_a_lane_that_a_share_had_closed() -> None:
 
 def test_a_share_needs_a_full_window() -> None:
     policy = replace(BARE, trips_after=0, trip_share=0.5, trip_window=10)
-    assert lane.condition(failures(policy, 9), NOW) == "open"
-    assert lane.condition(failures(policy, 10), NOW) == "closed"
+    assert lane.condition(failures(policy, 9), NOW) == "closed"
+    assert lane.condition(failures(policy, 10), NOW) == "open"
 
 
 def test_below_the_share_the_lane_stays_open() -> None:
@@ -179,7 +179,7 @@ def test_below_the_share_the_lane_stays_open() -> None:
     state = LaneState()
     for n in range(100):
         state = call(policy, state, n % 5 < 3)
-    assert lane.condition(state, NOW) == "open"
+    assert lane.condition(state, NOW) == "closed"
 
 
 def test_retry_after_holds_the_lane_is_capped_and_never_shortened() -> None:
@@ -228,7 +228,7 @@ def test_the_operator_blocks_until_reset_and_reset_keeps_politeness() -> None:
     assert answer.reason.note == "too many complaints"  # type: ignore[union-attr]
     assert lane.block(state, " ").blocked_by
     fresh = lane.reset(blocked)
-    assert lane.condition(fresh, NOW) == "open"
+    assert lane.condition(fresh, NOW) == "closed"
     assert (fresh.next_start_at, fresh.bucket_at) == (state.next_start_at, state.bucket_at)
     assert why(lane.ask(POLITE, fresh, NOW)) != "go"
 

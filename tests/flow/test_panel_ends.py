@@ -85,3 +85,34 @@ def test_calls_that_bring_no_answer_use_up_the_ceiling_too(outcome):
     assert sum(one.cost_usd for one in played.end.progress.providers) == pytest.approx(
         provider.seen * question
     )
+
+
+@pytest.mark.parametrize(
+    "outcome", [Outcome.GONE, Outcome.CLIENT_ERROR, Outcome.REDIRECT_ERROR, Outcome.TOO_LARGE]
+)
+def test_a_provider_that_answers_nothing_but_one_error_is_stopped_and_the_others_go_on(outcome):
+    gone = ScriptedProvider("gone", steady(600), latency=0.5, weather=lambda at: outcome)
+    good = ScriptedProvider("good", steady(600), latency=0.5)
+    played = play(batch_of(500, ["gone", "good"]), [key_of(gone), key_of(good)])
+    assert (played.end.by, good.seen) == ("incomplete", 500)
+    assert 20 <= gone.seen <= 30, "those under way end"
+    [note] = [note for note in played.log.notes if note.action == "provider_stopped"]
+    assert (note.subject, outcome.value in note.reason.note) == ("gone", True)
+    told = {one.model: one.breaker for one in played.end.progress.providers}
+    assert told == {"gone": "stopped", "good": "closed"}
+    assert not played.log.leases
+
+
+def test_a_model_that_is_retired_in_mid_run_is_stopped_too():
+    gone = ScriptedProvider(
+        "a", steady(600), latency=0.5, weather=lambda at: Outcome.GONE if at > 10 else None
+    )
+    played = play(batch_of(1000, "a"), [key_of(gone)])
+    assert played.end.by == "incomplete"
+    assert 90 < gone.seen < 140
+
+
+def test_a_provider_whose_filter_refuses_some_is_asked_on():
+    picky = ScriptedProvider("a", steady(600), weather=lambda at: Outcome.REFUSED_CONTENT if at > 3 else None)
+    played = play(batch_of(200, "a"), [key_of(picky)])
+    assert (played.end.by, picky.seen) == ("complete", 200)

@@ -92,7 +92,7 @@ def test_parked_cells_are_asked_again_on_the_operators_word_and_reliability_move
         place.domains(10)
         place.act("fault", provider="openai/gpt-4o-mini", kind="refused")
         code, out, err = place.call("run", "--domains", "domains.txt", "--json")
-        assert code == 0, err
+        assert code == 6, err
         _, told = place.json("status")
         assert (told["settled"], told["answered"]) == (20, 10)
         assert [(one["outcome"], one["cells"]) for one in told["parked"]] == [("refused_content", 10)]

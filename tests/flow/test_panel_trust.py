@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
+import socket
+import time
+import urllib.request
 
 import pytest
 from panel_town import town
@@ -83,3 +88,67 @@ def test_the_ceiling_holds_without_usage_and_a_raised_one_is_obeyed(place):
     assert (code, ended(out)["by"]) == (0, "complete"), err
     _, told = place.json("status")
     assert (told["settled"], told["budget_usd"]) == (40, 50.0)
+
+
+def get(port: int, path: str) -> str:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+        return answer.read().decode()
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return sock.getsockname()[1]
+
+
+def test_a_tripped_breaker_is_open_and_a_healthy_one_closed_in_every_place(place):
+    port = free_port()
+    place.configure(TWO, per_minute=120, listen=f"127.0.0.1:{port}")
+    place.domains(300)
+    place.act("fault", provider=GPT, kind="server_error")
+    running = place.start(*RUN, "--listen", RUST_LOG="info")
+    assert running.stdout is not None
+    for line in running.stdout:
+        rows = {row["model"]: row["breaker"] for row in json.loads(line)["providers"]}
+        if rows[GPT] == "open" and rows["cohere"] == "closed":
+            break
+    time.sleep(2.5)  # the next word about the progress is on disk
+    told = {row["model"]: row["breaker"] for row in place.json("status")[1]["providers"]}
+    table = dict(place.rows("SELECT model, breaker FROM provider_metrics"))
+    pages = {name: json.loads(get(port, f"/provider/{name}/state"))["breaker"] for name in TWO}
+    for seen in (told, table, pages):
+        assert seen["cohere"] == "closed"
+        assert seen[GPT] in ("open", "half-open")
+    metrics = get(port, "/metrics")
+    assert 'vedette_provider_breaker_state{provider="cohere"} 0' in metrics
+    assert re.search(rf'vedette_provider_breaker_state{{provider="{GPT}"}} [12]', metrics)
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=100)
+    assert "breaker_open" in err
+
+
+def test_a_model_that_is_gone_is_told_with_its_nearest_successor_and_goes_on_under_another_name(place):
+    place.configure(TWO, per_minute=6000)
+    place.domains(200)
+    place.act("models", provider=GPT, set="gpt-4o-mini-2026,gpt-4.1-nano,o9")
+    code, out, err = place.call(*RUN)
+    end = ended(out)
+    assert (code, end["by"], end["unanswered"]) == (6, "incomplete", [GPT]), err
+    assert {(one["model"], one["reason"]) for one in end["dropped"]} == {(GPT, "same_error")}
+    assert "gpt-4o-mini-2026" in end["warnings"][0]
+    seen = place.act("stats")["providers"]
+    assert seen[GPT]["requests"] < 60
+    assert seen["cohere"]["answers"] == 200
+    place.act("models", provider=GPT, set="gpt-4o-mini,o9")
+    code, out, err = place.call("resume", "--parked", "--json")
+    assert (code, ended(out)["by"]) == (0, "complete"), err
+
+
+@pytest.mark.parametrize("fault", ["malformed", "refused", "hang"])
+def test_a_provider_that_answers_nothing_is_told_and_exits_with_6(place, fault):
+    place.configure(TWO, timeout="300ms", hard="30s", target="30s")
+    place.domains(1)
+    place.act("fault", provider=GPT, kind=fault)
+    code, out, err = place.call(*RUN)
+    assert (code, ended(out)["unanswered"]) == (6, [GPT]), err
+    assert ended(out)["warnings"]

@@ -122,7 +122,7 @@ class ProviderTally:
     p95_ms: int = 0
     p99_ms: int = 0
     under_way: int = 0
-    breaker: str = "open"  # core.lane.condition: open lets calls through
+    breaker: str = "closed"  # core.lane.condition: closed lets calls through; or stopped
     per_minute: float = 0.0  # what its lanes are held to now
     at_once: int = 0
 

@@ -7,10 +7,10 @@ Everything that can open, slow or close a lane is decided here:
   other is let in;
 - bucket: `per_minute` with `burst`, as GCRA; the stricter of gap and bucket wins;
 - width: `at_once` calls under way;
-- breaker: closes after `trips_after` failures in a row, or when `trip_share` of the last `trip_window` calls
-  failed.  When its time is over it is half-open: one probe at a time, until one succeeds.  Each failed probe
-  closes it again, for twice as long per failure beyond `trips_after`, up to `closed_most`.  A call that started
-  before the lane closed, and ends while it is closed, neither opens it early nor closes it for longer;
+- breaker: opens, which closes the lane, after `trips_after` failures in a row, or when `trip_share` of the last
+  `trip_window` calls failed.  When its time is over it is half-open: one probe at a time, until one succeeds.  Each
+  failed probe opens it again, for twice as long per failure beyond `trips_after`, up to `closed_most`.  A call that
+  started before, and ends while the breaker is open, neither ends that early nor makes it longer;
 - Retry-After holds the lane, and a later answer never shortens an earlier hold;
 - the operator's block stands until `reset`;
 - no time stands further ahead than the rules above allow from now (`bounded`): a clock that was wrong, or stepped,
@@ -34,6 +34,11 @@ MAX_WINDOW = 62  # `recent` is one signed 64-bit column
 STEP = timedelta(
     minutes=5
 )  # a start that lies further ahead than its gap by this was written by a wrong clock
+
+# What `condition` says, from what lets calls through to what lets none.
+CLOSED, HELD, HALF_OPEN, OPEN, BLOCKED = "closed", "held", "half-open", "open", "blocked"
+CONDITIONS = (CLOSED, HELD, HALF_OPEN, OPEN, BLOCKED)
+SHUT = frozenset((OPEN, HELD, BLOCKED))  # nothing starts for a while
 
 _NOTHING = timedelta(0)
 _GO = Go()
@@ -248,12 +253,12 @@ def starts_per_day(policy: LanePolicy, crawl_delay: timedelta | None = None) -> 
 
 
 def condition(state: LaneState, now: datetime) -> str:
-    """One word for people: blocked, closed, half_open, held or open."""
+    """One word for people, a breaker's as everyone says it: closed lets calls through, open lets none."""
     if state.blocked_by:
-        return "blocked"
+        return BLOCKED
     if state.closed_until is not None:
-        return "closed" if now < state.closed_until else "half_open"
-    return "held" if state.held_until is not None and now < state.held_until else "open"
+        return OPEN if now < state.closed_until else HALF_OPEN
+    return HELD if state.held_until is not None and now < state.held_until else CLOSED
 
 
 def explain(policy: LanePolicy, state: LaneState, now: datetime) -> tuple[Reason, ...]:

@@ -229,6 +229,18 @@ class PanelStore:
             self._cache.forget(sorted(answered))
         return None if told is None else told.spent_usd
 
+    def silent(self, batch: BatchId) -> list[tuple[str, str, int, int, str, str]]:
+        """Providers that were asked and answered nothing, or were stopped: model, breaker, ok, calls, and the outcome
+        that most of their cells ended by, with the words of one."""
+        parked: dict[str, Parked] = {}
+        for one in sorted(self.parked(batch), key=lambda one: one.cells):
+            parked[one.model] = one
+        found = []
+        for model, breaker, ok, calls in self._db.rows(sql.SILENT, (batch,)):
+            most = parked.get(model) or Parked(model=model, outcome="", cells=0)
+            found.append((model, str(breaker), int(ok or 0), int(calls), most.outcome, most.detail))
+        return found
+
     def is_stopped(self, batch: BatchId) -> bool:
         rows = self._db.rows("SELECT stop_asked_at FROM crawl_batches WHERE id = ?", (batch,))
         return bool(rows) and rows[0][0] is not None
@@ -456,7 +468,7 @@ class Ledger:
 
 def _how_it_did(breaker: str | None, calls: int, throttled: int, errors: int) -> str:
     """For the report: what a provider did that some of its cells were dropped."""
-    state = "" if breaker in (None, "open") else f"lane {str(breaker).replace('_', ' ')}; "
+    state = "" if breaker in (None, "closed") else f"breaker {breaker}; "
     return f"{state}{throttled} of {calls} calls throttled, {errors} failed"
 
 

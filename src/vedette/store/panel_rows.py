@@ -98,6 +98,10 @@ PARKED = (
     "SELECT model, outcome, COUNT(*), MAX(detail) FROM panel_answers WHERE batch_id = ? AND outcome <> 'ok' "
     "GROUP BY model, outcome ORDER BY model, outcome"
 )
+SILENT = (
+    "SELECT model, breaker, ok, calls FROM provider_metrics WHERE batch_id = ? AND calls > 0 "
+    "AND (COALESCE(ok, 0) = 0 OR breaker = 'stopped') ORDER BY model"
+)
 ROWS = "SELECT COUNT(*) FROM panel_answers WHERE batch_id = ?"
 HOW_IT_DID = "SELECT model, breaker, calls, throttled, errors FROM provider_metrics WHERE batch_id = ?"
 BATCH = f"SELECT {', '.join(BATCH_COLUMNS)} FROM crawl_batches"

@@ -11,8 +11,9 @@ from vedette.core.panel.shape import cells_per_tier
 
 COMPLETE, INCOMPLETE, RUNNING = "complete", "incomplete", "running"
 SOFT_CUT = "soft_cut"
+STOPPED = "stopped"  # how a provider stands that answers nothing but one error
 # What a provider that is asked no more has to say for itself: its breaker -> why its cells have no row.
-WHY_SHUT: Mapping[str, str] = MappingProxyType({"blocked": "no_key", "stopped": "same_error"})
+WHY_SHUT: Mapping[str, str] = MappingProxyType({"blocked": "no_key", STOPPED: "same_error"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -117,8 +117,14 @@ class KeyLane:
     tempo: Tempo
     peers: list[KeyLane]  # all that go through this lane, itself too
     is_blocked: bool = False
+    is_stopped: bool = False  # the model answers nothing but one error
     is_ready: bool = False
     wake_at: datetime | None = None
+
+    @property
+    def is_shut(self) -> bool:
+        """Nothing is asked through it any more in this run."""
+        return self.is_blocked or self.is_stopped
 
     @property
     def prefetch(self) -> int:

@@ -21,9 +21,9 @@ from vedette.contracts.words import LaneKey, Outcome, Reason
 from vedette.core import lane as rule
 from vedette.core.outcomes import MEANING
 from vedette.core.panel import cost as money
-from vedette.core.panel import deadline
+from vedette.core.panel import deadline, same_error
 from vedette.core.panel.ending import Again, Done, PutBack, ending
-from vedette.core.panel.leftover import COMPLETE, INCOMPLETE
+from vedette.core.panel.leftover import COMPLETE, INCOMPLETE, STOPPED
 from vedette.core.panel.pace import hold
 from vedette.core.retry import Failure
 from vedette.engine.panel.desk import Call, KeyLane, PanelParts, lanes_of, row_of
@@ -153,7 +153,7 @@ class PanelEngine:
 
     def _serve(self, lane: KeyLane, now: datetime) -> None:
         """Start calls of one lane while it, `all`, the purse and the disk allow it."""
-        while not lane.is_blocked and not self._stopped_by:
+        while not lane.is_shut and not self._stopped_by:
             answer = self.keeper.ask((lane.key,), now)
             if not isinstance(answer, Wait):
                 answer = self.shared.ask(lane, now)
@@ -274,6 +274,17 @@ class PanelEngine:
             case Done():
                 lane.count.parked += call.answer.outcome is not Outcome.OK
                 self.writer.row(row_of(self.batch, cell, call, self.parts.judge))
+                self._look_for_one_error(lane, call.answer)
+
+    def _look_for_one_error(self, lane: KeyLane, answer: Answer) -> None:
+        """A provider that answers nothing but one error is asked no more: its other cells wait for a resume."""
+        lane.count.streak = same_error.heard(lane.count.streak, answer.outcome, answer.detail)
+        reason = same_error.stop(lane.count.streak)
+        if reason is None or lane.is_stopped:
+            return
+        for other in self.lanes:
+            other.is_stopped |= other.model == lane.model
+        self._note("provider_stopped", lane.model, reason)
 
     def _cut(self, now: datetime) -> None:
         """After the soft cut, once a minute: do tiers have to go?"""
@@ -339,7 +350,7 @@ class PanelEngine:
         told: dict[LaneKey, tuple[str, timedelta]] = {}
         for lane in self.lanes:
             state = self.keeper.state(lane.key)
-            word = "blocked" if lane.is_blocked else rule.condition(state, now)
+            word = rule.BLOCKED if lane.is_blocked else rule.condition(state, now)
             told[lane.key] = word, (state.closed_until or now) - now
         return told
 
@@ -387,11 +398,11 @@ class PanelEngine:
         return {lane.model for lane in self.lanes} >= set(self.batch.shape.models)
 
     def _is_done(self, lanes: list[KeyLane]) -> bool:
-        return lanes[0].stream.is_empty or all(lane.is_blocked for lane in lanes)
+        return lanes[0].stream.is_empty or all(lane.is_shut for lane in lanes)
 
     def _load(self, lanes: list[KeyLane]) -> deadline.Load:
         """What a provider has to ask, at the pace of its keys that are not refused."""
-        rate = sum(lane.tempo.pace.per_minute / len(lane.peers) for lane in lanes if not lane.is_blocked)
+        rate = sum(lane.tempo.pace.per_minute / len(lane.peers) for lane in lanes if not lane.is_shut)
         return deadline.Load(lanes[0].stream.waiting(), 60 / rate if rate else 0.0)
 
     def _told(self, lanes: list[KeyLane], now: datetime) -> ProviderTally:
@@ -458,9 +469,10 @@ class PanelEngine:
 
 def _breaker(lanes: list[KeyLane], states: list[LaneState], now: datetime) -> str:
     """The best of the provider's keys speaks for it."""
+    if lanes[0].is_stopped:
+        return STOPPED
     words = [
-        "blocked" if lane.is_blocked else rule.condition(s, now)
+        rule.BLOCKED if lane.is_blocked else rule.condition(s, now)
         for lane, s in zip(lanes, states, strict=True)
     ]
-    order = ("open", "held", "half_open", "closed", "blocked")
-    return min(words, key=order.index)
+    return min(words, key=rule.CONDITIONS.index)

@@ -348,5 +348,5 @@ def _ended(session: Session, end: PanelEnd) -> None:
         end_lines(session.out, end)
     if end.by == "stopped":
         raise typer.Exit(Exit.INTERRUPTED)
-    if end.dropped:
+    if end.dropped or end.unanswered:
         raise typer.Exit(Exit.FOUND_PROBLEMS)

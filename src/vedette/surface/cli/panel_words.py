@@ -88,6 +88,7 @@ def end_json(end: PanelEnd) -> dict[str, Any]:
         "asked_again": end.asked_again,
         "progress": asdict(end.progress),
         "dropped": [asdict(one) for one in end.dropped],
+        "unanswered": end.unanswered,
         "warnings": end.warnings,
     }
 
