@@ -22,6 +22,7 @@ from vedette.store.panel_brownfield import RESPONSES, prepare_panel
 from vedette.store.panel_thread import ThreadedPanelLog
 from vedette.store.redis_board import RedisBoard
 from vedette.store.sqlite import Reader
+from vedette.telemetry.clock import SteadyClock
 
 PANEL_WORKER = 1  # of `engine/ids.py`: the web engine beside us is 0
 
@@ -35,21 +36,24 @@ class Desk:
     shown: PanelStore  # for whoever looks over HTTP
     ledger: Ledger
     lanes: Reader
+    clock: SteadyClock  # deadlines and lanes go by it: no correction of the wall clock moves it
     board: RedisBoard | None = None
 
 
 @contextmanager
 def open_desk(loaded: Loaded, config: PanelConfig, clock: Clock) -> Iterator[Desk]:
+    steady = SteadyClock(clock)
     path = prepare(loaded.data)
     lanes = Reader(path)
     ledger = Ledger(SqliteSql(path), Ids(PANEL_WORKER, after=lanes.last_id()).next)
-    board = _board(loaded, config, clock)
+    board = _board(loaded, config, steady)
     desk = Desk(
         store=open_store(loaded, config, ledger, board),
         reader=open_store(loaded, config),
         shown=open_store(loaded, config),
         ledger=ledger,
         lanes=lanes,
+        clock=steady,
         board=board,
     )
     try:

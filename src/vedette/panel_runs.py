@@ -28,11 +28,14 @@ from vedette.contracts.panel_run import (
     Parked,
     Price,
     Progress,
+    Reopening,
     Shape,
 )
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.words import Outcome, Reason
-from vedette.core.panel.cost import unpriced
+from vedette.core.panel.cost import ceiling_of, unpriced
+from vedette.core.panel.leftover import RUNNING, SOFT_CUT, STOPPED, status_of
+from vedette.core.panel.models import canonical_name, nearest
 from vedette.core.panel.pace import PaceParams, begin, policy_of
 from vedette.core.panel.plan import Limits, Plan, Terms, plan
 from vedette.core.urls import canonical
@@ -44,9 +47,12 @@ from vedette.lanes.keeper import LanePolicies
 from vedette.panel_desk import Desk, Door, Judging, Shown, open_desk, open_store, weather
 from vedette.panellists import Panellist, callers, panellists
 from vedette.policies import fetch_settings
-from vedette.rollcall import note_calls
+from vedette.providers.table import ProviderRow
+from vedette.rollcall import house_of, note_calls
 from vedette.store.migrate import prepare
 from vedette.store.panel import BatchView, PanelStore
+from vedette.store.panel_asked import AskedJournal, asked_cells, asked_path
+from vedette.store.panel_models import read_models
 from vedette.store.panel_thread import ThreadedPanelLog
 from vedette.store.sqlite import StoreLock
 from vedette.telemetry.clock import SystemClock
@@ -73,6 +79,7 @@ class Resume:
     fresh: bool = False  # deadlines count from now
     take_over: bool = False  # whoever ran it elsewhere is gone for sure
     parked: bool = False  # cells that ended without an answer are asked again
+    budget_usd: float | None = None  # another ceiling; None: the configured one, where it is higher
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +90,9 @@ class PanelEnd:
     by: str
     progress: Progress
     dropped: tuple[Dropped, ...]
-    asked_again: int = 0  # cells that may have been under way when the run before died
+    asked_again: int = 0  # cells that had been asked, and had no row, when the run before died
     error: BaseException | None = None
+    unanswered: tuple[str, ...] = ()  # providers that were asked, and that answered nothing
     warnings: tuple[str, ...] = ()
 
 
@@ -200,14 +208,29 @@ class Panel:
                 raise RefusedError(
                     f"the hard stop of {batch_id} was {hard_at:%Y-%m-%d %H:%M}; add --fresh-deadline"
                 )
-            self._check_budget(self.members(batch.shape.models), batch.budget_usd)
+            budget = ceiling_of(how.budget_usd, self.config.budget_usd, batch.budget_usd)
+            self._check_budget(self.members(batch.shape.models), budget)
             if how.parked and view.parked:
                 desk.ledger.write_alone(PanelGroup(batch=batch_id, notes=_unparked(view.parked, now)))
-            batch, leased = desk.store.reopen(
-                batch_id, target_at=target_at, hard_at=hard_at, with_parked=how.parked
+            reopening = Reopening(
+                target_at=target_at,
+                hard_at=hard_at,
+                budget_usd=budget,
+                with_parked=how.parked,
+                with_cut=how.fresh,
             )
+            asked = self._asked_before(desk, view)
+            batch, leased = desk.store.reopen(batch_id, reopening)
             end = self._run(desk, batch, on_progress, is_resumed=True)
-            return replace(end, asked_again=leased)
+            return replace(end, asked_again=leased if asked is None else asked)
+
+    def _asked_before(self, desk: Desk, view: BatchView) -> int | None:
+        """Cells that were asked and have no row; None: they were asked on another machine, and only it knows."""
+        asked = asked_cells(asked_path(self.loaded.data, view.batch.id))
+        if asked is None:
+            return None
+        settled = desk.store.settled(view.batch.id, 0, view.cells)
+        return len(asked - settled)
 
     async def _fetch(self, url: str) -> bytes:
         fetcher = self.make_fetcher(self.clock)
@@ -232,17 +255,57 @@ class Panel:
         end = asyncio.run(self._engine(desk, batch, on_progress, is_resumed))
         now = self.clock.now()
         dropped = desk.store.end(batch, by=end.by, now=now)
+        by = status_of(end.by, dropped)
         tally = to_json({"settled": end.progress.settled, "answered": end.progress.answered}).decode()
-        desk.ledger.run_ended(batch, now=now, by=end.by, tally=tally)
+        desk.ledger.run_ended(batch, now=now, by=by, tally=tally)
         self._note_reliability(desk, batch, end.progress)
+        silent = self._silent(desk, batch)
         return PanelEnd(
             batch=batch.id,
-            by=end.by,
+            by=by,
             progress=end.progress,
             dropped=dropped,
             error=end.error,
-            warnings=weather(desk.board),
+            unanswered=tuple(silent),
+            warnings=(*_spent(batch, end), *silent.values(), *weather(desk.board)),
         )
+
+    def _silent(self, desk: Desk, batch: Batch) -> dict[str, str]:
+        """Providers that were asked and answered nothing in all of the batch, or were stopped, in words."""
+        rows = {one.row.name: one.row for one in self.members(batch.shape.models, needs_keys=False)}
+        told: dict[str, str] = {}
+        for model, breaker, ok, calls, outcome, detail in desk.store.silent(batch.id):
+            what = f"{model} answered {ok} of {calls} calls"
+            why = f", the others ended as {outcome}: {detail}" if outcome else ""
+            stopped = "; it was stopped" if breaker == STOPPED else ""
+            next_ = self._successor(desk, rows[model]) if model in rows and breaker == STOPPED else ""
+            told[model] = f"{what}{why}{stopped}{next_}"
+        return told
+
+    def _successor(self, desk: Desk, row: ProviderRow) -> str:
+        """What to ask instead: the nearest of the models that the provider lists, or that are known of it."""
+        name = canonical_name(row.name, row.model)
+        known = [one for one in read_models(desk.ledger.db.db) if one.provider == house_of(row)]
+        listed = asyncio.run(self._listed(row))
+        others = {canonical_name(row.name, one) for one in listed}
+        others = others or {one.name for one in known if one.retired_at is None}
+        others |= {
+            one.row.name for one in panellists(self.loaded.config) if house_of(one.row) == house_of(row)
+        }
+        others -= {name, row.name}
+        found = nearest(name, others) or nearest(row.name, others)
+        advice = f"set providers.{row.name}.model, then `vedette panel resume`"
+        return f"; nearest: {found}; {advice}" if found else f"; {advice}"
+
+    async def _listed(self, row: ProviderRow) -> Sequence[str]:
+        """Asked once, when it matters; a provider that does not say has none."""
+        fetcher = self.make_fetcher(self.clock)
+        try:
+            made = callers(self.loaded.config, fetcher, self.config.timeout)
+            caller = next((one for one in made if one.row.name == row.name), None)
+            return () if caller is None else await caller.list_models()
+        finally:
+            await fetcher.close()
 
     def _note_reliability(self, desk: Desk, batch: Batch, progress: Progress) -> None:
         """Each call of this run counts for or against its model, in the registry of models."""
@@ -252,13 +315,14 @@ class Panel:
             note_calls(desk.ledger.db.db, rows, counted)
 
     async def _engine(self, desk: Desk, batch: Batch, on_progress: OnProgress, is_resumed: bool) -> BatchEnd:
-        fetcher = self.make_fetcher(self.clock)
+        fetcher = self.make_fetcher(desk.clock)
         log = ThreadedPanelLog(desk.store, desk.reader, self.clock.stopwatch)
+        journal, is_clean = AskedJournal(asked_path(self.loaded.data, batch.id)), False
         try:
             keys = self._keys(batch.shape.models, fetcher)
             parts = PanelParts(
-                clock=self.clock,
-                keeper=self._keeper(desk, keys, not_before=self.clock.now() if is_resumed else None),
+                clock=desk.clock,
+                keeper=self._keeper(desk, keys, not_before=desk.clock.now() if is_resumed else None),
                 log=log,
                 keys=keys,
                 prices=prices_of(self.members(batch.shape.models)),
@@ -268,6 +332,9 @@ class Panel:
                 is_resumed=is_resumed,
                 lane=self.lane,
                 board=desk.board,
+                latencies=desk.store.latencies(batch.id) if is_resumed else {},
+                on_asked=journal.note,
+                wall=desk.clock.wall,
             )
             engine = PanelEngine(batch, parts)
             engine.on_note = self.on_note
@@ -279,10 +346,12 @@ class Panel:
                     end = await engine.run()
             telling.cancel()
             on_progress(end.progress)
+            is_clean = end.error is None
             return end
         finally:
             await fetcher.close()
             log.close()
+            journal.close(is_clean=is_clean)
 
     def _keys(self, models: Sequence[str], fetcher: Fetcher) -> tuple[KeySetup, ...]:
         return tuple(
@@ -302,7 +371,7 @@ class Panel:
         )
         named: dict[str, LanePolicy] = {key.lane: policy_of(begin(key.pace), self.lane) for key in keys}
         policies = LanePolicies(named={**named, "all": everything})
-        return LaneKeeper(policies, load=desk.lanes.lane, clock=self.clock, not_before=not_before)
+        return LaneKeeper(policies, load=desk.lanes.lane, clock=desk.clock, not_before=not_before)
 
     def _check_budget(self, members: Sequence[Panellist], budget: float | None) -> None:
         """A ceiling that cannot be held is refused before the first call (003)."""
@@ -315,13 +384,15 @@ class Panel:
 
     def _check_resume(self, view: BatchView, how: Resume) -> None:
         """In our own store the lock proves that nobody else runs it; a shared database only knows its last word."""
-        is_parked = bool(view.parked)
-        if view.status == "complete" and not (how.parked and is_parked):
-            hint = "; --parked asks again what ended without an answer" if is_parked else ""
+        if view.status != RUNNING and not view.unasked and not (how.parked and view.parked):
+            hint = "; --parked asks again what ended without an answer" if view.parked else ""
             raise RefusedError(f"the batch is complete; there is nothing to resume{hint}")
+        cut = sum(one.cells for one in view.dropped if one.reason == SOFT_CUT)
+        if not how.fresh and cut and cut == view.unasked and not (how.parked and view.parked):
+            raise RefusedError("what is left was dropped at the soft cut; --fresh-deadline asks it")
         said_at = view.heartbeat_at
         is_silent = how.take_over or said_at is None or self.clock.now() - said_at >= ALIVE
-        if view.status == "running" and self.config.database is not None and not is_silent:
+        if view.status == RUNNING and self.config.database is not None and not is_silent:
             raise RefusedError(
                 "the batch is running elsewhere; `vedette panel kill` stops it, --take-over takes it"
             )
@@ -348,6 +419,14 @@ def prices_of(members: Sequence[Panellist]) -> dict[str, Price]:
 def _bare(url: str) -> str:
     """An address to show: without what may be a password or a key in it."""
     return url.partition("?")[0].rpartition("@")[2]
+
+
+def _spent(batch: Batch, end: BatchEnd) -> tuple[str, ...]:
+    """How a batch that has nothing left to spend goes on."""
+    if end.by != "budget_spent":
+        return ()
+    spent = f"{end.progress.spent_usd:.4f} of {batch.budget_usd:g} USD are spent"
+    return (f"{spent}; `vedette panel resume {batch.id} --budget USD` goes on",)
 
 
 def _unparked(parked: Sequence[Parked], now: datetime) -> tuple[PanelNote, ...]:

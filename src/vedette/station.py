@@ -19,7 +19,7 @@ from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.watch import Decision, Group, LedgerNote, Placed
 from vedette.contracts.words import LaneKey, Outcome, Reason, Risk, RunId, SourceId, WatchId
 from vedette.core.auto_source import Homes
-from vedette.core.lane import condition
+from vedette.core.lane import SHUT, condition
 from vedette.core.limits import RunLimits
 from vedette.core.schedule.due import LEARNED
 from vedette.core.urls import lane_of
@@ -385,7 +385,7 @@ class Station:
     def _left(self, url: str, source: SourceId, count: int, now: datetime) -> Miss:
         lane = lane_of(url)
         state = self.keeper.state(lane)
-        is_shut = condition(state, now) in ("closed", "held", "blocked")
+        is_shut = condition(state, now) in SHUT
         outcome = Outcome.LANE_CLOSED if is_shut else Outcome.BUDGET_SPENT
         detail = f"{lane}: {lane_words(state, now)}" if is_shut else "no look was left for it in this run"
         again_at = state.closed_until or state.held_until if is_shut else None

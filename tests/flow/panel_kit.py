@@ -12,6 +12,7 @@ from typing import Any
 from vedette.contracts.lane import LanePolicy, LaneState
 from vedette.contracts.panel import Allowance, Answer, Prompt, ProviderResp
 from vedette.contracts.panel_run import Batch, BatchId, CellRow, PanelGroup, PanelNote, Progress, Shape
+from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Outcome
 from vedette.core.panel.pace import PaceParams
 from vedette.engine.panel.desk import KeySetup, PanelParts
@@ -113,6 +114,7 @@ class MemoryLog:
     leases: set[int] = field(default_factory=set)
     notes: list[PanelNote] = field(default_factory=list)
     progress: Progress | None = None
+    lanes: dict[LaneKey, LaneState] = field(default_factory=dict)  # as the next run finds them
     groups: int = 0
     kill_at: float | None = None
     most_leases: int = 0
@@ -135,6 +137,7 @@ class MemoryLog:
         self.leases -= set(group.released)
         self.most_leases = max(self.most_leases, len(self.leases))
         self.notes += group.notes
+        self.lanes |= dict(group.lanes)
         self.progress = group.progress or self.progress
 
     async def is_stopped(self, batch: BatchId) -> bool:
@@ -147,6 +150,23 @@ class Played:
     log: MemoryLog
     seconds: float
     engine: PanelEngine
+
+
+class SteppedClock(VirtualClock):
+    """A wall clock that is `ahead` of the true time, and is set by `step` after so many seconds of the loop."""
+
+    def __init__(self, *, ahead: float = 0.0, step: float = 0.0, after: float = 0.0) -> None:
+        super().__init__(START + timedelta(seconds=ahead))
+        self._step, self._after = timedelta(seconds=step), after
+
+    def now(self) -> datetime:
+        is_set = asyncio.get_running_loop().time() >= self._after
+        return super().now() + (self._step if is_set else timedelta(0))
+
+    def stopwatch(self) -> Callable[[], timedelta]:
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        return lambda: timedelta(seconds=loop.time() - begun)
 
 
 def steady(per_minute: float) -> Callable[[float], float]:
@@ -173,13 +193,14 @@ def play(
     at_once: int = 96,
     lanes: dict[LaneKey, LaneState] | None = None,
     meanwhile: Callable[[PanelEngine], Any] | None = None,
+    make_clock: Callable[[], Clock] = lambda: VirtualClock(START),
     **parts: Any,
 ) -> Played:
     """Run a batch in virtual time."""
     log = log or MemoryLog(names(batch.shape.domains))
 
     async def whole() -> Played:
-        clock = VirtualClock(START)
+        clock = make_clock()
         everything = LanePolicy(
             gap_min=timedelta(0), gap_max=timedelta(0), per_minute=0, at_once=at_once, trips_after=1_000_000
         )

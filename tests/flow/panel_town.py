@@ -51,6 +51,12 @@ class Town:
         }
         (self.folder / "vedette.yaml").write_text(json.dumps(whole))
 
+    def price(self, model: str, tokens_in: float, tokens_out: float) -> None:
+        path = self.folder / "vedette.yaml"
+        whole = json.loads(path.read_text())
+        whole["providers"][model]["price"] = {"tokens_in": tokens_in, "tokens_out": tokens_out}
+        path.write_text(json.dumps(whole))
+
     def domains(self, count: int) -> None:
         (self.folder / "domains.txt").write_text("".join(f"https://D{n}.example/x\n" for n in range(count)))
 
@@ -80,6 +86,14 @@ class Town:
         db = SqliteSql(self.folder / "vedette-data" / "vedette.db")
         try:
             return db.rows(statement)
+        finally:
+            db.close()
+
+    def run(self, statement: str) -> None:
+        """A hand in the store."""
+        db = SqliteSql(self.folder / "vedette-data" / "vedette.db")
+        try:
+            db.run(statement)
         finally:
             db.close()
 

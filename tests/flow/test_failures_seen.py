@@ -170,7 +170,7 @@ def test_pages_that_wait_behind_a_closed_lane_are_not_seen_either(user: User):
     told = user("run", "--until-idle")
     assert told.code == 7
     assert "not seen: 8 pages" in told.out
-    assert "lane_closed: the lane is closed (host:127.0.0.5: closed until" in told.out
+    assert "lane_closed: the breaker of the lane is open (host:127.0.0.5: breaker open until" in told.out
 
 
 def test_an_empty_folder_is_told_what_to_type(user: User):

@@ -14,6 +14,7 @@ from panel_town import KEY, THREE, town
 from postgres_kit import postgresql_server
 
 from vedette.store.dialect import open_sql
+from vedette.store.panel_asked import asked_cells
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +92,7 @@ def test_parked_cells_are_asked_again_on_the_operators_word_and_reliability_move
         place.domains(10)
         place.act("fault", provider="openai/gpt-4o-mini", kind="refused")
         code, out, err = place.call("run", "--domains", "domains.txt", "--json")
-        assert code == 0, err
+        assert code == 6, err
         _, told = place.json("status")
         assert (told["settled"], told["answered"]) == (20, 10)
         assert [(one["outcome"], one["cells"]) for one in told["parked"]] == [("refused_content", 10)]
@@ -162,7 +163,7 @@ def test_ten_times_kill_9_loses_no_cell_and_asks_twice_only_what_was_under_way(t
         place.configure(per_minute=2400, prompts=prompts, database=database)
         place.domains(600)
         words = ("run", "--domains", "domains.txt", "--json")
-        leased = kills = 0
+        leased = kills = again = 0
         for _ in range(10):
             running = place.start(*words)
             assert running.stdout is not None
@@ -172,13 +173,33 @@ def test_ten_times_kill_9_loses_no_cell_and_asks_twice_only_what_was_under_way(t
             running.communicate()
             kills += running.returncode == -signal.SIGKILL
             leased += db.rows("SELECT COUNT(*) FROM panel_leases")[0][0]
+            again += under_way(place.folder, db)
             words = ("resume", "--fresh-deadline", "--take-over", "--json")
-        code, _, err = place.call(*words)
+        last = under_way(place.folder, db)
+        code, out, err = place.call(*words)
         seen = place.act("stats")["providers"]
         assert code == 0, err
         assert kills == 10
         assert db.rows("SELECT COUNT(*), COUNT(DISTINCT cell) FROM panel_answers") == [(1800, 1800)]
         assert db.rows("SELECT COUNT(*) FROM domain_responses WHERE response IS NOT NULL") == [(1800,)]
         asked = sum(seen[name]["requests"] for name in THREE)
-        assert asked - 1800 <= leased
-        assert sum(seen[name]["asked_twice"] for name in THREE) <= leased
+        assert asked - 1800 <= again <= leased
+        assert sum(seen[name]["asked_twice"] for name in THREE) <= again
+        assert json.loads(out.splitlines()[-1])["asked_again"] == last
+        counted = db.rows("SELECT SUM(calls), SUM(ok) FROM provider_metrics")[0]
+        assert counted == (1800, 1800), "every call with a row, and none twice"
+        assert abs(asked - 1800 - again) <= 10, (
+            "what the journals say was under way is what the far ends saw twice"
+        )
+        told = db.rows("SELECT status, settled, answered FROM crawl_batches")
+        assert told == [("complete", 1800, 1800)]
+        cost = db.rows("SELECT SUM(cost_usd) FROM provider_metrics")[0][0]
+        assert db.rows("SELECT spent_usd FROM crawl_batches")[0][0] == pytest.approx(cost)
+        assert db.rows("SELECT COUNT(*) FROM panel_leases") == [(0,)]
+
+
+def under_way(folder, db) -> int:
+    """Cells that the journal of a killed run says were asked, and that have no row."""
+    [path] = (folder / "vedette-data").glob("panel-asked-*")
+    settled = {cell for (cell,) in db.rows("SELECT cell FROM panel_answers")}
+    return len((asked_cells(path) or frozenset()) - settled)

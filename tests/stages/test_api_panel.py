@@ -31,7 +31,7 @@ def store(tmp_path):
         errors=1,
         p50_ms=500,
         p95_ms=900,
-        breaker="closed",
+        breaker="open",
         tokens_in=30,
     )
     told = Progress(
@@ -77,7 +77,7 @@ async def test_a_batch_and_a_provider_are_told(ask):
     assert '"settled":1' in text.replace(" ", "")
     status, text, _ = await ask("/provider/b/c/state")
     assert status == 200
-    assert '"breaker":"closed"' in text.replace(" ", "")
+    assert '"breaker":"open"' in text.replace(" ", "")
     assert (await ask("/batch/nope"))[0] == 404
     assert (await ask("/provider/nobody/state"))[0] == 404
 

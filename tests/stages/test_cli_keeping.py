@@ -31,9 +31,9 @@ def test_lanes_show_what_holds_them(cli: Cli, stock: Stock):
     assert cli("lanes", "--json").json == {"lanes": []}
     stock.group(lanes=((HOST, LaneState(failures=5, closed_until=NOW + HOUR, crawl_delay=HOUR)),))
     lane = cli("lanes", "show", "https://example.org/any", "--json").json["lanes"][0]
-    assert (lane["condition"], lane["failures"], lane["crawl_delay"]) == ("closed", 5, 3600.0)
+    assert (lane["condition"], lane["failures"], lane["crawl_delay"]) == ("open", 5, 3600.0)
     assert lane["reasons"][0]["seconds"] == 3600.0
-    assert "closed until 2026-11-15 13:00:00" in cli("lanes").out
+    assert "breaker open until 2026-11-15 13:00:00" in cli("lanes").out
     assert cli("lanes", "show", "--shut", "--json").json["lanes"]
 
 
@@ -42,7 +42,7 @@ def test_a_lane_is_reset_and_blocked_by_any_of_its_names(cli: Cli, stock: Stock,
     stock.group(lanes=((HOST, LaneState(failures=5, closed_until=NOW + HOUR, next_start_at=NOW + HOUR)),))
     assert cli("lanes", "reset", name).code == 0
     lane = cli("lanes", "show", "--json").json["lanes"][0]
-    assert (lane["condition"], lane["failures"]) == ("open", 0)
+    assert (lane["condition"], lane["failures"]) == ("closed", 0)
     assert lane["next_start_at"] is not None  # politeness is not reset
     assert cli("lanes", "block", name, "--why", "they asked").code == 0
     assert cli("lanes", "show", "--json").json["lanes"][0]["blocked_by"] == "they asked"

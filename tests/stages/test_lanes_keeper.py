@@ -404,3 +404,26 @@ def test_why_a_lane_closed_is_told_before_its_state_can_be_taken():
         keeper.finish((A, ALL), ok=False, now=NOON + n * HOUR)
     assert told == [(A, [None])]
     assert dict(keeper.take_dirty())[A].closed_until is not None
+
+
+@pytest.mark.parametrize("hours", [1, 2.03, 24 * 90])
+def test_a_clock_that_was_set_back_in_a_run_holds_a_lane_up_for_one_gap(hours):
+    clock = JumpingClock(NOON + hours * HOUR)
+    keeper = keeper_of(clock=clock)
+    keeper.start((A, ALL), clock.now())
+    keeper.finish((A, ALL), ok=True, now=clock.now(), retry_after=30 * SECOND)
+    clock.advance(-hours * HOUR)
+    told = keeper.ask((A, ALL), NOON)
+    assert told.until is not None
+    assert told.until - NOON <= 32 * SECOND
+    assert keeper.ask((A, ALL), told.until) == Go(), "asked again then, it goes"
+
+
+@pytest.mark.parametrize("hours", [1, 2.03, 24 * 90])
+def test_a_lane_that_was_written_by_a_clock_ahead_is_open_after_one_gap(hours):
+    ahead = NOON + hours * HOUR
+    known = {A: LaneState(next_start_at=ahead, bucket_at=ahead, failures=2, closed_until=ahead + 60 * SECOND)}
+    keeper = keeper_of(replace(POLITE, closed_for=60 * SECOND, closed_most=HOUR), known=known)
+    told = keeper.ask((A, ALL), NOON)
+    assert told.until is not None
+    assert told.until - NOON <= 62 * SECOND

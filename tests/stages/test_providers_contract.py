@@ -45,6 +45,8 @@ EXPECTED: dict[str, tuple[Outcome, QualityFlag | None]] = {
     "empty_body": (Outcome.MALFORMED_ANSWER, None),
     "not_an_object": (Outcome.MALFORMED_ANSWER, None),
     "no_fields": (Outcome.MALFORMED_ANSWER, None),
+    "no_usage": (Outcome.OK, QualityFlag.OK),
+    "no_model": (Outcome.GONE, None),
     "hang": (Outcome.TIMEOUT, None),
     "closed": (Outcome.CONNECT_ERROR, None),
     "reset": (Outcome.CONNECT_ERROR, None),

@@ -16,6 +16,7 @@ from vedette.contracts.panel_run import (
     PanelGroup,
     Progress,
     ProviderTally,
+    Reopening,
     Shape,
 )
 from vedette.contracts.words import Outcome
@@ -149,12 +150,14 @@ def test_parked_rows_go_when_they_are_asked_again_and_what_was_spent_stays(place
         "status 500",
     )
     times = {"target_at": NOW, "hard_at": NOW}
-    store.reopen(batch.id, **times)
+    store.reopen(batch.id, Reopening(**times))
     assert store.view(batch.id).parked == (parked,), "only on the operator's word"
-    again, _ = store.reopen(batch.id, with_parked=True, **times)
+    again, _ = store.reopen(batch.id, Reopening(with_parked=True, **times))
     assert again.spent_usd == 0.75
     assert store.settled(batch.id, 0, 12) == {row_of(batch, domain=1).cell}
-    assert store.reopen(batch.id, **times)[0].spent_usd == 0.75, "also when it is resumed once more"
+    assert store.reopen(batch.id, Reopening(**times))[0].spent_usd == 0.75, (
+        "also when it is resumed once more"
+    )
 
 
 def test_only_answers_are_projected(place):
@@ -203,7 +206,7 @@ def test_a_resume_counts_what_may_have_been_under_way_and_keeps_what_was_spent(p
     store.write(PanelGroup(batch=batch.id, rows=(row_of(batch, cost_usd=0.25),)))
     store.ask_stop(batch.id, now=NOW)
     later = NOW + timedelta(hours=3)
-    again, leased = store.reopen(batch.id, target_at=later, hard_at=later)
+    again, leased = store.reopen(batch.id, Reopening(target_at=later, hard_at=later))
     assert leased == 3
     assert (again.spent_usd, again.hard_at) == (0.25, later)
     assert not store.is_stopped(batch.id)
@@ -223,15 +226,44 @@ def test_the_kill_switch_is_for_one_batch_or_for_all_that_run(place):
 
 def test_progress_and_metrics_are_there_for_whoever_looks(place):
     store, batch = filled(place)
-    tally = ProviderTally(model="a", calls=10, ok=7, throttled=2, errors=1, p95_ms=900, breaker="half_open")
-    said = Progress(at=NOW, settled=7, answered=6, waiting=5, spent_usd=0.5, eta=NOW, providers=(tally,))
-    store.write(PanelGroup(batch=batch.id, progress=said))
+    tally = ProviderTally(model="a", calls=10, ok=7, throttled=2, errors=1, p95_ms=900, breaker="half-open")
+    said = Progress(at=NOW, waiting=5, spent_usd=0.5, eta=NOW, providers=(tally,))
+    store.write(PanelGroup(batch=batch.id, rows=(row_of(batch),), progress=said))
     store.write(PanelGroup(batch=batch.id, progress=said))
     view = store.view(batch.id)
-    assert (view.settled, view.answered, view.waiting, view.eta) == (7, 6, 5, NOW)
+    assert (view.settled, view.answered, view.waiting, view.eta) == (1, 1, 5, NOW)
     [row] = view.providers
     assert (row["success_rate"], row["throttle_rate"], row["error_rate"]) == (0.7, 0.2, 0.1)
-    assert (row["p95_ms"], row["breaker"]) == (900, "half_open")
+    assert (row["calls"], row["p95_ms"], row["breaker"]) == (10, 900, "half-open")
+    assert view.batch.spent_usd == 0.5
+
+
+def test_runs_of_one_batch_add_their_counts(place):
+    """One was killed, one went on, and a third takes over while the second still writes."""
+    first, batch = filled(place)
+    half = ProviderTally(model="a", calls=4, ok=3, errors=1, tokens_in=40, cost_usd=0.25)
+    said = Progress(at=NOW, spent_usd=0.25, providers=(half,))
+    first.write(PanelGroup(batch=batch.id, rows=(row_of(batch), row_of(batch, domain=1)), progress=said))
+    times = Reopening(target_at=NOW, hard_at=NOW)
+    second, third = store_at(place), store_at(place)
+    again, _ = second.reopen(batch.id, times)
+    assert again.spent_usd == 0.25
+    third.reopen(batch.id, times)
+    more = ProviderTally(model="a", calls=2, ok=2, tokens_in=20, cost_usd=0.125)
+    told = Progress(at=NOW, spent_usd=0.25 + 0.125, providers=(more,))
+    two, three = row_of(batch, domain=2), row_of(batch, model=1)
+    assert second.write(PanelGroup(batch=batch.id, rows=(two,), progress=told)) == 0.375
+    assert third.write(PanelGroup(batch=batch.id, rows=(two, three), progress=told)) == 0.5, (
+        "all runs together"
+    )
+    assert second.write(PanelGroup(batch=batch.id, rows=(three,), progress=told)) == 0.5, "nothing new"
+    view = second.view(batch.id)
+    assert (view.settled, view.answered, view.batch.spent_usd) == (4, 4, 0.5)
+    [row] = view.providers
+    assert (row["calls"], row["ok"], row["errors"], row["tokens_in"], row["cost_usd"]) == (8, 7, 1, 80, 0.5)
+    assert row["success_rate"] == 7 / 8
+    assert open_sql(place).rows("SELECT COUNT(*) FROM panel_answers") == [(4,)]
+    assert second.latencies(batch.id)["a"].total == 3
 
 
 def test_what_was_dropped_is_counted_by_model_and_tier_with_its_reason(place):

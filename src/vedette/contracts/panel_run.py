@@ -53,6 +53,17 @@ class Batch:
     dropped_from: int | None = None  # tiers from this one on were dropped before
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reopening:
+    """How a batch goes on."""
+
+    target_at: datetime
+    hard_at: datetime
+    budget_usd: float | None = None
+    with_parked: bool = False  # cells that ended without an answer are asked again
+    with_cut: bool = False  # and tiers that were cut are asked after all
+
+
 @dataclass(slots=True)
 class Cell:
     """One question that is waiting or under way."""
@@ -111,7 +122,7 @@ class ProviderTally:
     p95_ms: int = 0
     p99_ms: int = 0
     under_way: int = 0
-    breaker: str = "open"  # core.lane.condition: open lets calls through
+    breaker: str = "closed"  # core.lane.condition: closed lets calls through; or stopped
     per_minute: float = 0.0  # what its lanes are held to now
     at_once: int = 0
 
@@ -186,7 +197,9 @@ class PanelLog(Protocol):
         """Which cells from `first` up to and without `last` have a row."""
         ...
 
-    async def write(self, group: PanelGroup) -> None: ...
+    async def write(self, group: PanelGroup) -> float | None:
+        """Gives what all runs of the batch have spent together, where the log knows."""
+        ...
 
     async def is_stopped(self, batch: BatchId) -> bool:
         """Did the operator pull the kill switch?"""

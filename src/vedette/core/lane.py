@@ -7,12 +7,14 @@ Everything that can open, slow or close a lane is decided here:
   other is let in;
 - bucket: `per_minute` with `burst`, as GCRA; the stricter of gap and bucket wins;
 - width: `at_once` calls under way;
-- breaker: closes after `trips_after` failures in a row, or when `trip_share` of the last `trip_window` calls
-  failed.  When its time is over it is half-open: one probe at a time, until one succeeds.  Each failed probe
-  closes it again, for twice as long per failure beyond `trips_after`, up to `closed_most`.  A call that started
-  before the lane closed, and ends while it is closed, neither opens it early nor closes it for longer;
+- breaker: opens, which closes the lane, after `trips_after` failures in a row, or when `trip_share` of the last
+  `trip_window` calls failed.  When its time is over it is half-open: one probe at a time, until one succeeds.  Each
+  failed probe opens it again, for twice as long per failure beyond `trips_after`, up to `closed_most`.  A call that
+  started before, and ends while the breaker is open, neither ends that early nor makes it longer;
 - Retry-After holds the lane, and a later answer never shortens an earlier hold;
-- the operator's block stands until `reset`.
+- the operator's block stands until `reset`;
+- no time stands further ahead than the rules above allow from now (`bounded`): a clock that was wrong, or stepped,
+  holds nothing up for longer than one gap, one bucket, one breaker or one Retry-After.
 
 Time only ever turns Wait into Go: between two events the answer is monotone in `now`.
 """
@@ -28,6 +30,15 @@ from vedette.contracts.words import Reason
 MAX_CLOSED = timedelta(hours=24)
 MAX_CRAWL_DELAY = timedelta(hours=24)  # a longer one means the same to us: once a day
 MAX_WINDOW = 62  # `recent` is one signed 64-bit column
+
+STEP = timedelta(
+    minutes=5
+)  # a start that lies further ahead than its gap by this was written by a wrong clock
+
+# What `condition` says, from what lets calls through to what lets none.
+CLOSED, HELD, HALF_OPEN, OPEN, BLOCKED = "closed", "held", "half-open", "open", "blocked"
+CONDITIONS = (CLOSED, HELD, HALF_OPEN, OPEN, BLOCKED)
+SHUT = frozenset((OPEN, HELD, BLOCKED))  # nothing starts for a while
 
 _NOTHING = timedelta(0)
 _GO = Go()
@@ -59,6 +70,32 @@ def ask(policy: LanePolicy, state: LaneState, now: datetime) -> Go | Wait:
     if state.bucket_at is not None and (ready := _bucket_ready(policy, state.bucket_at)) > until:
         code, until = _BUCKET, ready
     return Wait(until, Reason(code, (until - now).total_seconds())) if code else _GO
+
+
+def bounded(policy: LanePolicy, state: LaneState, now: datetime) -> LaneState:
+    """The lane with no time further ahead of `now` than its own rules allow; the same lane where none is.
+
+    The last start tells how far the clock stood ahead that wrote it: breaker and hold are moved back by as much, so
+    what was left of them then is left of them now.  Whoever asks keeps the result: it is a state, not an answer.
+    """
+    times = (state.next_start_at, state.bucket_at, state.closed_until, state.held_until)
+    if all(at is None or at <= now for at in times):
+        return state
+    gap = max(policy.gap_min, policy.gap_max, state.crawl_delay or _NOTHING)
+    bucket = (
+        timedelta(seconds=60.0 / policy.per_minute) * policy.burst if policy.per_minute > 0 else MAX_CLOSED
+    )
+    ahead = max(_beyond(state.next_start_at, now + gap), _beyond(state.bucket_at, now + bucket))
+    back = ahead if ahead > STEP else _NOTHING
+    kept = (
+        _within(state.next_start_at, now + gap),
+        _within(state.bucket_at, now + bucket),
+        _within(state.closed_until, now + max(policy.closed_for, policy.closed_most), back),
+        _within(state.held_until, now + policy.max_retry_after, back),
+    )
+    if kept == times:
+        return state
+    return replace(state, next_start_at=kept[0], bucket_at=kept[1], closed_until=kept[2], held_until=kept[3])
 
 
 def started(policy: LanePolicy, state: LaneState, now: datetime, jitter: float) -> LaneState:
@@ -216,12 +253,12 @@ def starts_per_day(policy: LanePolicy, crawl_delay: timedelta | None = None) -> 
 
 
 def condition(state: LaneState, now: datetime) -> str:
-    """One word for people: blocked, closed, half_open, held or open."""
+    """One word for people, a breaker's as everyone says it: closed lets calls through, open lets none."""
     if state.blocked_by:
-        return "blocked"
+        return BLOCKED
     if state.closed_until is not None:
-        return "closed" if now < state.closed_until else "half_open"
-    return "held" if state.held_until is not None and now < state.held_until else "open"
+        return OPEN if now < state.closed_until else HALF_OPEN
+    return HELD if state.held_until is not None and now < state.held_until else CLOSED
 
 
 def explain(policy: LanePolicy, state: LaneState, now: datetime) -> tuple[Reason, ...]:
@@ -243,6 +280,14 @@ def explain(policy: LanePolicy, state: LaneState, now: datetime) -> tuple[Reason
         if until is not None and until > now:
             reasons.append(Reason(code, (until - now).total_seconds(), note))
     return tuple(reasons)
+
+
+def _beyond(at: datetime | None, most: datetime) -> timedelta:
+    return _NOTHING if at is None else max(_NOTHING, at - most)
+
+
+def _within(at: datetime | None, most: datetime, back: timedelta = _NOTHING) -> datetime | None:
+    return None if at is None else min(at - back, most)
 
 
 def _bucket_ready(policy: LanePolicy, bucket_at: datetime) -> datetime:

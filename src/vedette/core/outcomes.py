@@ -89,7 +89,7 @@ MEANING: Mapping[Outcome, Meaning] = MappingProxyType(
         Outcome.SOFT_404: _content("says not found with status 200", keeps_schedule=False),
         Outcome.SCREENED: _refusal("refused by the screen before anything was kept", answered=True),
         Outcome.BUDGET_SPENT: _no_look("the run had nothing left to spend"),
-        Outcome.LANE_CLOSED: _no_look("the lane is closed"),
+        Outcome.LANE_CLOSED: _no_look("the breaker of the lane is open"),
         Outcome.SHED: _no_look("dropped to keep a deadline"),
         Outcome.CANCELLED: _no_look("stopped before it ended"),
         # A key that is refused, or has nothing left to spend, fails every call: its lane closes, nothing is repeated.

@@ -12,7 +12,7 @@ from vedette.contracts.source import ListerKind
 from vedette.contracts.watch import Group, Placed, Settlement
 from vedette.contracts.words import LaneKey, Outcome, SourceId, WatchId
 from vedette.core.health import is_success
-from vedette.core.lane import condition
+from vedette.core.lane import HALF_OPEN, OPEN, condition
 from vedette.core.outcomes import MEANING, SEEN
 from vedette.core.urls import host_of
 
@@ -134,7 +134,7 @@ class RunLog:
 
 
 def _told(host: _Host, lane: LaneState, now: datetime) -> HostResult:
-    is_broken = condition(lane, now) in ("closed", "half_open")
+    is_broken = condition(lane, now) in (OPEN, HALF_OPEN)
     return HostResult(
         is_healthy=not is_broken and host.good > 0,
         success_rate=round(host.good / host.looks, 4) if host.looks else 0.0,

@@ -18,7 +18,7 @@ from vedette.contracts.lane import LaneState
 from vedette.contracts.ports import Clock, JobBus
 from vedette.contracts.watch import Group
 from vedette.contracts.words import LaneKey, WatchId
-from vedette.core.lane import condition
+from vedette.core.lane import SHUT, condition
 from vedette.core.orders import read_order
 from vedette.engine.result import RunLog
 from vedette.report.results import result_json
@@ -28,7 +28,6 @@ from vedette.store.triggers import OwnAddress, order_sources
 POLL_S = 0.5
 PATIENCE = timedelta(minutes=30)  # for all looks of one job; then it ends with what it has
 EXTEND = timedelta(minutes=1)
-SHUT = ("closed", "blocked", "held")
 OnJob = Callable[[QueuedJob, str, timedelta, SentinelResult | None], None]
 
 

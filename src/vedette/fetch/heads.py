@@ -57,23 +57,35 @@ def read_head(fields: CIMultiDictProxy[str], raw: RawHeaders, now: datetime) -> 
         content_length=_number(get(hdrs.CONTENT_LENGTH)),
         etag=_kept(get(hdrs.ETAG), ETAG_SIZE),
         last_modified=_kept(get(hdrs.LAST_MODIFIED), DATE_SIZE),
-        retry_after=read_retry_after(retry_after.strip(), now) if retry_after else None,
+        retry_after=read_retry_after(retry_after.strip(), now, get(hdrs.DATE)) if retry_after else None,
         has_retry_after=retry_after is not None,
         locations=tuple(dict.fromkeys(_location(value) for value in locations)) if locations else (),
         problem=_problem(len(joined), fields.getall(hdrs.TRANSFER_ENCODING, ())),
     )
 
 
-def read_retry_after(value: str, now: datetime) -> timedelta | None:
-    """Seconds or a date, never negative, at most a day; None when it is neither."""
+def read_retry_after(value: str, now: datetime, date: str | None = None) -> timedelta | None:
+    """Seconds or a date, never negative, at most a day; None when it is neither.
+
+    A date is counted from the answer's own `date`, where it has one: our clock or theirs may be wrong.
+    """
     if value.isascii() and value.isdigit():
         return timedelta(days=1) if len(value) > 6 else min(timedelta(seconds=int(value)), MAX_RETRY_AFTER)
+    at = _date(value)
+    if at is None:
+        return None
+    try:
+        return min(max(at - (_date(date or "") or now), timedelta()), MAX_RETRY_AFTER)
+    except OverflowError:
+        return None
+
+
+def _date(value: str) -> datetime | None:
     try:
         at = parsedate_to_datetime(value[:DATE_SIZE])
-        wait = (at if at.tzinfo is not None else at.replace(tzinfo=UTC)) - now
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    return min(max(wait, timedelta()), MAX_RETRY_AFTER)
+    return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
 
 
 def _problem(size: int, transfer_codings: Iterable[str]) -> str:

@@ -82,7 +82,7 @@ class LaneKeeper:
             lane = self._lane(key)
             if lane.waiters:
                 return Wait(None, Reason("lane_queue", note=key))
-            answer = rule.ask(lane.policy, lane.state, now)
+            answer = self._asked(lane, now)
             if isinstance(answer, Wait) and (worst is None or _later(answer, worst)):
                 worst = answer
         return worst or Go()
@@ -220,7 +220,7 @@ class LaneKeeper:
             next_start_at=_later_of(was.next_start_at, state.next_start_at),
             bucket_at=_later_of(was.bucket_at, state.bucket_at),
         )
-        lane.state = rule.adopt(was, state)
+        lane.state = rule.bounded(lane.policy, rule.adopt(was, state), self._clock.now())
 
     def tune(self, key: LaneKey, policy: LanePolicy) -> None:
         """From now on the lane is held to this: a far end said, or was found to have, another limit."""
@@ -246,11 +246,19 @@ class LaneKeeper:
     def _lane(self, key: LaneKey) -> _Lane:
         lane = self._lanes.get(key)
         if lane is None:
-            state, policy = self._load(key) or LaneState(), self._policies.of(key)
+            policy = self._policies.of(key)
+            state = rule.bounded(policy, self._load(key) or LaneState(), self._clock.now())
             if self._not_before is not None and key != ALL:
                 state = rule.started_unseen(policy, state, self._not_before)
             lane = self._lanes[key] = _Lane(key, policy, state)
         return lane
+
+    def _asked(self, lane: _Lane, now: datetime) -> Go | Wait:
+        """The rule's answer, once no time of the lane is further ahead than the rule allows."""
+        state = rule.bounded(lane.policy, lane.state, now)
+        if state is not lane.state:
+            self._move(lane, state)
+        return rule.ask(lane.policy, state, now)
 
     def _move(self, lane: _Lane, state: LaneState) -> None:
         lane.state = state
@@ -261,7 +269,7 @@ class LaneKeeper:
     def _blocking(self, keys: Sequence[LaneKey], now: datetime) -> _Lane:
         lanes = [self._lane(key) for key in keys]
         for lane in lanes:
-            if lane.waiters or isinstance(rule.ask(lane.policy, lane.state, now), Wait):
+            if lane.waiters or isinstance(self._asked(lane, now), Wait):
                 return lane
         return lanes[0]
 
@@ -269,7 +277,7 @@ class LaneKeeper:
         """The first lane that says no to someone who already stands in line: the queues are no obstacle."""
         for key in keys:
             lane = self._lane(key)
-            answer = rule.ask(lane.policy, lane.state, now)
+            answer = self._asked(lane, now)
             if isinstance(answer, Wait):
                 return lane, answer
         return None

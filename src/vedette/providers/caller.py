@@ -104,13 +104,15 @@ class HttpProvider:
         if fetched.outcome is not Outcome.OK or fetched.redirect_to is not None:
             return self._failed(fetched)
         answer = self._format.read(parsed := parse(fetched.body))
+        used = self._format.used(parsed)
         if answer is None:
             outcome = error_in_answer(self.row.format, parsed)
-            return self._answer(fetched, outcome, detail=self._told(fetched, said(parsed)))
+            return self._answer(fetched, outcome, used, detail=self._told(fetched, said(parsed)))
         if answer.finish in _UNSAID and not answer.text.strip():
             outcome, words = _UNSAID[answer.finish]
-            return self._answer(fetched, outcome, detail=words)
-        return self._answered(fetched, answer, Asked(domain=domain, text=question.text))
+            return self._answer(fetched, outcome, used, detail=words)
+        made = self._answered(fetched, answer, Asked(domain=domain, text=question.text))
+        return replace(made, tokens_in=used[0], tokens_out=used[1])
 
     async def _fetch(self, path: str, body: bytes | None, on_sent: Callable[[], None] | None) -> Fetched:
         return await self._fetcher.fetch(
@@ -146,13 +148,11 @@ class HttpProvider:
             retry_after=fetched.retry_after,
             status=fetched.status,
             took=fetched.took,
-            tokens_in=answer.tokens_in,
-            tokens_out=answer.tokens_out,
         )
 
     def _failed(self, fetched: Fetched) -> Answer:
         outcome, detail = self._wrong(fetched)
-        answer = self._answer(fetched, outcome, detail=detail)
+        answer = self._answer(fetched, outcome, self._format.used(parse(fetched.body)), detail=detail)
         if answer.retry_after is None and fetched.status is not None:
             wait = retry_after(fetched.headers) or told_wait(parse(fetched.body))
             answer = replace(answer, retry_after=wait)
@@ -179,12 +179,16 @@ class HttpProvider:
         clean = self._scrubber.clean_words(line)
         return "".join(char if char.isprintable() else "?" for char in clean)[:DETAIL_SIZE]
 
-    def _answer(self, fetched: Fetched, outcome: Outcome, *, detail: str = "") -> Answer:
+    def _answer(
+        self, fetched: Fetched, outcome: Outcome, used: tuple[int, int], *, detail: str = ""
+    ) -> Answer:
         return Answer(
             outcome=outcome,
             allowance=allowance(fetched.headers, self.row.headers, fetched.at),
             retry_after=fetched.retry_after,
             status=fetched.status,
             took=fetched.took,
+            tokens_in=used[0],
+            tokens_out=used[1],
             detail=detail,
         )

@@ -13,7 +13,16 @@ from urllib.parse import quote, urlencode
 
 from vedette.contracts.fetching import Headers
 from vedette.contracts.secret import Secret
-from vedette.providers.reading import NAME_SIZE, at, citations_of, count_of, rows, text_of, usage_of
+from vedette.providers.reading import (
+    MOST_COUNT,
+    NAME_SIZE,
+    at,
+    citations_of,
+    count_of,
+    rows,
+    text_of,
+    usage_of,
+)
 
 OPENAI, ANTHROPIC, GEMINI, COHERE, YOU = "openai", "anthropic", "gemini", "cohere", "you"
 STOP, LENGTH, FILTER, FAILED = "stop", "length", "filter", "error"
@@ -38,8 +47,6 @@ class Said:
     text: str
     finish: str = ""
     model: str = ""
-    tokens_in: int = 0
-    tokens_out: int = 0
     usage: Mapping[str, int | float] = field(default_factory=dict)
     citations: tuple[str, ...] = ()
 
@@ -50,6 +57,7 @@ class Format:
     ask: Callable[[str, Question], tuple[str, bytes | None]]  # path -> path, body to POST (None: a GET)
     read: Callable[[Any], Said | None]
     models: Callable[[Any], tuple[str, ...]]
+    used: Callable[[Any], tuple[int, int]]  # tokens in and out, of any body that says so; 0: it does not
 
 
 # The providers' words for how an answer ended.
@@ -103,8 +111,6 @@ def _read_openai(body: Any) -> Said | None:
         text=text_of(content or message.get("refusal")),
         finish=_finish(at(choice, "finish_reason")),
         model=text_of(at(body, "model"), NAME_SIZE),
-        tokens_in=count_of(at(usage, "prompt_tokens")),
-        tokens_out=count_of(at(usage, "completion_tokens")),
         usage=usage_of(usage),
         citations=citations_of(*(listed if isinstance(listed, list) else ()), *results, *noted),
     )
@@ -134,8 +140,6 @@ def _read_anthropic(body: Any) -> Said | None:
         text="".join(text_of(block.get("text")) for block in rows(blocks) if block.get("type") == "text"),
         finish=_finish(at(body, "stop_reason")),
         model=text_of(at(body, "model"), NAME_SIZE),
-        tokens_in=count_of(at(usage, "input_tokens")),
-        tokens_out=count_of(at(usage, "output_tokens")),
         usage=usage_of(usage),
         citations=citations_of(*cited),
     )
@@ -163,8 +167,6 @@ def _read_gemini(body: Any) -> Said | None:
         text="".join(text_of(part.get("text")) for part in parts if part.get("thought") is not True),
         finish=FILTER if is_blocked else _finish(at(candidate, "finishReason")),
         model=text_of(at(body, "modelVersion"), NAME_SIZE),
-        tokens_in=count_of(at(usage, "promptTokenCount")),
-        tokens_out=count_of(at(usage, "candidatesTokenCount")) + count_of(at(usage, "thoughtsTokenCount")),
         usage=usage_of(usage),
         citations=citations_of(*(at(chunk, "web", "uri") for chunk in chunks)),
     )
@@ -194,8 +196,6 @@ def _read_cohere(body: Any) -> Said | None:
     return Said(
         text=text_of(said),
         finish=_finish(at(body, "finish_reason")),
-        tokens_in=count_of(at(counted, "input_tokens")),
-        tokens_out=count_of(at(counted, "output_tokens")),
         usage=usage_of(counted),
         citations=citations_of(*(at(source, "document", "url") for source in sources)),
     )
@@ -239,15 +239,39 @@ def _names(found: Any) -> tuple[str, ...]:
     return tuple(sorted({text_of(name, NAME_SIZE) for name in found} - {""}))
 
 
+def _used_openai(body: Any) -> tuple[int, int]:
+    usage = at(body, "usage")
+    return count_of(at(usage, "prompt_tokens")), count_of(at(usage, "completion_tokens"))
+
+
+def _used_anthropic(body: Any) -> tuple[int, int]:
+    usage = at(body, "usage")
+    return count_of(at(usage, "input_tokens")), count_of(at(usage, "output_tokens"))
+
+
+def _used_gemini(body: Any) -> tuple[int, int]:
+    usage = at(body, "usageMetadata")
+    said, thought = (count_of(at(usage, name)) for name in ("candidatesTokenCount", "thoughtsTokenCount"))
+    return count_of(at(usage, "promptTokenCount")), min(MOST_COUNT, said + thought)
+
+
+def _used_cohere(body: Any) -> tuple[int, int]:
+    counted = at(body, "usage", "tokens") or at(body, "usage", "billed_units")
+    return count_of(at(counted, "input_tokens")), count_of(at(counted, "output_tokens"))
+
+
 FORMATS: Mapping[str, Format] = {
-    OPENAI: Format(_bearer, _ask_chat, _read_openai, _models_openai),
+    OPENAI: Format(_bearer, _ask_chat, _read_openai, _models_openai, _used_openai),
     ANTHROPIC: Format(
         lambda key: (("x-api-key", key), ("anthropic-version", ANTHROPIC_VERSION), _JSON),
         _ask_anthropic,
         _read_anthropic,
         _models_openai,
+        _used_anthropic,
     ),
-    GEMINI: Format(lambda key: (("x-goog-api-key", key), _JSON), _ask_gemini, _read_gemini, _models_gemini),
-    COHERE: Format(_bearer, _ask_chat, _read_cohere, _models_cohere),
-    YOU: Format(lambda key: (("X-API-Key", key),), _ask_you, _read_you, lambda body: ()),
+    GEMINI: Format(
+        lambda key: (("x-goog-api-key", key), _JSON), _ask_gemini, _read_gemini, _models_gemini, _used_gemini
+    ),
+    COHERE: Format(_bearer, _ask_chat, _read_cohere, _models_cohere, _used_cohere),
+    YOU: Format(lambda key: (("X-API-Key", key),), _ask_you, _read_you, lambda body: (), lambda body: (0, 0)),
 }

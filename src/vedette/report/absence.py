@@ -14,7 +14,7 @@ from vedette.contracts.source import Source
 from vedette.contracts.watch import Parked, Refused, SourceState, Watch
 from vedette.contracts.words import Outcome
 from vedette.core.classify import Classification
-from vedette.core.lane import condition
+from vedette.core.lane import OPEN, condition
 from vedette.core.outcomes import MEANING, SEEN
 from vedette.core.remedies import advice
 from vedette.report.intervals import Interval, interval_words
@@ -203,12 +203,12 @@ def _lane(facts: Facts) -> Answer | None:
             f"The operator blocked its lane {key}: {facts.lane.blocked_by}.",
             f"vedette lanes reset {key}",
         )
-    if word == "closed":
+    if word == OPEN:
         return Answer(
             "lane_closed",
-            f"Its lane {key} is closed until {when(facts.lane.closed_until, facts.now)} after "
-            f"{facts.lane.failures} failures in a row.",
-            f"It opens by itself; at once with: vedette lanes reset {key}",
+            f"The breaker of its lane {key} is open until {when(facts.lane.closed_until, facts.now)}, after "
+            f"{facts.lane.failures} failures in a row: nothing starts there.",
+            f"It is tried again by itself then; at once with: vedette lanes reset {key}",
         )
     if word == "held":
         return Answer(

@@ -12,7 +12,7 @@ from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.watch import Decision, Visit, Watch
 from vedette.contracts.words import Outcome, Reason
-from vedette.core.lane import condition
+from vedette.core.lane import BLOCKED, CLOSED, HALF_OPEN, HELD, OPEN, condition
 from vedette.core.outcomes import MEANING
 from vedette.core.urls import shown
 from vedette.core.velocity import describe_velocity
@@ -179,6 +179,16 @@ def visit_json(visit: Visit) -> dict[str, object]:
     }
 
 
+# What `condition` means, in words.
+_CONDITIONS = {
+    CLOSED: "nothing holds it",
+    HELD: "held",
+    HALF_OPEN: "breaker half-open, one probe at a time",
+    OPEN: "breaker open",
+    BLOCKED: "blocked",
+}
+
+
 def lane_json(key: str, state: LaneState, now: datetime) -> dict[str, object]:
     return {
         "lane": key,
@@ -193,10 +203,10 @@ def lane_json(key: str, state: LaneState, now: datetime) -> dict[str, object]:
 
 
 def lane_words(state: LaneState, now: datetime) -> str:
-    """One phrase: the condition and until when."""
+    """One phrase: what holds it and until when."""
     word = condition(state, now)
-    until = {"closed": state.closed_until, "held": state.held_until}.get(word)
-    parts = [word if until is None else f"{word} until {when(until, now)}"]
+    until = {OPEN: state.closed_until, HELD: state.held_until}.get(word)
+    parts = [_CONDITIONS[word] if until is None else f"{_CONDITIONS[word]} until {when(until, now)}"]
     if state.blocked_by:
         parts = [f"blocked: {state.blocked_by}"]
     if state.failures:

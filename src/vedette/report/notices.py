@@ -20,7 +20,7 @@ LINE = 300  # characters
 GROUP_ABOVE = 3  # alerts of one check that are still told of one by one
 ENTRIES = 100  # of a digest; the rest is counted
 WORDS = {
-    AlertKind.CIRCUIT_BREAKER_OPEN: "does not answer; the lane is closed",
+    AlertKind.CIRCUIT_BREAKER_OPEN: "does not answer; its breaker is open",
     AlertKind.ENDPOINT_SLA_BREACH: "had no successful look within its time",
     AlertKind.ENDPOINT_CONSECUTIVE_ERRORS: "failed several times in a row",
     AlertKind.DISCOVERY_CAPPED: "names more addresses than its limit lets in (max_urls)",

@@ -14,7 +14,7 @@ from vedette.contracts.source import Source
 from vedette.contracts.watch import SourceState
 from vedette.contracts.words import Outcome, Risk, SourceId
 from vedette.core.health import Look, failing_since, is_success
-from vedette.core.lane import condition
+from vedette.core.lane import HALF_OPEN, OPEN, condition
 from vedette.core.tally import SourceTally
 from vedette.core.urls import host_of, lane_of
 from vedette.store import statements as sql
@@ -130,7 +130,7 @@ def _facts(
         looks=looks,
         last_success_at=max(successes, default=None),
         lane=lane,
-        is_breaker_open=lane is not None and condition(lane, now) in ("closed", "half_open"),
+        is_breaker_open=lane is not None and condition(lane, now) in (OPEN, HALF_OPEN),
         others_answered_at=_others_answered_at(db, row[1], looks) if row else None,
         capped=SourceTally.from_json(json.loads(state.tally)).capped,
     )

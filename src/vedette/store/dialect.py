@@ -51,8 +51,8 @@ class Sql(Protocol):
 
     def many(self, statement: str, values: Sequence[Values]) -> None: ...
 
-    def insert(self, what: Insert, rows: Sequence[Values]) -> None:
-        """All of these rows, the way that is cheapest for so many."""
+    def insert(self, what: Insert, rows: Sequence[Values]) -> int:
+        """All of these rows, the way that is cheapest for so many.  Gives how many it wrote."""
         ...
 
     def transaction(self) -> Any:
@@ -104,8 +104,8 @@ class SqliteSql:
     def many(self, statement: str, values: Sequence[Values]) -> None:
         self.db.executemany(statement, values)
 
-    def insert(self, what: Insert, rows: Sequence[Values]) -> None:
-        self.db.executemany(what.statement, rows)
+    def insert(self, what: Insert, rows: Sequence[Values]) -> int:
+        return self.db.executemany(what.statement, rows).rowcount if rows else 0
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -157,11 +157,14 @@ class PostgresSql:
         with self.db.cursor() as cursor:
             cursor.executemany(_marks(statement), values)
 
-    def insert(self, what: Insert, rows: Sequence[Values]) -> None:
+    def insert(self, what: Insert, rows: Sequence[Values]) -> int:
         """COPY knows no ON CONFLICT, so it fills a table of this session, and one statement moves the rows on."""
+        if not rows:
+            return 0
         if len(rows) < COPY_FROM:
-            self.many(what.statement, rows)
-            return
+            with self.db.cursor() as cursor:
+                cursor.executemany(_marks(what.statement), rows)
+                return cursor.rowcount
         stage = f'pg_temp."stage_{what.table}"'
         with self.db.cursor() as cursor:
             if what not in self._stages:  # types of the real table: what it takes, the stage takes
@@ -177,6 +180,7 @@ class PostgresSql:
                 f'INSERT INTO "{what.table}" ({what.names}) SELECT {what.names} FROM {stage} {what.conflict}'
             )
             cursor.execute(_plain(moved))
+            return cursor.rowcount
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

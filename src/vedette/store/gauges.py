@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from vedette.contracts.words import Risk
-from vedette.core.lane import condition
+from vedette.core.lane import CONDITIONS, condition
 from vedette.store import statements as sql
 from vedette.store.alerts import open_counts
 from vedette.store.outbox import depths
@@ -17,7 +17,6 @@ from vedette.store.rows import read_lane, to_ms
 _DUE = "SELECT risk, COUNT(*), MIN(due_at) FROM watches WHERE due_at <= ? GROUP BY risk"
 _LANES = f"SELECT {', '.join(sql.LANE_COLUMNS)} FROM lanes"
 _JOBS = "SELECT queue, COUNT(*) FROM jobs WHERE state = 'waiting' GROUP BY queue"
-CONDITIONS = ("open", "held", "half_open", "closed", "blocked")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,16 +7,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
 from vedette.contracts.errors import InputError
-from vedette.contracts.panel_run import Batch, BatchId, ConsensusCache, Dropped, PanelGroup, PanelNote, Parked
+from vedette.contracts.panel_run import (
+    Batch,
+    BatchId,
+    CellRow,
+    ConsensusCache,
+    Dropped,
+    PanelGroup,
+    PanelNote,
+    Parked,
+    Progress,
+    ProviderTally,
+    Reopening,
+)
 from vedette.contracts.watch import Decision, LedgerNote
 from vedette.contracts.words import Outcome, RunId
-from vedette.core.panel.compare import Key, Row
-from vedette.core.panel.shape import cells, cells_per_tier
+from vedette.core.panel.compare import Cohort, Key, Row
+from vedette.core.panel.latency import Latencies
+from vedette.core.panel.leftover import Standing, left_over, status_of
+from vedette.core.panel.shape import cells
 from vedette.store import panel_rows as sql
 from vedette.store.dialect import Sql, SqliteSql, in_groups
 from vedette.store.group import note_row
@@ -45,9 +59,18 @@ class BatchView:
     waiting: int
     leased: int
     written_to: str
+    unasked: int  # cells without a row
     dropped: tuple[Dropped, ...]
     parked: tuple[Parked, ...]
     providers: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What this run has said of a batch, and what is therefore counted already."""
+
+    spent_usd: float = 0.0
+    tallies: Mapping[str, ProviderTally] = field(default_factory=dict)
 
 
 class NoCache:
@@ -72,7 +95,7 @@ class PanelStore:
         self._projection = projection
         self._ledger = ledger
         self._cache = cache or NoCache()
-        self._before: dict[BatchId, tuple[int, int]] = {}
+        self._told: dict[BatchId, _Told] = {}
 
     def create(self, batch: Batch, domains: Iterable[tuple[str, str]]) -> None:
         """A new batch and what it asks about: all of it, or nothing."""
@@ -97,25 +120,35 @@ class PanelStore:
             for group in in_groups(rows):
                 self._db.insert(sql.NEW_DOMAIN, group)
 
-    def reopen(
-        self, batch: BatchId, *, target_at: datetime, hard_at: datetime, with_parked: bool = False
-    ) -> tuple[Batch, int]:
+    def reopen(self, batch: BatchId, how: Reopening) -> tuple[Batch, int]:
         """The batch as it goes on, and how many cells may have been under way when it ended.
 
-        `with_parked`: cells that ended without an answer have no row any more, so they are asked like new ones.
+        Parked cells that are asked again have no row any more, so they are asked like new ones.
         """
         leased = self._count("SELECT COUNT(*) FROM panel_leases WHERE batch_id = ?", batch)
         with self._db.transaction():
             self._db.run(sql.SPENT, (batch, batch))
-            if with_parked:
+            if how.with_parked:
                 self._db.run("DELETE FROM panel_answers WHERE batch_id = ? AND outcome <> 'ok'", (batch,))
+            if how.with_cut:
+                self._db.run("UPDATE crawl_batches SET dropped_from = NULL WHERE id = ?", (batch,))
             self._db.run("DELETE FROM panel_leases WHERE batch_id = ?", (batch,))
             self._db.run(
-                "UPDATE crawl_batches SET status = 'running', stop_asked_at = NULL, ended_at = NULL, target_at = ?, "
-                "hard_at = ? WHERE id = ?",
-                (to_ms(target_at), to_ms(hard_at), batch),
+                "UPDATE crawl_batches SET status = 'running', stop_asked_at = NULL, ended_at = NULL, "
+                "dropped = NULL, target_at = ?, hard_at = ?, budget_usd = ? WHERE id = ?",
+                (to_ms(how.target_at), to_ms(how.hard_at), how.budget_usd, batch),
             )
-        return self.batch(batch), leased
+            self._db.run(sql.RECOUNT, (batch, batch, batch))
+        found = self.batch(batch)
+        self._told[batch] = _Told(found.spent_usd)
+        return found, leased
+
+    def latencies(self, batch: BatchId) -> dict[str, Latencies]:
+        """How long answered calls took, by model, over all runs of the batch."""
+        found: dict[str, Latencies] = {}
+        for model, ms, count in self._db.rows(sql.TIMES, (batch,)):
+            found.setdefault(model, Latencies()).add(ms, count)
+        return found
 
     def parked(self, batch: BatchId) -> tuple[Parked, ...]:
         """Cells that ended without an answer, by model and outcome, with the last words of one of them."""
@@ -155,6 +188,7 @@ class PanelStore:
             waiting=values["waiting"] or 0,
             leased=self._count("SELECT COUNT(*) FROM panel_leases WHERE batch_id = ?", batch),
             written_to=values["written_to"] or "",
+            unasked=(values["cells"] or 0) - self._count(sql.ROWS, batch),
             dropped=tuple(Dropped(**row) for row in json.loads(values["dropped"] or "[]")),
             parked=self.parked(batch),
             providers=tuple(dict(zip(sql.METRIC_COLUMNS, row, strict=True)) for row in metrics),
@@ -174,24 +208,38 @@ class PanelStore:
         )
         return frozenset(cell for (cell,) in rows)
 
-    def write(self, group: PanelGroup) -> None:
-        """All of the group, or nothing of it.  The cache hears of it after the commit."""
-        batch = group.batch
-        before = self._counted(batch)
+    def write(self, group: PanelGroup) -> float | None:
+        """All of the group, or nothing of it.  The cache hears of it after the commit.
+
+        Gives what all runs of the batch have spent together, with a word about the progress.
+        """
+        batch, told = group.batch, None
         with self._db.transaction():
             self._write_rows(group)
             if group.progress is not None:
-                at = group.progress.at
-                self._db.run(sql.PROGRESS, sql.progress_row(batch, group.progress, before=before))
-                metrics = [sql.metric_row(batch, tally, at) for tally in group.progress.providers]
-                self._db.insert(sql.SAVE_METRICS, metrics)
+                told = self._write_progress(batch, group.progress)
             if self._ledger is not None and self._ledger.db is self._db:
                 self._ledger.write(group)
+        if told is not None:
+            self._told[batch] = told
         if self._ledger is not None and self._ledger.db is not self._db:
             self._ledger.write_alone(group)
         answered = {row.domain for row in group.rows if row.outcome is Outcome.OK}
         if answered:
             self._cache.forget(sorted(answered))
+        return None if told is None else told.spent_usd
+
+    def silent(self, batch: BatchId) -> list[tuple[str, str, int, int, str, str]]:
+        """Providers that were asked and answered nothing, or were stopped: model, breaker, ok, calls, and the outcome
+        that most of their cells ended by, with the words of one."""
+        parked: dict[str, Parked] = {}
+        for one in sorted(self.parked(batch), key=lambda one: one.cells):
+            parked[one.model] = one
+        found = []
+        for model, breaker, ok, calls in self._db.rows(sql.SILENT, (batch,)):
+            most = parked.get(model) or Parked(model=model, outcome="", cells=0)
+            found.append((model, str(breaker), int(ok or 0), int(calls), most.outcome, most.detail))
+        return found
 
     def is_stopped(self, batch: BatchId) -> bool:
         rows = self._db.rows("SELECT stop_asked_at FROM crawl_batches WHERE id = ?", (batch,))
@@ -207,13 +255,14 @@ class PanelStore:
 
     def end(self, batch: Batch, *, by: str, now: datetime) -> tuple[Dropped, ...]:
         """The batch is over; what has no row was dropped, and the reason is kept with it."""
-        dropped = tuple(self._dropped(batch, by))
+        dropped = left_over(self._standing(batch), by)
         body = json.dumps([asdict(one) for one in dropped])
         with self._db.transaction():
             self._db.run(
                 "UPDATE crawl_batches SET status = ?, ended_at = ?, dropped = ?, under_way = 0 WHERE id = ?",
-                (by, to_ms(now), body, batch.id),
+                (status_of(by, dropped), to_ms(now), body, batch.id),
             )
+            self._db.run(sql.RECOUNT, (batch.id, batch.id, batch.id))
         return dropped
 
     def active_domains(self) -> Iterator[tuple[str, str]]:
@@ -251,18 +300,25 @@ class PanelStore:
         kind, flag = (name if name in columns else "NULL" for name in ("prompt_type", "quality_flag"))
         rows = self._db.rows(f'SELECT domain_id, model, {kind}, "{said}", {flag} FROM "{table}"')
         return {
-            (str(domain), model, kind or ""): Row(text or "", bool(text) and (flag is None or flag in USABLE))
+            (str(domain), model, kind or ""): Row(text or "", None if flag is None else flag in USABLE)
             for domain, model, kind, text, flag in rows
         }
 
-    def asked(self, table: str) -> frozenset[str]:
-        """The ids of the domains that batches asked about whose answers went to this table."""
-        rows = self._db.rows(
-            "SELECT DISTINCT domain_id FROM panel_domains WHERE batch_id IN "
-            "(SELECT id FROM crawl_batches WHERE written_to = ?)",
-            (table,),
-        )
-        return frozenset(key for (key,) in rows)
+    def asked(self, table: str) -> list[Cohort]:
+        """What batches planned to ask whose answers went to this table."""
+        plans = self._db.rows(f"{sql.BATCH} WHERE written_to = ? AND plan IS NOT NULL", (table,))
+        found = []
+        for batch in map(sql.read_batch, plans):
+            named = self._db.rows(
+                "SELECT domain_id, domain FROM panel_domains WHERE batch_id = ?", (batch.id,)
+            )
+            cohort = Cohort(
+                domains=dict(named),
+                models=frozenset(batch.shape.models),
+                kinds=frozenset(prompt.prompt_type for prompt in batch.shape.prompts),
+            )
+            found.append(cohort)
+        return found
 
     def answers(self, batch: BatchId, model: str) -> dict[tuple[str, str], list[str]]:
         """What a model answered, by domain and prompt type, its repeats in order."""
@@ -288,10 +344,31 @@ class PanelStore:
     def close(self) -> None:
         self._db.close()
 
+    def _write_progress(self, batch: BatchId, progress: Progress) -> _Told:
+        """Adds what is new since the last word of this run: other runs of the batch may add theirs."""
+        told = self._told.get(batch) or _Told()
+        spent = progress.spent_usd - told.spent_usd
+        self._db.run(sql.PROGRESS, sql.progress_row(batch, progress, spent=spent))
+        metrics = [
+            sql.metric_row(
+                batch, one, told.tallies.get(one.model) or ProviderTally(model=one.model), progress.at
+            )
+            for one in progress.providers
+        ]
+        self._db.insert(sql.ADD_METRICS, metrics)
+        rows = self._db.rows("SELECT spent_usd FROM crawl_batches WHERE id = ?", (batch,))
+        whole = float(rows[0][0] or 0.0) if rows else progress.spent_usd
+        return _Told(whole, {one.model: one for one in progress.providers})
+
     def _write_rows(self, group: PanelGroup) -> None:
+        """Counts the rows that are new: another run of the batch may have written some of them."""
         batch = group.batch
         if group.rows:
-            self._db.insert(sql.NEW_ANSWER, [sql.answer_row(batch, row) for row in group.rows])
+            answers, others = (
+                self._db.insert(sql.NEW_ANSWER, [sql.answer_row(batch, row) for row in rows])
+                for rows in _parted(group.rows)
+            )
+            self._db.run(sql.COUNTED, (answers + others, answers, batch))
             self._project(group)
         ended = [(batch, row.cell) for row in group.rows] + [(batch, cell) for cell in group.released]
         if ended:
@@ -317,7 +394,8 @@ class PanelStore:
             if not self._db.run(sql.update_response(projection), (*values[3:], *values[:3])):
                 self._db.insert(sql.save_response(projection), [values])
 
-    def _dropped(self, batch: Batch, by: str) -> Iterator[Dropped]:
+    def _standing(self, batch: Batch) -> Standing:
+        """As the rows say, whoever wrote them."""
         counted = self._db.rows(
             "SELECT model, prompt_type, COUNT(*) FROM panel_answers WHERE batch_id = ? GROUP BY model, prompt_type",
             (batch.id,),
@@ -329,24 +407,13 @@ class PanelStore:
             place = model, tier_of.get(kind, 0)
             done[place] = done.get(place, 0) + count
         told = {row[0]: row[1:] for row in self._db.rows(sql.HOW_IT_DID, (batch.id,))}
-        for model in batch.shape.models:
-            note = _how_it_did(*told[model]) if model in told else "never asked"
-            for tier, whole in cells_per_tier(batch.shape).items():
-                left = whole - done.get((model, tier), 0)
-                why = "soft_cut" if cut is not None and tier >= cut else by if by != "complete" else "no_key"
-                if left > 0:
-                    yield Dropped(model=model, tier=tier, cells=left, reason=why, note=note)
-
-    def _counted(self, batch: BatchId) -> tuple[int, int]:
-        """Rows of earlier runs of this batch; asked once per run, before its first row."""
-        if batch not in self._before:
-            row = self._db.rows(
-                "SELECT COUNT(*), COALESCE(SUM(CASE WHEN outcome = 'ok' THEN 1 ELSE 0 END), 0) "
-                "FROM panel_answers WHERE batch_id = ?",
-                (batch,),
-            )[0]
-            self._before[batch] = int(row[0]), int(row[1])
-        return self._before[batch]
+        return Standing(
+            shape=batch.shape,
+            done=done,
+            cut=cut,
+            breakers={model: str(row[0]) for model, row in told.items()},
+            notes={model: _how_it_did(*row) for model, row in told.items()},
+        )
 
     def _known(self, names: Sequence[str]) -> dict[str, str]:
         known: dict[str, str] = {}
@@ -401,8 +468,14 @@ class Ledger:
 
 def _how_it_did(breaker: str | None, calls: int, throttled: int, errors: int) -> str:
     """For the report: what a provider did that some of its cells were dropped."""
-    state = "" if breaker in (None, "open") else f"lane {str(breaker).replace('_', ' ')}; "
+    state = "" if breaker in (None, "closed") else f"breaker {breaker}; "
     return f"{state}{throttled} of {calls} calls throttled, {errors} failed"
+
+
+def _parted(rows: Sequence[CellRow]) -> tuple[list[CellRow], list[CellRow]]:
+    """Answers, and the others."""
+    answers = [row for row in rows if row.outcome is Outcome.OK]
+    return answers, [row for row in rows if row.outcome is not Outcome.OK]
 
 
 def _opt(ms: int | None) -> datetime | None:

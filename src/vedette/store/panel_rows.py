@@ -38,16 +38,55 @@ def _upsert(table: str, columns: Sequence[str], key: Sequence[str]) -> Insert:
     return Insert(table, tuple(columns), f"ON CONFLICT ({at}) DO UPDATE SET {moved}")
 
 
+_ADDED = frozenset("calls ok throttled errors retries parked tokens_in tokens_out cost_usd".split())
+_RATES = {"success_rate": "ok", "throttle_rate": "throttled", "error_rate": "errors"}
+
+
+def _add_metrics() -> Insert:
+    """Counts are added to what other runs of the batch counted; what is of the moment is replaced."""
+
+    def whole(name: str) -> str:
+        return f'(COALESCE(provider_metrics."{name}", 0) + excluded."{name}")'
+
+    moved = []
+    for name in METRIC_COLUMNS[2:]:
+        value = f'excluded."{name}"'
+        if name in _ADDED:
+            value = whole(name)
+        elif name in _RATES:
+            calls = whole("calls")
+            value = f"CASE WHEN {calls} > 0 THEN {whole(_RATES[name])} * 1.0 / {calls} ELSE 0 END"
+        moved.append(f'"{name}" = {value}')
+    return Insert(
+        "provider_metrics",
+        tuple(METRIC_COLUMNS),
+        f"ON CONFLICT (batch_id, model) DO UPDATE SET {', '.join(moved)}",
+    )
+
+
 _ONCE = "ON CONFLICT DO NOTHING"
 NEW_ANSWER = Insert("panel_answers", tuple(ANSWER_COLUMNS), _ONCE)
 NEW_LEASE = Insert("panel_leases", ("batch_id", "cell"), _ONCE)
 NEW_DOMAIN = Insert("panel_domains", ("batch_id", "n", "domain_id", "domain"))
 NEW_BATCH = Insert("crawl_batches", tuple(BATCH_COLUMNS))
-SAVE_METRICS = _upsert("provider_metrics", METRIC_COLUMNS, ("batch_id", "model"))
+ADD_METRICS = _add_metrics()
 END_LEASE = "DELETE FROM panel_leases WHERE batch_id = ? AND cell = ?"
+COUNTED = (
+    "UPDATE crawl_batches SET settled = COALESCE(settled, 0) + ?, "
+    "answered = COALESCE(answered, 0) + ? WHERE id = ?"
+)
 PROGRESS = (
-    "UPDATE crawl_batches SET heartbeat_at = ?, settled = ?, answered = ?, under_way = ?, waiting = ?, spent_usd = ?, "
-    "dropped_from = ?, eta_at = ? WHERE id = ?"
+    "UPDATE crawl_batches SET heartbeat_at = ?, under_way = ?, waiting = ?, "
+    "spent_usd = COALESCE(spent_usd, 0) + ?, dropped_from = ?, eta_at = ? WHERE id = ?"
+)
+# As the rows say, whatever runs that were killed had told of them.
+RECOUNT = (
+    "UPDATE crawl_batches SET settled = (SELECT COUNT(*) FROM panel_answers WHERE batch_id = ?), "
+    "answered = (SELECT COUNT(*) FROM panel_answers WHERE batch_id = ? AND outcome = 'ok') WHERE id = ?"
+)
+TIMES = (
+    "SELECT model, response_time_ms, COUNT(*) FROM panel_answers WHERE batch_id = ? AND outcome = 'ok' "
+    "GROUP BY model, response_time_ms"
 )
 # What the rows cost, or what the run said last: the cost of rows that are gone is in the latter.
 SPENT = (
@@ -59,6 +98,11 @@ PARKED = (
     "SELECT model, outcome, COUNT(*), MAX(detail) FROM panel_answers WHERE batch_id = ? AND outcome <> 'ok' "
     "GROUP BY model, outcome ORDER BY model, outcome"
 )
+SILENT = (
+    "SELECT model, breaker, ok, calls FROM provider_metrics WHERE batch_id = ? AND calls > 0 "
+    "AND (COALESCE(ok, 0) = 0 OR breaker = 'stopped') ORDER BY model"
+)
+ROWS = "SELECT COUNT(*) FROM panel_answers WHERE batch_id = ?"
 HOW_IT_DID = "SELECT model, breaker, calls, throttled, errors FROM provider_metrics WHERE batch_id = ?"
 BATCH = f"SELECT {', '.join(BATCH_COLUMNS)} FROM crawl_batches"
 METRICS = f"SELECT {', '.join(METRIC_COLUMNS)} FROM provider_metrics WHERE batch_id = ? ORDER BY model"
@@ -123,43 +167,34 @@ def response_row(batch: BatchId, row: CellRow, projection: Projection) -> tuple[
     )
 
 
-def metric_row(batch: BatchId, tally: ProviderTally, at: datetime) -> tuple[Any, ...]:
-    calls = max(1, tally.calls)
+def metric_row(batch: BatchId, tally: ProviderTally, told: ProviderTally, at: datetime) -> tuple[Any, ...]:
+    """What has to be added since `told`, and how it stands."""
+    new = {name: getattr(tally, name) - getattr(told, name) for name in _ADDED}
+    calls = max(1, new["calls"])
     return (
         batch,
         tally.model,
         to_ms(at),
-        tally.calls,
-        tally.ok,
-        tally.throttled,
-        tally.errors,
-        tally.retries,
-        tally.parked,
-        tally.tokens_in,
-        tally.tokens_out,
+        *(new[name] for name in "calls ok throttled errors retries parked tokens_in tokens_out".split()),
         tally.p50_ms,
         tally.p95_ms,
         tally.p99_ms,
         tally.under_way,
         tally.at_once,
-        tally.ok / calls,
-        tally.throttled / calls,
-        tally.errors / calls,
-        tally.cost_usd,
+        *(new[name] / calls for name in _RATES.values()),
+        new["cost_usd"],
         tally.per_minute,
         tally.breaker,
     )
 
 
-def progress_row(batch: BatchId, progress: Progress, *, before: tuple[int, int]) -> tuple[Any, ...]:
-    """`before`: rows that earlier runs of the batch wrote, and how many of them are answers."""
+def progress_row(batch: BatchId, progress: Progress, *, spent: float) -> tuple[Any, ...]:
+    """`spent`: since the last word of this run."""
     return (
         to_ms(progress.at),
-        before[0] + progress.settled,
-        before[1] + progress.answered,
         progress.under_way,
         progress.waiting,
-        progress.spent_usd,
+        spent,
         progress.dropped_from,
         None if progress.eta is None else to_ms(progress.eta),
         batch,

@@ -37,12 +37,13 @@ class ThreadedPanelLog:
     async def is_stopped(self, batch: BatchId) -> bool:
         return await self._reading(self._reader.is_stopped, batch)
 
-    async def write(self, group: PanelGroup) -> None:
+    async def write(self, group: PanelGroup) -> float | None:
         took = self._stopwatch()
-        await asyncio.get_running_loop().run_in_executor(self._write, self._writer.write, group)
+        spent = await asyncio.get_running_loop().run_in_executor(self._write, self._writer.write, group)
         self.groups += 1
         self.rows += len(group.rows)
         self.writing += took()
+        return spent
 
     def close(self) -> None:
         """Waits for what is being written.  The stores stay open."""

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from vedette.contracts.ports import Wake
+from vedette.contracts.ports import Clock, Wake
 
 
 class SystemClock:
@@ -33,6 +33,35 @@ class SystemClock:
         """Starts now; a call tells the time since.  Monotonic: a corrected wall clock does not move it."""
         begun = time.perf_counter()
         return lambda: timedelta(seconds=time.perf_counter() - begun)
+
+
+class SteadyClock:
+    """Another clock as it stood at the start, moved on by its stopwatch: a corrected wall clock does not move it.
+
+    For a run whose deadlines and lanes must not see a step; `wall` says what the other clock shows.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._start = clock.now()
+        self._since = clock.stopwatch()
+        self.is_stepped = clock.is_stepped
+
+    def now(self) -> datetime:
+        return self._start + self._since()
+
+    def wall(self, at: datetime) -> datetime:
+        """A time of this clock as the other one shows it now."""
+        return at + (self._clock.now() - self.now())
+
+    def chance(self) -> float:
+        return self._clock.chance()
+
+    async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
+        await _pause(wake, until, self.now())
+
+    def stopwatch(self) -> Callable[[], timedelta]:
+        return self._clock.stopwatch()
 
 
 class FastClock(SystemClock):

@@ -42,7 +42,7 @@ FORMS: Mapping[str, Form] = {
     "found": Form("info", "sentinel", "discover", "Discovered {count} new items from {source}"),
     "changed": Form("info", "sentinel", "change", "{risk} {kind}: {summary}"),
     "parked": Form("warn", "sentinel", "fetch", "Parked after {attempts} attempts: {outcome}"),
-    "breaker": Form("warn", "lanes", "breaker", "Lane {lane} closed"),
+    "breaker": Form("warn", "lanes", "breaker", "Breaker of {lane} opened"),
     "problem": Form("error", "engine", "problem", "{what}"),
     "alerted": Form("warn", "watchdog", "alert", "{type} {subject}"),
     "recovered": Form("info", "watchdog", "recover", "{subject} is well again"),

@@ -76,7 +76,9 @@ class Meters:
         )
     )
     breakers: Counter = field(
-        default_factory=lambda: Counter("vedette_breaker_closed_total", "Times that a lane closed.")
+        default_factory=lambda: Counter(
+            "vedette_breaker_opened_total", "Times that the breaker of a lane opened."
+        )
     )
     chosen: Counter = field(
         default_factory=lambda: Counter("vedette_hunt_chosen_total", "Open pages that the hunt chose.")

@@ -7,18 +7,17 @@ interval of the largest group's share: three equal answers of three give 0.44, t
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-import re2
-
 from vedette.core.panel.exact import wilson_low
 
 ALIKE = 0.6  # repeats of one model at temperature 0.2 share more; answers about different things less
 MOST_WORDS = 4000
-_WORD = re2.compile(r"[\pL\pN]+")
+_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,20 +1,22 @@
 """Do the shadow rows and the legacy rows agree materially?
 
-A pair of rows diverges when one side is missing, when one is usable and the other is not, or when their words are
-not alike.  The rows are told to differ when so many diverging pairs would be seen with a chance below 1 % if the
-true share were no more than what is tolerated (exact binomial, one side).  They are told to agree only when the
-cohort is large enough to have found the share that matters (2 %) with 95 % certainty; else the answer is "too
-few", with the number needed.
+A pair of rows diverges when one side is missing, when one is usable and the other is not, or when they do not say the
+same (core/panel/sameness.py).  Equal texts never diverge, and flags decide only where both sides have one.
+
+The rows are told to differ when so many diverging pairs would be seen with a chance below 1 % if the true share were no
+more than what is tolerated (exact binomial, one side).  They are told to agree only when the cohort is large enough to
+have found the share that matters (2 %) with 95 % certainty; else the answer is "too few", with the number needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from vedette.core.panel.agreement import similarity, words
 from vedette.core.panel.exact import at_least, interval
+from vedette.core.panel.quality import is_refusal
+from vedette.core.panel.sameness import ALIKE, Subjects, difference, subjects
 
 Key = tuple[str, str, str]  # domain, model, prompt_type
 
@@ -31,7 +33,7 @@ class CompareParams:
     matters: float = 0.02  # a share that must be found
     sure: float = 0.01  # chance of a false alarm
     power: float = 0.95  # chance of finding what matters
-    alike: float = 0.35  # words in common; two samples of one model about one domain share more
+    alike: float = ALIKE
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +41,22 @@ class Row:
     """What is compared of a stored answer."""
 
     text: str
-    is_usable: bool = True
+    is_flagged_usable: bool | None = None  # None: it has no flag
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cohort:
+    """What one shadow batch asked, by its plan: whether its rows came or not."""
+
+    domains: Mapping[str, str]  # id -> name
+    models: frozenset[str]
+    kinds: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Divergence:
     key: Key
-    why: str  # only_shadow | only_legacy | usable | words
+    why: str  # only_shadow | only_legacy | usable | about | length | cut | number | negation | words
     likeness: float = 0.0
 
 
@@ -68,12 +79,14 @@ def compare(
     legacy: Mapping[Key, Row],
     params: CompareParams | None = None,
     *,
+    names: Mapping[str, str] | None = None,
     shown: int = 20,
 ) -> Comparison:
-    """Over one cohort."""
+    """Over one cohort.  `names`: the domain of each id."""
     rule = params or CompareParams()
     keys = sorted(shadow.keys() | legacy.keys())
-    found = [d for key in keys if (d := _divergence(key, shadow.get(key), legacy.get(key), rule.alike))]
+    pairs = _Pairs(shadow, legacy, names or {}, rule.alike)
+    found = [d for key in keys if (d := pairs.divergence(key))]
     chance = at_least(len(found), len(keys), rule.tolerated)
     needed = pairs_needed(rule)
     match = Match.DIFFER if chance < rule.sure else Match.AGREE if len(keys) >= needed else Match.TOO_FEW
@@ -93,21 +106,29 @@ def compare(
 
 
 def cohort(
-    shadow: Mapping[Key, Row], legacy: Mapping[Key, Row], asked: Container[str] = ()
+    shadow: Mapping[Key, Row], legacy: Mapping[Key, Row], asked: Sequence[Cohort] = ()
 ) -> dict[Key, Row]:
-    """The legacy rows that the shadow run had to match: its domains (`asked`, or those it has rows of), its models
-    and its prompt types.  Older rows that name no prompt type are of the only one there is.
+    """The legacy rows that the shadow run had to match: those of the domains, models and prompt types that it planned
+    to ask.  Where no plan is known, those it has rows of.  Older rows that name no prompt type are of the only one.
     """
-    domains = asked or {domain for domain, _, _ in shadow}
-    models = {model for _, model, _ in shadow}
-    kinds = {kind for _, _, kind in shadow}
-    only = next(iter(kinds)) if len(kinds) == 1 else ""
+    seen = _as_seen(shadow)
     found: dict[Key, Row] = {}
-    for (domain, model, kind), row in legacy.items():
-        key = domain, model, kind or only
-        if domain in domains and model in models and key[2] in kinds and (kind or key not in legacy):
-            found[key] = row
+    for plan in asked or (seen,):
+        only = next((next(iter(kinds)) for kinds in (plan.kinds, seen.kinds) if len(kinds) == 1), "")
+        for (domain, model, kind), row in legacy.items():
+            key = domain, model, kind or only
+            is_asked = domain in plan.domains and model in plan.models and key[2] in plan.kinds
+            if is_asked and (kind or key not in legacy):
+                found[key] = row
     return found
+
+
+def _as_seen(shadow: Mapping[Key, Row]) -> Cohort:
+    return Cohort(
+        domains={domain: "" for domain, _, _ in shadow},
+        models=frozenset(model for _, model, _ in shadow),
+        kinds=frozenset(kind for _, _, kind in shadow),
+    )
 
 
 def pairs_needed(rule: CompareParams) -> int:
@@ -139,15 +160,36 @@ def _alarm_at(pairs: int, rule: CompareParams) -> int:
     return low
 
 
-def _divergence(key: Key, ours: Row | None, theirs: Row | None, alike: float) -> Divergence | None:
-    if ours is None or theirs is None:
-        return Divergence(key=key, why="only_legacy" if ours is None else "only_shadow")
-    if ours.is_usable != theirs.is_usable:
-        return Divergence(key=key, why="usable")
-    if ours.text == theirs.text:
-        return None
-    likeness = similarity(words(ours.text), words(theirs.text))
-    return Divergence(key=key, why="words", likeness=likeness) if likeness < alike else None
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    shadow: Mapping[Key, Row]
+    legacy: Mapping[Key, Row]
+    names: Mapping[str, str]
+    alike: float
+    known: Subjects = field(init=False)
+
+    def __post_init__(self) -> None:
+        texts = [row.text for side in (self.shadow, self.legacy) for row in side.values()]
+        object.__setattr__(self, "known", subjects(filter(None, self.names.values()), texts))
+
+    def divergence(self, key: Key) -> Divergence | None:
+        ours, theirs = self.shadow.get(key), self.legacy.get(key)
+        if ours is None or theirs is None:
+            return Divergence(key=key, why="only_legacy" if ours is None else "only_shadow")
+        if ours.text == theirs.text:
+            return None
+        if _is_usable(ours, theirs) != _is_usable(theirs, ours):
+            return Divergence(key=key, why="usable")
+        domain = self.names.get(key[0], "")
+        why, likeness = difference(ours.text, theirs.text, domain=domain, known=self.known, alike=self.alike)
+        return Divergence(key=key, why=why, likeness=likeness) if why else None
+
+
+def _is_usable(row: Row, other: Row) -> bool:
+    """By its flag where both have one, else by its words."""
+    if row.is_flagged_usable is not None and other.is_flagged_usable is not None:
+        return row.is_flagged_usable
+    return bool(row.text.strip()) and not is_refusal(row.text)
 
 
 def _by_model(keys: Iterable[Key], found: Iterable[Divergence]) -> dict[str, tuple[int, int]]:

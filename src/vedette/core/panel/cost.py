@@ -3,6 +3,9 @@
 A call is let in when what was spent, what the calls under way may cost at most, and what this one may cost at
 most fit under the ceiling together.  So the ceiling is passed only by what a provider charges beyond `most_cost`
 for calls under way (spec 003: never by more than those).
+
+A call costs what its usage says.  Where the usage is missing, an answer costs the most it can, and a call that went
+out and brought none (filtered, malformed, cut, timed out) costs its question.  A refusal by status costs nothing.
 """
 
 from __future__ import annotations
@@ -28,6 +31,18 @@ class Purse:
     reserved: float = 0.0  # the most that calls under way can cost
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallEnd:
+    """What is known of a call's cost when it ended.  No tokens: the far end did not say."""
+
+    is_answered: bool
+    has_text: bool = False
+    tokens_in: int = 0
+    tokens_out: int = 0
+    status: int | None = None
+    is_sent: bool = True  # the request went out
+
+
 def may_spend(purse: Purse, most: float) -> bool:
     return purse.ceiling is None or purse.spent + purse.reserved + most <= purse.ceiling
 
@@ -40,6 +55,30 @@ def settle(purse: Purse, most: float, cost: float) -> Purse:
     """The call that `most` was reserved for ended and cost this."""
     left = max(0.0, purse.reserved - most)
     return Purse(ceiling=purse.ceiling, spent=purse.spent + cost, reserved=left)
+
+
+def cost_of_call(price: Price | None, prompt: Prompt, domain_chars: int, end: CallEnd) -> float:
+    """What a call that ended so cost, by its usage as far as it says one."""
+    asked = tokens_of(prompt, domain_chars)
+    if end.is_answered:
+        said_nothing = not end.has_text and end.tokens_in > 0
+        out = end.tokens_out or (0 if said_nothing else prompt.most_tokens)
+        return cost_of(price, end.tokens_in or asked, out)
+    if end.tokens_in or end.tokens_out:
+        return cost_of(price, end.tokens_in or asked, end.tokens_out)
+    is_heard = end.is_sent and (end.status is None or 200 <= end.status < 300)
+    return cost_of(price, asked, 0) if is_heard else 0.0
+
+
+def ceiling_of(asked: float | None, configured: float | None, before: float | None) -> float | None:
+    """The ceiling of a batch that goes on: the operator's word, else the higher of what is configured and what it had.
+
+    So a ceiling in the environment raises that of a batch, and one in the file does not lower it unasked.
+    """
+    if asked is not None:
+        return asked
+    known = [one for one in (configured, before) if one is not None]
+    return max(known, default=None)
 
 
 def cost_of(price: Price | None, tokens_in: int, tokens_out: int) -> float:

@@ -16,10 +16,10 @@ class Latencies:
         self._counts: dict[int, int] = {}
         self.total = 0
 
-    def add(self, milliseconds: float) -> None:
+    def add(self, milliseconds: float, calls: int = 1) -> None:
         bucket = round(math.log2(max(1.0, milliseconds)) * _PER_DOUBLING)
-        self._counts[bucket] = self._counts.get(bucket, 0) + 1
-        self.total += 1
+        self._counts[bucket] = self._counts.get(bucket, 0) + calls
+        self.total += calls
 
     def quantile(self, share: float) -> int:
         """The time that this share of the calls did not exceed, in milliseconds; 0 before the first call."""

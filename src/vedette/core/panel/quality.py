@@ -119,7 +119,7 @@ def is_on_topic(text: str, asked: Asked) -> bool:
     folded = text.casefold()
     if asked.domain.casefold() in folded or _mentions(text, asked.domain):
         return True
-    name = _name(asked.domain)
+    name = name_of(asked.domain)
     bare = name.replace("-", "")
     if bare and (bare in folded.replace(" ", "") or bare in _initials(folded)):
         return True
@@ -145,22 +145,27 @@ class Repeats:
 
 def text_key(salt: str, domain: str, text: str) -> int:
     """Equal for texts that differ only in white space, case and the domain's own name."""
-    whole, name = domain.casefold(), _name(domain)
+    whole, name = domain.casefold(), name_of(domain)
     said = text.casefold().replace(whole, " ")
     for start, end in reversed(_named(name, said)):
         said = f"{said[:start]} {said[end:]}"
     return xxhash.xxh3_64_intdigest((salt + " ".join(said.split())).encode())
 
 
+def is_named(text: str, domain: str) -> bool:
+    """Does the text name the domain, or its name as words of its own?"""
+    return _mentions(text, domain) > 0
+
+
 def _mentions(text: str, domain: str) -> int:
     folded, whole = text.casefold(), domain.casefold()
     if not whole:
         return 0
-    return folded.count(whole) + len(_named(_name(domain), folded.replace(whole, _HOLE)))
+    return folded.count(whole) + len(_named(name_of(domain), folded.replace(whole, _HOLE)))
 
 
 @lru_cache(maxsize=65_536)
-def _name(domain: str) -> str:
+def name_of(domain: str) -> str:
     """`porezna-uprava` of porezna-uprava.gov.hr: the last label that says whose it is."""
     labels = [label for label in domain.casefold().split(".")[:-1] if label not in _KINDS]
     return labels[-1] if labels else ""

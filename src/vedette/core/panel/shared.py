@@ -1,6 +1,6 @@
 """What another run says about a provider, and how much of it is believed.
 
-Words are 003's (`cb:{provider}`): a circuit that is open lets nothing through; our lane calls that closed.
+Words are 003's (`cb:{provider}`): a circuit that is open lets nothing through.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from vedette.contracts.panel_run import Circuit, Told
+from vedette.core import lane
 
 # core.lane.condition -> 003's word.  A key that is refused says nothing about the provider: no row.
 WORDS: Mapping[str, Circuit] = {
-    "open": Circuit.CLOSED,
-    "held": Circuit.CLOSED,
-    "half_open": Circuit.HALF_OPEN,
-    "closed": Circuit.OPEN,
+    lane.CLOSED: Circuit.CLOSED,
+    lane.HELD: Circuit.CLOSED,
+    lane.HALF_OPEN: Circuit.HALF_OPEN,
+    lane.OPEN: Circuit.OPEN,
 }
 FRESH = timedelta(minutes=1)  # an answer of our own that is younger says more than what others tell
 PROBING = timedelta(seconds=1)  # another run's probe is under way: look again after that

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.panel import Answer, Prompt, Provider, ProviderResp
-from vedette.contracts.panel_run import Batch, Board, Cell, CellRow, PanelLog, Price
+from vedette.contracts.panel_run import Batch, Board, Cell, CellNumber, CellRow, PanelLog, Price
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Outcome
 from vedette.core.panel.ending import RETRIES
+from vedette.core.panel.latency import Latencies
 from vedette.core.panel.pace import Heard, Pace, PaceParams, begin, heard, policy_of
 from vedette.core.retry import RetryParams
 from vedette.engine.panel.stream import Stream
@@ -74,6 +75,11 @@ class PanelParts:
     is_resumed: bool = False
     lane: LanePolicy = PROVIDER_LANE
     board: Board | None = None  # what other runs that use the same keys share with this one
+    latencies: Mapping[str, Latencies] = field(default_factory=dict)  # of earlier runs of the batch, by model
+    on_asked: Callable[[CellNumber], None] = lambda cell: None  # its question is on the line
+    wall: Callable[[datetime], datetime] = lambda at: (
+        at
+    )  # a time of `clock` as the wall clock shows it, for rows
 
 
 @dataclass(slots=True)
@@ -111,8 +117,14 @@ class KeyLane:
     tempo: Tempo
     peers: list[KeyLane]  # all that go through this lane, itself too
     is_blocked: bool = False
+    is_stopped: bool = False  # the model answers nothing but one error
     is_ready: bool = False
     wake_at: datetime | None = None
+
+    @property
+    def is_shut(self) -> bool:
+        """Nothing is asked through it any more in this run."""
+        return self.is_blocked or self.is_stopped
 
     @property
     def prefetch(self) -> int:
@@ -127,7 +139,7 @@ def lanes_of(batch: Batch, parts: PanelParts) -> list[KeyLane]:
     tempos: dict[LaneKey, tuple[Tempo, list[KeyLane]]] = {}
     for number, model in enumerate(batch.shape.models):
         stream = Stream(batch, number, chunk_size=parts.chunk_size, is_resumed=parts.is_resumed)
-        count = Count(model)
+        count = Count(model, latencies=parts.latencies.get(model) or Latencies())
         for setup in (one for one in parts.keys if one.model == model):
             if setup.lane not in tempos:
                 pace = begin(setup.pace)

@@ -21,8 +21,9 @@ from vedette.contracts.words import LaneKey, Outcome, Reason
 from vedette.core import lane as rule
 from vedette.core.outcomes import MEANING
 from vedette.core.panel import cost as money
-from vedette.core.panel import deadline
+from vedette.core.panel import deadline, same_error
 from vedette.core.panel.ending import Again, Done, PutBack, ending
+from vedette.core.panel.leftover import COMPLETE, INCOMPLETE, STOPPED
 from vedette.core.panel.pace import hold
 from vedette.core.retry import Failure
 from vedette.engine.panel.desk import Call, KeyLane, PanelParts, lanes_of, row_of
@@ -38,7 +39,7 @@ GRACE = timedelta(seconds=5)  # beyond the provider's own timeout; then the call
 class BatchEnd:
     """How a batch ended."""
 
-    by: str  # complete | hard_stop | budget_spent | killed | stopped | failed
+    by: str  # complete | incomplete | hard_stop | budget_spent | killed | stopped | failed
     progress: Progress
     error: BaseException | None = None
 
@@ -55,7 +56,7 @@ class PanelEngine:
         self.writer = GroupWriter(
             parts.log, batch.id, parts.clock, parts.keeper.take_dirty, lambda: self.progress()
         )
-        self.writer.on_written = self._on_written
+        self.writer.on_written, self.writer.on_spent = self._on_written, self._on_spent_elsewhere
         self.on_rows: Callable[[Sequence[CellRow]], None] = lambda rows: None
         self.on_note: Callable[[PanelNote], None] = lambda note: None
         self.shared = Shared(parts.board, batch.id, parts.clock, parts.log)
@@ -102,10 +103,9 @@ class PanelEngine:
         finally:
             for task in (*side, *self._under_way):
                 task.cancel()
-            self.writer.release([number for lane in self._firsts() for number in lane.stream.leased()])
             self.writer.close()
             await asyncio.gather(*side, writing, self.shared.close(), return_exceptions=True)
-        by = "failed" if self._error else self._stopped_by or "complete"
+        by = "failed" if self._error else self._stopped_by or self._how_complete()
         return BatchEnd(by=by, progress=self.progress(), error=self._error)
 
     def progress(self) -> Progress:
@@ -113,14 +113,14 @@ class PanelEngine:
         now = self.clock.now()
         loads = [self._load(lanes) for lanes in self._by_stream()]
         return Progress(
-            at=now,
+            at=self.parts.wall(now),
             settled=self._settled,
             answered=self._answered,
             under_way=len(self._under_way),
             waiting=sum(sum(load.waiting.values()) for load in loads),
             spent_usd=self._purse.spent,
             dropped_from=self._dropped_from,
-            eta=deadline.eta(loads, now),
+            eta=self.parts.wall(deadline.eta(loads, now)),
             providers=tuple(self._told(lanes, now) for lanes in self._by_stream()),
         )
 
@@ -153,7 +153,7 @@ class PanelEngine:
 
     def _serve(self, lane: KeyLane, now: datetime) -> None:
         """Start calls of one lane while it, `all`, the purse and the disk allow it."""
-        while not lane.is_blocked and not self._stopped_by:
+        while not lane.is_shut and not self._stopped_by:
             answer = self.keeper.ask((lane.key,), now)
             if not isinstance(answer, Wait):
                 answer = self.shared.ask(lane, now)
@@ -196,9 +196,9 @@ class PanelEngine:
 
     async def _call(self, lane: KeyLane, cell: Cell, most: float) -> None:
         """One call, from its start to what becomes of the cell."""
-        answer = await self._ask(lane, cell)
+        answer, is_sent = await self._ask(lane, cell)
         now = self.clock.now()
-        cost = money.cost_of(self.parts.prices.get(lane.model), answer.tokens_in, answer.tokens_out)
+        cost = self._cost(cell, answer, is_sent)
         self._purse = money.settle(self._purse, most, cost)
         failure = Failure(answer.outcome, cell.attempt, answer.retry_after)
         end = ending(failure, now=now, jitter=self.clock.chance(), params=self.parts.retry)
@@ -206,12 +206,24 @@ class PanelEngine:
         lane.tempo.under_way -= 1
         lane.count.under_way -= 1
         lane.count.add(answer, cost)
-        self._end_cell(lane, cell, end, Call(answer, cost, now))
+        self._end_cell(lane, cell, end, Call(answer, cost, self.parts.wall(now)))
         for peer in lane.peers:
             self._touch(peer)
 
-    async def _ask(self, lane: KeyLane, cell: Cell) -> Answer:
-        """The edge: whatever an adapter raises is a bug of ours, and one cell's."""
+    def _cost(self, cell: Cell, answer: Answer, is_sent: bool) -> float:
+        end = money.CallEnd(
+            is_answered=answer.outcome is Outcome.OK,
+            has_text=answer.resp is not None and bool(answer.resp.text.strip()),
+            tokens_in=answer.tokens_in,
+            tokens_out=answer.tokens_out,
+            status=answer.status,
+            is_sent=is_sent,
+        )
+        price = self.parts.prices.get(self.batch.shape.models[cell.model])
+        return money.cost_of_call(price, self.batch.shape.prompts[cell.prompt], len(cell.domain), end)
+
+    async def _ask(self, lane: KeyLane, cell: Cell) -> tuple[Answer, bool]:
+        """How it ended, and whether it went out.  Whatever an adapter raises is a bug of ours, and one cell's."""
         prompt = self.batch.shape.prompts[cell.prompt]
         is_sent = False
 
@@ -219,21 +231,21 @@ class PanelEngine:
             nonlocal is_sent
             if not is_sent:
                 is_sent = True
+                self.parts.on_asked(cell.number)
                 self.keeper.sent((lane.key, ALL), self.clock.now())
                 for peer in lane.peers:
                     self._touch(peer)
                 self._wake.set()
 
         try:
-            return await lane.provider.query(cell.domain, prompt, on_sent=on_sent)
+            return await lane.provider.query(cell.domain, prompt, on_sent=on_sent), is_sent
         except asyncio.CancelledError:
             if asyncio.current_task() not in self._given_up:
                 raise
-            return Answer(
-                outcome=Outcome.TIMEOUT, took=self.parts.timeout + GRACE, detail="given up by the run"
-            )
+            took = self.parts.timeout + GRACE
+            return Answer(outcome=Outcome.TIMEOUT, took=took, detail="given up by the run"), is_sent
         except Exception as error:  # noqa: BLE001  a fault of ours costs one cell, not the batch
-            return Answer(outcome=Outcome.BUG, detail=type(error).__name__)
+            return Answer(outcome=Outcome.BUG, detail=type(error).__name__), is_sent
 
     def _tell_lane(self, lane: KeyLane, answer: Answer, end: Done | Again | PutBack, now: datetime) -> None:
         """The lane learns how the call ended, and at which pace it goes on."""
@@ -262,6 +274,17 @@ class PanelEngine:
             case Done():
                 lane.count.parked += call.answer.outcome is not Outcome.OK
                 self.writer.row(row_of(self.batch, cell, call, self.parts.judge))
+                self._look_for_one_error(lane, call.answer)
+
+    def _look_for_one_error(self, lane: KeyLane, answer: Answer) -> None:
+        """A provider that answers nothing but one error is asked no more: its other cells wait for a resume."""
+        lane.count.streak = same_error.heard(lane.count.streak, answer.outcome, answer.detail)
+        reason = same_error.stop(lane.count.streak)
+        if reason is None or lane.is_stopped:
+            return
+        for other in self.lanes:
+            other.is_stopped |= other.model == lane.model
+        self._note("provider_stopped", lane.model, reason)
 
     def _cut(self, now: datetime) -> None:
         """After the soft cut, once a minute: do tiers have to go?"""
@@ -327,7 +350,7 @@ class PanelEngine:
         told: dict[LaneKey, tuple[str, timedelta]] = {}
         for lane in self.lanes:
             state = self.keeper.state(lane.key)
-            word = "blocked" if lane.is_blocked else rule.condition(state, now)
+            word = rule.BLOCKED if lane.is_blocked else rule.condition(state, now)
             told[lane.key] = word, (state.closed_until or now) - now
         return told
 
@@ -366,12 +389,20 @@ class PanelEngine:
             return False
         return bool(self._stopped_by) or all(self._is_done(lanes) for lanes in self._by_stream())
 
+    def _how_complete(self) -> str:
+        """Nothing stopped it: was everything asked?"""
+        is_whole = self._dropped_from is None and all(lane.stream.is_empty for lane in self.lanes)
+        return COMPLETE if is_whole and self._has_all_models() else INCOMPLETE
+
+    def _has_all_models(self) -> bool:
+        return {lane.model for lane in self.lanes} >= set(self.batch.shape.models)
+
     def _is_done(self, lanes: list[KeyLane]) -> bool:
-        return lanes[0].stream.is_empty or all(lane.is_blocked for lane in lanes)
+        return lanes[0].stream.is_empty or all(lane.is_shut for lane in lanes)
 
     def _load(self, lanes: list[KeyLane]) -> deadline.Load:
         """What a provider has to ask, at the pace of its keys that are not refused."""
-        rate = sum(lane.tempo.pace.per_minute / len(lane.peers) for lane in lanes if not lane.is_blocked)
+        rate = sum(lane.tempo.pace.per_minute / len(lane.peers) for lane in lanes if not lane.is_shut)
         return deadline.Load(lanes[0].stream.waiting(), 60 / rate if rate else 0.0)
 
     def _told(self, lanes: list[KeyLane], now: datetime) -> ProviderTally:
@@ -408,6 +439,10 @@ class PanelEngine:
         self.shared.written(rows)
         self.on_rows(rows)
 
+    def _on_spent_elsewhere(self, usd: float) -> None:
+        """Another run of the same batch spent so much: the ceiling is one."""
+        self._purse = money.settle(self._purse, 0.0, usd)
+
     def _on_news(self, key: LaneKey | None) -> None:
         for lane in self.lanes:
             if key is None or lane.key == key:
@@ -427,16 +462,17 @@ class PanelEngine:
         self._wake.set()
 
     def _note(self, action: str, subject: str, reason: Reason) -> None:
-        note = PanelNote(at=self.clock.now(), action=action, subject=subject, reason=reason)
+        note = PanelNote(at=self.parts.wall(self.clock.now()), action=action, subject=subject, reason=reason)
         self.writer.note(note)
         self.on_note(note)
 
 
 def _breaker(lanes: list[KeyLane], states: list[LaneState], now: datetime) -> str:
     """The best of the provider's keys speaks for it."""
+    if lanes[0].is_stopped:
+        return STOPPED
     words = [
-        "blocked" if lane.is_blocked else rule.condition(s, now)
+        rule.BLOCKED if lane.is_blocked else rule.condition(s, now)
         for lane, s in zip(lanes, states, strict=True)
     ]
-    order = ("open", "held", "half_open", "closed", "blocked")
-    return min(words, key=order.index)
+    return min(words, key=rule.CONDITIONS.index)

@@ -9,6 +9,7 @@ from vedette.contracts.panel_run import ProviderTally
 from vedette.contracts.words import Outcome
 from vedette.core.panel.latency import Latencies
 from vedette.core.panel.models import is_failure
+from vedette.core.panel.same_error import Streak
 
 _THROTTLED = frozenset((Outcome.THROTTLED, Outcome.OVERLOADED))
 
@@ -30,6 +31,7 @@ class Count:
     cost_usd: float = 0.0
     under_way: int = 0
     latencies: Latencies = field(default_factory=Latencies)
+    streak: Streak = field(default_factory=Streak)  # of cells that ended with the same error
 
     def add(self, answer: Answer, cost: float) -> None:
         self.calls += 1

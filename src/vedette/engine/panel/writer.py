@@ -54,6 +54,10 @@ class GroupWriter:
         self._is_closing = False
         self.unwritten = 0  # rows that no commit has yet
         self.on_written: Callable[[Sequence[CellRow]], None] = lambda rows: None
+        self.on_spent: Callable[[float], None] = lambda usd: (
+            None
+        )  # by other runs of the batch, since the last word
+        self._held: set[CellNumber] = set()  # leased, and neither settled nor given back
 
     @property
     def is_behind(self) -> bool:
@@ -77,6 +81,7 @@ class GroupWriter:
     async def lease(self, cells: Sequence[CellNumber]) -> None:
         """Returns once the leases are on disk."""
         self._leases.extend(cells)
+        self._held.update(cells)
         waiter = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
         self._news.set()
@@ -101,7 +106,8 @@ class GroupWriter:
                 waiter.cancel()
 
     def close(self) -> None:
-        """Write what is there, with a last word about the progress, and end."""
+        """Write what is there, give every lease back, with a last word about the progress, and end."""
+        self._released.extend(self._held.difference(row.cell for row in self._rows))
         self._is_closing = True
         self._progress_at = None
         self._news.set()
@@ -132,20 +138,24 @@ class GroupWriter:
             progress=self._due_progress(rows),
         )
         try:
-            await self._log.write(group)
+            spent = await self._log.write(group)
         except BaseException:
             self._waiters += waiters
             raise
         self.unwritten -= len(rows)
+        self._held.difference_update(row.cell for row in rows)
+        self._held.difference_update(released)
+        if spent is not None and group.progress is not None:
+            self.on_spent(spent - group.progress.spent_usd)
         for waiter in waiters:
             if not waiter.done():
                 waiter.set_result(None)
         self.on_written(rows)
 
     def _due_progress(self, rows: Sequence[CellRow]) -> Progress | None:
-        """With the rows that are written together with it."""
+        """With every row: what its call cost and took is counted in the same transaction."""
         now = self._clock.now()
-        if self._progress_at is not None and now - self._progress_at < EVERY:
+        if not rows and self._progress_at is not None and now - self._progress_at < EVERY:
             return None
         self._progress_at = now
         so_far = self._progress()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -86,6 +87,14 @@ def _malformed(scene: Scene) -> Played:
     return Played(reply(200, body[: len(body) // 2], scene.limits), scene.delay)
 
 
+def _without_usage(scene: Scene) -> Played:
+    """A good answer that does not say what it cost, as proxies and self-hosted servers give it."""
+    body = json.loads(answer(scene.format, scene.told))
+    for name in ("usage", "usageMetadata"):
+        body.pop(name, None)
+    return Played(reply(200, json.dumps(body).encode(), scene.limits), scene.delay)
+
+
 def _said(body: bytes) -> Callable[[Scene], Played]:
     return lambda scene: Played(reply(200, body, scene.limits), scene.delay)
 
@@ -141,6 +150,8 @@ FAULTS: dict[str, Callable[[Scene], Played]] = {
     "cut_short": _cut_short,
     "off_topic": _saying(OFF_TOPIC),
     "canned": _saying(CANNED),
+    "no_usage": _without_usage,
+    "no_model": _trouble("no_model", "The model does not exist or you do not have access to it."),
     "echo_key": _echo_key,
     "echo_header": _echo_header,
     "echo_in_answer": _echo_in_answer,

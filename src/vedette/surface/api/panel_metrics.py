@@ -10,13 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vedette.store.panel import BatchView
 
-BREAKER = {
-    "open": 0,
-    "held": 0,
-    "half_open": 1,
-    "closed": 2,
-    "blocked": 3,
-}  # how far from letting calls through
+# How far from letting calls through.
+BREAKER = {"closed": 0, "held": 0, "half-open": 1, "open": 2, "blocked": 3, "stopped": 3}
+BREAKER_WORDS = "0 closed (fine), 1 half-open, 2 open (tripped), 3 asked no more in this run."
 QUANTILES = (("0.5", "p50_ms"), ("0.95", "p95_ms"), ("0.99", "p99_ms"))
 
 
@@ -86,7 +82,7 @@ def _of_providers(view: BatchView) -> Iterator[str]:
         yield from _head(metric.name, metric.kind, metric.words)
         for row in view.providers:
             yield f"{metric.name}{_labels(provider=row['model'])} {_number(row[metric.column])}"
-    yield from _head("vedette_provider_breaker_state", "gauge", "0 open, 1 half open, 2 closed, 3 blocked.")
+    yield from _head("vedette_provider_breaker_state", "gauge", BREAKER_WORDS)
     for row in view.providers:
         yield f"vedette_provider_breaker_state{_labels(provider=row['model'])} {BREAKER.get(row['breaker'], 0)}"
     yield from _head("vedette_provider_latency_seconds", "gauge", "Quantiles of answered calls.")

@@ -40,7 +40,7 @@ def health(
 ) -> None:
     """How every source fares: last success, errors in a row, breaker.
 
-    A source is in trouble after 24 h without success, 3 errors in a row, when the lane of its host is closed, when a
+    A source is in trouble after 24 h without success, 3 errors in a row, when the breaker of its host is open, when a
     look was refused or never showed it, or when a limit keeps it from finding more.
     """
     from vedette.core.health import is_healthy

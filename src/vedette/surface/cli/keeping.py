@@ -54,10 +54,10 @@ def lanes_show(
     lane: Annotated[
         str | None, typer.Argument(metavar="[LANE]", help="host:example.org, a host, or a URL.")
     ] = None,
-    shut: Annotated[bool, typer.Option("--shut", help="Only those that are not open.")] = False,
+    shut: Annotated[bool, typer.Option("--shut", help="Only those that something holds.")] = False,
 ) -> None:
     """Lanes and what holds them."""
-    from vedette.core.lane import condition
+    from vedette.core.lane import CLOSED, condition
     from vedette.store.views import LaneView
 
     now = session.now()
@@ -70,19 +70,19 @@ def lanes_show(
             state = queries.lane(key)
             found = [] if state is None else [LaneView(key=key, state=state)]
     if shut:
-        found = [view for view in found if condition(view.state, now) != "open"]
+        found = [view for view in found if condition(view.state, now) != CLOSED]
     if session.given.as_json:
         session.out.document({"lanes": [_lane_json(session, view, now) for view in found]})
         return
-    heads = ("LANE", "CONDITION", "WHAT HOLDS IT")
-    empty = "no lane fits" if lane is None else f"{a_lane(lane)} has not been used yet: it is open"
+    heads = ("LANE", "BREAKER", "WHAT HOLDS IT")
+    empty = "no lane fits" if lane is None else f"{a_lane(lane)} has not been used yet: nothing holds it"
     session.out.table(heads, (_lane_cells(session, view, now) for view in found), empty=empty)
 
 
 def lanes_reset(session: Session, lane: LaneArgument) -> None:
     """Lift the breaker, a Retry-After hold and a block.  The gap between requests and Crawl-delay stay."""
     from vedette.contracts.lane import LaneState
-    from vedette.core.lane import reset
+    from vedette.core.lane import CLOSED, reset
     from vedette.store import operator
 
     key = a_lane(lane)
@@ -90,7 +90,7 @@ def lanes_reset(session: Session, lane: LaneArgument) -> None:
     with session.operating() as db:
         state = reset(operator.lane_state(db, key) or LaneState())
         operator.save_lane(db, key, state, now=session.now())
-    tell(session, f"{key} is open", {"lane": key, "condition": "open"})
+    tell(session, f"the breaker of {key} is closed: requests may start", {"lane": key, "condition": CLOSED})
 
 
 def lanes_block(
@@ -242,11 +242,11 @@ def _lane_json(session: Session, view: LaneView, now: datetime) -> dict[str, obj
 
 
 def _lane_cells(session: Session, view: LaneView, now: datetime) -> tuple[Cell, ...]:
-    from vedette.core.lane import condition
+    from vedette.core.lane import CLOSED, condition
     from vedette.report.explaining import lane_words
 
     word = condition(view.state, now)
-    return (view.key, ("good" if word == "open" else "warn", word), lane_words(view.state, now))
+    return (view.key, ("good" if word == CLOSED else "warn", word), lane_words(view.state, now))
 
 
 def _source_cells(view: SourceView, now: datetime) -> tuple[Cell, ...]:

@@ -110,13 +110,22 @@ def resume(
     parked: Annotated[
         bool, typer.Option("--parked", help="Also ask again what ended without an answer.")
     ] = False,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            "--budget", min=0.0, metavar="USD", help="Another ceiling for the batch, all its runs together."
+        ),
+    ] = None,
     listen: ListenOption = False,
 ) -> None:
-    """Ask what a batch has no row for.  Answers that it has are kept; what was under way is asked again."""
+    """Ask what a batch has no row for.  Answers that it has are kept; what was under way is asked again.
+
+    A ceiling that is configured (`panel.budget_usd`, COST_BUDGET_USD) and higher than the batch's own raises it.
+    """
     from vedette.panel_runs import Resume
 
     panel = _panel(session, listen=listen)
-    how = Resume(fresh=fresh_deadline, take_over=take_over, parked=parked)
+    how = Resume(fresh=fresh_deadline, take_over=take_over, parked=parked, budget_usd=budget)
     with _showing(session) as on_progress:
         end = panel.resume(_batch(panel, batch), on_progress, how)
     _ended(session, end)
@@ -175,8 +184,10 @@ def compare(
     panel = _panel(session)
     with panel.store() as store:
         rows, older = store.responses(shadow), store.responses(legacy)
-        older = cohort(rows, older, store.asked(shadow))
-    found = decide(rows, older, CompareParams(tolerated=tolerated), shown=SHOWN)
+        asked = store.asked(shadow)
+        older = cohort(rows, older, asked)
+    names = {key: name for one in asked for key, name in one.domains.items()}
+    found = decide(rows, older, CompareParams(tolerated=tolerated), names=names, shown=SHOWN)
     if session.given.as_json:
         session.out.document(comparison_json(found))
     else:
@@ -337,5 +348,5 @@ def _ended(session: Session, end: PanelEnd) -> None:
         end_lines(session.out, end)
     if end.by == "stopped":
         raise typer.Exit(Exit.INTERRUPTED)
-    if end.dropped:
+    if end.dropped or end.unanswered:
         raise typer.Exit(Exit.FOUND_PROBLEMS)

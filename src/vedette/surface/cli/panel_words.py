@@ -88,6 +88,7 @@ def end_json(end: PanelEnd) -> dict[str, Any]:
         "asked_again": end.asked_again,
         "progress": asdict(end.progress),
         "dropped": [asdict(one) for one in end.dropped],
+        "unanswered": end.unanswered,
         "warnings": end.warnings,
     }
 
@@ -98,7 +99,7 @@ def end_lines(out: Output, end: PanelEnd) -> None:
         f"{end.batch}: {end.by}; {done.settled} cells settled, {done.answered} answered, {done.spent_usd:.4f} USD"
     )
     if end.asked_again:
-        out.say(f"{end.asked_again} cells may have been asked before: they were under way when the run died")
+        out.say(f"{end.asked_again} cells were asked a second time: they were under way when the run died")
     for words in end.warnings:
         out.note(words)
     _dropped(out, end.dropped)

@@ -148,7 +148,7 @@ def _say_added(session: Session, url: str, source: Source, *, is_new: bool) -> N
 
 def _say_interval(session: Session, source: Source) -> dict[str, object] | None:
     """What was asked for, and what is stronger, as far as that is known before the first look."""
-    from vedette.core.lane import condition
+    from vedette.core.lane import SHUT, condition
     from vedette.core.urls import watch_id
     from vedette.report.explaining import lane_words
     from vedette.report.intervals import interval_json, interval_words
@@ -158,11 +158,7 @@ def _say_interval(session: Session, source: Source) -> dict[str, object] | None:
         watch = queries.watch(watch_id(source.url))
         lane = None if watch is None else queries.lane(watch.lane)
         interval = None if watch is None else interval_of(session, queries, watch, source)
-    if (
-        watch is not None
-        and lane is not None
-        and condition(lane, session.now()) in ("blocked", "closed", "held")
-    ):
+    if watch is not None and lane is not None and condition(lane, session.now()) in SHUT:
         session.out.note(f"its lane {watch.lane} is {lane_words(lane, session.now())}")
     if interval is None:
         return None
