@@ -78,5 +78,5 @@ def _fields(kind: ContentClass, body: bytes, content_type: str) -> tuple[Block, 
     if kind in JSONS:
         return json_fields(body, content_type)
     if kind is ContentClass.XML:
-        return xml_fields(body)
+        return xml_fields(body, content_type)
     return text_lines(body, content_type) if kind is ContentClass.TEXT else ()

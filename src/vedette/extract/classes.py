@@ -9,6 +9,7 @@ import re
 from urllib.parse import unquote
 
 from vedette.contracts.words import ContentClass
+from vedette.core.charset import decode
 from vedette.extract.containers import OLE, read_compound, zip_names
 
 C = ContentClass
@@ -96,10 +97,18 @@ _CONTROL = bytes(range(9)) + bytes(range(14, 27)) + bytes(range(28, 32))
 def content_class(body: bytes, *, url: str, content_type: str) -> ContentClass:
     """The class of a body.  PDFs are PDF_TEXT until their pages have been looked at."""
     head = body[:LOOK]
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or 0 in head[:2]:
+        head = _spelled(head)
     header = content_type.lower()
     if head[:1] == b"<" and "html" in header and not head.startswith(b"<?xml"):
         return C.HTML
     return _by_magic(body, head, url, header) or _by_looks(body, head, url, header)
+
+
+def _spelled(head: bytes) -> bytes:
+    """UTF-16 and UTF-32 in single bytes, so that one set of marks serves; anything else as it is."""
+    text, charset = decode(head[: LOOK // 4 * 4], "")
+    return text.encode() if charset.startswith(("utf-16", "utf-32")) and "\ufffd" not in text else head
 
 
 def _by_magic(body: bytes, head: bytes, url: str, header: str) -> ContentClass | None:

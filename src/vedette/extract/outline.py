@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from vedette.contracts.changing import Block
+from vedette.core.charset import decode
 from vedette.core.weight import too_heavy
-from vedette.extract.charset import decode
 from vedette.extract.head import read_head
 from vedette.extract.page import document_target
 from vedette.extract.scope import ALL, MAIN, fold, narrowed, visible

@@ -8,9 +8,9 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from vedette.contracts.fetching import Extraction
 from vedette.contracts.words import ContentClass
+from vedette.core.charset import decode
 from vedette.core.urls import canonical
 from vedette.core.weight import too_heavy
-from vedette.extract.charset import decode
 from vedette.extract.head import read_head
 from vedette.extract.scope import MAIN, fold, narrowed, visible
 
