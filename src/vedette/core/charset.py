@@ -146,8 +146,10 @@ def _wide(body: bytes) -> str:
     """UTF-16 that does not announce itself: every other byte of what begins a document is zero."""
     if len(body) < 4 or 0 not in body[:2]:
         return ""
-    is_zero = tuple(byte == 0 for byte in body[:4])
-    return {(False, True, False, True): "utf-16le", (True, False, True, False): "utf-16be"}.get(is_zero, "")
+    first, second, third, fourth = (byte == 0 for byte in body[:4])
+    if second and fourth and not first and not third:
+        return "utf-16le"
+    return "utf-16be" if first and third and not second and not fourth else ""
 
 
 def _strict(body: bytes) -> str | None:

@@ -19,6 +19,7 @@ MAX_REFUSED = 1000  # kept per listing; the rest is counted in a note
 MAX_TITLE = 300
 DOCUMENT_TYPES = ("application/pdf", "application/msword", "application/vnd.", "application/rtf", "text/rtf")
 _TAG = re.compile(r"<[^<>]{0,500}>")
+_CODE = re.compile(r"<(script|style)\b[^<>]{0,500}>.*?(?:</\1\b[^<>]{0,50}>|\Z)", re.IGNORECASE | re.DOTALL)
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f]+")
 
 
@@ -122,5 +123,5 @@ def clean_title(text: str) -> str:
     if "&" in text:
         text = html.unescape(text)
     if "<" in text:
-        text = _TAG.sub(" ", text)
+        text = _TAG.sub(" ", _CODE.sub(" ", text))
     return _SPACE.sub(" ", text).strip()[:MAX_TITLE]
