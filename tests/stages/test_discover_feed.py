@@ -331,7 +331,8 @@ def test_an_empty_json_feed_is_a_feed():
         "<title>Odluka o &lt;script type='a'&gt;steal()&lt;/script&gt;porezu</title>",
         "<title>Odluka o &lt;STYLE&gt;p { color: red }&lt;/style &gt; porezu</title>",
         "<title>Odluka o porezu &lt;script&gt;never.closed()</title>",
-        "<title type='xhtml'><div xmlns='http://www.w3.org/1999/xhtml'>Odluka <script>f(1)</script>o porezu</div></title>",
+        "<title type='xhtml'><div xmlns='http://www.w3.org/1999/xhtml'>Odluka <script>f(1)</script>o porezu"
+        "</div></title>",
         "<title mode='base64'>T2RsdWthIG8gcG9yZXp1</title>",
         "<title mode='base64' type='text/html'>T2RsdWthIG8gPGI+cG9y\nZXp1PC9iPg==</title>",
         "<title type='application/octet-stream'>T2RsdWthIG8gcG9yZXp1</title>",

@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborNode
 
 from vedette.contracts.changing import Block
 from vedette.core.charset import decode
 from vedette.core.weight import too_heavy
 from vedette.extract.head import read_head
 from vedette.extract.page import document_target
-from vedette.extract.scope import ALL, MAIN, fold, narrowed, visible
+from vedette.extract.scope import ALL, MAIN, fold, narrowed, parsed, visible
 
 MAX_LEVELS = 64  # of a path; what is deeper shares the path of its ancestor
 MAX_BLOCKS = 300_000
@@ -36,14 +36,14 @@ def page_blocks(body: bytes, *, url: str, content_type: str, scope: str) -> tupl
     if too_heavy(body):
         return ()
     markup, _ = decode(body, content_type)
-    tree = LexborHTMLParser(markup)
+    tree = parsed(markup)
     base = read_head(tree, url).base
     text = visible(tree)
     root = tree.body
     if scope != ALL:
         root, _ = narrowed(tree, text, is_gated=scope == MAIN)
         if root is None:  # the gate refused, after the tree was cut
-            tree = LexborHTMLParser(markup)
+            tree = parsed(markup)
             visible(tree)
             root = tree.body
     return tuple(_Outline(base).read(root)) if root is not None else ()
@@ -53,7 +53,7 @@ def is_narrow(body: bytes, *, content_type: str) -> bool:
     """Does the gate let this page be narrowed to its main content?"""
     if too_heavy(body):
         return False
-    tree = LexborHTMLParser(decode(body, content_type)[0])
+    tree = parsed(decode(body, content_type)[0])
     return narrowed(tree, visible(tree))[0] is not None
 
 
