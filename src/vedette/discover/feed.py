@@ -200,7 +200,8 @@ def _text(element: etree._Element) -> str:
 def _title(element: etree._Element) -> str:
     """Its text; the code of scripts is not, and Atom 0.3 may write it in base64."""
     for code in list(element.iter("{*}script", "{*}style")):
-        code.clear(keep_tail=True)
+        code.text = None
+        del code[:]
     text = _text(element)
     if (element.get("mode") or "").lower() == "base64" or (
         element.get("type") or ""
