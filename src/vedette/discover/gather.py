@@ -11,7 +11,7 @@ from vedette.contracts.source import Follow, Listing, Sighting
 from vedette.contracts.words import Reason, WatchId
 from vedette.core.admission import LISTED_MAX_URLS
 from vedette.core.filters import filters_of
-from vedette.core.shape import DOCUMENTS, PARTS, extension_of
+from vedette.core.shape import DOCUMENTS, PART_NOTE, PARTS, extension_of
 from vedette.core.urls import canonical, watch_id
 from vedette.discover.document import Document
 
@@ -70,6 +70,7 @@ class Gathering:
         """The same for an address that is canonical already."""
         extension = extension_of(url)
         if extension in PARTS:
+            self.refuse(url, Reason("page_part", note=PART_NOTE))
             return False
         identity = watch_id(url)
         if identity in self._seen:

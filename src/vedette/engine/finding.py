@@ -17,7 +17,7 @@ from vedette.contracts.words import NodeType, Reason, Risk, SourceId, WatchId
 from vedette.core.admission import CAPS, Candidate, admit, observe_content
 from vedette.core.auto_source import Homes
 from vedette.core.classify import Classification, classify_url, inherit_risk
-from vedette.core.shape import shape_of
+from vedette.core.shape import PART_NOTE, shape_of
 from vedette.core.urls import lane_of, origin_of, watch_id
 from vedette.discover import Document, read_listing
 from vedette.discover.crawl import LinkReader
@@ -146,6 +146,9 @@ class Finder:
             seen = {i: _Seen(url, lister=ListerKind.CRAWL, depth=watch.depth + 1) for i, url in fresh}
             if seen:
                 await self._take(seen, watch, desk, findings, now)
+        for i, url in reader.parts():
+            reason = Reason("page_part", note=PART_NOTE)
+            self._refuse(Refused(url=url, id=i, source=desk.source.id, reason=reason, at=now), findings)
         _note_capped(watch, desk, findings)
         return findings
 
