@@ -98,15 +98,14 @@ def test_white_space_is_folded_and_unicode_composed():
     assert html("<p>a\n\t  b&nbsp;&nbsp;c z\u030cena me\u00adko</p>").text == "a b c žena meko"
 
 
-def test_blocks_have_paths_without_ids_and_cells_of_their_own():
+def test_blocks_have_paths_without_ids_and_rows_are_lines():
     page = (
         "<div id=x1 class=y><table><tr><td>a<td>b<tr><td>c</table></div>"
         "<div>uvod<p>jedan<br>dva <b>tri</b>ljuna "
         "<a href='f.pdf?utm_source=q&PHPSESSID=123'>PDF</a></p></div>"
     )
     assert blocks(page.encode(), url=URL, content_type=HTML, scope="all") == (
-        ("div/table/tbody/tr/td", "a"),
-        ("div/table/tbody/tr/td[2]", "b"),
+        ("div/table/tbody/tr", "a | b"),
         ("div/table/tbody/tr[2]/td", "c"),
         ("div[2]", "uvod"),
         ("div[2]/p", "jedan"),
