@@ -160,7 +160,7 @@ class SourceConfig(Section):
     category: str = ""
     hierarchy: int | None = Field(default=None, ge=1, le=7)
     domains: tuple[str, ...] = ()
-    provenance: Literal["", "stated", "inferred"] = ""
+    provenance: Literal["", "stated", "checked", "listed", "inferred"] = ""
     fetch: FetchConfig = FetchConfig()
 
 

@@ -18,10 +18,10 @@ from vedette.config import Loaded
 from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.evidence import Located
 from vedette.contracts.words import DOCUMENTS, ContentClass, EvidenceId, WatchId
+from vedette.core.charset import decode
 from vedette.engine.recall import read_body
 from vedette.evidence.shelf import Shelf
 from vedette.extract import ALL, blocks
-from vedette.extract.charset import decode
 from vedette.extract.documents import read_document
 from vedette.store.connecting import connect
 from vedette.store.migrate import ARCHIVE, DATABASE

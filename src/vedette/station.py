@@ -29,6 +29,7 @@ from vedette.engine.documents import DocumentDesk
 from vedette.engine.fallback import GuardedHunter, GuardedScheduler
 from vedette.engine.finding import Finder
 from vedette.engine.ids import Ids
+from vedette.engine.inheriting import RiskHeirs
 from vedette.engine.look import Looker
 from vedette.engine.loop import Ended, Engine, Mode, Parts
 from vedette.engine.reading import ReadingDesk
@@ -254,6 +255,11 @@ class Station:
             ),
             screen=screens(config),
             peer=self.opened.reader.watch,
+            heirs=RiskHeirs(
+                peer=self.opened.reader.watch,
+                has_own_risk=lambda source: self.book.desk(source).source.risk is not None,
+                ids=self.ids,
+            ),
             options=AssessOptions(
                 due=due_rule(config, self.policy),
                 retry=retry_rule(config),

@@ -105,10 +105,72 @@ def test_a_long_page_is_never_gated(words, title):
 
 
 def test_every_sign_can_be_seen_in_some_text():
-    assert {sign.outcome for sign in SIGNS} == {Outcome.BLOCKED_PAGE, Outcome.LOGIN_WALL, Outcome.SOFT_404}
+    assert {sign.outcome for sign in SIGNS} == {
+        Outcome.BLOCKED_PAGE,
+        Outcome.LOGIN_WALL,
+        Outcome.SOFT_404,
+        Outcome.SERVER_ERROR,
+    }
 
 
 def test_a_wall_is_named_even_where_hardly_a_word_is_left_of_the_page():
     gated = gate(200, page("Please log in with your password.", "Sign in"), URL, had(5000))
     assert gated is not None
     assert gated.outcome is Outcome.LOGIN_WALL
+
+
+MAINTENANCE = [
+    ("Site Maintenance", "We are down for maintenance. We will be back soon."),
+    (
+        "Down for maintenance",
+        "Our website is currently undergoing scheduled maintenance. Please check back later.",
+    ),
+    ("We'll be right back", "The service is temporarily unavailable. Sorry for the inconvenience."),
+    ("Maintenance mode", "This site is currently in maintenance. Thank you for your patience."),
+    ("Održavanje sustava", "Stranica je trenutno nedostupna zbog održavanja. Hvala na razumijevanju."),
+    ("Sustav je u održavanju", "Portal je privremeno nedostupan. Pokušajte ponovno kasnije."),
+    ("Radovi na održavanju", "Održavanje sustava je u tijeku. Ispričavamo se zbog neugodnosti."),
+]
+NEWS = [
+    (
+        "Najava održavanja sustava e-Porezna",
+        "Sustav će u subotu biti nedostupan zbog održavanja. Hvala na strpljenju.",
+    ),
+    (
+        "Planned maintenance on Saturday: changes",
+        "The portal will be unavailable due to maintenance from 8 to 12.",
+    ),
+    ("Održavanje cesta u zimskom razdoblju", ARTICLE),
+    ("Pravilnik o održavanju zgrada", "Zgrada se održava prema planu održavanja. Plan donosi upravitelj."),
+    ("Obavijest", "Sustav e-Porezna je trenutno nedostupan zbog održavanja. Hvala na razumijevanju."),
+    ("Maintenance", "Our team takes care of boilers, lifts and roofs. Ask for an offer."),
+    ("Održavanje", "Usluge održavanja: dizala, krovovi, fasade. Cijena 25,00 EUR po satu."),
+    ("Status", "All systems operational. No maintenance is planned."),
+]
+
+
+@pytest.mark.parametrize(("title", "text"), MAINTENANCE)
+def test_a_maintenance_page_is_an_error_of_the_server_and_no_change(title, text):
+    for seen in (None, had(3000), had(100)):
+        gated = gate(200, page(text, title), URL, seen)
+        assert gated is not None
+        assert gated.outcome is Outcome.SERVER_ERROR
+
+
+@pytest.mark.parametrize(("title", "text"), [("Ministarstvo financija", text) for _, text in MAINTENANCE])
+def test_under_another_title_it_takes_the_place_of_a_page(title, text):
+    gated = gate(200, page(text, title), URL, had(3000))
+    assert gated is not None
+    assert gated.outcome is Outcome.SERVER_ERROR
+    assert gate(200, page(text, title), URL, had(120)) is None
+
+
+@pytest.mark.parametrize(("title", "text"), NEWS)
+def test_a_text_about_maintenance_is_a_text(title, text):
+    assert gate(200, page(text, title), URL, None) is None
+    assert gate(200, page(text, title), URL, had(len(text) + 20)) is None
+
+
+@pytest.mark.parametrize(("title", "text"), MAINTENANCE)
+def test_in_a_long_text_it_says_nothing(title, text):
+    assert gate(200, page(text + ARTICLE * 20, title), URL, had(9000)) is None

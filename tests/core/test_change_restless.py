@@ -100,6 +100,8 @@ def test_a_report_shows_whole_lines_of_the_page_and_nothing_of_ours():
 
         def keep(chance: random.Random, hour: float, render=render, lines=lines) -> str:
             html = render(chance, hour)
+            rows = re.findall(r"<tr><td>(.*?)</td><td>(.*?)</td></tr>", html)
+            lines.update(" ".join(f"{label} | {value}".split()) for label, value in rows)
             lines.update(" ".join(unescape(text).split()) for text in re.findall(r">([^<>]+)<", html))
             return html
 

@@ -173,3 +173,27 @@ def test_every_croatian_letter_folds_composed_or_not() -> None:
 
 def test_lone_surrogates_are_read_as_something() -> None:
     assert classify_url("https://x.hr/zakon\ud800/%ff").node_role is NodeRole.REGULATION
+
+
+@pytest.mark.parametrize(
+    ("url", "kind", "role", "risk"),
+    [
+        ("https://a.hr/2020/x", NodeType.LEAF, NodeRole.ARCHIVE, Risk.LOW),
+        ("https://a.hr/2020/", NodeType.HUB, NodeRole.ARCHIVE, Risk.LOW),
+        ("https://a.hr/1998", NodeType.HUB, NodeRole.ARCHIVE, Risk.LOW),
+        ("https://a.hr/vijesti/2020/x", NodeType.HUB, NodeRole.NEWS_FEED, Risk.HIGH),
+        ("https://a.hr/propisi/2020/x", NodeType.LEAF, NodeRole.REGULATION, Risk.CRITICAL),
+        ("https://a.hr/2020/zakon.pdf", NodeType.ASSET, None, Risk.MEDIUM),
+        ("https://a.hr/2026/x", NodeType.LEAF, None, Risk.MEDIUM),
+        ("https://a.hr/12020/x", NodeType.LEAF, None, Risk.MEDIUM),
+        ("https://a.hr/2020-plan", NodeType.LEAF, None, Risk.MEDIUM),
+        ("https://a.hr/formular", NodeType.LEAF, NodeRole.FORM, Risk.MEDIUM),
+        ("https://a.hr/formulari/x", NodeType.LEAF, NodeRole.FORM, Risk.MEDIUM),
+        ("https://a.hr/prijavnica", NodeType.LEAF, NodeRole.FORM, Risk.MEDIUM),
+        ("https://a.hr/prijavnice-2026", NodeType.LEAF, NodeRole.FORM, Risk.MEDIUM),
+        ("https://a.hr/formularizacija", NodeType.LEAF, None, Risk.MEDIUM),
+    ],
+)
+def test_years_are_archives_and_forms_are_forms_by_their_croatian_words(url, kind, role, risk):
+    found = classify_url(url)
+    assert (found.node_type, found.node_role, found.risk) == (kind, role, risk)

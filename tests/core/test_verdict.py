@@ -20,6 +20,7 @@ from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Risk, Wat
 from vedette.core.ledger import difference, verdict_note
 from vedette.core.traits import FUNCTION_WORDS, SIGNS, measure
 from vedette.core.verdict import RULE, SIGN_POINTS, judge
+from vedette.extract import extract
 
 ROOT = Path(__file__).resolve().parents[2]
 ARTICLE = Traits(
@@ -107,6 +108,48 @@ def test_a_table_of_figures_is_not_held_to_prose():
     figures_only = Traits(chars=900, words=150, sample_words=150, distinct_words=140, text_key=3)
     for kind in (ContentClass.XLSX, ContentClass.JSON):
         assert word(replace(GOOD, content_class=kind, traits=figures_only)) == "persist"
+
+
+SMALL = {
+    "hnb.json": ('[{"broj_tecajnice":"8","valuta":"USD","srednji_tecaj":"1,082300"}]', "application/json"),
+    "one.json": ('{"stopa": 25}', "application/json"),
+    "text.json": ('{"naziv": "Odluka o stopi"}', "application/json"),
+    "linked.jsonld": ('{"@context": "https://schema.org", "@type": "Legislation"}', "application/ld+json"),
+    "rate.xml": ("<?xml version='1.0'?><tecaj valuta='USD'>1,0823</tecaj>", "application/xml"),
+    "item.xml": ("<?xml version='1.0'?><stopa>25</stopa>", "text/xml"),
+    "hnb.txt": ("USD 1,0823\nCHF 0,9412\n", "text/plain"),
+    "hnb.csv": ("valuta;srednji\nUSD;1,082300\nCHF;0,941200\n", "text/csv"),
+    "rates.html": ("<table><tr><td>USD<td>1,0823</tr><tr><td>CHF<td>0,9412</tr></table>", "text/html"),
+}
+
+
+def seen(body: str, name: str, content_type: str, risk: Risk = Risk.HIGH) -> Exhibit:
+    read = extract(body.encode(), url=f"https://a.hr/{name}", content_type=content_type)
+    chars = len(read.text)
+    return replace(GOOD, content_class=read.content_class, traits=measure(read), text_chars=chars, risk=risk)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_data_and_rates_are_not_weighed_as_prose(name: str):
+    assert word(seen(SMALL[name][0], name, SMALL[name][1])) != "skip"
+
+
+@pytest.mark.parametrize("name", [name for name in SMALL if name.endswith(("json", "jsonld", "xml"))])
+def test_small_data_of_a_high_risk_escalate_as_large_data_do(name: str):
+    assert word(seen(SMALL[name][0], name, SMALL[name][1])) == "escalate"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("{}", "application/json"),
+        ('{"error": "Internal server error"}', "application/json"),
+        ("<?xml version='1.0'?><error>Service unavailable</error>", "application/xml"),
+        ("Stranica", "text/plain"),
+    ],
+)
+def test_data_that_say_nothing_are_still_skipped(body: str, kind: str):
+    assert word(seen(body, "a", kind)) == "skip"
 
 
 def test_an_index_is_skipped_however_long_it_is():

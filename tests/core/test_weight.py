@@ -75,3 +75,61 @@ def test_tags_that_do_not_pair_are_left_to_a_worker(name, charset):
 @pytest.mark.parametrize("name", ["nothing", "table", "list", "deep for people", "less than"])
 def test_a_page_whose_tags_pair_is_not(name):
     assert not is_irregular(SOUND[name].encode())
+
+
+WORDS = " ".join(f"w{n}" for n in range(9000))
+PAIRS = " ".join(f'a{n}="1"' for n in range(9000))
+FEW_ATTRIBUTES = {
+    "a comparison in a script": f"<script>if (a <b && c) {{ x = '{WORDS}' }}</script>",
+    "an open quote in a script": f'<script>x = "<a title=\'" + y; z = [{WORDS}]</script>',
+    "markup in a script": f"<script>t = '<p {WORDS}'</script>",
+    "a script in a comment of a script": f"<script><!-- <script> </script> <p {WORDS} --></script>",
+    "style": f"<style>a <b {PAIRS}</style>",
+    "comment": f"<!-- <p {PAIRS} -->",
+    "text field": f"<textarea><p {PAIRS}</textarea>",
+    "words in a value": f'<p title="{WORDS}">x</p>' * 3,
+    "words in a value with other quotes": f'<p data-x=\'{{"a": "{WORDS}"}}\'>x</p>',
+    "slashes of a path": '<path d="' + "M 1/2 " * 9000 + '"/>',
+    "one value without quotes": "<a href=" + "x/" * 30_000 + ">x</a>",
+    "a value that is not closed": f'<p title="{WORDS}',
+}
+MANY_ATTRIBUTES = {
+    "bare": f"<p {WORDS}>",
+    "quoted": f"<p {PAIRS}>",
+    "without spaces": "<p " + "".join(f'a{n}="1"' for n in range(9000)) + ">",
+    "apart by slashes": "<p/" + "/".join(f"a{n}" for n in range(9000)) + ">",
+    "behind a script": f"<script>a = '<b \"'</script><p {WORDS}>",
+    "behind a quote in a name": f'<p a" b><i {WORDS}>',
+    "behind an empty comment": f"<!--><p {WORDS}> -->",
+    "in an end tag": f"</p {WORDS}>",
+    "behind styles": f"<style></styles></style ><p {WORDS}>",
+}
+
+
+@pytest.mark.parametrize("name", FEW_ATTRIBUTES)
+@pytest.mark.parametrize("size", [0, 300_000])
+def test_only_attributes_count_as_attributes(name, size):
+    assert too_heavy((FEW_ATTRIBUTES[name] + "<p>x</p>" * (size // 8)).encode()) == ""
+
+
+@pytest.mark.parametrize("name", MANY_ATTRIBUTES)
+def test_attributes_that_a_parser_sees_are_found(name):
+    assert too_heavy(MANY_ATTRIBUTES[name].encode()) == "too many attributes"
+
+
+@pytest.mark.parametrize("behind", ["<svg><style>", "<select><title>", "<svg><script>"])
+def test_attributes_that_are_made_to_look_like_a_script_are_left_to_a_worker(behind):
+    markup = f"{behind}<p {PAIRS}>".encode()
+    assert too_heavy(markup) or is_irregular(markup)
+
+
+@pytest.mark.parametrize(
+    "bait", ["<script><!--<script>", "<p a='", '<p a="', "<!--", "<p =", "<style></styl", "<p a = "]
+)
+def test_markup_that_is_never_closed_is_read_once(bait):
+    assert too_heavy((bait * 100_000).encode()) in (
+        "",
+        weight.DEEP,
+        "too many unclosed tags",
+        "too many attributes",
+    )

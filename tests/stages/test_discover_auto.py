@@ -88,3 +88,37 @@ def test_a_document_that_is_the_listing_is_read_at_once():
     assert [sighting.url for sighting in look(RSS).sightings] == ["https://h.hr/1"]
     listing = look(ITEMS + PAGER)
     assert (len(listing.sightings), len(listing.follow)) == (8, 1)
+
+
+DOCUMENTS = "".join(f"<li><a href='/dat/obrazac-{n}.pdf'>Obrazac {n}</a> (PDF)</li>" for n in range(4))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"<h1>Obrasci</h1><ul>{DOCUMENTS}</ul>",
+        f"{NAV}<main><h1>Obrasci</h1><p>Preuzmite obrazac i predajte ga uredu.</p><ul>{DOCUMENTS}</ul></main>",
+        "<table>"
+        + "".join(f"<tr><td>{n}<td><a href='c{n}.xlsx'>Cjenik</a></tr>" for n in range(3))
+        + "</table>",
+        "<p><a href='a.docx'>Prijavnica</a><p><a href='b.docx'>Izjava</a>",
+    ],
+)
+def test_a_page_of_documents_is_a_list_of_documents(body):
+    listing = look(f"<html><body>{body}</body></html>")
+    assert listing.became is ListerKind.HTML_LIST
+    assert len(listing.sightings) >= 2
+    assert all(seen.is_document for seen in listing.sightings)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"{TEXT}<p><a href='/a.pdf'>Odluka</a> <a href='/b.pdf'>Prilog</a>",
+        f"{TEXT}<footer><a href='/a.pdf'>Uvjeti</a> <a href='/b.pdf'>Pravila</a> </footer>",
+        "<p>Kratko.</p><footer><a href='/a.pdf'>Uvjeti</a> <a href='/b.pdf'>Pravila</a></footer>",
+        "<p>Jedan dokument: <a href='/a.pdf'>Odluka</a>",
+    ],
+)
+def test_a_text_with_attachments_is_a_page(body):
+    assert look(f"<html><body>{body}</body></html>").became is ListerKind.PAGE

@@ -322,3 +322,30 @@ def test_json_that_is_no_feed_says_what_is_wrong(body: str, words: str):
 def test_an_empty_json_feed_is_a_feed():
     empty = '\ufeff{"version": "https://jsonfeed.org/version/1.1", "title": "x", "items": []}'
     assert read(empty) == Listing()
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "<title>Odluka o <![CDATA[<script>var a = 1 < 2; alert('x')</script>]]>porezu</title>",
+        "<title>Odluka o &lt;script type='a'&gt;steal()&lt;/script&gt;porezu</title>",
+        "<title>Odluka o &lt;STYLE&gt;p { color: red }&lt;/style &gt; porezu</title>",
+        "<title>Odluka o porezu &lt;script&gt;never.closed()</title>",
+        "<title type='xhtml'><div xmlns='http://www.w3.org/1999/xhtml'>Odluka <script>f(1)</script>o porezu"
+        "</div></title>",
+        "<title mode='base64'>T2RsdWthIG8gcG9yZXp1</title>",
+        "<title mode='base64' type='text/html'>T2RsdWthIG8gPGI+cG9y\nZXp1PC9iPg==</title>",
+        "<title type='application/octet-stream'>T2RsdWthIG8gcG9yZXp1</title>",
+    ],
+)
+def test_a_title_is_words_and_neither_code_nor_base64(title):
+    entry = f"<entry>{title}<link href='https://h.hr/1'/></entry>"
+    listing = read(f'<feed xmlns="http://www.w3.org/2005/Atom">{entry}</feed>')
+    assert [seen.title for seen in listing.sightings] == ["Odluka o porezu"]
+
+
+def test_a_title_that_only_says_that_it_is_base64_stays_as_it_is():
+    entry = "<entry><title mode='base64'>Odluka: 5 %!</title><link href='https://h.hr/1'/></entry>"
+    assert [
+        seen.title for seen in read(f"<feed xmlns='http://www.w3.org/2005/Atom'>{entry}</feed>").sightings
+    ] == ["Odluka: 5 %!"]

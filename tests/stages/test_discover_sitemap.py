@@ -220,3 +220,69 @@ def test_a_sitemap_of_too_many_entries_is_cut_at_the_protocols_limit():
 )
 def test_a_sitemap_made_to_hurt_ends_as_a_listing(body):
     assert len(read(body).follow) <= 1
+
+
+UNREADABLE = {
+    "no address": "<{tag}><lastmod>2026-01-01</lastmod></{tag}>",
+    "an empty address": "<{tag}><loc> </loc></{tag}>",
+    "another name": "<{tag}><address>https://h.hr/a</address></{tag}>",
+    "words": "<{tag}>to be done</{tag}>",
+    "no address of the web": "<{tag}><loc>javascript:void(0)</loc></{tag}>",
+    "in an attribute": "<{tag} loc='https://h.hr/a'/>",
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+@pytest.mark.parametrize(("root", "tag"), [("urlset", "url"), ("sitemapindex", "sitemap")])
+def test_a_sitemap_whose_entries_have_no_address_is_not_an_empty_one(name, root, tag):
+    entry = UNREADABLE[name].format(tag=tag)
+    listing = read(f"<{root} {SPACE}>{entry * 3}</{root}>")
+    assert (listing.sightings, listing.follow) == ((), ())
+    assert listing.problem == "none of the 3 entries has an address"
+
+
+def test_a_sitemap_without_entries_is_empty_and_has_no_problem():
+    assert read(f"<urlset {SPACE}></urlset>") == Listing()
+
+
+def test_one_entry_without_an_address_costs_itself_alone():
+    listing = read(urlset("<url/>", "<url><loc>https://h.hr/a</loc></url>"))
+    assert (urls(listing), listing.problem) == (["https://h.hr/a"], "")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "<sitemap>\n https://h.hr/s.xml \n</sitemap>",
+        "<sitemap>https://h.hr/s.xml<lastmod>2026-01-01</lastmod></sitemap>",
+        "<sitemap><loc><url>https://h.hr/s.xml</url></loc></sitemap>",
+        "<sitemap><loc><![CDATA[https://h.hr/s.xml]]></loc></sitemap>",
+        "<sitemap><loc>https://h.hr/<b>s.xml</b></loc></sitemap>",
+        "<sitemap><loc/><loc>https://h.hr/s.xml</loc></sitemap>",
+    ],
+)
+def test_an_address_is_read_wherever_the_entry_keeps_it(entry):
+    listing = read(f"<sitemapindex {SPACE}>{entry}</sitemapindex>")
+    assert [(child.url, listing.problem) for child in listing.follow] == [("https://h.hr/s.xml", "")]
+
+
+def test_every_address_of_an_entry_is_read_with_its_own_date():
+    dates = {"a": "2026-01-01", "b": "2026-02-02", "c": "2026-03-03"}
+    inside = "".join(
+        f"<loc>https://h.hr/{name}.xml</loc><lastmod>{at}</lastmod>" for name, at in dates.items()
+    )
+    before = "".join(
+        f"<lastmod>{at}</lastmod><loc>https://h.hr/{name}.xml</loc>" for name, at in dates.items()
+    )
+    for form in (inside, before):
+        listing = read(f"<sitemapindex {SPACE}><sitemap>{form}</sitemap></sitemapindex>")
+        seen = {child.url[13:14]: f"{child.modified_at:%Y-%m-%d}" for child in listing.follow}
+        assert seen == dates
+
+
+def test_every_address_is_read_where_no_entry_is_closed():
+    names = [f"https://h.hr/{n}.xml" for n in range(30)]
+    entries = "".join(f"<sitemap><loc>{name}</loc><lastmod>2026-01-01</lastmod>" for name in names)
+    listing = read(f"<sitemapindex {SPACE}>{entries}</sitemapindex>")
+    assert {child.url for child in listing.follow} == set(names)
+    assert all(child.modified_at == datetime(2026, 1, 1, tzinfo=UTC) for child in listing.follow)

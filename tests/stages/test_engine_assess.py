@@ -22,6 +22,7 @@ from vedette.engine.compare import Comparer
 from vedette.engine.documents import DocumentDesk
 from vedette.engine.finding import Finder
 from vedette.engine.ids import Ids
+from vedette.engine.inheriting import RiskHeirs
 from vedette.engine.look import Reached
 from vedette.engine.reading import ReadingDesk
 from vedette.engine.sources import CLOSED_FOR, SAVE_EVERY, TRIPS_AFTER, SourceBook
@@ -86,6 +87,7 @@ def assessor(answer: Reached | Fetched | Exception, *, screens=(), source: Sourc
         reading=desk,
         screen=screen_table(screens),
         peer=lambda watch: None,
+        heirs=RiskHeirs(peer=lambda watch: None, has_own_risk=lambda source: False, ids=Ids()),
         options=AssessOptions(),
     )
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.words import ContentClass as C
+from vedette.core.charset import decode
 from vedette.extract import blocks, extract
-from vedette.extract.charset import decode
 from vedette.extract.classes import content_class
 
 URL = "https://a.hr/x"

@@ -98,15 +98,14 @@ def test_white_space_is_folded_and_unicode_composed():
     assert html("<p>a\n\t  b&nbsp;&nbsp;c z\u030cena me\u00adko</p>").text == "a b c žena meko"
 
 
-def test_blocks_have_paths_without_ids_and_cells_of_their_own():
+def test_blocks_have_paths_without_ids_and_rows_are_lines():
     page = (
         "<div id=x1 class=y><table><tr><td>a<td>b<tr><td>c</table></div>"
         "<div>uvod<p>jedan<br>dva <b>tri</b>ljuna "
         "<a href='f.pdf?utm_source=q&PHPSESSID=123'>PDF</a></p></div>"
     )
     assert blocks(page.encode(), url=URL, content_type=HTML, scope="all") == (
-        ("div/table/tbody/tr/td", "a"),
-        ("div/table/tbody/tr/td[2]", "b"),
+        ("div/table/tbody/tr", "a | b"),
         ("div/table/tbody/tr[2]/td", "c"),
         ("div[2]", "uvod"),
         ("div[2]/p", "jedan"),
@@ -175,3 +174,32 @@ def test_any_bytes_give_a_value(body, content_type):
     page = extract(body, url=URL, content_type=content_type)
     page.text.encode()
     blocks(body, url=URL, content_type=content_type)
+
+
+LEFT_OPEN = {
+    "a division": "<noscript><div></noscript>",
+    "a notice in a division": "<noscript><div class=x><p>Uključite JavaScript.</noscript>",
+    "a table": "<noscript><table><tr><td></noscript>",
+    "twice": "<noscript><div></noscript><noscript><section></noscript>",
+    "in capitals": "<NOSCRIPT><DIV></NOSCRIPT >",
+    "an object": "<object data=x.swf><param name=a>",
+    "beside a script that writes one": "<script>document.write('<noscript>')</script><noscript><div></noscript>",
+}
+
+
+@pytest.mark.parametrize("name", LEFT_OPEN)
+@pytest.mark.parametrize("before", ["", f"<p>{LONG}</p>" * 3])
+def test_what_a_browser_does_not_show_cannot_swallow_the_page_behind_it(name, before):
+    rest = f"<main><h1>Obavijest</h1><p>{LONG}</p></main><script>x()</script>"
+    page = html(f"<body>{before}{LEFT_OPEN[name]}{rest}</body>", scope="all")
+    assert "Obavijest Porezni obveznik" in page.text
+    assert "JavaScript" not in page.text
+    found = blocks(f"<body>{LEFT_OPEN[name]}{rest}</body>".encode(), url=URL, content_type=HTML)
+    assert "Obavijest" in [text for _, text in found]
+
+
+def test_a_notice_for_browsers_without_scripts_is_not_text():
+    for notice in ("Uključite JavaScript.", "<p>Uključite <b>JavaScript</b>.</p>", f"<p>{LONG}</p>"):
+        page = html(f"<body><noscript>{notice}</noscript><p>Obavijest</p></body>")
+        assert page.text == "Obavijest"
+    assert html("<body><noscript>Uključite JavaScript.</noscript><div id=app></div>").text == ""

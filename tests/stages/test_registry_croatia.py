@@ -25,6 +25,12 @@ GROUPS = {  # 13.2
     "eur-lex.europa.eu": 2, "dzs.hr": 4,
 }  # fmt: skip
 HIERARCHY = {1: 1, 2: 13, 3: 3, 4: 4, 5: 44, 6: 2, 7: 4}  # levels of 13.3
+CHECKED, LISTED = 10, 43
+INFERRED = {
+    "porezna-po-sd", "nn-ustav", "nn-zakon-dohodak", "nn-zakon-doprinosi", "nn-zakon-dobit", "pravilnik-pdv",
+    "pravilnik-dohodak", "pravilnik-fiskalizacija", "pravilnik-doprinosi", "hnb-tecajna-lista", "dzs-priopcenja",
+    "mrms-minimalna-placa", "carina-vijesti", "eurlex-pdv-provedbena", "dzs-nkd", "carina-trosarine",
+}  # fmt: skip
 CRITICAL = {  # 13.1, by id
     "porezna-pausalno", "porezna-pausalno-obrtnici", "nn-zakon-dohodak", "hzmo-doprinosi", "hzzo-doprinosi",
     "porezna-stope-doprinosa", "porezna-pdv-prag", "porezna-kalendar",
@@ -67,7 +73,7 @@ def test_the_named_sources_stand_in_the_tier_that_names_them(sources):
 
 def test_every_row_is_whole_and_says_where_its_address_is_from(sources):
     for source in sources:
-        assert source.registered.provenance in ("stated", "inferred"), source.id
+        assert source.registered.provenance in ("stated", "checked", "listed", "inferred"), source.id
         assert source.registered.domains, source.id
         assert source.scrape_frequency, source.id
         assert source.url.startswith("https://"), source.id
@@ -75,6 +81,18 @@ def test_every_row_is_whole_and_says_where_its_address_is_from(sources):
     stated = {source.id for source in sources if source.registered.provenance == "stated"}
     assert stated == {"porezna-pausalno", "hgk"}
     assert b"Written offline" in read_registry("croatia")
+    counted = Counter(source.registered.provenance for source in sources)
+    assert counted == {
+        "stated": 2,
+        "checked": CHECKED,
+        "listed": LISTED,
+        "inferred": 71 - 2 - CHECKED - LISTED,
+    }
+
+
+def test_most_addresses_are_real_and_those_that_are_not_say_so(sources):
+    made_up = {source.id for source in sources if source.registered.provenance == "inferred"}
+    assert made_up == INFERRED
 
 
 def test_what_001_says_of_single_sites_is_in_their_rows(sources):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 
 import pytest
 from hypothesis import given
@@ -11,6 +13,7 @@ from stocked import DIFF, EVIL, NOW, RULES, a_change
 
 from vedette.contracts.changing import Change, DiffOp
 from vedette.contracts.words import Risk, VisitId, WatchId
+from vedette.core.change.diff import diff_words
 from vedette.report.changes import change_json, change_text, render_change
 from vedette.report.diffs import by_words, diff_json, unified
 from vedette.report.lines import as_text
@@ -105,3 +108,50 @@ def test_times_are_said_with_their_distance():
     assert span(timedelta(days=3, hours=4, minutes=5)) == "3 d 4 h"
     assert when(NOW + timedelta(hours=2), NOW) == "2026-11-15 14:00:00 (in 2 h)"
     assert when(None, NOW) == "never"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        (
+            "Works end in March, at a cost of 12,400 euros.",
+            "Works end in May, at a cost of 14,900 euros.",
+            "! Works end in [-March-] {+May+}, at a cost of [-12,400-] {+14,900+} euros.",
+        ),
+        ("The (old) rule", "The (new) rule", "! The ([-old-] {+new+}) rule"),
+        ('"Yes", he said', '"No", he said', '! "[-Yes-] {+No+}", he said'),
+        ("rate: 5%.", "rate: 6%.", "! rate: [-5%-] {+6%+}."),
+        (
+            "do 15. siječnja 2026.",
+            "do 31. siječnja 2026. godine",
+            "! do [-15-] {+31+}. siječnja 2026. {+godine+}",
+        ),
+        ("a b c", "a c", "! a [-b-] c"),
+        ("a c", "a b c", "! a {+b+} c"),
+        ("one two", "one, two", "! one{+,+} two"),
+        ("It is so.", "It is so!", "! It is so[-.-] {+!+}"),
+        ("stara/nova cijena", "stara/niža cijena", "! stara/[-nova-] {+niža+} cijena"),
+    ],
+)
+def test_words_beside_punctuation_are_shown_as_words(before, after, shown):
+    op = DiffOp("replace", (before,), (after,), diff_words(before, after))
+    assert as_text(by_words((op,))).rstrip("\n") == shown
+
+
+@given(st.integers(0, 10**6))
+def test_any_edit_of_a_sentence_is_shown_in_its_place(seed):
+    chance = random.Random(seed)
+    words = [
+        chance.choice(("PDV", "25 %", "(stopa)", "od,", "2013.", '"da"', "1.250,00", "kn/kg"))
+        for _ in range(9)
+    ]
+    other = [
+        word if chance.random() < 0.7 else chance.choice(("novo", "26 %", "(iznos)", "do,")) for word in words
+    ]
+    before, after = " ".join(words), " ".join(other)
+    pairs = diff_words(before, after)
+    if not pairs:
+        return
+    text = as_text(by_words((DiffOp("replace", (before,), (after,), pairs),))).removeprefix("! ")
+    plain_before = re.sub(r"\[-(.*?)-\] ?", r"\1", re.sub(r" ?\{\+.*?\+\}", "", text))
+    assert "".join(plain_before.split()) == "".join(before.split())

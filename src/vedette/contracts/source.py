@@ -97,7 +97,7 @@ class Registered:
     category: str = ""
     hierarchy: int | None = None  # 1 constitution ... 7 practice (001 section 13.3)
     domains: tuple[str, ...] = ()  # fields of law: pausalni, pdv, doprinosi ...
-    provenance: str = ""  # of its address. stated: the documents have it; inferred: to be checked
+    provenance: str = ""  # of its address: stated, checked, listed or inferred
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -162,6 +162,16 @@ class Signal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Raised:
+    """A page of risk CRITICAL links to this document, so it is CRITICAL too and its next look comes soon."""
+
+    watch: WatchId
+    lane: LaneKey
+    due_at: datetime
+    note: LedgerNote
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeMove:
     """An observed change goes on in its life."""
 
@@ -187,6 +197,7 @@ class Settlement:
     sources: tuple[Source, ...] = ()  # of hosts that had none (001 section 6.2)
     found: tuple[Watch, ...] = ()  # new watches
     signals: tuple[Signal, ...] = ()
+    raised: tuple[Raised, ...] = ()
     refused: tuple[Refused, ...] = ()
     parked: Parked | None = None
     content_class: ContentClass = ContentClass.OTHER
@@ -234,7 +245,7 @@ class LedgerNote:
 
     id: int
     at: datetime
-    kind: str  # lane | run | operator | signal | hunt
+    kind: str  # lane | run | operator | signal | hunt | risk
     decision: Decision
     watch: WatchId | None = None
 

@@ -32,7 +32,7 @@ from vedette.contracts.source import ListerKind, ListerOptions, TrapBudgets
 from vedette.contracts.words import Reason
 from vedette.core.blocked import blocked_by
 from vedette.core.filters import Filters, filters_of
-from vedette.core.shape import Shape, is_document, is_part, shape_of
+from vedette.core.shape import PART_NOTE, Shape, is_document, is_part, shape_of
 from vedette.core.tally import SourceTally
 from vedette.core.urls import host_of
 
@@ -144,11 +144,7 @@ def _blocked(rules: AdmissionRules, tally: SourceTally, candidate: Candidate) ->
 
 
 def _part(rules: AdmissionRules, tally: SourceTally, candidate: Candidate) -> Reason | None:
-    return (
-        Reason("page_part", note="style, script, image, font or recording")
-        if is_part(candidate.url)
-        else None
-    )
+    return Reason("page_part", note=PART_NOTE) if is_part(candidate.url) else None
 
 
 def _filtered(rules: AdmissionRules, tally: SourceTally, candidate: Candidate) -> Reason | None:

@@ -69,6 +69,7 @@ class RoleRule:
 _WORD = r"/(?:{words})(?:[^\pL]|$)"
 _PREFIX = r"/(?:{words})"
 _FOLDER = r"/(?:{words})(?:[/?]|$)"
+_END = r"/(?:{words})/?(?:\?|$)"
 _FILE = r"[^/]/(?:{words})\."  # the character before keeps the host out: index.hr is a newspaper
 
 # The order is the document's: the first row that matches decides.
@@ -84,6 +85,12 @@ RULES = (
     RoleRule("regulation", NodeRole.REGULATION, Risk.CRITICAL, False, _WORD),
     RoleRule("regulation_prefix", NodeRole.REGULATION, Risk.CRITICAL, False, _PREFIX),
     RoleRule("index", NodeRole.INDEX, Risk.LOW, True, _FILE),
+    # The enum of 000 section 1 names /2020/ too.  Last, so that news of a year stay news.
+    RoleRule("archive_year", NodeRole.ARCHIVE, Risk.LOW, True, _END),
+    RoleRule("archive_page", NodeRole.ARCHIVE, Risk.LOW, False, _FOLDER),
+)
+_YEARS = (
+    r"19[89]\d|20[01]\d|202[0-3]"  # over when this was written; what a site says of this year is no archive
 )
 
 # 000 section 2.  `prijave?` and the like caught the singular as a prefix; here both forms are written out.
@@ -95,11 +102,13 @@ PACKS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "tender": "natjecaji?|javna-nabava|pozivi",
             "news": "vijesti|novosti|priopcenj[ae]|objav[ae]|mediji",
             "news_prefix": "aktual",
-            "form": "obrasci|obrazac|tiskanic[ae]|prijav[ae]|zahtjevi?",
+            "form": "obrasci|obrazac|formulari?|tiskanic[ae]|prijavnic[ae]|prijav[ae]|zahtjevi?",
             "guidance": "uput[ae]|misljenj[ae]|tumacenj[ae]|stajalist[ae]",
             "regulation": "propisi|pravilnici|pravilnik|uredb[ae]|odluk[ae]|akti|sluzbeni",
             "regulation_prefix": "zakon",
             "index": "sadrzaj|pregled",
+            "archive_year": _YEARS,
+            "archive_page": _YEARS,
         },
         "en": {
             "archive": "archive|history",
@@ -109,6 +118,8 @@ PACKS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "form": "forms?",
             "guidance": "guidance",
             "index": "index|contents?",
+            "archive_year": _YEARS,
+            "archive_page": _YEARS,
         },
     }
 )

@@ -14,6 +14,7 @@ from urllib.parse import unquote_plus
 # 000 section 2 (ASSET_EXTENSIONS), and what office programs and archives of forms add to it.
 DOCUMENTS = frozenset("pdf doc docx xls xlsx ppt pptx odt ods odp rtf csv zip".split())
 # What a page is made of.  Never a target of its own.
+PART_NOTE = "style, script, image, font or recording"
 PARTS = frozenset(
     "css js mjs map png jpg jpeg gif svg webp avif ico bmp tif tiff woff woff2 ttf otf eot mp3 mp4 m4a m4v "
     "ogg oga ogv wav webm avi mov mpg mpeg wmv flv swf exe dmg apk iso msi".split()

@@ -12,6 +12,7 @@ import xxhash
 
 from vedette.contracts.fetching import Extraction
 from vedette.contracts.judging import Traits
+from vedette.contracts.words import ContentClass
 
 SAMPLE = 1200  # characters
 SIGN_LIMIT = 1500  # characters; a longer text that says "no results" says more than that
@@ -102,6 +103,8 @@ def measure(extraction: Extraction) -> Traits:
     """The traits of a text.  Deterministic in the extraction."""
     text = extraction.text
     sample = text[:SAMPLE].lower()
+    if extraction.content_class is ContentClass.TEXT:
+        sample = sample.replace(";", " ")  # the cells of a table
     words = sample.split()
     language, small = _language(words, extraction.language)
     return Traits(

@@ -13,7 +13,7 @@ from vedette.contracts.judging import Exhibit, Traits, Verdict, VerdictWord
 from vedette.contracts.source import ListerKind
 from vedette.contracts.words import DOCUMENTS, ContentClass, Outcome, Reason, Risk
 
-RULE = "scout-1"  # goes up when a verdict may come out differently
+RULE = "scout-2"  # goes up when a verdict may come out differently
 START = 50.0
 PERSISTS = 40.0
 ESCALATES = 70.0
@@ -60,8 +60,12 @@ SOME_FIGURES, FEW_WORDS, FIGURE_POINTS = 2, 40, 15.0
 PASSWORD = -20.0
 NO_SENTENCE = -10.0
 LEAST_PROSE = 30  # words; a shorter text has no share of anything
-FIGURES = frozenset({ContentClass.JSON, ContentClass.JSON_LD, ContentClass.XML, ContentClass.TEXT})
-SHEETS = frozenset({ContentClass.XLS, ContentClass.XLSX, ContentClass.ODS})
+# Values with names: one of them is as much worth as a thousand, and none of it is prose (001 sections 4.2, 5.4).
+DATA = frozenset(
+    {ContentClass.JSON, ContentClass.JSON_LD, ContentClass.XML}
+    | {ContentClass.XLS, ContentClass.XLSX, ContentClass.ODS}
+)
+DATA_POINTS = 20.0
 
 
 def judge(exhibit: Exhibit, *, now: datetime) -> Verdict:
@@ -105,10 +109,16 @@ def _decided(exhibit: Exhibit) -> tuple[Reason, ...]:
 
 def _weighed(exhibit: Exhibit) -> tuple[Reason, ...]:
     traits, kind = exhibit.traits or Traits(), exhibit.content_class
+    found = [Reason("start", START)]
+    if kind in DATA:
+        return _told([*found, Reason("data", DATA_POINTS, f"{kind.value} is not prose"), *_of_signs(traits)])
     own = traits.words * (1.0 - _linked(traits))
-    found = [Reason("start", START), _banded("words", WORDS, own, f"{own:.0f} words outside links")]
-    if kind in FIGURES or kind in SHEETS:
-        return _told(found)  # figures are no prose, and that is no fault of theirs
+    words = _banded("words", WORDS, own, f"{own:.0f} words outside links")
+    found += [words, *_of_figures(traits, words.points)]
+    if kind is ContentClass.TEXT:
+        return _told(
+            found
+        )  # tables and lists in plain text have no sentences, and that is no fault of theirs
     found += _of_prose(traits)
     if kind not in DOCUMENTS:
         found += _of_page(traits)
@@ -137,10 +147,20 @@ def _of_page(traits: Traits) -> list[Reason]:
         _banded("links", LINK_SHARE, linked, f"{linked:.0%} of the text is links"),
         _banded("boilerplate", KEPT_SHARE, kept, f"{1 - kept:.0%} of the page is around the text"),
     ]
-    if traits.figures >= SOME_FIGURES and linked < LINK_SHARE[0].under and traits.words < FEW_WORDS:
-        found.append(Reason("figures", FIGURE_POINTS, f"{traits.figures} figures"))
+    return found + _of_signs(traits)
+
+
+def _of_figures(traits: Traits, words: float) -> list[Reason]:
+    """Makes good for the few words of a text that is figures: a rate needs no sentence around it."""
+    is_rate = traits.figures >= SOME_FIGURES and traits.words < FEW_WORDS
+    if not is_rate or _linked(traits) >= LINK_SHARE[0].under:
+        return []
+    return [Reason("figures", max(FIGURE_POINTS, -words), f"{traits.figures} figures")]
+
+
+def _of_signs(traits: Traits) -> list[Reason]:
     weight = 1.0 if traits.words <= SHORT else 0.5 if traits.words <= LONGER else 0.2
-    found += [Reason(code, round(SIGN_POINTS[code] * weight, 2)) for code in traits.signs]
+    found = [Reason(code, round(SIGN_POINTS[code] * weight, 2)) for code in traits.signs]
     if traits.asks_password:
         found.append(Reason("password_field", round(PASSWORD * weight, 2)))
     return found

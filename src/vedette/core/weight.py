@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +45,8 @@ def too_heavy(body: bytes) -> str:
 def is_irregular(body: bytes) -> bool:
     """May it take a parser longer than its size tells?  Tags that do not pair are where parsers do odd work."""
     body = body.replace(b"\0", b"")
+    if _may_hide_many(body):
+        return True
     if not _may_be_odd(body):
         return False
     scan = _scanned(body)
@@ -124,13 +127,53 @@ class _Formatting:
 
 
 def _attributes(body: bytes) -> str:
-    if len(body) < BIG_BODY and body.count(b"=") < MAX_ATTRIBUTES and _longest_tag(body) < LONG_TAG:
+    """Counted in the tags that a parser sees: what scripts and comments hold are no tags."""
+    if not _may_have_many(body):
         return ""
-    for match in _TAG.finditer(body):
-        tag = match.group(0)
-        if len(tag) > 2 * MAX_ATTRIBUTES and len(_SEPARATOR.findall(tag)) > MAX_ATTRIBUTES:
+    for tag in _seen_tags(body):
+        if len(tag) > 2 * MAX_ATTRIBUTES and len(_ATTRIBUTE.findall(tag)) > MAX_ATTRIBUTES:
             return "too many attributes"
     return ""
+
+
+def _may_hide_many(body: bytes) -> bool:
+    """Would there be too many attributes if nothing were a script?  Markup can be made to look like one."""
+    if len(body) <= SMALL_BODY or not _may_have_many(body):
+        return False
+    tags = (match.group(0) for match in _LONG.finditer(body))
+    return any(len(_SEPARATOR.findall(tag)) > MAX_ATTRIBUTES for tag in tags)
+
+
+def _may_have_many(body: bytes) -> bool:
+    return len(body) >= BIG_BODY or body.count(b"=") >= MAX_ATTRIBUTES or _longest_tag(body) >= LONG_TAG
+
+
+def _seen_tags(body: bytes) -> Iterator[bytes]:
+    """The inside of each tag, in time that does not depend on who wrote the page."""
+    at = 0
+    while (token := _TOKEN.search(body, at)) is not None:
+        at = token.end()
+        name = (token.group(1) or b"").lower()
+        if name:
+            yield token.group(2)
+        if name in _RAW:
+            at = _end_of_raw(body, name, at)
+
+
+def _end_of_raw(body: bytes, name: bytes, at: int) -> int:
+    """Where the text of a script or style ends.  A script inside a comment of a script does not end it."""
+    is_comment = is_inner = False
+    for mark in _RAW[name].finditer(body, at):
+        what = mark.group(0).lower()
+        if what == b"<!--":
+            is_comment = True
+        elif what == b"-->":
+            is_comment = is_inner = False
+        elif what.startswith(b"</") and not is_inner:
+            return mark.start()
+        else:
+            is_inner = is_comment and not what.startswith(b"</")
+    return len(body)
 
 
 def _longest_tag(body: bytes) -> int:
@@ -138,7 +181,17 @@ def _longest_tag(body: bytes) -> int:
     return int(np.diff(ends, prepend=0, append=len(body)).max())
 
 
-_TAG = re.compile(rb"<[a-zA-Z](?:[^\"'>]++|\"[^\"]*+\"|'[^']*+')*+")  # possessive: linear
+# Possessive, so linear.  A quote counts after "=" alone: before it, it is part of a name (HTML standard 13.2.5).
+_PAIR = rb"[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z)|[^\s>\"'][^\s>]*+)?+)?+"
+_ATTRIBUTE = re.compile(_PAIR)
+_TOKEN = re.compile(
+    rb"<!--(?:-?>|.*?(?:--!?>|\Z))|<(/?[a-zA-Z][^\s/>]*+)((?:[\s/]++|" + _PAIR + rb")*+)", re.DOTALL
+)
+_LONG = re.compile(rb"<[a-zA-Z][^>]{%d,}" % (2 * MAX_ATTRIBUTES))
+_RAW = {
+    name: re.compile(rb"(?i)</" + name + rb"[\s/>]")
+    for name in b"style title textarea xmp iframe noembed noframes".split()
+} | {b"script": re.compile(rb"(?i)<!--|-->|</?script[\s/>]"), b"plaintext": re.compile(rb"\Z")}
 _TAGS = re.compile(rb"<(/?)([a-zA-Z][a-zA-Z0-9]*)([^>]{0,64})")
 _SEPARATOR = re.compile(rb"[\s/]+")
 

@@ -20,7 +20,7 @@ from vedette.discover.json_feed import is_json_feed
 from vedette.discover.markup import Markup, is_html, open_markup
 from vedette.discover.pagination import has_pager
 from vedette.discover.sitemap import is_sitemap, site_of
-from vedette.discover.tree import Page, attribute
+from vedette.discover.tree import Page, attribute, is_navigation
 
 Lister = Callable[[Document], Listing]
 FEED_TYPES = (
@@ -31,6 +31,7 @@ FEED_TYPES = (
 )
 MANY_LINKS = 15
 LIST_LIKE = 5
+FEW_DOCUMENTS = 2
 MUCH_TEXT = 600  # characters; less is a portal's front door
 _GZIP = b"\x1f\x8b"
 
@@ -47,6 +48,7 @@ class Look:
     feed: str = ""  # the page names it
     is_own_feed: bool = False  # of this section, not of the whole site
     items: int = 0
+    documents: int = 0  # files to download that the content links to
     has_pager: bool = False
     links: int = 0
     text_chars: int = 0
@@ -54,6 +56,11 @@ class Look:
     @property
     def has_many_links(self) -> bool:
         return self.links >= MANY_LINKS
+
+    @property
+    def lists_documents(self) -> bool:
+        """Links to files, and little beside them: a price list or a page of forms, however short."""
+        return self.documents >= FEW_DOCUMENTS and self.text_chars < MUCH_TEXT // 2 + 120 * self.documents
 
     @property
     def is_list(self) -> bool:
@@ -80,6 +87,7 @@ SIGNS: tuple[Sign, ...] = (
     Sign(65, ListerKind.FEED, lambda look: look.is_front and bool(look.feed), "the site names a feed"),
     Sign(60, ListerKind.CRAWL, lambda look: look.is_front and look.has_many_links, "a front page of links"),
     Sign(55, ListerKind.HTML_LIST, lambda look: look.is_list, "the page is a list"),
+    Sign(50, ListerKind.HTML_LIST, lambda look: look.lists_documents, "the page links to documents"),
     Sign(40, ListerKind.PAGE, lambda look: look.text_chars >= MUCH_TEXT, "the page is mostly text"),
     Sign(30, ListerKind.CRAWL, lambda look: look.has_many_links, "many links and little text"),
     Sign(10, ListerKind.PAGE, lambda look: True, "nothing on the page lists other pages"),
@@ -138,6 +146,7 @@ def look_at(document: Document) -> Look:
         is_own_feed=bool(own) and not is_front,
         items=0 if guess else len({item.href for item in items}),
         has_pager=has_pager(document, page),
+        documents=len({href for node, href in page.document_links() if not is_navigation(node)}),
         links=len(LinkReader(document.url).links(document.url, page.base, hrefs)),
         text_chars=page.text_chars(),
     )

@@ -20,6 +20,7 @@ from vedette.discover.tree import Page, attribute
 
 Link = tuple[WatchId, str]
 MEMO = 16_384  # raw addresses remembered per source: about 6 MB when full
+MOST_PARTS = 1000  # told of one page
 _UNKNOWN: Link = (WatchId(-1), "")
 _ROOTED = ("/", "http://", "https://")  # what these mean depends on the origin alone
 _NOT_PAGES = ("#", "javascript:", "mailto:", "tel:", "data:")
@@ -40,6 +41,12 @@ class LinkReader:
         self._limit = memo
         self._memos: dict[str, dict[str, Link | None]] = {}  # by place: an origin, or a directory of it
         self._size = 0
+        self._parts: dict[WatchId, str] = {}
+
+    def parts(self) -> list[Link]:
+        """Images and other parts of pages that links led to since this was asked last."""
+        found, self._parts = list(self._parts.items()), {}
+        return found
 
     def links(self, page_url: str, base: str, hrefs: Iterable[str]) -> list[Link]:
         """Targets in scope, canonical, in order, each once.  Styles, scripts, images are no targets."""
@@ -91,7 +98,11 @@ class LinkReader:
             if target is None or not self._is_ours(target):
                 return None
             url = target
-        return None if extension_of(url) in PARTS else (watch_id(url), url)
+        if extension_of(url) in PARTS:
+            if len(self._parts) < MOST_PARTS:
+                self._parts[watch_id(url)] = url
+            return None
+        return watch_id(url), url
 
     def _is_ours(self, url: str) -> bool:
         return self._is_everywhere or _bare(host_of(url)) in self._hosts

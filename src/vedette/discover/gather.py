@@ -11,7 +11,7 @@ from vedette.contracts.source import Follow, Listing, Sighting
 from vedette.contracts.words import Reason, WatchId
 from vedette.core.admission import LISTED_MAX_URLS
 from vedette.core.filters import filters_of
-from vedette.core.shape import DOCUMENTS, PARTS, extension_of
+from vedette.core.shape import DOCUMENTS, PART_NOTE, PARTS, extension_of
 from vedette.core.urls import canonical, watch_id
 from vedette.discover.document import Document
 
@@ -19,6 +19,7 @@ MAX_REFUSED = 1000  # kept per listing; the rest is counted in a note
 MAX_TITLE = 300
 DOCUMENT_TYPES = ("application/pdf", "application/msword", "application/vnd.", "application/rtf", "text/rtf")
 _TAG = re.compile(r"<[^<>]{0,500}>")
+_CODE = re.compile(r"<(script|style)\b[^<>]{0,500}>.*?(?:</\1\b[^<>]{0,50}>|\Z)", re.IGNORECASE | re.DOTALL)
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f]+")
 
 
@@ -69,6 +70,7 @@ class Gathering:
         """The same for an address that is canonical already."""
         extension = extension_of(url)
         if extension in PARTS:
+            self.refuse(url, Reason("page_part", note=PART_NOTE))
             return False
         identity = watch_id(url)
         if identity in self._seen:
@@ -122,5 +124,5 @@ def clean_title(text: str) -> str:
     if "&" in text:
         text = html.unescape(text)
     if "<" in text:
-        text = _TAG.sub(" ", text)
+        text = _TAG.sub(" ", _CODE.sub(" ", text))
     return _SPACE.sub(" ", text).strip()[:MAX_TITLE]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -78,9 +78,11 @@ def _read_xml(document: Document, markup: Markup, gathering: Gathering) -> Listi
     site = site_of(host_of(document.url))
     own = watch_id(document.url)
     sites: dict[str, bool] = {}
+    unreadable = 0
     for entry in entries:
         url = canonical(entry.url, document.url)
         if url is None:
+            unreadable += 1
             continue
         host = host_of(url)
         if host not in sites:
@@ -99,6 +101,8 @@ def _read_xml(document: Document, markup: Markup, gathering: Gathering) -> Listi
             follow.setdefault(watch_id(url), child)
     if len(entries) > MAX_ENTRIES:
         gathering.note("sitemap_limit", f"only the first {MAX_ENTRIES} entries of the file are read")
+    if entries and unreadable == len(entries):
+        problem = problem or f"none of the {unreadable} entries has an address"
     return gathering.listing(problem=problem, follow=tuple(follow.values()))
 
 
@@ -133,58 +137,86 @@ def _is_wanted_type(url: str, options: ListerOptions) -> bool:
     return typed is None or int(typed.group(1)) in options.sitemap_types
 
 
+class _Reading:
+    """The entries of one file, and how many elements of it named no address."""
+
+    def __init__(self) -> None:
+        self.entries: list[_Entry] = []
+        self.without = 0
+
+    def read(self, data: bytes, *, recover: bool) -> None:
+        """Streams, and forgets each element once it is read: memory does not grow with the file."""
+        for _, element in stream(data, ("{*}url", "{*}sitemap"), recover=recover):
+            parent = element.getparent()
+            if parent is not None and local_name(parent) == "loc":
+                continue  # `<loc><url>..</url></loc>`: the text of the outer one
+            found = _read_entries(element)
+            self.entries += found
+            self.without += not found
+            element.clear(keep_tail=False)
+            if parent is not None and local_name(parent) not in ("url", "sitemap"):
+                del parent[
+                    0 : parent.index(element)
+                ]  # of one that was never closed the parent is still to be read
+            if len(self.entries) > MAX_ENTRIES:
+                return
+
+
 def _entries(data: bytes) -> tuple[list[_Entry], str]:
     """Strict first.  A document that breaks off or has bare ampersands is read as far as it goes."""
-    entries: list[_Entry] = []
+    reading = _Reading()
     try:
-        _read_into(entries, _elements(data, recover=False))
+        reading.read(data, recover=False)
     except etree.XMLSyntaxError as error:
         first_problem = str(error).partition(" (")[0]
     else:
-        return entries, ""
+        return reading.entries, _nothing_named(reading)
     mended = repaired(data)
     try:
-        entries = []
-        _read_into(entries, _elements(mended, recover=False))
+        reading = _Reading()
+        reading.read(mended, recover=False)
     except etree.XMLSyntaxError:
-        entries = []
-        _read_leniently(entries, mended)
-        return entries, f"the sitemap is broken ({first_problem}); {len(entries)} entries could be read"
-    return entries, ""
+        reading = _Reading()
+        with suppress(etree.XMLSyntaxError):  # what was read before it stays
+            reading.read(mended, recover=True)
+        read = f"the sitemap is broken ({first_problem}); {len(reading.entries)} entries could be read"
+        return reading.entries, read
+    return reading.entries, _nothing_named(reading)
 
 
-def _read_leniently(entries: list[_Entry], data: bytes) -> None:
-    try:
-        _read_into(entries, _elements(data, recover=True))
-    except etree.XMLSyntaxError:
-        return  # what was read before is in `entries`
+def _nothing_named(reading: _Reading) -> str:
+    """A sitemap may be empty; one whose entries have no address is broken."""
+    return (
+        f"none of the {reading.without} entries has an address"
+        if reading.without and not reading.entries
+        else ""
+    )
 
 
-def _read_into(entries: list[_Entry], found: Iterator[_Entry]) -> None:
-    for entry in found:
-        entries.append(entry)
-        if len(entries) > MAX_ENTRIES:
-            return
+def _read_entries(element: etree._Element) -> list[_Entry]:
+    """One entry per address.  A date belongs to the address before it, or to the next when there is none."""
+    is_index = local_name(element) == "sitemap"
+    found: list[_Entry] = []
+    ahead = _Entry(is_index)  # what stands before the first address
+    for child in element:
+        name = local_name(child)
+        if name == "loc":
+            found += _named("".join(map(str, child.itertext())), ahead)
+            ahead = _Entry(is_index) if found else ahead
+            continue
+        entry = found[-1] if found else ahead
+        if name == "lastmod":
+            entry = ahead if entry.modified else entry
+            entry.modified = (child.text or "").strip()[:64]
+        elif name == "news":
+            _read_news(child, entry)
+    inside = (element.text or "").strip()
+    return found or (_named(inside, ahead) if inside.startswith(("http://", "https://")) else [])
 
 
-def _elements(data: bytes, *, recover: bool) -> Iterator[_Entry]:
-    """Streams, and forgets each element once it is read: memory does not grow with the file."""
-    for _, element in stream(data, ("{*}url", "{*}sitemap"), recover=recover):
-        entry = _Entry(local_name(element) == "sitemap")
-        for child in element:
-            name = local_name(child)
-            if name == "loc":
-                entry.url = entry.url or (child.text or "").strip()
-            elif name == "lastmod":
-                entry.modified = (child.text or "").strip()[:64]
-            elif name == "news":
-                _read_news(child, entry)
-        element.clear(keep_tail=False)
-        parent = element.getparent()
-        if parent is not None:
-            del parent[0 : parent.index(element)]
-        if entry.url:
-            yield entry
+def _named(text: str, entry: _Entry) -> list[_Entry]:
+    entry.url = text.strip()
+    return [entry] if entry.url else []
 
 
 def _read_news(news: etree._Element, entry: _Entry) -> None:

@@ -22,12 +22,13 @@ from vedette.contracts.words import (
     NodeType,
     Outcome,
     Reason,
+    Risk,
     VisitId,
     WatchId,
 )
 from vedette.core.audit import Lot, audited
 from vedette.core.change.gate import gate
-from vedette.core.classify import becomes_hub
+from vedette.core.classify import becomes_hub, inherit_risk
 from vedette.core.ledger import admit_decision, retry_decision, schedule_decision
 from vedette.core.outcomes import MEANING
 from vedette.core.retry import Failure, Retry, RetryParams, next_attempt
@@ -39,6 +40,7 @@ from vedette.engine.compare import Comparer, only_lists
 from vedette.engine.documents import TOO_MUCH, how_read
 from vedette.engine.finding import Finder, Findings
 from vedette.engine.ids import Ids
+from vedette.engine.inheriting import RiskHeirs, targets_of
 from vedette.engine.lessons import good_look, what_changed
 from vedette.engine.look import Looker, Reached
 from vedette.engine.reading import ReadingDesk
@@ -75,6 +77,7 @@ class Assessor:
     reading: ReadingDesk
     screen: ScreenTable
     peer: Callable[[WatchId], Watch | None]
+    heirs: RiskHeirs
     options: AssessOptions
 
     async def serve(self, job: Job) -> Settlement | Release:
@@ -128,6 +131,7 @@ class Assessor:
         if await self._judge(sheet, extraction):
             await self._find(sheet, extraction)
             await self._variant(sheet, extraction)
+            self._raise(sheet, extraction)
 
     async def _is_known(self, sheet: Sheet) -> bool:
         """The bytes are the ones that were seen last, so there is nothing to read."""
@@ -221,7 +225,15 @@ class Assessor:
         )
         sheet.decide("list", reasons, output=findings.listed)
         for found in findings.found[:ADMITS]:
-            sheet.note(admit_decision(found.url, watch.risk, self.finder.classify(found.url)))
+            kind = inherit_risk(self.finder.classify(found.url), watch.risk)
+            sheet.note(admit_decision(found.url, watch.risk, kind))
+
+    def _raise(self, sheet: Sheet, extraction: Extraction) -> None:
+        """Documents that this page links to are as critical as it is."""
+        if sheet.watch.risk is Risk.CRITICAL:
+            named = sheet.findings.linked if sheet.findings else []
+            links = (*named, *targets_of(extraction.targets))
+            sheet.raised = self.heirs.raised(sheet.watch, links, sheet.now)
 
     async def _variant(self, sheet: Sheet, extraction: Extraction) -> None:
         """Does the page name another address of itself (canonical, permanent redirect; 001 section 12.4)?
@@ -270,8 +282,9 @@ class Assessor:
         """The watch after this look, without its next due time."""
         watch, fetched, judged = sheet.watch, sheet.fetched, sheet.judged
         extraction = sheet.extraction
-        node_type, title = watch.node_type, watch.title
+        node_type, title, risk = watch.node_type, watch.title, watch.risk
         if extraction is not None:
+            node_type, risk = self.heirs.after(watch, extraction.content_class)
             title = title or extraction.title[:500]
             if becomes_hub(node_type, len(extraction.hrefs), len(extraction.text)):
                 node_type = NodeType.HUB
@@ -286,6 +299,7 @@ class Assessor:
             watch,
             title=title,
             node_type=node_type,
+            risk=risk,
             lister=sheet.findings.became if sheet.findings and sheet.findings.became else watch.lister,
             last_visit_at=fetched.at,
             last_outcome=sheet.outcome,

@@ -131,7 +131,7 @@ class Comparer:
         is_settled = watch.pending is None and not watch.is_gone
         if has_text and is_settled and new.text_key == before.text_key:
             return _quiet(watch, new, False, Reason("equal_text", note=Layer.TEXT))
-        states = _States(self, (fetched.body, fetched.content_type, fetched.url))
+        states = _States(self, (fetched.body, fetched.content_type, fetched.url), watch.noise)
         look = Look(outcome=Outcome.OK, at=mark.at, blocks=states.after(before.evidence))
         known = self.memory.change(watch.pending) if watch.pending is not None else None
         past = self._past(watch, before, states, known)
@@ -144,7 +144,7 @@ class Comparer:
         if watch.pending is None and not watch.is_gone:
             reasons = (Reason("equal_bytes", note=Layer.BYTES),)
             return Judged(changed=False, seen=seen, noise=watch.noise, reasons=reasons)
-        states = _States(self, None)
+        states = _States(self, None, watch.noise)
         look = Look(outcome=Outcome.NOT_MODIFIED, at=mark.at, is_equal=True)
         known = self.memory.change(watch.pending) if watch.pending is not None else None
         past = self._past(watch, seen, states, known)
@@ -197,11 +197,12 @@ class Comparer:
 class _States:
     """Blocks of several states of one target, cut by one rule."""
 
-    def __init__(self, comparer: Comparer, new: Body | None) -> None:
+    def __init__(self, comparer: Comparer, new: Body | None, noise: Noise) -> None:
         self._memory = comparer.memory
         self._scope = comparer.scope
         self._shelf = comparer.shelf
         self._new = new
+        self._by_cells = noise.by_cells
         self._most = comparer.most_work
         self.is_long = False  # together they would take the loop too long
         self._work = 0  # so far
@@ -239,7 +240,7 @@ class _States:
         data, content_type, url = body
         if content_class(data, url=url, content_type=content_type) in DOCUMENTS:
             return self._document(body)
-        found = blocks(data, url=url, content_type=content_type, scope=self._scope)
+        found = blocks(data, url=url, content_type=content_type, scope=self._scope, by_cells=self._by_cells)
         self._work += len(found) + sum(len(text) for _, text in found) // LONG_BLOCK
         self.is_long = self.is_long or (self._most is not None and self._work > self._most)
         return found or _as_one_line(data)

@@ -13,11 +13,11 @@ import xxhash
 from vedette.contracts.fetching import Extraction, Fetched
 from vedette.contracts.source import ListerKind, Listing, Source
 from vedette.contracts.watch import Refused, Signal, Watch
-from vedette.contracts.words import NodeType, Reason, SourceId, WatchId
+from vedette.contracts.words import NodeType, Reason, Risk, SourceId, WatchId
 from vedette.core.admission import CAPS, Candidate, admit, observe_content
 from vedette.core.auto_source import Homes
 from vedette.core.classify import Classification, classify_url, inherit_risk
-from vedette.core.shape import shape_of
+from vedette.core.shape import PART_NOTE, shape_of
 from vedette.core.urls import lane_of, origin_of, watch_id
 from vedette.discover import Document, read_listing
 from vedette.discover.crawl import LinkReader
@@ -38,6 +38,7 @@ class Findings:
     sources: list[Source] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     signals: list[Signal] = field(default_factory=list)
+    linked: list[WatchId] = field(default_factory=list)  # of a CRITICAL page: all that it names
     became: ListerKind | None = None
     problem: str = ""
     notes: tuple[Reason, ...] = ()
@@ -138,10 +139,16 @@ class Finder:
             )
         base, known = extraction.base or fetched.url, self._known
         for hrefs in _parts(links):
-            fresh = [pair for pair in reader.links(fetched.url, base, hrefs) if pair[0] not in known]
+            pairs = reader.links(fetched.url, base, hrefs)
+            if watch.risk is Risk.CRITICAL:
+                findings.linked += [i for i, _ in pairs]
+            fresh = [pair for pair in pairs if pair[0] not in known]
             seen = {i: _Seen(url, lister=ListerKind.CRAWL, depth=watch.depth + 1) for i, url in fresh}
             if seen:
                 await self._take(seen, watch, desk, findings, now)
+        for i, url in reader.parts():
+            reason = Reason("page_part", note=PART_NOTE)
+            self._refuse(Refused(url=url, id=i, source=desk.source.id, reason=reason, at=now), findings)
         _note_capped(watch, desk, findings)
         return findings
 
@@ -161,6 +168,7 @@ class Finder:
             refusal = Refused(url=url, id=watch_id(url), source=desk.source.id, reason=reason, at=now)
             self._refuse(refusal, findings)
         findings.signals += _signals(watch, seen, now)
+        findings.linked += seen if watch.risk is Risk.CRITICAL else ()
         findings.is_dated = 2 * sum(s.modified_at is not None for s in seen.values()) > len(seen)
         for part in _parts(list(seen)):
             fresh = {i: seen[i] for i in part if i not in self._known}

@@ -154,6 +154,8 @@ class Engine:
                     frontier.note_due(watch.lane, watch.due_at, watch.risk)
             for signal in settled.signals:
                 frontier.note_due(signal.lane, signal.due_at, Risk.MEDIUM)
+            for raised in settled.raised:
+                frontier.note_due(raised.lane, raised.due_at, Risk.CRITICAL)
             self._note_seen(settled)
             self._touched[settled.watch.lane] = None
         self._note_schedule(group.schedule)

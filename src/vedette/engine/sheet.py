@@ -10,7 +10,7 @@ from vedette.contracts.documents import Artifact, Document
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Standing, VisitFacts
 from vedette.contracts.fetching import Extraction, Fetched
 from vedette.contracts.schedule import Lesson
-from vedette.contracts.watch import Decision, Job, Parked, Seen, Settlement, Visit, Watch
+from vedette.contracts.watch import Decision, Job, Parked, Raised, Seen, Settlement, Visit, Watch
 from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Reason, VisitId, WatchId
 from vedette.core.change.gate import Gated
 from vedette.core.embedding import embed, pack_vector
@@ -34,7 +34,7 @@ class Sheet:
 
     __slots__ = (
         "artifact", "at", "canonical", "content_class", "decisions", "detail", "digest", "document", "embeds",
-        "extraction", "fetched", "findings", "job", "judged", "lesson", "now", "outcome", "reached", "seen",
+        "extraction", "fetched", "findings", "job", "judged", "lesson", "now", "outcome", "raised", "reached", "seen",
         "visit", "watch",
     )  # fmt: skip
 
@@ -55,6 +55,7 @@ class Sheet:
         self.content_class = ContentClass.OTHER
         self.judged: Judged | None = None
         self.findings: Findings | None = None
+        self.raised: tuple[Raised, ...] = ()
         self.canonical: WatchId | None = None
         self.seen: Seen | None = None
         self.lesson: Lesson | None = None
@@ -125,6 +126,7 @@ class Sheet:
             sources=tuple(findings.sources) if findings else (),
             found=tuple(findings.found) if findings else (),
             signals=tuple(findings.signals) if findings else (),
+            raised=self.raised,
             refused=tuple(findings.refused) if findings else (),
             parked=parked,
             content_class=self.content_class,

@@ -31,11 +31,13 @@ def extract(body: bytes, *, url: str, content_type: str, scope: str = MAIN) -> E
     return _read_fields(kind, body, url, content_type)
 
 
-def blocks(body: bytes, *, url: str, content_type: str, scope: str = MAIN) -> tuple[Block, ...]:
+def blocks(
+    body: bytes, *, url: str, content_type: str, scope: str = MAIN, by_cells: bool = False
+) -> tuple[Block, ...]:
     """The body as (structural path, text).  The slow view: asked for only when cheaper layers differ."""
     kind = content_class(body, url=url, content_type=content_type)
     if kind is ContentClass.HTML:
-        return page_blocks(body, url=url, content_type=content_type, scope=scope)
+        return page_blocks(body, url=url, content_type=content_type, scope=scope, by_cells=by_cells)
     try:
         return _fields(kind, body, content_type)
     except Unreadable:
@@ -78,5 +80,5 @@ def _fields(kind: ContentClass, body: bytes, content_type: str) -> tuple[Block, 
     if kind in JSONS:
         return json_fields(body, content_type)
     if kind is ContentClass.XML:
-        return xml_fields(body)
+        return xml_fields(body, content_type)
     return text_lines(body, content_type) if kind is ContentClass.TEXT else ()

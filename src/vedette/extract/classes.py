@@ -9,10 +9,11 @@ import re
 from urllib.parse import unquote
 
 from vedette.contracts.words import ContentClass
+from vedette.core.charset import decode
+from vedette.extract.containers import OLE, read_compound, zip_names
 
 C = ContentClass
 LOOK = 1024  # bytes that decide (WHATWG MIME sniffing reads 1445)
-DIRECTORY = 1 << 18  # the names of a zip are at its end
 
 _MAGIC = (
     (b"\x89PNG", C.OTHER),
@@ -29,7 +30,7 @@ _MAGIC = (
     (b"MZ\x90", C.OTHER),
     (b"wOF", C.OTHER),
 )
-_ZIP_PARTS = (  # names of members, most telling first: a .docx may hold a .xlsx whole
+_ZIP_PARTS = (  # how names of members begin, most telling first
     (b"word/document", C.DOCX),
     (b"xl/workbook", C.XLSX),
     (b"ppt/presentation", C.PPTX),
@@ -39,14 +40,13 @@ _ZIP_PARTS = (  # names of members, most telling first: a .docx may hold a .xlsx
 )
 _ODF = b"mimetypeapplication/vnd.oasis.opendocument."  # the first member, stored and not compressed
 _ODF_KINDS = ((b"text", C.ODT), (b"spreadsheet", C.ODS))
-OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLE_STREAMS = (
-    ("WordDocument".encode("utf-16le"), C.DOC),
-    ("Workbook".encode("utf-16le"), C.XLS),
-    ("Book\0".encode("utf-16le"), C.XLS),
-    ("PowerPoint Document".encode("utf-16le"), C.PPT),
+    ("WordDocument", C.DOC),
+    ("Workbook", C.XLS),
+    ("Book", C.XLS),
+    ("PowerPoint Document", C.PPT),
 )
-_LOCKED = "EncryptedPackage".encode("utf-16le")
+_LOCKED = "EncryptedPackage"
 _HTML_START = re.compile(
     rb"^(?:\s|<!--.{0,512}?-->|<\?xml[^>]{0,256}>)*<(?:!doctype\s+html|html|head|body|title|meta|script|style|iframe|table|font|center|div|p|h1)\b",
     re.IGNORECASE | re.DOTALL,
@@ -84,6 +84,11 @@ _CLAIMS = (  # part of the header, extension: believed only of bytes that could 
     ("msword", "doc", C.DOC),
     ("excel", "xls", C.XLS),
     ("powerpoint", "ppt", C.PPT),
+    ("ms-word.", "docm", C.DOCX),
+    ("ms-excel.", "xlsm", C.XLSX),
+    ("ms-excel.", "xlsb", C.XLSX),
+    ("ms-powerpoint.", "pptm", C.PPTX),
+    ("ms-powerpoint.", "ppsx", C.PPTX),
 )
 _LINKED = b'"@context"'  # what makes JSON linked data (JSON-LD 1.1 section 3.1)
 _CONTROL = bytes(range(9)) + bytes(range(14, 27)) + bytes(range(28, 32))
@@ -92,10 +97,18 @@ _CONTROL = bytes(range(9)) + bytes(range(14, 27)) + bytes(range(28, 32))
 def content_class(body: bytes, *, url: str, content_type: str) -> ContentClass:
     """The class of a body.  PDFs are PDF_TEXT until their pages have been looked at."""
     head = body[:LOOK]
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or 0 in head[:2]:
+        head = _spelled(head)
     header = content_type.lower()
     if head[:1] == b"<" and "html" in header and not head.startswith(b"<?xml"):
         return C.HTML
     return _by_magic(body, head, url, header) or _by_looks(body, head, url, header)
+
+
+def _spelled(head: bytes) -> bytes:
+    """UTF-16 and UTF-32 in single bytes, so that one set of marks serves; anything else as it is."""
+    text, charset = decode(head[: LOOK // 4 * 4], "")
+    return text.encode() if charset.startswith(("utf-16", "utf-32")) and "\ufffd" not in text else head
 
 
 def _by_magic(body: bytes, head: bytes, url: str, header: str) -> ContentClass | None:
@@ -104,9 +117,7 @@ def _by_magic(body: bytes, head: bytes, url: str, header: str) -> ContentClass |
     if head.startswith(b"PK\x03\x04"):
         return _by_members(body, url, header)
     if head.startswith(OLE):
-        found = next((kind for name, kind in _OLE_STREAMS if name in body), None)
-        among = PACKAGES if _LOCKED in body else _OLE_KINDS
-        return found or _by_claim(url, header, among)
+        return _by_streams(body, url, header)
     for magic, kind in _MAGIC:
         if head.startswith(magic):
             return kind
@@ -119,11 +130,29 @@ def _by_members(body: bytes, url: str, header: str) -> ContentClass:
     if named >= 0:
         said = body[named + len(_ODF) : named + len(_ODF) + 16]
         return next((kind for word, kind in _ODF_KINDS if said.startswith(word)), C.OTHER)
-    names = body[-DIRECTORY:] + body[:DIRECTORY]
-    found = next((kind for part, kind in _ZIP_PARTS if part in names), None)
-    if found is None and (b"content.xml" in names or b"PK\x05\x06" not in names):
+    names = zip_names(body)
+    if names is None:
+        return _by_claim(url, header, PACKAGES)
+    found = next((kind for part, kind in _ZIP_PARTS if any(name.startswith(part) for name in names)), None)
+    if found is None and b"content.xml" in names:
         return _by_claim(url, header, PACKAGES)
     return found or C.OTHER
+
+
+def _by_streams(body: bytes, url: str, header: str) -> ContentClass:
+    """By the streams of the top storage: what is embedded lies deeper.  Without a directory, by any name in it."""
+    found = read_compound(body)
+    if found is None:
+        spelled = {name for name, _ in _OLE_STREAMS if name.encode("utf-16-le") in body}
+        spelled |= {_LOCKED} if _LOCKED.encode("utf-16-le") in body else set()
+    else:
+        spelled = set(found.streams)
+    if _LOCKED in spelled:  # nothing in it tells which package it is
+        kind = _by_claim(url, header, PACKAGES)
+        return C.DOCX if kind is C.OTHER else kind
+    claimed = _by_claim(url, header, _OLE_KINDS)
+    kinds = [kind for name, kind in _OLE_STREAMS if name in spelled]
+    return claimed if not kinds or (found is None and claimed in kinds) else kinds[0]
 
 
 def _by_claim(url: str, header: str, among: frozenset[ContentClass]) -> ContentClass:

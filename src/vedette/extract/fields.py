@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from lxml import etree
 
 from vedette.contracts.changing import Block
-from vedette.extract.charset import decode
+from vedette.core.charset import decode
 from vedette.extract.keyed import steps
 from vedette.extract.scope import fold
 
@@ -38,10 +38,11 @@ def json_fields(body: bytes, content_type: str) -> tuple[Block, ...]:
     return tuple(_flatten(value))
 
 
-def xml_fields(body: bytes) -> tuple[Block, ...]:
+def xml_fields(body: bytes, content_type: str) -> tuple[Block, ...]:
     """Text and attributes of every element by its path of local names."""
+    text, _ = decode(body, content_type)
     try:
-        root = etree.fromstring(body, safe_xml_parser())
+        root = etree.fromstring(text.lstrip().encode("utf-8", "replace"), safe_xml_parser("utf-8"))
     except (etree.XMLSyntaxError, ValueError) as error:
         raise Unreadable(f"not well-formed XML: {str(error)[:100]}") from None
     if root is None:
@@ -56,9 +57,10 @@ def text_lines(body: bytes, content_type: str) -> tuple[Block, ...]:
     return tuple((f"line[{number}]", line) for number, line in enumerate(lines, 1) if line)
 
 
-def safe_xml_parser() -> etree.XMLParser:
+def safe_xml_parser(encoding: str | None = None) -> etree.XMLParser:
     """The only XML parser of this stage: no entities, no DTD, no network, libxml2's own size limits."""
     return etree.XMLParser(
+        encoding=encoding,
         resolve_entities=False,
         no_network=True,
         huge_tree=False,

@@ -2,7 +2,8 @@
 
 Paths hold tags and sibling positions, never ids or classes (sites generate those): "main/div[2]/p[3]".
 The first of its kind has no number, so that a second one does not rename it.  Inline tags belong to
-their block; `<br>` starts the next run of the same block; every table cell is a block of its own.
+their block; `<br>` starts the next run of the same block.  A row of a table is one block, "label | cell | cell", so
+that a diff says of what a value changed; a row that holds more than values is read cell by cell, each its own block.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+from selectolax.lexbor import LexborNode
 
 from vedette.contracts.changing import Block
+from vedette.core.charset import decode
 from vedette.core.weight import too_heavy
-from vedette.extract.charset import decode
 from vedette.extract.head import read_head
 from vedette.extract.page import document_target
-from vedette.extract.scope import ALL, MAIN, fold, narrowed, visible
+from vedette.extract.scope import ALL, MAIN, fold, narrowed, parsed, visible
 
 MAX_LEVELS = 64  # of a path; what is deeper shares the path of its ancestor
 MAX_BLOCKS = 300_000
@@ -29,31 +30,41 @@ BLOCKS = frozenset(
     "optgroup option p pre search section select summary table tbody td textarea tfoot th thead tr ul".split()
 )
 BREAKS = frozenset(("br", "hr"))
+MAX_CELLS = 60  # of a row that is read as one line,
+MAX_CELL = 200  # and characters of each: more is a layout, or prose in a table
+_NOT_VALUES = (
+    "table, ul, ol, dl, h1, h2, h3, h4, h5, h6, form, pre, blockquote, select, textarea, article, section"
+)
 
 
-def page_blocks(body: bytes, *, url: str, content_type: str, scope: str) -> tuple[Block, ...]:
-    """The blocks of the compared part, in document order; none for markup that must not be parsed."""
+def page_blocks(
+    body: bytes, *, url: str, content_type: str, scope: str, by_cells: bool = False
+) -> tuple[Block, ...]:
+    """The blocks of the compared part, in document order; none for markup that must not be parsed.
+
+    `by_cells`: every cell of a table is a block of its own, as before rows were lines.
+    """
     if too_heavy(body):
         return ()
     markup, _ = decode(body, content_type)
-    tree = LexborHTMLParser(markup)
+    tree = parsed(markup)
     base = read_head(tree, url).base
     text = visible(tree)
     root = tree.body
     if scope != ALL:
         root, _ = narrowed(tree, text, is_gated=scope == MAIN)
         if root is None:  # the gate refused, after the tree was cut
-            tree = LexborHTMLParser(markup)
+            tree = parsed(markup)
             visible(tree)
             root = tree.body
-    return tuple(_Outline(base).read(root)) if root is not None else ()
+    return tuple(_Outline(base, by_cells).read(root)) if root is not None else ()
 
 
 def is_narrow(body: bytes, *, content_type: str) -> bool:
     """Does the gate let this page be narrowed to its main content?"""
     if too_heavy(body):
         return False
-    tree = LexborHTMLParser(decode(body, content_type)[0])
+    tree = parsed(decode(body, content_type)[0])
     return narrowed(tree, visible(tree))[0] is not None
 
 
@@ -63,6 +74,7 @@ Frame = tuple[Iterator[LexborNode], str, Counter[str], bool]  # children, path, 
 @dataclass(slots=True)
 class _Outline:
     base: str
+    by_cells: bool = False
     blocks: list[Block] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
@@ -93,11 +105,29 @@ class _Outline:
             self._flush(path)
             siblings[tag] += 1
             deeper = _step(path, tag, siblings[tag]) if len(stack) < MAX_LEVELS else path
+            if tag == "tr" and not self.by_cells and self._row(node, deeper):
+                return
             stack.append((_children(node), deeper, Counter(), True))
         else:
             if tag == "a":
                 self._note_target(node)
             stack.append((_children(node), path, siblings, False))
+
+    def _row(self, row: LexborNode, path: str) -> bool:
+        """Reads a row of values as one line; False when it is something else and nothing was read."""
+        cells = [cell for cell in row.iter() if cell.tag in ("td", "th")]
+        if not 2 <= len(cells) <= MAX_CELLS or row.css_first(_NOT_VALUES) is not None:
+            return False
+        texts = [_cell_text(cell) for cell in cells]
+        if sum(map(bool, texts)) < 2 or max(map(len, texts)) > MAX_CELL:
+            return False
+        while not texts[-1]:
+            texts.pop()
+        self.words.append(" | ".join(texts))
+        for link in row.css("a[href]"):
+            self._note_target(link)
+        self._flush(path)
+        return True
 
     def _note_target(self, node: LexborNode) -> None:
         href = node.attributes.get("href")
@@ -118,6 +148,16 @@ class _Outline:
         for number, target in enumerate(self.targets, 1):
             self.blocks.append((_step(place, "@href", number), target))
         self.targets.clear()
+
+
+def _cell_text(cell: LexborNode) -> str:
+    parts: list[str] = []
+    for node in cell.traverse(include_text=True):
+        if node.is_text_node:
+            parts.append(node.text_content or "")
+        elif node.tag in BLOCKS or node.tag in BREAKS:
+            parts.append(" ")
+    return fold("".join(parts))
 
 
 def _children(node: LexborNode) -> Iterator[LexborNode]:

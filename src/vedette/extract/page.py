@@ -8,11 +8,11 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from vedette.contracts.fetching import Extraction
 from vedette.contracts.words import ContentClass
+from vedette.core.charset import decode
 from vedette.core.urls import canonical
 from vedette.core.weight import too_heavy
-from vedette.extract.charset import decode
 from vedette.extract.head import read_head
-from vedette.extract.scope import MAIN, fold, narrowed, visible
+from vedette.extract.scope import MAIN, fold, narrowed, parsed, visible
 
 MAX_LINKS = 50_000
 _HINTS = (
@@ -32,7 +32,7 @@ def read_page(body: bytes, *, url: str, content_type: str, scope: str = MAIN) ->
     if problem:
         return Extraction(content_class=ContentClass.HTML, base=url, problem=problem)
     markup, charset = decode(body, content_type)
-    tree = LexborHTMLParser(markup)
+    tree = parsed(markup)
     facts = read_head(tree, url)
     asks_password = b"assword" in body and tree.css_first("input[type=password]") is not None
     hrefs, nofollow = _hrefs(tree)

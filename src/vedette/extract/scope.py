@@ -6,6 +6,7 @@ footer), behind a gate: when little would remain, the whole visible text is used
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -15,11 +16,29 @@ ALL = "all"
 MIN_SHARE = 0.4  # of the visible text
 MIN_CHARS = 200
 HIDING = ("display:none", "visibility:hidden")  # inline styles, spaces removed
-INVISIBLE = ["script", "style", "noscript", "template", "svg", "iframe", "object"]
+INVISIBLE = ["script", "style", "noscript", "template", "svg", "iframe"]
 REPEATED = "nav, aside, header, footer, [role=navigation], [role=banner], [role=contentinfo]"
 _CONTENT = frozenset(("main", "article"))
+# Up to its own end tag; a script that writes one is not read as one.
+_NOSCRIPT = re.compile(
+    r"<noscript\b[^>]*>(?:[^<]++|<(?!/?(?:noscript|script)\b))*+</noscript[^>]*>", re.IGNORECASE
+)
 _SPACES = "\n\t\r\f\v\xa0\u2002\u2003\u2009\u202f\u3000\u2028"
 _NOTHING = "\u200b\u00ad\ufeff\u2060"  # zero width; soft hyphen
+
+
+def parsed(markup: str) -> LexborHTMLParser:
+    """The tree of a page.  A `<noscript>` that its markup never closes must not take the page with it.
+
+    Browsers with scripts read its content as text.  A parser without them lets `<noscript><div></noscript>` go on to
+    the end of the page, because the end tag does not match.
+    """
+    tree = LexborHTMLParser(markup)
+    if any(_swallows(node) for node in tree.tags("noscript")):
+        mended = _NOSCRIPT.sub("", markup)
+        if mended != markup:
+            return LexborHTMLParser(mended)
+    return tree
 
 
 def visible(tree: LexborHTMLParser) -> str:
@@ -29,7 +48,7 @@ def visible(tree: LexborHTMLParser) -> str:
     if root is None:
         return ""
     everything = raw_text(root)
-    hidden = [node for node in root.css("[hidden], [style], dialog") if _is_hidden(node)]
+    hidden = [node for node in root.css("[hidden], [style], dialog, object") if _is_hidden(node)]
     return _without(hidden, root, everything) if hidden else everything
 
 
@@ -69,12 +88,20 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
+def _swallows(node: LexborNode) -> bool:
+    """Does it hold what only a page has?  A notice is short."""
+    is_long = len(node.text()) > MIN_CHARS
+    return is_long or node.css_first("main, article, h1, h2, footer, nav, script, noscript") is not None
+
+
 def _is_hidden(node: LexborNode) -> bool:
     attributes = node.attributes
     if "hidden" in attributes:
         return attributes["hidden"] != "until-found"
     if node.tag == "dialog":
         return "open" not in attributes
+    if node.tag == "object":  # what it holds is for browsers that cannot show it, unless it was never closed
+        return not _swallows(node)
     style = (attributes.get("style") or "").lower().replace(" ", "")
     return any(hiding in style for hiding in HIDING) and node.tag != "body"
 

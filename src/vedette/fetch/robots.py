@@ -12,7 +12,7 @@ from protego import Protego
 from vedette.contracts.fetching import Fetched, RobotsRules
 from vedette.contracts.words import Outcome, Reason
 from vedette.core.urls import canonical
-from vedette.fetch.robots_text import OwnRules, Rule, as_text, read_robots
+from vedette.fetch.robots_text import OwnRules, Rule, as_text, names_agents, read_robots
 
 TEXT_SIZE = 500 * 1024  # RFC 9309 section 2.5
 SHORTEST, LONGEST = timedelta(hours=1), timedelta(hours=24)  # section 2.4
@@ -40,7 +40,7 @@ def parse_robots(fetched: Fetched, *, origin: str, agent: str, now: datetime) ->
     """What one answer for /robots.txt says.  Redirects are already followed."""
     verdict = _verdict(fetched)
     text = _text_of(fetched.body) if verdict == "rules" else ""
-    if verdict == "rules" and (not text.strip() or text.lstrip("\ufeff \t\r\n").startswith("<")):
+    if verdict == "rules" and (not text.strip() or _is_page(text)):
         verdict, text = "allow_all", ""  # an empty file, or the site's page for everything it does not have
     own = read_robots(text, agent)
     return RobotsRules(
@@ -125,6 +125,10 @@ class _Parsed:
             forbidding = sorted((rule for rule in self.own.rules if not rule.is_allow), key=_by_length)
             self._single = [(rule, Protego.parse(as_text((rule,)))) for rule in forbidding[:EXPLAINED]]
         return next((rule for rule, alone in self._single if not alone.can_fetch(url, "*")), None)
+
+
+def _is_page(text: str) -> bool:
+    return text.lstrip("\ufeff \t\r\n").startswith("<") and not names_agents(text)
 
 
 def _verdict(fetched: Fetched) -> str:

@@ -25,7 +25,9 @@ _FIELDS = {
     **dict.fromkeys(("crawl-delay", "crawldelay", "crawl delay"), "delay"),
     "host": "host",
 }
-_OF_THE_SITE = frozenset(("sitemap", "host"))  # they stand outside of the groups
+# What is no rule must not come between the names of a group (RFC 9309 section 2.2.4).  A Crawl-delay is no rule
+# either; but one that a blank line follows closed its group before there was a standard, and sites still mean it.
+_NO_RULES = frozenset(("sitemap", "host", "unknown", "blank"))
 _PRODUCT = re2.compile(r"^[A-Za-z_-]+")  # RFC 9309 section 2.2.1
 _CUT_ESCAPE = re2.compile(r"%[0-9A-Fa-f]?$")
 
@@ -61,11 +63,13 @@ def read_robots(text: str, agent: str) -> OwnRules:
     ours, everyone = _Group(), _Group()
     sitemaps: list[str] = []
     current: list[_Group] = []
-    is_naming = False
+    is_naming = has_delay = False
     for number, name, value in _directives(text):
         if name == "sitemap" and value and len(sitemaps) < SITEMAPS:
             sitemaps.append(value)
-        if name in _OF_THE_SITE:
+        if name == "blank":
+            is_naming = is_naming and not has_delay
+        if name in _NO_RULES:
             continue
         if name == "agent":
             current = current if is_naming else []
@@ -73,12 +77,19 @@ def read_robots(text: str, agent: str) -> OwnRules:
             if group is not None:
                 group.is_named = True
                 current.append(group)
-        else:
-            for group in current:
-                _add(group, number, name, value)
-        is_naming = name == "agent"
+            is_naming, has_delay = True, False
+            continue
+        for group in current:
+            _add(group, number, name, value)
+        has_delay = name == "delay"
+        is_naming = is_naming and has_delay
     chosen = ours if ours.is_named else everyone
     return OwnRules(_within_budget(chosen.rules), chosen.crawl_delay, tuple(dict.fromkeys(sitemaps)))
+
+
+def names_agents(text: str) -> bool:
+    """Is there a line that names an agent?  A page that a site serves for everything has none."""
+    return any(name == "agent" for _, name, _ in _directives(text))
 
 
 def as_text(rules: tuple[Rule, ...]) -> str:
@@ -91,6 +102,8 @@ def _directives(text: str) -> Iterator[tuple[int, str, str]]:
     for number, line in enumerate(lines, 1):
         content = line.partition("#")[0].strip()
         if not content:
+            if not line.strip():
+                yield number, "blank", ""
             continue
         name, colon, value = content.partition(":")
         if not colon:  # "Disallow /x": not in the standard, and meant all the same
@@ -103,7 +116,7 @@ def _directives(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _group_of(value: str, agent: str, ours: _Group, everyone: _Group) -> _Group | None:
-    if value.startswith("*"):
+    if value.split(None, 1)[:1] == ["*"]:  # alone, or before a space; "*Bot*" names a bot that we are not
         return everyone
     product = _PRODUCT.match(value)
     return ours if product is not None and product.group(0).lower() == agent.lower() else None

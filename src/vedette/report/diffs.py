@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vedette.contracts.changing import DiffOp
+from vedette.core.change.align import runs
 from vedette.core.change.fields import moved_fields
+from vedette.core.change.kinds import units
 from vedette.report.lines import Line, Span, line
 from vedette.report.plain import plain
 
@@ -89,11 +91,57 @@ def _context(texts: Sequence[str]) -> Iterator[str]:
 
 
 def _words_of(op: DiffOp) -> list[Line]:
-    before, after = " ".join(op.before).split(), " ".join(op.after).split()
-    spans = _aligned(before, after, op.words) if op.words else None
+    spans = None
+    if op.words:
+        before, after = " ".join(op.before), " ".join(op.after)
+        spans = _in_place(before, after, op.words) or _aligned(before.split(), after.split(), op.words)
     if spans is not None:
         return [(("", "! "), *spans)]
     return [*_marked("delete", op.before), *_marked("insert", op.after)]
+
+
+def _in_place(before: str, after: str, words: Sequence[tuple[str, str]]) -> Line | None:
+    """The words where the diff found them, whatever touches them; None when these are not all that differ."""
+    a, b = units(before), units(after)
+    spans: list[Span] = []
+    found: list[tuple[str, str]] = []
+    end = 0
+    for i1, i2, j1, j2 in runs(a, b):
+        gone, new = "".join(a[i1:i2]), "".join(b[j1:j2])
+        found.append((gone.strip(), new.strip()))
+        spans += _equal("".join(a[end:i1]) + _indent(gone or new))
+        spans += _framed(gone.strip(), new.strip(), is_apart=(gone or new) != (gone or new).rstrip())
+        end = i2
+    if tuple(pair for pair in found if any(pair)) != tuple(words):
+        return None
+    spans += _equal("".join(a[end:]))
+    if not spans:
+        return None
+    style, text = spans.pop()
+    return (*spans, (style, text.rstrip()))
+
+
+def _equal(text: str) -> list[Span]:
+    """With a blank at its ends where it has one: the words beside it must not touch it then."""
+    if not text:
+        return []
+    bare = plain(text).strip()
+    before, behind = " " if text[:1].isspace() else "", " " if text[-1:].isspace() else ""
+    return [("", f"{before}{bare}{behind}" if bare else " ")]
+
+
+def _indent(text: str) -> str:
+    return text[: len(text) - len(text.lstrip())]
+
+
+def _framed(gone: str, new: str, *, is_apart: bool) -> list[Span]:
+    """What went and what came, apart by a blank; the blank behind stays where the text had one."""
+    parts = [("gone", f"[-{plain(gone)}-]")] if gone else []
+    parts += [("new", f"{{+{plain(new)}+}}")] if new else []
+    texts = [f"{text} " for _, text in parts[:-1]] + [
+        text + (" " if is_apart else "") for _, text in parts[-1:]
+    ]
+    return [(style, text) for (style, _), text in zip(parts, texts, strict=True)]
 
 
 def _aligned(before: list[str], after: list[str], words: Sequence[tuple[str, str]]) -> Line | None:

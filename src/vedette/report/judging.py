@@ -9,7 +9,7 @@ from vedette.contracts.judging import Verdict
 
 
 def verdict_words(verdict: Verdict) -> str:
-    """`persist, 74 of 100 (scout-1)`."""
+    """`persist, 74 of 100 (scout-2)`."""
     return f"{verdict.word.value}, {verdict.score:g} of 100 ({verdict.rule})"
 
 

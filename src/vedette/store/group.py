@@ -63,6 +63,7 @@ class GroupRows:
     homes: list[Row] = field(default_factory=list)  # sources of hosts that had none
     found: list[Row] = field(default_factory=list)
     signals: list[Row] = field(default_factory=list)
+    raised: list[Row] = field(default_factory=list)
     changes: list[Row] = field(default_factory=list)
     moves: list[Row] = field(default_factory=list)
     ledger: list[Row] = field(default_factory=list)
@@ -93,6 +94,7 @@ class GroupRows:
         yield from self.schedule
         yield from self.hunt
         yield sql.SIGNAL, self.signals
+        yield sql.RAISE_WATCH, self.raised
         yield sql.NEW_CHANGE, self.changes
         yield sql.MOVE_CHANGE, self.moves
         yield sql.NEW_LEDGER, self.ledger
@@ -163,6 +165,8 @@ def _add_settlement(rows: GroupRows, placed: Placed) -> None:
     rows.signals += [
         (to_ms(s.modified_at), *[to_ms(s.due_at)] * 3, s.watch, to_ms(s.modified_at)) for s in settled.signals
     ]
+    rows.raised += [(*[to_ms(one.due_at)] * 3, one.watch) for one in settled.raised]
+    rows.ledger += [note_row(one.note, visit.run) for one in settled.raised]
     if settled.change is not None:
         rows.changes.append(_change_row(settled.change, placed.evidence))
     rows.moves += [_move_row(move) for move in settled.moves]

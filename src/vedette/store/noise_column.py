@@ -30,6 +30,7 @@ def dump_noise(noise: Noise) -> str | None:
             "wild": noise.wild,
             "looks": [noise.agreed, noise.refuted, noise.quick, noise.begun_at, noise.edited_at],
             "replaced": noise.replaced,
+            "rows": not noise.by_cells,
         },
         ensure_ascii=False,
         separators=(",", ":"),
@@ -65,6 +66,7 @@ def _read(kept: dict[str, Any]) -> Noise:
         begun_at=begun_at,
         edited_at=edited_at,
         replaced=tuple(kept["replaced"]),
+        by_cells=not kept.get("rows", not _knows_cells((*paths, *kept["orders"], *kept["wild"]))),
     )
 
 
@@ -93,4 +95,16 @@ def _from_mask(regions: Sequence[Sequence[Any]]) -> Noise:
     places = tuple(Place(path, 0, LEGACY_SEEN) for path in drawn)
     is_restless = bool(places or orders)
     begun_at = -1 if is_restless else 0  # how steady its lines are is not known
-    return Noise(places=places, orders=tuple(orders), agreed=1, refuted=is_restless, begun_at=begun_at)
+    return Noise(
+        places=places,
+        orders=tuple(orders),
+        agreed=1,
+        refuted=is_restless,
+        begun_at=begun_at,
+        by_cells=_knows_cells((*drawn, *orders)),
+    )
+
+
+def _knows_cells(paths: Sequence[str]) -> bool:
+    """Does anything of it stand in a table?  It was learned before rows were lines."""
+    return any(step in ("td", "th", "tr", "tbody") for path in paths for step in path.split("/"))

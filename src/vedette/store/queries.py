@@ -18,7 +18,7 @@ from vedette.contracts.evidence import Segment
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.schedule import PublishedRow
-from vedette.contracts.source import Source
+from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import Parked, Visit, Watch
 from vedette.contracts.words import (
     ChangeId,
@@ -334,7 +334,7 @@ class Queries:
         """How the looks at its own address ended; where that was merged, at the one that is looked at instead."""
         visits, watches = t.visits.c, t.watches.c
         own = watch_id(view.source.url)
-        row = self._first(select(watches.merged_into, watches.last_outcome).where(watches.id == own))
+        row = self._first(select(watches.merged_into, watches.lister).where(watches.id == own))
         if row is None:
             return view
         if row.merged_into is not None:
@@ -350,6 +350,7 @@ class Queries:
             view,
             last_success_at=max(times, default=None),
             last_outcome=Outcome(last.outcome) if last else None,
+            read_as=_read_as(row.lister),
             last_detail=last.detail if last else "",
         )
 
@@ -450,3 +451,8 @@ def _source_view(row: Sequence[Any], watches: int) -> views.SourceView:
         created_at=from_ms(row[SOURCE_COLUMNS.index("created_at")]),
         watches=watches,
     )
+
+
+def _read_as(lister: str | None) -> ListerKind | None:
+    """How an address is read; nothing as long as that is still to be found out."""
+    return None if lister in (None, ListerKind.AUTO.value) else ListerKind(lister)

@@ -69,7 +69,8 @@ _PAUSED = "EXISTS (SELECT 1 FROM sources s WHERE s.id = watches.source_id AND s.
 _LOOKED_AT = (
     "EXISTS (SELECT 1 FROM sources s WHERE s.id = watches.source_id AND s.is_active AND s.paused_at IS NULL)"
 )
-_NEW_VALUE = {"due_at": f"CASE WHEN {_PAUSED} THEN NULL ELSE ? END"}
+# Nor does it lower a risk that a page raised meanwhile.
+_NEW_VALUE = {"due_at": f"CASE WHEN {_PAUSED} THEN NULL ELSE ? END", "risk": 'MAX("risk", ?)'}
 MOVE_WATCH = (
     "UPDATE watches SET "
     + ", ".join(f'"{name}" = {_NEW_VALUE.get(name, "?")}' for name in MOVING_WATCH_COLUMNS)
@@ -81,6 +82,10 @@ SIGNAL = (
     "UPDATE watches SET modified_at = ?, audit_s = CASE WHEN due_at > ? THEN NULL ELSE audit_s END, "
     "due_at = CASE WHEN due_at > ? THEN ? ELSE due_at END "
     "WHERE id = ? AND due_at IS NOT NULL AND (seen_at IS NULL OR seen_at < ?)"
+)
+RAISE_WATCH = (
+    "UPDATE watches SET risk = 3, audit_s = CASE WHEN due_at > ? THEN NULL ELSE audit_s END, "
+    "due_at = CASE WHEN due_at > ? THEN ? ELSE due_at END WHERE id = ?"
 )
 SAVE_HOST = upsert("hosts", HOST_COLUMNS, "lane_id")
 SAVE_HUB = upsert("hubs", HUB_COLUMNS, "watch_id")

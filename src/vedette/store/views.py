@@ -14,7 +14,7 @@ from vedette.contracts.changing import (
 )
 from vedette.contracts.documents import Artifact
 from vedette.contracts.lane import LaneState
-from vedette.contracts.source import Source
+from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import Decision, Parked, Refused, SourceState, Visit
 from vedette.contracts.words import (
     EvidenceId,
@@ -72,6 +72,7 @@ class SourceView:
     last_success_at: datetime | None = None  # of a look at its own address
     last_outcome: Outcome | None = None  # of the same; None: never looked at
     last_detail: str = ""
+    read_as: ListerKind | None = None  # what `auto` became; None: it has not looked yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

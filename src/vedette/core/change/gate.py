@@ -51,6 +51,7 @@ def _sign(outcome: Outcome, code: str, where: str, points: float, pattern: str) 
 
 
 BLOCKED, LOGIN, LOST = Outcome.BLOCKED_PAGE, Outcome.LOGIN_WALL, Outcome.SOFT_404
+DOWN = Outcome.SERVER_ERROR  # a page of the server about itself, sent with status 200
 SIGNS = (
     _sign(
         BLOCKED,
@@ -171,7 +172,46 @@ SIGNS = (
         r"domain (?:name )?(?:is|may be) (?:for sale|parked)|buy this domain|get this domain|"
         r"this account has been suspended|domena (?:je )?(?:na prodaju|parkirana|istekla)",
     ),
+    _sign(
+        DOWN,
+        "title_maintenance",
+        "title",
+        7,
+        r"^\W*(?:(?:we are |the )?(?:site|website|page|system|service|scheduled|planned|down|under|in|for|is|our)"
+        r"\W+)*"
+        r"(?:maintenance(?: (?:mode|page|break|in progress|work))?|temporarily (?:unavailable|down|offline)|"
+        r"(?:we.ll|we will) be (?:right )?back(?: (?:soon|shortly))?)\W*$|"
+        r"^\W*(?:(?:web|mrežna|mrežne|stranic[ae]|sustav[au]?|portal[a]?|stranica|u|na|je|radovi|tijeku)\W+)*"
+        r"(?:održavanj[eau](?: (?:sustava|stranica|stranice|portala|u tijeku))?|"
+        r"privremeno (?:nedostup\w+|nije dostup\w+))\W*$",
+    ),
+    _sign(
+        DOWN,
+        "says_maintenance",
+        "text",
+        5,
+        r"\b(?:is|are) (?:currently |temporarily |now )?(?:down|offline|unavailable|closed|undergoing|under|in)"
+        r" (?:for |due to |because of )?(?:a |some |our )?(?:brief |short |scheduled |planned |routine |essential )*"
+        r"maintenance|"
+        r"(?:is|are) temporarily (?:unavailable|offline|down)|maintenance (?:is )?in progress|"
+        r"(?:trenutno|privremeno) (?:je |su |nije |nisu )?(?:nedostup|dostup|u fazi održavanja|na održavanju)|"
+        r"(?:je|su) (?:trenutno |privremeno )?(?:nedostup\w+|u fazi održavanja|na održavanju)|"
+        r"održavanje (?:\w+ )?(?:je )?u tijeku",
+    ),
+    _sign(
+        DOWN,
+        "will_be_back",
+        "text",
+        4,
+        r"(?:we.ll|we will|should|will) be (?:right )?(?:back|up|online|available)\b|please (?:try|check|come|visit) "
+        r"(?:us )?(?:again|back)|(?:thank you|thanks) for your (?:patience|understanding)|"
+        r"sorry for (?:the|any) inconvenience|"
+        r"vraćamo se|pokušajte (?:ponovn?o |opet )?(?:kasnije|malo)|hvala (?:vam )?na (?:strpljenju|razumijevanju)|"
+        r"ispričavamo se|dostupn\w+ (?:uskoro|ubrzo)",
+    ),
 )
+# A text about maintenance may be news.  It is the server's own only under such a title, or where a page was.
+_SURE = {DOWN: ({"title_maintenance", "shrunk"}, {"says_maintenance", "will_be_back"})}  # one of each
 
 
 def gate(status: int | None, extraction: Extraction, url: str, seen: Seen | None) -> Gated | None:
@@ -186,7 +226,8 @@ def gate(status: int | None, extraction: Extraction, url: str, seen: Seen | None
     if size > LONG:
         return None
     if size and extraction.content_class is ContentClass.HTML:
-        hints = {BLOCKED: status in REFUSING, LOGIN: _LOGIN_PATH.search(url) is not None, LOST: False}
+        on_login = _LOGIN_PATH.search(url) is not None
+        hints = {BLOCKED: status in REFUSING, LOGIN: on_login, LOST: False, DOWN: False}
         found = [_weigh(outcome, extraction, seen, is_hinted=hints[outcome]) for outcome in hints]
         best = max(found, key=_points)
         if _points(best) >= ENOUGH:
@@ -225,4 +266,7 @@ def _weigh(outcome: Outcome, extraction: Extraction, seen: Seen | None, *, is_hi
         reasons.append(Reason("shrunk", 3.0, f"{seen.text_chars} characters before"))
     if reasons and is_hinted:
         reasons.append(Reason("status_or_address", 2.0))
+    codes = {reason.code for reason in reasons}
+    if not all(codes & one for one in _SURE.get(outcome, ())):
+        return Gated(outcome, ())
     return Gated(outcome, tuple(reasons))

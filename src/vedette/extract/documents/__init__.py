@@ -10,9 +10,11 @@ from dataclasses import replace
 
 from vedette.contracts.documents import Document
 from vedette.contracts.words import ContentClass
-from vedette.extract.classes import OLE, PACKAGES, content_class
+from vedette.extract.classes import PACKAGES, content_class
+from vedette.extract.containers import OLE
 from vedette.extract.documents.language import language_of
 from vedette.extract.documents.legacy import read_legacy
+from vedette.extract.documents.locked import is_locked
 from vedette.extract.documents.marks import ENCRYPTED, Missing, document_date
 from vedette.extract.documents.packages import read_docx, read_odt, read_pptx
 from vedette.extract.documents.pdf import read_pdf
@@ -41,9 +43,7 @@ def read_document(body: bytes, *, url: str, content_type: str) -> Document:
     if reader is None:
         return Document(content_class=kind, problem="not a document")
     try:
-        if kind in PACKAGES and body.startswith(
-            OLE
-        ):  # Office wraps a package in one to lock it (MS-OFFCRYPTO)
+        if body.startswith(OLE) and (kind in PACKAGES or is_locked(body, kind)):
             raise Unreadable(ENCRYPTED)
         return described(reader(body, kind))
     except (MemoryError, KeyboardInterrupt, SystemExit):

@@ -15,6 +15,7 @@ from lxml import etree
 
 from vedette.contracts.documents import Document
 from vedette.contracts.words import ContentClass
+from vedette.extract.documents.locked import is_locked_package
 from vedette.extract.documents.marks import ENCRYPTED, Blocks, cells, clean, property_date
 from vedette.extract.fields import Unreadable, safe_xml_parser
 
@@ -95,7 +96,7 @@ def weigh(package: zipfile.ZipFile) -> None:
         raise Unreadable("a package of too many files")
     if sum(member.file_size for member in members) > MAX_UNPACKED:
         raise Unreadable("a package that unpacks to too much")
-    if any(member.flag_bits & 1 for member in members):
+    if is_locked_package(package):
         raise Unreadable(ENCRYPTED)
 
 

@@ -204,6 +204,7 @@ def source_json(view: SourceView) -> dict[str, object]:
         "name": source.name,
         "url": source.url,
         "lister": source.lister.value,
+        "read_as": None if view.read_as is None else view.read_as.value,
         "risk": None if source.risk is None else source.risk.name,
         "tier": source.tier.name,
         "active": source.is_active,
@@ -249,6 +250,12 @@ def _lane_cells(session: Session, view: LaneView, now: datetime) -> tuple[Cell, 
     return (view.key, ("good" if word == CLOSED else "warn", word), lane_words(view.state, now))
 
 
+def _lister_words(view: SourceView) -> str:
+    """`auto: feed` once `auto` has become something."""
+    lister, read_as = view.source.lister.value, view.read_as
+    return lister if lister != "auto" or read_as is None else f"auto: {read_as.value}"
+
+
 def _source_cells(view: SourceView, now: datetime) -> tuple[Cell, ...]:
     from vedette.core.urls import shown
     from vedette.report.plain import ago, count
@@ -267,7 +274,7 @@ def _source_cells(view: SourceView, now: datetime) -> tuple[Cell, ...]:
     return (
         source.id,
         source.tier.name,
-        source.lister.value,
+        _lister_words(view),
         word,
         str(view.watches),
         last,

@@ -1,0 +1,127 @@
+"""What a page declares is read as browsers read it, and a listing is read by the same rule as its pages."""
+
+from __future__ import annotations
+
+import codecs
+import random
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vedette.contracts.source import ListerKind, ListerOptions
+from vedette.core.charset import _CODECS, decode
+from vedette.discover import Document, read_listing
+from vedette.extract import extract
+
+TEXT = "Čuđenje šumske ježevke: žuti đurđevak, ćilim"
+NOW = datetime(2026, 11, 15, tzinfo=UTC)
+DECLARED = {
+    "in a comment": ("<!-- <meta charset=iso-8859-5> --><meta charset=windows-1250>", "windows-1250"),
+    "in a comment of more lines": (
+        "<!--\n<meta http-equiv=content-type content='text/html; charset=koi8-r'>\n-->\n<meta charset=iso-8859-2>",
+        "iso-8859-2",
+    ),
+    "in a comment that ends at once": ("<!--><meta charset=windows-1250>-->", "windows-1250"),
+    "unknown, then known": ("<meta charset=klingon><meta charset=windows-1250>", "windows-1250"),
+    "in a value of another tag": (
+        "<p title='<meta charset=koi8-r>'><meta charset=windows-1250>",
+        "windows-1250",
+    ),
+    "in an attribute of its own name": (
+        "<meta name=x content='charset=koi8-r'><meta charset=windows-1250>",
+        "windows-1250",
+    ),
+    "as a description": (
+        "<meta name=description content='text/html; charset=koi8-r'><meta charset=iso-8859-2>",
+        "iso-8859-2",
+    ),
+    "by its old form": (
+        "<META CONTENT='text/html; charset=windows-1250' HTTP-EQUIV='Content-Type'>",
+        "windows-1250",
+    ),
+    "with quotes inside": (
+        "<meta http-equiv=content-type content=\"text/html; charset='iso-8859-2'\">",
+        "iso-8859-2",
+    ),
+    "with spaces": ("<meta charset = ' windows-1250 '>", "windows-1250"),
+    "twice": ("<meta charset=windows-1250><meta charset=iso-8859-5>", "windows-1250"),
+    "not a meta": ("<metadata charset=koi8-r></metadata><meta charset=windows-1250>", "windows-1250"),
+    "in a document type": (
+        "<!DOCTYPE html SYSTEM '<meta charset=koi8-r'><meta charset=windows-1250>",
+        "windows-1250",
+    ),
+    "in an instruction": ("<?php <meta charset=koi8-r ?><meta charset=windows-1250>", "windows-1250"),
+    "by XML": ("<?xml version='1.0' encoding='windows-1250'?><feed><title>x</title>", "windows-1250"),
+    "by XML and in it": (
+        "<?xml version='1.0' encoding='windows-1250'?><rss><![CDATA[<meta charset=koi8-r>]]>",
+        "windows-1250",
+    ),
+    "by an unusual label": ("<meta charset=iso_8859-2:1987>", "iso-8859-2"),
+}
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_the_declaration_that_counts_is_the_one_a_browser_takes(name):
+    head, charset = DECLARED[name]
+    text, used = decode(f"{head}<p>{TEXT}</p>".encode(charset), "text/html")
+    assert (used, TEXT in text) == (charset, True)
+
+
+def test_every_codec_of_the_table_is_one_and_no_label_stands_twice():
+    labels = [label for spelled in _CODECS.values() for label in spelled.split()]
+    assert len(labels) == len(set(labels))
+    assert all(codecs.lookup(codec) for codec in _CODECS)
+
+
+STORIES = [
+    ("utf-8", "", ""), ("utf-8", "text/html; charset=iso-8859-1", ""), ("cp1250", "", ""), ("iso-8859-2", "", ""),
+    ("cp1250", "text/html; charset=utf-8", ""), ("cp1250", "text/html; charset=windows-1250", ""),
+    ("iso-8859-2", "text/html; charset=latin2", ""), ("utf-16", "", ""), ("utf-16-le", "", ""), ("utf-16-be", "", ""),
+    ("utf-32", "", ""), ("iso-8859-2", "", "<!-- <meta charset=koi8-r> --><meta charset=iso-8859-2>"),
+    ("cp1250", "", "<meta charset=nothing><meta charset=cp1250>"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("codec", "header", "meta"), STORIES)
+def test_the_title_in_a_listing_has_the_letters_of_the_page(codec, header, meta):
+    page = f"<html><head>{meta}<title>{TEXT}</title></head><body><main><ul>"
+    page += (
+        "".join(f"<li><a href='/{n}'>{TEXT} {n}</a></li>" for n in range(5)) + "</ul></main></body></html>"
+    )
+    body = page.encode(codec)
+    read = extract(body, url="https://a.hr/", content_type=header)
+    document = Document(url="https://a.hr/", body=body, content_type=header, now=NOW, options=ListerOptions())
+    listing = read_listing(ListerKind.HTML_LIST, document)
+    assert read.title == TEXT
+    assert [seen.title for seen in listing.sightings] == [f"{TEXT} {n}" for n in range(5)]
+
+
+def test_fields_of_xml_are_read_by_the_header_and_the_declaration_alike():
+    xml = f"<rates><name>{TEXT}</name></rates>"
+    for body, header in (
+        (xml.encode("cp1250"), "text/xml; charset=windows-1250"),
+        (b"<?xml version='1.0' encoding='iso-8859-2'?>" + xml.encode("iso-8859-2"), "text/xml"),
+        (xml.encode("cp1250"), "text/xml"),
+    ):
+        assert TEXT in extract(body, url="https://a.hr/x.xml", content_type=header).text
+
+
+@given(
+    st.binary(max_size=300),
+    st.sampled_from(["", "text/html; charset=utf-8", "text/html; charset='", "charset"]),
+)
+def test_any_bytes_are_some_text(noise, header):
+    for body in (noise, b"<meta " + noise, b"<?xml " + noise):
+        text, _ = decode(body, header)
+        assert "\0" not in text
+        text.encode()
+
+
+@pytest.mark.parametrize(
+    "bait", ["<!--", "<meta a='", "<meta charset", '<a b="', "<meta content='charset=", "<"]
+)
+def test_a_head_that_is_made_to_hurt_is_read_once(bait):
+    chance = random.Random(1)
+    decode((bait * 2000).encode() + chance.randbytes(50), "text/html")
