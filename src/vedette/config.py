@@ -6,10 +6,10 @@ Secrets come from the environment (`env:NAME`), are typed `Secret`, and print as
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from datetime import time, timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +21,7 @@ from vedette.config_databases import MAIN, data_folder, notices
 from vedette.config_databases import VARIABLES as DATABASES
 from vedette.config_hunt import HuntConfig
 from vedette.config_panel import VARIABLES, PanelConfig
+from vedette.config_problems import Place, tell_problems
 from vedette.config_schedule import ObjectiveConfig, ScheduleConfig
 from vedette.config_values import (
     MOST_BYTES,
@@ -42,7 +43,7 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.secret import Secret
 from vedette.contracts.source import ListerKind, TrapBudgets
 from vedette.contracts.words import NodeRole, Risk
-from vedette.yaml_text import NotYaml, read_yaml
+from vedette.yaml_text import NotYaml, first_tab, line_of, read_yaml
 
 CONFIG_NAME = "vedette.yaml"
 DATA_NAME = "vedette-data"
@@ -311,17 +312,28 @@ def load(path: Path | None = None, data: Path | None = None) -> Loaded:
 def read(path: Path) -> Config:
     """Parse and check one file."""
     try:
-        raw = read_yaml(path.read_text(encoding="utf-8-sig"))
+        text = path.read_text(encoding="utf-8-sig")
+        raw = read_yaml(text)
     except FileNotFoundError:
         raise ConfigError(f"there is no {path}; run `vedette init` to make one") from None
+    except IsADirectoryError:
+        raise ConfigError(f"{path} is a folder; name the file in it") from None
     except NotYaml as error:
+        tab = first_tab(text)
+        if tab is not None:
+            raise ConfigError(f"{path}, line {tab}: a tab; indent with spaces") from None
         raise ConfigError(f"{path} is not valid YAML: {error}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {path}: {error}") from None
-    return parse(raw, str(path))
+    except UnicodeDecodeError:
+        raise ConfigError(f"cannot read {path}: it is not text in UTF-8") from None
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from None
+    return parse(raw, str(path), lambda place: line_of(text, place))
 
 
-def parse(raw: object, name: str = CONFIG_NAME) -> Config:
+def parse(
+    raw: object, name: str = CONFIG_NAME, line: Callable[[Place], int | None] = lambda place: None
+) -> Config:
+    """Check what a file holds.  `line` says where in it a place is."""
     if raw is None:
         return Config()
     if not isinstance(raw, dict):
@@ -331,8 +343,7 @@ def parse(raw: object, name: str = CONFIG_NAME) -> Config:
     try:
         return Config.model_validate(raw)
     except ValidationError as error:
-        lines = [_explain(problem) for problem in error.errors()]
-        raise ConfigError(f"{name}: " + "; ".join(dict.fromkeys(lines))) from None
+        raise ConfigError(tell_problems(error, Config, name, line)) from None
 
 
 def secret(value: str, asked_by: str = "a header of `fetch`") -> str:
@@ -444,40 +455,3 @@ def _databases() -> dict[str, str]:
 def _env_path(name: str) -> Path | None:
     value = os.environ.get(name)
     return Path(value) if value else None
-
-
-def _explain(problem: Any) -> str:
-    place = [part for part in problem["loc"] if part not in ("function-before", "nullable")]
-    where = ".".join(str(part) for part in place)
-    if problem["type"] == "extra_forbidden":
-        known = _fields_at(place[:-1])
-        near = difflib.get_close_matches(str(place[-1]), known, n=1, cutoff=0.5)
-        hint = f"did you mean `{near[0]}`?" if near else f"known keys: {', '.join(sorted(known))}"
-        return f"unknown key `{where}`; {hint}"
-    message = problem["msg"].removeprefix("Value error, ")
-    return f"`{where}`: {message}"
-
-
-def _fields_at(place: list[Any]) -> list[str]:
-    """The keys that would be right at this place of the file."""
-    model: Any = Config
-    for part in place:
-        if isinstance(part, int) or not hasattr(model, "model_fields"):
-            continue
-        field = model.model_fields.get(part)
-        if field is None:
-            continue
-        model = _section_in(field.annotation) or model
-    if not hasattr(model, "model_fields"):
-        return []
-    return list(model.model_fields)
-
-
-def _section_in(annotation: Any) -> Any:
-    if isinstance(annotation, type) and issubclass(annotation, Section):
-        return annotation
-    for inner in getattr(annotation, "__args__", ()):
-        found = _section_in(inner)
-        if found is not None:
-            return found
-    return None

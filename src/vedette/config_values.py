@@ -12,6 +12,7 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from vedette.contracts.words import Risk
+from vedette.core.nearest import unknown
 
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DURATION = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)?\s*$")
@@ -49,7 +50,12 @@ def parse_size(value: object) -> int:
 
 
 def parse_risk(value: object) -> Risk:
-    return value if isinstance(value, Risk) else Risk.parse(str(value))
+    if isinstance(value, Risk):
+        return value
+    try:
+        return Risk.parse(str(value))
+    except ValueError:
+        raise ValueError(unknown("risk", str(value), Risk.__members__)) from None
 
 
 def parse_frequency(value: object) -> timedelta | None:

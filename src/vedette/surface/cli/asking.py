@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.contracts.errors import InputError, VedetteError
+from vedette.core.nearest import unknown
 from vedette.core.outcomes import MEANING, SEEN
+from vedette.surface.cli.configured import note_not_taken_in, written_url
 from vedette.surface.cli.output import Cell
 from vedette.surface.cli.session import Session, a_moment, a_risk, a_url, check_source
 from vedette.surface.cli.verbs import LimitOption, verb
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from vedette.contracts.changing import ChangeState
     from vedette.contracts.source import Source
     from vedette.contracts.watch import Visit, Watch
-    from vedette.contracts.words import Outcome
+    from vedette.contracts.words import ChangeId, Outcome
     from vedette.store.queries import Queries
     from vedette.store.views import ChangeView, WatchFilter
 
@@ -51,11 +53,12 @@ def list_(
     check_source(session, source)
     which = WatchFilter(
         source=source,
-        host=host.lower() if host else None,
+        host=None if host is None else a_host(session, host),
         risk=a_risk(risk, "--risk"),
         outcome=_outcome(outcome),
         text=text,
         only_listings=listings,
+        only_kept=True,
     )
     _show_watches(session, which, limit, empty="no watch fits; `vedette add URL` makes one")
 
@@ -87,7 +90,7 @@ def history(
     from vedette.report.explaining import visit_json
 
     with session.queries() as queries:
-        watch = known_watch(queries, url)
+        watch = known_watch(session, queries, url)
         visits = queries.visits(watch.id, most=limit)
     if session.given.as_json:
         session.out.document({"url": watch.url, "visits": [visit_json(visit) for visit in visits]})
@@ -114,7 +117,7 @@ def changes(
 ) -> None:
     """What changed, newest first, each with its summary."""
     from vedette.core.urls import watch_id
-    from vedette.report.changes import change_json, change_lines
+    from vedette.report.changes import change_lines
     from vedette.store.views import ChangeFilter
 
     check_source(session, source)
@@ -129,25 +132,31 @@ def changes(
     )
     with session.queries() as queries:
         found = list(queries.changes(which, most=limit))
+        numbers = queries.change_numbers([view.change.id for view in found])
     if session.given.as_json:
-        bodies = [
-            change_json(v.change, url=v.url, risk=v.risk, decided_at=v.decided_at, with_diff=with_diff)
-            for v in found
-        ]
+        bodies = [_change_json(v, numbers[v.change.id], with_diff=with_diff) for v in found]
         session.out.document({"changes": bodies})
         return
     if not found:
         session.out.note("no changes")
+        note_not_taken_in(session)
+    wide = max((len(str(number)) for number in numbers.values()), default=0)
     for view in found:
         most = 12 if with_diff else 0
         lines = change_lines(view.change, url=view.url, risk=view.risk, most=most)
-        session.out.lines(lines if with_diff else lines[:1])
+        number = ("head", f"{numbers[view.change.id]:>{wide}}  ")
+        session.out.lines([(number, *lines[0]), *(lines[1:] if with_diff else ())])
+    if found and not with_diff:
+        session.out.note(f"vedette diff {numbers[found[0].change.id]} shows what differs")
 
 
 def diff(
     session: Session,
     what: Annotated[
-        str, typer.Argument(metavar="URL|CHANGE", help="A URL (its last change), or a change's number.")
+        str,
+        typer.Argument(
+            metavar="URL|CHANGE", help="A URL (its last change), or a number that `vedette changes` shows."
+        ),
     ],
     words: Annotated[bool, typer.Option("--words", help="Words that differ, in their place.")] = False,
     unified: Annotated[bool, typer.Option("--unified", help="Lines, as `diff -u`.  [default]")] = False,
@@ -156,7 +165,7 @@ def diff(
 
     Shows the diff that was stored when the change was seen: lines by default, words in their place with --words.
     """
-    from vedette.report.changes import change_json, summary_line
+    from vedette.report.changes import summary_line
     from vedette.report.diffs import by_words
     from vedette.report.diffs import unified as unified_lines
     from vedette.report.plain import moment
@@ -164,13 +173,13 @@ def diff(
     if words and unified:
         raise InputError("--words and --unified exclude each other")
     with session.queries() as queries:
-        view = _change(queries, what)
+        view = _change(session, queries, what)
         before = queries.visit(view.change.before_visit)
+        older = _change_before(queries, view)
+        numbers = queries.change_numbers([view.change.id, *([older] if older else ())])
     change = view.change
     if session.given.as_json:
-        session.out.document(
-            change_json(change, url=view.url, risk=view.risk, decided_at=view.decided_at, with_diff=True)
-        )
+        session.out.document(_change_json(view, numbers[change.id], with_diff=True))
         return
     ops = change.comparison.diff
     names = f"{view.url} {moment(before.at if before else None)}", f"{view.url} {moment(change.observed_at)}"
@@ -178,9 +187,42 @@ def diff(
     if not ops:
         session.out.note("no diff was stored for this change: it differs in bytes that are not text")
     session.out.lines(by_words(ops) if words else unified_lines(ops, before=names[0], after=names[1]))
+    if older:
+        session.out.note(
+            f"this is change {numbers[change.id]}; the one before it: vedette diff {numbers[older]}"
+        )
 
 
-def known_watch(queries: Queries, url: str) -> Watch:
+def a_host(session: Session, word: str) -> str:
+    """A host that is watched, in any spelling; the error names the nearest."""
+    from vedette.core.urls import host_of
+
+    host = host_of(a_url(f"http://{word.strip()}/"))
+    with session.queries() as queries:
+        known = {lane.removeprefix("host:") for lane in queries.host_lanes()}
+    if host not in known:
+        raise InputError(f"--host: {unknown('host', word, known)}; `vedette lanes` lists them")
+    return host
+
+
+def _change_json(view: ChangeView, number: int, *, with_diff: bool) -> dict[str, object]:
+    from vedette.report.changes import change_json
+
+    said = change_json(
+        view.change, url=view.url, risk=view.risk, decided_at=view.decided_at, with_diff=with_diff
+    )
+    return {"number": number, **said}
+
+
+def _change_before(queries: Queries, view: ChangeView) -> ChangeId | None:
+    """The reported change of the same page that came before this one."""
+    from vedette.store.views import ChangeFilter
+
+    told = ChangeFilter(watch=view.change.watch, states=_states(None), until=view.change.observed_at)
+    return next((one.change.id for one in queries.changes(told, most=1)), None)
+
+
+def known_watch(session: Session, queries: Queries, url: str) -> Watch:
     """The watch of a URL in any spelling, merged ones followed."""
     from vedette.core.urls import watch_id
 
@@ -188,6 +230,8 @@ def known_watch(queries: Queries, url: str) -> Watch:
     watch = queries.watch(watch_id(wanted))
     if watch is not None and watch.merged_into is not None:
         watch = queries.watch(watch.merged_into) or watch
+    if watch is None and written_url(session, wanted) is not None:
+        raise VedetteError(f"{wanted} stands in vedette.yaml and was not looked at yet; type: vedette run")
     if watch is None:
         raise VedetteError(f"{wanted} is not watched; `vedette why-not {wanted}` says why")
     return watch
@@ -227,6 +271,7 @@ def _show_watches(session: Session, which: WatchFilter, limit: int, *, empty: st
             {"watches": [watch_json(watch, asking.get(watch.url)) for watch in found], "total": total}
         )
         return
+    note_not_taken_in(session)
     now = session.now()
     heads = ("RISK", "OUTCOME", "LAST LOOK", "DUE", "VELOCITY", "SOURCE", "URL")
     session.out.table(
@@ -280,17 +325,18 @@ def _visit_cells(visit: Visit) -> tuple[Cell, ...]:
     )
 
 
-def _change(queries: Queries, what: str) -> ChangeView:
+def _change(session: Session, queries: Queries, what: str) -> ChangeView:
     from vedette.contracts.words import ChangeId
     from vedette.store.views import ChangeFilter
 
     if what.isascii() and what.isdigit():
         number = int(what)
         view = queries.change(ChangeId(number)) if number < 2**63 else None
+        view = view or queries.change_of_number(number)
         if view is None:
             raise VedetteError(f"there is no change {what}; `vedette changes --state all` shows them")
         return view
-    watch = known_watch(queries, what)
+    watch = known_watch(session, queries, what)
     last = next(queries.changes(ChangeFilter(watch=watch.id), most=1), None)
     if last is None:
         raise VedetteError(f"{watch.url} has no change yet")
@@ -307,8 +353,8 @@ def _states(word: str | None) -> tuple[ChangeState, ...]:
     try:
         return (ChangeState(word.lower()),)
     except ValueError:
-        known = ", ".join(state.value for state in ChangeState)
-        raise InputError(f"--state: unknown state {word!r}; use one of {known}, all") from None
+        known = (*(state.value for state in ChangeState), "all")
+        raise InputError(f"--state: {unknown('state', word, known)}") from None
 
 
 def _outcome(word: str | None) -> Outcome | None:
@@ -319,8 +365,8 @@ def _outcome(word: str | None) -> Outcome | None:
     try:
         return Outcome(word.lower())
     except ValueError:
-        known = ", ".join(outcome.value for outcome in Outcome)
-        raise InputError(f"--outcome: unknown outcome {word!r}; use one of {known}") from None
+        known = [outcome.value for outcome in Outcome]
+        raise InputError(f"--outcome: {unknown('outcome', word, known)}; known: {', '.join(known)}") from None
 
 
 def _duration(text: str | None, option: str) -> timedelta:

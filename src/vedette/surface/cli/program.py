@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 # In the order in which a user meets their verbs.
 MODULES = (
-    "watching running looking_now serving asking explaining foreseeing hunting simulating replaying looking ranking "
-    "proving keeping parking alerting panel tending"
+    "watching exporting pausing running looking_now serving asking explaining foreseeing hunting simulating "
+    "replaying looking ranking proving keeping parking alerting panel tending"
 ).split()
 WORDS = """Watch the web you answer for: looks politely, proves what changed, says why it looked.
 
@@ -94,7 +94,9 @@ def _exit_table() -> str:
 def _ended(message: str, code: Exit, is_json: bool) -> Exit:
     """One line on stderr, for a person or for a program."""
     error = {"error": message, "code": code.value, "kind": code.name.lower()}
-    print_line(dump(error) if is_json else f"vedette: {plain(message)}", to_stderr=True)
+    lines = [plain(line) for line in message.splitlines()] or [""]
+    words = "\n  ".join([f"vedette: {lines[0]}", *lines[1:]])
+    print_line(dump(error) if is_json else words, to_stderr=True)
     return code
 
 

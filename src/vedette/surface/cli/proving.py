@@ -68,7 +68,7 @@ def verify(
 def show(session: Session, what: WhatArgument, limit: LimitOption = 50) -> None:
     """The pieces of evidence of a URL, or one piece by its number or digest: where it lies and what it is."""
     with session.queries() as queries:
-        found = find_evidence(queries, what, limit)
+        found = find_evidence(session, queries, what, limit)
         made = queries.artifacts([one.id for one in found])
     if session.given.as_json:
         documents = [_evidence_json(one) | _artifacts_json(made.get(one.id, [])) for one in found]

@@ -42,7 +42,7 @@ def replay(
     from vedette.store.views import LedgerFilter
 
     with session.queries() as queries, session.out.progress("deciding again") as progress:
-        watch = known_watch(queries, a_url(url)).id if url is not None else None
+        watch = known_watch(session, queries, a_url(url)).id if url is not None else None
         which = LedgerFilter(watch=watch, since=a_moment(since, "--since", session.now()))
         whole = queries.count_decisions(which)
         result = _Result()

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     Look = tuple[Fetched, Extraction, tuple[Reason, ...]]
 
-MOST_NAMED = 20  # sources that a message lists
-
 
 class App(Protocol):
     """What the command line needs of `vedette.app`."""
@@ -178,7 +176,7 @@ def a_risk(word: str | None, option: str) -> Risk | None:
         raise InputError(f"{option}: {unknown(option.strip('-'), word.upper(), Risk.__members__)}") from None
 
 
-def check_source(session: Session, source: str | None) -> None:
+def check_source(session: Session, source: str | None, option: str = "--source: ") -> None:
     """InputError that names the nearest, when there is no such source in the store and in the configuration."""
     if source is None:
         return
@@ -191,16 +189,7 @@ def check_source(session: Session, source: str | None) -> None:
         with session.queries() as queries:
             known |= set(queries.source_ids())
     if source not in known:
-        few = known if len(known) <= MOST_NAMED else ()
-        words = unknown("source", source, known) if few else _nearest(source, known)
-        raise InputError(f"--source: {words}; `vedette sources` lists them")
-
-
-def _nearest(word: str, known: set[str]) -> str:
-    """Of so many names only the nearest is told."""
-    from vedette.core.nearest import unknown
-
-    return unknown("source", word, known).partition(" (known:")[0]
+        raise InputError(f"{option}{unknown('source', source, known)}; `vedette sources` lists them")
 
 
 def a_url(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What is watched: init, add, import, export."""
+"""What is watched: init, add, import."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ def register(app: typer.Typer) -> None:
     verb(app, "init", example="vedette init\nvedette init --data /srv/vedette")(init)
     verb(app, "add", example=ADD_EXAMPLE)(add)
     verb(app, "import", example=IMPORT_EXAMPLE)(import_)
-    verb(app, "export", example="vedette export --format csv > sources.csv")(export)
 
 
 IMPORT_EXAMPLE = """vedette import urls.txt
@@ -68,7 +67,7 @@ def init(
         raise InputError(f"cannot write {path}: {error.strerror}") from None
     session = replace(session, given=replace(session.given, config=path))
     store = session.new_store()
-    session.out.say(f"wrote {path} and {beside.name}; store in {store.parent}")
+    session.out.done(f"wrote {path} and {beside.name}; store in {store.parent}")
     session.out.note("next: vedette add URL, then vedette run")
     if session.given.as_json:
         session.out.document({"config": str(path), "schema": str(beside), "store": str(store)})
@@ -136,7 +135,7 @@ def add(
 
 def _say_added(session: Session, url: str, source: Source, *, is_new: bool) -> None:
     words = "watching" if is_new else "already watched, options updated:"
-    session.out.say(f"{words} {source.url} (source {source.id}, lister {source.lister.value})")
+    session.out.done(f"{words} {source.url} (source {source.id}, lister {source.lister.value})")
     asked = _say_interval(session, source)
     if not is_new:
         session.out.note(f"it is due now; `vedette look {source.url}` looks at it and tells what it saw")
@@ -166,7 +165,7 @@ def _say_interval(session: Session, source: Source) -> dict[str, object] | None:
         session.out.note(f"its lane {watch.lane} is {lane_words(lane, session.now())}")
     if interval is None:
         return None
-    session.out.say(interval_words(interval))
+    session.out.done(interval_words(interval))
     return interval_json(interval)
 
 
@@ -258,37 +257,6 @@ def import_(
         raise typer.Exit(Exit.BAD_INPUT)
 
 
-def export(
-    session: Session,
-    form: Annotated[str, typer.Option("--format", help="csv, jsonl, opml, yaml or urls.")] = "csv",
-    to: Annotated[
-        Path | None, typer.Option("--to", metavar="FILE", help="A new file.  [default: stdout]")
-    ] = None,
-    what: Annotated[str, typer.Option("--what", help="sources, or watches (every known URL).")] = "sources",
-) -> None:
-    """Give the sources to other tools.
-
-    `vedette import` reads every format back.  Cells that a spreadsheet would run are neutralised.
-    """
-    from vedette.surface.cli.formats import write
-
-    if what not in ("sources", "watches"):
-        raise InputError(f"--what: {what!r} is neither sources nor watches")
-    sources = _all_sources(session) if what == "sources" else _watches_as_sources(session)
-    text = write(sources, "jsonl" if session.given.as_json and form == "csv" else form)
-    if to is None:
-        session.out.text(text)
-        return
-    try:
-        with to.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise RefusedError(f"{to} exists; name another file") from None
-    except OSError as error:
-        raise InputError(f"cannot write {to}: {error.strerror}") from None
-    session.out.note(f"{len(sources)} {what} written to {to}")
-
-
 def refuse_blocked(session: Session, url: str) -> None:
     from vedette.core.blocked import blocked_by
     from vedette.core.urls import host_of
@@ -376,30 +344,3 @@ def _say_taken(session: Session, chosen: str, count: int, kept: list[bool], *, i
         )
     else:
         session.out.say(f"{count} sources could be taken from {chosen}; nothing was written")
-
-
-def _all_sources(session: Session) -> list[Source]:
-    with session.queries() as queries:
-        return sorted((view.source for view in queries.sources()), key=lambda source: source.id)
-
-
-def _watches_as_sources(session: Session) -> list[Source]:
-    from vedette.contracts.source import ListerKind, Source
-    from vedette.contracts.words import SourceId
-    from vedette.store.views import WatchFilter
-    from vedette.surface.cli.formats.entry import slug_of
-
-    with session.queries() as queries:
-        asking = queries.asking()
-        return [
-            Source(
-                id=SourceId(slug_of(watch.url)),
-                name=watch.title or slug_of(watch.url),
-                url=watch.url,
-                lister=watch.lister or ListerKind.PAGE,
-                risk=watch.risk,
-                every=asking[watch.url].every if watch.url in asking else None,
-                scrape_frequency=asking[watch.url].scrape_frequency if watch.url in asking else None,
-            )
-            for watch in queries.watches(WatchFilter())
-        ]

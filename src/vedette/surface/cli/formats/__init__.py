@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from vedette.contracts.errors import InputError
 from vedette.contracts.source import Source
+from vedette.core.nearest import unknown
 from vedette.surface.cli.formats import feeds, jobs, own, tables
 from vedette.surface.cli.formats.entry import Parsed
 
@@ -32,13 +33,13 @@ def read(data: bytes, form: str, name: str) -> tuple[str, Parsed]:
     """Entries and problems of a file.  `auto` goes by the name's ending, then by what is in it."""
     chosen = guess(data, name) if form == "auto" else form
     if chosen not in READERS:
-        raise InputError(f"unknown format {form!r}; use one of auto, {', '.join(READERS)}")
+        raise InputError(f"--format: {unknown('format', form, ('auto', *READERS))}")
     return chosen, READERS[chosen](data)
 
 
 def write(sources: list[Source], form: str) -> str:
     if form not in WRITERS:
-        raise InputError(f"unknown format {form!r}; use one of {', '.join(WRITERS)}")
+        raise InputError(f"--format: {unknown('format', form, WRITERS)}")
     return WRITERS[form](sources)
 
 
