@@ -309,6 +309,16 @@ def load(path: Path | None = None, data: Path | None = None) -> Loaded:
     return Loaded(config=config, path=chosen, data=place, digest=digest)
 
 
+def data_origin(given: Path | None, loaded: Loaded) -> str:
+    """Who named the data folder."""
+    said = {
+        "--data": given,
+        "environment": _env_path("VEDETTE_DATA") or data_folder(_databases()),
+        f"{loaded.path}": loaded.config.data,
+    }
+    return next((name for name, value in said.items() if value), "default")
+
+
 def read(path: Path) -> Config:
     """Parse and check one file."""
     try:
@@ -355,6 +365,11 @@ def secret(value: str, asked_by: str = "a header of `fetch`") -> str:
     if found is None:
         raise ConfigError(f"the environment variable {name} is not set; {asked_by} asks for it")
     return Secret(found)
+
+
+def is_set_in_environment(value: str) -> bool:
+    """Can `env:NAME` be read?"""
+    return os.environ.get(value.removeprefix("env:")) is not None
 
 
 def keys_of(variable: str) -> tuple[Secret, ...]:

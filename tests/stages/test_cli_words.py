@@ -189,3 +189,34 @@ def test_the_store_gives_the_signals_that_rank_scores(cli: Cli, tmp_path: Path):
 def test_removed_and_merged_watches_are_not_listed_among_what_is_watched(cli: Cli):
     cli("sources", "remove", "rules")
     assert RULES not in cli("list").out
+
+
+SETTINGS = """\
+fetch:
+  redirects: 3
+  headers: {Authorization: "env:NO_SUCH_VARIABLE", X-Key: hunter2}
+sources:
+- url: https://example.org/a
+  lister: feed
+lanes:
+  "host:example.org": {per_minute: 6}
+"""
+
+
+def test_config_show_has_every_setting_with_its_value_and_where_that_comes_from(tmp_path: Path):
+    cli, words = Cli(tmp_path / "data"), configured(tmp_path, SETTINGS)
+    told = {
+        one["key"]: (one["value"], one["from"])
+        for one in cli("config", "show", *words, "--json").json["settings"]
+    }
+    path = words[1]
+    assert told["fetch.redirects"] == (3, f"{path}:2")
+    assert told["fetch.total_timeout"] == ("30s", "default")
+    assert told["sources.0.lister"] == ("feed", f"{path}:6")
+    assert told["lanes.host:example.org.per_minute"] == (6.0, f"{path}:8")
+    assert told["data"] == (str(tmp_path / "data"), "--data")
+    shown = cli("config", "show", "headers", *words).out
+    assert "env:NO_SUCH_VARIABLE (not set)" in shown
+    assert "hunter2" not in shown
+    only = cli("config", "show", "--set", *words, "--json").json["settings"]
+    assert len(only) == 6

@@ -62,7 +62,10 @@ def health(
 
 
 def alerts_() -> None:
-    """Hosts and sources that were in trouble: told of once, and once when they are well again."""
+    """Hosts and sources that were in trouble.
+
+    Each is told of once, and once when it is well again.
+    """
 
 
 def alerts_list(

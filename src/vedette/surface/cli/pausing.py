@@ -30,9 +30,10 @@ def register(app: typer.Typer) -> None:
 
 
 def pause(session: Session, what: WordArgument) -> None:
-    """Look at it no more until it is resumed, whatever vedette.yaml says and however often it is restarted.
+    """Look at it no more until it is resumed.
 
-    A source with all its pages, or one page.  A page that a listing found becomes a source of its own.
+    Whatever vedette.yaml says, and however often it is restarted.  A source with all its pages, or one page: one that
+    a listing found becomes a source of its own.
     """
     from vedette.store.operator import pause_source
 

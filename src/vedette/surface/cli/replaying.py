@@ -34,7 +34,9 @@ def replay(
     url: Annotated[str | None, typer.Argument(metavar="[URL]", help="Only decisions about this URL.")] = None,
     since: Annotated[str | None, typer.Option("--since", help="24h, 7d, 2026-11-15, ...")] = None,
 ) -> None:
-    """Decide again, from the inputs on record and under the rules of their run, and compare.
+    """Decide again from the record, and compare.
+
+    From the inputs on record and under the rules of their run.
 
     Recomputed are due times, retries, classifications and verdicts; what a page or a lane has to be asked
     for is counted only.  Exit 0 when every decision comes out as it was recorded, 6 when not.

@@ -27,7 +27,9 @@ def worker(
     ] = None,
     until_idle: Annotated[bool, typer.Option("--until-idle", help="End when nothing waits.")] = False,
 ) -> None:
-    """Serve the queues after the look: scout, router, ocr, extract, embed.
+    """Serve the queues after the look.
+
+    The queues are scout, router, ocr, extract and embed.
 
     A run serves them itself unless `stages.in_process` is false; this takes the work to other processes, as many as
     you like beside one engine.  What fails is tried three times and then parked (`vedette parked`).

@@ -54,7 +54,9 @@ def gc(
     session: Session,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go; drop nothing.")] = False,
 ) -> None:
-    """Drop what has had its time: archive files by `evidence.retention`, decisions by `evidence.ledger`.
+    """Drop archive files and decisions that have had their time.
+
+    Archive files by `evidence.retention`, decisions by `evidence.ledger`.
 
     Only whole files of days that are over go.  Each leaves a tombstone: `evidence verify` says expired, not missing.
     Text that was made of them goes with them, and of prices and clocks what no decision on record names any more.
