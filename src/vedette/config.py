@@ -10,9 +10,10 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
-from datetime import time, timedelta
+from datetime import UTC, time, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -34,6 +35,7 @@ from vedette.config_values import (
     RiskWord,
     Section,
     Size,
+    ZoneName,
     parse_day,
     parse_duration,
     parse_frequency,
@@ -254,6 +256,12 @@ class ProviderConfig(Section):
     price: PriceConfig | None = None
 
 
+class ReportConfig(Section):
+    """How people read what the command line prints."""
+
+    timezone: ZoneName = "UTC"
+
+
 class Config(Section):
     """All of `vedette.yaml`."""
 
@@ -274,6 +282,7 @@ class Config(Section):
     run: RunConfig = RunConfig()
     retry: RetryConfig = RetryConfig()
     stages: StagesConfig = StagesConfig()
+    report: ReportConfig = ReportConfig()
     health: HealthConfig = HealthConfig()
     notify: NotifyConfig = NotifyConfig()
     cron: CronConfig = CronConfig()
@@ -411,6 +420,12 @@ def schema() -> dict[str, Any]:
 def zone_name() -> str:
     """The zone of cron entries and digests that name none of their own (001 section 11.1)."""
     return os.environ.get("WATCHDOG_TIMEZONE") or ZONE
+
+
+def zone_of(config: Config) -> tzinfo | None:
+    """In which people read times; None: the zone of this machine."""
+    name = config.report.timezone
+    return {"UTC": UTC, "local": None}[name] if name in ("UTC", "local") else ZoneInfo(name)
 
 
 def is_production() -> bool:

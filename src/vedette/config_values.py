@@ -8,6 +8,7 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
+from zoneinfo import available_timezones
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
@@ -78,6 +79,14 @@ def parse_day(value: object) -> datetime | None:
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
+def parse_zone(value: object) -> str:
+    """`UTC`, `local`, or a name as Europe/Zagreb."""
+    known = {"UTC", "local", *available_timezones()}
+    if value not in known:
+        raise ValueError(unknown("time zone", str(value), known))
+    return str(value)
+
+
 def parse_rate(value: object) -> float:
     """Zero, or a rate that a lane can be held to."""
     try:
@@ -97,6 +106,9 @@ _WORDS = {"enum": [*_RISKS, *(name.lower() for name in _RISKS)]}
 _FREQUENCIES = {"type": ["string", "number", "null"], "examples": [*FREQUENCIES, "6h"]}
 _DAYS = {"type": ["string", "null"], "examples": ["2024-01-01"]}
 Duration = Annotated[timedelta, BeforeValidator(parse_duration), WithJsonSchema(_SPANS)]
+ZoneName = Annotated[
+    str, BeforeValidator(parse_zone), WithJsonSchema({"type": "string", "examples": ["UTC", "local"]})
+]
 Rate = Annotated[float, BeforeValidator(parse_rate), WithJsonSchema({"type": "number", "minimum": 0})]
 Size = Annotated[int, BeforeValidator(parse_size), WithJsonSchema(_SIZES)]
 RiskWord = Annotated[Risk, BeforeValidator(parse_risk), WithJsonSchema(_WORDS)]

@@ -48,7 +48,7 @@ def change_notice(change: Change, watch: Watch, *, at: datetime) -> Notice:
         url=watch.url,
         sources=(watch.source,),
         excerpt=tuple(plain(as_text([line]), LINE) for line in excerpt(compared.diff, LINES)),
-        why=(RISK_WORDS[watch.risk], *role, *([f"reported because {found}"] if found else [])),
+        why=(RISK_WORDS[watch.risk], *role, *([found] if found else [])),
         facts={
             "change": str(change.id),
             "status": change.kind.value,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from vedette.contracts.errors import ConfigError, InputError, StoreError
 from vedette.contracts.words import Reason, Risk
+from vedette.report.plain import show_times_in
 from vedette.surface.cli.output import Output
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class Given:
     data: Path | None = None
     as_json: bool = False
     quiet: bool = False
+    local_time: bool = False
 
     def also(self, other: Given) -> Given:
         """An option after the verb wins over one before it."""
@@ -70,6 +72,7 @@ class Given:
             data=other.data or self.data,
             as_json=other.as_json or self.as_json,
             quiet=other.quiet or self.quiet,
+            local_time=other.local_time or self.local_time,
         )
 
 
@@ -93,6 +96,7 @@ class Session:
             from vedette import config
 
             self._loaded = config.load(self.given.config, self.given.data)
+            show_times_in(None if self.given.local_time else config.zone_of(self._loaded.config))
         return self._loaded
 
     def now(self) -> datetime:

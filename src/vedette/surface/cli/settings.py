@@ -102,14 +102,26 @@ def _leaves(section: Any, place: Place) -> Iterator[tuple[Place, object, bool]]:
         is_set = name in section.model_fields_set
         if isinstance(value, Section):
             yield from _leaves(value, here)
-        elif isinstance(value, tuple) and value and isinstance(value[0], Section):
-            for number, one in enumerate(value):
-                yield from (leaf for leaf in _leaves(one, (*here, number)) if leaf[2])
-        elif isinstance(value, dict) and any(isinstance(one, Section) for one in value.values()):
-            for key, one in value.items():
-                yield from (leaf for leaf in _leaves(one, (*here, str(getattr(key, "name", key)))) if leaf[2])
+        elif rows := _sections_of(value):
+            for key, one in rows:
+                yield from (
+                    (inner, said, is_set) for inner, said, is_said in _leaves(one, (*here, key)) if is_said
+                )
         else:
             yield here, _built_in(place, name) if value is None else value, is_set
+
+
+def _sections_of(value: object) -> list[tuple[str | int, Any]]:
+    """Of a list or a mapping of sections: each with its number or name."""
+    from vedette.config_values import Section
+
+    if isinstance(value, tuple):
+        return [(number, one) for number, one in enumerate(value) if isinstance(one, Section)]
+    if isinstance(value, dict):
+        return [
+            (str(getattr(key, "name", key)), one) for key, one in value.items() if isinstance(one, Section)
+        ]
+    return []
 
 
 def _built_in(place: Place, name: str) -> object:

@@ -21,6 +21,7 @@ DataOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Give the result as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Only results and errors.")]
+LocalOption = Annotated[bool, typer.Option("--local-time", help="Times of this machine, not UTC.")]
 LimitOption = Annotated[int, typer.Option("--limit", min=0, metavar="N", help="At most so many; 0: all.")]
 
 SHARED: tuple[tuple[str, Any, Any], ...] = (
@@ -28,6 +29,7 @@ SHARED: tuple[tuple[str, Any, Any], ...] = (
     ("data", DataOption, None),
     ("as_json", JsonOption, False),
     ("quiet", QuietOption, False),
+    ("local_time", LocalOption, False),
 )
 Work = Callable[..., None]
 LONG = 200  # characters: no sentence is cut, it goes on in the next line
