@@ -148,6 +148,16 @@ class Session:
             yield queries
 
     @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection that changes nothing."""
+        from contextlib import closing
+
+        from vedette.store.connecting import connect
+
+        with closing(connect(self.store(), read_only=True)) as db:
+            yield db
+
+    @contextmanager
     def operating(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
         """One transaction of the operator."""
         from vedette.store.operator import operating

@@ -215,7 +215,10 @@ def import_(
     ],
     form: Annotated[
         str,
-        typer.Option("--format", help="auto, urls, csv, opml, urlwatch, webchanges, jsonl or yaml."),
+        typer.Option(
+            "--format",
+            help="auto, urls, csv, xlsx, opml, urlwatch, webchanges, changedetection, jsonl, yaml.",
+        ),
     ] = "auto",
     strict: Annotated[bool, typer.Option("--strict", help="Import nothing when any line is bad.")] = False,
     dry_run: Annotated[
@@ -224,7 +227,8 @@ def import_(
 ) -> None:
     """Take sources over from other tools.
 
-    Reads a URL list, CSV, OPML, the job file of urlwatch or webchanges, and what `vedette export` writes.
+    Reads a URL list, CSV, a spreadsheet, OPML, the job file of urlwatch or webchanges, the watches of
+    changedetection.io, and what `vedette export` writes.  Of a source that is known only what the line says is changed.
 
     Says for every line what was taken, what was left out, and what was refused and why.  A bad line loses nothing
     else; the exit code is then 2.
@@ -314,18 +318,34 @@ def _read(file: str) -> bytes:
 
 def _sources(session: Session, parsed: Parsed) -> tuple[list[tuple[Entry, Source]], list[Entry]]:
     """The lines that can be taken; what cannot is added to the problems."""
-    from vedette.surface.cli.formats.entry import source_of
+    from vedette.core.urls import canonical
+    from vedette.surface.cli.formats.entry import keys_of, source_of
 
     taken = []
-    for entry in parsed.entries:
+    urls = [canonical(str(entry.keys.get("url", ""))) for entry in parsed.entries]
+    known = _known_sources(session, [url for url in urls if url])
+    for entry, url in zip(parsed.entries, urls, strict=True):
+        before = keys_of(known[url]) if url in known else entry.defaults
         try:
-            source = source_of(entry.keys, origin="import")
+            source = source_of({**before, **entry.keys}, origin="import")
             refuse_blocked(session, source.url)
         except VedetteError as error:
             parsed.bad(entry.line, entry.keys.get("url", ""), str(error))
             continue
         taken.append((entry, source))
     return taken, [entry for entry, _ in taken if entry.left_out]
+
+
+def _known_sources(session: Session, urls: list[str]) -> dict[str | None, Source]:
+    """By address: a line says what changes, all else of a known source stays."""
+    from vedette.store.migrate import DATABASE
+    from vedette.store.operator import source_of_url
+
+    if not urls or not (session.loaded.data / DATABASE).exists():
+        return {}
+    with session.reading() as db:
+        found = ((url, source_of_url(db, url)) for url in dict.fromkeys(urls))
+        return {url: source for url, source in found if source is not None}
 
 
 def _keep_all(session: Session, taken: list[tuple[Entry, Source]]) -> list[bool]:

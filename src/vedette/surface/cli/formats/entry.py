@@ -32,6 +32,12 @@ class Entry:
     line: int
     keys: Mapping[str, Any]
     left_out: tuple[str, ...] = ()  # what it said that we do not carry over
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # of a source that is not known yet
+
+    @classmethod
+    def of_page(cls, line: int, keys: Mapping[str, Any], left_out: tuple[str, ...] = ()) -> Entry:
+        """A line of a list that knows no listers: what it names is watched itself."""
+        return cls(line, keys, left_out, {"lister": ListerKind.PAGE.value})
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +136,13 @@ def slug_of(url: str) -> str:
 
 def looks_like_url(text: str) -> bool:
     return "://" in text and canonical(text) is not None
+
+
+def usable_headers(headers: Mapping[Any, Any]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Headers of somebody else's file, and those that are left out: none of theirs reads our environment."""
+    said = {str(name): str(value) for name, value in headers.items()}
+    kept = {name: value for name, value in said.items() if not value.startswith("env:")}
+    return kept, tuple(f"header {name}" for name in sorted(said.keys() - kept.keys()))
 
 
 def page_keys(url: str) -> dict[str, Any]:
