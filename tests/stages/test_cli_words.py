@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -55,8 +56,7 @@ def test_diff_of_a_url_names_the_number_and_how_to_see_the_one_before(cli: Cli, 
 
 
 def test_digits_that_history_prints_are_taken_by_evidence_show(cli: Cli):
-    digits = cli("history", RULES).out.splitlines()[1].split()[7]
-    assert len(digits) == 12
+    (digits,) = re.findall(r" ([0-9a-f]{12})\b", cli("history", RULES).out.splitlines()[1])
     assert cli("evidence", "show", digits, "--json").json["evidence"][0]["url"] == RULES
     assert cli("evidence", "show", digits[:6], "--json").code == 0
     told = cli("evidence", "show", "abc")
@@ -220,3 +220,31 @@ def test_config_show_has_every_setting_with_its_value_and_where_that_comes_from(
     assert "hunter2" not in shown
     only = cli("config", "show", "--set", *words, "--json").json["settings"]
     assert len(only) == 6
+
+
+HOOK = "notify: {channels: {hook: {kind: webhook, url: 'https://hooks.example/x', secret: 'env:NO_SUCH_SECRET'}}}\n"
+
+
+def test_doctor_names_a_secret_that_is_not_set_wherever_it_is_asked_for(tmp_path: Path, stock: Stock):
+    cli, words = Cli(stock.data), configured(tmp_path, HOOK)
+    cli("add", "https://example.org/x", "--header", "X-Key: env:NO_SUCH_KEY", *words)
+    told = {one["check"]: one for one in cli("doctor", *words, "--json").json["checks"]}
+    assert told["config"]["state"] == "ok"
+    assert told["secrets"]["state"] == "bad"
+    assert "NO_SUCH_SECRET (asked for by `notify.channels.hook.secret`)" in told["secrets"]["found"]
+    assert "NO_SUCH_KEY (asked for by source example-org-x)" in told["secrets"]["found"]
+    assert told["channels"]["state"] == "bad"
+    assert cli("doctor", *words).code == 6
+
+
+def test_doctor_names_the_channels_that_are_there(tmp_path: Path, stock: Stock):
+    words = configured(tmp_path, "notify: {channels: {out: {kind: stdout}}}\n")
+    told = {one["check"]: one for one in Cli(stock.data)("doctor", *words, "--json").json["checks"]}
+    assert (told["channels"]["state"], "out (stdout)" in told["channels"]["found"]) == ("ok", True)
+    assert told["secrets"]["state"] == "ok"
+
+
+def test_history_marks_the_look_that_first_showed_a_change_with_its_number(cli: Cli):
+    newest, oldest = cli("history", RULES).out.splitlines()[1:3]
+    assert "change 1" in newest
+    assert "change" not in oldest

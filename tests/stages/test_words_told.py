@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import os
+import re
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,7 @@ from cli_call import Cli
 from settlements import a_watch
 from stocked import RULES, Stock, a_change, stocked
 
+import vedette
 from vedette.contracts.changing import Change
 from vedette.contracts.words import NodeRole, Reason, Risk, VisitId
 from vedette.notify import templates
@@ -143,3 +147,47 @@ def test_a_zone_can_be_set(stock: Stock, tmp_path: Path):
     path.write_text("report: {timezone: Asia/Tokio}\n")
     bad = Cli(stock.data)("changes", "--config", str(path))
     assert (bad.code, "did you mean 'Asia/Tokyo'?" in bad.err) == (4, True)
+
+
+NOUNS = re.compile(
+    r" (looks|changes|errors|sources|segments|failures|times|pages|watches|files|records|rows|attempts|visits|jobs|"
+    r"problems|lines|relapses|notices|characters|bytes|decisions|items|(further|new|more) [a-z]+s)\b"
+)
+PAGES = [
+    page
+    for folder in ("report", "surface/cli")
+    for page in sorted((Path(vedette.__file__).parent / folder).glob("*.py"))
+    if not page.name.startswith(("panel", "demo", "foreseeing", "simulating", "hunting"))
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_number_before_a_noun_is_written_by_the_one_helper_that_knows_singular_and_plural(page: Path):
+    found = [
+        ast.unparse(part)
+        for node in ast.walk(ast.parse(page.read_text("utf-8")))
+        if isinstance(node, ast.JoinedStr)
+        for part, after in pairwise(node.values)
+        if isinstance(part, ast.FormattedValue) and isinstance(after, ast.Constant)
+        if NOUNS.match(str(after.value)) and _may_be_one(part)
+    ]
+    assert not found, "use `count` of report/plain.py"
+
+
+def _may_be_one(part: ast.FormattedValue) -> bool:
+    """Not a constant, not a rate or a large number, not a URL."""
+    words = ast.unparse(part.value)
+    return part.format_spec is None and not words.isupper() and words not in KNOWN
+
+
+KNOWN = {
+    "number",
+    "one.times",
+    "facts.url",
+    "len(word)",
+    "len(cells)",
+    "rows",
+    "gathered.bad",
+    "repeated",
+    "many",
+}

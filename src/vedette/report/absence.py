@@ -220,7 +220,7 @@ def _lane(facts: Facts) -> Answer | None:
         return Answer(
             "lane_closed",
             f"Its lane {key} is closed until {when(facts.lane.closed_until, facts.now)} after "
-            f"{facts.lane.failures} failures in a row.",
+            f"{count(facts.lane.failures, 'failure')} in a row.",
             f"It opens by itself; at once with: vedette lanes reset {key}",
         )
     if word == "held":
@@ -238,8 +238,8 @@ def _source_closed(facts: Facts) -> Answer | None:
         return None
     return Answer(
         "source_closed",
-        f"Its source {state.source} is closed until {when(state.closed_until, facts.now)} after {state.failures} "
-        f"failures: {state.last_error or 'no detail'}.",
+        f"Its source {state.source} is closed until {when(state.closed_until, facts.now)} after "
+        f"{count(state.failures, 'failure')}: {state.last_error or 'no detail'}.",
         f"vedette sources reset {state.source}",
     )
 

@@ -112,6 +112,23 @@ class Queries:
         found = [_source_view(row, counts.get(row[0], 0)) for row in self._rows(query)]
         return [self._with_looks(view) for view in found]
 
+    def shared_pages(self, listings: Sequence[Source]) -> dict[str, dict[str, int]]:
+        """By source that lists: how many watches under its address belong to which other source."""
+        by_lane: dict[int, list[tuple[str, str]]] = {}
+        for source in listings:
+            prefix = source.url.partition("?")[0]
+            under = prefix[: prefix.rindex("/") + 1]
+            by_lane.setdefault(lane_id(lane_of(source.url)), []).append((source.id, under))
+        found: dict[str, dict[str, int]] = {source.id: {} for source in listings}
+        c = t.watches.c
+        query = select(c.lane_id, c.source_id, c.url).where(c.source_id.in_(select(t.sources.c.id)))
+        for part in _parts(list(by_lane)):
+            for lane, owner, url in self._rows(query.where(c.lane_id.in_(part))):
+                for name, under in by_lane[lane]:
+                    if owner != name and url.startswith(under):
+                        found[name][owner] = found[name].get(owner, 0) + 1
+        return found
+
     def source_ids(self) -> list[str]:
         return [row[0] for row in self._rows(select(t.sources.c.id).order_by(t.sources.c.id))]
 

@@ -1,4 +1,4 @@
-"""What is known: list, due, history, changes, diff."""
+"""What is known: list, due, history, changes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vedette.contracts.changing import ChangeState
     from vedette.contracts.source import Source
     from vedette.contracts.watch import Visit, Watch
-    from vedette.contracts.words import ChangeId, Outcome
+    from vedette.contracts.words import Outcome
     from vedette.store.queries import Queries
     from vedette.store.views import ChangeView, WatchFilter
 
@@ -34,7 +34,6 @@ def register(app: typer.Typer) -> None:
     verb(app, "due", example="vedette due --within 4h")(due)
     verb(app, "history", example="vedette history https://example.org/rules")(history)
     verb(app, "changes", example="vedette changes --since 24h --risk high")(changes)
-    verb(app, "diff", example="vedette diff https://example.org/rules --words")(diff)
 
 
 def list_(
@@ -88,15 +87,22 @@ def history(
 ) -> None:
     """Every look at a URL, newest first."""
     from vedette.report.explaining import visit_json
+    from vedette.store.views import ChangeFilter
 
     with session.queries() as queries:
         watch = known_watch(session, queries, url)
         visits = queries.visits(watch.id, most=limit)
+        told = [
+            view.change for view in queries.changes(ChangeFilter(watch=watch.id, states=told_states(None)))
+        ]
+        numbers = queries.change_numbers([change.id for change in told])
     if session.given.as_json:
         session.out.document({"url": watch.url, "visits": [visit_json(visit) for visit in visits]})
         return
+    first = {change.after_visit: f"change {numbers[change.id]}" for change in told}
     heads = ("AT", "OUTCOME", "STATUS", "SECONDS", "CHANGED", "CHARS", "DIGEST", "DETAIL")
-    session.out.table(heads, map(_visit_cells, visits), empty=f"{watch.url} was never looked at")
+    rows = (_visit_cells(visit, first.get(visit.id, "")) for visit in visits)
+    session.out.table(heads, rows, empty=f"{watch.url} was never looked at")
 
 
 def changes(
@@ -126,7 +132,7 @@ def changes(
         since=a_moment(since, "--since", now),
         until=a_moment(until, "--until", now),
         risk=a_risk(risk, "--risk"),
-        states=_states(state),
+        states=told_states(state),
         watch=None if url is None else watch_id(a_url(url)),
         source=source,
     )
@@ -134,7 +140,7 @@ def changes(
         found = list(queries.changes(which, most=limit))
         numbers = queries.change_numbers([view.change.id for view in found])
     if session.given.as_json:
-        bodies = [_change_json(v, numbers[v.change.id], with_diff=with_diff) for v in found]
+        bodies = [numbered_json(v, numbers[v.change.id], with_diff=with_diff) for v in found]
         session.out.document({"changes": bodies})
         return
     if not found:
@@ -150,49 +156,6 @@ def changes(
         session.out.note(f"vedette diff {numbers[found[0].change.id]} shows what differs")
 
 
-def diff(
-    session: Session,
-    what: Annotated[
-        str,
-        typer.Argument(
-            metavar="URL|CHANGE", help="A URL (its last change), or a number that `vedette changes` shows."
-        ),
-    ],
-    words: Annotated[bool, typer.Option("--words", help="Words that differ, in their place.")] = False,
-    unified: Annotated[bool, typer.Option("--unified", help="Lines, as `diff -u`.  [default]")] = False,
-) -> None:
-    """What differs between two looks.
-
-    Shows the diff that was stored when the change was seen: lines by default, words in their place with --words.
-    """
-    from vedette.report.changes import summary_line
-    from vedette.report.diffs import by_words
-    from vedette.report.diffs import unified as unified_lines
-    from vedette.report.plain import moment
-
-    if words and unified:
-        raise InputError("--words and --unified exclude each other")
-    with session.queries() as queries:
-        view = _change(session, queries, what)
-        before = queries.visit(view.change.before_visit)
-        older = _change_before(queries, view)
-        numbers = queries.change_numbers([view.change.id, *([older] if older else ())])
-    change = view.change
-    if session.given.as_json:
-        session.out.document(_change_json(view, numbers[change.id], with_diff=True))
-        return
-    ops = change.comparison.diff
-    names = f"{view.url} {moment(before.at if before else None)}", f"{view.url} {moment(change.observed_at)}"
-    session.out.lines([summary_line(change, url=view.url, risk=view.risk)])
-    if not ops:
-        session.out.note("no diff was stored for this change: it differs in bytes that are not text")
-    session.out.lines(by_words(ops) if words else unified_lines(ops, before=names[0], after=names[1]))
-    if older:
-        session.out.note(
-            f"this is change {numbers[change.id]}; the one before it: vedette diff {numbers[older]}"
-        )
-
-
 def a_host(session: Session, word: str) -> str:
     """A host that is watched, in any spelling; the error names the nearest."""
     from vedette.core.urls import host_of
@@ -205,21 +168,13 @@ def a_host(session: Session, word: str) -> str:
     return host
 
 
-def _change_json(view: ChangeView, number: int, *, with_diff: bool) -> dict[str, object]:
+def numbered_json(view: ChangeView, number: int, *, with_diff: bool) -> dict[str, object]:
     from vedette.report.changes import change_json
 
     said = change_json(
         view.change, url=view.url, risk=view.risk, decided_at=view.decided_at, with_diff=with_diff
     )
     return {"number": number, **said}
-
-
-def _change_before(queries: Queries, view: ChangeView) -> ChangeId | None:
-    """The reported change of the same page that came before this one."""
-    from vedette.store.views import ChangeFilter
-
-    told = ChangeFilter(watch=view.change.watch, states=_states(None), until=view.change.observed_at)
-    return next((one.change.id for one in queries.changes(told, most=1)), None)
 
 
 def known_watch(session: Session, queries: Queries, url: str) -> Watch:
@@ -310,7 +265,8 @@ def _watch_cells(watch: Watch, source: Source | None, now: datetime) -> tuple[Ce
     )
 
 
-def _visit_cells(visit: Visit) -> tuple[Cell, ...]:
+def _visit_cells(visit: Visit, change: str) -> tuple[Cell, ...]:
+    """`change`: the one that this look was the first to show."""
     from vedette.report.plain import moment, plain
 
     return (
@@ -318,32 +274,14 @@ def _visit_cells(visit: Visit) -> tuple[Cell, ...]:
         visit.outcome.value,
         str(visit.status or "-"),
         f"{visit.took.total_seconds():.3f}",
-        ("mark", "changed") if visit.changed else "-",
+        ("mark", change or "confirmed") if change or visit.changed else "-",
         "-" if visit.text_chars is None else str(visit.text_chars),
         visit.digest.hex()[:12] if visit.digest else "-",
         plain(visit.detail, 80),
     )
 
 
-def _change(session: Session, queries: Queries, what: str) -> ChangeView:
-    from vedette.contracts.words import ChangeId
-    from vedette.store.views import ChangeFilter
-
-    if what.isascii() and what.isdigit():
-        number = int(what)
-        view = queries.change(ChangeId(number)) if number < 2**63 else None
-        view = view or queries.change_of_number(number)
-        if view is None:
-            raise VedetteError(f"there is no change {what}; `vedette changes --state all` shows them")
-        return view
-    watch = known_watch(session, queries, what)
-    last = next(queries.changes(ChangeFilter(watch=watch.id), most=1), None)
-    if last is None:
-        raise VedetteError(f"{watch.url} has no change yet")
-    return last
-
-
-def _states(word: str | None) -> tuple[ChangeState, ...]:
+def told_states(word: str | None) -> tuple[ChangeState, ...]:
     from vedette.contracts.changing import ChangeState
 
     if word is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.contracts.errors import InputError, VedetteError
+from vedette.report.plain import count
 from vedette.surface.cli.asking import known_watch
 from vedette.surface.cli.session import Session, a_moment
 
@@ -157,7 +158,7 @@ def _export_warc(session: Session, to: Path, what: str, start: datetime | None) 
     located = [Located(segment=segment, offset=at, length=length) for segment, at, length in places]
     software = f"vedette/{__version__}"
     done = write(session.loaded.data / ARCHIVE, located, to, software=software, now=session.now())
-    session.out.say(f"{done.records} records, {done.size} bytes in {done.path}")
+    session.out.say(f"{count(done.records, 'record')}, {count(done.size, 'byte')} in {done.path}")
     if session.given.as_json:
         session.out.document({"file": str(done.path), "records": done.records, "bytes": done.size})
 
@@ -173,6 +174,6 @@ def _export_001(session: Session, to: Path, what: str | None, start: datetime | 
     with session.out.progress("evidence") as progress:
         done = export_001(session.loaded, to, since=start, watch=watch, progress=progress)
     lost = f"; {done.lost} without rawContent: their records cannot be read" if done.lost else ""
-    session.out.say(f"{done.rows} rows of Evidence in {done.path}{lost}")
+    session.out.say(f"{count(done.rows, 'row')} of Evidence in {done.path}{lost}")
     if session.given.as_json:
         session.out.document({"file": str(done.path), "rows": done.rows, "lost": done.lost})

@@ -117,9 +117,11 @@ def sources_() -> None:
 def sources_list(session: Session) -> None:
     """Every source, highest tier first."""
     found = _all_sources(session)
+    shares = _shares(session, found)
     now = session.now()
     if session.given.as_json:
-        session.out.document({"sources": [source_json(view) for view in found]})
+        rows = [source_json(view) | {"shares": shares.get(view.source.id, {})} for view in found]
+        session.out.document({"sources": rows})
         return
     heads = ("ID", "TIER", "LISTER", "STATE", "WATCHES", "LAST SUCCESS", "URL")
     session.out.table(
@@ -128,6 +130,9 @@ def sources_list(session: Session) -> None:
     for view in found:
         if view.source.is_active and _remedy(view):
             session.out.note(f"{view.source.id}: {_last_error(view)}. {_remedy(view)}")
+        for other, number in shares.get(view.source.id, {}).items():
+            pages = "1 page under its address is" if number == 1 else f"{number} pages under its address are"
+            session.out.note(f"{view.source.id}: {pages} watched by {other}, which found them first")
 
 
 def _all_sources(session: Session) -> list[SourceView]:
@@ -139,6 +144,17 @@ def _all_sources(session: Session) -> list[SourceView]:
         with session.queries() as queries:
             found += queries.sources()
     return sorted(found, key=lambda view: (-view.source.tier, view.source.id))
+
+
+def _shares(session: Session, found: list[SourceView]) -> dict[str, dict[str, int]]:
+    """What lies under the address of a source that lists, and belongs to another: each page is watched once."""
+    from vedette.contracts.source import ListerKind
+
+    listing = [view.source for view in found if view.source.lister is not ListerKind.PAGE and view.watches]
+    if len(found) < 2 or not listing:
+        return {}
+    with session.queries() as queries:
+        return queries.shared_pages(listing)
 
 
 def a_lane(text: str) -> LaneKey:

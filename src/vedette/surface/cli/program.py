@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # In the order in which a user meets their verbs.
 MODULES = (
-    "watching exporting pausing running looking_now serving asking explaining foreseeing hunting simulating "
+    "watching exporting pausing running looking_now serving asking diffing explaining foreseeing hunting simulating "
     "replaying looking ranking proving keeping parking alerting panel tending settings helping"
 ).split()
 WORDS = "Watch the web you answer for: looks politely, proves what changed, says why it looked."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.contracts.errors import InputError, VedetteError
+from vedette.report.plain import moment
 from vedette.surface.cli.asking import known_watch
 from vedette.surface.cli.exits import Exit
 from vedette.surface.cli.session import Session, a_moment, a_url
@@ -148,7 +149,7 @@ def _say(session: Session, result: _Result) -> None:
         others = ", ".join(f"{count} {action}" for action, count in sorted(result.not_recomputed.items()))
         out.note(f"not recomputed, since they follow from what was seen: {others}")
     for one in result.differences[:SHOWN]:
-        out.say(f"{one.row.at:%Y-%m-%d %H:%M:%S} {one.action}: {one.words}")
+        out.say(f"{moment(one.row.at)} {one.action}: {one.words}")
     if len(result.differences) > SHOWN:
         out.note(f"and {len(result.differences) - SHOWN} more; --json lists them all")
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vedette.contracts.errors import StoreError
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verbs import group, verb
 
@@ -147,3 +149,23 @@ def _cell(value: object) -> str:
     from vedette.report.plain import dump
 
     return value if isinstance(value, str) else "" if value is None else dump(value)
+
+
+def secrets_of(session: Session) -> Iterator[tuple[str, str]]:
+    """Every `env:NAME` with the place that asks for it: of the configuration, and of sources that were added."""
+    for place, value, _ in _leaves(session.loaded.config, ()):
+        yield from ((name, f"`{'.'.join(map(str, place))}`") for name in _variables(value))
+    with suppress(StoreError), session.queries() as queries:
+        for view in queries.sources():
+            yield from ((name, f"source {view.source.id}") for name in _variables(view.source.fetch))
+
+
+def _variables(value: object) -> Iterator[str]:
+    if isinstance(value, str) and value.startswith("env:"):
+        yield value.removeprefix("env:")
+    elif isinstance(value, dict):
+        for one in value.values():
+            yield from _variables(one)
+    elif isinstance(value, tuple | list):
+        for one in value:
+            yield from _variables(one)

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vedette.contracts.errors import InputError, RefusedError, VedetteError
+from vedette.report.plain import count
+from vedette.surface.cli.compared import some_headers
 from vedette.surface.cli.exits import Exit
+from vedette.surface.cli.looking import HeaderOption
 from vedette.surface.cli.session import Session, a_url
 from vedette.surface.cli.verbs import verb
 
@@ -98,6 +101,7 @@ def add(
     max_depth: Annotated[int | None, typer.Option("--max-depth", help="Levels of a crawl.")] = None,
     max_urls: Annotated[int | None, typer.Option("--max-urls", help="At most so many URLs.")] = None,
     headless: Annotated[bool, typer.Option("--headless", help="The page needs a browser.")] = False,
+    header: HeaderOption = None,
 ) -> None:
     """Watch a page, a feed, a sitemap, a list or a site.
 
@@ -106,8 +110,7 @@ def add(
     Adding the same URL again changes nothing but the options that are given.  `--every` holds below the floors of
     the schedule policy; robots.txt, the lane and the budgets stay stronger, and are named where they are.
     """
-    from vedette.store.operator import source_of_url
-    from vedette.surface.cli.formats.entry import keys_of, page_keys, source_of
+    from vedette.surface.cli.formats.entry import source_of
 
     keys: dict[str, Any] = {
         "name": name,
@@ -123,14 +126,26 @@ def add(
         "requires_headless": headless or None,
     }
     given = {key: value for key, value in keys.items() if value is not None}
+    headers = some_headers(header)
     wanted = a_url(url)
     refuse_blocked(session, wanted)
     source_of({"url": wanted, **given}, origin="cli")  # bad words are told before a store is made
-    with session.operating(create=True) as db:
-        known = source_of_url(db, wanted)
-        before = keys_of(known) if known else page_keys(wanted)
-        source, is_new = keep(session, db, source_of(before | given, origin="cli"))
+    source, is_new = _add(session, wanted, given, headers)
     _say_added(session, url, source, is_new=is_new)
+
+
+def _add(session: Session, url: str, given: dict[str, Any], headers: dict[str, str]) -> tuple[Source, bool]:
+    """What is known of the source stays; headers are added to those that it has."""
+    from vedette.store.operator import source_of_url
+    from vedette.surface.cli.formats.entry import keys_of, page_keys, source_of
+
+    with session.operating(create=True) as db:
+        known = source_of_url(db, url)
+        before = keys_of(known) if known else page_keys(url)
+        if headers:
+            fetch = dict(before.get("fetch", {}))
+            given = {**given, "fetch": fetch | {"headers": {**fetch.get("headers", {}), **headers}}}
+        return keep(session, db, source_of(before | given, origin="cli"))
 
 
 def _say_added(session: Session, url: str, source: Source, *, is_new: bool) -> None:
@@ -355,12 +370,12 @@ def _keep_all(session: Session, taken: list[tuple[Entry, Source]]) -> list[bool]
         return [keep(session, db, source)[1] for _, source in taken]
 
 
-def _say_taken(session: Session, chosen: str, count: int, kept: list[bool], *, is_stopped: bool) -> None:
+def _say_taken(session: Session, chosen: str, good: int, kept: list[bool], *, is_stopped: bool) -> None:
     if is_stopped:
-        session.out.say(f"nothing imported: some lines are bad and --strict was given ({count} were good)")
+        session.out.done(f"nothing imported: some lines are bad and --strict was given ({good} good)")
     elif kept:
-        session.out.say(
-            f"{len(kept)} sources taken from {chosen}: {sum(kept)} new, {len(kept) - sum(kept)} known"
+        session.out.done(
+            f"{count(len(kept), 'source')} taken from {chosen}: {sum(kept)} new, {len(kept) - sum(kept)} known"
         )
     else:
-        session.out.say(f"{count} sources could be taken from {chosen}; nothing was written")
+        session.out.done(f"{count(good, 'source')} could be taken from {chosen}; nothing was written")
