@@ -51,6 +51,9 @@ WORDS = {
     "evidence": "How evidence is kept.",
     "screen": "What is never kept: rows that are checked before any byte reaches the disk.",
     "run": "Limits of a run.",
+    "report": "How people read what the command line prints.",
+    "report.timezone": "Zone of printed times: `UTC`, `local`, or a name as `Europe/Zagreb`; `--local-time` wins.  "
+    "JSON and the log stay in UTC.",
     "sources[].url": "http or https.",
     "sources[].name": "What people call it; the id is made of it.",
     "sources[].id": "The id, where it should not be made of the name.",

@@ -9,16 +9,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from vedette.contracts.words import Risk
     from vedette.core.classify import classify_url
     from vedette.core.priority import ScoredUrl, UrlSignals, rank_urls_for_crawling, score_url_priority
+    from vedette.core.priority_schema import ScoredUrlSchema, UrlSignalsSchema
     from vedette.core.schedule import make_policy
     from vedette.core.schedule.ewma import calculate_next_scan
     from vedette.core.velocity import update_velocity
 
 __version__ = "0.1.0"
 __all__ = [
+    "Risk",
     "ScoredUrl",
+    "ScoredUrlSchema",
     "UrlSignals",
+    "UrlSignalsSchema",
     "__version__",
     "calculate_next_scan",
     "classify_url",
@@ -29,8 +34,11 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Risk": "vedette.contracts.words",
     "ScoredUrl": "vedette.core.priority",
+    "ScoredUrlSchema": "vedette.core.priority_schema",
     "UrlSignals": "vedette.core.priority",
+    "UrlSignalsSchema": "vedette.core.priority_schema",
     "calculate_next_scan": "vedette.core.schedule.ewma",
     "classify_url": "vedette.core.classify",
     "make_policy": "vedette.core.schedule",

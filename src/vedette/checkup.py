@@ -21,6 +21,7 @@ from vedette.discover import Document, read_listing
 from vedette.engine.look import Looker, Reached
 from vedette.engine.robots import RobotsShelf
 from vedette.extract import extract
+from vedette.fetch.browser import Chromium
 from vedette.fetch.http import HttpFetcher
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import ALL
@@ -66,6 +67,7 @@ class _Desk:
 
     async def check(self, progress: Callable[[int, int], None]) -> list[Checked]:
         fetcher = HttpFetcher(self._clock)
+        browser = Chromium(fetcher, self._clock)
         looker = Looker(
             fetcher=fetcher,
             keeper=self.keeper,
@@ -73,6 +75,7 @@ class _Desk:
             clock=self._clock,
             settings_of=self._settings.__getitem__,
             needs_browser=lambda source: self._sources[source].options.requires_headless,
+            renderer=browser,
         )
         ticking = asyncio.create_task(self._tick(progress))
         by_lane = sorted(self._sources.values(), key=lambda source: lane_of(source.url))
@@ -81,6 +84,7 @@ class _Desk:
             found = await asyncio.gather(*(self._check_lane(looker, lane) for lane in lanes))
         finally:
             ticking.cancel()
+            await browser.close()
             await fetcher.close()
         judged = {one.look.source.id: one for lane in found for one in lane}
         return [judged[source] for source in self._sources]

@@ -6,13 +6,14 @@ Secrets come from the environment (`env:NAME`), are typed `Secret`, and print as
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import os
-from datetime import time, timedelta
+from collections.abc import Callable
+from datetime import UTC, time, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -21,6 +22,7 @@ from vedette.config_databases import MAIN, data_folder, notices
 from vedette.config_databases import VARIABLES as DATABASES
 from vedette.config_hunt import HuntConfig
 from vedette.config_panel import VARIABLES, PanelConfig
+from vedette.config_problems import Place, tell_problems
 from vedette.config_schedule import ObjectiveConfig, ScheduleConfig
 from vedette.config_values import (
     MOST_BYTES,
@@ -33,6 +35,7 @@ from vedette.config_values import (
     RiskWord,
     Section,
     Size,
+    ZoneName,
     parse_day,
     parse_duration,
     parse_frequency,
@@ -42,7 +45,7 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.secret import Secret
 from vedette.contracts.source import ListerKind, TrapBudgets
 from vedette.contracts.words import NodeRole, Risk
-from vedette.yaml_text import NotYaml, read_yaml
+from vedette.yaml_text import NotYaml, first_tab, line_of, read_yaml
 
 CONFIG_NAME = "vedette.yaml"
 DATA_NAME = "vedette-data"
@@ -253,6 +256,12 @@ class ProviderConfig(Section):
     price: PriceConfig | None = None
 
 
+class ReportConfig(Section):
+    """How people read what the command line prints."""
+
+    timezone: ZoneName = "UTC"
+
+
 class Config(Section):
     """All of `vedette.yaml`."""
 
@@ -273,6 +282,7 @@ class Config(Section):
     run: RunConfig = RunConfig()
     retry: RetryConfig = RetryConfig()
     stages: StagesConfig = StagesConfig()
+    report: ReportConfig = ReportConfig()
     health: HealthConfig = HealthConfig()
     notify: NotifyConfig = NotifyConfig()
     cron: CronConfig = CronConfig()
@@ -308,20 +318,41 @@ def load(path: Path | None = None, data: Path | None = None) -> Loaded:
     return Loaded(config=config, path=chosen, data=place, digest=digest)
 
 
+def data_origin(given: Path | None, loaded: Loaded) -> str:
+    """Who named the data folder."""
+    said = {
+        "--data": given,
+        "environment": _env_path("VEDETTE_DATA") or data_folder(_databases()),
+        f"{loaded.path}": loaded.config.data,
+    }
+    return next((name for name, value in said.items() if value), "default")
+
+
 def read(path: Path) -> Config:
     """Parse and check one file."""
     try:
-        raw = read_yaml(path.read_text(encoding="utf-8-sig"))
+        text = path.read_text(encoding="utf-8-sig")
+        raw = read_yaml(text)
     except FileNotFoundError:
         raise ConfigError(f"there is no {path}; run `vedette init` to make one") from None
+    except IsADirectoryError:
+        raise ConfigError(f"{path} is a folder; name the file in it") from None
     except NotYaml as error:
+        tab = first_tab(text)
+        if tab is not None:
+            raise ConfigError(f"{path}, line {tab}: a tab; indent with spaces") from None
         raise ConfigError(f"{path} is not valid YAML: {error}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {path}: {error}") from None
-    return parse(raw, str(path))
+    except UnicodeDecodeError:
+        raise ConfigError(f"cannot read {path}: it is not text in UTF-8") from None
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from None
+    return parse(raw, str(path), lambda place: line_of(text, place))
 
 
-def parse(raw: object, name: str = CONFIG_NAME) -> Config:
+def parse(
+    raw: object, name: str = CONFIG_NAME, line: Callable[[Place], int | None] = lambda place: None
+) -> Config:
+    """Check what a file holds.  `line` says where in it a place is."""
     if raw is None:
         return Config()
     if not isinstance(raw, dict):
@@ -331,8 +362,7 @@ def parse(raw: object, name: str = CONFIG_NAME) -> Config:
     try:
         return Config.model_validate(raw)
     except ValidationError as error:
-        lines = [_explain(problem) for problem in error.errors()]
-        raise ConfigError(f"{name}: " + "; ".join(dict.fromkeys(lines))) from None
+        raise ConfigError(tell_problems(error, Config, name, line)) from None
 
 
 def secret(value: str, asked_by: str = "a header of `fetch`") -> str:
@@ -344,6 +374,11 @@ def secret(value: str, asked_by: str = "a header of `fetch`") -> str:
     if found is None:
         raise ConfigError(f"the environment variable {name} is not set; {asked_by} asks for it")
     return Secret(found)
+
+
+def is_set_in_environment(value: str) -> bool:
+    """Can `env:NAME` be read?"""
+    return os.environ.get(value.removeprefix("env:")) is not None
 
 
 def keys_of(variable: str) -> tuple[Secret, ...]:
@@ -385,6 +420,12 @@ def schema() -> dict[str, Any]:
 def zone_name() -> str:
     """The zone of cron entries and digests that name none of their own (001 section 11.1)."""
     return os.environ.get("WATCHDOG_TIMEZONE") or ZONE
+
+
+def zone_of(config: Config) -> tzinfo | None:
+    """In which people read times; None: the zone of this machine."""
+    name = config.report.timezone
+    return {"UTC": UTC, "local": None}[name] if name in ("UTC", "local") else ZoneInfo(name)
 
 
 def is_production() -> bool:
@@ -444,40 +485,3 @@ def _databases() -> dict[str, str]:
 def _env_path(name: str) -> Path | None:
     value = os.environ.get(name)
     return Path(value) if value else None
-
-
-def _explain(problem: Any) -> str:
-    place = [part for part in problem["loc"] if part not in ("function-before", "nullable")]
-    where = ".".join(str(part) for part in place)
-    if problem["type"] == "extra_forbidden":
-        known = _fields_at(place[:-1])
-        near = difflib.get_close_matches(str(place[-1]), known, n=1, cutoff=0.5)
-        hint = f"did you mean `{near[0]}`?" if near else f"known keys: {', '.join(sorted(known))}"
-        return f"unknown key `{where}`; {hint}"
-    message = problem["msg"].removeprefix("Value error, ")
-    return f"`{where}`: {message}"
-
-
-def _fields_at(place: list[Any]) -> list[str]:
-    """The keys that would be right at this place of the file."""
-    model: Any = Config
-    for part in place:
-        if isinstance(part, int) or not hasattr(model, "model_fields"):
-            continue
-        field = model.model_fields.get(part)
-        if field is None:
-            continue
-        model = _section_in(field.annotation) or model
-    if not hasattr(model, "model_fields"):
-        return []
-    return list(model.model_fields)
-
-
-def _section_in(annotation: Any) -> Any:
-    if isinstance(annotation, type) and issubclass(annotation, Section):
-        return annotation
-    for inner in getattr(annotation, "__args__", ()):
-        found = _section_in(inner)
-        if found is not None:
-            return found
-    return None

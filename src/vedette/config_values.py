@@ -8,10 +8,12 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
+from zoneinfo import available_timezones
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from vedette.contracts.words import Risk
+from vedette.core.nearest import unknown
 
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DURATION = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|w)?\s*$")
@@ -49,7 +51,12 @@ def parse_size(value: object) -> int:
 
 
 def parse_risk(value: object) -> Risk:
-    return value if isinstance(value, Risk) else Risk.parse(str(value))
+    if isinstance(value, Risk):
+        return value
+    try:
+        return Risk.parse(str(value))
+    except ValueError:
+        raise ValueError(unknown("risk", str(value), Risk.__members__)) from None
 
 
 def parse_frequency(value: object) -> timedelta | None:
@@ -72,6 +79,14 @@ def parse_day(value: object) -> datetime | None:
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
+def parse_zone(value: object) -> str:
+    """`UTC`, `local`, or a name as Europe/Zagreb."""
+    known = {"UTC", "local", *available_timezones()}
+    if value not in known:
+        raise ValueError(unknown("time zone", str(value), known))
+    return str(value)
+
+
 def parse_rate(value: object) -> float:
     """Zero, or a rate that a lane can be held to."""
     try:
@@ -91,6 +106,9 @@ _WORDS = {"enum": [*_RISKS, *(name.lower() for name in _RISKS)]}
 _FREQUENCIES = {"type": ["string", "number", "null"], "examples": [*FREQUENCIES, "6h"]}
 _DAYS = {"type": ["string", "null"], "examples": ["2024-01-01"]}
 Duration = Annotated[timedelta, BeforeValidator(parse_duration), WithJsonSchema(_SPANS)]
+ZoneName = Annotated[
+    str, BeforeValidator(parse_zone), WithJsonSchema({"type": "string", "examples": ["UTC", "local"]})
+]
 Rate = Annotated[float, BeforeValidator(parse_rate), WithJsonSchema({"type": "number", "minimum": 0})]
 Size = Annotated[int, BeforeValidator(parse_size), WithJsonSchema(_SIZES)]
 RiskWord = Annotated[Risk, BeforeValidator(parse_risk), WithJsonSchema(_WORDS)]

@@ -26,7 +26,7 @@ from vedette.contracts.source import (
     StructuredOptions,
     TrapBudgets,
 )
-from vedette.contracts.words import LaneKey, Risk, SourceId
+from vedette.contracts.words import LaneKey, Risk, SourceId, WatchId
 from vedette.core.classify import Classification, classify_url
 from vedette.core.filters import compile_pattern, filters_of
 from vedette.core.lane import starts_per_day
@@ -67,8 +67,15 @@ _SLUG = re.compile(r"[^a-z0-9]+")
 def sources_of(config: Config) -> Iterator[Source]:
     """The configured sources, each under an id of its own, with clear errors for those that cannot be watched."""
     taken: dict[SourceId, str] = {}
+    first: dict[WatchId, int] = {}  # which row watches an address
     for number, row in enumerate(config.sources):
         source = source_of(row, where=f"sources.{number}")
+        before = first.setdefault(watch_id(source.url), number)
+        if before != number:
+            words = "an address has one source; take one of them out"
+            raise ConfigError(
+                f"`sources.{number}.url`: {source.url} is already watched by `sources.{before}`: {words}"
+            )
         holder = taken.get(source.id, source.url)
         if holder != source.url and row.id:
             raise ConfigError(f"`sources.{number}.id`: {row.id!r} is already the id of {holder}")

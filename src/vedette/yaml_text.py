@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import yaml
@@ -29,6 +30,30 @@ def read_yaml(text: str) -> Any:
         raise NotYaml(one_line(error)) from None
     except _MISFITS as error:
         raise NotYaml(f"a value is not what it is written as: {one_line(error)}") from None
+
+
+def line_of(text: str, place: Sequence[str | int]) -> int | None:
+    """The line in which this key or entry stands, or the innermost part of the way there that stands somewhere."""
+    node = yaml.compose(text, LOADER)
+    line = None
+    for part in place:
+        if isinstance(node, yaml.MappingNode):
+            found = next(((key, value) for key, value in node.value if key.value == part), None)
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            found = (node.value[part], node.value[part])
+        else:
+            break
+        if found is None:
+            break
+        key, node = found
+        line = key.start_mark.line + 1
+    return line
+
+
+def first_tab(text: str) -> int | None:
+    """The first line that is indented with a tab, which YAML does not allow."""
+    lines = enumerate(text.splitlines(), 1)
+    return next((number for number, line in lines if "\t" in line[: len(line) - len(line.lstrip())]), None)
 
 
 def check_yaml(text: str) -> None:

@@ -78,8 +78,8 @@ def sample() -> Config:
             "unknown key `sources.0.fetch.proxxy`; did you mean",
         ),
         ({"evidence": {"zzzzzz": 1}}, "known keys: ledger, retention, segment_limit"),
-        ({"sources": [{}]}, "`sources.0.url`: Field required"),
-        ({"sources": [{"url": "x", "risk": "URGENT"}]}, "unknown risk 'URGENT'; use one of LOW"),
+        ({"sources": [{}]}, "`sources.0.url` is missing"),
+        ({"sources": [{"url": "x", "risk": "URGENT"}]}, "unknown risk 'URGENT' (known: CRITICAL"),
         ({"fetch": {"total_timeout": "soon"}}, "'soon' is not a duration; write for example"),
         ({"fetch": {"body_limit": "big"}}, "'big' is not a size"),
         ({"fetch": {"redirects": -1}}, "`fetch.redirects`"),
@@ -424,3 +424,57 @@ def test_a_slug_is_a_safe_id(name: str):
 def test_a_source_given_by_hand_has_a_name_from_its_url():
     source = source_of(parse({"sources": [{"url": "https://www.hgk.hr/vijesti/"}]}).sources[0], origin="cli")
     assert (source.name, source.id, source.origin) == ("www.hgk.hr/vijesti", "www-hgk-hr-vijesti", "cli")
+
+
+SOURCE = "sources:\n- url: https://example.org/\n"
+TOLD = {
+    "fetch:\n  redirects: many\n": "line 2: `fetch.redirects`: 'many' is not a whole number",
+    f"{SOURCE}  lister: fede\n": "line 3: `sources.0.lister`: unknown lister 'fede'; did you mean 'feed'?",
+    f"{SOURCE}  tier: hihg\n": "line 3: `sources.0.tier`: unknown tier 'hihg'; did you mean 'HIGH'?",
+    "run:\n\n  at_once: 0\n": "line 3: `run.at_once`: 0 is too little; at least 1",
+    "sources:\n- name: x\n": "line 2: `sources.0.url` is missing",
+    "sources: https://example.org/\n": "line 1: `sources`: a list is needed here",
+    "fetch: yes\n": "line 1: `fetch`: keys and values are needed here",
+    "discover:\n  auto_sources: perhaps\n": "line 2: `discover.auto_sources`: 'perhaps' is neither true nor",
+    "sources:\n- url: 7\n": "line 2: `sources.0.url`: 7 is not text",
+    "fetch:\n\tredirects: 3\n": "line 2: a tab; indent with spaces",
+}
+
+
+@pytest.mark.parametrize(("text", "words"), TOLD.items())
+def test_a_problem_is_told_in_one_line_of_our_words_with_the_line_of_the_file(
+    tmp_path: Path, text: str, words: str
+):
+    path = tmp_path / "vedette.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as raised:
+        read(path)
+    assert str(raised.value).startswith(f"{path}, {words}")
+    assert "\n" not in str(raised.value)
+    assert "Input should" not in str(raised.value)
+
+
+def test_several_problems_are_lines_of_their_own_and_known_keys_are_listed_once(tmp_path):
+    path = tmp_path / "vedette.yaml"
+    path.write_text("evidence:\n" + "".join(f"  zzzz{n}: 1\n" for n in range(40)) + "run: {at_once: x}\n")
+    with pytest.raises(ConfigError) as raised:
+        read(path)
+    lines = str(raised.value).splitlines()
+    assert lines[0] == f"{path}: 41 problems"
+    assert lines[1] == "  line 2: unknown key `evidence.zzzz0`; known keys: ledger, retention, segment_limit"
+    assert lines[2] == "  line 3: unknown key `evidence.zzzz1`"
+    assert lines[-1] == "  and 21 more"
+    assert len(lines) == 22
+
+
+def test_a_folder_is_no_configuration(tmp_path):
+    with pytest.raises(ConfigError, match=r"is a folder; name the file in it"):
+        read(tmp_path)
+
+
+def test_the_same_address_twice_is_an_error_that_names_both(tmp_path):
+    rows = [{"url": "https://example.org/a", "name": "A"}, {"url": "https://EXAMPLE.org/a", "name": "B"}]
+    with pytest.raises(
+        ConfigError, match=r"`sources.1.url`: https://example.org/a is already watched by `sources.0`"
+    ):
+        list(sources_of(parse({"sources": rows})))

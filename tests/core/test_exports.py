@@ -35,3 +35,18 @@ def test_neither_the_package_nor_the_scalar_rules_load_numpy_or_sqlalchemy() -> 
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "[]"
+
+
+def test_the_names_of_002_and_000_are_exported() -> None:
+    from datetime import UTC, datetime
+
+    from vedette.contracts.errors import InputError
+
+    now = datetime(2026, 11, 15, tzinfo=UTC)
+    by_name = vedette.calculate_next_scan(0.5, "CRITICAL", now=now, jitter=0.5)
+    assert by_name == vedette.calculate_next_scan(0.5, vedette.Risk.CRITICAL, now=now, jitter=0.5)
+    with pytest.raises(InputError, match="CRITICAL"):
+        vedette.calculate_next_scan(0.5, "GRAVE", now=now, jitter=0.5)
+    assert vedette.UrlSignalsSchema["required"] == ["url"]
+    scored = vedette.score_url_priority(vedette.UrlSignals(url="https://example.org/"), now=now)
+    assert set(scored.as_mapping()) == set(vedette.ScoredUrlSchema["properties"])

@@ -158,7 +158,7 @@ def test_why_not_answers_for_robots_blocked_not_due_and_unknown(cli: Cli):
     assert "Disallow: /private/" in cli("why-not", PRIVATE).out
     assert reason(cli, "https://test.example/") == "blocked"
     assert reason(cli, RULES) == "not_due"
-    assert "2026-11-15 18:00:00 (in 6 h)" in cli("why-not", RULES).out
+    assert "2026-11-15 18:00:00Z (in 6 h)" in cli("why-not", RULES).out
     assert reason(cli, "https://example.org/never") == "unknown"
     assert "risk CRITICAL" in cli("why-not", "https://example.org/zakon/9").out
 
@@ -166,7 +166,7 @@ def test_why_not_answers_for_robots_blocked_not_due_and_unknown(cli: Cli):
 def test_why_not_answers_for_a_lane_that_is_closed_held_or_blocked(cli: Cli, stock: Stock):
     stock.group(lanes=((HOST, LaneState(failures=5, closed_until=NOW + HOUR)),))
     assert reason(cli, NEWS) == "lane_closed"
-    assert "until 2026-11-15 13:00:00 (in 1 h) after 5 failures" in cli("why-not", NEWS).out
+    assert "until 2026-11-15 13:00:00Z (in 1 h) after 5 failures" in cli("why-not", NEWS).out
     stock.group(lanes=((HOST, LaneState(held_until=NOW + HOUR)),))
     assert reason(cli, NEWS) == "lane_held"
     cli("lanes", "block", "example.org", "--why", "asked to stop")

@@ -70,7 +70,10 @@ def cli(web, tmp_path: Path) -> Cli:
     return cli
 
 
-def test_every_source_is_looked_at_once_and_what_moved_is_named(cli: Cli, web, tmp_path: Path):
+def test_every_source_is_looked_at_once_and_what_moved_is_named(
+    cli: Cli, web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PATH", "")  # no browser
     told = cli("--config", str(tmp_path / "vedette.yaml"), "sources", "check", "--json")
     found = {row["id"]: row for row in told.json["sources"]}
     assert {name: row["finding"] for name, row in found.items()} == {

@@ -15,7 +15,7 @@ from stocked import stocked
         (("panel", "plan"), "no domains to plan for"),
         (("panel", "kill", "nobody"), "there is no batch nobody"),
         (("panel", "status", "nobody"), "there is no batch nobody"),
-        (("sources", "check", "nobody"), "there is no source 'nobody'"),
+        (("sources", "check", "nobody"), "unknown source 'nobody'"),
     ],
 )
 def test_what_is_not_there_is_bad_input(tmp_path: Path, words: tuple[str, ...], said: str) -> None:

@@ -115,9 +115,9 @@ def test_two_urls_with_one_name_are_two_sources(cli: Cli):
         (["import", "nowhere.txt"], 2, "cannot read nowhere.txt"),
         (["import", "registry:gov"], 2, "unknown registry 'gov'"),
         (["import", "https://example.org/list.opml"], 2, "save it to a file first"),
-        (["import", "-", "--format", "xlsx"], 2, "unknown format 'xlsx'"),
+        (["import", "-", "--format", "docx"], 2, "unknown format 'docx'"),
         (["export", "--format", "pdf"], 2, "unknown format 'pdf'"),
-        (["export", "--what", "moons"], 2, "neither sources nor watches"),
+        (["export", "--what", "moons"], 2, "unknown kind of export 'moons'"),
     ],
 )
 def test_bad_words_are_told_in_one_line_and_change_nothing(cli: Cli, words: list[str], code: int, says: str):

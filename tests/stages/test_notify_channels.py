@@ -138,7 +138,7 @@ async def test_a_mail_is_plain_readable_and_named_by_its_notice():
     assert letter["To"] == "ops@here.example, b@c.example"
     words = letter.get_content()
     assert "+ PDV je 24 %" in words
-    assert "Why it matters: its risk is CRITICAL" in words
+    assert "Why you are told: its risk is CRITICAL" in words
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ async def test_a_template_of_the_operator_has_names_and_no_code():
     channel = StdoutChannel(stream, "$risk $title ${unknown} {title.__class__} {{7*7}} $why")
     await channel.send(NOTICE, at=NOW)
     assert stream.getvalue().startswith(
-        "CRITICAL CRITICAL changed: Stope PDV-a ${unknown} {title.__class__} {{7*7}} its risk"
+        "CRITICAL changed: Stope PDV-a ${unknown} {title.__class__} {{7*7}} its risk"
     )
 
 

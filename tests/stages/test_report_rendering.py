@@ -92,7 +92,7 @@ def test_a_change_is_a_summary_line_and_an_excerpt():
     text = change_text(CHANGE, url=RULES, risk=Risk.CRITICAL, most=2)
     first, *rest = text.splitlines()
     assert first.startswith(
-        "2026-11-15 11:00:00  CRITICAL  changed  https://example.org/zakon/pdv  1 line changed"
+        "2026-11-15 11:00:00Z  CRITICAL  changed  https://example.org/zakon/pdv  1 line changed"
     )
     assert rest[0] == "    ! PDV je [-25-] {+24+} % od 2013."
     assert "more; `vedette diff` shows all" in rest[-1]
@@ -106,7 +106,7 @@ def test_times_are_said_with_their_distance():
     assert span(timedelta(seconds=0.25)) == "0.2 s"
     assert span(timedelta(hours=4)) == "4 h"
     assert span(timedelta(days=3, hours=4, minutes=5)) == "3 d 4 h"
-    assert when(NOW + timedelta(hours=2), NOW) == "2026-11-15 14:00:00 (in 2 h)"
+    assert when(NOW + timedelta(hours=2), NOW) == "2026-11-15 14:00:00Z (in 2 h)"
     assert when(None, NOW) == "never"
 
 

@@ -43,7 +43,7 @@ def test_in_production_a_line_has_the_fields_of_the_document():
 
 
 def test_in_development_a_person_can_read_it():
-    expected = "[sentinel:discover] Discovered 50 new items from Porezna uprava (https://porezna.example/)"
+    expected = "2026-01-14T06:00:00Z [sentinel:discover] Discovered 50 new items from Porezna uprava (https://porezna.example/)"
     assert lines(FOUND, is_json=False) == [expected]
 
 

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+MOST_NAMED = 20  # known words that a message lists
+
 
 def unknown(what: str, word: str, known: Iterable[str]) -> str:
-    """A message for an unknown word: names it, the nearest known one, and all of them."""
+    """A message for an unknown word: names it, the nearest known one, and all of them where they are few."""
+    words = sorted(known)
+    near = nearest(word, words)
+    hint = f"; did you mean {near!r}?" if near else ""
+    if len(words) > MOST_NAMED:
+        return f"unknown {what} {word!r}{hint}"
+    return f"unknown {what} {word!r}{hint} (known: {', '.join(words) or 'none'})"
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that is most like this one, whatever its case; None: none is."""
     import difflib  # only on the way to an error
 
-    words = sorted(known)
-    near = difflib.get_close_matches(word, words, n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"unknown {what} {word!r}{hint} (known: {', '.join(words) or 'none'})"
+    by_fold = {one.casefold(): one for one in known}
+    near = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.5)
+    return by_fold[near[0]] if near else None

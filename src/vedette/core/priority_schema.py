@@ -66,3 +66,8 @@ def scored_url_schema() -> dict[str, Any]:
         "required": ["url", "score", "level", "reasons", "contributions"],
         "additionalProperties": False,
     }
+
+
+# The names of 002, as constants.
+UrlSignalsSchema = url_signals_schema()
+ScoredUrlSchema = scored_url_schema()

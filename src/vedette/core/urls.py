@@ -103,19 +103,31 @@ def lane_of(url: str) -> LaneKey:
 
 
 def shown(url: str) -> str:
-    """For people: letters decoded, and both spellings of a host that mixes scripts.
+    """For people: letters decoded; behind the URL, which can be copied as it stands, its host in letters.
 
     Escapes of ASCII (%2F, %1B) and of what cannot be seen (right-to-left marks) stay, so the path is still
     the same when pasted and nothing moves a cursor.
     """
     host = host_of(url)
     readable = str(_ENCODED_LETTERS.sub(_letters, url)) if "%" in url else url
-    if "xn--" not in host:
-        return readable
-    letters = ada_url.idna_to_unicode(host)
-    if not letters.isprintable():  # of a script that this Python does not know yet
-        return readable
-    return readable.replace(host, f"{letters} ({host})", 1)
+    letters = letters_of(host)
+    return readable if letters == host else f"{readable} ({letters})"
+
+
+def letters_of(host: str) -> str:
+    """A host as people write it: `xn--mnchen-3ya.example` is münchen.example."""
+    letters = ada_url.idna_to_unicode(host) if "xn--" in host else host
+    return letters if letters.isprintable() else host  # of a script that this Python does not know yet
+
+
+def spellings(part: str) -> tuple[str, ...]:
+    """A part of a URL as people write it, and as URLs have it: letters of a host, escapes of a path."""
+    from urllib.parse import quote
+
+    if part.isascii():
+        return (part,)
+    host = ada_url.idna_to_ascii(part).decode()
+    return tuple(dict.fromkeys(word for word in (part, host, quote(part, safe="/?&=:%")) if word))
 
 
 def _path_start(url: str) -> int:

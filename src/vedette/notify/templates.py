@@ -21,9 +21,11 @@ def text(notice: Notice) -> str:
     """For a terminal, a mail, a log."""
     parts = [notice.title, notice.summary, notice.url, *(f"  {line}" for line in notice.excerpt)]
     if notice.why:
-        parts.append(f"Why it matters: {'; '.join(notice.why)}.")
+        parts.append(f"Why you are told: {'; '.join(notice.why)}.")
     if notice.sources:
         parts.append(f"Sources: {_few(notice.sources)}")
+    if "change" in notice.facts:
+        parts.append(f"All of it: vedette diff {notice.facts['change']}")
     parts.append(f"{notice.at:%Y-%m-%d %H:%M:%S} UTC, {notice.id}")
     return "\n".join(part for part in parts if part)
 
@@ -72,7 +74,7 @@ def document(notice: Notice) -> bytes:
 def of_operator(template: str, notice: Notice) -> str:
     """The operator's own text.  A name that we do not know stays as it is."""
     return Template(template).safe_substitute(
-        title=notice.title,
+        title=notice.title.removeprefix(f"{notice.risk.name} "),  # `$risk` says it
         summary=notice.summary,
         url=notice.url,
         risk=notice.risk.name,

@@ -42,6 +42,7 @@ class Facts:
     policy: str = ""  # that decided the interval
     is_open: bool = False  # it waits to be chosen by a hunt
     engine: str | None = None  # who runs on the store
+    is_written: bool = False  # in vedette.yaml, and not in the store yet
     interval: Interval | None = None  # what the operator asked for
 
 
@@ -81,7 +82,19 @@ def _refused_sighting(facts: Facts) -> Answer | None:
     )
 
 
+def _not_taken_in(facts: Facts) -> Answer | None:
+    if facts.watch is not None or not facts.is_written or facts.blocked_word is not None:
+        return None
+    return Answer(
+        "not_taken_in",
+        "It stands in vedette.yaml, and no run was made since.",
+        "Look at it: vedette run, or vedette look URL.",
+    )
+
+
 def _unknown(facts: Facts) -> Answer | None:
+    if facts.is_written:
+        return None
     if facts.watch is not None or facts.refused is not None or facts.blocked_word is not None:
         return None
     role = f", {facts.classified.node_role.value}" if facts.classified.node_role else ""
@@ -207,7 +220,7 @@ def _lane(facts: Facts) -> Answer | None:
         return Answer(
             "lane_closed",
             f"The breaker of its lane {key} is open until {when(facts.lane.closed_until, facts.now)}, after "
-            f"{facts.lane.failures} failures in a row: nothing starts there.",
+            f"{count(facts.lane.failures, 'failure')} in a row: nothing starts there.",
             f"It is tried again by itself then; at once with: vedette lanes reset {key}",
         )
     if word == "held":
@@ -225,8 +238,8 @@ def _source_closed(facts: Facts) -> Answer | None:
         return None
     return Answer(
         "source_closed",
-        f"Its source {state.source} is closed until {when(state.closed_until, facts.now)} after {state.failures} "
-        f"failures: {state.last_error or 'no detail'}.",
+        f"Its source {state.source} is closed until {when(state.closed_until, facts.now)} after "
+        f"{count(state.failures, 'failure')}: {state.last_error or 'no detail'}.",
         f"vedette sources reset {state.source}",
     )
 
@@ -305,6 +318,7 @@ def _waiting(facts: Facts) -> Answer | None:
 CHECKS: tuple[Callable[[Facts], Answer | None], ...] = (
     _blocked,
     _refused_sighting,
+    _not_taken_in,
     _unknown,
     _merged,
     _leased,

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from vedette.contracts.changing import Change
-from vedette.contracts.words import Reason, Risk
+from vedette.contracts.words import Risk
 from vedette.core.urls import shown
 from vedette.report.diffs import diff_json, excerpt
 from vedette.report.lines import Line, as_rich, as_text, line, quoted
@@ -35,13 +35,12 @@ def summary_line(change: Change, *, url: str, risk: Risk) -> Line:
 
 
 BECAUSE = {
-    "seen_twice": "a second look showed the same",
-    "seen_again": "{points} looks showed it",
-    "is_trusted": "differences of this page were always real so far",
+    "seen_twice": "confirmed by a second look",
+    "seen_again": "confirmed by {points} looks",
+    "is_trusted": "told at once: differences of this page were always real so far",
     "lasts": "it has stayed for longer than this page varies by itself",
-    "gone_twice": "two looks say so",
+    "gone_twice": "confirmed by a second look",
     "back_again": "it answers again",
-    "differs_structure": "fields differ",
 }
 SHARES = frozenset({"differs_near", "differs_content"})  # their points say how alike the two texts are
 
@@ -49,21 +48,23 @@ SHARES = frozenset({"differs_near", "differs_content"})  # their points say how 
 def change_lines(change: Change, *, url: str, risk: Risk, most: int = EXCERPT) -> list[Line]:
     """The summary and the first differences, indented."""
     inner = [(("", "    "), *spans) for spans in excerpt(change.comparison.diff, most)]
-    why = because(change)
-    reasons = [line(("dim", f"    because {why}"))] if why else []
-    return [summary_line(change, url=url, risk=risk), *inner, *reasons]
+    known = "; ".join(words for words in (because(change), _how_much(change)) if words)
+    return [
+        summary_line(change, url=url, risk=risk),
+        *inner,
+        *([line(("dim", f"    {known}"))] if known else []),
+    ]
 
 
 def because(change: Change) -> str:
-    """Why it was reported, in words.  Reasons without words of their own are left to `explain`."""
-    said = [_words(reason) for reason in change.comparison.reasons]
+    """Why it is taken for true, in words.  Reasons without words of their own are left to `explain`."""
+    said = (BECAUSE.get(one.code, "").format(points=f"{one.points:g}") for one in change.comparison.reasons)
     return "; ".join(words for words in said if words)
 
 
-def _words(reason: Reason) -> str:
-    if reason.code in SHARES:
-        return f"about {max(1, round(100 * (1 - reason.points)))} % of the text differs"
-    return BECAUSE.get(reason.code, "").format(points=f"{reason.points:g}")
+def _how_much(change: Change) -> str:
+    shares = [reason.points for reason in change.comparison.reasons if reason.code in SHARES]
+    return f"about {max(1, round(100 * (1 - shares[0])))} % of the text differs" if shares else ""
 
 
 def render_change(change: Change, *, url: str, risk: Risk, most: int = EXCERPT) -> Text:

@@ -21,7 +21,7 @@ from vedette.report.intervals import Interval, interval_json, interval_words
 from vedette.report.judging import verdict_json, verdict_words
 from vedette.report.lines import Line, line, quoted
 from vedette.report.noise import noise_json, noise_lines
-from vedette.report.plain import dump, moment, plain, span, when
+from vedette.report.plain import count, dump, moment, plain, span, when
 from vedette.report.texts import artifact_json, artifact_words
 
 SOON = timedelta(minutes=1)  # a wait that is part of being polite
@@ -112,7 +112,7 @@ def _held_by(said: Explanation, now: datetime) -> tuple[Reason, ...]:
     if state.blocked_by:
         return (Reason("lane_blocked", note=f"{lane}: {state.blocked_by}"),)
     waits = (
-        ("lane_closed", state.closed_until, f"{lane}: {state.failures} failures in a row"),
+        ("lane_closed", state.closed_until, f"{lane}: {count(state.failures, 'failure')} in a row"),
         ("lane_held", state.held_until, f"{lane}: the far end named the time (Retry-After)"),
         ("lane_gap", state.next_start_at, f"{lane}: {lane_words(state, now)}"),
     )
@@ -127,7 +127,7 @@ def explanation_lines(said: Explanation, now: datetime) -> list[Line]:
     watch = said.watch
     role = f", {watch.node_role.value}" if watch.node_role else ""
     changed = f"last changed {when(watch.last_changed_at, now)}"
-    looks = "1 look" if watch.scan_count == 1 else f"{watch.scan_count} looks"
+    looks = count(watch.scan_count, "look")
     lines = [
         line(
             quoted(shown(watch.url), "mark"),
@@ -210,7 +210,7 @@ def lane_words(state: LaneState, now: datetime) -> str:
     if state.blocked_by:
         parts = [f"blocked: {state.blocked_by}"]
     if state.failures:
-        parts.append(f"{state.failures} failures in a row")
+        parts.append(f"{count(state.failures, 'failure')} in a row")
     if state.crawl_delay is not None:
         parts.append(f"Crawl-delay {span(state.crawl_delay)}")
     return ", ".join(parts)

@@ -40,7 +40,7 @@ def trouble(health: SourceHealth) -> str:
     if health.is_sla_breached:
         parts.append(f"no success within {span(health.sla)}")
     if health.has_consecutive_errors:
-        parts.append(f"{health.consecutive_errors} errors in a row")
+        parts.append(f"{count(health.consecutive_errors, 'error')} in a row")
     if health.is_unseen and health.last_outcome is not None:
         parts.append(f"not seen: {health.last_outcome.value}")
     if health.capped:
@@ -107,7 +107,7 @@ def alert_text(alert: Alert, now: datetime) -> list[str]:
         f"  {plain(alert.detail) or 'no detail'}",
     ]
     if alert.relapses:
-        lines.append(f"  turned bad again {alert.relapses} times while it was watched")
+        lines.append(f"  turned bad again {count(alert.relapses, 'time')} while it was watched")
     if alert.acked_at is not None:
         lines.append(f"  seen {ago(alert.acked_at, now)}: {plain(alert.ack_note) or 'no note'}")
     return lines

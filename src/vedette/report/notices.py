@@ -13,7 +13,7 @@ from vedette.core.urls import shown
 from vedette.report.changes import because
 from vedette.report.diffs import excerpt
 from vedette.report.lines import as_text
-from vedette.report.plain import plain, span
+from vedette.report.plain import count, plain, span
 
 LINES = 8  # of a diff
 LINE = 300  # characters
@@ -48,7 +48,7 @@ def change_notice(change: Change, watch: Watch, *, at: datetime) -> Notice:
         url=watch.url,
         sources=(watch.source,),
         excerpt=tuple(plain(as_text([line]), LINE) for line in excerpt(compared.diff, LINES)),
-        why=(RISK_WORDS[watch.risk], *role, *([f"reported because {found}"] if found else [])),
+        why=(RISK_WORDS[watch.risk], *role, *([found] if found else [])),
         facts={
             "change": str(change.id),
             "status": change.kind.value,
@@ -81,7 +81,7 @@ def digest_notice(name: str, channel: ChannelName, notices: Sequence[Notice], *,
         kind=NoticeKind.DIGEST,
         at=now,
         risk=max((notice.risk for notice in notices), default=Risk.LOW),
-        title=f"{len(notices)} notices: {_counts(notices)}",
+        title=f"{count(len(notices), 'notice')}: {_counts(notices)}",
         summary="what waited for this digest, the gravest first",
         sources=tuple(dict.fromkeys(source for notice in ordered for source in notice.sources)),
         excerpt=(*lines, *([f"... and {left} more; `vedette changes` shows all"] if left else [])),
@@ -103,7 +103,6 @@ def probe_notice(channel: ChannelName, *, now: datetime) -> Notice:
 
 def _alert_notice(alert: Alert) -> Notice:
     name = _name(alert.subject)
-    count = len(alert.sources)
     return Notice(
         id=f"alert-{alert.id}",
         kind=NoticeKind.ALERT,
@@ -113,14 +112,14 @@ def _alert_notice(alert: Alert) -> Notice:
         summary=f"{name} {WORDS[alert.kind]}",
         sources=alert.sources,
         excerpt=(plain(alert.detail, LINE),) if alert.detail else (),
-        why=(f"{count} source{'s' if count > 1 else ''} not seen; the highest tier is {alert.risk.name}",),
+        why=(f"{count(len(alert.sources), 'source')} not seen; the highest tier is {alert.risk.name}",),
         facts=_alert_facts(alert),
     )
 
 
 def _recovery_notice(alert: Alert, now: datetime) -> Notice:
     name = _name(alert.subject)
-    times = f", {alert.relapses} relapses in between" if alert.relapses else ""
+    times = f", {count(alert.relapses, 'relapse')} in between" if alert.relapses else ""
     return Notice(
         id=f"recovery-{alert.id}",
         kind=NoticeKind.RECOVERY,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 # C0, DEL, C1; direction marks and overrides; line separators; zero width; tags; what is no character at all.
 _OBEYED = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f]"
 )
+_zone: tzinfo | None = UTC  # in which people read times
 _SPACE = re.compile(r"[ \t\r\n\v\f\x85\u2028\u2029]+")
 
 
@@ -31,8 +32,18 @@ def safe_json(text: str) -> str:
     return _OBEYED.sub(lambda found: found[0] if found[0] == "\n" else _json_escape(found[0]), text)
 
 
+def show_times_in(zone: tzinfo | None) -> None:
+    """For the whole process, as a locale is.  None: the zone of this machine."""
+    global _zone
+    _zone = zone
+
+
 def moment(at: datetime | None) -> str:
-    return "-" if at is None else at.strftime("%Y-%m-%d %H:%M:%S")
+    """`2026-11-15 10:00:00Z`: a time says its zone."""
+    if at is None:
+        return "-"
+    here = at.astimezone(_zone)
+    return f"{here:%Y-%m-%d %H:%M:%S}{'Z' if _zone is UTC else f'{here:%z}'}"
 
 
 def span(length: timedelta) -> str:
@@ -54,7 +65,7 @@ def count(number: int, one: str, many: str = "") -> str:
 
 
 def when(at: datetime | None, now: datetime) -> str:
-    """`2026-11-15 10:00:00 (in 3 h)`."""
+    """`2026-11-15 10:00:00Z (in 3 h)`."""
     if at is None:
         return "never"
     return f"{moment(at)} ({ago(at, now)})"

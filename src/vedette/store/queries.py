@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -29,7 +30,7 @@ from vedette.contracts.words import (
     WatchId,
 )
 from vedette.core.outcomes import SEEN
-from vedette.core.urls import lane_of, watch_id
+from vedette.core.urls import lane_of, spellings, watch_id
 from vedette.store import queue_schema, views
 from vedette.store import schema as t
 from vedette.store.connecting import connect
@@ -111,12 +112,35 @@ class Queries:
         found = [_source_view(row, counts.get(row[0], 0)) for row in self._rows(query)]
         return [self._with_looks(view) for view in found]
 
+    def shared_pages(self, listings: Sequence[Source]) -> dict[str, dict[str, int]]:
+        """By source that lists: how many watches under its address belong to which other source."""
+        by_lane: dict[int, list[tuple[str, str]]] = {}
+        for source in listings:
+            prefix = source.url.partition("?")[0]
+            under = prefix[: prefix.rindex("/") + 1]
+            by_lane.setdefault(lane_id(lane_of(source.url)), []).append((source.id, under))
+        found: dict[str, dict[str, int]] = {source.id: {} for source in listings}
+        c = t.watches.c
+        query = select(c.lane_id, c.source_id, c.url).where(c.source_id.in_(select(t.sources.c.id)))
+        for part in _parts(list(by_lane)):
+            for lane, owner, url in self._rows(query.where(c.lane_id.in_(part))):
+                for name, under in by_lane[lane]:
+                    if owner != name and url.startswith(under):
+                        found[name][owner] = found[name].get(owner, 0) + 1
+        return found
+
     def source_ids(self) -> list[str]:
         return [row[0] for row in self._rows(select(t.sources.c.id).order_by(t.sources.c.id))]
 
     def source_lanes(self) -> list[str]:
         """The lanes of what was configured."""
         return sorted({lane_of(row[0]) for row in self._rows(select(t.sources.c.url))})
+
+    def host_lanes(self) -> list[str]:
+        """The lanes of hosts on which something is watched."""
+        used = select(t.watches.c.lane_id).distinct()
+        found = [row[0] for row in self._rows(select(t.lanes.c.key).where(t.lanes.c.id.in_(used)))]
+        return sorted({*found, *self.source_lanes()})
 
     def has_pages(self, lane: LaneKey) -> bool:
         """Is anything watched in this lane?"""
@@ -191,6 +215,17 @@ class Queries:
     def change(self, change: ChangeId) -> views.ChangeView | None:
         row = self._first(_CHANGE.where(t.changes.c.id == change))
         return None if row is None else views.read_change(row._mapping)
+
+    def change_numbers(self, changes: Sequence[ChangeId]) -> dict[ChangeId, int]:
+        """Their places in the order in which changes were first seen, from 1 on.  No change is ever deleted."""
+        every = [row[0] for row in self._rows(select(t.changes.c.id).order_by(t.changes.c.id))]
+        return {one: bisect_right(every, one) for one in changes}
+
+    def change_of_number(self, number: int) -> views.ChangeView | None:
+        """The change that `change_numbers` gives this number."""
+        query = select(t.changes.c.id).order_by(t.changes.c.id).offset(number - 1)
+        found = self._scalar(query) if 0 < number < 2**63 else None
+        return None if found is None else self.change(ChangeId(found))
 
     def lanes(self) -> list[views.LaneView]:
         query = select(*(t.lanes.c[name] for name in LANE_COLUMNS)).order_by(t.lanes.c.key)
@@ -298,6 +333,13 @@ class Queries:
         query = _EVIDENCE.where(t.evidence.c.digest == digest).order_by(t.evidence.c.at)
         return [views.read_evidence(row._mapping) for row in self._rows(query)]
 
+    def digests(self, prefix: str, *, most: int) -> list[bytes]:
+        """Contents whose sha256 begins with these hexadecimal digits."""
+        digest = t.evidence.c.digest
+        low, high = bytes.fromhex(prefix.ljust(64, "0")), bytes.fromhex(prefix.ljust(64, "f"))
+        query = select(digest).where(digest.between(low, high)).distinct().order_by(digest)
+        return [row[0] for row in self._rows(_limited(query, most))]
+
     def segments(self) -> list[Segment]:
         query = select(*(t.segments.c[name] for name in SEGMENT_COLUMNS)).order_by(t.segments.c.name)
         return [Segment(**row._mapping) for row in self._rows(query)]
@@ -393,8 +435,9 @@ def _watch_terms(which: views.WatchFilter) -> list[Any]:
     if which.outcome is not None:
         terms.append(c.last_outcome == which.outcome.value)
     if which.text:
-        parts = (column.icontains(which.text, autoescape=True) for column in (c.url, c.title))
-        terms.append(or_(*parts))
+        words = spellings(which.text)
+        parts = [c.url.icontains(word, autoescape=True) for word in words]
+        terms.append(or_(c.title.icontains(which.text, autoescape=True), *parts))
     if which.due_before is not None:
         terms.append(and_(c.due_at.is_not(None), c.due_at <= to_ms(which.due_before)))
     if which.tier is not None:
@@ -402,6 +445,7 @@ def _watch_terms(which: views.WatchFilter) -> list[Any]:
     only = (
         (which.only_listings, c.lister.is_not(None)),
         (which.only_scheduled, c.due_at.is_not(None)),
+        (which.only_kept, c.source_id.in_(select(t.sources.c.id))),
         (which.only_unseen, c.last_outcome.not_in([outcome.value for outcome in SEEN])),
     )
     return [*terms, *(term for is_asked, term in only if is_asked)]

@@ -46,6 +46,7 @@ class WatchFilter:
     due_before: datetime | None = None
     only_listings: bool = False
     only_scheduled: bool = False
+    only_kept: bool = False  # whose source was not removed
     only_unseen: bool = False  # whose last look did not show them
     tier: Risk | None = None  # of its source
     by_due: bool = False  # in order of due time; otherwise in order of URL

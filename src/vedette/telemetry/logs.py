@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC
 from typing import TextIO
 
+from vedette.core.outcomes import SEEN
 from vedette.telemetry.events import Event
 
 LEVELS = ("debug", "info", "warn", "error")
@@ -59,6 +60,11 @@ FORMS: Mapping[str, Form] = {
 }
 
 
+FAILED = Form("info", "sentinel", "fetch", "Not seen: {outcome} {status} {detail}")
+REFUSED = Form("warn", "notify", "send", "{notice} to {channel}: {outcome}, {detail}")
+_SEEN = frozenset(outcome.value for outcome in SEEN)
+
+
 class Scrubber:
     """Takes secrets out of text, also where JSON wrote them with escapes."""
 
@@ -89,7 +95,7 @@ class Log:
         self._write = _as_json if self.is_json else _as_words
 
     def hear(self, event: Event) -> None:
-        form = FORMS.get(event.name) or Form("info", "engine", event.name, event.name)
+        form = _form(event)
         if LEVELS.index(form.level) < self._lowest:
             return
         line = self.scrubber.clean(self._write(event, form))
@@ -98,6 +104,14 @@ class Log:
             self.stream.flush()
         except (OSError, ValueError):  # nobody reads the log any more; that is no reason to stop watching
             self._lowest = len(LEVELS)
+
+
+def _form(event: Event) -> Form:
+    if event.name == "visited" and event.fields.get("outcome") not in _SEEN:
+        return FAILED
+    if event.name == "told" and event.fields.get("detail"):
+        return REFUSED
+    return FORMS.get(event.name) or Form("info", "engine", event.name, event.name)
 
 
 def _as_json(event: Event, form: Form) -> str:
@@ -117,7 +131,8 @@ def _as_json(event: Event, form: Form) -> str:
 
 def _as_words(event: Event, form: Form) -> str:
     where = f" ({event.fields['url']})" if event.fields.get("url") else ""
-    line = f"[{form.component}:{form.operation}] {_sentence(event, form)}{where}"
+    at = event.at.astimezone(UTC)
+    line = f"{at:%Y-%m-%dT%H:%M:%S}Z [{form.component}:{form.operation}] {_sentence(event, form)}{where}"
     return _CONTROL.sub("?", line)
 
 

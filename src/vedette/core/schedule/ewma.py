@@ -49,13 +49,26 @@ DEFAULT = EwmaParams()
 
 
 def calculate_next_scan(
-    velocity: float, risk: Risk, *, now: datetime, jitter: float, params: EwmaParams = DEFAULT
+    velocity: float, risk: Risk | str, *, now: datetime, jitter: float, params: EwmaParams = DEFAULT
 ) -> datetime:
-    """When to look next (000 section 4).  `jitter` in [0, 1): 0 is 10 % sooner, 0.5 is on the dot."""
+    """When to look next (000 section 4).  `jitter` in [0, 1): 0 is 10 % sooner, 0.5 is on the dot.
+
+    The risk by its name is as good: "CRITICAL".
+    """
+    risk = _risk(risk)
     if not 0.0 <= jitter <= 1.0:
         raise InputError(f"jitter is {jitter!r}; it must be from 0 to 1")
     hours = interval(velocity, risk, params).hours
     return now + timedelta(hours=jittered(hours, jitter, params.jitter_share))
+
+
+def _risk(word: Risk | str) -> Risk:
+    if isinstance(word, Risk):
+        return word
+    try:
+        return Risk.parse(word)
+    except (ValueError, AttributeError):
+        raise InputError(f"risk is {word!r}; it must be one of {', '.join(Risk.__members__)}") from None
 
 
 def interval(velocity: float, risk: Risk, params: EwmaParams = DEFAULT) -> Interval:

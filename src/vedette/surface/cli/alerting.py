@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.contracts.errors import InputError
+from vedette.surface.cli.configured import note_not_taken_in
 from vedette.surface.cli.exits import Exit
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verbs import LimitOption, group, verb
@@ -61,7 +62,10 @@ def health(
 
 
 def alerts_() -> None:
-    """Hosts and sources that were in trouble: told of once, and once when they are well again."""
+    """Hosts and sources that were in trouble.
+
+    Each is told of once, and once when it is well again.
+    """
 
 
 def alerts_list(
@@ -229,6 +233,7 @@ def _print_health(session: Session, found: tuple[SourceHealth, ...]) -> None:
     )
     heads = ("HEALTH", "SOURCE", "HOST", "TIER", "LAST SUCCESS", "LAST ERROR")
     session.out.table(heads, rows, empty="no active sources; `vedette add URL` makes one")
+    note_not_taken_in(session)
     for one in found:
         if not is_healthy(one) and what_to_do(one):
             session.out.note(f"{one.id}: {what_to_do(one)}")

@@ -1,4 +1,4 @@
-"""What is known: list, due, history, changes, diff."""
+"""What is known: list, due, history, changes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.contracts.errors import InputError, VedetteError
+from vedette.core.nearest import unknown
 from vedette.core.outcomes import MEANING, SEEN
+from vedette.surface.cli.configured import note_not_taken_in, written_url
 from vedette.surface.cli.output import Cell
 from vedette.surface.cli.session import Session, a_moment, a_risk, a_url, check_source
 from vedette.surface.cli.verbs import LimitOption, verb
@@ -32,7 +34,6 @@ def register(app: typer.Typer) -> None:
     verb(app, "due", example="vedette due --within 4h")(due)
     verb(app, "history", example="vedette history https://example.org/rules")(history)
     verb(app, "changes", example="vedette changes --since 24h --risk high")(changes)
-    verb(app, "diff", example="vedette diff https://example.org/rules --words")(diff)
 
 
 def list_(
@@ -51,11 +52,12 @@ def list_(
     check_source(session, source)
     which = WatchFilter(
         source=source,
-        host=host.lower() if host else None,
+        host=None if host is None else a_host(session, host),
         risk=a_risk(risk, "--risk"),
         outcome=_outcome(outcome),
         text=text,
         only_listings=listings,
+        only_kept=True,
     )
     _show_watches(session, which, limit, empty="no watch fits; `vedette add URL` makes one")
 
@@ -85,15 +87,22 @@ def history(
 ) -> None:
     """Every look at a URL, newest first."""
     from vedette.report.explaining import visit_json
+    from vedette.store.views import ChangeFilter
 
     with session.queries() as queries:
-        watch = known_watch(queries, url)
+        watch = known_watch(session, queries, url)
         visits = queries.visits(watch.id, most=limit)
+        told = [
+            view.change for view in queries.changes(ChangeFilter(watch=watch.id, states=told_states(None)))
+        ]
+        numbers = queries.change_numbers([change.id for change in told])
     if session.given.as_json:
         session.out.document({"url": watch.url, "visits": [visit_json(visit) for visit in visits]})
         return
+    first = {change.after_visit: f"change {numbers[change.id]}" for change in told}
     heads = ("AT", "OUTCOME", "STATUS", "SECONDS", "CHANGED", "CHARS", "DIGEST", "DETAIL")
-    session.out.table(heads, map(_visit_cells, visits), empty=f"{watch.url} was never looked at")
+    rows = (_visit_cells(visit, first.get(visit.id, "")) for visit in visits)
+    session.out.table(heads, rows, empty=f"{watch.url} was never looked at")
 
 
 def changes(
@@ -114,7 +123,7 @@ def changes(
 ) -> None:
     """What changed, newest first, each with its summary."""
     from vedette.core.urls import watch_id
-    from vedette.report.changes import change_json, change_lines
+    from vedette.report.changes import change_lines
     from vedette.store.views import ChangeFilter
 
     check_source(session, source)
@@ -123,64 +132,52 @@ def changes(
         since=a_moment(since, "--since", now),
         until=a_moment(until, "--until", now),
         risk=a_risk(risk, "--risk"),
-        states=_states(state),
+        states=told_states(state),
         watch=None if url is None else watch_id(a_url(url)),
         source=source,
     )
     with session.queries() as queries:
         found = list(queries.changes(which, most=limit))
+        numbers = queries.change_numbers([view.change.id for view in found])
     if session.given.as_json:
-        bodies = [
-            change_json(v.change, url=v.url, risk=v.risk, decided_at=v.decided_at, with_diff=with_diff)
-            for v in found
-        ]
+        bodies = [numbered_json(v, numbers[v.change.id], with_diff=with_diff) for v in found]
         session.out.document({"changes": bodies})
         return
     if not found:
         session.out.note("no changes")
+        note_not_taken_in(session)
+    wide = max((len(str(number)) for number in numbers.values()), default=0)
     for view in found:
         most = 12 if with_diff else 0
         lines = change_lines(view.change, url=view.url, risk=view.risk, most=most)
-        session.out.lines(lines if with_diff else lines[:1])
+        number = ("head", f"{numbers[view.change.id]:>{wide}}  ")
+        session.out.lines([(number, *lines[0]), *(lines[1:] if with_diff else ())])
+    if found and not with_diff:
+        session.out.note(f"vedette diff {numbers[found[0].change.id]} shows what differs")
 
 
-def diff(
-    session: Session,
-    what: Annotated[
-        str, typer.Argument(metavar="URL|CHANGE", help="A URL (its last change), or a change's number.")
-    ],
-    words: Annotated[bool, typer.Option("--words", help="Words that differ, in their place.")] = False,
-    unified: Annotated[bool, typer.Option("--unified", help="Lines, as `diff -u`.  [default]")] = False,
-) -> None:
-    """What differs between two looks.
+def a_host(session: Session, word: str) -> str:
+    """A host that is watched, in any spelling; the error names the nearest."""
+    from vedette.core.urls import host_of
 
-    Shows the diff that was stored when the change was seen: lines by default, words in their place with --words.
-    """
-    from vedette.report.changes import change_json, summary_line
-    from vedette.report.diffs import by_words
-    from vedette.report.diffs import unified as unified_lines
-    from vedette.report.plain import moment
-
-    if words and unified:
-        raise InputError("--words and --unified exclude each other")
+    host = host_of(a_url(f"http://{word.strip()}/"))
     with session.queries() as queries:
-        view = _change(queries, what)
-        before = queries.visit(view.change.before_visit)
-    change = view.change
-    if session.given.as_json:
-        session.out.document(
-            change_json(change, url=view.url, risk=view.risk, decided_at=view.decided_at, with_diff=True)
-        )
-        return
-    ops = change.comparison.diff
-    names = f"{view.url} {moment(before.at if before else None)}", f"{view.url} {moment(change.observed_at)}"
-    session.out.lines([summary_line(change, url=view.url, risk=view.risk)])
-    if not ops:
-        session.out.note("no diff was stored for this change: it differs in bytes that are not text")
-    session.out.lines(by_words(ops) if words else unified_lines(ops, before=names[0], after=names[1]))
+        known = {lane.removeprefix("host:") for lane in queries.host_lanes()}
+    if host not in known:
+        raise InputError(f"--host: {unknown('host', word, known)}; `vedette lanes` lists them")
+    return host
 
 
-def known_watch(queries: Queries, url: str) -> Watch:
+def numbered_json(view: ChangeView, number: int, *, with_diff: bool) -> dict[str, object]:
+    from vedette.report.changes import change_json
+
+    said = change_json(
+        view.change, url=view.url, risk=view.risk, decided_at=view.decided_at, with_diff=with_diff
+    )
+    return {"number": number, **said}
+
+
+def known_watch(session: Session, queries: Queries, url: str) -> Watch:
     """The watch of a URL in any spelling, merged ones followed."""
     from vedette.core.urls import watch_id
 
@@ -188,6 +185,8 @@ def known_watch(queries: Queries, url: str) -> Watch:
     watch = queries.watch(watch_id(wanted))
     if watch is not None and watch.merged_into is not None:
         watch = queries.watch(watch.merged_into) or watch
+    if watch is None and written_url(session, wanted) is not None:
+        raise VedetteError(f"{wanted} stands in vedette.yaml and was not looked at yet; type: vedette run")
     if watch is None:
         raise VedetteError(f"{wanted} is not watched; `vedette why-not {wanted}` says why")
     return watch
@@ -227,6 +226,7 @@ def _show_watches(session: Session, which: WatchFilter, limit: int, *, empty: st
             {"watches": [watch_json(watch, asking.get(watch.url)) for watch in found], "total": total}
         )
         return
+    note_not_taken_in(session)
     now = session.now()
     heads = ("RISK", "OUTCOME", "LAST LOOK", "DUE", "VELOCITY", "SOURCE", "URL")
     session.out.table(
@@ -265,7 +265,8 @@ def _watch_cells(watch: Watch, source: Source | None, now: datetime) -> tuple[Ce
     )
 
 
-def _visit_cells(visit: Visit) -> tuple[Cell, ...]:
+def _visit_cells(visit: Visit, change: str) -> tuple[Cell, ...]:
+    """`change`: the one that this look was the first to show."""
     from vedette.report.plain import moment, plain
 
     return (
@@ -273,31 +274,14 @@ def _visit_cells(visit: Visit) -> tuple[Cell, ...]:
         visit.outcome.value,
         str(visit.status or "-"),
         f"{visit.took.total_seconds():.3f}",
-        ("mark", "changed") if visit.changed else "-",
+        ("mark", change or "confirmed") if change or visit.changed else "-",
         "-" if visit.text_chars is None else str(visit.text_chars),
         visit.digest.hex()[:12] if visit.digest else "-",
         plain(visit.detail, 80),
     )
 
 
-def _change(queries: Queries, what: str) -> ChangeView:
-    from vedette.contracts.words import ChangeId
-    from vedette.store.views import ChangeFilter
-
-    if what.isascii() and what.isdigit():
-        number = int(what)
-        view = queries.change(ChangeId(number)) if number < 2**63 else None
-        if view is None:
-            raise VedetteError(f"there is no change {what}; `vedette changes --state all` shows them")
-        return view
-    watch = known_watch(queries, what)
-    last = next(queries.changes(ChangeFilter(watch=watch.id), most=1), None)
-    if last is None:
-        raise VedetteError(f"{watch.url} has no change yet")
-    return last
-
-
-def _states(word: str | None) -> tuple[ChangeState, ...]:
+def told_states(word: str | None) -> tuple[ChangeState, ...]:
     from vedette.contracts.changing import ChangeState
 
     if word is None:
@@ -307,8 +291,8 @@ def _states(word: str | None) -> tuple[ChangeState, ...]:
     try:
         return (ChangeState(word.lower()),)
     except ValueError:
-        known = ", ".join(state.value for state in ChangeState)
-        raise InputError(f"--state: unknown state {word!r}; use one of {known}, all") from None
+        known = (*(state.value for state in ChangeState), "all")
+        raise InputError(f"--state: {unknown('state', word, known)}") from None
 
 
 def _outcome(word: str | None) -> Outcome | None:
@@ -319,8 +303,8 @@ def _outcome(word: str | None) -> Outcome | None:
     try:
         return Outcome(word.lower())
     except ValueError:
-        known = ", ".join(outcome.value for outcome in Outcome)
-        raise InputError(f"--outcome: unknown outcome {word!r}; use one of {known}") from None
+        known = [outcome.value for outcome in Outcome]
+        raise InputError(f"--outcome: {unknown('outcome', word, known)}; known: {', '.join(known)}") from None
 
 
 def _duration(text: str | None, option: str) -> timedelta:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.contracts.errors import InputError
+from vedette.surface.cli.configured import not_taken_in
 from vedette.surface.cli.exits import Exit
 from vedette.surface.cli.output import Cell
-from vedette.surface.cli.session import Session
+from vedette.surface.cli.session import Session, check_source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,11 +61,14 @@ def _wanted(session: Session, ids: Sequence[str]) -> list[Source]:
     plain = [one for one in ids if not one.startswith(REGISTRY)]
     if ids and not plain:
         return found
-    with session.queries() as queries:
-        known = {view.source.id: view.source for view in queries.sources()}
+    from vedette.store.migrate import DATABASE
+
     for one in plain:
-        if one not in known:
-            raise InputError(f"there is no source {one!r}; `vedette sources list` shows them")
+        check_source(session, one, "")
+    known = {source.id: source for source in not_taken_in(session)}
+    if (session.loaded.data / DATABASE).exists() or not known:
+        with session.queries() as queries:
+            known |= {view.source.id: view.source for view in queries.sources()}
     wanted = [source for name, source in known.items() if name in plain or (not plain and source.is_active)]
     return found + wanted
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.surface.cli.asking import known_watch
+from vedette.surface.cli.configured import written_url
 from vedette.surface.cli.intervals import interval_of
 from vedette.surface.cli.session import Session, a_url
 from vedette.surface.cli.verbs import verb
@@ -93,7 +94,7 @@ def _explanation(session: Session, queries: Queries, url: str, visits: int) -> E
     from vedette.report.explaining import Explanation
     from vedette.surface.cli.believing import believed
 
-    watch = known_watch(queries, url)
+    watch = known_watch(session, queries, url)
     rows = queries.ledger(watch.id, most=50)
     last, chosen = (next((row for row in rows if row.kind == kind), None) for kind in ("visit", "hunt"))
     entry = last or chosen
@@ -146,6 +147,7 @@ def facts_of(session: Session, queries: Queries, url: str) -> Facts:
         policy=_policy(queries, number),
         is_open=queries.is_open(number),
         engine=lock_holder(session.loaded.data),
+        is_written=watch is None and written_url(session, url) is not None,
         interval=interval_of(session, queries, watch, source.source) if watch and source else None,
     )
 

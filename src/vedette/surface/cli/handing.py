@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.contracts.errors import InputError, VedetteError
+from vedette.report.plain import count
 from vedette.surface.cli.asking import known_watch
 from vedette.surface.cli.session import Session, a_moment
 
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
     from vedette.store.queries import Queries
     from vedette.store.views import EvidenceView
 
-WhatArgument = Annotated[str, typer.Argument(metavar="URL|ID|DIGEST", help="A URL, or a piece of evidence.")]
+WhatArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="URL|ID|DIGEST", help="A URL, or a piece of evidence: its number, or the first digits."
+    ),
+]
 CAT = (
     "vedette evidence cat https://example.org/rules --text\n"
     "vedette evidence cat https://example.org/rules --at 2026-11-15 > rules.html"
@@ -28,7 +34,10 @@ EXPORT = (
     "vedette evidence export https://example.org/rules --to rules.warc.gz\n"
     "vedette evidence export --as-001 --to evidence.db"
 )
+LEAST = 6  # digits of a sha256 that are taken for it
+AMBIGUOUS = 3  # contents that an error names
 _DIGEST = re.compile(r"^(?:sha256:)?([0-9a-fA-F]{64})$")
+_HEX = re.compile(rf"^(?:sha256:)?[0-9a-fA-F]{{{LEAST},64}}$")
 
 
 def cat(
@@ -86,7 +95,7 @@ def export(
         _export_warc(session, to, what, start)
 
 
-def find_evidence(queries: Queries, what: str, most: int) -> list[EvidenceView]:
+def find_evidence(session: Session, queries: Queries, what: str, most: int) -> list[EvidenceView]:
     """The pieces of evidence of a URL, newest first, or the one with this number or digest."""
     from vedette.contracts.words import EvidenceId
 
@@ -97,12 +106,26 @@ def find_evidence(queries: Queries, what: str, most: int) -> list[EvidenceView]:
         one = queries.evidence_by_id(EvidenceId(int(what))) if int(what) < 2**63 else None
         found = [] if one is None else [one]
     elif "://" in what or "." in what:
-        return queries.evidence(known_watch(queries, what).id, most=most)
+        return queries.evidence(known_watch(session, queries, what).id, most=most)
     else:
-        raise InputError(f"{what!r} is neither a URL, a number nor a sha256")
+        found = []
+    if not found and _HEX.match(what):
+        found = queries.evidence_by_digest(_whole_digest(queries, what.removeprefix("sha256:").lower()))
+    elif not found and not what.isdigit():
+        raise InputError(f"{what!r} is neither a URL, a number nor a sha256 (at least {LEAST} digits of it)")
     if not found:
         raise VedetteError(f"there is no evidence {what}")
     return found
+
+
+def _whole_digest(queries: Queries, digits: str) -> bytes:
+    """The one sha256 that begins so."""
+    found = queries.digests(digits, most=AMBIGUOUS + 1)
+    if len(found) > 1:
+        names = ", ".join(one.hex() for one in found[:AMBIGUOUS])
+        many = str(len(found)) if len(found) <= AMBIGUOUS else f"more than {AMBIGUOUS}"
+        raise InputError(f"{many} contents begin with {digits}; write more digits: {names}")
+    return found[0] if found else b""
 
 
 def _one(session: Session, what: str, at: datetime | None) -> EvidenceView:
@@ -112,8 +135,8 @@ def _one(session: Session, what: str, at: datetime | None) -> EvidenceView:
         if "://" not in what and (_DIGEST.match(what) or what.isdigit() or "." not in what):
             if at is not None:
                 raise InputError("--at goes with a URL; a piece of evidence is of one moment")
-            return find_evidence(queries, what, 1)[0]
-        watch = known_watch(queries, what)
+            return find_evidence(session, queries, what, 1)[0]
+        watch = known_watch(session, queries, what)
         number = shown_at(session.loaded, watch.id, at or session.now())
         found = None if number is None else queries.evidence_by_id(number)
     if found is None:
@@ -128,14 +151,14 @@ def _export_warc(session: Session, to: Path, what: str, start: datetime | None) 
     from vedette.store.migrate import ARCHIVE
 
     with session.queries() as queries:
-        found = [one for one in find_evidence(queries, what, 0) if start is None or one.at >= start]
+        found = [one for one in find_evidence(session, queries, what, 0) if start is None or one.at >= start]
     if not found:
         raise VedetteError(f"no evidence of {what}{' since then' if start else ''}")
     places = dict.fromkeys((one.segment, one.offset, one.length) for one in reversed(found))
     located = [Located(segment=segment, offset=at, length=length) for segment, at, length in places]
     software = f"vedette/{__version__}"
     done = write(session.loaded.data / ARCHIVE, located, to, software=software, now=session.now())
-    session.out.say(f"{done.records} records, {done.size} bytes in {done.path}")
+    session.out.say(f"{count(done.records, 'record')}, {count(done.size, 'byte')} in {done.path}")
     if session.given.as_json:
         session.out.document({"file": str(done.path), "records": done.records, "bytes": done.size})
 
@@ -147,10 +170,10 @@ def _export_001(session: Session, to: Path, what: str | None, start: datetime | 
     watch = None
     if what is not None:
         with session.queries() as queries:
-            watch = known_watch(queries, what).id
+            watch = known_watch(session, queries, what).id
     with session.out.progress("evidence") as progress:
         done = export_001(session.loaded, to, since=start, watch=watch, progress=progress)
     lost = f"; {done.lost} without rawContent: their records cannot be read" if done.lost else ""
-    session.out.say(f"{done.rows} rows of Evidence in {done.path}{lost}")
+    session.out.say(f"{count(done.rows, 'row')} of Evidence in {done.path}{lost}")
     if session.given.as_json:
         session.out.document({"file": str(done.path), "rows": done.rows, "lost": done.lost})

@@ -15,6 +15,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING
 
 from vedette.contracts.errors import StoreError, VedetteError
+from vedette.report.plain import count
 
 if TYPE_CHECKING:
     from vedette.surface.cli.session import Session
@@ -79,7 +80,7 @@ def _has(name: str) -> bool:
 
 
 def _config(session: Session) -> Finding:
-    from vedette.policies import fetch_settings, lane_policies, sources_of
+    from vedette.policies import lane_policies, sources_of
     from vedette.policies_alerting import cron_entries
     from vedette.telling import check_notify
 
@@ -87,14 +88,13 @@ def _config(session: Session) -> Finding:
         loaded = session.loaded
         check_notify(loaded.config)
         cron_entries(loaded.config)
-        fetch_settings(loaded.config)
         lane_policies(loaded.config)
-        count = len(list(sources_of(loaded.config)))
+        sources = len(list(sources_of(loaded.config)))
         session.classify("http://example.org/")
     except VedetteError as error:
         return Finding("config", "bad", str(error), "mend the file; `vedette init` writes a fresh one")
     where = str(loaded.path) if loaded.path else "no file, defaults"
-    return Finding("config", "ok", f"{where}, {count} sources")
+    return Finding("config", "ok", f"{where}, {count(sources, 'source')}")
 
 
 def _contact(session: Session) -> Finding:
@@ -230,11 +230,11 @@ def _archive(session: Session) -> Finding | None:
         if s.name not in lost and (place / f"{s.name}.warc.gz").stat().st_size < s.size
     ]
     if lost or short:
-        found = f"{len(lost)} files missing, {len(short)} shorter than committed"
+        found = f"{count(len(lost), 'file')} missing, {len(short)} shorter than committed"
         return Finding(
             "archive", "bad", found, "`vedette evidence verify` names them; restore them from a backup"
         )
-    return Finding("archive", "ok", f"{len(segments)} files")
+    return Finding("archive", "ok", count(len(segments), "file"))
 
 
 def _ocr(session: Session) -> Finding:
@@ -256,8 +256,45 @@ def _documents(session: Session) -> Finding:
     return Finding("documents", "warn", found, "pip install 'vedette[docs]'")
 
 
+def _secrets(session: Session) -> Finding:
+    """Every `env:NAME` of the configuration and of what was added, before it is needed."""
+    from vedette.config import is_set_in_environment
+    from vedette.surface.cli.settings import secrets_of
+
+    asked = dict(secrets_of(session))
+    missing = [
+        f"{name} (asked for by {where})" for name, where in asked.items() if not is_set_in_environment(name)
+    ]
+    if missing:
+        names = ", ".join(missing)
+        return Finding(
+            "secrets", "bad", f"not set: {names}", "set these environment variables before you run"
+        )
+    return Finding(
+        "secrets", "ok", f"{len(asked)} found in the environment" if asked else "none are asked for"
+    )
+
+
+def _channels(session: Session) -> Finding | None:
+    """Built as a run builds them; nothing is sent."""
+    from vedette.fetch.post import HttpPoster
+    from vedette.telling import channels
+
+    rows = session.loaded.config.notify.channels
+    if not rows:
+        return Finding("channels", "ok", "none; changes and alerts are printed by `vedette serve`")
+    try:
+        channels(session.loaded.config, HttpPoster(session.clock))
+    except VedetteError as error:
+        return Finding("channels", "bad", str(error), "mend `notify`, then `vedette alerts test CHANNEL`")
+    kinds = ", ".join(f"{name} ({row.kind})" for name, row in rows.items())
+    return Finding("channels", "ok", f"{kinds}; `vedette alerts test CHANNEL` sends a message")
+
+
 CHECKS: tuple[Callable[[Session], Finding | None], ...] = (
     _contact,
+    _secrets,
+    _channels,
     _browser,
     _databases,
     _writable,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vedette.contracts.errors import InputError
 from vedette.surface.cli.checking import sources_check
+from vedette.surface.cli.configured import views_not_taken_in
 from vedette.surface.cli.output import Cell
+from vedette.surface.cli.pausing import pause, remove, reset, resume
 from vedette.surface.cli.session import Session, a_url
 from vedette.surface.cli.verbs import group, verb
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from vedette.store.views import LaneView, SourceView
 
 LaneArgument = Annotated[str, typer.Argument(metavar="LANE", help="host:example.org, a host, or a URL.")]
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="As `vedette sources list` shows it.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -37,10 +37,8 @@ def register(app: typer.Typer) -> None:
     verb(sources, "check", example="vedette sources check\nvedette sources check registry:croatia --json")(
         sources_check
     )
-    verb(sources, "pause", example="vedette sources pause news")(sources_pause)
-    verb(sources, "resume", example="vedette sources resume news")(sources_resume)
-    verb(sources, "reset", example="vedette sources reset news")(sources_reset)
-    verb(sources, "remove", example="vedette sources remove news")(sources_remove)
+    for name, work in (("pause", pause), ("resume", resume), ("reset", reset), ("remove", remove)):
+        verb(sources, name, example=f"vedette sources {name} news")(work)
     for one in (sources, lanes):
         app.add_typer(one)
 
@@ -118,11 +116,12 @@ def sources_() -> None:
 
 def sources_list(session: Session) -> None:
     """Every source, highest tier first."""
-    with session.queries() as queries:
-        found = queries.sources()
+    found = _all_sources(session)
+    shares = _shares(session, found)
     now = session.now()
     if session.given.as_json:
-        session.out.document({"sources": [source_json(view) for view in found]})
+        rows = [source_json(view) | {"shares": shares.get(view.source.id, {})} for view in found]
+        session.out.document({"sources": rows})
         return
     heads = ("ID", "TIER", "LISTER", "STATE", "WATCHES", "LAST SUCCESS", "URL")
     session.out.table(
@@ -131,40 +130,31 @@ def sources_list(session: Session) -> None:
     for view in found:
         if view.source.is_active and _remedy(view):
             session.out.note(f"{view.source.id}: {_last_error(view)}. {_remedy(view)}")
+        for other, number in shares.get(view.source.id, {}).items():
+            pages = "1 page under its address is" if number == 1 else f"{number} pages under its address are"
+            session.out.note(f"{view.source.id}: {pages} watched by {other}, which found them first")
 
 
-def sources_pause(session: Session, source: IdArgument) -> None:
-    """Look at none of its watches until it is resumed, whatever vedette.yaml says and however often it is restarted."""
-    from vedette.store.operator import pause_source
+def _all_sources(session: Session) -> list[SourceView]:
+    """Of the store, and of vedette.yaml what the store does not have yet."""
+    from vedette.store.migrate import DATABASE
 
-    _source_word(session, source, pause_source, "paused", "watches stopped")
-
-
-def sources_resume(session: Session, source: IdArgument) -> None:
-    """Schedule its watches again.
-
-    One that vedette.yaml calls not active rests again with the next run: change it there.
-    """
-    from vedette.store.operator import resume_source
-
-    _source_word(session, source, resume_source, "resumed", "watches scheduled")
+    found = views_not_taken_in(session)
+    if not found or (session.loaded.data / DATABASE).exists():
+        with session.queries() as queries:
+            found += queries.sources()
+    return sorted(found, key=lambda view: (-view.source.tier, view.source.id))
 
 
-def sources_reset(session: Session, source: IdArgument) -> None:
-    """Forget its failures and the trap budgets it has used; read its listing now."""
-    from vedette.store.operator import reset_source
+def _shares(session: Session, found: list[SourceView]) -> dict[str, dict[str, int]]:
+    """What lies under the address of a source that lists, and belongs to another: each page is watched once."""
+    from vedette.contracts.source import ListerKind
 
-    _source_word(session, source, reset_source, "reset", "")
-
-
-def sources_remove(session: Session, source: IdArgument) -> None:
-    """Stop watching it; its history stays.
-
-    Visits, changes and evidence are kept.  A source of vedette.yaml comes back with the next run: take it out there.
-    """
-    from vedette.store.operator import remove_source
-
-    _source_word(session, source, remove_source, "removed", "watches stopped; their history stays")
+    listing = [view.source for view in found if view.source.lister is not ListerKind.PAGE and view.watches]
+    if len(found) < 2 or not listing:
+        return {}
+    with session.queries() as queries:
+        return queries.shared_pages(listing)
 
 
 def a_lane(text: str) -> LaneKey:
@@ -225,7 +215,7 @@ def source_json(view: SourceView) -> dict[str, object]:
 
 
 def tell(session: Session, words: str, body: dict[str, Any]) -> None:
-    session.out.say(words)
+    session.out.done(words)
     if session.given.as_json:
         session.out.document(body)
 
@@ -298,12 +288,3 @@ def _remedy(view: SourceView) -> str:
     if view.last_outcome is None:
         return ""
     return advice(view.last_outcome, url=view.source.url, detail=view.last_detail)
-
-
-def _source_word(session: Session, source: str, do: Callable[..., int | None], word: str, what: str) -> None:
-    from vedette.contracts.words import SourceId
-
-    with session.operating() as db:
-        count = do(db, SourceId(source), now=session.now())
-    counted = f", {count} {what}" if what and count is not None else ""
-    tell(session, f"{source} {word}{counted}", {"source": source, "done": word, "watches": count})

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vedette.report.plain import count
 from vedette.surface.cli.exits import Exit
 from vedette.surface.cli.session import Session, a_url
 from vedette.surface.cli.verbs import verb
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="http or https.")]
 
+HeaderOption = Annotated[
+    list[str] | None,
+    typer.Option("--header", metavar="'NAME: VALUE'", help="Also sent; env:NAME reads a secret; repeatable."),
+]
 
 TEST_EXAMPLE = """vedette test https://example.org/rules
 vedette test https://example.org/news/ --lister html_list --include /news/"""
@@ -45,29 +50,36 @@ def look(
     item: Annotated[
         str | None, typer.Option("--item", metavar="CSS", help="With --lister: one entry of a list page.")
     ] = None,
+    scope: Annotated[
+        str | None, typer.Option("--scope", help="Compare main or all of a page.  [default: as configured]")
+    ] = None,
+    header: HeaderOption = None,
 ) -> None:
     """Look at a URL once; nothing is saved.
 
-    Shows outcome, title, text and links as a run would see them; with --lister also what a source of that kind would
-    find there, and what its filters would leave out.
+    Shows outcome, title and links as a run would see them, and the text that would be compared, line by line: which
+    part of the page it is, and what of it is never compared.  With --lister also what a source of that kind would find
+    there, and what its filters would leave out.
     robots.txt and the address guard are obeyed as in a run.  Exit 0 when there is content, 1 when not.
     """
     from vedette.core.outcomes import MEANING
+    from vedette.surface.cli.compared import compared, compared_lines, some_headers, trial
     from vedette.surface.cli.previewing import preview, preview_json, preview_lines, preview_source
 
     wanted = a_url(url)
     source = preview_source(wanted, lister, {"include": include, "exclude": exclude, "item": item})
-    seen = session.engine().look_once(session.loaded, wanted)
+    loaded = trial(session.loaded, scope, some_headers(header))
+    seen = session.engine().look_once(loaded, wanted)
+    text_of = compared(seen[0], seen[1], loaded.config.extract.scope)
     found = None if source is None else preview(source, seen[0], session.now())
     if session.given.as_json:
         listing = {} if found is None else {"listing": preview_json(found)}
-        session.out.document(_look_json(wanted, seen) | listing)
+        own = {"scope": text_of.scope, "visible_chars": text_of.visible, "lines": list(text_of.lines)}
+        session.out.document(_look_json(wanted, seen) | own | listing)
     else:
-        session.out.lines(_look_lines(seen))
+        session.out.lines([*_look_lines(seen), *compared_lines(text_of, whole=text)])
         if found is not None:
             session.out.lines(preview_lines(found))
-        if text:
-            session.out.lines(_text_lines(seen[1].text))
     if not MEANING[seen[0].outcome].has_content:
         raise typer.Exit(Exit.FAILED)
 
@@ -188,7 +200,8 @@ def _look_lines(seen: Look) -> list[Line]:
 
     fetched, extraction, reasons = seen
     status = "" if fetched.status is None else f" {fetched.status}"
-    size = f"{len(fetched.wire)} bytes sent, {len(fetched.body)} decoded, {len(extraction.text)} characters of text"
+    text = count(len(extraction.text), "character")
+    size = f"{count(len(fetched.wire), 'byte')} sent, {len(fetched.body)} decoded, {text} of text"
     facts = (
         ("detail", fetched.detail),
         ("type", f"{fetched.content_type or 'none'} -> {extraction.content_class.value}"),
@@ -198,7 +211,6 @@ def _look_lines(seen: Look) -> list[Line]:
         ("feeds", " ".join(extraction.feeds)),
         ("canonical", extraction.canonical or ""),
         ("problem", extraction.problem),
-        ("text", extraction.text[:400]),
     )
     head = line(
         ("head", f"{fetched.outcome.value}{status}"),
@@ -208,9 +220,3 @@ def _look_lines(seen: Look) -> list[Line]:
     shown = [line(("dim", f"  {name:<10}"), quoted(value)) for name, value in facts if value]
     why = [line(("dim", "  because   "), quoted(f"{r.code} {r.note}")) for r in reasons]
     return [head, *shown, *why]
-
-
-def _text_lines(text: str) -> list[Line]:
-    from vedette.report.lines import line, quoted
-
-    return [line(quoted(part)) for part in text.split("\n")]

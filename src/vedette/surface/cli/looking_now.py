@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.contracts.errors import InputError, RefusedError, VedetteError
+from vedette.surface.cli.configured import save_configured
 from vedette.surface.cli.exits import Exit
-from vedette.surface.cli.session import Session, a_url
+from vedette.surface.cli.session import Session, a_url, check_source
 from vedette.surface.cli.verbs import verb
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def look(
     if bool(urls) + (source is not None) + everything != 1:
         raise InputError("say what to look at: one or more URLs, --source ID, or --all")
     bound = _patience(patience)
-    _save_configured(session)
+    check_source(session, source)
+    save_configured(session)
     with session.queries() as queries:
         watches = _chosen(queries, urls or [], source)
     if not watches:
@@ -133,13 +135,10 @@ def _turn_words(turn: Turn, now: datetime) -> str:
 
 
 def _chosen(queries: Queries, urls: Sequence[str], source: str | None) -> list[Watch]:
-    from vedette.core.nearest import unknown
     from vedette.store.views import WatchFilter
 
     if urls:
         return list({(watch := _known(queries, url)).id: watch for url in urls}.values())
-    if source is not None and queries.source(source) is None:
-        raise InputError(unknown("source", source, (view.source.id for view in queries.sources())))
     chosen = queries.watches(WatchFilter(source=source))
     return [watch for watch in chosen if watch.merged_into is None and watch.due_at is not None]
 
@@ -175,14 +174,3 @@ def _patience(text: str | None) -> timedelta | None:
         return None if text is None else parse_duration(text)
     except (ValueError, OverflowError) as error:
         raise InputError(f"--patience: {error}") from None
-
-
-def _save_configured(session: Session) -> None:
-    """What stands in vedette.yaml is watched, before the first run too."""
-    from vedette.policies import classifier, sources_of
-    from vedette.store.operator import save_source
-
-    config = session.loaded.config
-    with session.operating(create=True) as db:
-        for source in sources_of(config):
-            save_source(db, source, now=session.now(), classify=classifier(config))

@@ -45,6 +45,11 @@ class Output:
         if not self.as_json:
             print_line(plain(text))
 
+    def done(self, text: str) -> None:
+        """That what was asked for is done: who asks for quiet knows it by the exit code."""
+        if not self.quiet:
+            self.say(text)
+
     def note(self, text: str) -> None:
         """What the user should also know; never part of the result."""
         if not self.quiet and not self.as_json:

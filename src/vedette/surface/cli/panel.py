@@ -27,4 +27,4 @@ def register(app: typer.Typer) -> None:
 
 
 def panel_() -> None:
-    """Ask models about domains (003)."""
+    """Ask many models about many domains: plan, run, compare."""

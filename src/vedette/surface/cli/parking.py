@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.contracts.errors import InputError, VedetteError
+from vedette.report.plain import count, moment
 from vedette.surface.cli.keeping import tell
 from vedette.surface.cli.output import Cell
 from vedette.surface.cli.session import Session, a_url
@@ -77,7 +78,7 @@ def parked_show(session: Session, what: WhatArgument) -> None:
         return
     for job in jobs:
         session.out.say(
-            f"{job.id} on {job.queue}: {job.attempts} attempts, since {job.failed_at:%Y-%m-%d %H:%M:%S}"
+            f"{job.id} on {job.queue}: {count(job.attempts, 'attempt')}, since {moment(job.failed_at)}"
         )
         session.out.say(f"  {job.error}")
         session.out.say(f"  {dump(dict(job.data))}")
@@ -85,7 +86,7 @@ def parked_show(session: Session, what: WhatArgument) -> None:
             session.out.say(f"    {row}")
     for look in looks:
         session.out.say(
-            f"{look.url}: {look.outcome.value} after {look.attempts} attempts, since {look.at:%Y-%m-%d %H:%M:%S}"
+            f"{look.url}: {look.outcome.value} after {count(look.attempts, 'attempt')}, since {moment(look.at)}"
         )
         session.out.say(f"  {look.detail or 'no detail'}")
 
@@ -98,10 +99,10 @@ def parked_retry(session: Session, what: WhatOption = None, every: EveryOption =
     looks, jobs = _chosen(session, what, every)
     now = session.now()
     with session.operating() as db:
-        count = sum(retry_parked(db, one.watch, now=now) for one in looks)
+        done = sum(retry_parked(db, one.watch, now=now) for one in looks)
     with closing(SqliteJobBus(session.store())) as bus:
-        count += sum(bus.retry(one.queue, one.id, now=now) for one in jobs)
-    tell(session, f"{count} due again", {"retried": count})
+        done += sum(bus.retry(one.queue, one.id, now=now) for one in jobs)
+    tell(session, f"{done} due again", {"retried": done})
 
 
 def parked_drop(session: Session, what: WhatOption = None, every: EveryOption = False) -> None:
@@ -111,10 +112,10 @@ def parked_drop(session: Session, what: WhatOption = None, every: EveryOption = 
 
     looks, jobs = _chosen(session, what, every)
     with session.operating() as db:
-        count = sum(drop_parked(db, one.watch) for one in looks)
+        done = sum(drop_parked(db, one.watch) for one in looks)
     with closing(SqliteJobBus(session.store())) as bus:
-        count += sum(bus.drop(one.queue, one.id) for one in jobs)
-    tell(session, f"{count} dropped", {"dropped": count})
+        done += sum(bus.drop(one.queue, one.id) for one in jobs)
+    tell(session, f"{done} dropped", {"dropped": done})
 
 
 def _jobs(session: Session) -> list[ParkedJob]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vedette.contracts.errors import InputError
+from vedette.report.plain import count
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -72,7 +73,8 @@ def preview_lines(found: Preview) -> list[Line]:
     lines = [
         line(
             ("head", f"read as {found.lister.value}"),
-            f": {len(found.found)} found, {len(found.left_out)} left out, {len(found.follow)} further listings",
+            f": {len(found.found)} found, {len(found.left_out)} left out, ",
+            count(len(found.follow), "further listing"),
         )
     ]
     if found.problem:

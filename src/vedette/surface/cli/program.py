@@ -13,7 +13,8 @@ import typer
 from vedette.contracts.errors import VedetteError
 from vedette.report.plain import dump, plain
 from vedette.surface.cli import verbs
-from vedette.surface.cli.exits import MEANING, Exit, exit_of
+from vedette.surface.cli.exits import Exit, exit_of
+from vedette.surface.cli.grouped import START, Verbs
 from vedette.surface.cli.output import print_line
 from vedette.surface.cli.session import Session
 
@@ -22,22 +23,10 @@ if TYPE_CHECKING:
 
 # In the order in which a user meets their verbs.
 MODULES = (
-    "watching running looking_now serving asking explaining foreseeing hunting simulating replaying looking ranking "
-    "proving keeping parking alerting panel tending"
+    "watching exporting pausing running looking_now serving asking diffing explaining foreseeing hunting simulating "
+    "replaying looking ranking proving keeping parking alerting panel tending settings helping"
 ).split()
-WORDS = """Watch the web you answer for: looks politely, proves what changed, says why it looked.
-
-\b
-Begin:
-  $ vedette demo                       a living web on this machine, nothing to set up
-  $ vedette init                       a configuration and a store in this folder
-  $ vedette add https://example.org/   watch a page
-  $ vedette run --once                 look at what is due
-  $ vedette changes                    what changed
-
-\b
-Exit codes:
-"""
+WORDS = "Watch the web you answer for: looks politely, proves what changed, says why it looked."
 
 
 def run(argv: Sequence[str] | None = None, *, clock: Clock | None = None, app: Any = None) -> int:
@@ -72,8 +61,8 @@ def program() -> typer.Typer:
     """All verbs."""
     from vedette import __version__
 
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, help=WORDS + _exit_table())
-    verbs.root(app, lambda: _session(None, None), version=__version__)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, help=WORDS, cls=Verbs)
+    verbs.root(app, lambda: _session(None, None), version=__version__, start=START)
     for name in MODULES:
         import_module(f"vedette.surface.cli.{name}").register(app)
     return app
@@ -87,14 +76,12 @@ def _session(clock: Clock | None, app: Any) -> Session:
     return Session(clock=clock, app=app)
 
 
-def _exit_table() -> str:
-    return "\n".join(f"  {code.value:<4}{words}" for code, words in MEANING.items())
-
-
 def _ended(message: str, code: Exit, is_json: bool) -> Exit:
     """One line on stderr, for a person or for a program."""
     error = {"error": message, "code": code.value, "kind": code.name.lower()}
-    print_line(dump(error) if is_json else f"vedette: {plain(message)}", to_stderr=True)
+    lines = [plain(line) for line in message.splitlines()] or [""]
+    words = "\n  ".join([f"vedette: {lines[0]}", *lines[1:]])
+    print_line(dump(error) if is_json else words, to_stderr=True)
     return code
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vedette.report.plain import count
 from vedette.surface.cli.exits import Exit
 from vedette.surface.cli.handing import CAT, EXPORT, WhatArgument, cat, export, find_evidence
 from vedette.surface.cli.session import Session
@@ -68,7 +69,7 @@ def verify(
 def show(session: Session, what: WhatArgument, limit: LimitOption = 50) -> None:
     """The pieces of evidence of a URL, or one piece by its number or digest: where it lies and what it is."""
     with session.queries() as queries:
-        found = find_evidence(queries, what, limit)
+        found = find_evidence(session, queries, what, limit)
         made = queries.artifacts([one.id for one in found])
     if session.given.as_json:
         documents = [_evidence_json(one) | _artifacts_json(made.get(one.id, [])) for one in found]
@@ -141,7 +142,7 @@ def set_aside(session: Session) -> None:
         session.out.say(f"set aside before, and still damaged: {', '.join(found.before)}")
     if found.others:
         session.out.say(
-            f"{found.others} problems are in rows of the database or in HEADS, which cannot be set aside: "
+            f"in rows of the database or in HEADS, which cannot be set aside: {count(found.others, 'problem')}: "
             "restore archive and database from one backup"
         )
     if not (found.damage or found.before or found.others):
@@ -206,10 +207,12 @@ def _say_report(session: Session, report: Report) -> None:
         session.out.say(f"... and {hidden} more")
     if report.sealed_late:
         session.out.note(
-            f"{report.sealed_late} rows are older than their seals: what was done to them before the upgrade is unknown"
+            f"{count(report.sealed_late, 'row')} older than the seals: "
+            "what was done to them before the upgrade is unknown"
         )
-    read = f"{report.segments} segments ({report.expired} expired), {report.visits} visits, {report.records} records"
-    count = sum(report.found.values())
-    session.out.say(f"{read}: {'all whole' if not count else f'{count} problems'}")
-    if count:
+    segments, visits = count(report.segments, "segment"), count(report.visits, "visit")
+    read = f"{segments} ({report.expired} expired), {visits}, {count(report.records, 'record')}"
+    found = sum(report.found.values())
+    session.out.say(f"{read}: {count(found, 'problem') if found else 'all whole'}")
+    if found:
         session.out.note('what to do: docs/how-to/verify-evidence.md, "After a failed verify"')

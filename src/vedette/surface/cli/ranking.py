@@ -47,7 +47,9 @@ def rank(
         bool, typer.Option("--skip-bad", help="Rank the other rows when some cannot be used.")
     ] = False,
 ) -> None:
-    """Rank URLs by what a look at them is worth, 0 to 100, with reasons.
+    """Rank URLs by what a look at them is worth, 0 to 100.
+
+    Each with its reasons.
 
     Reads url, visits, last_visited, last_changed, topic_relevance, hub_depth and is_hub, or the same in camel case.
     Only url is required; a date that is absent has no points.  Other columns are named and not used.

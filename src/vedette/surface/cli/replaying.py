@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.contracts.errors import InputError, VedetteError
+from vedette.report.plain import moment
 from vedette.surface.cli.asking import known_watch
 from vedette.surface.cli.exits import Exit
 from vedette.surface.cli.session import Session, a_moment, a_url
@@ -34,7 +35,9 @@ def replay(
     url: Annotated[str | None, typer.Argument(metavar="[URL]", help="Only decisions about this URL.")] = None,
     since: Annotated[str | None, typer.Option("--since", help="24h, 7d, 2026-11-15, ...")] = None,
 ) -> None:
-    """Decide again, from the inputs on record and under the rules of their run, and compare.
+    """Decide again from the record, and compare.
+
+    From the inputs on record and under the rules of their run.
 
     Recomputed are due times, retries, classifications and verdicts; what a page or a lane has to be asked
     for is counted only.  Exit 0 when every decision comes out as it was recorded, 6 when not.
@@ -42,7 +45,7 @@ def replay(
     from vedette.store.views import LedgerFilter
 
     with session.queries() as queries, session.out.progress("deciding again") as progress:
-        watch = known_watch(queries, a_url(url)).id if url is not None else None
+        watch = known_watch(session, queries, a_url(url)).id if url is not None else None
         which = LedgerFilter(watch=watch, since=a_moment(since, "--since", session.now()))
         whole = queries.count_decisions(which)
         result = _Result()
@@ -146,7 +149,7 @@ def _say(session: Session, result: _Result) -> None:
         others = ", ".join(f"{count} {action}" for action, count in sorted(result.not_recomputed.items()))
         out.note(f"not recomputed, since they follow from what was seen: {others}")
     for one in result.differences[:SHOWN]:
-        out.say(f"{one.row.at:%Y-%m-%d %H:%M:%S} {one.action}: {one.words}")
+        out.say(f"{moment(one.row.at)} {one.action}: {one.words}")
     if len(result.differences) > SHOWN:
         out.note(f"and {len(result.differences) - SHOWN} more; --json lists them all")
 

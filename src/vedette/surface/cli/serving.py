@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from vedette.contracts.errors import VedetteError
+from vedette.report.plain import count
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verbs import verb
 
@@ -27,7 +28,9 @@ def worker(
     ] = None,
     until_idle: Annotated[bool, typer.Option("--until-idle", help="End when nothing waits.")] = False,
 ) -> None:
-    """Serve the queues after the look: scout, router, ocr, extract, embed.
+    """Serve the queues after the look.
+
+    The queues are scout, router, ocr, extract and embed.
 
     A run serves them itself unless `stages.in_process` is false; this takes the work to other processes, as many as
     you like beside one engine.  What fails is tried three times and then parked (`vedette parked`).
@@ -40,7 +43,7 @@ def worker(
     chosen = session.loaded.config.stages.queues if queues is None else stage_queues(queues)
     done = {"completed": 0, "failed": 0}
 
-    def count(job: object, status: str, took: object) -> None:
+    def tally(job: object, status: str, took: object) -> None:
         done[status] += 1
 
     def hear(event: Event) -> None:
@@ -49,13 +52,13 @@ def worker(
         else:
             session.out.note(" ".join(f"{value}" for value in (event.name, *event.fields.values())))
 
-    hooks = Hooks(hear, on_served=count)
+    hooks = Hooks(hear, on_served=tally)
     work = Work(queues=chosen, until_idle=until_idle)
     run_worker(session.loaded, session.store(), clock=session.clock, hooks=hooks, work=work)
     ended = Event(name="worker_ended", at=session.now(), fields={**done})
     if session.given.as_json:
         print_line(safe_json(ended.line()))
-    session.out.say(f"{done['completed']} jobs done, {done['failed']} attempts failed")
+    session.out.say(f"{count(done['completed'], 'job')} done, {count(done['failed'], 'attempt')} failed")
 
 
 def serve(

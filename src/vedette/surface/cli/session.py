@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from vedette.contracts.errors import ConfigError, InputError, StoreError
 from vedette.contracts.words import Reason, Risk
+from vedette.report.plain import show_times_in
 from vedette.surface.cli.output import Output
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from vedette.telemetry.events import Event
 
     Look = tuple[Fetched, Extraction, tuple[Reason, ...]]
-
-MOST_NAMED = 20  # sources that a message lists
 
 
 class App(Protocol):
@@ -64,6 +63,7 @@ class Given:
     data: Path | None = None
     as_json: bool = False
     quiet: bool = False
+    local_time: bool = False
 
     def also(self, other: Given) -> Given:
         """An option after the verb wins over one before it."""
@@ -72,6 +72,7 @@ class Given:
             data=other.data or self.data,
             as_json=other.as_json or self.as_json,
             quiet=other.quiet or self.quiet,
+            local_time=other.local_time or self.local_time,
         )
 
 
@@ -95,6 +96,7 @@ class Session:
             from vedette import config
 
             self._loaded = config.load(self.given.config, self.given.data)
+            show_times_in(None if self.given.local_time else config.zone_of(self._loaded.config))
         return self._loaded
 
     def now(self) -> datetime:
@@ -146,6 +148,16 @@ class Session:
             yield queries
 
     @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection that changes nothing."""
+        from contextlib import closing
+
+        from vedette.store.connecting import connect
+
+        with closing(connect(self.store(), read_only=True)) as db:
+            yield db
+
+    @contextmanager
     def operating(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
         """One transaction of the operator."""
         from vedette.store.operator import operating
@@ -178,7 +190,7 @@ def a_risk(word: str | None, option: str) -> Risk | None:
         raise InputError(f"{option}: {unknown(option.strip('-'), word.upper(), Risk.__members__)}") from None
 
 
-def check_source(session: Session, source: str | None) -> None:
+def check_source(session: Session, source: str | None, option: str = "--source: ") -> None:
     """InputError that names the nearest, when there is no such source in the store and in the configuration."""
     if source is None:
         return
@@ -191,16 +203,7 @@ def check_source(session: Session, source: str | None) -> None:
         with session.queries() as queries:
             known |= set(queries.source_ids())
     if source not in known:
-        few = known if len(known) <= MOST_NAMED else ()
-        words = unknown("source", source, known) if few else _nearest(source, known)
-        raise InputError(f"--source: {words}; `vedette sources` lists them")
-
-
-def _nearest(word: str, known: set[str]) -> str:
-    """Of so many names only the nearest is told."""
-    from vedette.core.nearest import unknown
-
-    return unknown("source", word, known).partition(" (known:")[0]
+        raise InputError(f"{option}{unknown('source', source, known)}; `vedette sources` lists them")
 
 
 def a_url(text: str) -> str:

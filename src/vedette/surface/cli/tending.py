@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vedette.report.plain import count
 from vedette.surface.cli.exits import Exit
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verbs import group, verb
@@ -54,7 +55,9 @@ def gc(
     session: Session,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go; drop nothing.")] = False,
 ) -> None:
-    """Drop what has had its time: archive files by `evidence.retention`, decisions by `evidence.ledger`.
+    """Drop archive files and decisions that have had their time.
+
+    Archive files by `evidence.retention`, decisions by `evidence.ledger`.
 
     Only whole files of days that are over go.  Each leaves a tombstone: `evidence verify` says expired, not missing.
     Text that was made of them goes with them, and of prices and clocks what no decision on record names any more.
@@ -78,11 +81,11 @@ def gc(
         session.out.document({"dry_run": dry_run, **counts, "segments": body})
         return
     for segment in done.segments:
-        session.out.say(f"{segment.name}: {segment.count} visits, {segment.size} bytes")
+        session.out.say(f"{segment.name}: {count(segment.count, 'visit')}, {count(segment.size, 'byte')}")
     word = "would go" if dry_run else "dropped"
     session.out.say(
-        f"{word}: {len(done.segments)} archive files, {done.size} bytes; text of {done.texts} documents; "
-        f"{done.ledger} decisions of the ledger, {done.versions} old prices and clocks"
+        f"{word}: {len(done.segments)} archive files, {count(done.size, 'byte')}; text of {done.texts} documents; "
+        f"{count(done.ledger, 'decision')} of the ledger, {done.versions} old prices and clocks"
     )
 
 
@@ -191,12 +194,15 @@ def _print_adopted(session: Session, done: Adopted, dry_run: bool) -> None:
     added = ", ".join(done.columns) or "none"
     for row, why in done.problems:
         session.out.say(f"{row}: not taken: {why}")
-    session.out.say(f"{done.items} items; columns that {word} added: {added}")
-    session.out.say(f"{done.scheduled} items {word} classified and scheduled")
+    session.out.say(f"{count(done.items, 'item')}; columns that {word} added: {added}")
+    session.out.say(f"{count(done.scheduled, 'item')} {word} classified and scheduled")
     if not dry_run:
-        session.out.say(f"{done.deprecated} endpoints: scrapeFrequency is marked as deprecated, and kept")
         session.out.say(
-            f"{done.sources} new sources, {done.watches} new watches; {done.left_alone} skipped items left alone"
+            f"{count(done.deprecated, 'endpoint')}: scrapeFrequency is marked as deprecated, and kept"
+        )
+        session.out.say(
+            f"{count(done.sources, 'new source')}, {count(done.watches, 'new watch', 'new watches')}; "
+            f"{count(done.left_alone, 'skipped item')} left alone"
         )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from vedette.contracts.errors import InputError
 from vedette.surface.cli.session import Given, Session
@@ -20,6 +21,7 @@ DataOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Give the result as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Only results and errors.")]
+LocalOption = Annotated[bool, typer.Option("--local-time", help="Times of this machine, not UTC.")]
 LimitOption = Annotated[int, typer.Option("--limit", min=0, metavar="N", help="At most so many; 0: all.")]
 
 SHARED: tuple[tuple[str, Any, Any], ...] = (
@@ -27,15 +29,36 @@ SHARED: tuple[tuple[str, Any, Any], ...] = (
     ("data", DataOption, None),
     ("as_json", JsonOption, False),
     ("quiet", QuietOption, False),
+    ("local_time", LocalOption, False),
 )
 Work = Callable[..., None]
+LONG = 200  # characters: no sentence is cut, it goes on in the next line
+
+
+class Verb(TyperCommand):
+    """A command whose usage has words as everyone writes them."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+
+
+class Sentences(TyperGroup):
+    """A group whose verbs are listed with a whole sentence each."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            self.write_verbs(formatter, self.commands)
+
+    def write_verbs(self, formatter: Any, names: Iterable[str]) -> None:
+        found = ((name, self.commands[name]) for name in names if name in self.commands)
+        formatter.write_dl([(name, one.get_short_help_str(LONG)) for name, one in found], col_max=12)
 
 
 def group(name: str, *, example: str, default: Work | None = None) -> Callable[[Work], typer.Typer]:
     """A verb with verbs of its own.  The decorated function is its help; without a verb `default` runs."""
 
     def made(words: Work) -> typer.Typer:
-        app = typer.Typer(rich_markup_mode=None, help=_help(words, example))
+        app = typer.Typer(rich_markup_mode=None, help=_help(words, example), cls=Sentences)
 
         def begin(ctx: typer.Context, **given: Any) -> None:
             ctx.obj = _session(ctx, given)
@@ -62,13 +85,15 @@ def verb(app: typer.Typer, name: str, *, example: str) -> Callable[[Work], Work]
             work(session, **given)
 
         own = tuple(inspect.signature(work, eval_str=True).parameters.values())[1:]
-        app.command(name, help=_help(work, example))(_signed(call, own))
+        for one in own:
+            _name_value(one.annotation)
+        app.command(name, help=_help(work, example), cls=Verb)(_signed(call, own))
         return work
 
     return register
 
 
-def root(app: typer.Typer, make: Callable[[], Session], *, version: str) -> None:
+def root(app: typer.Typer, make: Callable[[], Session], *, version: str, start: str) -> None:
     """The options before the verb."""
 
     def begin(ctx: typer.Context, **given: Any) -> None:
@@ -79,7 +104,7 @@ def root(app: typer.Typer, make: Callable[[], Session], *, version: str) -> None
             ctx.obj = make()
         ctx.obj = _session(ctx, given)
         if ctx.invoked_subcommand is None:
-            typer.echo(ctx.get_help())
+            typer.echo(start, nl=False)
             raise typer.Exit(2)
 
     app.callback(invoke_without_command=True)(_signed(begin, (), is_root=True))
@@ -103,6 +128,14 @@ def _signed(call: Work, own: tuple[inspect.Parameter, ...], is_root: bool = Fals
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {p.name: p.annotation for p in parameters}
     return call
+
+
+def _name_value(annotation: Any) -> None:
+    """What an option takes, in a word that everyone knows, where it has none of its own."""
+    kind, info = get_args(annotation)[:2]
+    kinds = {part for part in (kind, *get_args(kind)) if part is not type(None)}
+    if info.metavar is None and bool not in kinds:
+        info.metavar = "N" if kinds & {int, float} else "FILE" if Path in kinds else "TEXT"
 
 
 def _help(work: Work, example: str) -> str:

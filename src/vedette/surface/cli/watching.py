@@ -1,4 +1,4 @@
-"""What is watched: init, add, import, export."""
+"""What is watched: init, add, import."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vedette.contracts.errors import InputError, RefusedError, VedetteError
+from vedette.report.plain import count
+from vedette.surface.cli.compared import some_headers
 from vedette.surface.cli.exits import Exit
+from vedette.surface.cli.looking import HeaderOption
 from vedette.surface.cli.session import Session, a_url
 from vedette.surface.cli.verbs import verb
 
@@ -33,7 +36,6 @@ def register(app: typer.Typer) -> None:
     verb(app, "init", example="vedette init\nvedette init --data /srv/vedette")(init)
     verb(app, "add", example=ADD_EXAMPLE)(add)
     verb(app, "import", example=IMPORT_EXAMPLE)(import_)
-    verb(app, "export", example="vedette export --format csv > sources.csv")(export)
 
 
 IMPORT_EXAMPLE = """vedette import urls.txt
@@ -68,7 +70,7 @@ def init(
         raise InputError(f"cannot write {path}: {error.strerror}") from None
     session = replace(session, given=replace(session.given, config=path))
     store = session.new_store()
-    session.out.say(f"wrote {path} and {beside.name}; store in {store.parent}")
+    session.out.done(f"wrote {path} and {beside.name}; store in {store.parent}")
     session.out.note("next: vedette add URL, then vedette run")
     if session.given.as_json:
         session.out.document({"config": str(path), "schema": str(beside), "store": str(store)})
@@ -99,6 +101,7 @@ def add(
     max_depth: Annotated[int | None, typer.Option("--max-depth", help="Levels of a crawl.")] = None,
     max_urls: Annotated[int | None, typer.Option("--max-urls", help="At most so many URLs.")] = None,
     headless: Annotated[bool, typer.Option("--headless", help="The page needs a browser.")] = False,
+    header: HeaderOption = None,
 ) -> None:
     """Watch a page, a feed, a sitemap, a list or a site.
 
@@ -107,8 +110,7 @@ def add(
     Adding the same URL again changes nothing but the options that are given.  `--every` holds below the floors of
     the schedule policy; robots.txt, the lane and the budgets stay stronger, and are named where they are.
     """
-    from vedette.store.operator import source_of_url
-    from vedette.surface.cli.formats.entry import keys_of, page_keys, source_of
+    from vedette.surface.cli.formats.entry import source_of
 
     keys: dict[str, Any] = {
         "name": name,
@@ -124,19 +126,31 @@ def add(
         "requires_headless": headless or None,
     }
     given = {key: value for key, value in keys.items() if value is not None}
+    headers = some_headers(header)
     wanted = a_url(url)
     refuse_blocked(session, wanted)
     source_of({"url": wanted, **given}, origin="cli")  # bad words are told before a store is made
-    with session.operating(create=True) as db:
-        known = source_of_url(db, wanted)
-        before = keys_of(known) if known else page_keys(wanted)
-        source, is_new = keep(session, db, source_of(before | given, origin="cli"))
+    source, is_new = _add(session, wanted, given, headers)
     _say_added(session, url, source, is_new=is_new)
+
+
+def _add(session: Session, url: str, given: dict[str, Any], headers: dict[str, str]) -> tuple[Source, bool]:
+    """What is known of the source stays; headers are added to those that it has."""
+    from vedette.store.operator import source_of_url
+    from vedette.surface.cli.formats.entry import keys_of, page_keys, source_of
+
+    with session.operating(create=True) as db:
+        known = source_of_url(db, url)
+        before = keys_of(known) if known else page_keys(url)
+        if headers:
+            fetch = dict(before.get("fetch", {}))
+            given = {**given, "fetch": fetch | {"headers": {**fetch.get("headers", {}), **headers}}}
+        return keep(session, db, source_of(before | given, origin="cli"))
 
 
 def _say_added(session: Session, url: str, source: Source, *, is_new: bool) -> None:
     words = "watching" if is_new else "already watched, options updated:"
-    session.out.say(f"{words} {source.url} (source {source.id}, lister {source.lister.value})")
+    session.out.done(f"{words} {source.url} (source {source.id}, lister {source.lister.value})")
     asked = _say_interval(session, source)
     if not is_new:
         session.out.note(f"it is due now; `vedette look {source.url}` looks at it and tells what it saw")
@@ -162,7 +176,7 @@ def _say_interval(session: Session, source: Source) -> dict[str, object] | None:
         session.out.note(f"its lane {watch.lane} is {lane_words(lane, session.now())}")
     if interval is None:
         return None
-    session.out.say(interval_words(interval))
+    session.out.done(interval_words(interval))
     return interval_json(interval)
 
 
@@ -212,7 +226,10 @@ def import_(
     ],
     form: Annotated[
         str,
-        typer.Option("--format", help="auto, urls, csv, opml, urlwatch, webchanges, jsonl or yaml."),
+        typer.Option(
+            "--format",
+            help="auto, urls, csv, xlsx, opml, urlwatch, webchanges, changedetection, jsonl, yaml.",
+        ),
     ] = "auto",
     strict: Annotated[bool, typer.Option("--strict", help="Import nothing when any line is bad.")] = False,
     dry_run: Annotated[
@@ -221,7 +238,8 @@ def import_(
 ) -> None:
     """Take sources over from other tools.
 
-    Reads a URL list, CSV, OPML, the job file of urlwatch or webchanges, and what `vedette export` writes.
+    Reads a URL list, CSV, a spreadsheet, OPML, the job file of urlwatch or webchanges, the watches of
+    changedetection.io, and what `vedette export` writes.  Of a source that is known only what the line says is changed.
 
     Says for every line what was taken, what was left out, and what was refused and why.  A bad line loses nothing
     else; the exit code is then 2.
@@ -252,37 +270,6 @@ def import_(
         _say_taken(session, chosen, len(taken), kept, is_stopped=strict and is_bad)
     if is_bad:
         raise typer.Exit(Exit.BAD_INPUT)
-
-
-def export(
-    session: Session,
-    form: Annotated[str, typer.Option("--format", help="csv, jsonl, opml, yaml or urls.")] = "csv",
-    to: Annotated[
-        Path | None, typer.Option("--to", metavar="FILE", help="A new file.  [default: stdout]")
-    ] = None,
-    what: Annotated[str, typer.Option("--what", help="sources, or watches (every known URL).")] = "sources",
-) -> None:
-    """Give the sources to other tools.
-
-    `vedette import` reads every format back.  Cells that a spreadsheet would run are neutralised.
-    """
-    from vedette.surface.cli.formats import write
-
-    if what not in ("sources", "watches"):
-        raise InputError(f"--what: {what!r} is neither sources nor watches")
-    sources = _all_sources(session) if what == "sources" else _watches_as_sources(session)
-    text = write(sources, "jsonl" if session.given.as_json and form == "csv" else form)
-    if to is None:
-        session.out.text(text)
-        return
-    try:
-        with to.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise RefusedError(f"{to} exists; name another file") from None
-    except OSError as error:
-        raise InputError(f"cannot write {to}: {error.strerror}") from None
-    session.out.note(f"{len(sources)} {what} written to {to}")
 
 
 def refuse_blocked(session: Session, url: str) -> None:
@@ -342,18 +329,34 @@ def _read(file: str) -> bytes:
 
 def _sources(session: Session, parsed: Parsed) -> tuple[list[tuple[Entry, Source]], list[Entry]]:
     """The lines that can be taken; what cannot is added to the problems."""
-    from vedette.surface.cli.formats.entry import source_of
+    from vedette.core.urls import canonical
+    from vedette.surface.cli.formats.entry import keys_of, source_of
 
     taken = []
-    for entry in parsed.entries:
+    urls = [canonical(str(entry.keys.get("url", ""))) for entry in parsed.entries]
+    known = _known_sources(session, [url for url in urls if url])
+    for entry, url in zip(parsed.entries, urls, strict=True):
+        before = keys_of(known[url]) if url in known else entry.defaults
         try:
-            source = source_of(entry.keys, origin="import")
+            source = source_of({**before, **entry.keys}, origin="import")
             refuse_blocked(session, source.url)
         except VedetteError as error:
             parsed.bad(entry.line, entry.keys.get("url", ""), str(error))
             continue
         taken.append((entry, source))
     return taken, [entry for entry, _ in taken if entry.left_out]
+
+
+def _known_sources(session: Session, urls: list[str]) -> dict[str | None, Source]:
+    """By address: a line says what changes, all else of a known source stays."""
+    from vedette.store.migrate import DATABASE
+    from vedette.store.operator import source_of_url
+
+    if not urls or not (session.loaded.data / DATABASE).exists():
+        return {}
+    with session.reading() as db:
+        found = ((url, source_of_url(db, url)) for url in dict.fromkeys(urls))
+        return {url: source for url, source in found if source is not None}
 
 
 def _keep_all(session: Session, taken: list[tuple[Entry, Source]]) -> list[bool]:
@@ -363,39 +366,12 @@ def _keep_all(session: Session, taken: list[tuple[Entry, Source]]) -> list[bool]
         return [keep(session, db, source)[1] for _, source in taken]
 
 
-def _say_taken(session: Session, chosen: str, count: int, kept: list[bool], *, is_stopped: bool) -> None:
+def _say_taken(session: Session, chosen: str, good: int, kept: list[bool], *, is_stopped: bool) -> None:
     if is_stopped:
-        session.out.say(f"nothing imported: some lines are bad and --strict was given ({count} were good)")
+        session.out.done(f"nothing imported: some lines are bad and --strict was given ({good} good)")
     elif kept:
-        session.out.say(
-            f"{len(kept)} sources taken from {chosen}: {sum(kept)} new, {len(kept) - sum(kept)} known"
+        session.out.done(
+            f"{count(len(kept), 'source')} taken from {chosen}: {sum(kept)} new, {len(kept) - sum(kept)} known"
         )
     else:
-        session.out.say(f"{count} sources could be taken from {chosen}; nothing was written")
-
-
-def _all_sources(session: Session) -> list[Source]:
-    with session.queries() as queries:
-        return sorted((view.source for view in queries.sources()), key=lambda source: source.id)
-
-
-def _watches_as_sources(session: Session) -> list[Source]:
-    from vedette.contracts.source import ListerKind, Source
-    from vedette.contracts.words import SourceId
-    from vedette.store.views import WatchFilter
-    from vedette.surface.cli.formats.entry import slug_of
-
-    with session.queries() as queries:
-        asking = queries.asking()
-        return [
-            Source(
-                id=SourceId(slug_of(watch.url)),
-                name=watch.title or slug_of(watch.url),
-                url=watch.url,
-                lister=watch.lister or ListerKind.PAGE,
-                risk=watch.risk,
-                every=asking[watch.url].every if watch.url in asking else None,
-                scrape_frequency=asking[watch.url].scrape_frequency if watch.url in asking else None,
-            )
-            for watch in queries.watches(WatchFilter())
-        ]
+        session.out.done(f"{count(good, 'source')} could be taken from {chosen}; nothing was written")

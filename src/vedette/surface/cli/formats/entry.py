@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -18,7 +19,7 @@ from vedette.contracts.source import (
     TrapBudgets,
 )
 from vedette.contracts.words import SourceId
-from vedette.core.urls import canonical
+from vedette.core.urls import canonical, host_of, letters_of, shown
 from vedette.surface.cli.session import a_url
 
 MOST_ID = 60
@@ -31,6 +32,12 @@ class Entry:
     line: int
     keys: Mapping[str, Any]
     left_out: tuple[str, ...] = ()  # what it said that we do not carry over
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # of a source that is not known yet
+
+    @classmethod
+    def of_page(cls, line: int, keys: Mapping[str, Any], left_out: tuple[str, ...] = ()) -> Entry:
+        """A line of a list that knows no listers: what it names is watched itself."""
+        return cls(line, keys, left_out, {"lister": ListerKind.PAGE.value})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +72,29 @@ def source_of(keys: Mapping[str, Any], *, origin: str) -> Source:
         raise InputError("it holds half a character (a lone surrogate), which no store can keep")
     try:
         section = parse({"sources": [given]}, "").sources[0]
+        source = as_source(section, origin=origin)
     except ConfigError as error:
-        raise InputError(str(error).removeprefix(": ").replace("sources.0.", "")) from None
-    source = as_source(section, origin=origin)
-    return replace(source, id=SourceId(slug(source.id)[:MOST_ID].strip("-")))
+        words = str(error).removeprefix(": ").replace("sources.0.", "").replace("`source`: ", "")
+        raise InputError(words.partition(" problems\n  ")[2].replace("\n  ", "; ") or words) from None
+    name = (
+        source.name if given.get("name") else shown(source.url).partition("//")[2].split(" (")[0].rstrip("/")
+    )
+    number = source.id if given.get("id") else slug(_plain_letters(_with_letters(source.url, name)))
+    return replace(
+        source, id=SourceId(slug(number)[:MOST_ID].strip("-")), name=_with_letters(source.url, name)
+    )
+
+
+def _with_letters(url: str, name: str) -> str:
+    """A name that was made of an address has the letters of its host, not their code."""
+    host = host_of(url)
+    return name.replace(host, letters_of(host), 1)
+
+
+def _plain_letters(text: str) -> str:
+    """Without marks: an id is typed on any keyboard."""
+    parts = unicodedata.normalize("NFKD", text.casefold().replace("đ", "d"))
+    return "".join(char for char in parts if not unicodedata.combining(char))
 
 
 def _is_text(values: object) -> bool:
@@ -110,6 +136,13 @@ def slug_of(url: str) -> str:
 
 def looks_like_url(text: str) -> bool:
     return "://" in text and canonical(text) is not None
+
+
+def usable_headers(headers: Mapping[Any, Any]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Headers of somebody else's file, and those that are left out: none of theirs reads our environment."""
+    said = {str(name): str(value) for name, value in headers.items()}
+    kept = {name: value for name, value in said.items() if not value.startswith("env:")}
+    return kept, tuple(f"header {name}" for name in sorted(said.keys() - kept.keys()))
 
 
 def page_keys(url: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from lxml import etree
 
 from vedette.contracts.source import ListerKind, Source
-from vedette.surface.cli.formats.entry import Entry, Parsed, page_keys
+from vedette.surface.cli.formats.entry import Entry, Parsed
 
 
 def read_opml(data: bytes) -> Parsed:
@@ -52,12 +52,12 @@ def _entry(outline: etree._Element) -> Entry | None:
     page = said.get("url", "").strip() or (said.get("htmlurl", "").strip() if not len(outline) else "")
     if not feed and not page:
         return None
-    keys = {"url": feed, "lister": ListerKind.FEED.value} if feed else page_keys(page)
+    keys = {"url": feed, "lister": ListerKind.FEED.value} if feed else {"url": page}
     name = (said.get("title") or said.get("text") or "").strip()
     if name:
         keys["name"] = name
     line: Any = outline.sourceline  # the stubs know no number
-    return Entry(int(line or 0), keys)
+    return Entry.of_page(int(line or 0), keys)
 
 
 def _xml(text: str) -> str:

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from vedette.surface.cli.formats.entry import Entry, Parsed, page_keys
+from vedette.surface.cli.formats.entry import Entry, Parsed, usable_headers
 from vedette.surface.cli.formats.tables import decoded
 from vedette.yaml_text import NotYaml, read_yaml
 
 _BREAK = re.compile(r"^---(?:\s.*)?$")
 _COMMANDS = ("command", "shell")  # jobs that run a program: never
-_TAKEN = frozenset("url navigate name use_browser kind note user_visible_url index_number".split())
+NOT_GET = "asks with POST; vedette looks with GET only"
+_TAKEN = frozenset("method url navigate name use_browser kind note user_visible_url index_number".split())
 _JOB_LINE = re.compile(rb"(?m)^(?:url|navigate|command|shell|kind)\s*:")
 
 
@@ -49,18 +50,34 @@ def _take(parsed: Parsed, number: int, job: Any) -> None:
     if not isinstance(url, str):
         parsed.bad(number, name or "", "a job without `url`")
         return
-    keys = page_keys(url)
+    if str(job.get("method", "GET")).upper() != "GET" or job.get("data"):
+        parsed.bad(number, name or url, NOT_GET)
+        return
+    keys: dict[str, Any] = {"url": url}
     if isinstance(name, str) and name.strip():
         keys["name"] = name.strip()
     if job.get("navigate") or job.get("use_browser") is True:
         keys["requires_headless"] = True
-    timeout = job.get("timeout")
+    fetch, unread = _fetch_of(job)
+    if fetch:
+        keys["fetch"] = fetch
+    carried = {"timeout"} if "total_timeout" in fetch else set()
+    carried |= {name for name in ("headers", "cookies") if isinstance(job.get(name), Mapping)}
+    left_out = tuple(str(key) for key in job if key not in _TAKEN and key not in carried)
+    parsed.entries.append(Entry.of_page(number, keys, (*unread, *left_out)))
+
+
+def _fetch_of(job: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Timeout, headers and cookies as settings of a source; and the headers that are not taken."""
+    said: dict[str, Any] = {}
+    timeout, headers, cookies = (job.get(name) for name in ("timeout", "headers", "cookies"))
     if isinstance(timeout, int | float) and not isinstance(timeout, bool) and timeout > 0:
-        keys["fetch"] = {"total_timeout": f"{timeout:g}s"}
-    left_out = tuple(
-        str(key) for key in job if key not in _TAKEN and not (key == "timeout" and "fetch" in keys)
-    )
-    parsed.entries.append(Entry(number, keys, left_out))
+        said["total_timeout"] = f"{timeout:g}s"
+    given = dict(headers) if isinstance(headers, Mapping) else {}
+    if isinstance(cookies, Mapping):
+        given["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
+    kept, unread = usable_headers(given)
+    return said | ({"headers": kept} if kept else {}), unread
 
 
 def _documents(text: str) -> Iterator[tuple[int, str]]:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from io import StringIO
 from itertools import chain
 from typing import IO, Any
 
@@ -171,3 +172,26 @@ _OF_CELL: dict[str, Callable[[str], object]] = {
     "is_hub": lambda cell: _WORDS.get(cell.lower(), cell),
 }
 _READERS = {"jsonl": _read_jsonl, "csv": _read_csv}
+
+
+def write_jsonl(rows: Iterable[UrlSignals]) -> str:
+    return "".join(json.dumps(_written(row)) + "\n" for row in rows)
+
+
+def write_csv(rows: Iterable[UrlSignals]) -> str:
+    file = StringIO()
+    writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(_written(row) for row in rows)
+    return file.getvalue()
+
+
+def _written(row: UrlSignals) -> dict[str, Any]:
+    """What is not known is left out."""
+    said = {name: getattr(row, name) for name in FIELDS}
+    dates = {name: value.isoformat() for name, value in said.items() if isinstance(value, datetime)}
+    return {name: value for name, value in (said | dates).items() if value is not None}
+
+
+FIELDS = tuple(dict.fromkeys(NAMES.values()))
+WRITERS: dict[str, Callable[[Iterable[UrlSignals]], str]] = {"jsonl": write_jsonl, "csv": write_csv}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from vedette.contracts.source import Source
-from vedette.surface.cli.formats.entry import Entry, Parsed, keys_of, looks_like_url, page_keys
+from vedette.surface.cli.formats.entry import Entry, Parsed, keys_of, looks_like_url
 
 ORDER = ("url", "name", "risk", "tier", "lister")  # columns of a file without a header
 LISTS = frozenset(
@@ -37,7 +37,7 @@ def read_urls(data: bytes) -> Parsed:
         text = raw.strip()
         if not text or text.startswith("#"):
             continue
-        parsed.entries.append(Entry(number, page_keys(text.partition(" #")[0].strip())))
+        parsed.entries.append(Entry.of_page(number, {"url": text.partition(" #")[0].strip()}))
     return parsed
 
 
@@ -49,7 +49,11 @@ def read_csv(data: bytes) -> Parsed:
     """With a header (in any order, other tools' words too) or without one (url, name, risk, tier, lister)."""
     parsed = Parsed()
     text = decoded(data).replace("\0", "�")
-    rows = _rows(text, parsed)
+    return read_rows(_rows(text, parsed), parsed)
+
+
+def read_rows(rows: Iterator[tuple[int, list[str]]], parsed: Parsed) -> Parsed:
+    """Of CSV or a spreadsheet: cells with the number of their row."""
     first = next(rows, None)
     if first is None:
         return parsed
@@ -125,7 +129,7 @@ def _delimiter(line: str) -> str:
 
 
 def _take(parsed: Parsed, number: int, row: dict[str, str], unknown: tuple[str, ...]) -> None:
-    keys: dict[str, Any] = {"lister": "page"}
+    keys: dict[str, Any] = {}
     for name, cell in row.items():
         text = _unneutral(cell).strip()
         if name not in COLUMNS or not text:
@@ -138,10 +142,10 @@ def _take(parsed: Parsed, number: int, row: dict[str, str], unknown: tuple[str, 
     if "url" not in keys:
         parsed.bad(number, ",".join(row.values()), "there is no URL in this line")
         return
-    if "lister" in row:
+    if "lister" in keys:
         keys["lister"] = str(keys["lister"]).lower()
     left_out = tuple(name for name in unknown if row.get(name, "").strip())
-    parsed.entries.append(Entry(number, keys, left_out))
+    parsed.entries.append(Entry.of_page(number, keys, left_out))
 
 
 def _value(name: str, text: str) -> Any:

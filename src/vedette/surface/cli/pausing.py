@@ -1,0 +1,109 @@
+"""What is not looked at any more, for a while or for good: pause, resume, remove, by id or by URL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vedette.contracts.errors import InputError
+from vedette.surface.cli.configured import not_taken_in, save_configured
+from vedette.surface.cli.session import Session, a_url, check_source
+from vedette.surface.cli.verbs import verb
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from vedette.contracts.words import SourceId
+
+WordArgument = Annotated[
+    str, typer.Argument(metavar="ID|URL", help="A source, as `vedette sources` shows it, or a page.")
+]
+_Do = Callable[..., int | None]
+
+
+def register(app: typer.Typer) -> None:
+    verb(app, "pause", example="vedette pause https://example.org/rules\nvedette pause example-news")(pause)
+    verb(app, "resume", example="vedette resume https://example.org/rules")(resume)
+    verb(app, "remove", example="vedette remove https://example.org/rules")(remove)
+
+
+def pause(session: Session, what: WordArgument) -> None:
+    """Look at it no more until it is resumed.
+
+    Whatever vedette.yaml says, and however often it is restarted.  A source with all its pages, or one page: one that
+    a listing found becomes a source of its own.
+    """
+    from vedette.store.operator import pause_source
+
+    _change(session, what, pause_source, "paused", "stopped", finds=True)
+
+
+def resume(session: Session, what: WordArgument) -> None:
+    """Schedule it again.
+
+    One that vedette.yaml calls not active rests again with the next run: change it there.
+    """
+    from vedette.store.operator import resume_source
+
+    _change(session, what, resume_source, "resumed", "scheduled")
+
+
+def reset(session: Session, what: WordArgument) -> None:
+    """Forget its failures and the trap budgets it has used; read its listing now."""
+    from vedette.store.operator import reset_source
+
+    _change(session, what, reset_source, "reset", "")
+
+
+def remove(session: Session, what: WordArgument) -> None:
+    """Stop watching it; its history stays.
+
+    Visits, changes and evidence are kept.  A source of vedette.yaml comes back with the next run: take it out there.
+    """
+    from vedette.store.operator import remove_source
+
+    _change(session, what, remove_source, "removed", "stopped; its history stays", finds=True)
+    if any(
+        what in (source.id, source.url) for source in not_taken_in(session)
+    ):  # it was in the store until now
+        session.out.note("it stands in vedette.yaml and comes back with the next run: take it out there")
+
+
+def _change(session: Session, what: str, do: _Do, word: str, watches: str, *, finds: bool = False) -> None:
+    from vedette.report.plain import count
+
+    if not_taken_in(session):
+        save_configured(session)
+    if "://" not in what:
+        check_source(session, what, "")
+    with session.operating() as db:
+        source = _source(session, db, what, finds=finds)
+        number = do(db, source, now=session.now())
+    counted = f", {count(number, 'watch', 'watches')} {watches}" if watches and number is not None else ""
+    session.out.done(f"{source} {word}{counted}")
+    if session.given.as_json:
+        session.out.document({"source": source, "done": word, "watches": number})
+
+
+def _source(session: Session, db: sqlite3.Connection, what: str, *, finds: bool) -> SourceId:
+    """The source of that id or URL.  A page that a listing found gets one of its own, so that it can rest alone."""
+    from vedette.contracts.words import SourceId
+    from vedette.core.urls import watch_id
+    from vedette.store.operator import source_of_url
+    from vedette.surface.cli.formats.entry import page_keys, source_of
+    from vedette.surface.cli.watching import keep
+
+    if "://" not in what:
+        return SourceId(what)
+    url = a_url(what)
+    known = source_of_url(db, url)
+    if known is not None:
+        return known.id
+    row = db.execute("SELECT source_id FROM watches WHERE id = ?", (watch_id(url),)).fetchone()
+    if row is None:
+        raise InputError(f"{url} is not watched; `vedette list` shows what is")
+    if not finds:
+        raise InputError(f"{url} is a page of source {row[0]}; name that one")
+    return keep(session, db, source_of(page_keys(url), origin="cli"))[0].id

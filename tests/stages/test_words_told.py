@@ -1,0 +1,193 @@
+"""Sentences that people get: mails, the log, times.  They say what holds, and nothing that is no reason."""
+
+from __future__ import annotations
+
+import ast
+import io
+import os
+import re
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from cli_call import Cli
+from settlements import a_watch
+from stocked import RULES, Stock, a_change, stocked
+
+import vedette
+from vedette.contracts.changing import Change
+from vedette.contracts.words import NodeRole, Reason, Risk, VisitId
+from vedette.notify import templates
+from vedette.report.changes import BECAUSE, because, change_text
+from vedette.report.notices import change_notice
+from vedette.telemetry.events import Event
+from vedette.telemetry.logs import Log
+
+AT = datetime(2026, 11, 15, 11, 0, tzinfo=UTC)
+
+
+def a_report(*reasons: Reason) -> Change:
+    from dataclasses import replace
+
+    made: Change = a_change()(a_watch().id, VisitId(5))  # type: ignore[operator]
+    return replace(made, comparison=replace(made.comparison, reasons=reasons))
+
+
+def mail_of(*reasons: Reason) -> str:
+    watch = a_watch(risk=Risk.HIGH, title="Price list", node_role=NodeRole.NEWS_FEED)
+    return templates.text(change_notice(a_report(*reasons), watch, at=AT))
+
+
+def test_a_mail_names_reasons_that_are_reasons_and_the_words_that_show_more():
+    mail = mail_of(Reason("differs_near", 0.9375), Reason("seen_twice"))
+    assert (
+        "Why you are told: its risk is HIGH; it is a page of kind NEWS_FEED; confirmed by a second look."
+        in mail
+    )
+    assert "similarity" not in mail
+    assert "as before" not in mail
+    assert "vedette diff 77" in mail
+    assert mail.splitlines()[0] == "HIGH changed: Price list"
+
+
+@pytest.mark.parametrize("code", BECAUSE)
+def test_no_reason_makes_a_sentence_that_contradicts_the_report(code: str):
+    words = because(a_report(Reason(code, 3)))
+    assert words
+    assert "because" not in words
+
+
+def test_a_change_says_how_sure_it_is_and_how_much_differs():
+    text = change_text(
+        a_report(Reason("differs_near", 0.9375), Reason("seen_twice")), url=RULES, risk=Risk.HIGH
+    )
+    assert text.splitlines()[-1].strip() == "confirmed by a second look; about 6 % of the text differs"
+
+
+def test_the_docs_template_says_the_risk_once():
+    notice = change_notice(a_report(), a_watch(risk=Risk.HIGH, title="Price list"), at=AT)
+    assert templates.of_operator("$risk $title", notice) == "HIGH changed: Price list"
+    assert templates.of_operator("$title", notice) == "changed: Price list"
+
+
+def told(*events: Event, **given: object) -> list[str]:
+    stream = io.StringIO()
+    log = Log(stream, is_json=False, **given)  # type: ignore[arg-type]
+    for event in events:
+        log.hear(event)
+    return stream.getvalue().splitlines()
+
+
+def look(outcome: str, **fields: object) -> Event:
+    return Event(name="visited", at=AT, fields={"url": "https://a.example/", "outcome": outcome, **fields})
+
+
+def test_a_line_of_the_log_begins_with_its_time():
+    (line,) = told(Event(name="serving", at=AT, fields={"listen": "127.0.0.1:9464"}))
+    assert line == "2026-11-15T11:00:00Z [serve:listen] Serving on 127.0.0.1:9464"
+
+
+def test_a_look_that_failed_is_named_with_its_status_and_why():
+    (line,) = told(look("server_error", status=503, detail="try later"), look("ok", status=200))
+    assert line.endswith("[sentinel:fetch] Not seen: server_error 503 try later (https://a.example/)")
+
+
+def test_a_message_that_was_not_delivered_is_told_with_the_answer():
+    fields = {
+        "notice": "change-1",
+        "channel": "bad",
+        "outcome": "server_error",
+        "detail": "503 Service Unavailable",
+    }
+    (line,) = told(Event(name="told", at=AT, fields=fields))
+    assert line.endswith("change-1 to bad: server_error, 503 Service Unavailable")
+    (line,) = told(Event(name="told", at=AT, fields={**fields, "outcome": "ok", "detail": ""}))
+    assert line.endswith("change-1 to bad: ok")
+
+
+@pytest.fixture
+def in_zagreb() -> Iterator[None]:
+    before = os.environ.get("TZ")
+    os.environ["TZ"] = "Europe/Zagreb"
+    time.tzset()
+    yield
+    os.environ.pop("TZ")
+    if before is not None:
+        os.environ["TZ"] = before
+    time.tzset()
+
+
+@pytest.fixture
+def stock(tmp_path: Path) -> Stock:
+    return stocked(tmp_path / "data")
+
+
+TIMES = (["changes"], ["history", RULES], ["diff", RULES], ["explain", RULES], ["evidence", "show", RULES])
+
+
+@pytest.mark.parametrize("words", TIMES, ids=" ".join)
+def test_every_time_says_its_zone_and_is_local_on_request(stock: Stock, in_zagreb: None, words: list[str]):
+    cli = Cli(stock.data)
+    assert "2026-11-15 11:00:00Z" in cli(*words).out
+    assert "2026-11-15 12:00:00+0100" in cli(*words, "--local-time").out
+    assert "2026-11-15 11:00:00Z" in cli(*words).out
+
+
+def test_a_zone_can_be_set(stock: Stock, tmp_path: Path):
+    path = tmp_path / "vedette.yaml"
+    path.write_text("report: {timezone: Asia/Tokyo}\n")
+    assert "2026-11-15 20:00:00+0900" in Cli(stock.data)("changes", "--config", str(path)).out
+    assert (
+        Cli(stock.data)("changes", "--config", str(path), "--json").json["changes"][0]["observed_at"]
+        == AT.isoformat()
+    )
+    path.write_text("report: {timezone: Asia/Tokio}\n")
+    bad = Cli(stock.data)("changes", "--config", str(path))
+    assert (bad.code, "did you mean 'Asia/Tokyo'?" in bad.err) == (4, True)
+
+
+NOUNS = re.compile(
+    r" (looks|changes|errors|sources|segments|failures|times|pages|watches|files|records|rows|attempts|visits|jobs|"
+    r"problems|lines|relapses|notices|characters|bytes|decisions|items|(further|new|more) [a-z]+s)\b"
+)
+PAGES = [
+    page
+    for folder in ("report", "surface/cli")
+    for page in sorted((Path(vedette.__file__).parent / folder).glob("*.py"))
+    if not page.name.startswith(("panel", "demo", "foreseeing", "simulating", "hunting"))
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_number_before_a_noun_is_written_by_the_one_helper_that_knows_singular_and_plural(page: Path):
+    found = [
+        ast.unparse(part)
+        for node in ast.walk(ast.parse(page.read_text("utf-8")))
+        if isinstance(node, ast.JoinedStr)
+        for part, after in pairwise(node.values)
+        if isinstance(part, ast.FormattedValue) and isinstance(after, ast.Constant)
+        if NOUNS.match(str(after.value)) and _may_be_one(part)
+    ]
+    assert not found, "use `count` of report/plain.py"
+
+
+def _may_be_one(part: ast.FormattedValue) -> bool:
+    """Not a constant, not a rate or a large number, not a URL."""
+    words = ast.unparse(part.value)
+    return part.format_spec is None and not words.isupper() and words not in KNOWN
+
+
+KNOWN = {
+    "number",
+    "one.times",
+    "facts.url",
+    "len(word)",
+    "len(cells)",
+    "rows",
+    "gathered.bad",
+    "repeated",
+    "many",
+}
