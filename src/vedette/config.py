@@ -42,7 +42,6 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.secret import Secret
 from vedette.contracts.source import ListerKind, TrapBudgets
 from vedette.contracts.words import NodeRole, Risk
-from vedette.yaml_text import NotYaml, read_yaml
 
 CONFIG_NAME = "vedette.yaml"
 DATA_NAME = "vedette-data"
@@ -310,6 +309,8 @@ def load(path: Path | None = None, data: Path | None = None) -> Loaded:
 
 def read(path: Path) -> Config:
     """Parse and check one file."""
+    from vedette.yaml_text import NotYaml, read_yaml  # costs a tenth of a read, and often there is no file
+
     try:
         raw = read_yaml(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
@@ -416,6 +417,11 @@ def panel_log_level() -> str:
     words = (part.strip().lower() for part in os.environ.get("RUST_LOG", "").split(",") if "=" not in part)
     known = {"trace": "debug", "debug": "debug", "info": "info", "warn": "warn", "error": "error"}
     return next((known[word] for word in words if word in known), "")
+
+
+def forces_terminal() -> bool:
+    """Does a variable that rich honours say that a pipe is a terminal?"""
+    return "FORCE_COLOR" in os.environ or "TTY_COMPATIBLE" in os.environ
 
 
 def is_ci() -> bool:

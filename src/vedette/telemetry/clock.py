@@ -1,57 +1,20 @@
-"""The only home of time and chance.  Everything else takes them as arguments."""
+"""The only home of time and chance.  Everything else takes them as arguments.
+
+The machine's own time is in `wall_clock.py`; here is time that jumps.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import random
 import selectors
-import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from vedette.contracts.ports import Wake
+from vedette.telemetry.wall_clock import FastClock, SystemClock
 
-
-class SystemClock:
-    """The machine's own clock, as `contracts.ports.Clock` asks for it."""
-
-    is_stepped = False
-
-    def now(self) -> datetime:
-        """Aware UTC."""
-        return datetime.now(UTC)
-
-    def chance(self) -> float:
-        """A number in [0, 1).  For jitter, never for secrets."""
-        return random.random()  # noqa: S311
-
-    async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
-        """Return when `wake` is set or the time has come."""
-        await _pause(wake, until, self.now())
-
-    def stopwatch(self) -> Callable[[], timedelta]:
-        """Starts now; a call tells the time since.  Monotonic: a corrected wall clock does not move it."""
-        begun = time.perf_counter()
-        return lambda: timedelta(seconds=time.perf_counter() - begun)
-
-
-class FastClock(SystemClock):
-    """Time that runs `speed` times as fast from `start` on: an hour of a demonstration in a second."""
-
-    def __init__(self, start: datetime, *, speed: float) -> None:
-        self._start = start
-        self._speed = speed
-        self._begun = time.perf_counter()
-
-    def now(self) -> datetime:
-        return self._start + timedelta(seconds=(time.perf_counter() - self._begun) * self._speed)
-
-    async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
-        if until is not None:
-            real = SystemClock.now(self) + (until - self.now()) / self._speed
-            await _pause(wake, real, SystemClock.now(self))
-        else:
-            await _pause(wake, None, SystemClock.now(self))
+__all__ = ["FastClock", "JumpingClock", "SystemClock", "VirtualClock", "VirtualLoop"]
 
 
 class JumpingClock:
@@ -134,14 +97,3 @@ class _JumpingSelector(selectors.DefaultSelector):
         if not ready:
             self.elapsed += timeout
         return ready
-
-
-async def _pause(wake: Wake, until: datetime | None, now: datetime) -> None:
-    if wake.is_set():
-        await asyncio.sleep(0)
-    elif until is None:
-        await wake.wait()
-    elif until > now:
-        timer = asyncio.get_running_loop().call_later((until - now).total_seconds(), wake.set)
-        await wake.wait()
-        timer.cancel()

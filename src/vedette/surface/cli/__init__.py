@@ -1,16 +1,17 @@
-"""The command line.  Imports are lazy: `vedette --help` must not load a database."""
+"""The command line.  Nothing is imported here: `vedette --version` must not load it, and Ctrl-C must find `main`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
     from vedette.contracts.ports import Clock
 
 
 def main(argv: Sequence[str] | None = None, *, clock: Clock | None = None, app: Any = None) -> int:
     """Run one command; gives the exit code of `exits.py`.  Clock and app are handed in by tests."""
-    from vedette.surface.cli.program import run
+    from vedette.surface.cli.entry import enter
 
-    return run(argv, clock=clock, app=app)
+    return enter(argv, clock=clock, app=app)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from vedette.report.lines import STYLES, Line, as_rich, quoted
+from vedette.report.lines import STYLES, Line, as_rich, as_text, quoted
 from vedette.report.plain import dump, plain
 
 if TYPE_CHECKING:
@@ -33,7 +33,10 @@ class Output:
 
     def lines(self, lines: Iterable[Line]) -> None:
         """The result for people."""
-        self.console().print(as_rich(lines), soft_wrap=True)
+        if is_terminal():
+            self.console().print(as_rich(lines), soft_wrap=True)
+        else:
+            print_line(as_text(lines))
 
     def text(self, text: str) -> None:
         """Text for a pipe or a file: as it is."""
@@ -56,7 +59,7 @@ class Output:
         if not ready:
             self.note(empty)
             return
-        if not self.console().is_terminal:
+        if not is_terminal():
             self._columns(heads, [[text for _, text in row] for row in ready])
             return
         from rich import box
@@ -93,6 +96,15 @@ class Output:
         wide = [max(len(row[n]) for row in [list(heads), *rows]) for n in range(len(heads))]
         for row in [list(heads), *rows]:
             print_line("  ".join(text.ljust(width) for text, width in zip(row, wide, strict=True)).rstrip())
+
+
+def is_terminal() -> bool:
+    """Does a person see stdout as it comes?  Rich is asked only where a variable that it honours is set."""
+    if sys.stdout.isatty():
+        return True
+    from vedette.config import forces_terminal
+
+    return forces_terminal() and Output().console().is_terminal
 
 
 def print_line(text: str, *, to_stderr: bool = False) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -20,11 +19,27 @@ from vedette.surface.cli.session import Session
 if TYPE_CHECKING:
     from vedette.contracts.ports import Clock
 
-# In the order in which a user meets their verbs.
-MODULES = (
-    "watching running looking_now serving asking explaining foreseeing hunting simulating replaying looking ranking "
-    "proving keeping parking alerting panel tending"
-).split()
+# The file of each verb, in the order in which a user meets them.  Only the file of the verb that was typed is loaded.
+HOMES = {
+    "watching": "init add import export",
+    "running": "demo run",
+    "looking_now": "look",
+    "serving": "serve worker",
+    "asking": "list due history changes diff",
+    "explaining": "explain why-not",
+    "foreseeing": "freshness",
+    "hunting": "hunt",
+    "simulating": "simulate",
+    "replaying": "replay",
+    "looking": "test classify robots",
+    "ranking": "rank",
+    "proving": "evidence",
+    "keeping": "lanes sources",
+    "parking": "parked",
+    "alerting": "health alerts",
+    "panel": "panel",
+    "tending": "doctor gc db",
+}
 WORDS = """Watch the web you answer for: looks politely, proves what changed, says why it looked.
 
 \b
@@ -72,16 +87,16 @@ def program() -> typer.Typer:
     """All verbs."""
     from vedette import __version__
 
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, help=WORDS + _exit_table())
+    app = typer.Typer(
+        add_completion=False, rich_markup_mode=None, help=WORDS + _exit_table(), cls=verbs.lazy(HOMES)
+    )
     verbs.root(app, lambda: _session(None, None), version=__version__)
-    for name in MODULES:
-        import_module(f"vedette.surface.cli.{name}").register(app)
     return app
 
 
 def _session(clock: Clock | None, app: Any) -> Session:
     if clock is None:
-        from vedette.telemetry.clock import SystemClock
+        from vedette.telemetry.wall_clock import SystemClock
 
         clock = SystemClock()
     return Session(clock=clock, app=app)

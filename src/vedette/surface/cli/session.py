@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from vedette.contracts.errors import ConfigError, InputError, StoreError
 from vedette.contracts.words import Reason, Risk
+from vedette.surface.cli.loading import loading
 from vedette.surface.cli.output import Output
 
 if TYPE_CHECKING:
@@ -109,10 +110,12 @@ class Session:
 
     def engine(self) -> App:
         """What runs; costs an import of everything that fetches."""
-        from vedette import app
-
-        found: App = self.app or app
-        return found
+        if self.app is not None:
+            handed: App = self.app
+            return handed
+        with loading():
+            from vedette import app
+        return app
 
     def store(self) -> Path:
         """The database, checked to be of this version."""
