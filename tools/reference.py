@@ -19,6 +19,7 @@ from vedette.contracts.lane import LanePolicy
 from vedette.contracts.source import ListerKind
 from vedette.contracts.words import NodeRole, Risk
 from vedette.core.priority_schema import scored_url_schema, url_signals_schema
+from vedette.store.migrate import NEWEST, newest_text
 from vedette.surface.cli.exits import MEANING
 from vedette.surface.cli.program import program
 from vedette.surface.cli.verbs import SHARED
@@ -279,6 +280,7 @@ def main() -> int:
     CLI.parent.mkdir(parents=True, exist_ok=True)
     CLI.write_text(cli_page(), encoding="utf-8")
     CONFIG.write_text(config_page(), encoding="utf-8")
+    NEWEST.write_text(newest_text(), encoding="utf-8")
     for place, schema in SCHEMAS.items():
         place.write_text(schema_text(schema()), encoding="utf-8")
     return 0

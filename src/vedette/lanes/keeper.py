@@ -18,7 +18,7 @@ from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Reason
 from vedette.core import lane as rule
 
-__all__ = ["ALL", "BROWSER", "PATIENCE", "LaneKeeper"]
+__all__ = ["ALL", "BROWSER", "PATIENCE", "LaneKeeper", "LanePolicies"]
 PATIENCE = timedelta(seconds=90)  # a look that is under way gives up on a lane that is closed for longer
 
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from vedette.contracts.ports import Wake
-from vedette.telemetry.wall_clock import FastClock, SystemClock
+from vedette.telemetry.wall_clock import SystemClock
 
-__all__ = ["FastClock", "JumpingClock", "SystemClock", "VirtualClock", "VirtualLoop"]
+__all__ = ["JumpingClock", "PacedClock", "SystemClock", "VirtualClock", "VirtualLoop"]
 
 
 class JumpingClock:
@@ -51,6 +51,50 @@ class JumpingClock:
 
     def stopwatch(self) -> Callable[[], timedelta]:
         return lambda: timedelta(0)
+
+
+CATCH_UP_S = 1.0  # a world that stood still makes up for it in about so long
+FASTEST = 10.0  # times its speed, while it does
+
+
+class PacedClock(JumpingClock):
+    """Compressed time to look at: about `speed` times as fast as the machine's, and it waits for what is under way.
+
+    A machine that is busy with other things makes a slower world, never a look that comes too late.
+    """
+
+    def __init__(self, start: datetime, *, speed: float, seed: int = 0) -> None:
+        super().__init__(start, seed=seed, is_stepped=False)
+        self._start = start
+        self._speed = speed
+        self._elapsed = self.stopwatch()
+        self._going: Callable[[], datetime] | None = None  # while nothing is under way
+
+    def now(self) -> datetime:
+        going = self._going
+        return self._now if going is None else going()
+
+    def stopwatch(self) -> Callable[[], timedelta]:
+        """Of the machine: what a look took, and how fast the world goes."""
+        return SystemClock().stopwatch()
+
+    async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
+        if is_busy or until is None or wake.is_set():
+            await super().pause(wake, until, is_busy=is_busy)
+            return
+        began, speed, slept = self._now, self._speed_now(), self.stopwatch()
+        self._going = lambda: max(began, min(until, began + slept() * speed))
+        ahead = (until - began).total_seconds() / speed
+        if ahead > 0:
+            timer = asyncio.get_running_loop().call_later(ahead, wake.set)
+            await wake.wait()
+            timer.cancel()
+        self._now, self._going = self._going(), None
+
+    def _speed_now(self) -> float:
+        """Faster for a while where the world lags behind."""
+        lag = (self._start + self._elapsed() * self._speed - self._now).total_seconds() / self._speed
+        return self._speed * min(FASTEST, max(1.0, 1.0 + lag / CATCH_UP_S))
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):

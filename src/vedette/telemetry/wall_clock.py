@@ -1,4 +1,4 @@
-"""The machine's own time and chance, and time that runs faster.  Loads nothing that a short command does not need."""
+"""The machine's own time and chance.  Loads nothing that a short command does not need."""
 
 from __future__ import annotations
 
@@ -33,25 +33,6 @@ class SystemClock:
         """Starts now; a call tells the time since.  Monotonic: a corrected wall clock does not move it."""
         begun = time.perf_counter()
         return lambda: timedelta(seconds=time.perf_counter() - begun)
-
-
-class FastClock(SystemClock):
-    """Time that runs `speed` times as fast from `start` on: an hour of a demonstration in a second."""
-
-    def __init__(self, start: datetime, *, speed: float) -> None:
-        self._start = start
-        self._speed = speed
-        self._begun = time.perf_counter()
-
-    def now(self) -> datetime:
-        return self._start + timedelta(seconds=(time.perf_counter() - self._begun) * self._speed)
-
-    async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
-        if until is not None:
-            real = SystemClock.now(self) + (until - self.now()) / self._speed
-            await _pause(wake, real, SystemClock.now(self))
-        else:
-            await _pause(wake, None, SystemClock.now(self))
 
 
 async def _pause(wake: Wake, until: datetime | None, now: datetime) -> None:

@@ -6,6 +6,7 @@ import signal
 import sys
 
 from vedette.surface.cli.loading import INTERRUPTED, end_at_once, say_interrupted
+from vedette.telemetry.wall_clock import SystemClock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,12 +26,13 @@ def enter(argv: Sequence[str] | None, *, clock: Clock | None, app: Any) -> int:
 
         sys.stdout.write(f"vedette {__version__}\n")
         return 0
+    begun = SystemClock().stopwatch()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, end_at_once)  # until a verb begins its work: verbs.py
     try:
         from vedette.surface.cli import program
 
-        return program.run(words, clock=clock, app=app)
+        return program.run(words, clock=clock, app=app, begun=begun)
     except KeyboardInterrupt:
         say_interrupted()
         return INTERRUPTED

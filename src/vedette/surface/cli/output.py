@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from vedette.report.folding import folded
 from vedette.report.lines import STYLES, Line, as_rich, as_text, quoted
 from vedette.report.plain import dump, plain
 
@@ -34,7 +35,8 @@ class Output:
     def lines(self, lines: Iterable[Line]) -> None:
         """The result for people."""
         if is_terminal():
-            self.console().print(as_rich(lines), soft_wrap=True)
+            console = self.console()
+            console.print(as_rich(folded(lines, console.width)), soft_wrap=True)
         else:
             print_line(as_text(lines))
 
@@ -52,6 +54,14 @@ class Output:
         """What the user should also know; never part of the result."""
         if not self.quiet and not self.as_json:
             print_line(plain(text), to_stderr=True)
+
+    def note_lines(self, lines: Iterable[Line]) -> None:
+        """Several lines of the same, folded where a person reads them."""
+        if self.quiet or self.as_json:
+            return
+        if sys.stderr.isatty():
+            lines = folded(lines, self.console().width)
+        print_line(as_text(lines), to_stderr=True)
 
     def table(self, heads: Sequence[str], rows: Iterable[Sequence[Cell]], *, empty: str) -> None:
         """Rows under heads; on a pipe every cell is printed whole, separated by two spaces or more."""

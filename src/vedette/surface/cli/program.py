@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -15,6 +16,7 @@ from vedette.surface.cli import verbs
 from vedette.surface.cli.exits import MEANING, Exit, exit_of
 from vedette.surface.cli.output import print_line
 from vedette.surface.cli.session import Session
+from vedette.telemetry.wall_clock import SystemClock
 
 if TYPE_CHECKING:
     from vedette.contracts.ports import Clock
@@ -55,12 +57,20 @@ Exit codes:
 """
 
 
-def run(argv: Sequence[str] | None = None, *, clock: Clock | None = None, app: Any = None) -> int:
+def run(
+    argv: Sequence[str] | None = None,
+    *,
+    clock: Clock | None = None,
+    app: Any = None,
+    begun: Callable[[], timedelta] | None = None,
+) -> int:
     """One command from its words to its exit code.  Expected errors never show a traceback."""
     words = list(sys.argv[1:] if argv is None else argv)
     is_json = "--json" in words
     try:
-        result = program()(words, prog_name="vedette", standalone_mode=False, obj=_session(clock, app))
+        session = _session(clock, app)
+        session.begun = begun or session.begun
+        result = program()(words, prog_name="vedette", standalone_mode=False, obj=session)
         code = int(result) if isinstance(result, int) else Exit.OK
         sys.stdout.flush()
     except BrokenPipeError:
@@ -95,11 +105,8 @@ def program() -> typer.Typer:
 
 
 def _session(clock: Clock | None, app: Any) -> Session:
-    if clock is None:
-        from vedette.telemetry.wall_clock import SystemClock
-
-        clock = SystemClock()
-    return Session(clock=clock, app=app)
+    clock = clock or SystemClock()
+    return Session(clock=clock, app=app, begun=clock.stopwatch())
 
 
 def _exit_table() -> str:

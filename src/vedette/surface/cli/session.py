@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -81,6 +81,7 @@ class Session:
     clock: Clock
     app: Any = None  # App; None: vedette.app, imported when a verb needs it
     given: Given = field(default_factory=Given)
+    begun: Callable[[], timedelta] = timedelta  # the time since the program was called
     _loaded: Loaded | None = None
 
     def with_options(self, given: Given) -> Session:
