@@ -92,7 +92,9 @@ def demo_world(
         for (name, title, own, layout, listing, validators), english in zip(_DEMO[:hosts], _ENGLISH, strict=False)
     ]  # fmt: skip
     specs = [_DEMO_TRAITS[spec.name](spec) if spec.name in _DEMO_TRAITS else spec for spec in specs]
-    if hosts < len(_DEMO):  # small worlds are for short runs, and files are read by a process that must start first
+    if hosts < len(
+        _DEMO
+    ):  # small worlds are for short runs, and files are read by a process that must start first
         specs = [replace(spec, documents=0) for spec in specs]
     return World(specs, seed=seed, epoch=epoch)
 

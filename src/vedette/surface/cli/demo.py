@@ -36,7 +36,7 @@ LEAST_HOURS = 8.0  # of theirs that are shown, however short it is
 TEMPO = 1.5  # a lively country: a reader should not wait long for the first change
 OPENS = 8  # it begins on a Monday, when the offices open
 SHORT = 12.0  # seconds; a run that short watches a small world
-SIZE, SMALL = (24, 8), (10, 4)  # hosts, and pages of each
+SIZE, SMALL = (24, 8), (8, 5)  # hosts, and pages of each
 LAST = 1.2  # seconds that are kept for ending and summing up
 LEAST = 2.8  # seconds of watching, however late it began
 LANGUAGES = {"en": "en", "hr": "hr", "mixed": ""}
@@ -137,6 +137,7 @@ def _loaded(web: LivingWeb, data: Path) -> Loaded:
     ]
     raw = {
         "sources": sources,
+        "stages": {"embed": False},  # nothing of it would be seen
         "fetch": {
             "allow_networks": ["127.0.0.0/8"],
             "allow_ports": [web.port],

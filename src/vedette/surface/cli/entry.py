@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 
-from vedette.surface.cli.loading import INTERRUPTED, end_at_once, say_interrupted
+from vedette.surface.cli import INTERRUPTED, end_at_once
 from vedette.telemetry.wall_clock import SystemClock
 
 TYPE_CHECKING = False
@@ -27,14 +27,12 @@ def enter(argv: Sequence[str] | None, *, clock: Clock | None, app: Any) -> int:
         sys.stdout.write(f"vedette {__version__}\n")
         return 0
     begun = SystemClock().stopwatch()
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, end_at_once)  # until a verb begins its work: verbs.py
     try:
         from vedette.surface.cli import program
 
         return program.run(words, clock=clock, app=app, begun=begun)
     except KeyboardInterrupt:
-        say_interrupted()
+        sys.stderr.write("vedette: interrupted\n")
         return INTERRUPTED
     finally:
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:

@@ -47,15 +47,18 @@ PIPE_WIDTH = 100  # columns of a demonstration that nobody sees on a screen
 def watching(session: Session, *, is_demo: bool = False) -> Iterator[OnEvent]:
     """What to hand to the engine; the screen is restored at the end, however it ends."""
     if session.given.as_json:
-        yield _unless_broken(lambda event: print_line(safe_json(event.line())))
+        reader = _Reader(lambda event: print_line(safe_json(event.line())))
+        yield reader.hear
+        reader.check()
         return
     show = Show(session, is_demo=is_demo)
+    reader = _Reader(show.hear)
     if session.given.quiet or not sys.stdout.isatty():
-        yield _unless_broken(show.hear)
-        show.end()
-        return
-    with show.live():
-        yield _unless_broken(show.hear)
+        yield reader.hear
+    else:
+        with show.live():
+            yield reader.hear
+    reader.check()
     show.end()
 
 
@@ -252,18 +255,24 @@ class _DueCount(_Store):
         return self._count
 
 
-def _unless_broken(tell: OnEvent) -> OnEvent:
-    """When nobody reads any more the run is asked to end, as by Ctrl-C; the engine's thread must not break."""
-    is_broken = False
+class _Reader:
+    """Whoever reads stdout.  When nobody does any more the run is asked to end, as by Ctrl-C; the engine's thread must
+    not break."""
 
-    def hear(event: Event) -> None:
-        nonlocal is_broken
-        if is_broken:
+    def __init__(self, tell: OnEvent) -> None:
+        self._tell = tell
+        self._is_gone = False
+
+    def hear(self, event: Event) -> None:
+        if self._is_gone:
             return
         try:
-            tell(event)
-        except BrokenPipeError:
-            is_broken = True
+            self._tell(event)
+        except (BrokenPipeError, SystemExit):  # rich says the second where it meets the first
+            self._is_gone = True
             signal.raise_signal(signal.SIGINT)
 
-    return hear
+    def check(self) -> None:
+        """After the run: a reader that went away ends the program quietly."""
+        if self._is_gone:
+            raise BrokenPipeError

@@ -1,19 +1,13 @@
-"""Ctrl-C while modules are loaded.  Loads nothing itself."""
+"""Ctrl-C while modules are loaded."""
 
 from __future__ import annotations
 
-import os
 import signal
-import sys
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import FrameType
-
-INTERRUPTED = 130  # exits.py, which is not loaded yet
+from vedette.surface.cli import end_at_once
 
 
 @contextmanager
@@ -40,16 +34,3 @@ def loaded() -> None:
 
 def _is_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
-
-
-def end_at_once(number: int, frame: FrameType | None) -> None:
-    say_interrupted()
-    os._exit(INTERRUPTED)
-
-
-def say_interrupted() -> None:
-    try:
-        sys.stderr.write("vedette: interrupted\n")
-        sys.stderr.flush()
-    except (OSError, ValueError, RuntimeError):  # nobody reads, or it was being written to just then
-        return

@@ -73,11 +73,9 @@ def run(
         result = program()(words, prog_name="vedette", standalone_mode=False, obj=session)
         code = int(result) if isinstance(result, int) else Exit.OK
         sys.stdout.flush()
-    except BrokenPipeError:
-        _drop_stdout()  # the reader had enough: nothing to say to anyone
-        code = Exit.FAILED
-    except SystemExit as error:  # typer and rich met the broken pipe first
-        code = Exit.FAILED if error.code else Exit.OK
+    except (BrokenPipeError, SystemExit):  # rich says the second where it meets the first
+        _drop_stdout()  # the reader had enough, and got what it asked for
+        code = Exit.OK
     except (KeyboardInterrupt, typer.Abort):
         code = _ended("interrupted", Exit.INTERRUPTED, is_json)
     except VedetteError as error:
