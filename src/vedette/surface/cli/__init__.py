@@ -1,8 +1,8 @@
-"""The command line.  Nothing is imported here: `vedette --version` must not load it, and Ctrl-C finds `main` at once."""
+"""The command line.  Next to nothing is imported here: `--version` must not load it, and Ctrl-C must find `main`."""
 
 from __future__ import annotations
 
-import _signal  # what `signal` is made of: that one costs more than all of this file
+import _signal  # type: ignore[import-not-found]  # what `signal` is made of: that one costs more than all of this file
 import os
 
 TYPE_CHECKING = False
