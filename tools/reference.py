@@ -38,6 +38,7 @@ KINDS = {
 
 # What every key means.  A key without words fails the test.
 WORDS = {
+    "profile": "Defaults of a country: `croatia` (languages asked for and read, zone, the run at 06:00).  Your keys win.",
     "data": "Folder of the store and the archive, relative to this file.",
     "sources": "What to watch.  Also filled by `vedette add` and `vedette import`.",
     "lanes": "What a far end may see from us at most, by lane: `default`, `all`, `host:example.org`.",
@@ -249,7 +250,7 @@ WORDS = {
     "notify.channels.*.timeout": "For one attempt.",
     "notify.channels.*.digest": "`none`: at once; `hourly` or `daily`: gathered.",
     "notify.channels.*.digest_at": "When a daily digest goes out.",
-    "notify.channels.*.timezone": "Zone of digest and day; not set: `$WATCHDOG_TIMEZONE`, else Europe/Zagreb.",
+    "notify.channels.*.timezone": "Zone of digest and day; not set: that of cron.",
     "notify.channels.*.per_day": "At most so many at once in a day; the rest goes into the digest.",
     "notify.channels.*.bypass": "This risk and graver never waits and is never counted out.",
     "notify.channels.*.template": "Text of your own: `$title $summary $url $risk $kind $excerpt $why $sources $at`.",
@@ -262,7 +263,7 @@ WORDS = {
     "notify.shortest": "The most that the second attempt waits; it doubles with each.",
     "notify.longest": "No attempt waits longer, unless a Retry-After says so.",
     "cron": "When `vedette serve` starts runs and checks.",
-    "cron.timezone": "Zone of the entries; not set: `$WATCHDOG_TIMEZONE`, else Europe/Zagreb.",
+    "cron.timezone": "Zone of the entries; not set: `$WATCHDOG_TIMEZONE`, else UTC.",
     "cron.runs": "When the four tiers are queued, CRITICAL first; empty: never.",
     "cron.health": "When the health check reports; empty: only every `health.every`.",
     "cron.models": "When the providers of the panel are asked which models they have; empty: never.",

@@ -21,6 +21,7 @@ from vedette.config_databases import MAIN, data_folder, notices
 from vedette.config_databases import VARIABLES as DATABASES
 from vedette.config_hunt import HuntConfig
 from vedette.config_panel import VARIABLES, PanelConfig
+from vedette.config_profiles import with_profile
 from vedette.config_schedule import ObjectiveConfig, ScheduleConfig
 from vedette.config_values import (
     MOST_BYTES,
@@ -47,7 +48,7 @@ CONFIG_NAME = "vedette.yaml"
 DATA_NAME = "vedette-data"
 MOST_KEYS = 9  # of one provider
 _TRAPS = TrapBudgets()
-ZONE = "Europe/Zagreb"  # 001 section 11.1
+ZONE = "UTC"  # 001 section 11.1 has Europe/Zagreb: `profile: croatia`
 __all__ = [
     "Config",
     "Loaded",
@@ -184,7 +185,7 @@ class ExtractConfig(Section):
     scope: Literal["main", "all"] = "main"
     worker_above: Size = 256 * 1024  # larger bodies are parsed in a worker process
     render: Literal["auto", "asked"] = "auto"  # auto: pages that only scripts fill are shown in a browser
-    ocr_languages: str = Field(default="hrv+eng", pattern=r"^[a-z_]{3,12}(\+[a-z_]{3,12}){0,5}$")
+    ocr_languages: str = Field(default="eng", pattern=r"^[a-z_]{3,12}(\+[a-z_]{3,12}){0,5}$")
 
 
 class EvidenceConfig(Section):
@@ -256,6 +257,7 @@ class Config(Section):
     """All of `vedette.yaml`."""
 
     data: str | None = Field(default=None, pattern=r"^[^\x00]+$")
+    profile: Literal["", "croatia"] = ""  # defaults of a country: config_profiles.py
     sources: tuple[SourceConfig, ...] = ()
     lanes: dict[str, LaneConfig] = Field(default={})
     fetch: FetchConfig = FetchConfig()
@@ -330,7 +332,7 @@ def parse(raw: object, name: str = CONFIG_NAME) -> Config:
             f"{name}: expected sections such as `sources:` and `fetch:`, found {type(raw).__name__}"
         )
     try:
-        return Config.model_validate(raw)
+        return Config.model_validate(with_profile(raw))
     except ValidationError as error:
         lines = [_explain(problem) for problem in error.errors()]
         raise ConfigError(f"{name}: " + "; ".join(dict.fromkeys(lines))) from None

@@ -424,3 +424,16 @@ def test_a_slug_is_a_safe_id(name: str):
 def test_a_source_given_by_hand_has_a_name_from_its_url():
     source = source_of(parse({"sources": [{"url": "https://www.hgk.hr/vijesti/"}]}).sources[0], origin="cli")
     assert (source.name, source.id, source.origin) == ("www.hgk.hr/vijesti", "www-hgk-hr-vijesti", "cli")
+
+
+def test_a_profile_sets_the_defaults_of_a_country_and_the_file_wins():
+    neutral, croatia = parse({}), parse({"profile": "croatia", "extract": {"ocr_languages": "deu"}})
+    assert (neutral.cron.runs, neutral.extract.ocr_languages, neutral.fetch.accept_language) == (
+        "",
+        "eng",
+        None,
+    )
+    assert (croatia.cron.runs, croatia.cron.timezone) == ("0 6 * * *", "Europe/Zagreb")
+    assert (croatia.fetch.accept_language, croatia.extract.ocr_languages) == ("hr,en;q=0.9", "deu")
+    with pytest.raises(ConfigError, match="profile"):
+        parse({"profile": "atlantis"})

@@ -35,7 +35,8 @@ SPEED = 3600.0  # an hour of the living web in a second
 LEAST_HOURS = 8.0  # of theirs that are shown, however short it is
 TEMPO = 1.5  # a lively country: a reader should not wait long for the first change
 OPENS = 8  # it begins on a Monday, when the offices open
-SHORT = 12.0  # seconds; a run that short watches a small world
+SHORT = 8.0  # seconds of watching on a machine that starts in QUICK; who has less watches a small world
+QUICK = 1.5  # seconds
 SIZE, SMALL = (24, 8), (8, 5)  # hosts, and pages of each
 LAST = 1.2  # seconds that are kept for ending and summing up
 LEAST = 2.8  # seconds of watching, however late it began
@@ -52,7 +53,14 @@ ENDED = "time"  # why it ended: nobody stopped it
 
 def run_demo(session: Session, *, seconds: float | None, twin: str | None, language: str) -> int:
     """Watch the living web, or the twin of a registry, for so many seconds, or until Ctrl-C."""
-    world = _world(twin, language, seconds, session.now())
+    begun = session.begun().total_seconds()
+    is_short = seconds is not None and (seconds - LAST - begun) < SHORT * max(1.0, begun / QUICK)
+    hours = max(LEAST_HOURS, 24.0 if seconds is None else seconds)
+    world = (
+        _twin(twin)
+        if twin is not None
+        else _world(language, is_short, session.now() - timedelta(hours=hours))
+    )
     data = session.given.data or Path(tempfile.mkdtemp(prefix="vedette-demo-"))
     pages = round(sum(host.spec.pages for host in world.hosts), -1)
     session.out.note_lines(line(words.format(hosts=len(world.hosts), pages=pages)) for words in FOREWORD)
@@ -76,26 +84,26 @@ def run_demo(session: Session, *, seconds: float | None, twin: str | None, langu
     return Exit.OK if ended.by == ENDED else Exit.INTERRUPTED
 
 
-def _world(twin: str | None, language: str, seconds: float | None, now: datetime) -> World:
-    """It begins on the last Monday that leaves room before now: times in a store that is kept lie behind us."""
+def _twin(name: str) -> World:
     twins = {"croatia": lambda: croatia_world(pages=TWIN_PAGES, children=TWIN_CHILDREN)}
+    if name not in twins:
+        raise InputError(unknown("twin", name, twins))
+    return twins[name]()
+
+
+def _world(language: str, is_short: bool, before: datetime) -> World:
+    """It begins on the last Monday before then: times in a store that is kept lie behind us."""
     if language not in LANGUAGES:
         raise InputError(unknown("language", language, LANGUAGES))
-    if twin is not None and twin not in twins:
-        raise InputError(unknown("twin", twin, twins))
-    if twin is not None:
-        return twins[twin]()
-    before = now - timedelta(hours=max(LEAST_HOURS, 24.0 if seconds is None else seconds))
     monday = (before - timedelta(days=before.weekday())).replace(
         hour=OPENS, minute=0, second=0, microsecond=0
     )
     if monday > before:
         monday -= timedelta(days=7)
-    few = seconds is not None and seconds < SHORT
     return demo_world(
-        tempo=TEMPO * (3 if few else 1),
+        tempo=TEMPO * (3 if is_short else 1),
         epoch=monday.timestamp(),
-        size=SMALL if few else SIZE,
+        size=SMALL if is_short else SIZE,
         lang=LANGUAGES[language],
     )
 
