@@ -38,7 +38,7 @@ KINDS = {
 
 # What every key means.  A key without words fails the test.
 WORDS = {
-    "profile": "Defaults of a country: `croatia` (languages asked for and read, zone, the run at 06:00).  Your keys win.",
+    "profile": "Defaults of a country: `croatia` (languages, zone, a run at 06:00).  Your keys win.",
     "data": "Folder of the store and the archive, relative to this file.",
     "sources": "What to watch.  Also filled by `vedette add` and `vedette import`.",
     "lanes": "What a far end may see from us at most, by lane: `default`, `all`, `host:example.org`.",

@@ -49,7 +49,7 @@ Begin:
   $ vedette demo                       a living web on this machine, nothing to set up
   $ vedette init                       a configuration and a store in this folder
   $ vedette add https://example.org/   watch a page
-  $ vedette run --once                 look at what is due
+  $ vedette run --until-idle           look at what is due
   $ vedette changes                    what changed
 
 \b
