@@ -2,45 +2,56 @@
 # Both set everything up on a machine that has only python3, pip, make and git.
 SECONDS ?=
 PY := .venv/bin/python
-STAMP := .venv/.ready
+READY := .venv/.can-run
+READY_TO_TEST := .venv/.can-test
 
-.PHONY: run test setup gates fast slow drill lock bench clean
+.PHONY: run test setup setup-dev gates fast slow drill lock bench clean
 
 run: setup
 	$(PY) -m vedette demo $(if $(SECONDS),--seconds $(SECONDS))
 
-test: setup gates fast slow
+test: setup-dev gates fast slow
 
-setup: $(STAMP)
+setup: $(READY)  ## what the program needs
 
-$(STAMP): requirements/dev.txt pyproject.toml
+setup-dev: $(READY_TO_TEST)  ## and what its checks and tests need
+
+$(READY): requirements/core.txt requirements/build.txt pyproject.toml
+	@echo "vedette: setting up .venv, a minute or so the first time"
 	@tools/bootstrap
-	@touch $(STAMP)
+	@touch $(READY)
 
-gates: setup
+$(READY_TO_TEST): requirements/dev.txt pyproject.toml
+	@echo "vedette: setting up .venv with everything that the tests need, some minutes the first time"
+	@tools/bootstrap dev
+	@touch $(READY) $(READY_TO_TEST)
+
+gates: setup-dev
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
 	$(PY) tools/gauge.py
 
-fast: setup
+fast: setup-dev
 	$(PY) -m pytest -m "not slow" -n 2
 
-slow: setup
+slow: setup-dev
 	$(PY) -m pytest -m "slow and not drill" -n 2 --dist worksteal
 
-drill: setup  ## the long ones, whose small versions are in `make test`
+drill: setup-dev  ## the long ones, whose small versions are in `make test`
 	$(PY) -m pytest -m drill
 
-bench: setup  ## ratios within one run; minutes
+bench: setup-dev  ## ratios within one run; minutes
 	$(PY) bench/claims.py
 	$(PY) bench/documents.py
+	$(PY) bench/verbs.py
 	$(PY) bench/living.py --hosts 200 --pages 100 --days 1
 
-lock:
+lock: setup-dev
 	.venv/bin/uv pip compile --universal --no-header --no-annotate --generate-hashes pyproject.toml -o requirements/core.txt
-	.venv/bin/uv pip compile --universal --no-header --no-annotate --generate-hashes pyproject.toml --group dev -c requirements/core.txt -o requirements/dev.txt
+	.venv/bin/uv pip compile --universal --no-header --no-annotate --generate-hashes --group build -c requirements/core.txt -o requirements/build.txt
+	.venv/bin/uv pip compile --universal --no-header --no-annotate --generate-hashes pyproject.toml --group dev -c requirements/core.txt -c requirements/build.txt -o requirements/dev.txt
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache

@@ -19,6 +19,7 @@ from vedette.contracts.lane import LanePolicy
 from vedette.contracts.source import ListerKind
 from vedette.contracts.words import NodeRole, Risk
 from vedette.core.priority_schema import scored_url_schema, url_signals_schema
+from vedette.store.migrate import NEWEST, newest_text
 from vedette.surface.cli.exits import MEANING
 from vedette.surface.cli.program import program
 from vedette.surface.cli.verbs import SHARED
@@ -37,6 +38,7 @@ KINDS = {
 
 # What every key means.  A key without words fails the test.
 WORDS = {
+    "profile": "Defaults of a country: `croatia` (languages, zone, a run at 06:00).  Your keys win.",
     "data": "Folder of the store and the archive, relative to this file.",
     "sources": "What to watch.  Also filled by `vedette add` and `vedette import`.",
     "lanes": "What a far end may see from us at most, by lane: `default`, `all`, `host:example.org`.",
@@ -252,7 +254,7 @@ WORDS = {
     "notify.channels.*.timeout": "For one attempt.",
     "notify.channels.*.digest": "`none`: at once; `hourly` or `daily`: gathered.",
     "notify.channels.*.digest_at": "When a daily digest goes out.",
-    "notify.channels.*.timezone": "Zone of digest and day; not set: `$WATCHDOG_TIMEZONE`, else Europe/Zagreb.",
+    "notify.channels.*.timezone": "Zone of digest and day; not set: that of cron.",
     "notify.channels.*.per_day": "At most so many at once in a day; the rest goes into the digest.",
     "notify.channels.*.bypass": "This risk and graver never waits and is never counted out.",
     "notify.channels.*.template": "Text of your own: `$title $summary $url $risk $kind $excerpt $why $sources $at`.",
@@ -265,7 +267,7 @@ WORDS = {
     "notify.shortest": "The most that the second attempt waits; it doubles with each.",
     "notify.longest": "No attempt waits longer, unless a Retry-After says so.",
     "cron": "When `vedette serve` starts runs and checks.",
-    "cron.timezone": "Zone of the entries; not set: `$WATCHDOG_TIMEZONE`, else Europe/Zagreb.",
+    "cron.timezone": "Zone of the entries; not set: `$WATCHDOG_TIMEZONE`, else UTC.",
     "cron.runs": "When the four tiers are queued, CRITICAL first; empty: never.",
     "cron.health": "When the health check reports; empty: only every `health.every`.",
     "cron.models": "When the providers of the panel are asked which models they have; empty: never.",
@@ -283,6 +285,7 @@ def main() -> int:
     CLI.parent.mkdir(parents=True, exist_ok=True)
     CLI.write_text(cli_page(), encoding="utf-8")
     CONFIG.write_text(config_page(), encoding="utf-8")
+    NEWEST.write_text(newest_text(), encoding="utf-8")
     for place, schema in SCHEMAS.items():
         place.write_text(schema_text(schema()), encoding="utf-8")
     return 0

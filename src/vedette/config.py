@@ -23,6 +23,7 @@ from vedette.config_databases import VARIABLES as DATABASES
 from vedette.config_hunt import HuntConfig
 from vedette.config_panel import VARIABLES, PanelConfig
 from vedette.config_problems import Place, tell_problems
+from vedette.config_profiles import with_profile
 from vedette.config_schedule import ObjectiveConfig, ScheduleConfig
 from vedette.config_values import (
     MOST_BYTES,
@@ -45,13 +46,12 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.secret import Secret
 from vedette.contracts.source import ListerKind, TrapBudgets
 from vedette.contracts.words import NodeRole, Risk
-from vedette.yaml_text import NotYaml, first_tab, line_of, read_yaml
 
 CONFIG_NAME = "vedette.yaml"
 DATA_NAME = "vedette-data"
 MOST_KEYS = 9  # of one provider
 _TRAPS = TrapBudgets()
-ZONE = "Europe/Zagreb"  # 001 section 11.1
+ZONE = "UTC"  # 001 section 11.1 has Europe/Zagreb: `profile: croatia`
 __all__ = [
     "Config",
     "Loaded",
@@ -188,7 +188,7 @@ class ExtractConfig(Section):
     scope: Literal["main", "all"] = "main"
     worker_above: Size = 256 * 1024  # larger bodies are parsed in a worker process
     render: Literal["auto", "asked"] = "auto"  # auto: pages that only scripts fill are shown in a browser
-    ocr_languages: str = Field(default="hrv+eng", pattern=r"^[a-z_]{3,12}(\+[a-z_]{3,12}){0,5}$")
+    ocr_languages: str = Field(default="eng", pattern=r"^[a-z_]{3,12}(\+[a-z_]{3,12}){0,5}$")
 
 
 class EvidenceConfig(Section):
@@ -266,6 +266,7 @@ class Config(Section):
     """All of `vedette.yaml`."""
 
     data: str | None = Field(default=None, pattern=r"^[^\x00]+$")
+    profile: Literal["", "croatia"] = ""  # defaults of a country: config_profiles.py
     sources: tuple[SourceConfig, ...] = ()
     lanes: dict[str, LaneConfig] = Field(default={})
     fetch: FetchConfig = FetchConfig()
@@ -330,6 +331,13 @@ def data_origin(given: Path | None, loaded: Loaded) -> str:
 
 def read(path: Path) -> Config:
     """Parse and check one file."""
+    from vedette.yaml_text import (  # costs a tenth of a read, and often there is no file
+        NotYaml,
+        first_tab,
+        line_of,
+        read_yaml,
+    )
+
     try:
         text = path.read_text(encoding="utf-8-sig")
         raw = read_yaml(text)
@@ -360,7 +368,7 @@ def parse(
             f"{name}: expected sections such as `sources:` and `fetch:`, found {type(raw).__name__}"
         )
     try:
-        return Config.model_validate(raw)
+        return Config.model_validate(with_profile(raw))
     except ValidationError as error:
         raise ConfigError(tell_problems(error, Config, name, line)) from None
 
@@ -457,6 +465,11 @@ def panel_log_level() -> str:
     words = (part.strip().lower() for part in os.environ.get("RUST_LOG", "").split(",") if "=" not in part)
     known = {"trace": "debug", "debug": "debug", "info": "info", "warn": "warn", "error": "error"}
     return next((known[word] for word in words if word in known), "")
+
+
+def forces_terminal() -> bool:
+    """Does a variable that rich honours say that a pipe is a terminal?"""
+    return "FORCE_COLOR" in os.environ or "TTY_COMPATIBLE" in os.environ
 
 
 def is_ci() -> bool:

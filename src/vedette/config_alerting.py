@@ -85,7 +85,7 @@ class CronConfig(Section):
     """When `vedette serve` starts runs and checks (001 sections 7.1 and 10.2).  Empty: never."""
 
     timezone: str | None = None
-    runs: str = "0 6 * * *"
+    runs: str = ""  # 001: 0 6 * * *, `profile: croatia`
     health: str = "30 6 * * *"
     models: str = "30 3 * * *"  # 003: `list_models()` nightly
     stagger: Duration = timedelta(seconds=60)

@@ -119,7 +119,9 @@ Day = Annotated[datetime | None, BeforeValidator(parse_day), WithJsonSchema(_DAY
 
 
 class Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, alias_generator=None)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, populate_by_name=True, alias_generator=None, defer_build=True
+    )
 
 
 def file_digest(path: str) -> str:

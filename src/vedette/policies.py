@@ -15,7 +15,7 @@ from vedette.config import Config, FetchConfig, LaneConfig, SourceConfig, parse,
 from vedette.config_values import file_digest
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetching import FetchSettings
-from vedette.contracts.lane import LanePolicy
+from vedette.contracts.lane import BROWSER, LanePolicies, LanePolicy
 from vedette.contracts.source import (
     ANYWHERE,
     ListerKind,
@@ -42,8 +42,6 @@ from vedette.core.screen import ScreenRow, ScreenTable, screen_table
 from vedette.core.segments import is_retention
 from vedette.core.urls import canonical, watch_id
 from vedette.core.velocity import VelocityParams
-from vedette.lanes import LanePolicies
-from vedette.lanes.keeper import BROWSER
 from vedette.store.healing import FETCH_ONLY, SETTINGS
 
 if TYPE_CHECKING:

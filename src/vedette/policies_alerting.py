@@ -38,7 +38,7 @@ def channel_policies(config: Config) -> tuple[ChannelPolicy, ...]:
             name=name,
             digest=row.digest,
             digest_at=row.digest_at,
-            zone=zone(row.timezone, f"notify.channels.{name}.timezone"),
+            zone=zone(row.timezone or config.cron.timezone, f"notify.channels.{name}.timezone"),
             per_day=row.per_day,
             bypass=row.bypass,
         )

@@ -478,3 +478,16 @@ def test_the_same_address_twice_is_an_error_that_names_both(tmp_path):
         ConfigError, match=r"`sources.1.url`: https://example.org/a is already watched by `sources.0`"
     ):
         list(sources_of(parse({"sources": rows})))
+
+
+def test_a_profile_sets_the_defaults_of_a_country_and_the_file_wins():
+    neutral, croatia = parse({}), parse({"profile": "croatia", "extract": {"ocr_languages": "deu"}})
+    assert (neutral.cron.runs, neutral.extract.ocr_languages, neutral.fetch.accept_language) == (
+        "",
+        "eng",
+        None,
+    )
+    assert (croatia.cron.runs, croatia.cron.timezone) == ("0 6 * * *", "Europe/Zagreb")
+    assert (croatia.fetch.accept_language, croatia.extract.ocr_languages) == ("hr,en;q=0.9", "deu")
+    with pytest.raises(ConfigError, match="profile"):
+        parse({"profile": "atlantis"})

@@ -108,7 +108,7 @@ SETTINGS = {
     "respectRobots (9.6)": Setting(True, False, False, lambda c: fetch_settings(c).respect_robots),
     "SLA of 24 h (10.3)": Setting(24 * HOUR, "6h", 6 * HOUR, lambda c: watchdog_params(c).health.sla),
     "consecutive errors (10.3)": Setting(3, 4, 4, lambda c: watchdog_params(c).health.errors),
-    "cron of the runs (7.1)": Setting("0 6 * * *", "5 7 * * *", "5 7 * * *", lambda c: c.cron.runs),
+    "cron of the runs (7.1)": Setting("", "5 7 * * *", "5 7 * * *", lambda c: c.cron.runs),
     "cron of the health check (10.2)": Setting("30 6 * * *", "5 7 * * *", "5 7 * * *", lambda c: c.cron.health),
 }  # fmt: skip
 
@@ -250,9 +250,7 @@ def test_a_panel_goes_on_where_database_url_says(environment: pytest.MonkeyPatch
 def test_the_zone_of_cron_is_the_documents_unless_the_environment_says_otherwise(
     environment: pytest.MonkeyPatch,
 ):
-    assert (zone_name(), {str(one.zone) for one in cron_entries(parse({}))}) == (
-        "Europe/Zagreb",
-        {"Europe/Zagreb"},
-    )
-    environment.setenv("WATCHDOG_TIMEZONE", "UTC")
-    assert {str(one.zone) for one in cron_entries(parse({}))} == {"UTC"}
+    assert (zone_name(), {str(one.zone) for one in cron_entries(parse({}))}) == ("UTC", {"UTC"})
+    assert {str(one.zone) for one in cron_entries(parse({"profile": "croatia"}))} == {"Europe/Zagreb"}
+    environment.setenv("WATCHDOG_TIMEZONE", "America/New_York")
+    assert {str(one.zone) for one in cron_entries(parse({}))} == {"America/New_York"}

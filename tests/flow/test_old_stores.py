@@ -18,7 +18,8 @@ from watching import Watched
 
 import vedette.store.migrations.versions as versions
 from vedette.config import parse
-from vedette.store.migrate import HEAD, version
+from vedette.store.migrate import HEAD, NEWEST, newest, newest_text, prepare, version
+from vedette.store.schema_check import differences
 from vedette.telemetry.clock import JumpingClock
 
 STORES = sorted((Path(__file__).parents[1] / "fixtures" / "stores").glob("*.tar.xz"))
@@ -195,3 +196,15 @@ def test_a_store_that_cannot_be_read_is_named_in_one_line(tmp_path: Path, spoil,
     if spoil is not _empty and words[0] != "doctor" and told.code != 0:
         assert len(told.err.strip().splitlines()) >= 1
         assert str(data) in told.err or "store" in told.err
+
+
+def test_a_new_store_is_what_the_revisions_make(tmp_path: Path):
+    """`migrations/newest.sql` is made of the revisions: run `tools/reference.py` after adding one."""
+    assert NEWEST.read_text(encoding="utf-8") == newest_text()
+    prepare(tmp_path)
+    with sqlite3.connect(tmp_path / "vedette.db") as db, sqlite3.connect(":memory:") as declared:
+        for statement in newest():
+            declared.execute(statement)
+        assert differences(db, declared) == []
+        assert differences(declared, db) == []
+    assert version(tmp_path / "vedette.db") == HEAD

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -148,7 +147,7 @@ def test_how_a_run_ended_is_its_exit_code(stock: Stock):
 
 
 def test_a_reader_that_went_away_asks_the_run_to_end_and_breaks_nothing(stock: Stock):
-    from vedette.surface.cli.live import _unless_broken
+    from vedette.surface.cli.live import _Reader
 
     heard: list[str] = []
     stops: list[int] = []
@@ -159,20 +158,36 @@ def test_a_reader_that_went_away_asks_the_run_to_end_and_breaks_nothing(stock: S
 
     before = signal.signal(signal.SIGINT, lambda number, frame: stops.append(number))
     try:
-        hear = _unless_broken(tell)
-        hear(VISITED)
-        hear(VISITED)
+        reader = _Reader(tell)
+        reader.hear(VISITED)
+        reader.hear(VISITED)
     finally:
         signal.signal(signal.SIGINT, before)
+    with pytest.raises(BrokenPipeError):
+        reader.check()
     assert (heard, stops) == (["visited"], [signal.SIGINT])
 
 
 def test_the_rate_is_of_the_last_moments():
-    counts = Counts(NOW - HOUR)
+    """By the machine's time: in a demonstration an hour of the run's own time is a second."""
+    elapsed = timedelta(seconds=100)
+    counts = Counts(lambda: elapsed)
     for second in range(20):
-        counts.add(Event(name="visited", at=NOW - timedelta(seconds=second), fields=VISITED.fields))
-    counts.recent = deque(sorted(counts.recent))
-    assert counts.rate(NOW) == pytest.approx(1.1)
+        elapsed = timedelta(seconds=100 + second)
+        counts.add(Event(name="visited", at=NOW + second * HOUR, fields=VISITED.fields))
+    assert counts.rate() == pytest.approx(1.1)
+
+
+def test_a_narrow_screen_leaves_out_what_matters_least():
+    counts = Counts(lambda: timedelta(seconds=5), visits=12, changes=3)
+    assert counts.words(due=4, width=200).startswith(
+        "12 looks, 3 changes, 0 found, 0 hosts, 4 due, 0 errors, "
+    )
+    for width in range(20, 120):
+        words = counts.words(due=4, width=width)
+        assert len(words) <= width
+        assert words.startswith("12 looks, 3 changes")
+        assert not words.endswith(",")
 
 
 def test_a_look_shows_what_would_be_kept_and_saves_nothing(stock: Stock):

@@ -123,3 +123,27 @@ def test_objectives_and_budgets_come_from_the_configuration(cli):
                  "schedule: {budget_per_day: 0}", "schedule: {audit_share: 0.9}"):  # fmt: skip
         bad.write_text(text)
         assert cli("freshness", "--config", str(bad)).code == 4
+
+
+def test_policies_are_compared_at_one_budget_unless_told_otherwise(tmp_path: Path):
+    """By itself `fixed` looks twice as often as `learned`: no wonder it is in time more often."""
+    words = ("--policy", "fixed", "--policy", "learned", "--json")
+    even = Cli(tmp_path)(*GRID, *words).json["scenes"]
+    assert even[0]["budget_per_day"] == even[1]["budget_per_day"] is not None
+    spent = [one["classes"]["ALL"]["requests"]["high"] for one in even]
+    assert spent[0] == pytest.approx(spent[1], rel=0.1)
+    critical = [one["classes"]["CRITICAL"]["within"]["high"] for one in even]
+    assert critical[1] > critical[0]
+    free = Cli(tmp_path)(*GRID, *words, "--budget", "none").json["scenes"]
+    assert [one["budget_per_day"] for one in free] == [None, None]
+    told = Cli(tmp_path)(*GRID, *words[:-1]).err
+    assert "Each was given" in told
+    assert "Promised: CRITICAL within 4 h (95%)" in told
+
+
+def test_a_plot_of_a_known_world_speaks_of_no_bounds(tmp_path: Path):
+    told = Cli(tmp_path)(*GRID, "--policy", "fixed", "--plot", str(tmp_path / "a.svg"))
+    assert told.code == 0
+    drawn = (tmp_path / "a.svg").read_text()
+    assert "band" not in drawn
+    assert "times 10" not in drawn

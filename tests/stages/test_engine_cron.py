@@ -69,7 +69,12 @@ def test_what_is_no_cron_expression_is_told_by_its_place(words: str):
 
 def test_the_entries_are_the_documents_and_may_be_empty(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("WATCHDOG_TIMEZONE", raising=False)
-    assert [(one.name, one.expression, str(one.zone)) for one in cron_entries(parse({}))] == [
+    assert [(one.name, str(one.zone)) for one in cron_entries(parse({}))] == [
+        ("health", "UTC"),
+        ("models", "UTC"),
+    ]
+    croatia = parse({"profile": "croatia"})
+    assert [(one.name, one.expression, str(one.zone)) for one in cron_entries(croatia)] == [
         ("runs", "0 6 * * *", "Europe/Zagreb"),
         ("health", "30 6 * * *", "Europe/Zagreb"),
         ("models", "30 3 * * *", "Europe/Zagreb"),  # 003: nightly

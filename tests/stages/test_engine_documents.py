@@ -37,7 +37,7 @@ async def workers() -> AsyncIterator[Workers]:
 
 @pytest.fixture
 def desk(workers: Workers, tmp_path: Path) -> DocumentDesk:
-    return DocumentDesk(workers=workers, shelf=Shelf(tmp_path, "reader"))
+    return DocumentDesk(workers=workers, shelf=Shelf(tmp_path, "reader"), languages="hrv+eng")
 
 
 async def test_a_document_becomes_an_extraction_with_title_text_and_language(desk: DocumentDesk):

@@ -75,7 +75,7 @@ async def test_a_request_names_us_and_asks_for_what_we_can_read(fetcher: HttpFet
     for line in (
         f"Host: 127.0.0.1:{server.port}",
         "User-Agent: Sentry/1 (+x)",
-        "Accept-Language: hr,en;q=0.9",
+        "Accept-Language: en,*;q=0.5",
         "Accept-Encoding: gzip, deflate, br, zstd",
     ):
         assert line + "\r\n" in request

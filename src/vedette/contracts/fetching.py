@@ -30,7 +30,7 @@ class FetchSettings:
     ca_file: str | None = None
     user_agent: str = "Vedette/0.1 (+https://vedette.example/bot; contact: set fetch.user_agent)"
     robots_agent: str = "vedette"
-    accept_language: str = "hr,en;q=0.9"
+    accept_language: str = "en,*;q=0.5"
     headers: Headers = ()
     proxy: str | None = None
     respect_robots: bool = True

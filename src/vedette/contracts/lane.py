@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from vedette.contracts.words import Reason
+from vedette.contracts.words import LaneKey, Reason
+
+ALL = LaneKey("all")
+BROWSER = LaneKey("engine:browser")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +27,17 @@ class LanePolicy:
     closed_for: timedelta = timedelta(hours=1)
     closed_most: timedelta = timedelta(hours=24)  # failed probes double `closed_for` up to this
     max_retry_after: timedelta = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanePolicies:
+    """Which policy a lane has: its own, else that of its kind (`host`, `engine`, `all`), else the default."""
+
+    default: LanePolicy = field(default_factory=LanePolicy)
+    named: Mapping[str, LanePolicy] = field(default_factory=dict)
+
+    def of(self, key: LaneKey) -> LanePolicy:
+        return self.named.get(key) or self.named.get(key.partition(":")[0]) or self.default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

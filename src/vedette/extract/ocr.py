@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from vedette.extract.documents.marks import clean
 from vedette.extract.documents.paragraphs import Line, paragraphs
 
-LANGUAGES = "hrv+eng"
+LANGUAGES = "eng"
 WALL_S = 60.0  # for one page; a page of dense print takes five
 CPU_S = 60
 MEMORY = 1536 * 1024 * 1024  # DESIGN section 8
@@ -21,7 +21,7 @@ MAX_OUTPUT = 16 * 1024 * 1024
 # One thread: two take three times as long.  Nothing else of our environment goes along.
 ENVIRONMENT = {"OMP_THREAD_LIMIT": "1", "LC_ALL": "C.UTF-8"}
 JUNK = 15.0  # a word that was read with less confidence is a speck of dust
-REMEDY = "apt-get install tesseract-ocr tesseract-ocr-hrv tesseract-ocr-eng"
+REMEDY = "apt-get install tesseract-ocr tesseract-ocr-eng, and tesseract-ocr-hrv for Croatian"
 _VERSION = re.compile(r"tesseract v?(\S+)")
 
 

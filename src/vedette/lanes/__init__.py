@@ -1,5 +1,6 @@
 """The queue in front of every far end.  `core/lane.py` decides; the keeper remembers."""
 
-from vedette.lanes.keeper import LaneKeeper, LanePolicies
+from vedette.contracts.lane import LanePolicies
+from vedette.lanes.keeper import LaneKeeper
 
 __all__ = ["LaneKeeper", "LanePolicies"]

@@ -9,29 +9,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from vedette.contracts.lane import Go, LanePolicy, LaneState, Wait
+from vedette.contracts.lane import ALL, BROWSER, Go, LanePolicies, LanePolicy, LaneState, Wait
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Reason
 from vedette.core import lane as rule
 
-ALL = LaneKey("all")
-BROWSER = LaneKey("engine:browser")
+__all__ = ["ALL", "BROWSER", "PATIENCE", "LaneKeeper", "LanePolicies"]
 PATIENCE = timedelta(seconds=90)  # a look that is under way gives up on a lane that is closed for longer
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LanePolicies:
-    """Which policy a lane has: its own, else that of its kind (`host`, `engine`, `all`), else the default."""
-
-    default: LanePolicy = field(default_factory=LanePolicy)
-    named: Mapping[str, LanePolicy] = field(default_factory=dict)
-
-    def of(self, key: LaneKey) -> LanePolicy:
-        return self.named.get(key) or self.named.get(key.partition(":")[0]) or self.default
 
 
 @dataclass(slots=True, eq=False)

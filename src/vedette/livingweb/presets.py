@@ -42,6 +42,13 @@ _DEMO = (
     ("museum.example", "Muzej", "hr", "blog", "sitemap", "both"),
     ("archive.example", "Državni arhiv", "hr", "wiki", "page_query", "etag"),
 )
+# The titles of the same hosts where all of them speak English, in that order.
+_ENGLISH = (
+    "Ministry of Finance", "Tax Office", "Official Gazette", "Newsroom", "Health Insurance Fund", "Ministry of Labour",
+    "Customs Office", "National Bank", "Parliament", "Appeals Court", "City of Millbrook", "Bureau of Statistics",
+    "Energy Regulator", "Transport Authority", "Ministry of Education", "Public Procurement", "Forms and Guides",
+    "Handbook", "Notes on Law", "Chamber of Commerce", "Medicines Agency", "Waterworks", "Museum", "State Archive",
+)  # fmt: skip
 _DEMO_TRAITS: dict[str, Callable[[HostSpec], HostSpec]] = {
     "ministry.example": lambda spec: replace(spec, gzip=True),
     "tax.example": lambda spec: replace(
@@ -62,17 +69,33 @@ _DEMO_TRAITS: dict[str, Callable[[HostSpec], HostSpec]] = {
 }
 
 
-def demo_world(*, seed: int = 7, epoch: float = EPOCH, pages: int = 8, tempo: float = 1.0) -> World:
-    """24 hosts of a small country.  At 3600-fold speed something changes every second or so."""
+def demo_world(
+    *,
+    seed: int = 7,
+    epoch: float = EPOCH,
+    size: tuple[int, int] = (24, 8),
+    tempo: float = 1.0,
+    lang: str = "",
+) -> World:
+    """Up to 24 hosts of a small country.  At 3600-fold speed something changes every second or so.
+
+    `size` is the number of hosts, and of pages of each.  Without `lang` nine hosts speak English and the others
+    Croatian; `en`: all speak English, `hr`: all Croatian.
+    """
+    hosts, pages = size
     lively = ChangeMix(median_days=6.0, sigma=1.2, cap_per_day=6.0, never=0.3, tempo=tempo)
     specs = [
         HostSpec(
-            name=name, title=title, lang=lang, layout=layout, listing=listing, validators=validators,
-            pages=pages, changes=lively,
+            name=name, title=english if lang == "en" else title, lang=lang or own, layout=layout, listing=listing,
+            validators=validators, pages=pages, changes=lively,
         )
-        for name, title, lang, layout, listing, validators in _DEMO
+        for (name, title, own, layout, listing, validators), english in zip(_DEMO[:hosts], _ENGLISH, strict=False)
     ]  # fmt: skip
     specs = [_DEMO_TRAITS[spec.name](spec) if spec.name in _DEMO_TRAITS else spec for spec in specs]
+    if hosts < len(
+        _DEMO
+    ):  # small worlds are for short runs, and files are read by a process that must start first
+        specs = [replace(spec, documents=0) for spec in specs]
     return World(specs, seed=seed, epoch=epoch)
 
 

@@ -15,6 +15,9 @@ _zone: tzinfo | None = UTC  # in which people read times
 _SPACE = re.compile(r"[ \t\r\n\v\f\x85\u2028\u2029]+")
 
 
+_UNITS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
+
+
 def plain(text: str, limit: int = 0) -> str:
     """One line that a terminal shows and does not obey.  `limit` in characters; 0: no limit."""
     line = _OBEYED.sub(_escape, _SPACE.sub(" ", text).strip())
@@ -52,7 +55,7 @@ def span(length: timedelta) -> str:
     if seconds < 10:
         return f"{seconds:.1f}".removesuffix(".0") + " s"
     parts, left = [], round(seconds)
-    for unit, size in (("d", 86400), ("h", 3600), ("min", 60), ("s", 1)):
+    for unit, size in _UNITS:
         if left >= size:
             parts.append(f"{left // size} {unit}")
             left %= size
@@ -75,6 +78,18 @@ def ago(at: datetime, now: datetime) -> str:
     if abs(at - now) < timedelta(seconds=1):
         return "now"
     return f"in {span(at - now)}" if at > now else f"{span(now - at)} ago"
+
+
+def about(at: datetime | None, now: datetime) -> str:
+    """One unit: `in 6 h`, `2 min ago`, `now`, `never`."""
+    if at is None:
+        return "never"
+    seconds = abs((at - now).total_seconds())
+    if seconds < 1:
+        return "now"
+    unit, size = next(((unit, size) for unit, size in _UNITS if seconds >= size), ("s", 1))
+    words = f"{int(seconds // size)} {unit}"
+    return f"in {words}" if at > now else f"{words} ago"
 
 
 def _escape(found: re.Match[str]) -> str:

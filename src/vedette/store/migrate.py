@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vedette.contracts.errors import StoreError
-from vedette.store.connecting import connect_to_read, unusable, use_wal
+from vedette.store.connecting import BUSY_MS, connect_to_read, unusable, use_wal
 from vedette.store.schema_check import add_missing, differences
 from vedette.store.sealing import seal_store
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 HEAD = "0014"  # newest revision under migrations/versions
 DATABASE = "vedette.db"
 ARCHIVE = "archive"
+NEWEST = Path(__file__).parent / "migrations" / "newest.sql"  # made by tools/reference.py
+_NEXT = "\n;;\n"
 _WAY_ON = "nothing was changed; use the version that made it, or restore a backup"
 # Of evidence that an earlier version kept: whose it was, and what was an error and no content.
 _SOURCES = (
@@ -40,7 +42,10 @@ def prepare(data: Path, *, create: bool = True) -> Path:
         raise StoreError(
             f"cannot use {data} for data: {error.strerror}; name another folder with --data"
         ) from None
-    if version(path) != HEAD:
+    found = version(path)
+    if found is None and _begin(path):
+        return path
+    if found != HEAD:
         _upgrade(path)
     return path
 
@@ -61,6 +66,59 @@ def version(path: Path) -> str | None:
     except sqlite3.DatabaseError as error:
         raise StoreError(unusable(path, error)) from None
     return row[0] if row else None
+
+
+def _begin(path: Path) -> bool:
+    """A new store in one step, from what the revisions come to: loading and running them takes a second of CPU.
+
+    False: there is something already, or the script is of another revision; the revisions see to it.
+    """
+    statements = newest()
+    if not statements:
+        return False
+    try:
+        use_wal(path)
+        db = sqlite3.connect(path, isolation_level=None, timeout=BUSY_MS / 1000)
+        try:
+            db.execute("BEGIN IMMEDIATE")
+            if db.execute("SELECT 1 FROM sqlite_master").fetchone() is not None:
+                return False
+            for statement in statements:
+                db.execute(statement)
+            seal_store(db)
+            db.execute("COMMIT")
+        finally:
+            db.close()
+    except sqlite3.Error as error:
+        raise StoreError(unusable(path, error)) from None
+    return True
+
+
+def newest() -> list[str]:
+    """The statements of `migrations/newest.sql`; none where it is not of this revision."""
+    text = NEWEST.read_text(encoding="utf-8") if NEWEST.exists() else ""
+    first, _, rest = text.partition("\n")
+    return rest.split(_NEXT) if first == f"-- revision {HEAD}" else []
+
+
+def newest_text() -> str:
+    """What `migrations/newest.sql` should be: every object that the revisions make, and the rows they write."""
+    from sqlalchemy import create_engine
+
+    engine = create_engine("sqlite://", connect_args={"isolation_level": None})
+    with engine.begin() as connection:
+        _run_revisions(connection)
+        db = _driver(connection)
+        order = "CASE type WHEN 'table' THEN 0 WHEN 'index' THEN 1 ELSE 2 END, name"
+        made = db.execute(
+            "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite!_%' ESCAPE '!' "
+            f"ORDER BY {order}"
+        ).fetchall()
+        rows = [
+            one for one in db.iterdump() if one.startswith("INSERT INTO") and "sqlite_sequence" not in one
+        ]
+    engine.dispose()
+    return f"-- revision {HEAD}\n" + _NEXT.join([*(sql for (sql,) in made), *rows])
 
 
 def _upgrade(path: Path) -> None:

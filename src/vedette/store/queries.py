@@ -1,18 +1,18 @@
-"""The cold side of the store: questions that people ask, in SQLAlchemy Core, answered with frozen values."""
+"""The cold side of the store: questions that people ask, in the SQL of `dialect.py`, answered with frozen values.
+
+Plain SQL: importing a query builder costs more than any answer (ADR-0033).
+"""
 
 from __future__ import annotations
 
+import sqlite3
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
-
-from sqlalchemy import Connection, Select, and_, create_engine, exists, func, or_, select
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import NullPool
 
 from vedette.contracts.errors import StoreError
 from vedette.contracts.evidence import Segment
@@ -31,8 +31,7 @@ from vedette.contracts.words import (
 )
 from vedette.core.outcomes import SEEN
 from vedette.core.urls import lane_of, spellings, watch_id
-from vedette.store import queue_schema, views
-from vedette.store import schema as t
+from vedette.store import views
 from vedette.store.connecting import connect
 from vedette.store.rows import (
     WATCH_COLUMNS,
@@ -41,6 +40,7 @@ from vedette.store.rows import (
     opt_at,
     read_lane,
     read_robots,
+    read_segment,
     read_source,
     read_watch,
     to_ms,
@@ -48,27 +48,62 @@ from vedette.store.rows import (
 from vedette.store.scheduling import read_published
 from vedette.store.statements import (
     LANE_COLUMNS,
+    LAST_PUBLISHED,
+    PUBLISHED,
     ROBOTS_COLUMNS,
+    RUNNING,
     SEGMENT_COLUMNS,
     SOURCE_COLUMNS,
 )
 
 _T = TypeVar("_T")
 _TELLING = (Outcome.OK, Outcome.NOT_MODIFIED, Outcome.GONE)  # looks that say whether the content changed
-_WATCH = select(*(t.watches.c[name] for name in WATCH_COLUMNS))
-_SOURCE = select(*(t.sources.c[name] for name in SOURCE_COLUMNS))
-_CHANGE = select(
-    t.changes,
-    func.coalesce(t.watches.c.url, "").label("watch_url"),
-    func.coalesce(t.watches.c.title, "").label("watch_title"),
-    func.coalesce(t.watches.c.risk, 1).label("watch_risk"),
-    func.coalesce(t.watches.c.source_id, "").label("watch_source"),
-).outerjoin_from(t.changes, t.watches, t.watches.c.id == t.changes.c.watch_id)
 
 
-_EVIDENCE = select(
-    t.evidence, t.visits.c.outcome.label("visit_outcome"), t.visits.c.status.label("visit_status")
-).outerjoin_from(t.evidence, t.visits, t.visits.c.id == t.evidence.c.id)
+def _select(table: str, columns: Sequence[str]) -> str:
+    names = ", ".join(f'"{name}"' for name in columns)
+    return f"SELECT {names} FROM {table}"
+
+
+_WATCH = _select("watches", WATCH_COLUMNS)
+_SOURCE = _select("sources", SOURCE_COLUMNS)
+_LANE = _select("lanes", LANE_COLUMNS)
+_CHANGE = (
+    "SELECT changes.*, coalesce(watches.url, '') AS watch_url, coalesce(watches.title, '') AS watch_title, "
+    "coalesce(watches.risk, 1) AS watch_risk, coalesce(watches.source_id, '') AS watch_source "
+    "FROM changes LEFT JOIN watches ON watches.id = changes.watch_id"
+)
+_EVIDENCE = (
+    "SELECT evidence.*, visits.outcome AS visit_outcome, visits.status AS visit_status "
+    "FROM evidence LEFT JOIN visits ON visits.id = evidence.id"
+)
+_SHOWN = (
+    "EXISTS (SELECT 1 FROM changes WHERE changes.watch_id = visits.watch_id AND changes.after_visit = visits.id "
+    "AND changes.state <> 'rejected')"
+)
+_OWN_TABLES = (
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' "
+    "AND name <> 'alembic_version' ORDER BY name"
+)
+
+
+@dataclass(slots=True)
+class _Terms:
+    """What a row must fulfil: SQL with its values, all of it."""
+
+    parts: list[str] = field(default_factory=list)
+    values: list[Any] = field(default_factory=list)
+
+    def add(self, part: str, *values: Any) -> None:
+        self.parts.append(part)
+        self.values += values
+
+    def any_of(self, column: str, values: Sequence[Any], *, but: bool = False) -> None:
+        self.add(f"{column} {'NOT IN' if but else 'IN'} ({_marks(values)})", *values)
+
+    @property
+    def where(self) -> str:
+        return f" WHERE {' AND '.join(self.parts)}" if self.parts else ""
 
 
 class Queries:
@@ -76,10 +111,8 @@ class Queries:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._engine = create_engine(
-            "sqlite://", creator=lambda: connect(path, read_only=True), poolclass=NullPool
-        )
-        self._db = self._opened()
+        self._db = connect(path, read_only=True)
+        self._db.row_factory = sqlite3.Row
 
     def __enter__(self) -> Queries:
         return self
@@ -91,26 +124,25 @@ class Queries:
 
     def close(self) -> None:
         self._db.close()
-        self._engine.dispose()
 
     def watch(self, watch: WatchId) -> Watch | None:
-        return self._one(_WATCH.where(t.watches.c.id == watch), read_watch)
+        return self._one(f"{_WATCH} WHERE id = ?", read_watch, watch)
 
     def watches(self, which: views.WatchFilter, *, most: int = 0) -> Iterator[Watch]:
-        order = (t.watches.c.due_at, t.watches.c.id) if which.by_due else (t.watches.c.url,)
-        query = _limited(_WATCH.where(*_watch_terms(which)).order_by(*order), most)
-        return map(read_watch, self._rows(query))
+        terms = _watch_terms(which)
+        order = "due_at, id" if which.by_due else "url"
+        query = f"{_WATCH}{terms.where} ORDER BY {order}{_limit(most)}"
+        return map(read_watch, self._rows(query, *terms.values))
 
     def count_watches(self, which: views.WatchFilter) -> int:
-        query = select(func.count()).select_from(t.watches).where(*_watch_terms(which))
-        return int(self._scalar(query) or 0)
+        terms = _watch_terms(which)
+        return int(self._scalar(f"SELECT count(*) FROM watches{terms.where}", *terms.values))
 
     def sources(self) -> list[views.SourceView]:
         """All of them, highest tier first, with how many watches each has."""
-        counts = dict(self._rows(select(t.watches.c.source_id, func.count()).group_by(t.watches.c.source_id)))
-        query = _SOURCE.order_by(t.sources.c.tier.desc(), t.sources.c.id)
-        found = [_source_view(row, counts.get(row[0], 0)) for row in self._rows(query)]
-        return [self._with_looks(view) for view in found]
+        counts = dict(self._rows("SELECT source_id, count(*) FROM watches GROUP BY source_id"))
+        rows = list(self._rows(f"{_SOURCE} ORDER BY tier DESC, id"))
+        return [self._with_looks(_source_view(row, counts.get(row[0], 0))) for row in rows]
 
     def shared_pages(self, listings: Sequence[Source]) -> dict[str, dict[str, int]]:
         """By source that lists: how many watches under its address belong to which other source."""
@@ -120,362 +152,342 @@ class Queries:
             under = prefix[: prefix.rindex("/") + 1]
             by_lane.setdefault(lane_id(lane_of(source.url)), []).append((source.id, under))
         found: dict[str, dict[str, int]] = {source.id: {} for source in listings}
-        c = t.watches.c
-        query = select(c.lane_id, c.source_id, c.url).where(c.source_id.in_(select(t.sources.c.id)))
+        kept = "SELECT lane_id, source_id, url FROM watches WHERE source_id IN (SELECT id FROM sources)"
         for part in _parts(list(by_lane)):
-            for lane, owner, url in self._rows(query.where(c.lane_id.in_(part))):
+            for lane, owner, url in self._rows(f"{kept} AND lane_id IN ({_marks(part)})", *part):
                 for name, under in by_lane[lane]:
                     if owner != name and url.startswith(under):
                         found[name][owner] = found[name].get(owner, 0) + 1
         return found
 
     def source_ids(self) -> list[str]:
-        return [row[0] for row in self._rows(select(t.sources.c.id).order_by(t.sources.c.id))]
+        return [row[0] for row in self._rows("SELECT id FROM sources ORDER BY id")]
 
     def source_lanes(self) -> list[str]:
         """The lanes of what was configured."""
-        return sorted({lane_of(row[0]) for row in self._rows(select(t.sources.c.url))})
+        return sorted({lane_of(row[0]) for row in self._rows("SELECT url FROM sources")})
 
     def host_lanes(self) -> list[str]:
         """The lanes of hosts on which something is watched."""
-        used = select(t.watches.c.lane_id).distinct()
-        found = [row[0] for row in self._rows(select(t.lanes.c.key).where(t.lanes.c.id.in_(used)))]
+        query = "SELECT key FROM lanes WHERE id IN (SELECT lane_id FROM watches)"
+        found = [row[0] for row in self._rows(query)]
         return sorted({*found, *self.source_lanes()})
 
     def has_pages(self, lane: LaneKey) -> bool:
         """Is anything watched in this lane?"""
-        query = select(t.watches.c.id).where(t.watches.c.lane_id == lane_id(lane))
-        return self._first(query) is not None
+        return self._first("SELECT 1 FROM watches WHERE lane_id = ? LIMIT 1", lane_id(lane)) is not None
 
     def source(self, source: str) -> views.SourceView | None:
-        count = select(func.count()).select_from(t.watches).where(t.watches.c.source_id == source)
-        row = self._first(_SOURCE.where(t.sources.c.id == source))
-        return None if row is None else self._with_looks(_source_view(row, int(self._scalar(count) or 0)))
+        row = self._first(f"{_SOURCE} WHERE id = ?", source)
+        if row is None:
+            return None
+        watches = self._scalar("SELECT count(*) FROM watches WHERE source_id = ?", source)
+        return self._with_looks(_source_view(row, int(watches)))
 
     def visit(self, visit: VisitId) -> Visit | None:
-        row = self._first(select(t.visits).where(t.visits.c.id == visit))
-        return None if row is None else views.read_visit(row._mapping)
+        return self._one("SELECT * FROM visits WHERE id = ?", views.read_visit, visit)
 
     def visits(self, watch: WatchId, *, most: int) -> list[Visit]:
         """Newest first."""
-        visits = t.visits
-        query = select(visits).where(visits.c.watch_id == watch).order_by(visits.c.at.desc())
-        return [views.read_visit(row._mapping) for row in self._rows(_limited(query, most))]
+        query = f"SELECT * FROM visits WHERE watch_id = ? ORDER BY at DESC{_limit(most)}"
+        return [views.read_visit(row) for row in self._rows(query, watch)]
 
     def targets(self) -> Iterator[tuple[int, str, int, int]]:
         """Id, URL, risk and creation (ms) of every watch that is looked at."""
-        c = t.watches.c
-        query = select(c.id, c.url, c.risk, c.created_at).where(c.merged_into.is_(None)).order_by(c.id)
-        return (tuple(row) for row in self._rows(query))
+        query = "SELECT id, url, risk, created_at FROM watches WHERE merged_into IS NULL ORDER BY id"
+        return ((row[0], row[1], row[2], row[3]) for row in self._rows(query))
 
     def looks(self, since: datetime | None = None) -> Iterator[tuple[int, int, int | None, bool]]:
         """Watch, time (ms), audit interval (s) and "showed a change" of every look that saw content, or that it was
         gone.  By watch, then by time."""
-        visits, changes = t.visits.c, t.changes.c
-        shown = exists().where(
-            changes.watch_id == visits.watch_id, changes.after_visit == visits.id, changes.state != "rejected"
-        )
-        terms: list[Any] = [visits.outcome.in_([one.value for one in _TELLING])]
+        terms = _Terms()
+        terms.any_of("outcome", [one.value for one in _TELLING])
         if since is not None:
-            terms.append(visits.at >= to_ms(since))
-        query = select(visits.watch_id, visits.at, visits.audit_s, shown).where(*terms)
-        return (tuple(row) for row in self._rows(query.order_by(visits.watch_id, visits.at)))
+            terms.add("at >= ?", to_ms(since))
+        query = f"SELECT watch_id, at, audit_s, {_SHOWN} FROM visits{terms.where} ORDER BY watch_id, at"
+        return ((row[0], row[1], row[2], bool(row[3])) for row in self._rows(query, *terms.values))
 
     def requests(self, since: datetime | None = None) -> tuple[int, datetime | None, datetime | None]:
         """How many looks there were of any outcome, the first and the last."""
-        terms = () if since is None else (t.visits.c.at >= to_ms(since),)
-        at = t.visits.c.at
-        query: Any = select(func.count(), func.min(at), func.max(at)).where(*terms)
-        row = self._first(query)
-        return int(row[0]), opt_at(row[1]), opt_at(row[2])
+        terms = _Terms()
+        if since is not None:
+            terms.add("at >= ?", to_ms(since))
+        row = self._first(f"SELECT count(*), min(at), max(at) FROM visits{terms.where}", *terms.values)
+        return (0, None, None) if row is None else (int(row[0]), opt_at(row[1]), opt_at(row[2]))
 
     def ledger(self, watch: WatchId, *, most: int) -> list[views.LedgerView]:
         """Newest first."""
-        ledger = t.ledger
-        query = (
-            select(ledger).where(ledger.c.watch_id == watch).order_by(ledger.c.at.desc(), ledger.c.id.desc())
-        )
-        return [views.read_ledger(row._mapping) for row in self._rows(_limited(query, most))]
+        query = f"SELECT * FROM ledger WHERE watch_id = ? ORDER BY at DESC, id DESC{_limit(most)}"
+        return [views.read_ledger(row) for row in self._rows(query, watch)]
 
     def decisions(self, which: views.LedgerFilter) -> Iterator[views.LedgerView]:
         """All that was decided, oldest first."""
-        query = select(t.ledger).where(*_ledger_terms(which)).order_by(t.ledger.c.id)
-        return (views.read_ledger(row._mapping) for row in self._rows(query))
+        terms = _ledger_terms(which)
+        return map(
+            views.read_ledger, self._rows(f"SELECT * FROM ledger{terms.where} ORDER BY id", *terms.values)
+        )
 
     def count_decisions(self, which: views.LedgerFilter) -> int:
         """Rows of the ledger."""
-        query = select(func.count()).select_from(t.ledger).where(*_ledger_terms(which))
-        return int(self._scalar(query) or 0)
+        terms = _ledger_terms(which)
+        return int(self._scalar(f"SELECT count(*) FROM ledger{terms.where}", *terms.values))
 
     def changes(self, which: views.ChangeFilter, *, most: int = 0) -> Iterator[views.ChangeView]:
         """Newest first."""
-        query = _CHANGE.where(*_change_terms(which)).order_by(t.changes.c.observed_at.desc(), t.changes.c.id)
-        return (views.read_change(row._mapping) for row in self._rows(_limited(query, most)))
+        terms = _change_terms(which)
+        order = "changes.observed_at DESC, changes.id"
+        query = f"{_CHANGE}{terms.where} ORDER BY {order}{_limit(most)}"
+        return map(views.read_change, self._rows(query, *terms.values))
 
     def change(self, change: ChangeId) -> views.ChangeView | None:
-        row = self._first(_CHANGE.where(t.changes.c.id == change))
-        return None if row is None else views.read_change(row._mapping)
+        return self._one(f"{_CHANGE} WHERE changes.id = ?", views.read_change, change)
 
     def change_numbers(self, changes: Sequence[ChangeId]) -> dict[ChangeId, int]:
         """Their places in the order in which changes were first seen, from 1 on.  No change is ever deleted."""
-        every = [row[0] for row in self._rows(select(t.changes.c.id).order_by(t.changes.c.id))]
+        every = [row[0] for row in self._rows("SELECT id FROM changes ORDER BY id")]
         return {one: bisect_right(every, one) for one in changes}
 
     def change_of_number(self, number: int) -> views.ChangeView | None:
         """The change that `change_numbers` gives this number."""
-        query = select(t.changes.c.id).order_by(t.changes.c.id).offset(number - 1)
-        found = self._scalar(query) if 0 < number < 2**63 else None
+        query = "SELECT id FROM changes ORDER BY id LIMIT 1 OFFSET ?"
+        found = self._scalar(query, number - 1) if 0 < number < 2**63 else None
         return None if found is None else self.change(ChangeId(found))
 
     def lanes(self) -> list[views.LaneView]:
-        query = select(*(t.lanes.c[name] for name in LANE_COLUMNS)).order_by(t.lanes.c.key)
-        return [views.LaneView(key=key, state=state) for key, state in map(read_lane, self._rows(query))]
+        rows = self._rows(f"{_LANE} ORDER BY key")
+        return [views.LaneView(key=key, state=state) for key, state in map(read_lane, rows)]
 
     def lane(self, key: LaneKey) -> LaneState | None:
-        query = select(*(t.lanes.c[name] for name in LANE_COLUMNS)).where(t.lanes.c.id == lane_id(key))
-        found = self._one(query, read_lane)
+        found = self._one(f"{_LANE} WHERE id = ?", read_lane, lane_id(key))
         return None if found is None else found[1]
 
     def looks_asked_of(self, key: LaneKey, *, beside: WatchId) -> float:
         """Looks a day that the watches of this lane are planned for, that one left out."""
-        c = t.watches.c
-        wait = func.coalesce(c.audit_s, c.interval_s)
-        terms = (c.lane_id == lane_id(key), c.due_at.is_not(None), c.id != beside, wait >= 60)
-        return float(self._scalar(select(func.sum(86_400.0 / wait)).where(*terms)) or 0.0)
+        wait = "coalesce(audit_s, interval_s)"
+        terms = f"lane_id = ? AND due_at IS NOT NULL AND id <> ? AND {wait} >= 60"
+        query = f"SELECT sum(86400.0 / {wait}) FROM watches WHERE {terms}"
+        return float(self._scalar(query, lane_id(key), beside) or 0.0)
 
     def asking(self) -> dict[str, Source]:
         """By URL: the sources that ask for an interval."""
-        c = t.sources.c
-        asks = or_(c.scrape_frequency_s.is_not(None), c.options.contains('"every":', autoescape=True))
-        return {source.url: source for source, _ in map(read_source, self._rows(_SOURCE.where(asks)))}
+        asks = """scrape_frequency_s IS NOT NULL OR options LIKE '%"every":%'"""
+        return {source.url: source for source, _ in map(read_source, self._rows(f"{_SOURCE} WHERE {asks}"))}
 
     def due_in(self, key: LaneKey, at: datetime) -> int:
         """How many watches of this lane are due by then."""
-        c = t.watches.c
-        query = select(func.count()).where(c.lane_id == lane_id(key), c.due_at <= to_ms(at))
-        return int(self._scalar(query) or 0)
+        query = "SELECT count(*) FROM watches WHERE lane_id = ? AND due_at <= ?"
+        return int(self._scalar(query, lane_id(key), to_ms(at)))
 
     def looked_at(self, watches: Sequence[WatchId], *, since: datetime) -> list[Watch]:
         """Those of these that were looked at since then."""
-        c = t.watches.c
         return [
             read_watch(row)
             for part in _parts(watches)
-            for row in self._rows(_WATCH.where(c.id.in_(part), c.last_visit_at >= to_ms(since)))
+            for row in self._rows(
+                f"{_WATCH} WHERE id IN ({_marks(part)}) AND last_visit_at >= ?", *part, to_ms(since)
+            )
         ]
 
     def not_due(self, watches: Sequence[WatchId], at: datetime, *, since: datetime) -> list[WatchId]:
         """Those of these that are due later than that, or never, and were not looked at since."""
-        c = t.watches.c
-        later = or_(c.due_at.is_(None), c.due_at > to_ms(at))
-        unseen = or_(c.last_visit_at.is_(None), c.last_visit_at < to_ms(since))
+        later = "(due_at IS NULL OR due_at > ?) AND (last_visit_at IS NULL OR last_visit_at < ?)"
         return [
             WatchId(row[0])
             for part in _parts(watches)
-            for row in self._rows(select(c.id).where(c.id.in_(part), later, unseen))
+            for row in self._rows(
+                f"SELECT id FROM watches WHERE id IN ({_marks(part)}) AND {later}",
+                *part,
+                to_ms(at),
+                to_ms(since),
+            )
         ]
 
     def count_found(self, parent: WatchId, *, since: datetime) -> int:
         """Watches that this one listed first since then."""
-        c = t.watches.c
-        query = select(func.count()).where(c.parent_id == parent, c.created_at >= to_ms(since))
-        return int(self._scalar(query) or 0)
+        query = "SELECT count(*) FROM watches WHERE parent_id = ? AND created_at >= ?"
+        return int(self._scalar(query, parent, to_ms(since)))
 
     def lease(self, watch: WatchId) -> views.LeaseView | None:
-        row = self._first(select(t.leases).where(t.leases.c.watch_id == watch))
-        if row is None:
-            return None
-        return views.LeaseView(
-            worker=row.worker, taken_at=from_ms(row.taken_at), until_at=from_ms(row.until_at)
-        )
+        return self._one("SELECT * FROM leases WHERE watch_id = ?", views.read_lease, watch)
 
     def is_open(self, watch: WatchId) -> bool:
         """Does it wait to be chosen by a hunt?"""
-        rows = t.prospects.c
-        query = select(rows.watch_id).join(t.watches, t.watches.c.id == rows.watch_id)
-        is_open = (rows.watch_id == watch, rows.chosen_at.is_(None), t.watches.c.due_at.is_(None))
-        return self._first(query.where(*is_open)) is not None
+        query = (
+            "SELECT 1 FROM prospects JOIN watches ON watches.id = prospects.watch_id "
+            "WHERE prospects.watch_id = ? AND prospects.chosen_at IS NULL AND watches.due_at IS NULL"
+        )
+        return self._first(query, watch) is not None
 
     def refusal(self, watch: WatchId) -> views.RefusalView | None:
-        row = self._first(select(t.refusals).where(t.refusals.c.id == watch))
-        return None if row is None else views.read_refusal(row._mapping)
+        return self._one("SELECT * FROM refusals WHERE id = ?", views.read_refusal, watch)
 
     def parked(self, watch: WatchId | None = None, *, most: int = 0) -> list[Parked]:
         """Newest first."""
-        terms = () if watch is None else (t.parked.c.watch_id == watch,)
-        query = select(t.parked).where(*terms).order_by(t.parked.c.at.desc())
-        return [views.read_parked(row._mapping) for row in self._rows(_limited(query, most))]
+        terms = _Terms()
+        if watch is not None:
+            terms.add("watch_id = ?", watch)
+        query = f"SELECT * FROM parked{terms.where} ORDER BY at DESC{_limit(most)}"
+        return [views.read_parked(row) for row in self._rows(query, *terms.values)]
 
     def robots(self, origin: str) -> RobotsRules | None:
-        query = select(*(t.robots.c[name] for name in ROBOTS_COLUMNS)).where(t.robots.c.origin == origin)
-        return self._one(query, read_robots)
+        return self._one(f"{_select('robots', ROBOTS_COLUMNS)} WHERE origin = ?", read_robots, origin)
 
     def evidence(self, watch: WatchId, *, most: int = 0) -> list[views.EvidenceView]:
         """Newest first."""
-        query = _EVIDENCE.where(t.evidence.c.watch_id == watch).order_by(t.evidence.c.at.desc())
-        return [views.read_evidence(row._mapping) for row in self._rows(_limited(query, most))]
+        query = f"{_EVIDENCE} WHERE evidence.watch_id = ? ORDER BY evidence.at DESC{_limit(most)}"
+        return [views.read_evidence(row) for row in self._rows(query, watch)]
 
     def evidence_by_id(self, evidence: EvidenceId) -> views.EvidenceView | None:
-        row = self._first(_EVIDENCE.where(t.evidence.c.id == evidence))
-        return None if row is None else views.read_evidence(row._mapping)
+        return self._one(f"{_EVIDENCE} WHERE evidence.id = ?", views.read_evidence, evidence)
 
     def artifacts(self, evidence: list[EvidenceId]) -> dict[EvidenceId, list[views.ArtifactView]]:
         """What text was made of these pieces of evidence."""
         found: dict[EvidenceId, list[views.ArtifactView]] = {}
-        for start in range(0, len(evidence), 500):
-            named = t.artifacts.c.evidence_id.in_(evidence[start : start + 500])
-            for row in self._rows(select(t.artifacts).where(named).order_by(t.artifacts.c.kind)):
-                one = views.read_artifact(row._mapping)
+        for part in _parts(evidence):
+            query = f"SELECT * FROM artifacts WHERE evidence_id IN ({_marks(part)}) ORDER BY kind"
+            for row in self._rows(query, *part):
+                one = views.read_artifact(row)
                 found.setdefault(one.evidence, []).append(one)
         return found
 
     def evidence_by_digest(self, digest: bytes) -> list[views.EvidenceView]:
-        query = _EVIDENCE.where(t.evidence.c.digest == digest).order_by(t.evidence.c.at)
-        return [views.read_evidence(row._mapping) for row in self._rows(query)]
+        query = f"{_EVIDENCE} WHERE evidence.digest = ? ORDER BY evidence.at"
+        return [views.read_evidence(row) for row in self._rows(query, digest)]
 
     def digests(self, prefix: str, *, most: int) -> list[bytes]:
         """Contents whose sha256 begins with these hexadecimal digits."""
-        digest = t.evidence.c.digest
         low, high = bytes.fromhex(prefix.ljust(64, "0")), bytes.fromhex(prefix.ljust(64, "f"))
-        query = select(digest).where(digest.between(low, high)).distinct().order_by(digest)
-        return [row[0] for row in self._rows(_limited(query, most))]
+        query = (
+            f"SELECT DISTINCT digest FROM evidence WHERE digest BETWEEN ? AND ? ORDER BY digest{_limit(most)}"
+        )
+        return [row[0] for row in self._rows(query, low, high)]
 
     def segments(self) -> list[Segment]:
-        query = select(*(t.segments.c[name] for name in SEGMENT_COLUMNS)).order_by(t.segments.c.name)
-        return [Segment(**row._mapping) for row in self._rows(query)]
+        query = f"{_select('segments', SEGMENT_COLUMNS)} ORDER BY name"
+        return [read_segment(row) for row in self._rows(query)]
 
     def runs(self, *, most: int) -> list[views.RunView]:
-        query = _limited(select(t.runs).order_by(t.runs.c.started_at.desc()), most)
-        return [views.read_run(row._mapping) for row in self._rows(query)]
+        query = f"SELECT * FROM runs ORDER BY started_at DESC{_limit(most)}"
+        return [views.read_run(row) for row in self._rows(query)]
 
     def published(self, version: int | None = None) -> PublishedRow | None:
         """What the scheduler published, in that version or last."""
-        query = select(t.published).order_by(t.published.c.version.desc()).limit(1)
-        if version is not None:
-            query = query.where(t.published.c.version == version)
-        row = next(iter(self._rows(query)), None)
-        return None if row is None else read_published(tuple(row))
+        if version is None:
+            return self._one(LAST_PUBLISHED, read_published)
+        return self._one(f"{PUBLISHED} WHERE version = ?", read_published, version)
 
     def clock(self, number: int) -> bytes | None:
         """A clock of a host that was published."""
-        found: bytes | None = self._scalar(select(t.clocks.c.data).where(t.clocks.c.id == number))
+        found: bytes | None = self._scalar("SELECT data FROM clocks WHERE id = ?", number)
         return found
 
     def running(self) -> str:
         """The sums of the scheduler, as JSON; empty: it has none yet."""
-        return str(self._scalar(select(t.scheduler.c.running)) or "")
+        return str(self._scalar(RUNNING) or "")
 
     def counts(self) -> dict[str, int]:
         """Rows by table."""
-        return {
-            table.name: int(self._scalar(select(func.count()).select_from(table)) or 0)
-            for table in queue_schema.metadata.sorted_tables
-        }
+        names = [row[0] for row in self._rows(_OWN_TABLES)]
+        return {name: int(self._scalar(f'SELECT count(*) FROM "{name}"')) for name in names}
 
     def _with_looks(self, view: views.SourceView) -> views.SourceView:
         """How the looks at its own address ended; where that was merged, at the one that is looked at instead."""
-        visits, watches = t.visits.c, t.watches.c
         own = watch_id(view.source.url)
-        row = self._first(select(watches.merged_into, watches.lister).where(watches.id == own))
+        row = self._first("SELECT merged_into, lister FROM watches WHERE id = ?", own)
         if row is None:
             return view
-        if row.merged_into is not None:
-            own = WatchId(row.merged_into)
-        of_it = select(visits.at, visits.outcome, visits.detail).where(visits.watch_id == own)
-        last = self._first(of_it.order_by(visits.at.desc()))
+        if row["merged_into"] is not None:
+            own = WatchId(row["merged_into"])
+        terms = _Terms()
+        terms.add("watch_id = ?", own)
+        last = self._last_look(terms)
         good = last
-        if last is not None and Outcome(last.outcome) not in SEEN:
-            was_seen = visits.outcome.in_([outcome.value for outcome in SEEN])
-            good = self._first(of_it.where(was_seen).order_by(visits.at.desc()))
-        times = [at for at in (good and from_ms(good.at), view.state.last_success_at) if at]
+        if last is not None and Outcome(last["outcome"]) not in SEEN:
+            terms.any_of("outcome", [outcome.value for outcome in SEEN])
+            good = self._last_look(terms)
+        times = [at for at in (good and from_ms(good["at"]), view.state.last_success_at) if at]
         return replace(
             view,
             last_success_at=max(times, default=None),
-            last_outcome=Outcome(last.outcome) if last else None,
-            read_as=_read_as(row.lister),
-            last_detail=last.detail if last else "",
+            last_outcome=Outcome(last["outcome"]) if last else None,
+            read_as=_read_as(row["lister"]),
+            last_detail=last["detail"] if last else "",
         )
 
-    def _opened(self) -> Connection:
+    def _last_look(self, terms: _Terms) -> Any:
+        query = f"SELECT at, outcome, detail FROM visits{terms.where} ORDER BY at DESC LIMIT 1"
+        return self._first(query, *terms.values)
+
+    def _rows(self, query: str, *values: Any) -> Iterator[Any]:
         try:
-            return self._engine.connect()
-        except DBAPIError as error:
-            raise self._broken(error) from None
+            yield from self._db.execute(query, values)
+        except sqlite3.Error as error:
+            raise StoreError(f"cannot read {self._path}: {error}; `vedette doctor` says more") from None
 
-    def _rows(self, query: Select[Any]) -> Iterator[Any]:
-        try:
-            yield from self._db.execute(query)
-        except DBAPIError as error:
-            raise self._broken(error) from None
+    def _first(self, query: str, *values: Any) -> Any:
+        return next(self._rows(query, *values), None)
 
-    def _first(self, query: Select[Any]) -> Any:
-        return next(self._rows(query.limit(1)), None)
-
-    def _one(self, query: Select[Any], read: Callable[[Any], _T]) -> _T | None:
-        row = self._first(query)
+    def _one(self, query: str, read: Callable[[Any], _T], *values: Any) -> _T | None:
+        row = self._first(query, *values)
         return None if row is None else read(row)
 
-    def _scalar(self, query: Select[Any]) -> Any:
-        row = self._first(query)
+    def _scalar(self, query: str, *values: Any) -> Any:
+        row = self._first(query, *values)
         return None if row is None else row[0]
 
-    def _broken(self, error: DBAPIError) -> StoreError:
-        return StoreError(f"cannot read {self._path}: {error.orig}; `vedette doctor` says more")
 
-
-def _watch_terms(which: views.WatchFilter) -> list[Any]:
-    c = t.watches.c
-    terms: list[Any] = []
-    if which.source is not None:
-        terms.append(c.source_id == which.source)
-    if which.host is not None:
-        terms.append(c.lane_id == lane_id(LaneKey(f"host:{which.host}")))
-    if which.risk is not None:
-        terms.append(c.risk == int(which.risk))
-    if which.outcome is not None:
-        terms.append(c.last_outcome == which.outcome.value)
-    if which.text:
-        words = spellings(which.text)
-        parts = [c.url.icontains(word, autoescape=True) for word in words]
-        terms.append(or_(c.title.icontains(which.text, autoescape=True), *parts))
-    if which.due_before is not None:
-        terms.append(and_(c.due_at.is_not(None), c.due_at <= to_ms(which.due_before)))
-    if which.tier is not None:
-        terms.append(c.source_id.in_(select(t.sources.c.id).where(t.sources.c.tier == int(which.tier))))
-    only = (
-        (which.only_listings, c.lister.is_not(None)),
-        (which.only_scheduled, c.due_at.is_not(None)),
-        (which.only_kept, c.source_id.in_(select(t.sources.c.id))),
-        (which.only_unseen, c.last_outcome.not_in([outcome.value for outcome in SEEN])),
+def _watch_terms(which: views.WatchFilter) -> _Terms:
+    terms = _Terms()
+    exactly = (
+        ("source_id = ?", which.source),
+        ("lane_id = ?", which.host and lane_id(LaneKey(f"host:{which.host}"))),
+        ("risk = ?", which.risk),
+        ("last_outcome = ?", which.outcome),
+        ("source_id IN (SELECT id FROM sources WHERE tier = ?)", which.tier),
     )
-    return [*terms, *(term for is_asked, term in only if is_asked)]
-
-
-def _ledger_terms(which: views.LedgerFilter) -> list[Any]:
-    c = t.ledger.c
-    terms: list[Any] = []
-    if which.watch is not None:
-        terms.append(c.watch_id == which.watch)
-    if which.since is not None:
-        terms.append(c.at >= to_ms(which.since))
+    for part, value in exactly:
+        if value is not None:
+            terms.add(part, getattr(value, "value", value))
+    if which.text:
+        likes = [f"%{_escaped(word.lower())}%" for word in (which.text, *spellings(which.text))]
+        urls = " OR lower(url) LIKE ? ESCAPE '!'" * (len(likes) - 1)
+        terms.add(f"(lower(title) LIKE ? ESCAPE '!'{urls})", *likes)
+    if which.due_before is not None:
+        terms.add("due_at IS NOT NULL AND due_at <= ?", to_ms(which.due_before))
+    if which.only_listings:
+        terms.add("lister IS NOT NULL")
+    if which.only_scheduled:
+        terms.add("due_at IS NOT NULL")
+    if which.only_kept:
+        terms.add("source_id IN (SELECT id FROM sources)")
+    if which.only_unseen:
+        terms.any_of("last_outcome", [outcome.value for outcome in SEEN], but=True)
     return terms
 
 
-def _change_terms(which: views.ChangeFilter) -> list[Any]:
-    c = t.changes.c
-    terms: list[Any] = []
-    if which.since is not None:
-        terms.append(c.observed_at >= to_ms(which.since))
-    if which.until is not None:
-        terms.append(c.observed_at < to_ms(which.until))
-    if which.risk is not None:
-        terms.append(t.watches.c.risk >= int(which.risk))
-    if which.states:
-        terms.append(c.state.in_([state.value for state in which.states]))
+def _ledger_terms(which: views.LedgerFilter) -> _Terms:
+    terms = _Terms()
     if which.watch is not None:
-        terms.append(c.watch_id == which.watch)
+        terms.add("watch_id = ?", which.watch)
+    if which.since is not None:
+        terms.add("at >= ?", to_ms(which.since))
+    return terms
+
+
+def _change_terms(which: views.ChangeFilter) -> _Terms:
+    terms = _Terms()
+    if which.since is not None:
+        terms.add("changes.observed_at >= ?", to_ms(which.since))
+    if which.until is not None:
+        terms.add("changes.observed_at < ?", to_ms(which.until))
+    if which.risk is not None:
+        terms.add("watches.risk >= ?", int(which.risk))
+    if which.states:
+        terms.any_of("changes.state", [state.value for state in which.states])
+    if which.watch is not None:
+        terms.add("changes.watch_id = ?", which.watch)
     if which.source is not None:
-        terms.append(t.watches.c.source_id == which.source)
+        terms.add("watches.source_id = ?", which.source)
     return terms
 
 
@@ -483,8 +495,17 @@ def _parts(ids: Sequence[_T]) -> Iterator[Sequence[_T]]:
     return (ids[start : start + 500] for start in range(0, len(ids), 500))
 
 
-def _limited(query: Select[Any], most: int) -> Select[Any]:
-    return query.limit(most) if most else query
+def _marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _limit(most: int) -> str:
+    return f" LIMIT {most}" if most else ""
+
+
+def _escaped(text: str) -> str:
+    """For LIKE ... ESCAPE '!': a percent sign is no wildcard."""
+    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 
 
 def _source_view(row: Sequence[Any], watches: int) -> views.SourceView:

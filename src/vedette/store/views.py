@@ -217,6 +217,12 @@ def read_parked(row: Row) -> Parked:
     )
 
 
+def read_lease(row: Row) -> LeaseView:
+    return LeaseView(
+        worker=row["worker"], taken_at=from_ms(row["taken_at"]), until_at=from_ms(row["until_at"])
+    )
+
+
 def read_refusal(row: Row) -> RefusalView:
     refused = Refused(
         url=row["url"],

@@ -53,19 +53,26 @@ def draw_what_if(path: Path, results: Sequence[Scene], title: str) -> None:
     handles, labels = axes.flat[0].get_legend_handles_labels()
     figure.legend(
         handles, labels, loc="outside lower center", ncols=min(3, len(results)), frameon=False, fontsize=9,
-        title="band: bounds, line: the middle draw",
+        title="band: bounds, line: the middle draw" if has_bounds(results) else None,
     )  # fmt: skip
     figure.savefig(path)
 
 
+def has_bounds(results: Sequence[Scene]) -> bool:
+    """False of a world whose truth is known: there the line is all there is."""
+    every = (one for scene in results for row in scene.table.values() for one in row.values())
+    return any(one.is_known and one.low != one.high for one in every)
+
+
 def _scaled(axis: Any, scale: str, *, is_share: bool) -> None:
     """Plain numbers on every scale, zero where it can be, and room above the highest."""
-    from matplotlib.ticker import FuncFormatter
+    from matplotlib.ticker import FuncFormatter, LogFormatter
 
     axis.use_sticky_edges = False  # a band without height would lie on the frame
     if scale != "linear":
         axis.set_yscale(scale)
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
+        axis.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.4)))  # 6, not 6 × 10^0
         axis.margins(y=0.08)
         if scale == "symlog":
             axis.set_ylim(bottom=0)

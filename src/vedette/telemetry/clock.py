@@ -1,38 +1,20 @@
-"""The only home of time and chance.  Everything else takes them as arguments."""
+"""The only home of time and chance.  Everything else takes them as arguments.
+
+The machine's own time is in `wall_clock.py`; here is time that jumps.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import random
 import selectors
-import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from vedette.contracts.ports import Clock, Wake
+from vedette.telemetry.wall_clock import SystemClock, wake_or_until
 
-
-class SystemClock:
-    """The machine's own clock, as `contracts.ports.Clock` asks for it."""
-
-    is_stepped = False
-
-    def now(self) -> datetime:
-        """Aware UTC."""
-        return datetime.now(UTC)
-
-    def chance(self) -> float:
-        """A number in [0, 1).  For jitter, never for secrets."""
-        return random.random()  # noqa: S311
-
-    async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
-        """Return when `wake` is set or the time has come."""
-        await _pause(wake, until, self.now())
-
-    def stopwatch(self) -> Callable[[], timedelta]:
-        """Starts now; a call tells the time since.  Monotonic: a corrected wall clock does not move it."""
-        begun = time.perf_counter()
-        return lambda: timedelta(seconds=time.perf_counter() - begun)
+__all__ = ["JumpingClock", "PacedClock", "SteadyClock", "SystemClock", "VirtualClock", "VirtualLoop"]
 
 
 class SteadyClock:
@@ -58,29 +40,10 @@ class SteadyClock:
         return self._clock.chance()
 
     async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
-        await _pause(wake, until, self.now())
+        await wake_or_until(wake, until, self.now())
 
     def stopwatch(self) -> Callable[[], timedelta]:
         return self._clock.stopwatch()
-
-
-class FastClock(SystemClock):
-    """Time that runs `speed` times as fast from `start` on: an hour of a demonstration in a second."""
-
-    def __init__(self, start: datetime, *, speed: float) -> None:
-        self._start = start
-        self._speed = speed
-        self._begun = time.perf_counter()
-
-    def now(self) -> datetime:
-        return self._start + timedelta(seconds=(time.perf_counter() - self._begun) * self._speed)
-
-    async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
-        if until is not None:
-            real = SystemClock.now(self) + (until - self.now()) / self._speed
-            await _pause(wake, real, SystemClock.now(self))
-        else:
-            await _pause(wake, None, SystemClock.now(self))
 
 
 class JumpingClock:
@@ -117,6 +80,50 @@ class JumpingClock:
 
     def stopwatch(self) -> Callable[[], timedelta]:
         return lambda: timedelta(0)
+
+
+CATCH_UP_S = 1.0  # a world that stood still makes up for it in about so long
+FASTEST = 10.0  # times its speed, while it does
+
+
+class PacedClock(JumpingClock):
+    """Compressed time to look at: about `speed` times as fast as the machine's, and it waits for what is under way.
+
+    A machine that is busy with other things makes a slower world, never a look that comes too late.
+    """
+
+    def __init__(self, start: datetime, *, speed: float, seed: int = 0) -> None:
+        super().__init__(start, seed=seed, is_stepped=False)
+        self._start = start
+        self._speed = speed
+        self._elapsed = self.stopwatch()
+        self._going: Callable[[], datetime] | None = None  # while nothing is under way
+
+    def now(self) -> datetime:
+        going = self._going
+        return self._now if going is None else going()
+
+    def stopwatch(self) -> Callable[[], timedelta]:
+        """Of the machine: what a look took, and how fast the world goes."""
+        return SystemClock().stopwatch()
+
+    async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
+        if is_busy or until is None or wake.is_set():
+            await super().pause(wake, until, is_busy=is_busy)
+            return
+        began, speed, slept = self._now, self._speed_now(), self.stopwatch()
+        self._going = lambda: max(began, min(until, began + slept() * speed))
+        ahead = (until - began).total_seconds() / speed
+        if ahead > 0:
+            timer = asyncio.get_running_loop().call_later(ahead, wake.set)
+            await wake.wait()
+            timer.cancel()
+        self._now, self._going = self._going(), None
+
+    def _speed_now(self) -> float:
+        """Faster for a while where the world lags behind."""
+        lag = (self._start + self._elapsed() * self._speed - self._now).total_seconds() / self._speed
+        return self._speed * min(FASTEST, max(1.0, 1.0 + lag / CATCH_UP_S))
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
@@ -163,14 +170,3 @@ class _JumpingSelector(selectors.DefaultSelector):
         if not ready:
             self.elapsed += timeout
         return ready
-
-
-async def _pause(wake: Wake, until: datetime | None, now: datetime) -> None:
-    if wake.is_set():
-        await asyncio.sleep(0)
-    elif until is None:
-        await wake.wait()
-    elif until > now:
-        timer = asyncio.get_running_loop().call_later((until - now).total_seconds(), wake.set)
-        await wake.wait()
-        timer.cancel()

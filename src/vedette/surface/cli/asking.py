@@ -9,15 +9,14 @@ import typer
 
 from vedette.contracts.errors import InputError, VedetteError
 from vedette.core.nearest import unknown
-from vedette.core.outcomes import MEANING, SEEN
+from vedette.core.outcomes import MEANING
 from vedette.surface.cli.configured import note_not_taken_in, written_url
 from vedette.surface.cli.output import Cell
 from vedette.surface.cli.session import Session, a_moment, a_risk, a_url, check_source
 from vedette.surface.cli.verbs import LimitOption, verb
+from vedette.surface.cli.watch_table import is_unseen, show_watches
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from vedette.contracts.changing import ChangeState
     from vedette.contracts.source import Source
     from vedette.contracts.watch import Visit, Watch
@@ -209,7 +208,7 @@ def watch_json(watch: Watch, source: Source | None = None) -> dict[str, object]:
         "due_at": watch.due_at,
         "outcome": watch.last_outcome.value if watch.last_outcome else None,
         "why": ""
-        if not _is_unseen(watch) or watch.last_outcome is None
+        if not is_unseen(watch) or watch.last_outcome is None
         else MEANING[watch.last_outcome].words,
         "last_visit_at": watch.last_visit_at,
         "last_changed_at": watch.last_changed_at,
@@ -227,12 +226,8 @@ def _show_watches(session: Session, which: WatchFilter, limit: int, *, empty: st
         )
         return
     note_not_taken_in(session)
-    now = session.now()
-    heads = ("RISK", "OUTCOME", "LAST LOOK", "DUE", "VELOCITY", "SOURCE", "URL")
-    session.out.table(
-        heads, (_watch_cells(watch, asking.get(watch.url), now) for watch in found), empty=empty
-    )
-    unseen = [watch for watch in found if _is_unseen(watch)]
+    show_watches(session, found, asking, empty=empty)
+    unseen = [watch for watch in found if is_unseen(watch)]
     if unseen:
         words = "was" if len(unseen) == 1 else "were"
         session.out.note(
@@ -241,28 +236,6 @@ def _show_watches(session: Session, which: WatchFilter, limit: int, *, empty: st
         )
     if total > len(found):
         session.out.note(f"{len(found)} of {total}; --limit 0 shows all")
-
-
-def _is_unseen(watch: Watch) -> bool:
-    return watch.last_outcome is not None and watch.last_outcome not in SEEN
-
-
-def _watch_cells(watch: Watch, source: Source | None, now: datetime) -> tuple[Cell, ...]:
-    from vedette.core.urls import shown
-    from vedette.report.plain import ago, span
-
-    every = f", every {span(source.every)}" if source and source.every else ""
-
-    due_at = "merged" if watch.merged_into else "not scheduled"
-    return (
-        (watch.risk.name, watch.risk.name),
-        ("bad" if _is_unseen(watch) else "", watch.last_outcome.value if watch.last_outcome else "-"),
-        ago(watch.last_visit_at, now) if watch.last_visit_at else "never",
-        ago(watch.due_at, now) + every if watch.due_at else due_at,
-        f"{watch.velocity:.2f}",
-        watch.source,
-        shown(watch.url),
-    )
 
 
 def _visit_cells(visit: Visit, change: str) -> tuple[Cell, ...]:

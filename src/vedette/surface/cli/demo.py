@@ -1,92 +1,151 @@
-"""`vedette demo`: a small country on loopback, a hundred pages, one hour of it per second."""
+"""`vedette demo`: a small country on loopback, two hundred pages, an hour of it in a second."""
 
 from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from vedette.app import Around, run_around
+from vedette.config import Loaded, parse
 from vedette.contracts.errors import InputError
 from vedette.core.nearest import unknown
+from vedette.core.urls import host_of
+from vedette.livingweb import LivingWeb, croatia_world, demo_world
+from vedette.report.lines import line
+from vedette.station import RunRequest, Station
+from vedette.store.migrate import prepare
+from vedette.surface.cli.demo_summary import Seen, summarise
 from vedette.surface.cli.exits import Exit
 from vedette.surface.cli.live import watching
 from vedette.surface.cli.session import Session
+from vedette.telemetry.clock import PacedClock
 
 if TYPE_CHECKING:
-    from vedette.config import Loaded
     from vedette.engine.loop import Ended
-    from vedette.livingweb import LivingWeb, World
+    from vedette.livingweb import World
     from vedette.telemetry.events import Event
 
 SPEED = 3600.0  # an hour of the living web in a second
-TEMPO = 3.0  # a lively country: a reader should not wait long for the first change
+LEAST_HOURS = 8.0  # of theirs that are shown, however short it is
+TEMPO = 1.5  # a lively country: a reader should not wait long for the first change
+OPENS = 8  # it begins on a Monday, when the offices open
+SHORT = 8.0  # seconds of watching on a machine that starts in QUICK; who has less watches a small world
+QUICK = 1.5  # seconds
+SIZE, SMALL = (24, 8), (8, 5)  # hosts, and pages of each
+LAST = 1.2  # seconds that are kept for ending and summing up
+LEAST = 2.8  # seconds of watching, however late it began
+LANGUAGES = {"en": "en", "hr": "hr", "mixed": ""}
+TWIN_PAGES, TWIN_CHILDREN = 12, 60  # small enough to be read within a minute
 FOREWORD = (
-    "A living web on this machine: {hosts} hosts, about {pages} pages, an hour of theirs in a second of yours.",
-    "Vedette finds the pages, learns how often each changes, looks politely and reports what changed.",
+    "A web of {hosts} hosts and about {pages} pages on this machine; an hour there is a second.",
+    "Vedette finds the pages, looks politely and reports what changed.",
     "",
 )
+CRITICAL = ("gazette.example", "tax.example", "ministry.example")  # what somebody must know within four hours
+ENDED = "time"  # why it ended: nobody stopped it
 
 
-TWIN_PAGES, TWIN_CHILDREN = 12, 60  # small enough to be read within a minute
-
-
-def run_demo(session: Session, *, seconds: float | None, twin: str | None = None) -> int:
+def run_demo(session: Session, *, seconds: float | None, twin: str | None, language: str) -> int:
     """Watch the living web, or the twin of a registry, for so many seconds, or until Ctrl-C."""
-    from vedette.telemetry.clock import FastClock
+    begun = session.begun().total_seconds()
+    is_short = seconds is not None and (seconds - LAST - begun) < SHORT * max(1.0, begun / QUICK)
+    hours = max(LEAST_HOURS, 24.0 if seconds is None else seconds)
+    world = (
+        _twin(twin)
+        if twin is not None
+        else _world(language, is_short, session.now() - timedelta(hours=hours))
+    )
+    data = session.given.data or Path(tempfile.mkdtemp(prefix="vedette-demo-"))
+    pages = round(sum(host.spec.pages for host in world.hosts), -1)
+    session.out.note_lines(line(words.format(hosts=len(world.hosts), pages=pages)) for words in FOREWORD)
+    prepare(data)
+    left = None if seconds is None else max(LEAST, seconds - LAST - session.begun().total_seconds())
+    speed = SPEED if left is None else max(SPEED, LEAST_HOURS * 3600.0 / left)
+    clock = PacedClock(datetime.fromtimestamp(world.epoch, UTC), speed=speed)
+    stage = replace(session, clock=clock, given=replace(session.given, data=data), _loaded=None)
+    seen = Seen(world=world, began_at=clock.now(), elapsed=clock.stopwatch())
+    with watching(stage, is_demo=True) as show:
 
-    world = _world(twin)
-    clock = FastClock(datetime.fromtimestamp(world.epoch, UTC), speed=SPEED)
-    with tempfile.TemporaryDirectory(prefix="vedette-demo-", ignore_cleanup_errors=True) as folder:
-        data = session.given.data or Path(folder)
-        stage = replace(session, clock=clock, given=replace(session.given, data=data), _loaded=None)
-        pages = round(sum(host.spec.pages for host in world.hosts), -1)
-        for words in FOREWORD:
-            session.out.note(words.format(hosts=len(world.hosts), pages=pages))
-        with watching(stage) as on_event:
-            ended = asyncio.run(_watch(stage, world, seconds, on_event))
-        if ended.error is not None:
-            session.out.note(f"the demonstration ended early: {ended.error}")
-            return Exit.FAILED
-        _afterword(session, stage)
-    return Exit.OK
+        def hear(event: Event) -> None:
+            seen.add(event)
+            show(event)
+
+        ended = asyncio.run(_watch(stage, seen, left, hear))
+    if ended.error is not None:
+        session.out.note(f"the demonstration ended early: {ended.error}")
+        return Exit.FAILED
+    summarise(session, stage, seen)
+    return Exit.OK if ended.by == ENDED else Exit.INTERRUPTED
 
 
-def _world(twin: str | None) -> World:
-    from vedette.livingweb import croatia_world, demo_world
-
+def _twin(name: str) -> World:
     twins = {"croatia": lambda: croatia_world(pages=TWIN_PAGES, children=TWIN_CHILDREN)}
-    if twin is None:
-        return demo_world(tempo=TEMPO)
-    if twin not in twins:
-        raise InputError(unknown("twin", twin, twins))
-    return twins[twin]()
+    if name not in twins:
+        raise InputError(unknown("twin", name, twins))
+    return twins[name]()
+
+
+def _world(language: str, is_short: bool, before: datetime) -> World:
+    """It begins on the last Monday before then: times in a store that is kept lie behind us."""
+    if language not in LANGUAGES:
+        raise InputError(unknown("language", language, LANGUAGES))
+    monday = (before - timedelta(days=before.weekday())).replace(
+        hour=OPENS, minute=0, second=0, microsecond=0
+    )
+    if monday > before:
+        monday -= timedelta(days=7)
+    return demo_world(
+        tempo=TEMPO * (3 if is_short else 1),
+        epoch=monday.timestamp(),
+        size=SMALL if is_short else SIZE,
+        lang=LANGUAGES[language],
+    )
 
 
 async def _watch(
-    stage: Session, world: Any, seconds: float | None, on_event: Callable[[Event], None]
+    stage: Session, seen: Seen, seconds: float | None, on_event: Callable[[Event], None]
 ) -> Ended:
-    from vedette.app import RunRequest, run_async
-    from vedette.livingweb import LivingWeb
-
     clock = stage.clock
-    async with LivingWeb(world, now=lambda: clock.now().timestamp()) as web:
-        request = RunRequest(seconds=None if seconds is None else seconds * SPEED, takes_orders=False)
-        return await run_async(_loaded(web, stage.loaded.data), request, on_event=on_event, clock=clock)
+
+    @asynccontextmanager
+    async def until_time(station: Station) -> AsyncIterator[None]:
+        """By the machine's own time: whoever asked for ten seconds gets ten."""
+        loop = asyncio.get_running_loop()
+        timer = None if seconds is None else loop.call_later(seconds, station.engine.stop, ENDED)
+        try:
+            yield
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    async with LivingWeb(seen.world, now=lambda: clock.now().timestamp()) as web:
+        around = Around(on_event=on_event, clock=clock, beside=until_time)
+        request = RunRequest(takes_orders=False)
+        ended = await run_around(_loaded(web, stage.given.data or Path()), request, around)
+        seen.served = web.stats()
+        return ended
 
 
 def _loaded(web: LivingWeb, data: Path) -> Loaded:
-    from vedette.config import Loaded, parse
-
     sources = [
-        {"name": source["name"], "url": source["url"], "lister": source["lister"], **source["options"]}
+        {
+            "name": source["name"],
+            "url": source["url"],
+            "lister": source["lister"],
+            **source["options"],
+            **({"risk": "critical"} if host_of(source["url"]) in CRITICAL else {}),
+        }
         for source in web.sources()
     ]
     raw = {
         "sources": sources,
+        "stages": {"embed": False},  # nothing of it would be seen
         "fetch": {
             "allow_networks": ["127.0.0.0/8"],
             "allow_ports": [web.port],
@@ -95,18 +154,3 @@ def _loaded(web: LivingWeb, data: Path) -> Loaded:
         },
     }
     return Loaded(config=parse(raw), path=None, data=data, digest="demo")
-
-
-def _afterword(session: Session, stage: Session) -> None:
-    """What to try next, with words that really work."""
-    kept = session.given.data
-    session.out.note("")
-    if kept is None:
-        session.out.note(
-            "Nothing was kept.  With `vedette --data DIR demo` it stays: try `explain`, `diff`, `evidence verify`."
-        )
-    else:
-        session.out.note(
-            f"Kept in {kept}.  Try: vedette --data {kept} changes; ... explain URL; ... evidence verify"
-        )
-    session.out.note("Your own web: vedette init, vedette add URL, vedette run")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
-from vedette.report.lines import STYLES, Line, as_rich, quoted
+from vedette.report.folding import folded
+from vedette.report.lines import STYLES, Line, as_rich, as_text, quoted
 from vedette.report.plain import dump, plain
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+_moving: list[Console] = []  # of the terminal, while a line of it moves
 Cell = str | tuple[str, str]  # text of anyone; or style and text
 
 
@@ -33,7 +36,11 @@ class Output:
 
     def lines(self, lines: Iterable[Line]) -> None:
         """The result for people."""
-        self.console().print(as_rich(lines), soft_wrap=True)
+        if is_terminal():
+            console = self.console()
+            console.print(as_rich(folded(lines, console.width)), soft_wrap=True)
+        else:
+            print_line(as_text(lines))
 
     def text(self, text: str) -> None:
         """Text for a pipe or a file: as it is."""
@@ -43,7 +50,7 @@ class Output:
     def say(self, text: str) -> None:
         """The result in one sentence."""
         if not self.as_json:
-            print_line(plain(text))
+            print_line(self._sentence(text, sys.stdout))
 
     def done(self, text: str) -> None:
         """That what was asked for is done: who asks for quiet knows it by the exit code."""
@@ -53,7 +60,15 @@ class Output:
     def note(self, text: str) -> None:
         """What the user should also know; never part of the result."""
         if not self.quiet and not self.as_json:
-            print_line(plain(text), to_stderr=True)
+            print_line(self._sentence(text, sys.stderr), to_stderr=True)
+
+    def note_lines(self, lines: Iterable[Line]) -> None:
+        """Several lines of the same, folded where a person reads them."""
+        if self.quiet or self.as_json:
+            return
+        if sys.stderr.isatty():
+            lines = folded(lines, self.console().width)
+        print_line(as_text(lines), to_stderr=True)
 
     def table(self, heads: Sequence[str], rows: Iterable[Sequence[Cell]], *, empty: str) -> None:
         """Rows under heads; on a pipe every cell is printed whole, separated by two spaces or more."""
@@ -61,7 +76,7 @@ class Output:
         if not ready:
             self.note(empty)
             return
-        if not self.console().is_terminal:
+        if not is_terminal():
             self._columns(heads, [[text for _, text in row] for row in ready])
             return
         from rich import box
@@ -84,7 +99,8 @@ class Output:
         from rich.console import Console
         from rich.progress import Progress
 
-        with Progress(console=Console(stderr=True), transient=True) as bar:
+        console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+        with Progress(console=console, transient=True) as bar, _above(console):
             task = bar.add_task(words, total=None)
             yield lambda done, whole: bar.update(task, completed=done, total=whole)
 
@@ -92,12 +108,43 @@ class Output:
         """Colour and width as the terminal has them; NO_COLOR and pipes are honoured by rich."""
         from rich.console import Console
 
+        if _moving and sys.stdout.isatty():
+            return _moving[-1]
         return Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+
+    def _sentence(self, text: str, stream: TextIO) -> str:
+        """Folded between words for a person; an address or a path stays whole, so that it can be copied."""
+        one = plain(text)
+        if not stream.isatty():
+            return one
+        width = self.console().width
+        return textwrap.fill(
+            one, width, break_long_words=False, break_on_hyphens=False, subsequent_indent="  "
+        )
 
     def _columns(self, heads: Sequence[str], rows: list[list[str]]) -> None:
         wide = [max(len(row[n]) for row in [list(heads), *rows]) for n in range(len(heads))]
         for row in [list(heads), *rows]:
             print_line("  ".join(text.ljust(width) for text, width in zip(row, wide, strict=True)).rstrip())
+
+
+@contextmanager
+def _above(console: Console) -> Iterator[None]:
+    """What is printed meanwhile comes above the line that moves; another console would write into it."""
+    _moving.append(console)
+    try:
+        yield
+    finally:
+        _moving.pop()
+
+
+def is_terminal() -> bool:
+    """Does a person see stdout as it comes?  Rich is asked only where a variable that it honours is set."""
+    if sys.stdout.isatty():
+        return True
+    from vedette.config import forces_terminal
+
+    return forces_terminal() and Output().console().is_terminal
 
 
 def print_line(text: str, *, to_stderr: bool = False) -> None:

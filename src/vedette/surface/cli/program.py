@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from importlib import import_module
+from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -17,31 +17,67 @@ from vedette.surface.cli.exits import Exit, exit_of
 from vedette.surface.cli.grouped import START, Verbs
 from vedette.surface.cli.output import print_line
 from vedette.surface.cli.session import Session
+from vedette.telemetry.wall_clock import SystemClock
 
 if TYPE_CHECKING:
     from vedette.contracts.ports import Clock
 
-# In the order in which a user meets their verbs.
-MODULES = (
-    "watching exporting pausing running looking_now serving asking diffing explaining foreseeing hunting simulating "
-    "replaying looking ranking proving keeping parking alerting panel tending settings helping"
-).split()
+# The file of each verb, in the order in which a user meets them.  Only the file of the verb that was typed is loaded.
+HOMES = {
+    "watching": "init add import",
+    "exporting": "export",
+    "pausing": "pause resume remove",
+    "running": "demo run",
+    "looking_now": "look",
+    "serving": "serve worker",
+    "asking": "list due history changes",
+    "diffing": "diff",
+    "explaining": "explain why-not",
+    "foreseeing": "freshness",
+    "hunting": "hunt",
+    "simulating": "simulate",
+    "replaying": "replay",
+    "looking": "test classify robots",
+    "ranking": "rank",
+    "proving": "evidence",
+    "keeping": "lanes sources",
+    "parking": "parked",
+    "alerting": "health alerts",
+    "panel": "panel",
+    "tending": "doctor gc db",
+    "settings": "config",
+    "helping": "help version completion",
+}
 WORDS = "Watch the web you answer for: looks politely, proves what changed, says why it looked."
 
 
-def run(argv: Sequence[str] | None = None, *, clock: Clock | None = None, app: Any = None) -> int:
+class Program(Verbs):
+    """All verbs, each loaded when it is asked for."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands: Any = verbs.LazyVerbs(HOMES)
+
+
+def run(
+    argv: Sequence[str] | None = None,
+    *,
+    clock: Clock | None = None,
+    app: Any = None,
+    begun: Callable[[], timedelta] | None = None,
+) -> int:
     """One command from its words to its exit code.  Expected errors never show a traceback."""
     words = list(sys.argv[1:] if argv is None else argv)
     is_json = "--json" in words
     try:
-        result = program()(words, prog_name="vedette", standalone_mode=False, obj=_session(clock, app))
+        session = _session(clock, app)
+        session.begun = begun or session.begun
+        result = program()(words, prog_name="vedette", standalone_mode=False, obj=session)
         code = int(result) if isinstance(result, int) else Exit.OK
         sys.stdout.flush()
-    except BrokenPipeError:
-        _drop_stdout()  # the reader had enough: nothing to say to anyone
-        code = Exit.FAILED
-    except SystemExit as error:  # typer and rich met the broken pipe first
-        code = Exit.FAILED if error.code else Exit.OK
+    except (BrokenPipeError, SystemExit):  # rich says the second where it meets the first
+        _drop_stdout()  # the reader had enough, and got what it asked for
+        code = Exit.OK
     except (KeyboardInterrupt, typer.Abort):
         code = _ended("interrupted", Exit.INTERRUPTED, is_json)
     except VedetteError as error:
@@ -61,19 +97,14 @@ def program() -> typer.Typer:
     """All verbs."""
     from vedette import __version__
 
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, help=WORDS, cls=Verbs)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, help=WORDS, cls=Program)
     verbs.root(app, lambda: _session(None, None), version=__version__, start=START)
-    for name in MODULES:
-        import_module(f"vedette.surface.cli.{name}").register(app)
     return app
 
 
 def _session(clock: Clock | None, app: Any) -> Session:
-    if clock is None:
-        from vedette.telemetry.clock import SystemClock
-
-        clock = SystemClock()
-    return Session(clock=clock, app=app)
+    clock = clock or SystemClock()
+    return Session(clock=clock, app=app, begun=clock.stopwatch())
 
 
 def _ended(message: str, code: Exit, is_json: bool) -> Exit:

@@ -10,6 +10,7 @@ import typer
 
 from vedette.contracts.errors import InputError, VedetteError
 from vedette.surface.cli.exits import Exit
+from vedette.surface.cli.loading import loading
 from vedette.surface.cli.session import Session, a_risk, check_source
 from vedette.surface.cli.verbs import verb
 
@@ -48,14 +49,20 @@ def demo(
         str | None,
         typer.Option("--twin", metavar="NAME", help="A web shaped like the sites of a registry: croatia."),
     ] = None,
+    language: Annotated[
+        str, typer.Option("--language", metavar="CODE", help="Of the pages: en, hr, or mixed.")
+    ] = "en",
 ) -> None:
     """Watch a living web on this machine.
 
-    Real changes with real diffs, no network, nothing to set up.  Ctrl-C ends it at any time.
+    Real changes with real diffs, no network, nothing to set up.  An hour of that web takes about a second; a busy
+    machine makes it slower, never impolite.  Ctrl-C ends it at any time.  At the end it says what it saw, how polite
+    it was by the count of the servers, and where the store is: in --data, else in a new folder for temporary files.
     """
-    from vedette.surface.cli.demo import run_demo
+    with loading():
+        from vedette.surface.cli.demo import run_demo
 
-    code = run_demo(session, seconds=seconds, twin=twin)
+    code = run_demo(session, seconds=seconds, twin=twin, language=language)
     if code:
         raise typer.Exit(code)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from vedette.contracts.errors import ConfigError, InputError, StoreError
 from vedette.contracts.words import Reason, Risk
 from vedette.report.plain import show_times_in
+from vedette.surface.cli.loading import loading
 from vedette.surface.cli.output import Output
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ class Session:
     clock: Clock
     app: Any = None  # App; None: vedette.app, imported when a verb needs it
     given: Given = field(default_factory=Given)
+    begun: Callable[[], timedelta] = timedelta  # the time since the program was called
     _loaded: Loaded | None = None
 
     def with_options(self, given: Given) -> Session:
@@ -111,10 +113,12 @@ class Session:
 
     def engine(self) -> App:
         """What runs; costs an import of everything that fetches."""
-        from vedette import app
-
-        found: App = self.app or app
-        return found
+        if self.app is not None:
+            handed: App = self.app
+            return handed
+        with loading():
+            from vedette import app
+        return app
 
     def store(self) -> Path:
         """The database, checked to be of this version."""

@@ -75,7 +75,7 @@ def simulate(
     """
     check_plot(plot)
     config = session.loaded.config
-    from vedette.core.whatif.bounds import Scene
+    from vedette.core.whatif.bounds import ALL
     from vedette.policies import objectives
 
     goals = some_objectives(objective, objectives(config))
@@ -86,13 +86,16 @@ def simulate(
             stage = _Living(session, goals, world, seed=seed, days=days)
         else:
             stage = _OnRecord(session, goals, a_moment(since, "--since", session.now()), draws)
-        asked = budget or [_configured(config.schedule.budget_per_day)]
+        configured = config.schedule.budget_per_day
+        is_even = not budget and configured is None and len(names) > 1
+        asked = budget or [_configured(configured)]
         wanted = [(name, a_budget(text, stage.per_day)) for name in names for text in asked]
-        scenes = [
-            Scene(name, looks, stage.play(name, looks, _part(progress, n, len(wanted))))
-            for n, (name, looks) in enumerate(wanted)
-        ]
+        scenes = stage.scenes(wanted, progress)
+        if is_even:
+            least = min(one.table[ALL]["requests"].low for one in scenes)
+            scenes = stage.scenes([(name, least) for name in names], progress)
     _say(session, stage, scenes)
+    _say_terms(session, stage, scenes, is_even=is_even)
     if plot is not None:
         from vedette.surface.plots import draw_what_if
 
@@ -123,6 +126,17 @@ class _Stage:
 
     def play(self, name: str, budget: float | None, progress: Callable[[int, int], None]) -> BoundTable:
         raise NotImplementedError
+
+    def scenes(
+        self, wanted: Sequence[tuple[str, float | None]], progress: Callable[[int, int], None]
+    ) -> list[Scene]:
+        """Each policy with its looks per day."""
+        from vedette.core.whatif.bounds import Scene
+
+        return [
+            Scene(name, looks, self.play(name, looks, _part(progress, n, len(wanted))))
+            for n, (name, looks) in enumerate(wanted)
+        ]
 
 
 class _OnRecord(_Stage):
@@ -214,6 +228,21 @@ def _say(session: Session, stage: _Stage, results: Sequence[Scene]) -> None:
     out.table(HEADS, _rows(stage, results), empty="nothing was played")
     if stage.kind == "history":
         out.note("low-high: bounds over truths that fit the looks on record (docs/how-to/what-if.md)")
+
+
+def _say_terms(session: Session, stage: _Stage, scenes: Sequence[Scene], *, is_even: bool) -> None:
+    """What was the same for all, and what none of them promised."""
+    if is_even:
+        session.out.note(
+            f"Each was given {scenes[0].budget:,.0f} looks a day, what the thriftiest of them takes by itself; "
+            "--budget none lets each take what it likes."
+        )
+    promised = [f"{name} within {hours:g} h ({share:.0%})" for name, (hours, share) in stage.goals.items()]
+    if promised:
+        session.out.note(
+            f"Promised: {', '.join(promised)}.  `learned` spends on that first; other classes have no promise, and "
+            "IN TIME counts them against 4 h."
+        )
 
 
 def _spent(stage: _Stage) -> str:

@@ -6,6 +6,9 @@ CONFIG = """\
 # Vedette.  Everything here has a default: an empty file works.  docs/reference/config.md lists every key.
 # Durations: 500ms, 2s, 5m, 4h, 30d.  Sizes: 512k, 10 MiB.  Secrets: env:NAME, read from the environment.
 
+# Defaults of a country: croatia asks for Croatian pages, reads Croatian scans, and `serve` runs at 06:00 in Zagreb.
+# profile: croatia
+
 # Where the store and the archive live, relative to this file.
 data: vedette-data
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -11,6 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from vedette.contracts.errors import InputError
+from vedette.surface.cli.loading import loaded
 from vedette.surface.cli.session import Given, Session
 
 ConfigOption = Annotated[
@@ -67,6 +69,7 @@ def group(name: str, *, example: str, default: Work | None = None) -> Callable[[
                     f"say which one: {name} {'|'.join(c.name or '' for c in app.registered_commands)}"
                 )
             if ctx.invoked_subcommand is None and default is not None:
+                loaded()
                 default(ctx.obj)
 
         app.callback(invoke_without_command=True)(_signed(begin, (), is_root=False))
@@ -82,6 +85,7 @@ def verb(app: typer.Typer, name: str, *, example: str) -> Callable[[Work], Work]
     def register(work: Work) -> Work:
         def call(ctx: typer.Context, **given: Any) -> None:
             session = _session(ctx, given)
+            loaded()
             work(session, **given)
 
         own = tuple(inspect.signature(work, eval_str=True).parameters.values())[1:]
@@ -91,6 +95,27 @@ def verb(app: typer.Typer, name: str, *, example: str) -> Callable[[Work], Work]
         return work
 
     return register
+
+
+class LazyVerbs(Mapping[str, Any]):
+    """The commands by name.  The file that registers one is imported when it is asked for."""
+
+    def __init__(self, homes: Mapping[str, str]) -> None:
+        self._homes = {name: module for module, names in homes.items() for name in names.split()}
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            app = typer.Typer(rich_markup_mode=None)
+            import_module(f"vedette.surface.cli.{self._homes[name]}").register(app)
+            self._made |= typer.main.get_group(app).commands
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._homes)
+
+    def __len__(self) -> int:
+        return len(self._homes)
 
 
 def root(app: typer.Typer, make: Callable[[], Session], *, version: str, start: str) -> None:

@@ -1,0 +1,94 @@
+"""Watches for people: the address gets the room.  On a narrow screen it has a line of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from vedette.core.outcomes import SEEN
+from vedette.core.urls import shown
+from vedette.report.folding import fold, joints, wide
+from vedette.report.lines import Line, Span, line
+from vedette.report.plain import about, plain, span
+from vedette.surface.cli.output import Cell, is_terminal
+
+if TYPE_CHECKING:
+    from vedette.contracts.source import Source
+    from vedette.contracts.watch import Watch
+    from vedette.surface.cli.session import Session
+
+ENOUGH = 60  # columns for an address; with less it gets a line of its own
+BY_VELOCITY = "seed-ewma"  # the policy that goes by it
+Row = tuple[Span, ...]
+
+
+def show_watches(
+    session: Session, watches: Sequence[Watch], asking: Mapping[str, Source], *, empty: str
+) -> None:
+    """As a table; SOURCE only on a pipe, VELOCITY only where the schedule goes by it."""
+    now, policy = session.now(), session.loaded.config.schedule.policy
+    heads = ["RISK", "OUTCOME", "LOOKED AT", "DUE", *(["VELOCITY"] if policy == BY_VELOCITY else [])]
+    rows = [_facts(one, asking.get(one.url), now)[: len(heads)] for one in watches]
+    if not rows or not is_terminal():
+        cells: list[tuple[Cell, ...]] = [
+            (*row, one.source, shown(one.url)) for row, one in zip(rows, watches, strict=True)
+        ]
+        session.out.table((*heads, "SOURCE", "URL"), cells, empty=empty)
+        return
+    width = session.out.console().width
+    wides = [max(len(text) for text in column) for column in zip(heads, *_texts(rows), strict=True)]
+    addresses = [plain(shown(one.url)) for one in watches]
+    room = width - sum(wides) - 2 * len(wides)
+    is_wide = room >= min(ENOUGH, max(map(len, addresses)))
+    lines = [_padded([("head", head) for head in heads], wides, [("head", "URL")])] if is_wide else []
+    for row, address in zip(rows, addresses, strict=True):
+        parts = [("mark", part) for part in joints(address)]
+        if is_wide:
+            lines += fold(_padded(row, wides, parts), width, indent=width - room)
+        else:
+            lines += [*fold(tuple(parts), width), *fold(_sentence(row, wides), width)]
+    session.out.lines(lines)
+
+
+def is_unseen(watch: Watch) -> bool:
+    return watch.last_outcome is not None and watch.last_outcome not in SEEN
+
+
+def _facts(watch: Watch, source: Source | None, now: datetime) -> Row:
+    every = f", every {span(source.every)}" if source and source.every else ""
+    due = (
+        about(watch.due_at, now) + every
+        if watch.due_at
+        else "merged"
+        if watch.merged_into
+        else "not scheduled"
+    )
+    return (
+        (watch.risk.name, watch.risk.name),
+        ("bad" if is_unseen(watch) else "", watch.last_outcome.value if watch.last_outcome else "-"),
+        ("", about(watch.last_visit_at, now)),
+        ("", due),
+        ("", f"{watch.velocity:.2f}"),
+    )
+
+
+def _texts(rows: Sequence[Row]) -> list[list[str]]:
+    return [[text for _, text in row] for row in rows]
+
+
+def _sentence(row: Row, wides: Sequence[int]) -> Line:
+    """The same without heads above it."""
+    (risk, outcome, (_, looked), (_, due), *more) = row
+    said = "never looked at" if looked == "never" else f"looked at {looked}"
+    soon = due if due.startswith(("merged", "not ")) else f"due {due}"
+    rest = "".join(f", velocity {text}" for _, text in more)
+    return line("    ", *_padded((risk, outcome), wides[:2], []), f"{said}, {soon}{rest}")
+
+
+def _padded(row: Sequence[Span], wides: Sequence[int], last: Sequence[Span]) -> Line:
+    cells = [
+        (style, text + " " * (size - wide(((style, text),)) + 2))
+        for (style, text), size in zip(row, wides, strict=True)
+    ]
+    return line(*cells, *last)

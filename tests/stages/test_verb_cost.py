@@ -1,0 +1,103 @@
+"""What each read verb loads.  Modules are counted, not seconds: seconds are in bench/verbs.py."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from machine import patient
+from stocked import RULES, stocked
+
+from vedette.surface.cli.program import HOMES
+from vedette.surface.cli.verbs import LazyVerbs
+
+SRC = Path(__file__).parents[2] / "src"
+SCRIPT = """
+import sys
+from vedette.surface.cli import main
+code = main(sys.argv[1:])
+loaded = {name.partition(".")[0] for name in sys.modules}
+print("LOADED", code, len(sys.modules), *sorted(loaded))
+"""
+NEVER = {
+    "sqlalchemy",
+    "alembic",
+    "aiohttp",
+    "asyncio",
+    "psycopg",
+    "redis",
+    "lxml",
+    "selectolax",
+    "rich",
+    "yaml",
+    "uvloop",
+}
+LIGHT, COUNTING = 380, 540  # modules; those that count with numpy may load it
+READS = {
+    "list": LIGHT,
+    "due": LIGHT,
+    "changes": LIGHT,
+    "changes --diff": LIGHT,
+    "diff 77": LIGHT,
+    f"history {RULES}": LIGHT,
+    f"why-not {RULES}": LIGHT + 20,
+    "sources": LIGHT,
+    "lanes": LIGHT,
+    "health": LIGHT,
+    "alerts": LIGHT,
+    "parked": LIGHT,
+    "db status": LIGHT,
+    "db path": LIGHT,
+    "evidence heads": LIGHT,
+    f"evidence show {RULES}": LIGHT,
+    f"classify {RULES}": LIGHT,
+    f"explain {RULES}": COUNTING,
+    "freshness": COUNTING,
+}
+
+
+def loaded(words: list[str], cwd: Path) -> tuple[int, int, set[str]]:
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SRC)}
+    told = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *words],
+        env=env, capture_output=True, text=True, timeout=patient(60), cwd=cwd,
+    )  # fmt: skip
+    line = next(one for one in reversed(told.stdout.splitlines()) if one.startswith("LOADED"))
+    _, code, count, *names = line.split()
+    return int(code), int(count), set(names)
+
+
+@pytest.mark.parametrize("verb", READS)
+def test_a_read_verb_loads_what_it_needs_and_no_more(verb: str, tmp_path: Path):
+    data = stocked(tmp_path).data
+    code, count, names = loaded([*verb.split(), "--data", str(data)], tmp_path)
+    assert code == 0
+    assert names & NEVER == set()
+    assert ("numpy" in names) <= (READS[verb] == COUNTING)
+    assert count <= READS[verb]
+
+
+def test_the_version_loads_nothing(tmp_path: Path):
+    script = (
+        "import sys; sys.argv = ['vedette', '--version']; from vedette.surface.cli import main; main(); "
+        "print(sorted({'typer', 'pydantic', 'dataclasses', 'inspect', 'asyncio'} & set(sys.modules)))"
+    )
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SRC)}
+    told = subprocess.run(
+        [sys.executable, "-c", script], env=env, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert told.stdout.splitlines()[0].startswith("vedette ")
+    assert told.stdout.splitlines()[1] == "[]", told.stderr
+
+
+def test_every_file_of_the_command_line_registers_the_verbs_it_is_named_for():
+    verbs = LazyVerbs(HOMES)
+    for name in verbs:
+        assert verbs[name].name == name
+    for module in HOMES:
+        alone = LazyVerbs({module: HOMES[module]})
+        assert [alone[name].name for name in alone] == HOMES[module].split()
+        assert set(alone._made) == set(HOMES[module].split())
