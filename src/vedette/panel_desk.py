@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from vedette.config import Loaded
 from vedette.config_panel import PanelConfig
@@ -16,9 +17,9 @@ from vedette.core.panel.quality import Repeats, scores_of
 from vedette.engine.ids import Ids
 from vedette.engine.panel.desk import Judged
 from vedette.store.dialect import SqliteSql, open_sql
-from vedette.store.migrate import prepare
+from vedette.store.migrate import DATABASE, prepare
 from vedette.store.panel import Ledger, PanelStore
-from vedette.store.panel_brownfield import RESPONSES, prepare_panel
+from vedette.store.panel_brownfield import RESPONSES, Projection, prepare_panel
 from vedette.store.panel_thread import ThreadedPanelLog
 from vedette.store.redis_board import RedisBoard
 from vedette.store.sqlite import Reader
@@ -72,6 +73,21 @@ def open_store(
     projection = prepare_panel(url, config.shadow_table or RESPONSES)
     db = ledger.db if ledger is not None and config.database is None else open_sql(url)
     return PanelStore(db, projection, ledger=ledger, cache=cache)
+
+
+def open_view(loaded: Loaded, config: PanelConfig, *, read_only: bool = True) -> PanelStore:
+    """For whoever looks, or pulls the kill switch: nothing is created, added or migrated.
+
+    A database that is not there, or has no tables of the panel, has no batch and no domains.
+    """
+    url = config.database or f"sqlite:///{loaded.data / DATABASE}"
+    path = url.removeprefix("sqlite:///")
+    if path != url and not Path(path).exists():
+        url, read_only = "sqlite:///:memory:", False
+    table = config.shadow_table or RESPONSES
+    db = open_sql(url, read_only=read_only)
+    owns = "added_by" in (columns := db.columns("domains")) or not columns
+    return PanelStore(db, Projection(table=table, text_column="", key=(), times="", owns_domains=owns))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -44,7 +44,7 @@ from vedette.engine.panel.loop import BatchEnd, PanelEngine
 from vedette.fetch.http import HttpFetcher
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import LanePolicies
-from vedette.panel_desk import Desk, Door, Judging, Shown, open_desk, open_store, weather
+from vedette.panel_desk import Desk, Door, Judging, Shown, open_desk, open_store, open_view, weather
 from vedette.panellists import Panellist, callers, panellists
 from vedette.policies import fetch_settings
 from vedette.providers.table import ProviderRow
@@ -146,28 +146,40 @@ class Panel:
             raise ConfigError("no provider has a key; set for example OPENAI_API_KEY in the environment")
         return members
 
-    def plan(self, domains: int, models: Sequence[str] = ()) -> Plan:
-        """What a batch would take.  A provider without a key is planned with one."""
-        members = self.members(models, needs_keys=False)
+    def plan(self, domains: int, models: Sequence[str] = ()) -> tuple[Plan, tuple[str, ...]]:
+        """What a run would take, and what it would say before it begins.
+
+        Planned are the providers that a run would ask: those with a key.  Where it would refuse for want of keys, those
+        that are named (or all) are planned as if each had one.
+        """
+        everyone = self.members(models, needs_keys=False)
+        keyless = [one.row for one in everyone if not one.keys]
+        is_refused = bool(keyless) and (len(keyless) == len(everyone) or bool(models or self.config.models))
+        members = everyone if is_refused else [one for one in everyone if one.keys]
         limits = [
             Limits(
                 model=one.row.name,
                 per_minute=(one.row.per_minute,) * max(1, len(one.keys)),
                 at_once=one.row.at_once * max(1, len(one.keys)),
+                keys=len(one.keys),
             )
             for one in members
         ]
         terms = Terms(target=self.config.target, hard=self.config.hard, at_once=self.config.at_once)
-        return plan(self.shape(domains, [row.model for row in limits]), limits, prices_of(members), terms)
+        made = plan(self.shape(domains, [row.model for row in limits]), limits, prices_of(members), terms)
+        return made, tuple(_before_a_run(keyless, is_refused, self.config.budget_usd, made))
 
     @contextmanager
     def store(self) -> Iterator[PanelStore]:
-        """For the verbs that look and say; a run opens its own."""
-        store = open_store(self.loaded, self.config)
-        try:
+        """With all the tables that a run needs: creates and adds what is missing."""
+        with closing(open_store(self.loaded, self.config)) as store:
             yield store
-        finally:
-            store.close()
+
+    @contextmanager
+    def view(self, *, read_only: bool = True) -> Iterator[PanelStore]:
+        """As it is: for the verbs that look, and for the kill switch."""
+        with closing(open_view(self.loaded, self.config, read_only=read_only)) as store:
+            yield store
 
     def fetch_registry(self, url: str) -> bytes:
         """What the registry of domains answers; through the one guard, as anything that is fetched."""
@@ -414,6 +426,21 @@ def prices_of(members: Sequence[Panellist]) -> dict[str, Price]:
         for one in members
         if one.row.price is not None
     }
+
+
+def _before_a_run(
+    keyless: Sequence[ProviderRow], is_refused: bool, budget: float | None, made: Plan
+) -> Iterator[str]:
+    """What a run would refuse, or leave out."""
+    names = ", ".join(f"{row.name} ({row.key_env or f'providers.{row.name}.keys'})" for row in keyless)
+    if is_refused:
+        yield f"`panel run` would refuse, for want of a key: {names}; planned as if each had one"
+    elif keyless:
+        yield f"without a key, and not asked: {names}"
+    if budget is not None and made.unpriced:
+        yield f"`panel run` would refuse: a budget is set, and there is no price for {', '.join(made.unpriced)}"
+    elif budget is not None and made.most_usd is not None and made.most_usd > budget:
+        yield f"the budget of {budget:g} USD may end it early: it can cost up to {made.most_usd:.2f} USD"
 
 
 def _bare(url: str) -> str:

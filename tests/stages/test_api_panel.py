@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 
@@ -44,7 +45,9 @@ def store(tmp_path):
 
 @pytest.fixture
 async def ask(store):
-    office = Office(store, FixedClock(NOW), lambda: Writes(groups=2, rows=3, seconds=0.5))
+    office = Office(
+        lambda writes: nullcontext(store), FixedClock(NOW), lambda: Writes(groups=2, rows=3, seconds=0.5)
+    )
     async with opened(office, "127.0.0.1:0", TOKEN) as address, aiohttp.ClientSession(address) as session:
 
         async def asked(path, *, headers=WITH, method="GET"):
@@ -62,7 +65,7 @@ async def test_the_probes_answer_without_a_token(ask):
 async def test_everything_else_is_refused_without_the_token(ask, store):
     paths = {
         route.path.replace("{id}", "b1").replace("{name:.+}", "b/c")
-        for route in routes(Office(store, FixedClock()))
+        for route in routes(Office(lambda writes: nullcontext(store), FixedClock()))
     }
     for path in (paths | {"/nothing", "/batch/../metrics"}) - {"/healthz", "/readyz"}:
         for method in ("GET", "POST"):
@@ -92,7 +95,7 @@ async def test_the_kill_switch_stops_what_runs_and_nothing_else(ask, store):
 
 
 async def test_without_a_token_the_kill_switch_is_shut(store):
-    office = Office(store, FixedClock(NOW))
+    office = Office(lambda writes: nullcontext(store), FixedClock(NOW))
     async with opened(office, "127.0.0.1:0", None) as address, aiohttp.ClientSession(address) as session:
         async with session.post("/kill-switch") as answer:
             assert answer.status == 403
@@ -103,7 +106,7 @@ async def test_without_a_token_the_kill_switch_is_shut(store):
 
 def test_beyond_loopback_a_token_is_needed(store):
     with pytest.raises(ConfigError, match=r"panel\.token"):
-        opened(Office(store, FixedClock(NOW)), "0.0.0.0:0", None)
+        opened(Office(lambda writes: nullcontext(store), FixedClock(NOW)), "0.0.0.0:0", None)
 
 
 MUST_HAVE = {  # 003, observability
@@ -146,6 +149,10 @@ async def test_every_metric_of_the_panel_is_in_the_runbook_or_the_reference(ask)
 
 
 async def test_dropped_cells_are_counted_by_tier_and_reason(ask, store):
+    cut = Progress(at=NOW, dropped_from=2)
+    store.write(PanelGroup(batch=batch_of(5).id, progress=cut))
+    _, text, _ = await ask("/metrics")
+    assert 'vedette_panel_dropped_total{tier="2",reason="soft_cut"} 10' in text, "while the batch still runs"
     store.end(batch_of(5), by="hard_stop", now=NOW)
     _, text, _ = await ask("/metrics")
     assert 'vedette_panel_dropped_total{tier="1",reason="hard_stop"} 9' in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import sqlite3
 import threading
 from pathlib import Path
 from typing import ClassVar
@@ -324,3 +325,65 @@ def test_drift_tells_a_changed_model_from_a_changed_world(tmp_path, canary, bran
     assert found["a"] == verdict, told.json["models"][0]
     assert place("drift").code == code
     assert place("drift", "--before", "nobody").code == 2
+
+
+# ---- a plan is what a run will do, and writes nothing ----
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and "-shm" not in path.name
+    }
+
+
+def test_a_plan_writes_nothing_to_a_database_that_is_there(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+    other = tmp_path / "shop.db"
+    db = sqlite3.connect(other)
+    db.execute("CREATE TABLE domains (id INTEGER PRIMARY KEY, domain TEXT, active BOOLEAN)")
+    db.execute("INSERT INTO domains VALUES (1, 'a.example', 1)")
+    db.commit()
+    db.close()
+    data, config = tmp_path / "data", tmp_path / "vedette.yaml"
+    config.write_text(json.dumps({"panel": {"database": f"sqlite:///{other}"}}))
+    (tmp_path / "list.txt").write_text("a.example\n")
+    before = everything(tmp_path)
+    for words in (
+        ("plan", "--from-table"),
+        ("plan", "--domains", str(tmp_path / "list.txt")),
+        ("status",),
+        ("kill",),
+    ):
+        told = Cli(data, clock=FixedClock())("--config", str(config), "panel", *words)
+        assert told.code in (0, 1), told
+    assert {k: v for k, v in everything(tmp_path).items() if "shop.db" in k or "list" in k} == {
+        k: v for k, v in before.items() if "shop.db" in k or "list" in k
+    }
+    (tmp_path / "more.txt").write_text("a.example\nb.example\n")
+    told = Cli(data, clock=FixedClock())(
+        "--config", str(config), "panel", "plan", "--domains", str(tmp_path / "more.txt")
+    )
+    assert (told.code, "not in the table `domains`: b.example" in told.err) == (2, True), (
+        "as the run would say"
+    )
+
+
+def test_a_plan_adds_no_domain_that_a_later_run_would_ask_about(place):
+    place("plan", "--domains", place.file("d.txt", "x.example\ny.example\n"))
+    store_at(place.url).close()
+    assert place.rows("SELECT COUNT(*) FROM domains") == [(0,)]
+
+
+def test_a_plan_is_for_the_providers_that_have_a_key(place, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+    told = place("plan", "--count", "1000", "--json")
+    assert (told.json["cells"], [row["keys"] for row in told.json["providers"]]) == (1000, [1])
+    assert "cohere (COHERE_API_KEY)" in told.json["notes"][0]
+    said = place("plan", "--count", "1000")
+    assert "without a key, and not asked" in said.err
+    monkeypatch.delenv("OPENAI_API_KEY")
+    told = place("plan", "--count", "10", "--json")
+    assert {row["keys"] for row in told.json["providers"]} == {0}
+    assert "would refuse, for want of a key" in told.json["notes"][0]

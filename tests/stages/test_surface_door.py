@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import aiohttp
 import pytest
+from stocked import FixedClock
+from test_store_panel import NOW, batch_of, filled, row_of
 
+from vedette.config import Loaded, parse
 from vedette.contracts.errors import ConfigError
+from vedette.contracts.panel_run import PanelGroup, Progress, ProviderTally
+from vedette.panel_runs import Panel
 from vedette.service import Pages
+from vedette.store.migrate import prepare
+from vedette.surface.api.panel import Office
 from vedette.surface.api.serving import opened
 from vedette.surface.door import OPEN
 
@@ -86,3 +93,34 @@ async def test_a_port_that_is_taken_is_told_as_such():
         with pytest.raises(ConfigError, match="cannot listen"):
             async with taken(pages()):
                 pass
+
+
+async def test_the_service_shows_the_batches_of_the_panel_too(tmp_path):
+    loaded = Loaded(config=parse({}), path=None, data=tmp_path, digest="x")
+    panel = Panel(loaded, clock=FixedClock(NOW))
+    office = Office(lambda writes: panel.view(read_only=not writes), FixedClock(NOW))
+    way = opened("127.0.0.1:0", "let-me-in", office)
+    headers = {"Authorization": "Bearer let-me-in"}
+    async with way(pages()) as address, aiohttp.ClientSession(address, headers=headers) as session:
+
+        async def ask(path, method="GET"):
+            async with session.request(method, path) as answer:
+                return answer.status, await answer.text()
+
+        assert (await ask("/batch/b1"))[0] == 404, "no store yet, and none is made"
+        assert not list(tmp_path.iterdir())
+        assert "vedette_x 1" in (await ask("/metrics"))[1]
+        store, batch = filled(f"sqlite:///{prepare(tmp_path)}", batch_of(5))
+        said = Progress(
+            at=NOW, waiting=9, providers=(ProviderTally(model="a", calls=2, ok=2, breaker="open"),)
+        )
+        store.write(PanelGroup(batch=batch.id, rows=(row_of(batch),), progress=said))
+        assert '"settled": 1' in (await ask("/batch/b1"))[1]
+        assert '"breaker": "open"' in (await ask("/provider/a/state"))[1]
+        text = (await ask("/metrics"))[1]
+        assert "vedette_x 1" in text
+        assert 'vedette_provider_breaker_state{provider="a"} 2' in text
+        assert "vedette_panel_db_write_seconds_sum" not in text, "this process writes no batch"
+        assert (await ask("/kill-switch", "POST"))[0] == 200
+        assert store.is_stopped("b1")
+        store.close()

@@ -66,13 +66,13 @@ class Sql(Protocol):
     def close(self) -> None: ...
 
 
-def open_sql(url: str) -> Sql:
-    """`sqlite:///path`, `postgresql://...` or `postgres://...`."""
+def open_sql(url: str, *, read_only: bool = False) -> Sql:
+    """`sqlite:///path`, `postgresql://...` or `postgres://...`.  `read_only`: nothing can be written through it."""
     kind, mark, rest = url.partition("://")
     if mark and kind == "sqlite":
-        return SqliteSql(Path(rest.removeprefix("/")))
+        return SqliteSql(Path(rest.removeprefix("/")), read_only=read_only)
     if mark and kind in ("postgresql", "postgres"):
-        return PostgresSql(url)
+        return PostgresSql(url, read_only=read_only)
     raise bad_url()
 
 
@@ -84,13 +84,15 @@ def bad_url() -> ConfigError:
 class SqliteSql:
     name = "sqlite"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self._path = path
+        address = f"{path.resolve().as_uri()}?mode=ro" if read_only else str(path)
+        pragmas = ("query_only = 1",) if read_only else ("journal_mode = WAL", "synchronous = FULL")
         try:
             self.db = sqlite3.connect(
-                path, isolation_level=None, check_same_thread=False, cached_statements=256
+                address, isolation_level=None, check_same_thread=False, cached_statements=256, uri=read_only
             )
-            for pragma in (f"busy_timeout = {BUSY_MS}", "journal_mode = WAL", "synchronous = FULL"):
+            for pragma in (f"busy_timeout = {BUSY_MS}", *pragmas):
                 self.db.execute(f"PRAGMA {pragma}")
         except sqlite3.Error as error:
             raise StoreError(f"cannot use {path}: {error}") from None
@@ -131,7 +133,7 @@ class PostgresSql:
 
     name = "postgresql"
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, read_only: bool = False) -> None:
         try:
             import psycopg
         except ImportError:
@@ -143,6 +145,7 @@ class PostgresSql:
             )
         except psycopg.Error as error:
             raise StoreError(f"cannot connect to PostgreSQL: {_first_line(error)}") from None
+        self.db.read_only = read_only or None
         self._stages: set[Insert] = set()  # whose stage this session has
 
     def rows(self, statement: str, values: Values = ()) -> list[tuple[Any, ...]]:

@@ -29,7 +29,7 @@ from vedette.contracts.watch import Decision, LedgerNote
 from vedette.contracts.words import Outcome, RunId
 from vedette.core.panel.compare import Cohort, Key, Row
 from vedette.core.panel.latency import Latencies
-from vedette.core.panel.leftover import Standing, left_over, status_of
+from vedette.core.panel.leftover import RUNNING, Standing, left_over, status_of
 from vedette.core.panel.shape import cells
 from vedette.store import panel_rows as sql
 from vedette.store.dialect import Sql, SqliteSql, in_groups
@@ -156,12 +156,14 @@ class PanelStore:
         return tuple(Parked(model=m, outcome=o, cells=n, detail=d or "") for m, o, n, d in rows)
 
     def batch(self, batch: BatchId) -> Batch:
-        rows = self._db.rows(f"{sql.BATCH} WHERE id = ?", (batch,))
+        rows = self._db.rows(f"{sql.BATCH} WHERE id = ?", (batch,)) if self._has_batches() else []
         if not rows or rows[0][sql.BATCH_COLUMNS.index("plan")] is None:
             raise InputError(f"there is no batch {batch}; `vedette panel status` shows the last one")
         return sql.read_batch(rows[0])
 
     def last_batch(self) -> BatchId | None:
+        if not self._has_batches():
+            return None
         rows = self._db.rows(
             "SELECT id FROM crawl_batches WHERE plan IS NOT NULL ORDER BY started_at DESC, id DESC LIMIT 1"
         )
@@ -189,7 +191,7 @@ class PanelStore:
             leased=self._count("SELECT COUNT(*) FROM panel_leases WHERE batch_id = ?", batch),
             written_to=values["written_to"] or "",
             unasked=(values["cells"] or 0) - self._count(sql.ROWS, batch),
-            dropped=tuple(Dropped(**row) for row in json.loads(values["dropped"] or "[]")),
+            dropped=self._dropped(found, values["status"], values["dropped"]),
             parked=self.parked(batch),
             providers=tuple(dict(zip(sql.METRIC_COLUMNS, row, strict=True)) for row in metrics),
         )
@@ -247,6 +249,8 @@ class PanelStore:
 
     def ask_stop(self, batch: BatchId | None, *, now: datetime) -> int:
         """The kill switch: of one batch, or of all that run.  Gives how many there were."""
+        if not self._has_batches():
+            return 0
         where, values = ("AND id = ?", (to_ms(now), batch)) if batch else ("", (to_ms(now),))
         with self._db.transaction():
             return self._db.run(
@@ -267,18 +271,15 @@ class PanelStore:
 
     def active_domains(self) -> Iterator[tuple[str, str]]:
         """`domains WHERE active`: id and name."""
+        if "active" not in self._db.columns("domains"):
+            return
         for key, name in self._db.rows("SELECT id, domain FROM domains WHERE active ORDER BY id"):
             yield str(key), name
 
     def ids_of(self, names: Sequence[str]) -> dict[str, str]:
         """The ids of these domains.  Those that the table does not have get one, where the table is ours."""
         known = self._known(names)
-        missing = [name for name in names if name not in known]
-        if missing and not self._projection.owns_domains:
-            shown = ", ".join(missing[:5])
-            raise InputError(
-                f"{len(missing)} domains are not in the table `domains`: {shown}; add them there first"
-            )
+        missing = self.check_names(names, known)
         if missing:
             with self._db.transaction():
                 for group in in_groups((name, "panel") for name in missing):
@@ -287,6 +288,18 @@ class PanelStore:
                     )
             known = self._known(names)
         return known
+
+    def check_names(self, names: Sequence[str], known: Mapping[str, str] | None = None) -> list[str]:
+        """Those that the table does not have yet.  Raises InputError where it is another program's."""
+        if known is None:
+            known = self._known(names) if self._db.columns("domains") else {}
+        missing = [name for name in names if name not in known]
+        if missing and not self._projection.owns_domains:
+            shown = ", ".join(missing[:5])
+            raise InputError(
+                f"{len(missing)} domains are not in the table `domains`: {shown}; add them there first"
+            )
+        return missing
 
     def responses(self, table: str) -> dict[Key, Row]:
         """The rows of a table of answers, for `compare`; it may be an older one with fewer columns."""
@@ -306,6 +319,8 @@ class PanelStore:
 
     def asked(self, table: str) -> list[Cohort]:
         """What batches planned to ask whose answers went to this table."""
+        if not self._has_batches():
+            return []
         plans = self._db.rows(f"{sql.BATCH} WHERE written_to = ? AND plan IS NOT NULL", (table,))
         found = []
         for batch in map(sql.read_batch, plans):
@@ -394,6 +409,12 @@ class PanelStore:
             if not self._db.run(sql.update_response(projection), (*values[3:], *values[:3])):
                 self._db.insert(sql.save_response(projection), [values])
 
+    def _dropped(self, batch: Batch, status: str, kept: str | None) -> tuple[Dropped, ...]:
+        """As it ended; while it runs, what nobody will ask any more."""
+        if status == RUNNING:
+            return left_over(self._standing(batch), RUNNING)
+        return tuple(Dropped(**row) for row in json.loads(kept or "[]"))
+
     def _standing(self, batch: Batch) -> Standing:
         """As the rows say, whoever wrote them."""
         counted = self._db.rows(
@@ -424,6 +445,10 @@ class PanelStore:
             )
             known |= {name: str(key) for name, key in rows}
         return known
+
+    def _has_batches(self) -> bool:
+        """The tables of the panel are there."""
+        return "plan" in self._db.columns("crawl_batches")
 
     def _count(self, statement: str, batch: BatchId) -> int:
         return int(self._db.rows(statement, (batch,))[0][0])

@@ -29,6 +29,7 @@ class Limits:
     per_minute: tuple[float, ...]  # of each key; 0: not known
     latency: float = 2.0  # seconds, 003
     at_once: int | None = None
+    keys: int | None = None  # None: one for each rate; 0: planned as if it had one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +133,7 @@ def _provider(shape: Shape, limits: Limits, price: Price | None, terms: Terms) -
     return ProviderPlan(
         model=limits.model,
         requests=requests,
-        keys=len(limits.per_minute),
+        keys=len(limits.per_minute) if limits.keys is None else limits.keys,
         per_minute=sum(limits.per_minute),
         lower_bound=None if bound is None else timedelta(seconds=bound),
         expected=None if expected is None else timedelta(seconds=expected),

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 
 from aiohttp import web
 
@@ -23,32 +23,49 @@ from vedette.surface.cli.panel_words import view_json
 from vedette.surface.door import METRICS_TYPE, Doorway, door
 
 KILL = "/kill-switch"
+_Found = TypeVar("_Found")
 
 
 @dataclass(slots=True)
 class Office:
-    """What the pages are made from.  `store` is used by one thread at a time."""
+    """What the pages are made from.  The store is opened for each answer, and used by one thread at a time."""
 
-    store: PanelStore
+    store: Callable[[bool], AbstractContextManager[PanelStore]]  # True: to be written to
     clock: Clock
-    writes: Callable[[], Writes] = Writes
+    writes: Callable[[], Writes | None] = lambda: None
     _gate: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def ask(self, call: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    async def ask(self, call: Callable[[PanelStore], _Found], *, writes: bool = False) -> _Found:
+        def asked() -> _Found:
+            with self.store(writes) as store:
+                return call(store)
+
         async with self._gate:
-            return await asyncio.to_thread(call, *given, **named)
+            return await asyncio.to_thread(asked)
 
     async def last(self) -> BatchView | None:
-        batch = await self.ask(self.store.last_batch)
-        return None if batch is None else await self.ask(self.store.view, batch)
+        def found(store: PanelStore) -> BatchView | None:
+            batch = store.last_batch()
+            return None if batch is None else store.view(batch)
+
+        return await self.ask(found)
 
 
 def routes(office: Office) -> list[web.RouteDef]:
+    """All that `panel run --listen` answers."""
     pages = _Pages(office)
     return [
         web.get("/healthz", pages.healthz),
         web.get("/readyz", pages.readyz),
         web.get("/metrics", pages.metrics),
+        *batch_routes(office),
+    ]
+
+
+def batch_routes(office: Office) -> list[web.RouteDef]:
+    """Those about batches, which `vedette serve` answers too."""
+    pages = _Pages(office)
+    return [
         web.get("/batch/{id}", pages.batch),
         web.get("/provider/{name:.+}/state", pages.provider),
         web.post(KILL, pages.kill),
@@ -71,7 +88,7 @@ class _Pages:
     async def readyz(self, request: web.Request) -> web.Response:
         """Ready means that the database answers."""
         try:
-            await self._office.ask(self._office.store.last_batch)
+            await self._office.ask(lambda store: store.last_batch())
         except StoreError:
             return web.Response(text="the database does not answer\n", status=503)
         return web.Response(text="ready\n")
@@ -83,7 +100,8 @@ class _Pages:
 
     async def batch(self, request: web.Request) -> web.Response:
         try:
-            view = await self._office.ask(self._office.store.view, BatchId(request.match_info["id"]))
+            batch = BatchId(request.match_info["id"])
+            view = await self._office.ask(lambda store: store.view(batch))
         except InputError as error:
             return _json({"error": str(error)}, status=404)
         return _json(view_json(view))
@@ -102,7 +120,8 @@ class _Pages:
         office = self._office
         wanted = request.query.get("batch")
         batch = BatchId(wanted) if wanted else None
-        stopped = await office.ask(office.store.ask_stop, batch, now=office.clock.now())
+        now = office.clock.now()
+        stopped = await office.ask(lambda store: store.ask_stop(batch, now=now), writes=True)
         return _json({"stopped": stopped}, status=200 if stopped else 404)
 
 

@@ -58,9 +58,16 @@ OUTCOMES = (("ok", "ok"), ("throttled", "throttled"), ("error", "errors"))
 DIRECTIONS = (("in", "tokens_in"), ("out", "tokens_out"))
 
 
-def metrics_text(view: BatchView | None, now: datetime, writes: Writes) -> str:
-    """All of them; without a batch only what this process did."""
+def metrics_text(view: BatchView | None, now: datetime, writes: Writes | None) -> str:
+    """All of them; without a batch only what this process did, and nothing of that where it writes no batch."""
     lines = [] if view is None else [*_of_providers(view), *_of_batch(view, now)]
+    if writes is not None:
+        lines += _of_process(writes)
+    return "\n".join(lines) + "\n" if lines else ""
+
+
+def _of_process(writes: Writes) -> list[str]:
+    lines: list[str] = []
     lines += _single(
         "vedette_panel_db_write_seconds_sum", "counter", "Time spent in writing groups.", writes.seconds
     )
@@ -74,7 +81,7 @@ def metrics_text(view: BatchView | None, now: datetime, writes: Writes) -> str:
     lines += _single(
         "vedette_panel_redis_away", "gauge", "1: Redis does not answer just now.", writes.is_redis_away
     )
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _of_providers(view: BatchView) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The pages of `vedette serve`: /healthz, /readyz, /metrics."""
+"""The pages of `vedette serve`: /healthz, /readyz, /metrics, and those of the panel's batches."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ from contextlib import AbstractAsyncContextManager
 
 from aiohttp import web
 
+from vedette.contracts.errors import VedetteError
 from vedette.service import Pages
+from vedette.surface.api.panel import KILL, Office, batch_routes
+from vedette.surface.api.panel_metrics import metrics_text
 from vedette.surface.door import METRICS_TYPE, Doorway, door
 
 
-def opened(listen: str, token: str | None) -> Callable[[Pages], AbstractAsyncContextManager[str]]:
+def opened(
+    listen: str, token: str | None, panel: Office | None = None
+) -> Callable[[Pages], AbstractAsyncContextManager[str]]:
     """Checked now, opened when there is something to show."""
-    made = door(Doorway(section="serve", listen=listen, token=token))
-    return lambda pages: made(routes(pages))
+    made = door(Doorway(section="serve", listen=listen, token=token, locked=frozenset((KILL,))))
+    return lambda pages: made(routes(pages, panel))
 
 
-def routes(pages: Pages) -> list[web.RouteDef]:
+def routes(pages: Pages, panel: Office | None) -> list[web.RouteDef]:
     async def healthz(request: web.Request) -> web.Response:
         return web.Response(text="ok\n")
 
@@ -26,6 +31,16 @@ def routes(pages: Pages) -> list[web.RouteDef]:
         return web.Response(text="ready\n" if is_ready else "not ready\n", status=200 if is_ready else 503)
 
     async def metrics(request: web.Request) -> web.Response:
-        return web.Response(text=await pages.metrics(), headers={"Content-Type": METRICS_TYPE})
+        text = await pages.metrics() + (await _of_the_panel(panel) if panel is not None else "")
+        return web.Response(text=text, headers={"Content-Type": METRICS_TYPE})
 
-    return [web.get("/healthz", healthz), web.get("/readyz", readyz), web.get("/metrics", metrics)]
+    own = [web.get("/healthz", healthz), web.get("/readyz", readyz), web.get("/metrics", metrics)]
+    return [*own, *batch_routes(panel)] if panel is not None else own
+
+
+async def _of_the_panel(panel: Office) -> str:
+    """Of its last batch; nothing where there is none, or its database does not answer."""
+    try:
+        return metrics_text(await panel.last(), panel.clock.now(), panel.writes())
+    except VedetteError:
+        return ""

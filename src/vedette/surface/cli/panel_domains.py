@@ -29,8 +29,8 @@ class Chosen:
     problems: tuple[Problem, ...] = ()
 
 
-def from_rows(rows: Iterable[str], store: PanelStore) -> Chosen:
-    """Names become domains with an id of the table `domains`."""
+def from_rows(rows: Iterable[str], store: PanelStore, *, is_planned: bool = False) -> Chosen:
+    """Names become domains with an id of the table `domains`; a plan needs none, and adds none."""
     from vedette.core.panel.domains import Domain, Problem, read_domains
 
     names, problems = [], []
@@ -40,6 +40,9 @@ def from_rows(rows: Iterable[str], store: PanelStore) -> Chosen:
                 names.append(name)
             case Problem():
                 problems.append(one)
+    if is_planned:
+        store.check_names(names)
+        return Chosen([("", name) for name in names], tuple(problems))
     ids = store.ids_of(names)
     return Chosen([(ids[name], name) for name in names], tuple(problems))
 

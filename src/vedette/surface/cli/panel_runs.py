@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager
-from dataclasses import asdict
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -44,23 +44,27 @@ def plan(
     ] = None,
     model: ModelOption = None,
 ) -> None:
-    """What a batch would take: cells, time per provider, cost, and which provider binds.
+    """What a run would take: cells, time per provider, cost, and which provider binds.
 
-    Asks nobody.  Exit 6 when the batch does not fit before the hard stop.
+    Asks nobody and writes nothing.  Planned are the providers that have a key.  Exit 6 when the batch does not fit
+    before the hard stop.
     """
     from vedette.surface.cli.panel_domains import problems_json
     from vedette.surface.cli.panel_words import plan_json, plan_lines
 
     panel = _panel(session)
-    chosen = None if count else _chosen(session, panel, domains, from_table, registry)
+    where = _Where(domains, from_table, registry, is_planned=True)
+    chosen = None if count else _chosen(session, panel, where)
     number = count or (len(chosen.domains) if chosen else 0)
     if not number:
         raise InputError("no domains to plan for; name a file with --domains, or a number with --count")
-    made = panel.plan(number, model or ())
+    made, notes = panel.plan(number, model or ())
     if session.given.as_json:
-        session.out.document(plan_json(made) | {"problems": problems_json(chosen)})
+        session.out.document(plan_json(made) | {"problems": problems_json(chosen), "notes": notes})
     else:
         plan_lines(session.out, made, panel.config)
+        for words in notes:
+            session.out.note(words)
     if not made.within_hard:
         raise typer.Exit(Exit.FOUND_PROBLEMS)
 
@@ -87,7 +91,7 @@ def run(
     from vedette.surface.cli.panel_domains import problems_json
 
     panel = _panel(session, listen=listen)
-    chosen = _chosen(session, panel, domains, from_table, registry)
+    chosen = _chosen(session, panel, _Where(domains, from_table, registry))
     if not chosen.domains:
         raise InputError("there is no domain to ask about; name some with --domains FILE")
     asked = Asked(domains=chosen.domains, models=tuple(model or ()), budget_usd=budget)
@@ -136,7 +140,7 @@ def status(session: Session, batch: BatchArgument = None) -> None:
     from vedette.surface.cli.panel_words import view_json, view_lines
 
     panel = _panel(session)
-    with panel.store() as store:
+    with panel.view() as store:
         view = store.view(_batch(panel, batch))
     if session.given.as_json:
         session.out.document(view_json(view))
@@ -151,11 +155,15 @@ def kill(
 ) -> None:
     """Stop new calls within a second.  What is under way ends; `panel resume` goes on."""
     panel = _panel(session)
-    with panel.store() as store:
-        asked = None if every else _batch(panel, batch)
+    asked = None if every else _batch(panel, batch)
+    with panel.view() as store:
+        has_batches = store.last_batch() is not None
         if asked is not None:
             store.batch(asked)  # says so when there is none
-        stopped = store.ask_stop(asked, now=session.now())
+    stopped = 0
+    if has_batches:
+        with panel.view(read_only=False) as store:
+            stopped = store.ask_stop(asked, now=session.now())
     if session.given.as_json:
         session.out.document({"stopped": stopped})
     elif stopped:
@@ -182,7 +190,7 @@ def compare(
     from vedette.surface.cli.panel_words import comparison_json, comparison_lines
 
     panel = _panel(session)
-    with panel.store() as store:
+    with panel.view() as store:
         rows, older = store.responses(shadow), store.responses(legacy)
         asked = store.asked(shadow)
         older = cohort(rows, older, asked)
@@ -215,7 +223,7 @@ def drift(
     panel = _panel(session)
     canaries = frozenset(prompt.type for prompt in panel.config.prompts if prompt.canary)
     now = _batch(panel, batch)
-    with panel.store() as store:
+    with panel.view() as store:
         then = store.batch(BatchId(before)).id if before else store.batch_before(now)
         found = [
             decide(model, store.answers(now, model), store.answers(then, model) if then else {}, canaries)
@@ -273,26 +281,36 @@ def _door(session: Session, panel: Panel) -> Door:
             is_away = board is not None and board.is_away
             return Writes(log.groups, log.rows, log.writing.total_seconds(), ops, is_away)
 
-        return opened(Office(shown.store, session.clock, writes), panel.config.listen, token)
+        office = Office(lambda writes: nullcontext(shown.store), session.clock, writes)
+        return opened(office, panel.config.listen, token)
 
     return made
 
 
-def _chosen(
-    session: Session, panel: Panel, domains: Path | None, from_table: bool, registry: str | None
-) -> Chosen:
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """Where the domains come from; a plan writes none of them anywhere."""
+
+    domains: Path | None
+    from_table: bool
+    registry: str | None
+    is_planned: bool = False
+
+
+def _chosen(session: Session, panel: Panel, where: _Where) -> Chosen:
     """One place at most; without one, the configured registry, else the table."""
     from vedette.surface.cli.panel_domains import from_rows, read_file, read_registry
     from vedette.surface.cli.panel_domains import from_table as of_table
 
-    if sum((domains is not None, from_table, registry is not None)) > 1:
+    domains, planned = where.domains, where.is_planned
+    if sum((domains is not None, where.from_table, where.registry is not None)) > 1:
         raise InputError("--domains, --from-table and --registry exclude each other")
-    address = registry or (None if domains or from_table else panel.config.registry)
-    with panel.store() as store:
+    address = where.registry or (None if domains or where.from_table else panel.config.registry)
+    with panel.view() if planned else panel.store() as store:
         if domains is not None:
-            chosen = from_rows(read_file(domains), store)
+            chosen = from_rows(read_file(domains), store, is_planned=planned)
         elif address is not None:
-            chosen = from_rows(read_registry(panel.fetch_registry(address)), store)
+            chosen = from_rows(read_registry(panel.fetch_registry(address)), store, is_planned=planned)
         else:
             chosen = of_table(store)
     for problem in chosen.problems[:SHOWN]:
@@ -307,7 +325,7 @@ def _batch(panel: Panel, word: str | None) -> BatchId:
 
     if word is not None:
         return BatchId(word)
-    with panel.store() as store:
+    with panel.view() as store:
         last = store.last_batch()
     if last is None:
         raise VedetteError("there is no batch yet; `vedette panel run` begins one")

@@ -70,16 +70,21 @@ def serve(
     """Watch for ever, tell people, keep the cron.
 
     Everything that `run` does, and beside it: changes and alerts go to the channels of `notify`, sources are checked,
-    cron queues the runs of `cron`, the `sentinel` queue is served, `/metrics` is answered.  The log goes to stderr,
-    as JSON where VEDETTE_ENV or NODE_ENV is production.
+    cron queues the runs of `cron`, the `sentinel` queue is served, `/metrics` is answered, and so are the pages of the
+    panel's batches (/batch/ID, /provider/NAME/state, /kill-switch).  The log goes to stderr, as JSON where VEDETTE_ENV
+    or NODE_ENV is production.
     """
     from vedette.config import secret
+    from vedette.panel_runs import Panel
     from vedette.service import run_service
+    from vedette.surface.api.panel import Office
     from vedette.surface.api.serving import opened
 
     row = session.loaded.config.serve
     token = None if row.token is None else secret(row.token, "`serve.token`")
-    door = opened(listen or row.listen, token)
+    panel = Panel(session.loaded, clock=session.clock)
+    office = Office(lambda writes: panel.view(read_only=not writes), session.clock)
+    door = opened(listen or row.listen, token, office)
     session.note_databases()
     ended = run_service(session.loaded, clock=session.clock, stdout=sys.stdout, stderr=sys.stderr, door=door)
     if isinstance(ended.error, VedetteError):
