@@ -101,7 +101,8 @@ def history(
     first = {change.after_visit: f"change {numbers[change.id]}" for change in told}
     heads = ("AT", "OUTCOME", "STATUS", "SECONDS", "CHANGED", "CHARS", "DIGEST", "DETAIL")
     rows = (_visit_cells(visit, first.get(visit.id, "")) for visit in visits)
-    session.out.table(heads, rows, empty=f"{watch.url} was never looked at")
+    least = ("SECONDS", "CHARS", "STATUS")
+    session.out.table(heads, rows, empty=f"{watch.url} was never looked at", least=least)
 
 
 def changes(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vedette.contracts.errors import InputError
+from vedette.report.plain import count
 from vedette.surface.cli.checking import sources_check
 from vedette.surface.cli.configured import views_not_taken_in
 from vedette.surface.cli.output import Cell
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from vedette.store.views import LaneView, SourceView
 
 LaneArgument = Annotated[str, typer.Argument(metavar="LANE", help="host:example.org, a host, or a URL.")]
+
+COVERING = ("crawl", "html_list", "pagination")  # listers that reach what lies under their address
 
 
 def register(app: typer.Typer) -> None:
@@ -115,24 +118,29 @@ def sources_() -> None:
 
 
 def sources_list(session: Session) -> None:
-    """Every source, highest tier first."""
+    """Every source, highest tier first.
+
+    Says of a crawl or a list which pages under its address are watched by other sources: a page is watched once.
+    """
     found = _all_sources(session)
     shares = _shares(session, found)
     now = session.now()
     if session.given.as_json:
-        rows = [source_json(view) | {"shares": shares.get(view.source.id, {})} for view in found]
-        session.out.document({"sources": rows})
+        bodies = [source_json(view) | {"shares": shares.get(view.source.id, {})} for view in found]
+        session.out.document({"sources": bodies})
         return
     heads = ("ID", "TIER", "LISTER", "STATE", "WATCHES", "LAST SUCCESS", "URL")
-    session.out.table(
-        heads, (_source_cells(v, now) for v in found), empty="no sources; `vedette add URL` makes one"
-    )
+    rows = (_source_cells(view, now) for view in found)
+    least = ("LAST SUCCESS", "TIER", "LISTER")
+    session.out.table(heads, rows, empty="no sources; `vedette add URL` makes one", least=least)
     for view in found:
         if view.source.is_active and _remedy(view):
             session.out.note(f"{view.source.id}: {_last_error(view)}. {_remedy(view)}")
-        for other, number in shares.get(view.source.id, {}).items():
-            pages = "1 page under its address is" if number == 1 else f"{number} pages under its address are"
-            session.out.note(f"{view.source.id}: {pages} watched by {other}, which found them first")
+        others = shares.get(view.source.id, {})
+        if others:
+            names = ", ".join(f"{name} {number}" for name, number in others.items())
+            pages = count(sum(others.values()), "page")
+            session.out.note(f"{view.source.id}: {pages} under its address watched by other sources: {names}")
 
 
 def _all_sources(session: Session) -> list[SourceView]:
@@ -148,9 +156,7 @@ def _all_sources(session: Session) -> list[SourceView]:
 
 def _shares(session: Session, found: list[SourceView]) -> dict[str, dict[str, int]]:
     """What lies under the address of a source that lists, and belongs to another: each page is watched once."""
-    from vedette.contracts.source import ListerKind
-
-    listing = [view.source for view in found if view.source.lister is not ListerKind.PAGE and view.watches]
+    listing = [view.source for view in found if view.source.lister.value in COVERING and view.watches]
     if len(found) < 2 or not listing:
         return {}
     with session.queries() as queries:
@@ -248,7 +254,7 @@ def _lister_words(view: SourceView) -> str:
 
 def _source_cells(view: SourceView, now: datetime) -> tuple[Cell, ...]:
     from vedette.core.urls import shown
-    from vedette.report.plain import ago, count
+    from vedette.report.plain import ago
 
     source, state = view.source, view.state
     word: Cell = ("good", "active") if source.is_active else ("warn", "paused")

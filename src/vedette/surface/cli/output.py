@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _moving: list[Console] = []  # of the terminal, while a line of it moves
+GAP = 3  # between two columns
+ENOUGH = 30  # characters of the last column, which is folded
 Cell = str | tuple[str, str]  # text of anyone; or style and text
 
 
@@ -70,8 +72,13 @@ class Output:
             lines = folded(lines, self.console().width)
         print_line(as_text(lines), to_stderr=True)
 
-    def table(self, heads: Sequence[str], rows: Iterable[Sequence[Cell]], *, empty: str) -> None:
-        """Rows under heads; on a pipe every cell is printed whole, separated by two spaces or more."""
+    def table(
+        self, heads: Sequence[str], rows: Iterable[Sequence[Cell]], *, empty: str, least: Sequence[str] = ()
+    ) -> None:
+        """Rows under heads; on a pipe every cell is printed whole, separated by two spaces or more.
+
+        `least`: columns that a narrow terminal is spared, the first of them first.
+        """
         ready = [[_span(cell) for cell in row] for row in rows]
         if not ready:
             self.note(empty)
@@ -84,9 +91,12 @@ class Output:
         from rich.text import Text
 
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-        for head in heads:
-            table.add_column(head, overflow="fold")  # a cut word, outcome or URL is of no use to anyone
-        for row in ready:
+        kept = _fitting(heads, ready, least, self.console().width) if least else list(range(len(heads)))
+        for column in kept:
+            is_short = bool(least) and column != kept[-1]
+            # a cut word, outcome or URL is of no use to anyone
+            table.add_column(heads[column], overflow="fold", no_wrap=is_short)
+        for row in ([whole[column] for column in kept] for whole in ready):
             table.add_row(*(Text(text, style=STYLES.get(style, "")) for style, text in row))
         self.console().print(table)
 
@@ -145,6 +155,19 @@ def is_terminal() -> bool:
     from vedette.config import forces_terminal
 
     return forces_terminal() and Output().console().is_terminal
+
+
+def _fitting(
+    heads: Sequence[str], rows: list[list[tuple[str, str]]], least: Sequence[str], width: int
+) -> list[int]:
+    """The columns for which there is room: empty ones go, then those of `least`, until the last has enough to fold."""
+    wide = [max(len(text) for text in (head, *(row[n][1] for row in rows))) for n, head in enumerate(heads)]
+    kept = [n for n in range(len(heads)) if any(row[n][1] not in ("", "-") for row in rows)] or [0]
+    for head in (None, *least):
+        kept = [n for n in kept if heads[n] != head]
+        if sum(wide[n] + GAP for n in kept[:-1]) + min(wide[kept[-1]], ENOUGH) <= width:
+            break
+    return kept
 
 
 def print_line(text: str, *, to_stderr: bool = False) -> None:

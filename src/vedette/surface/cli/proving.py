@@ -93,7 +93,8 @@ def show(session: Session, what: WhatArgument, limit: LimitOption = 50) -> None:
         )
         for one in found
     )
-    session.out.table(heads_, rows, empty=f"no evidence of {what}")
+    least = ("OFFSET", "SEGMENT", "BYTES", "TYPE")
+    session.out.table(heads_, rows, empty=f"no evidence of {what}", least=least)
 
 
 def heads(session: Session) -> None:

@@ -65,18 +65,23 @@ def show(
 
 
 def _settings(session: Session) -> Iterator[Setting]:
-    from vedette.config import written
+    from vedette.config import LaneConfig, written
+    from vedette.contracts.lane import LanePolicy
     from vedette.yaml_text import line_of
 
     loaded = session.loaded
     text = "" if loaded.path is None else loaded.path.read_text(encoding="utf-8-sig")
     yield Setting(("data",), str(loaded.data), _origin_of_data(session))
     for place, value, is_set in _leaves(_with_variables(loaded.config), ()):
-        if place == ("data",):
+        if place in (("data",), ("lanes",)):
             continue
         line = line_of(text, place) if is_set and text else None
         origin = "default" if not is_set else f"{loaded.path}:{line}" if line else "environment"
         yield Setting(place, _safe(place, written(value)), origin)
+    said = loaded.config.lanes.get("default")
+    for name in type(said or LaneConfig()).model_fields:
+        if said is None or getattr(said, name) is None:
+            yield Setting(("lanes", "default", name), written(getattr(LanePolicy(), name)), "default")
 
 
 def _origin_of_data(session: Session) -> str:
