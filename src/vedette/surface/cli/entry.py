@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 
-from vedette.surface.cli import INTERRUPTED, end_at_once
+from vedette.surface.cli.ending import INTERRUPTED, end_at_once
 from vedette.telemetry.wall_clock import SystemClock
 
 TYPE_CHECKING = False

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from vedette.surface.cli import end_at_once
+from vedette.surface.cli.ending import end_at_once
 
 
 @contextmanager
