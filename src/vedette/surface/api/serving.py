@@ -10,6 +10,12 @@ from aiohttp import web
 from vedette.service import Pages
 from vedette.surface.door import METRICS_TYPE, Doorway, door
 
+FRONT = """vedette serve
+  /healthz  ok while the process lives
+  /readyz   ready when it looks, 503 before and after
+  /metrics  for Prometheus
+"""
+
 
 def opened(listen: str, token: str | None) -> Callable[[Pages], AbstractAsyncContextManager[str]]:
     """Checked now, opened when there is something to show."""
@@ -18,6 +24,9 @@ def opened(listen: str, token: str | None) -> Callable[[Pages], AbstractAsyncCon
 
 
 def routes(pages: Pages) -> list[web.RouteDef]:
+    async def front(request: web.Request) -> web.Response:
+        return web.Response(text=FRONT)
+
     async def healthz(request: web.Request) -> web.Response:
         return web.Response(text="ok\n")
 
@@ -28,4 +37,9 @@ def routes(pages: Pages) -> list[web.RouteDef]:
     async def metrics(request: web.Request) -> web.Response:
         return web.Response(text=await pages.metrics(), headers={"Content-Type": METRICS_TYPE})
 
-    return [web.get("/healthz", healthz), web.get("/readyz", readyz), web.get("/metrics", metrics)]
+    return [
+        web.get("/", front),
+        web.get("/healthz", healthz),
+        web.get("/readyz", readyz),
+        web.get("/metrics", metrics),
+    ]
