@@ -280,3 +280,22 @@ def test_a_narrow_terminal_is_spared_columns_and_no_time_outcome_or_number_is_fo
     assert any("not seen: robots_refused" in line for line in sources)
     page = on_a_terminal(wide, "help")
     assert max(map(len, page)) <= wide
+
+
+def test_tags_pick_sources_watches_and_changes(cli: Cli, tmp_path: Path):
+    assert cli("add", RULES, "--tag", "law", "--tag", "tax").code == 0
+    assert [one["id"] for one in cli("sources", "list", "--tag", "tax", "--json").json["sources"]] == [
+        "rules"
+    ]
+    assert [one["url"] for one in cli("list", "--tag", "law", "--json").json["watches"]] == [RULES]
+    assert len(cli("changes", "--tag", "law", "--json").json["changes"]) == 1
+    told = cli("list", "--tag", "lwa")
+    assert (told.code, "did you mean 'law'?" in told.err) == (2, True)
+    table = cli("export", "--format", "csv").out
+    assert "law|tax" in table
+    again = Cli(tmp_path / "again")
+    blank(tmp_path / "again")
+    assert again("import", "-", stdin=table.encode()).code == 0
+    assert [one["id"] for one in again("sources", "list", "--tag", "tax", "--json").json["sources"]] == [
+        "rules"
+    ]

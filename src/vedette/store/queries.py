@@ -427,6 +427,8 @@ def _watch_terms(which: views.WatchFilter) -> list[Any]:
     terms: list[Any] = []
     if which.source is not None:
         terms.append(c.source_id == which.source)
+    if which.sources is not None:
+        terms.append(c.source_id.in_(which.sources))
     if which.host is not None:
         terms.append(c.lane_id == lane_id(LaneKey(f"host:{which.host}")))
     if which.risk is not None:
@@ -475,6 +477,8 @@ def _change_terms(which: views.ChangeFilter) -> list[Any]:
         terms.append(c.watch_id == which.watch)
     if which.source is not None:
         terms.append(t.watches.c.source_id == which.source)
+    if which.sources is not None:
+        terms.append(t.watches.c.source_id.in_(which.sources))
     return terms
 
 

@@ -12,7 +12,7 @@ from vedette.core.nearest import unknown
 from vedette.core.outcomes import MEANING, SEEN
 from vedette.surface.cli.configured import note_not_taken_in, written_url
 from vedette.surface.cli.output import Cell
-from vedette.surface.cli.session import Session, a_moment, a_risk, a_url, check_source
+from vedette.surface.cli.session import Session, a_moment, a_risk, a_url, check_source, tagged
 from vedette.surface.cli.verbs import LimitOption, verb
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from vedette.store.views import ChangeView, WatchFilter
 
 RiskOption = Annotated[str | None, typer.Option("--risk", help="CRITICAL, HIGH, MEDIUM or LOW.")]
+TagOption = Annotated[str | None, typer.Option("--tag", help="Only of sources with this tag.")]
 SourceOption = Annotated[str | None, typer.Option("--source", metavar="ID", help="Only of this source.")]
 
 
@@ -43,6 +44,7 @@ def list_(
     host: Annotated[str | None, typer.Option("--host", help="Only of this host.")] = None,
     risk: RiskOption = None,
     outcome: Annotated[str | None, typer.Option("--outcome", help="Only with this last outcome.")] = None,
+    tag: TagOption = None,
     listings: Annotated[bool, typer.Option("--listings", help="Only those that list others.")] = False,
     limit: LimitOption = 100,
 ) -> None:
@@ -57,6 +59,7 @@ def list_(
         outcome=_outcome(outcome),
         text=text,
         only_listings=listings,
+        sources=tagged(session, tag),
         only_kept=True,
     )
     _show_watches(session, which, limit, empty="no watch fits; `vedette add URL` makes one")
@@ -118,6 +121,7 @@ def changes(
         ),
     ] = None,
     source: SourceOption = None,
+    tag: TagOption = None,
     url: Annotated[str | None, typer.Option("--url", help="Only of this URL.")] = None,
     with_diff: Annotated[bool, typer.Option("--diff", help="With what differs.")] = False,
     limit: LimitOption = 50,
@@ -136,6 +140,7 @@ def changes(
         states=told_states(state),
         watch=None if url is None else watch_id(a_url(url)),
         source=source,
+        sources=tagged(session, tag),
     )
     with session.queries() as queries:
         found = list(queries.changes(which, most=limit))
