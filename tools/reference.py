@@ -101,6 +101,7 @@ WORDS = {
     "sources[].domains": "Fields of law that it speaks about.",
     "sources[].provenance": "Of its address in a registry: `stated` in the documents, `checked` or "
     "`listed` in the public list behind them, or `inferred` and to be checked.",
+    "sources[].tags": "Words of your own, by which `list`, `changes` and `sources list` pick (`--tag`).",
     "sources[].fetch": "Any key of `fetch`, for this source alone.",
     "lanes.*.gap_min": "Least time between two starts.",
     "lanes.*.gap_max": "The gap is drawn between `gap_min` and this.",

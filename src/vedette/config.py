@@ -36,6 +36,7 @@ from vedette.config_values import (
     RiskWord,
     Section,
     Size,
+    Tag,
     ZoneName,
     parse_day,
     parse_duration,
@@ -164,6 +165,7 @@ class SourceConfig(Section):
     hierarchy: int | None = Field(default=None, ge=1, le=7)
     domains: tuple[str, ...] = ()
     provenance: Literal["", "stated", "checked", "listed", "inferred"] = ""
+    tags: tuple[Tag, ...] = ()
     fetch: FetchConfig = FetchConfig()
 
 

@@ -114,6 +114,7 @@ Size = Annotated[int, BeforeValidator(parse_size), WithJsonSchema(_SIZES)]
 RiskWord = Annotated[Risk, BeforeValidator(parse_risk), WithJsonSchema(_WORDS)]
 Frequency = Annotated[timedelta | None, BeforeValidator(parse_frequency), WithJsonSchema(_FREQUENCIES)]
 CurrencyCode = Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
+Tag = Annotated[str, Field(pattern=r"^[^\s|,][^|,]{0,39}$")]
 LanguageCode = Annotated[str, Field(pattern=r"^[A-Z]{2}$")]
 Day = Annotated[datetime | None, BeforeValidator(parse_day), WithJsonSchema(_DAYS)]
 

@@ -124,7 +124,11 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
         fetch=tuple(sorted(_overrides(row.fetch).items())),
         origin=origin,
         registered=Registered(
-            category=row.category, hierarchy=row.hierarchy, domains=row.domains, provenance=row.provenance
+            category=row.category,
+            hierarchy=row.hierarchy,
+            domains=row.domains,
+            provenance=row.provenance,
+            tags=row.tags,
         ),
     )
     _check_source(source, where)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -248,3 +252,50 @@ def test_history_marks_the_look_that_first_showed_a_change_with_its_number(cli: 
     newest, oldest = cli("history", RULES).out.splitlines()[1:3]
     assert "change 1" in newest
     assert "change" not in oldest
+
+
+def on_a_terminal(wide: int, *words: str) -> list[str]:
+    """What the program prints on a terminal of that width."""
+    ours, theirs = os.openpty()
+    env = {**os.environ, "COLUMNS": str(wide), "TERM": "xterm", "NO_COLOR": "1"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "vedette", *words], stdout=theirs, stderr=theirs, env=env
+    ) as run:
+        os.close(theirs)
+        said = b""
+        with suppress(OSError):  # EIO: the other end is closed
+            while part := os.read(ours, 65536):
+                said += part
+    os.close(ours)
+    assert run.returncode == 0
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", said.decode()).splitlines()
+
+
+@pytest.mark.parametrize("wide", [80, 100, 200])
+def test_a_narrow_terminal_is_spared_columns_and_no_time_outcome_or_number_is_folded(stock: Stock, wide: int):
+    data = ["--data", str(stock.data)]
+    history = on_a_terminal(wide, "history", RULES, *data)
+    assert any(re.search(r"2026-11-15 11:00:00Z +ok .*change 1 .*2883cf53438b", line) for line in history)
+    sources = on_a_terminal(wide, "sources", *data)
+    assert any("not seen: robots_refused" in line for line in sources)
+    page = on_a_terminal(wide, "help")
+    assert max(map(len, page)) <= wide
+
+
+def test_tags_pick_sources_watches_and_changes(cli: Cli, tmp_path: Path):
+    assert cli("add", RULES, "--tag", "law", "--tag", "tax").code == 0
+    assert [one["id"] for one in cli("sources", "list", "--tag", "tax", "--json").json["sources"]] == [
+        "rules"
+    ]
+    assert [one["url"] for one in cli("list", "--tag", "law", "--json").json["watches"]] == [RULES]
+    assert len(cli("changes", "--tag", "law", "--json").json["changes"]) == 1
+    told = cli("list", "--tag", "lwa")
+    assert (told.code, "did you mean 'law'?" in told.err) == (2, True)
+    table = cli("export", "--format", "csv").out
+    assert "law|tax" in table
+    again = Cli(tmp_path / "again")
+    blank(tmp_path / "again")
+    assert again("import", "-", stdin=table.encode()).code == 0
+    assert [one["id"] for one in again("sources", "list", "--tag", "tax", "--json").json["sources"]] == [
+        "rules"
+    ]

@@ -45,7 +45,7 @@ async def test_on_loopback_three_pages_are_there_and_nothing_else():
         "/healthz": 200,
         "/readyz": 200,
         "/metrics": 200,
-        "/": 404,
+        "/": 200,
     }
 
 

@@ -92,12 +92,13 @@ class ListerOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registered:
-    """What a registry says of a source beyond how to read it (001 sections 1.3, 3.3, 13)."""
+    """What a registry, or its owner, says of a source beyond how to read it (001 sections 1.3, 3.3, 13)."""
 
     category: str = ""
     hierarchy: int | None = None  # 1 constitution ... 7 practice (001 section 13.3)
     domains: tuple[str, ...] = ()  # fields of law: pausalni, pdv, doprinosi ...
     provenance: str = ""  # of its address: stated, checked, listed or inferred
+    tags: tuple[str, ...] = ()  # words of the operator's own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

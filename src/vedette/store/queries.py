@@ -448,6 +448,8 @@ def _watch_terms(which: views.WatchFilter) -> _Terms:
     for part, value in exactly:
         if value is not None:
             terms.add(part, getattr(value, "value", value))
+    if which.sources is not None:
+        terms.any_of("source_id", which.sources)
     if which.text:
         likes = [f"%{_escaped(word.lower())}%" for word in (which.text, *spellings(which.text))]
         urls = " OR lower(url) LIKE ? ESCAPE '!'" * (len(likes) - 1)
@@ -488,6 +490,8 @@ def _change_terms(which: views.ChangeFilter) -> _Terms:
         terms.add("changes.watch_id = ?", which.watch)
     if which.source is not None:
         terms.add("watches.source_id = ?", which.source)
+    if which.sources is not None:
+        terms.any_of("watches.source_id", which.sources)
     return terms
 
 

@@ -354,7 +354,8 @@ def _dump_options(source: Source) -> str:
     given, plain = source.options, _PLAIN_OPTIONS
     options = {k: v for k, v in asdict(given).items() if getattr(given, k) != getattr(plain, k)}
     if source.registered != Registered():
-        options[REGISTERED] = asdict(source.registered)
+        said = asdict(source.registered)
+        options[REGISTERED] = {name: value for name, value in said.items() if name != "tags" or value}
     if source.every is not None:
         options[EVERY] = source.every.total_seconds()
     return dump_json(options)

@@ -49,6 +49,7 @@ class WatchFilter:
     only_kept: bool = False  # whose source was not removed
     only_unseen: bool = False  # whose last look did not show them
     tier: Risk | None = None  # of its source
+    sources: tuple[str, ...] | None = None  # of one of these
     by_due: bool = False  # in order of due time; otherwise in order of URL
 
 
@@ -62,6 +63,7 @@ class ChangeFilter:
     states: tuple[ChangeState, ...] = ()
     watch: WatchId | None = None
     source: str | None = None
+    sources: tuple[str, ...] | None = None  # of one of these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,12 @@ from vedette.surface.api.panel import KILL, Office, batch_routes
 from vedette.surface.api.panel_metrics import metrics_text
 from vedette.surface.door import METRICS_TYPE, Doorway, door
 
+FRONT = """vedette serve
+  /healthz  ok while the process lives
+  /readyz   ready when it looks, 503 before and after
+  /metrics  for Prometheus
+"""
+
 
 def opened(
     listen: str, token: str | None, panel: Office | None = None
@@ -23,6 +29,9 @@ def opened(
 
 
 def routes(pages: Pages, panel: Office | None) -> list[web.RouteDef]:
+    async def front(request: web.Request) -> web.Response:
+        return web.Response(text=FRONT)
+
     async def healthz(request: web.Request) -> web.Response:
         return web.Response(text="ok\n")
 
@@ -34,7 +43,12 @@ def routes(pages: Pages, panel: Office | None) -> list[web.RouteDef]:
         text = await pages.metrics() + (await _of_the_panel(panel) if panel is not None else "")
         return web.Response(text=text, headers={"Content-Type": METRICS_TYPE})
 
-    own = [web.get("/healthz", healthz), web.get("/readyz", readyz), web.get("/metrics", metrics)]
+    own = [
+        web.get("/", front),
+        web.get("/healthz", healthz),
+        web.get("/readyz", readyz),
+        web.get("/metrics", metrics),
+    ]
     return [*own, *batch_routes(panel)] if panel is not None else own
 
 

@@ -12,7 +12,7 @@ from vedette.core.nearest import unknown
 from vedette.core.outcomes import MEANING
 from vedette.surface.cli.configured import note_not_taken_in, written_url
 from vedette.surface.cli.output import Cell
-from vedette.surface.cli.session import Session, a_moment, a_risk, a_url, check_source
+from vedette.surface.cli.session import Session, a_moment, a_risk, a_url, check_source, tagged
 from vedette.surface.cli.verbs import LimitOption, verb
 from vedette.surface.cli.watch_table import is_unseen, show_watches
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from vedette.store.views import ChangeView, WatchFilter
 
 RiskOption = Annotated[str | None, typer.Option("--risk", help="CRITICAL, HIGH, MEDIUM or LOW.")]
+TagOption = Annotated[str | None, typer.Option("--tag", help="Only of sources with this tag.")]
 SourceOption = Annotated[str | None, typer.Option("--source", metavar="ID", help="Only of this source.")]
 
 
@@ -42,6 +43,7 @@ def list_(
     host: Annotated[str | None, typer.Option("--host", help="Only of this host.")] = None,
     risk: RiskOption = None,
     outcome: Annotated[str | None, typer.Option("--outcome", help="Only with this last outcome.")] = None,
+    tag: TagOption = None,
     listings: Annotated[bool, typer.Option("--listings", help="Only those that list others.")] = False,
     limit: LimitOption = 100,
 ) -> None:
@@ -56,6 +58,7 @@ def list_(
         outcome=_outcome(outcome),
         text=text,
         only_listings=listings,
+        sources=tagged(session, tag),
         only_kept=True,
     )
     _show_watches(session, which, limit, empty="no watch fits; `vedette add URL` makes one")
@@ -117,6 +120,7 @@ def changes(
         ),
     ] = None,
     source: SourceOption = None,
+    tag: TagOption = None,
     url: Annotated[str | None, typer.Option("--url", help="Only of this URL.")] = None,
     with_diff: Annotated[bool, typer.Option("--diff", help="With what differs.")] = False,
     limit: LimitOption = 50,
@@ -135,6 +139,7 @@ def changes(
         states=told_states(state),
         watch=None if url is None else watch_id(a_url(url)),
         source=source,
+        sources=tagged(session, tag),
     )
     with session.queries() as queries:
         found = list(queries.changes(which, most=limit))

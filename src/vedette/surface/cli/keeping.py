@@ -8,11 +8,12 @@ import typer
 
 from vedette.contracts.errors import InputError
 from vedette.report.plain import count
+from vedette.surface.cli.asking import TagOption
 from vedette.surface.cli.checking import sources_check
 from vedette.surface.cli.configured import views_not_taken_in
 from vedette.surface.cli.output import Cell
 from vedette.surface.cli.pausing import pause, remove, reset, resume
-from vedette.surface.cli.session import Session, a_url
+from vedette.surface.cli.session import Session, a_url, tagged
 from vedette.surface.cli.verbs import group, verb
 
 if TYPE_CHECKING:
@@ -117,13 +118,15 @@ def sources_() -> None:
     """What was configured: list, check, pause, resume, reset, remove."""
 
 
-def sources_list(session: Session) -> None:
+def sources_list(session: Session, tag: TagOption = None) -> None:
     """Every source, highest tier first.
 
     Says of a crawl or a list which pages under its address are watched by other sources: a page is watched once.
     """
     found = _all_sources(session)
     shares = _shares(session, found)
+    named = tagged(session, tag)
+    found = [view for view in found if named is None or view.source.id in named]
     now = session.now()
     if session.given.as_json:
         bodies = [source_json(view) | {"shares": shares.get(view.source.id, {})} for view in found]
@@ -209,6 +212,7 @@ def source_json(view: SourceView) -> dict[str, object]:
         "hierarchy": source.registered.hierarchy,
         "domains": list(source.registered.domains),
         "provenance": source.registered.provenance or None,
+        "tags": list(source.registered.tags),
         "watches": view.watches,
         "failures": state.failures,
         "last_error": _last_error(view),

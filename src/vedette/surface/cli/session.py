@@ -210,6 +210,22 @@ def check_source(session: Session, source: str | None, option: str = "--source: 
         raise InputError(f"{option}{unknown('source', source, known)}; `vedette sources` lists them")
 
 
+def tagged(session: Session, tag: str | None) -> tuple[str, ...] | None:
+    """The sources with this tag; None: none was asked for.  An unknown tag is an error that names the nearest."""
+    if tag is None:
+        return None
+    from vedette.core.nearest import unknown
+
+    with session.queries() as queries:
+        by_source = {str(view.source.id): view.source.registered.tags for view in queries.sources()}
+    found = tuple(source for source, tags in by_source.items() if tag in tags)
+    if not found:
+        raise InputError(
+            f"--tag: {unknown('tag', tag, {one for tags in by_source.values() for one in tags})}"
+        )
+    return found
+
+
 def a_url(text: str) -> str:
     """The canonical URL of what the user typed, or InputError that says how to write it."""
     from vedette.core.urls import MAX_URL, canonical

@@ -102,6 +102,7 @@ def add(
     max_urls: Annotated[int | None, typer.Option("--max-urls", help="At most so many URLs.")] = None,
     headless: Annotated[bool, typer.Option("--headless", help="The page needs a browser.")] = False,
     header: HeaderOption = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", help="A word of your own; repeatable.")] = None,
 ) -> None:
     """Watch a page, a feed, a sitemap, a list or a site.
 
@@ -124,6 +125,7 @@ def add(
         "max_depth": max_depth,
         "max_urls": max_urls,
         "requires_headless": headless or None,
+        "tags": tag or None,
     }
     given = {key: value for key, value in keys.items() if value is not None}
     headers = some_headers(header)

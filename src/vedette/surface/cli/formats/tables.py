@@ -13,7 +13,7 @@ from vedette.surface.cli.formats.entry import Entry, Parsed, keys_of, looks_like
 
 ORDER = ("url", "name", "risk", "tier", "lister")  # columns of a file without a header
 LISTS = frozenset(
-    "include exclude types follow_hosts domains".split()
+    "include exclude types follow_hosts domains tags".split()
 )  # several values in a cell: separated by |
 OBJECTS = frozenset(("fetch", "selectors", "structured", "traps"))  # JSON in a cell
 # What other tools call our columns.
@@ -23,8 +23,8 @@ SYNONYMS = {
 }  # fmt: skip
 COLUMNS = (
     "url id name lister risk tier active every scrape_frequency retention url_pattern include exclude start_date "
-    "end_date types max_depth max_urls max_pages max_sitemap_depth pagination_pattern selectors "
-    "requires_headless follow_hosts hunt honour_nofollow traps structured category hierarchy domains provenance fetch"
+    "end_date types max_depth max_urls max_pages max_sitemap_depth pagination_pattern selectors requires_headless "
+    "follow_hosts hunt honour_nofollow traps structured category hierarchy domains provenance tags fetch"
 ).split()
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run a cell that begins so
 _DELIMITERS = ",;\t"
