@@ -208,8 +208,11 @@ def _say_report(session: Session, report: Report) -> None:
         session.out.note(
             f"{report.sealed_late} rows are older than their seals: what was done to them before the upgrade is unknown"
         )
-    read = f"{report.segments} segments ({report.expired} expired), {report.visits} visits, {report.records} records"
-    count = sum(report.found.values())
-    session.out.say(f"{read}: {'all whole' if not count else f'{count} problems'}")
-    if count:
+    from vedette.report.plain import count
+
+    read = f"{count(report.segments, 'segment')} ({report.expired} expired), {count(report.visits, 'visit')}"
+    found = sum(report.found.values())
+    words = "all whole" if not found else count(found, "problem")
+    session.out.say(f"{read}, {count(report.records, 'record')}: {words}")
+    if found:
         session.out.note('what to do: docs/how-to/verify-evidence.md, "After a failed verify"')
