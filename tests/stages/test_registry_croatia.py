@@ -160,3 +160,11 @@ def test_a_bad_row_is_named_with_what_is_wrong(tmp_path: Path, key, value, words
     told = Cli(tmp_path / "data")("import", str(file))
     assert told.code == 2
     assert words in told.out
+
+
+def test_whoever_imports_a_country_is_told_of_its_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    cli = Cli(tmp_path / "data")
+    assert "profile: croatia" in cli("import", "registry:croatia", "--dry-run").err
+    (tmp_path / "vedette.yaml").write_text("profile: croatia\n")
+    assert "profile" not in cli("import", "registry:croatia", "--dry-run").err

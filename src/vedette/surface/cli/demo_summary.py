@@ -37,8 +37,10 @@ class Seen:
     looks: int = 0
     urls: set[str] = field(default_factory=set)
     changes: list[tuple[str, ChangeId]] = field(default_factory=list)
-    noisy: int = 0  # bodies that differed from the look before and were no change
-    _digests: dict[str, object] = field(default_factory=dict)
+    different: list[tuple[str, datetime, datetime]] = field(
+        default_factory=list
+    )  # URL, look before, this look
+    _last: dict[str, tuple[object, datetime]] = field(default_factory=dict)
 
     def add(self, event: Event) -> None:
         said = event.fields
@@ -49,11 +51,21 @@ class Seen:
         url, digest = str(said["url"]), said.get("digest")
         self.looks += 1
         self.urls.add(url)
-        before = self._digests.get(url)
-        if digest and before and digest != before and not said.get("changed"):
-            self.noisy += 1
+        before = self._last.get(url)
+        if digest and before and digest != before[0]:
+            self.different.append((url, before[1], event.at))
         if digest:
-            self._digests[url] = digest
+            self._last[url] = (digest, event.at)
+
+    def noisy(self) -> int:
+        """How often a page came back different though its server had changed nothing in it."""
+        return sum(self._is_noise(*one) for one in self.different)
+
+    def _is_noise(self, url: str, before: datetime, at: datetime) -> bool:
+        place = self.world.locate(url)  # None: a listing, which changes when its pages do
+        return place is not None and not self.world.changes(
+            *place, before.timestamp() - 1, at.timestamp() + 1
+        )
 
 
 def summarise(session: Session, stage: Session, seen: Seen) -> None:
@@ -67,8 +79,8 @@ def summarise(session: Session, stage: Session, seen: Seen) -> None:
         f"{took} here, {theirs} there: {count(seen.looks, 'look')} at {count(len(seen.urls), 'page')} of "
         f"{count(len(hosts), 'host')}.",
         f"  changes       {_changes(len(seen.changes), untrue)}",
-        f"  false alarms  {count(seen.noisy, 'time')} a page came back different in nothing but counters, banners, "
-        "tokens or dates: no report",
+        f"  false alarms  {count(seen.noisy(), 'time')} a page came back different though its server had changed "
+        "nothing in it (counters, banners, tokens): not reported",
         f"  politeness    {_politeness(seen.served)}",
         f"  evidence      {_evidence(data)}",
         "",

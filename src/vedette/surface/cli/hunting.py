@@ -83,13 +83,18 @@ def _answer(session: Session, top: int) -> _Answer:
 
 
 def _say(session: Session, found: _Answer) -> None:
+    from vedette.report.plain import count
+
     out, whole = session.out, found.whole
     limit = "" if found.looks_per_day is None else f", at most {found.looks_per_day:,.0f} a day"
     out.say(
         f"{found.state.number:,} looks chosen{limit}; {found.waiting:,} of them wait, {found.open:,} pages are open"
     )
     if whole.looks:
-        out.say(f"{whole.found / whole.looks:.2f} found per look, {whole.errors:,} errors")
+        out.say(
+            f"{whole.found / whole.looks:.2f} found per look (0: nothing odd, 1: a find), "
+            f"{count(whole.errors, 'error')}"
+        )
     rows = [
         (host, f"{one.looks:,}", f"{one.found / one.looks:.2f}", f"{one.errors:,}", f"{found.room(one):,}")
         for host, one in found.hosts

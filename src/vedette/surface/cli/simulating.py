@@ -75,7 +75,6 @@ def simulate(
     """
     check_plot(plot)
     config = session.loaded.config
-    from vedette.core.whatif.bounds import ALL
     from vedette.policies import objectives
 
     goals = some_objectives(objective, objectives(config))
@@ -88,12 +87,10 @@ def simulate(
             stage = _OnRecord(session, goals, a_moment(since, "--since", session.now()), draws)
         configured = config.schedule.budget_per_day
         is_even = not budget and configured is None and len(names) > 1
-        asked = budget or [_configured(configured)]
-        wanted = [(name, a_budget(text, stage.per_day)) for name in names for text in asked]
-        scenes = stage.scenes(wanted, progress)
+        asked = [a_budget(text, stage.per_day) for text in budget or [_configured(configured)]]
+        scenes = stage.scenes([(name, looks) for name in names for looks in asked], progress)
         if is_even:
-            least = min(one.table[ALL]["requests"].low for one in scenes)
-            scenes = stage.scenes([(name, least) for name in names], progress)
+            scenes = stage.scenes([(name, least_of(scenes)) for name in names], progress)
     _say(session, stage, scenes)
     _say_terms(session, stage, scenes, is_even=is_even)
     if plot is not None:
@@ -101,6 +98,13 @@ def simulate(
 
         draw_what_if(plot, scenes, stage.title)
         session.out.note(f"drawn in {plot}")
+
+
+def least_of(scenes: Sequence[Scene]) -> float:
+    """What the thriftiest of them takes in a day."""
+    from vedette.core.whatif.bounds import ALL
+
+    return min(one.table[ALL]["requests"].low for one in scenes)
 
 
 class _Stage:

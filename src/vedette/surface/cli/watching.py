@@ -270,6 +270,7 @@ def import_(
             text = f" ({problem['text']})" if problem["text"] else ""
             session.out.say(f"line {problem['line']}: not taken: {problem['why']}{text}")
         _say_taken(session, chosen, len(taken), kept, is_stopped=strict and is_bad)
+        _say_profile(session, file)
     if is_bad:
         raise typer.Exit(Exit.BAD_INPUT)
 
@@ -366,6 +367,17 @@ def _keep_all(session: Session, taken: list[tuple[Entry, Source]]) -> list[bool]
         return []
     with session.operating(create=True) as db:
         return [keep(session, db, source)[1] for _, source in taken]
+
+
+def _say_profile(session: Session, file: str) -> None:
+    """A registry of a country is read best with the defaults of that country."""
+    from vedette.config_profiles import PROFILES
+
+    country = file.removeprefix(REGISTRY)
+    if file.startswith(REGISTRY) and country in PROFILES and session.loaded.config.profile != country:
+        session.out.note(
+            f"write `profile: {country}` into vedette.yaml: languages, zone and runs as its sources need them"
+        )
 
 
 def _say_taken(session: Session, chosen: str, good: int, kept: list[bool], *, is_stopped: bool) -> None:

@@ -1,0 +1,55 @@
+"""A change in three lines of a screen."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stocked import RULES, a_change
+
+from vedette.contracts.changing import Change, DiffOp
+from vedette.contracts.words import Risk, VisitId, WatchId
+from vedette.report.brief import ROWS, brief
+from vedette.report.folding import wide
+from vedette.report.lines import as_text
+
+CHANGE: Change = a_change()(WatchId(1), VisitId(2))  # type: ignore[operator]
+LONG = "https://example.org/" + "/".join(f"part-{n}-of-a-long-address" for n in range(4))
+TEXTS = st.lists(st.text(alphabet="ab é漢", max_size=300), max_size=3).map(tuple)
+OPS = st.builds(DiffOp, st.sampled_from(["insert", "delete", "replace", "move", "equal"]), TEXTS, TEXTS)
+
+
+def changed(*ops: DiffOp) -> Change:
+    from dataclasses import replace
+
+    return replace(CHANGE, comparison=replace(CHANGE.comparison, diff=ops))
+
+
+@given(st.lists(OPS, max_size=6), st.integers(40, 200), st.sampled_from([RULES, LONG]))
+def test_no_change_takes_more_than_three_lines_or_is_wider_than_the_screen(
+    ops: list[DiffOp], width: int, url: str
+):
+    rows = brief(changed(*ops), url=url, risk=Risk.CRITICAL, width=width)
+    assert 1 <= len(rows) <= ROWS
+    assert all(wide(row) <= width for row in rows)
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_the_address_is_whole_and_the_words_that_differ_are_there(width: int):
+    before = "The fee for a permit is set by the council every year and stands at 25 euros for a household of four."
+    op = DiffOp("replace", (before,), (before.replace("25", "24"),), (("25", "24"),))
+    text = as_text(brief(changed(op), url=RULES, risk=Risk.HIGH, width=width))
+    assert RULES in text
+    assert "[-25-] {+24+}" in text
+    assert "… council every year and stands at [-25-]" in text
+
+
+def test_what_moved_is_told_last():
+    ops = (DiffOp("move", ("contact",), ("contact",)), DiffOp("insert", (), ("A new rule holds.",)))
+    text = as_text(brief(changed(*ops), url=RULES, risk=Risk.HIGH, width=80))
+    assert "+ A new rule holds.  (and 1 more)" in text
+
+
+def test_a_long_address_is_folded_never_cut():
+    rows = as_text(brief(CHANGE, url=LONG, risk=Risk.LOW, width=60))
+    assert LONG in "".join(part.strip() for part in rows.split("\n"))
