@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
@@ -32,6 +32,7 @@ from vedette.lanes.purse import Purse
 
 SOON = timedelta(seconds=2)  # a lane that opens within this may lease work already
 UNSETTLED = 600  # looks that wait for their commit; beyond it no new look starts
+SET = timedelta(seconds=2)  # a clock that differs by more from the passing of time was set
 SECOND_LOOKS = timedelta(seconds=90)  # until idle: a second look that comes within this is waited for
 GRACE_S = 10.0
 
@@ -73,6 +74,7 @@ class Parts:
     take_orders: Callable[[], None] | None = None  # the operator's words from other processes
     purse: Purse = field(default_factory=lambda: Purse(None, None))  # looks per day
     hunts: bool = False  # somebody has to ask the settler to choose
+    on_clock_set: Callable[[timedelta], None] = lambda by: None  # the clock was set forward or back
 
 
 @dataclass(slots=True)
@@ -99,18 +101,20 @@ class Engine:
     _error: BaseException | None = None
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _orders_at: datetime | None = None
+    _moved: timedelta = timedelta(0)  # how far the clock had been set when we looked last
     _hunt_at: datetime | None = None  # when there may be something to choose, though no look ends
     _seconds: dict[LaneKey, datetime] = field(default_factory=dict)  # when a second look is due in a lane
     _pending: dict[WatchId, tuple[datetime, LaneKey]] = field(default_factory=dict)  # second looks to come
 
     async def run(self) -> Ended:
         clock = self.parts.clock
-        self._started_at = clock.now()
+        self._started_at, self._moved = clock.now(), clock.moved()
         self._hunt_at = self._started_at if self.parts.hunts else None
         self.parts.keeper.on_wait = self._stand
         self.parts.keeper.on_free = self.touch
         try:
             while True:
+                self._note_clock()
                 now = clock.now()
                 self._turn(now)
                 if self._is_done(now):
@@ -206,6 +210,34 @@ class Engine:
         self._error = self._error or error  # what follows from the first is less telling
         self._unsettled = 0
         self.stop("failed")
+
+    def on_healed(self, dues: Iterable[tuple[LaneKey, Risk, datetime]]) -> None:
+        """The store was healed of times that lay too far ahead: this is when its lanes are due."""
+        for lane, risk, due_at in dues:
+            self.parts.frontier.note_due(lane, due_at, risk)
+        self._wake.set()
+
+    def _note_clock(self) -> None:
+        """A clock that was set: whatever we wait for in memory is as far away as it was before."""
+        by = self.parts.clock.moved() - self._moved
+        if abs(by) < SET:
+            return
+        now = self.parts.clock.now()
+        self._moved += by
+        self.parts.keeper.clock_set(by)
+        self.parts.purse.clock_set(by, now)
+        self._touched.update({lane: None for _, _, lane in self._timers})
+        self._timers.clear()
+        self._wake_at.clear()
+        self._orders_at = None
+        self._hunt_at = None if self._hunt_at is None else now
+        self._seconds = dict.fromkeys(self._seconds, now)
+        self._pending = {watch: (now, lane) for watch, (_, lane) in self._pending.items()}
+        if self._started_at is not None:
+            self._started_at += by
+        if self.limits.deadline is not None:
+            self.limits = replace(self.limits, deadline=self.limits.deadline + by)
+        self.parts.on_clock_set(by)
 
     def _turn(self, now: datetime) -> None:
         if spent(self.limits, self.tally, now) is not None:

@@ -90,6 +90,11 @@ class _Hunt:
 
 
 @dataclass(frozen=True, slots=True)
+class _Heal:
+    """The clock was set: times that lie too far ahead are brought back."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Hurry:
     """Nothing more is coming: write what there is."""
 
@@ -98,7 +103,7 @@ class _Hurry:
 Decide = Callable[[Sequence[Settlement]], tuple[list[Settlement], ScheduleRows | None]]
 Aside = RobotsRules | SourceState | LedgerNote | Release
 Hunt = Callable[[Sequence[Settlement], datetime], tuple[HuntRows | None, tuple[LedgerNote, ...]]]
-_Order = Settlement | _Claim | _Barrier | _Hurry | _Hunt | Aside | None
+_Order = Settlement | _Claim | _Barrier | _Hurry | _Hunt | _Heal | Aside | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +118,7 @@ class SettlerCalls:
     schedule: Decide = lambda settlements: (list(settlements), None)
     hunt: Hunt = lambda settlements, now: (None, ())
     messages: Callable[[Sequence[Placed]], tuple[Message, ...]] = lambda placed: ()  # written with the group
+    heal: Callable[[], None] = lambda: None  # the clock was set: brings times back that lie too far ahead
 
 
 _HURRY = _Hurry()
@@ -131,6 +137,7 @@ class Settler(threading.Thread):
         self._orders: queue.SimpleQueue[_Order] = queue.SimpleQueue()
         self._asides: list[Aside] = []
         self._groups = 0
+        self._heals = False
         self._beat_at = clock.now() + HEARTBEAT
 
     def settle(self, settlement: Settlement) -> None:
@@ -147,6 +154,10 @@ class Settler(threading.Thread):
     def hunt(self) -> None:
         """Choose prospects, though no look ended."""
         self._orders.put(_Hunt())
+
+    def heal(self) -> None:
+        """The clock was set while we ran."""
+        self._orders.put(_Heal())
 
     def hurry(self) -> None:
         """The engine has nothing else under way, so waiting for company is in vain."""
@@ -196,6 +207,9 @@ class Settler(threading.Thread):
         if settlements or self._asides or barriers or hunts or not goes_on:
             self._write(settlements, hunts)
         self._keep_house()
+        if self._heals:
+            self._heals = False
+            self._calls.heal()
         for barrier in barriers:
             barrier.done.set()
         return goes_on
@@ -215,6 +229,8 @@ class Settler(threading.Thread):
                 timeout = min(timeout, QUIET_S) if settlements else 0.0
             elif isinstance(order, _Hurry):
                 timeout = 0.0
+            elif isinstance(order, _Heal):
+                self._heals, timeout = True, 0.0
             elif isinstance(order, Settlement):
                 settlements.append(order)
                 waited = waited or self._clock.stopwatch()
@@ -344,7 +360,7 @@ class Settler(threading.Thread):
             self._groups = 0
 
     def _beat(self, now: datetime) -> None:
-        if now >= self._beat_at:
+        if now >= self._beat_at or self._beat_at > now + HEARTBEAT:  # the clock was set back
             self._store.heartbeat(until=now + LEASE)
             self._beat_at = now + HEARTBEAT
 

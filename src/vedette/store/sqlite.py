@@ -24,6 +24,7 @@ from vedette.contracts.watch import Ask, Group, Payload, SourceState, Watch
 from vedette.contracts.words import ChangeId, EvidenceId, LaneKey, Risk, RunId, SourceId, VisitId, WatchId
 from vedette.core.urls import lane_of
 from vedette.store import statements as sql
+from vedette.store.clock_heal import Ahead, PolicyOf, has_signs, heal
 from vedette.store.connecting import connect as connect  # where most look for it
 from vedette.store.connecting import what_to_do
 from vedette.store.group import GroupRows, rows_of
@@ -236,6 +237,17 @@ class Writer:
             self._db.execute(sql.END_RUN, (to_ms(now), ended_by, tally, run))
             self.return_leases()
 
+    def heal(self, *, now: datetime, policy_of: PolicyOf) -> Ahead:
+        """Brings times back that lie further ahead than their rules allow.  Costs little when there are none."""
+        with self._telling():
+            if not has_signs(self._db, now=now):
+                return Ahead()
+        with self.transaction() as db:
+            return heal(db, now=now, policy_of=policy_of)
+
+    def lanes_due(self) -> list[tuple[LaneKey, Risk, datetime]]:
+        return lanes_due(self._db)
+
     def segments(self) -> list[Segment]:
         return [read_segment(row) for row in self._db.execute(sql.SEGMENTS)]
 
@@ -323,10 +335,7 @@ class Reader:
 
     def lanes_due(self) -> Iterable[tuple[LaneKey, Risk, datetime]]:
         """Every lane and class with scheduled work, and when its first is due."""
-        for url, *dues in self._db.execute(sql.LANES_DUE):
-            for risk, due in zip(Risk, dues, strict=True):
-                if due is not None:
-                    yield lane_of(url), risk, from_ms(due)
+        return lanes_due(self._db)
 
     def overdue(self, by: datetime, since: datetime, pick: Pick) -> list[tuple[str, SourceId, int]]:
         """Lanes in which something of the run was due by then and not looked at since: a URL, its source, how many."""
@@ -359,6 +368,17 @@ class Reader:
 
     def close(self) -> None:
         self._db.close()
+
+
+def lanes_due(db: sqlite3.Connection) -> list[tuple[LaneKey, Risk, datetime]]:
+    """Every lane and class with scheduled work, and when its first is due."""
+    rows = db.execute(sql.LANES_DUE).fetchall()
+    return [
+        (lane_of(url), risk, from_ms(due))
+        for url, *dues in rows
+        for risk, due in zip(Risk, dues, strict=True)
+        if due is not None
+    ]
 
 
 def _marks(values: Sequence[object]) -> str:

@@ -11,11 +11,16 @@ from datetime import UTC, datetime, timedelta
 
 from vedette.contracts.ports import Wake
 
+_SAFE_S = 60.0  # nobody sleeps longer: a clock that is set back or forward is noticed by then
+
 
 class SystemClock:
     """The machine's own clock, as `contracts.ports.Clock` asks for it."""
 
     is_stepped = False
+
+    def __init__(self) -> None:
+        self._begun = _set_forward()
 
     def now(self) -> datetime:
         """Aware UTC."""
@@ -25,9 +30,15 @@ class SystemClock:
         """A number in [0, 1).  For jitter, never for secrets."""
         return random.random()  # noqa: S311
 
+    def moved(self) -> timedelta:
+        """Of the wall clock against the time since the machine was started, which nobody sets."""
+        return timedelta(seconds=_set_forward() - self._begun)
+
     async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
-        """Return when `wake` is set or the time has come."""
-        await _pause(wake, until, self.now())
+        """Return when `wake` is set or the time has come; or sooner, to see whether the clock was set."""
+        now = self.now()
+        latest = now + timedelta(seconds=_SAFE_S)
+        await _pause(wake, latest if until is None else min(until, latest), now)
 
     def stopwatch(self) -> Callable[[], timedelta]:
         """Starts now; a call tells the time since.  Monotonic: a corrected wall clock does not move it."""
@@ -39,12 +50,17 @@ class FastClock(SystemClock):
     """Time that runs `speed` times as fast from `start` on: an hour of a demonstration in a second."""
 
     def __init__(self, start: datetime, *, speed: float) -> None:
+        super().__init__()
         self._start = start
         self._speed = speed
-        self._begun = time.perf_counter()
+        self._start_s = time.perf_counter()
 
     def now(self) -> datetime:
-        return self._start + timedelta(seconds=(time.perf_counter() - self._begun) * self._speed)
+        return self._start + timedelta(seconds=(time.perf_counter() - self._start_s) * self._speed)
+
+    def moved(self) -> timedelta:
+        """Nobody sets it."""
+        return timedelta(0)
 
     async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
         if until is not None:
@@ -66,6 +82,7 @@ class JumpingClock:
         self.is_stepped = is_stepped
         self._chance = random.Random(seed)  # noqa: S311
         self.jumps = 0
+        self._moved = timedelta(0)
 
     def now(self) -> datetime:
         return self._now
@@ -75,6 +92,14 @@ class JumpingClock:
 
     def advance(self, by: timedelta) -> None:
         self._now += by
+
+    def set_by(self, by: timedelta) -> None:
+        """Somebody sets it forward or back."""
+        self._now += by
+        self._moved += by
+
+    def moved(self) -> timedelta:
+        return self._moved
 
     async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
         """Wait for what is under way; when nothing is, it is `until`."""
@@ -108,11 +133,15 @@ class VirtualClock(SystemClock):
     """The time of a `VirtualLoop`, from `start` on.  Chance is seeded: a run can be repeated."""
 
     def __init__(self, start: datetime, *, seed: int = 0) -> None:
+        super().__init__()
         self._start = start
         self._chance = random.Random(seed)  # noqa: S311
 
     def now(self) -> datetime:
         return self._start + timedelta(seconds=asyncio.get_running_loop().time())
+
+    def moved(self) -> timedelta:
+        return timedelta(0)
 
     def chance(self) -> float:
         return self._chance.random()
@@ -134,6 +163,12 @@ class _JumpingSelector(selectors.DefaultSelector):
         if not ready:
             self.elapsed += timeout
         return ready
+
+
+def _set_forward() -> float:
+    """Seconds between the wall clock and the time since the machine was started, sleep included."""
+    steady = time.CLOCK_BOOTTIME if hasattr(time, "CLOCK_BOOTTIME") else time.CLOCK_MONOTONIC
+    return time.time() - time.clock_gettime(steady)
 
 
 async def _pause(wake: Wake, until: datetime | None, now: datetime) -> None:

@@ -10,13 +10,14 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from importlib import metadata
 from typing import TYPE_CHECKING
 
 from vedette.contracts.errors import StoreError, VedetteError
 
 if TYPE_CHECKING:
+    from vedette.store.clock_heal import Ahead
     from vedette.surface.cli.session import Session
 
 LEAST_PYTHON = (3, 11)
@@ -35,7 +36,6 @@ PACKAGES = (
 )
 ROOM_BAD, ROOM_WARN = 200 * 2**20, 2 * 2**30  # bytes free under the data folder
 EARLIEST = datetime(2026, 1, 1, tzinfo=UTC)  # no clock was right before this program existed
-AHEAD = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,14 +204,36 @@ def _clock(session: Session) -> Finding:
     if now < EARLIEST:
         return Finding("clock", "bad", f"{now:%Y-%m-%d %H:%M} is in the past", "set the clock (NTP)")
     try:
-        with session.queries() as queries:
-            last = max((run.started_at for run in queries.runs(most=1)), default=None)
+        left = clock_ahead(session)
     except VedetteError:
-        last = None
-    if last is not None and last > now + AHEAD:
-        found = f"{now:%Y-%m-%d %H:%M}, but the last run began at {last:%Y-%m-%d %H:%M}"
-        return Finding("clock", "bad", found, "set the clock (NTP); due times depend on it")
+        left = None
+    if left is not None and left.is_any:
+        found = f"{now:%Y-%m-%d %H:%M}; {ahead_words(left)}"
+        return Finding(
+            "clock", "bad", found, "set the clock (NTP), then `vedette doctor --heal`; a run heals too"
+        )
     return Finding("clock", "ok", f"{now:%Y-%m-%d %H:%M:%S} UTC")
+
+
+def clock_ahead(session: Session) -> Ahead:
+    """What a clock that stood ahead left in the store."""
+    from contextlib import closing
+
+    from vedette.policies import lane_policies
+    from vedette.store.clock_heal import survey
+    from vedette.store.connecting import connect
+
+    policy_of = lane_policies(session.loaded.config).of
+    with closing(connect(session.store(), read_only=True)) as db:
+        return survey(db, now=session.now(), policy_of=policy_of)
+
+
+def ahead_words(left: Ahead) -> str:
+    until = "" if left.until is None else f", the latest of {left.until:%Y-%m-%d %H:%M}"
+    return (
+        f"the clock stood ahead: {left.watches} watches, {left.lanes} lanes and {left.others} other rows "
+        f"carry times that lie too far ahead{until}"
+    )
 
 
 def _archive(session: Session) -> Finding | None:
