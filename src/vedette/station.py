@@ -283,6 +283,8 @@ class Station:
             dirty_lanes=lambda: (*self.keeper.take_dirty(), *self.purse.take_dirty()),
             lane_notes=self._take_closings,
             messages=self._messages,
+            paused=lambda error: self._paused(post, "paused", {"what": str(error)}),
+            resumed=lambda after: self._paused(post, "resumed", {"seconds": round(after.total_seconds(), 1)}),
             heal=lambda: self._heal(post),
         )
         if self.policy == LEARNED:
@@ -307,6 +309,11 @@ class Station:
 
     def _problem(self, what: str) -> None:
         self.on_event(Event(name="problem", at=self.clock.now(), fields={"what": what}))
+
+    def _paused(self, post: Callable[..., object], word: str, fields: dict[str, object]) -> None:
+        """In the settler's thread: the store takes nothing just now, or does again."""
+        _post(post, self.engine.on_paused, word == "paused")
+        self.on_event(Event(name=word, at=self.clock.now(), fields=fields))
 
     def _clock_set(self, by: timedelta) -> None:
         """While we run.  Memory is right again; the store is healed by the thread that writes to it."""

@@ -21,3 +21,7 @@ class RefusedError(VedetteError):
 
 class StoreError(VedetteError):
     """State on disk is missing, of another version, or damaged."""
+
+
+class StoreWaitError(StoreError):
+    """The store takes nothing just now: its disk is full, or another program holds it.  Later it may."""

@@ -93,6 +93,7 @@ class Engine:
     _wake_at: dict[LaneKey, datetime] = field(default_factory=dict)
     _touched: dict[LaneKey, None] = field(default_factory=dict)  # in the order in which it happened
     _is_claiming: bool = False
+    _is_paused: bool = False
     _hunts: int = 0  # choices asked for and not made
     _looks: set[asyncio.Task[None]] = field(default_factory=set)
     _unsettled: int = 0
@@ -204,6 +205,12 @@ class Engine:
             self.parts.frontier.note_due(one.lane, one.at, one.risk)
         if self.mode is not Mode.ONCE:
             self._hunt_at = rows.again_at or self._hunt_at
+
+    def on_paused(self, is_paused: bool) -> None:
+        """The store takes nothing just now, or does again: meanwhile no look starts, and those under way may end."""
+        self._is_paused = is_paused
+        self._touched.update(dict.fromkeys(self.parts.keeper.known()))
+        self._wake.set()
 
     def on_failed(self, error: BaseException) -> None:
         """Storage broke: nothing can be acknowledged any more."""
@@ -427,7 +434,7 @@ class Engine:
         return not (self.parts.clock.is_stepped and self._is_busy())
 
     def _may_start(self) -> bool:
-        if self._stop_reason:
+        if self._stop_reason or self._is_paused:
             return False
         most = self.limits.max_visits  # looks under way count as visits already: the limit is never passed
         return most is None or self.tally.visits + self._unsettled < most

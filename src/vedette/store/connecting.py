@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from vedette.contracts.errors import StoreError
+from vedette.contracts.errors import StoreError, StoreWaitError
 
 BUSY_MS = 15_000
+LEAST_ROOM = 256 * 1024  # bytes; with less a disk counts as full
 CACHE_KIB = 64 * 1024
 _READING = (f"busy_timeout = {BUSY_MS}", f"cache_size = -{CACHE_KIB}", "schema_version")  # the last one reads
 _WRITING = (*_READING, "journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 0")
@@ -29,8 +30,8 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     try:
         return connect_to_read(path) if read_only else _opened(path, "mode=rw", _WRITING)
     except sqlite3.DatabaseError as error:
-        if "full" in str(error):
-            raise StoreError(what_to_do(error, path)) from None
+        if may_wait(error, path):
+            raise told(error, path) from None
         raise StoreError(unusable(path, error)) from None
 
 
@@ -126,15 +127,44 @@ def transaction(db: sqlite3.Connection, path: Path) -> Iterator[sqlite3.Connecti
         yield db
         db.execute("COMMIT")
     except sqlite3.Error as error:
+        if may_wait(error, path):
+            raise told(error, path) from error
         raise StoreError(f"cannot write to {path}: {error}; nothing was changed") from error
     finally:
         if db.in_transaction:
             db.execute("ROLLBACK")
 
 
+def told(error: sqlite3.Error, path: Path) -> StoreError:
+    """What SQLite cannot do, as what we raise."""
+    kind = StoreWaitError if may_wait(error, path) else StoreError
+    return kind(what_to_do(error, path))
+
+
+def may_wait(error: sqlite3.Error, path: Path) -> bool:
+    """Will the same work later, when somebody has freed the disk or let go of the lock?"""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return True
+    return code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and _is_full(path)
+
+
+def _is_full(path: Path) -> bool:
+    """SQLite calls it an I/O error when the disk has no room for its shared memory."""
+    try:
+        return shutil.disk_usage(path.parent).free < LEAST_ROOM
+    except OSError:
+        return False
+
+
 def what_to_do(error: sqlite3.Error, path: Path) -> str:
     """What SQLite cannot do while it runs, in words that say what to do."""
     words = str(error)
-    if "full" in words:
+    if "full" in words or (may_wait(error, path) and "locked" not in words):
         return f"the disk under {path} is full; free room and start again, nothing acknowledged is lost"
+    if "locked" in words:
+        return (
+            f"another program holds {path}: it has not let anyone write for {BUSY_MS // 1000} s; "
+            "nothing acknowledged is lost; let it end (`fuser` names it)"
+        )
     return f"cannot use {path}: {words}; nothing acknowledged is lost, start again after mending it"

@@ -26,7 +26,7 @@ from vedette.core.urls import lane_of
 from vedette.store import statements as sql
 from vedette.store.clock_heal import Ahead, PolicyOf, has_signs, heal
 from vedette.store.connecting import connect as connect  # where most look for it
-from vedette.store.connecting import what_to_do
+from vedette.store.connecting import told
 from vedette.store.group import GroupRows, rows_of
 from vedette.store.own_address import own_watch
 from vedette.store.rows import (
@@ -116,6 +116,7 @@ class Writer:
         self._path = path
         self._worker = worker
         self._heads = sql.lane_heads((pick or Pick()).clause())
+        self._taken: list[tuple[int, str, int, int]] = []  # leases that were handed out and are not committed
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -129,6 +130,7 @@ class Writer:
                 self._begin()
                 yield self._db
                 self._db.execute("COMMIT")
+                self._taken.clear()
         finally:
             self._rollback()
 
@@ -145,11 +147,16 @@ class Writer:
 
     def take(self, ids: Sequence[WatchId], *, now: datetime, until: datetime) -> list[Watch]:
         """Lease these and give them whole."""
-        taken, end = to_ms(now), to_ms(until)
+        leases = [(int(i), self._worker, to_ms(now), to_ms(until)) for i in ids]
         watches: list[Watch] = []
         with self._telling():
-            self._begin()
-            self._db.executemany(sql.TAKE_LEASE, [(i, self._worker, taken, end) for i in ids])
+            try:
+                self._begin()
+                self._db.executemany(sql.TAKE_LEASE, leases)
+            except sqlite3.Error:
+                self._rollback()  # what was taken before is taken again with the next transaction
+                raise
+            self._taken += leases
             for chunk in _chunks(ids, 500):
                 query = sql.WATCHES_BY_ID.format(marks=_marks(chunk))
                 watches += map(read_watch, self._db.execute(query, chunk))
@@ -203,9 +210,13 @@ class Writer:
 
     def commit(self) -> None:
         """End a transaction that only took leases."""
+        if self._taken:
+            with self._telling():
+                self._begin()  # a transaction that failed has lost them
         if self._db.in_transaction:
             with self._telling():
                 self._db.execute("COMMIT")
+            self._taken.clear()
 
     def heartbeat(self, *, until: datetime) -> None:
         with self._telling():
@@ -269,11 +280,13 @@ class Writer:
         try:
             yield
         except sqlite3.Error as error:
-            raise StoreError(what_to_do(error, self._path)) from error
+            raise told(error, self._path) from error
 
     def _begin(self) -> None:
         if not self._db.in_transaction:
             self._db.execute("BEGIN IMMEDIATE")
+            if self._taken:
+                self._db.executemany(sql.TAKE_LEASE, self._taken)
 
     def _rollback(self) -> None:
         if self._db.in_transaction:

@@ -5,6 +5,7 @@ Events arrive on the engine's writing thread, after their commit.
 
 from __future__ import annotations
 
+import errno
 import signal
 import sys
 from collections import deque
@@ -33,6 +34,8 @@ OnEvent = Callable[["Event"], None]
 Fields = Mapping[str, object]
 RATE_OVER = timedelta(seconds=10)
 COUNT_EVERY = timedelta(seconds=5)  # how often the due watches are counted
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
@@ -238,5 +241,8 @@ def _unless_broken(tell: OnEvent) -> OnEvent:
         except BrokenPipeError:
             is_broken = True
             signal.raise_signal(signal.SIGINT)
+        except OSError as error:
+            if error.errno not in FULL:  # a full disk under the output is no reason to stop watching
+                raise
 
     return hear
