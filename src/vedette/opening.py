@@ -20,6 +20,7 @@ from vedette.store.clock_heal import Ahead
 from vedette.store.healing import take_effect
 from vedette.store.migrate import ARCHIVE, prepare
 from vedette.store.operator import save_source
+from vedette.store.private import mend
 from vedette.store.sqlite import Pick, Reader, StoreLock, Writer
 
 
@@ -33,6 +34,7 @@ class Opened:
     was_killed: bool
     path: Path
     pick: Pick  # what of it the run looks at
+    made_private: int = 0  # files and folders that were open to others
     healed: Ahead = Ahead()  # times that a clock that stood ahead had left
     damage: tuple[
         Damage, ...
@@ -52,6 +54,7 @@ class Opened:
 def open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[Opened]:
     """Takes the lock, lets an archive that was cut off recover, and holds both until the run is over."""
     path = prepare(loaded.data)
+    mended = mend(loaded.data)
     lock = StoreLock(loaded.data / "lock")
     lock.take(f"pid {os.getpid()} on {socket.gethostname()}")
     try:
@@ -63,7 +66,7 @@ def open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[Opened]:
         archive = Archive(loaded.data / ARCHIVE, ArchiveSettings(segment_limit=limit))
         found = archive.recover(writer.segments(), now=clock.now())
         was_killed = writer.was_killed()
-        yield Opened(writer, Reader(path), archive, was_killed, path, pick, healed, found.damage)
+        yield Opened(writer, Reader(path), archive, was_killed, path, pick, mended, healed, found.damage)
     finally:
         lock.release()
 

@@ -98,7 +98,7 @@ class RunRequest:
 
 GOES_ON = (
     "the run goes on and writes to new files; `vedette evidence set-aside` lets its pages be kept anew, "
-    "a backup of the file brings them back"
+    "`vedette restore BACKUP --replace` brings them back"
 )
 
 
@@ -183,6 +183,9 @@ class Station:
             rules=rules_text(self.loaded.config, fetch_only=self.request.fetch_only),
         )
         self.on_event(Event(name="run_started", at=self.clock.now(), fields={"run": self.run_id}))
+        if self.opened.made_private:
+            fields: dict[str, object] = {"count": self.opened.made_private}
+            self.on_event(Event(name="made_private", at=self.clock.now(), fields=fields))
         if self.opened.healed.is_any:
             self._tell_healed(self.opened.healed)
         for one in self.opened.damage:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+RESTORE = (
+    "restore it from a backup: `vedette restore BACKUP --replace`"  # the way back that every message names
+)
+
 
 class VedetteError(Exception):
     """Root of everything we raise on purpose.  The message says what to do."""

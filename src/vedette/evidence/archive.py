@@ -230,7 +230,7 @@ class Archive:
 
     def _make_directory(self) -> None:
         if not self._directory.exists():
-            self._directory.mkdir(parents=True)
+            self._directory.mkdir(mode=0o700, parents=True)
             self._files.fsync_directory(self._directory.parent)
 
     def _take_up(

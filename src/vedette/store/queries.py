@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -32,7 +33,7 @@ from vedette.core.outcomes import SEEN
 from vedette.core.urls import lane_of, watch_id
 from vedette.store import queue_schema, views
 from vedette.store import schema as t
-from vedette.store.connecting import connect
+from vedette.store.connecting import connect, unusable
 from vedette.store.rows import (
     WATCH_COLUMNS,
     from_ms,
@@ -377,7 +378,8 @@ class Queries:
         return None if row is None else row[0]
 
     def _broken(self, error: DBAPIError) -> StoreError:
-        return StoreError(f"cannot read {self._path}: {error.orig}; `vedette doctor` says more")
+        why = error.orig if isinstance(error.orig, sqlite3.Error) else sqlite3.DatabaseError(str(error.orig))
+        return StoreError(unusable(self._path, why))
 
 
 def _watch_terms(which: views.WatchFilter) -> list[Any]:

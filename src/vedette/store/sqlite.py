@@ -29,6 +29,7 @@ from vedette.store.connecting import connect as connect  # where most look for i
 from vedette.store.connecting import told
 from vedette.store.group import GroupRows, rows_of
 from vedette.store.own_address import own_watch
+from vedette.store.private import make_file
 from vedette.store.rows import (
     from_ms,
     lane_id,
@@ -57,6 +58,7 @@ class StoreLock:
 
     def take(self, note: str) -> None:
         try:
+            make_file(self._path)
             file = self._path.open("a+b", buffering=0)
         except OSError as error:
             raise StoreError(f"cannot use {self._path.parent} for data: {error.strerror}") from None

@@ -45,6 +45,9 @@ FORMS: Mapping[str, Form] = {
     "changed": Form("info", "sentinel", "change", "{risk} {kind}: {summary}"),
     "parked": Form("warn", "sentinel", "fetch", "Parked after {attempts} attempts: {outcome}"),
     "breaker": Form("warn", "lanes", "breaker", "Lane {lane} closed"),
+    "made_private": Form(
+        "warn", "engine", "start", "{count} files and folders of the store were open to others"
+    ),
     "paused": Form("error", "engine", "pause", "Paused: {what}"),
     "resumed": Form("warn", "engine", "pause", "Going on after {seconds} s"),
     "clock_set": Form("warn", "engine", "clock", "The clock was set by {seconds} s"),

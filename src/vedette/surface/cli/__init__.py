@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,4 +14,6 @@ def main(argv: Sequence[str] | None = None, *, clock: Clock | None = None, app: 
     """Run one command; gives the exit code of `exits.py`.  Clock and app are handed in by tests."""
     from vedette.surface.cli.program import run
 
+    if argv is None:  # a process of its own: whatever it writes is for its owner alone
+        os.umask(0o077)
     return run(argv, clock=clock, app=app)

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from vedette.contracts.errors import StoreError, VedetteError
+from vedette.contracts.errors import RESTORE, StoreError, VedetteError
 
 if TYPE_CHECKING:
     from vedette.store.clock_heal import Ahead
@@ -38,6 +38,9 @@ ROOM_BAD, ROOM_WARN = 200 * 2**20, 2 * 2**30  # bytes free under the data folder
 EARLIEST = datetime(2026, 1, 1, tzinfo=UTC)  # no clock was right before this program existed
 
 
+Check = Callable[["Session"], "Finding | None"]
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     check: str
@@ -53,7 +56,16 @@ def examine(session: Session) -> list[Finding]:
     findings.append(config)
     if config.state == "bad":
         return findings
-    return findings + [finding for check in CHECKS if (finding := check(session)) is not None]
+    return findings + [finding for check in CHECKS if (finding := _found(check, session)) is not None]
+
+
+def _found(check: Check, session: Session) -> Finding | None:
+    """What the check finds.  Rows of a damaged database may be anything, and upset whoever reads them."""
+    try:
+        return check(session)
+    except (sqlite3.Error, ValueError, TypeError, LookupError, OverflowError, AttributeError) as error:
+        words = f"cannot be checked: {type(error).__name__}: {error}"
+        return Finding(check.__name__.strip("_"), "bad", words, f"if the store is damaged, {RESTORE}")
 
 
 def _python(session: Session) -> Finding:
@@ -176,17 +188,11 @@ def _store(session: Session) -> Finding:
 
 def _quick_check(session: Session) -> None:
     """Every page of the database can be read, and says what it should."""
-    from contextlib import closing
+    from vedette.store.connecting import damage_of
 
-    from vedette.store.connecting import connect
-
-    with closing(connect(session.store(), read_only=True)) as db:
-        try:
-            (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
-        except sqlite3.DatabaseError as error:
-            found = str(error)
-    if found != "ok":
-        raise StoreError(f"{session.loaded.data} holds a damaged database: {found}; restore it from a backup")
+    found = damage_of(session.store())
+    if found:
+        raise StoreError(f"{session.loaded.data} holds a damaged database: {found}; {RESTORE}")
     with session.queries() as queries:
         queries.runs(most=1)
 
@@ -254,7 +260,10 @@ def _archive(session: Session) -> Finding | None:
     if lost or short:
         found = f"{len(lost)} files missing, {len(short)} shorter than committed"
         return Finding(
-            "archive", "bad", found, "`vedette evidence verify` names them; restore them from a backup"
+            "archive",
+            "bad",
+            found,
+            "`vedette evidence verify` names them; `vedette restore BACKUP` brings them back",
         )
     return Finding("archive", "ok", f"{len(segments)} files")
 
@@ -278,7 +287,7 @@ def _documents(session: Session) -> Finding:
     return Finding("documents", "warn", found, "pip install 'vedette[docs]'")
 
 
-CHECKS: tuple[Callable[[Session], Finding | None], ...] = (
+CHECKS: tuple[Check, ...] = (
     _contact,
     _browser,
     _databases,
