@@ -12,6 +12,7 @@ from vedette.contracts.lane import Wait
 from vedette.contracts.ports import Clock, Fetcher, Renderer
 from vedette.contracts.watch import Job, Watch
 from vedette.contracts.words import ContentClass, LaneKey, Outcome, Reason, SourceId
+from vedette.core.conditional import asks_anew
 from vedette.core.outcomes import MEANING
 from vedette.core.remedies import LEADS_TO
 from vedette.core.urls import canonical, lane_of, origin_of
@@ -161,8 +162,7 @@ class _Walk:
             self._of.keeper.give_back(held, self._of.clock.now())
 
     async def _request(self, watch: Watch, url: str, *, is_first: bool) -> Fetched:
-        # A second look must see for itself: the validator could be what is wrong.
-        is_conditional = is_first and watch.seen is not None and watch.pending is None
+        is_conditional = is_first and may_be_conditional(watch)
         request = FetchRequest(
             url=url,
             settings=self.settings,
@@ -275,3 +275,9 @@ def _without_browser(url: str, missing: str, clock: Clock) -> Fetched:
 def _shut(url: str, wait: Wait, clock: Clock) -> Fetched:
     words = f"{wait.reason.code}{f' until {wait.until.isoformat()}' if wait.until else ''}"
     return Fetched(url=url, outcome=Outcome.LANE_CLOSED, at=clock.now(), took=timedelta(0), detail=words)
+
+
+def may_be_conditional(watch: Watch) -> bool:
+    """A second look must see for itself, and so must one look in so many: the validator could be what is wrong."""
+    is_known = watch.seen is not None and watch.pending is None
+    return is_known and not asks_anew(watch.id, watch.scan_count, watch.interval)

@@ -19,7 +19,7 @@ from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Writte
 from vedette.core import chain
 from vedette.core.segments import SegmentName, is_full, next_name, order
 from vedette.evidence import recovery
-from vedette.evidence.files import FULL, Files, write_all
+from vedette.evidence.files import FULL, NO_FILES, Files, write_all
 from vedette.evidence.heads import Event, Heads
 from vedette.evidence.reading import segment_name, segment_path
 from vedette.evidence.recovery import Damage, Recovery
@@ -333,6 +333,8 @@ class Archive:
         where = f"cannot write the archive in {self._directory}: {error}; nothing of this group was kept"
         if error.errno in FULL:
             return StoreWaitError(f"{where}; the disk is full: free space there and go on")
+        if error.errno in NO_FILES:
+            return StoreWaitError(f"{where}; too many files are open: raise the limit (ulimit -n)")
         return StoreError(f"{where}; check the disk, then start again")
 
     def _note(self, events: list[tuple[Event, Segment]], now: datetime, every: timedelta) -> None:

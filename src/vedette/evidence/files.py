@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
+NO_FILES = (errno.EMFILE, errno.ENFILE)
 
 
 class Files:

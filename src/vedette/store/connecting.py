@@ -5,6 +5,8 @@ WAL with synchronous=FULL.
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -169,7 +171,9 @@ def may_wait(error: sqlite3.Error, path: Path) -> bool:
     code = code_of(error)
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return True
-    return code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN) and _is_full(path)
+    if code not in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
+        return False
+    return _is_full(path) or _has_no_files()
 
 
 def _is_full(path: Path) -> bool:
@@ -180,9 +184,20 @@ def _is_full(path: Path) -> bool:
         return False
 
 
+def _has_no_files() -> bool:
+    """SQLite cannot open a file because nobody here can: too many are open."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error.errno in (errno.EMFILE, errno.ENFILE)
+    return False
+
+
 def what_to_do(error: sqlite3.Error, path: Path) -> str:
     """What SQLite cannot do while it runs, in words that say what to do."""
     words = str(error)
+    if _has_no_files():
+        return f"too many files are open to use {path}: raise the limit (ulimit -n); nothing acknowledged is lost"
     if "full" in words or (may_wait(error, path) and "locked" not in words):
         return f"the disk under {path} is full; free room and start again, nothing acknowledged is lost"
     if "locked" in words:
