@@ -66,8 +66,12 @@ class Looker:
 
     async def look(self, job: Job) -> Reached:
         """Ask for the watch's URL and follow where it leads.  The first permit is already taken."""
-        settings = self.settings_of(job.watch.source)
-        is_shown = self.needs_browser(job.watch.source)
+        try:
+            settings = self.settings_of(job.watch.source)
+            is_shown = self.needs_browser(job.watch.source)
+        except BaseException:  # nothing went out: the lane must not wait for it for ever
+            self.keeper.give_back(job.lanes, self.clock.now())
+            raise
         if is_shown:
             settings = replace(settings, user_agent=agent_of(settings))
         walk = _Walk(self, settings, home=origin_of(job.watch.url), held=job.lanes)

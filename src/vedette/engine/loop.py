@@ -25,6 +25,7 @@ from vedette.contracts.words import LaneKey, Risk, WatchId
 from vedette.core.limits import RunLimits, Tally, spent
 from vedette.core.outcomes import MEANING
 from vedette.engine.settler import Claimed, Settler
+from vedette.engine.wakeups import WakeUps
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import ALL, PATIENCE, is_shut
@@ -89,8 +90,7 @@ class Engine:
     _started_at: datetime | None = None
     _ready: list[tuple[float, int, LaneKey]] = field(default_factory=list)
     _is_ready: set[LaneKey] = field(default_factory=set)
-    _timers: list[tuple[datetime, int, LaneKey]] = field(default_factory=list)
-    _wake_at: dict[LaneKey, datetime] = field(default_factory=dict)
+    _timers: WakeUps = field(default_factory=WakeUps)
     _touched: dict[LaneKey, None] = field(default_factory=dict)  # in the order in which it happened
     _is_claiming: bool = False
     _is_paused: bool = False
@@ -233,9 +233,7 @@ class Engine:
         self._moved += by
         self.parts.keeper.clock_set(by)
         self.parts.purse.clock_set(by, now)
-        self._touched.update({lane: None for _, _, lane in self._timers})
-        self._timers.clear()
-        self._wake_at.clear()
+        self._touched.update(dict.fromkeys(self._timers.clear()))
         self._orders_at = None
         self._hunt_at = None if self._hunt_at is None else now
         self._seconds = dict.fromkeys(self._seconds, now)
@@ -260,7 +258,7 @@ class Engine:
             self.parts.settler.hunt()
         for lane in self.parts.frontier.pop_due(self._horizon(now)):
             self._touched[lane] = None
-        self._fire_timers(now)
+        self._touched.update(dict.fromkeys(self._timers.due(now)))
         touched, self._touched = deque(self._touched), {}
         while touched and self._may_go_on():
             self._consider(touched.popleft(), now)
@@ -395,26 +393,12 @@ class Engine:
 
     def _wait_for(self, lane: LaneKey, until: datetime | None) -> None:
         """At most one pending wake-up per lane."""
-        if until is None:
-            return
-        planned = self._wake_at.get(lane)
-        if planned is not None and planned <= until:
-            return
-        self._wake_at[lane] = until
-        self._sequence += 1
-        heapq.heappush(self._timers, (until, self._sequence, lane))
-
-    def _fire_timers(self, now: datetime) -> None:
-        while self._timers and self._timers[0][0] <= now:
-            at, _, lane = heapq.heappop(self._timers)
-            if self._wake_at.get(lane) == at:
-                del self._wake_at[lane]
-                self._touched[lane] = None
+        if until is not None:
+            self._timers.add(lane, until)
 
     def _next_wake(self) -> datetime | None:
-        times = [at for at in (self._orders_at, self.limits.deadline, self._hunt_at) if at is not None]
-        if self._timers:
-            times.append(self._timers[0][0])
+        sooner = (self._orders_at, self.limits.deadline, self._hunt_at, self._timers.next_at())
+        times = [at for at in sooner if at is not None]
         due = self.parts.frontier.next_due()
         if due is not None and self.mode is not Mode.ONCE:
             times.append(due)
@@ -478,7 +462,7 @@ class Engine:
         return (
             self.parts.frontier.leased > 0
             or (due is not None and due <= by)
-            or any(at <= last and self.parts.frontier.is_due(lane, by) for at, _, lane in self._timers)
+            or any(self.parts.frontier.is_due(lane, by) for lane in self._timers.by(last))
         )
 
     def _has_second_look(self, now: datetime) -> bool:
