@@ -15,10 +15,12 @@ from vedette.contracts.ports import Clock
 from vedette.contracts.words import RunId
 from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.evidence.recovery import Damage
-from vedette.policies import classifier, settings_in_force, sources_of
+from vedette.policies import classifier, lane_policies, settings_in_force, sources_of
+from vedette.store.clock_heal import Ahead
 from vedette.store.healing import take_effect
 from vedette.store.migrate import ARCHIVE, prepare
 from vedette.store.operator import save_source
+from vedette.store.private import mend
 from vedette.store.sqlite import Pick, Reader, StoreLock, Writer
 
 
@@ -32,6 +34,8 @@ class Opened:
     was_killed: bool
     path: Path
     pick: Pick  # what of it the run looks at
+    made_private: int = 0  # files and folders that were open to others
+    healed: Ahead = Ahead()  # times that a clock that stood ahead had left
     damage: tuple[
         Damage, ...
     ] = ()  # archive files that are not whole, and that nothing is written to any more
@@ -50,16 +54,19 @@ class Opened:
 def open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[Opened]:
     """Takes the lock, lets an archive that was cut off recover, and holds both until the run is over."""
     path = prepare(loaded.data)
+    mended = mend(loaded.data)
     lock = StoreLock(loaded.data / "lock")
     lock.take(f"pid {os.getpid()} on {socket.gethostname()}")
     try:
         writer = Writer(path, worker=f"{socket.gethostname()}:{os.getpid()}", pick=pick)
         writer.checkpoint()  # a run that is killed again and again would never come to it
+        healed = writer.heal(now=clock.now(), policy_of=lane_policies(loaded.config).of)
         _save_sources(loaded, writer, pick, clock.now())
         limit = loaded.config.evidence.segment_limit
         archive = Archive(loaded.data / ARCHIVE, ArchiveSettings(segment_limit=limit))
         found = archive.recover(writer.segments(), now=clock.now())
-        yield Opened(writer, Reader(path), archive, writer.was_killed(), path, pick, found.damage)
+        was_killed = writer.was_killed()
+        yield Opened(writer, Reader(path), archive, was_killed, path, pick, mended, healed, found.damage)
     finally:
         lock.release()
 

@@ -171,8 +171,12 @@ def slug(name: str) -> str:
 def fetch_settings(config: Config, source: Source | None = None) -> FetchSettings:
     """Global settings, with a source's own on top.  Secrets are read here and kept nowhere else."""
     values = _overrides(config.fetch) | dict(source.fetch if source else ())
-    headers = tuple((name, secret(value)) for name, value in values.pop("headers", ()))
-    settings = replace(FetchSettings(), **{k: v for k, v in values.items() if k in _FETCH_NAMES})
+    try:
+        headers = tuple((name, secret(value)) for name, value in values.pop("headers", ()))
+        settings = replace(FetchSettings(), **{k: v for k, v in values.items() if k in _FETCH_NAMES})
+    except (TypeError, ValueError, AttributeError) as error:
+        whose = f"source {source.id}: " if source else ""
+        raise ConfigError(f"{whose}the settings of `fetch` cannot be used: {error}") from None
     return replace(settings, headers=headers)
 
 

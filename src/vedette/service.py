@@ -13,6 +13,7 @@ from vedette import __version__
 from vedette.app import Around, run_around
 from vedette.config import Loaded, is_debug, is_production
 from vedette.contracts.alerting import ChannelName, Delivery, Message
+from vedette.contracts.errors import StoreWaitError
 from vedette.contracts.jobs import SENTINEL, STAGES, NewJob, QueuedJob, SentinelResult
 from vedette.contracts.ports import Clock
 from vedette.contracts.watch import Group
@@ -41,6 +42,7 @@ from vedette.telemetry.metrics import Registry
 from vedette.telling import sending
 
 KEPT = timedelta(days=90)  # what was sent stays in the outbox for so long
+WAIT_S = 5.0  # before what goes on beside the engine tries a store again that took nothing
 NAP_S = 1.0  # cron looks at the clock so often: a machine that slept is late by no more
 FRESH = timedelta(seconds=15)  # figures of the store are read again after this,
 REST = 20  # and never more than a twentieth of the time is spent on reading them
@@ -112,8 +114,9 @@ class Service:
             station.on_told = self._wake = sender.wake
             async with self.door(Pages(self._metrics, lambda: self.is_ready)) as listen:
                 self._tell("serving", listen=listen)
-                works = (sender.run(), self._watch_health(), self._cron(filled), self._sentinel(served).run())
-                tasks = [self._start(work) for work in works]
+                sentinel = self._sentinel(served)
+                works = (sender.run, self._watch_health, lambda: self._cron(filled), sentinel.run)
+                tasks = [self._start(self._patiently(work)) for work in works]
                 self.is_ready = True
                 try:
                     yield
@@ -193,6 +196,16 @@ class Service:
             on_started=lambda job: self._tell("job_started", job=job.id, queue=job.queue),
             on_ended=self._job_ended,
         )
+
+    async def _patiently(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """A store that takes nothing just now is waited for, as the engine does: each of these can begin again."""
+        while True:
+            try:
+                await work()
+            except* StoreWaitError:
+                await asyncio.sleep(WAIT_S)
+            else:
+                return
 
     def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)

@@ -62,8 +62,10 @@ from vedette.policies_alerting import router
 from vedette.report.explaining import lane_words
 from vedette.report.misses import miss_json
 from vedette.report.results import result_json
+from vedette.store.clock_heal import Ahead
 from vedette.store.hunting import HuntReader, release
 from vedette.store.migrate import ARCHIVE
+from vedette.store.orders import HEALED
 from vedette.store.rows import dump_json
 from vedette.store.scheduling import ScheduleReader
 from vedette.store.sqlite import LOOK
@@ -97,7 +99,7 @@ class RunRequest:
 
 GOES_ON = (
     "the run goes on and writes to new files; `vedette evidence set-aside` lets its pages be kept anew, "
-    "a backup of the file brings them back"
+    "`vedette restore BACKUP --replace` brings them back"
 )
 
 
@@ -182,6 +184,11 @@ class Station:
             rules=rules_text(self.loaded.config, fetch_only=self.request.fetch_only),
         )
         self.on_event(Event(name="run_started", at=self.clock.now(), fields={"run": self.run_id}))
+        if self.opened.made_private:
+            fields: dict[str, object] = {"count": self.opened.made_private}
+            self.on_event(Event(name="made_private", at=self.clock.now(), fields=fields))
+        if self.opened.healed.is_any:
+            self._tell_healed(self.opened.healed)
         for one in self.opened.damage:
             self._problem(f"archive file {one.segment}: {one.words}; {GOES_ON}")
         settler.start()
@@ -222,6 +229,7 @@ class Station:
             take_orders=self._take_orders if request.takes_orders else None,
             purse=self.purse,
             hunts=self.hunts,
+            on_clock_set=self._clock_set,
         )
         limits = RunLimits(deadline=deadline, max_visits=request.max_visits)
         engine = Engine(parts, mode=request.mode, limits=limits, wanted=dict(request.looks) or None)
@@ -284,6 +292,9 @@ class Station:
             dirty_lanes=lambda: (*self.keeper.take_dirty(), *self.purse.take_dirty()),
             lane_notes=self._take_closings,
             messages=self._messages,
+            paused=lambda error: self._paused(post, "paused", {"what": str(error)}),
+            resumed=lambda after: self._paused(post, "resumed", {"seconds": round(after.total_seconds(), 1)}),
+            heal=lambda: self._heal(post),
         )
         if self.policy == LEARNED:
             calls = replace(calls, schedule=GuardedScheduler(self._scheduler, self._problem).decide)
@@ -307,6 +318,32 @@ class Station:
 
     def _problem(self, what: str) -> None:
         self.on_event(Event(name="problem", at=self.clock.now(), fields={"what": what}))
+
+    def _paused(self, post: Callable[..., object], word: str, fields: dict[str, object]) -> None:
+        """In the settler's thread: the store takes nothing just now, or does again."""
+        _post(post, self.engine.on_paused, word == "paused")
+        self.on_event(Event(name=word, at=self.clock.now(), fields=fields))
+
+    def _clock_set(self, by: timedelta) -> None:
+        """While we run.  Memory is right again; the store is healed by the thread that writes to it."""
+        now = self.clock.now()
+        for desk in self.book.desks():
+            desk.clock_set(by, now)
+        self.on_event(Event(name="clock_set", at=now, fields={"seconds": round(by.total_seconds(), 3)}))
+        self.engine.parts.settler.heal()
+
+    def _heal(self, post: Callable[..., object]) -> None:
+        """In the settler's thread."""
+        writer, now = self.opened.writer, self.clock.now()
+        healed = writer.heal(now=now, policy_of=lane_policies(self.loaded.config).of)
+        if healed.is_any:
+            self._tell_healed(healed)
+            _post(post, self.engine.on_healed, writer.lanes_due())
+
+    def _tell_healed(self, healed: Ahead) -> None:
+        fields: dict[str, object] = asdict(healed)
+        fields["until"] = None if healed.until is None else healed.until.isoformat()
+        self.on_event(Event(name="clock_healed", at=self.clock.now(), fields=fields))
 
     def _acknowledge(self, group: Group, post: Callable[..., object]) -> None:
         """In the settler's thread, after the commit: first the world, then our own loop."""
@@ -344,7 +381,9 @@ class Station:
             if action == "source":
                 self.book.forget(SourceId(subject))
                 self.finder.forget(SourceId(subject))
-            if action in ("source", LOOK):  # of a look its lane is told beside it
+            if action == HEALED:
+                self._read_healed()
+            if action in ("source", LOOK, HEALED):  # of a look its lane is told beside it
                 continue
             lane = LaneKey(subject)
             if action == "lane":
@@ -353,6 +392,14 @@ class Station:
                     self.keeper.replace(lane, state)
             self.frontier.note_due(lane, self.clock.now(), Risk.MEDIUM)
             self.engine.touch(lane)
+
+    def _read_healed(self) -> None:
+        """The operator had the store healed of times that lay too far ahead."""
+        for lane in tuple(self.keeper.known()):
+            state = self.opened.reader.lane(lane)
+            if state is not None:
+                self.keeper.replace(lane, state)
+        self.engine.on_healed(self.opened.reader.lanes_due())
 
     def tell_end(self) -> None:
         """To the world: the last that it hears of this run, after all that went on beside it."""

@@ -52,3 +52,13 @@ def test_two_workers_never_give_out_the_same_id():
 def test_ids_fit_into_a_signed_column_for_decades_and_sort_by_time():
     assert Ids(worker=1023).next(datetime(2085, 1, 1, tzinfo=UTC)) < 2**63
     assert Ids(worker=1023).next(NOON) < Ids().next(NOON + MS)
+
+
+def test_a_new_start_repeats_no_id_though_another_worker_has_the_highest():
+    """Verdicts have a worker number of their own: the highest id of the store says nothing of our sequence."""
+    looks, verdicts = Ids(), Ids(worker=1023)
+    before = {looks.next(NOON) for _ in range(5)}
+    highest = verdicts.next(NOON)
+    assert highest > max(before)
+    again = Ids(after=highest)
+    assert not before & {again.next(NOON - timedelta(days=90)) for _ in range(10)}

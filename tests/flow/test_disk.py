@@ -1,67 +1,34 @@
-"""A full disk: the run ends with clear words, nothing acknowledged is lost, and with room it goes on."""
+"""A full disk and a lock that is held: the run pauses and says so; nothing acknowledged is lost, and it goes on."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import random
 import resource
+import sqlite3
 import subprocess
-import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from inspecting import Inspector, Problems
 from machine import patient
-
-from vedette.livingweb import LivingWeb, grid_world
-from vedette.livingweb.presets import GridMix
+from surroundings_kit import Program, Running, a_program
 
 pytestmark = pytest.mark.slow
 MIB = 1024 * 1024
+LOCKED_S = 60
 STORE = 5  # exit code: surface/cli/exits.py
 
 
-@dataclass
-class Program:
-    """The command line on one data folder."""
-
-    base: list[str]
-    data: Path
-
-    async def __call__(self, *words: str, **options: Any) -> tuple[int, list[dict[str, Any]], str]:
-        child = await asyncio.create_subprocess_exec(
-            *self.base, *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
-        )
-        out, err = await asyncio.wait_for(child.communicate(), patient(60))
-        lines = [json.loads(line) for line in out.splitlines()] if words[0] == "run" else [json.loads(out)]
-        assert child.returncode is not None
-        return child.returncode, lines, err.decode()
-
-
 @pytest.fixture
-async def program(tmp_path: Path):
-    world = grid_world(8, 30, seed=5, mix=GridMix(noisy=1))
-    async with LivingWeb(world) as web:
-        config = {
-            "sources": [
-                {key: value for key, value in source.items() if key != "options"} | source["options"]
-                for source in web.sources(by="address")
-            ],
-            "lanes": {"default": {"gap_min": "0ms", "gap_max": "0ms", "per_minute": 0}},
-            "schedule": {"policy": "fixed", "interval": "1s"},
-            "fetch": {"allow_networks": ["127.0.0.0/8"], "allow_ports": [web.port]},
-        }
-        (tmp_path / "vedette.yaml").write_text(yaml.safe_dump(config))
-        data = tmp_path / "data"
-        data.mkdir()
-        place = ["--config", str(tmp_path / "vedette.yaml"), "--data", str(data)]
-        yield Program([sys.executable, "-m", "vedette", *place], data)
+async def program(tmp_path: Path) -> AsyncIterator[Program]:
+    async with a_program(tmp_path) as program:
+        yield program
 
 
 def check_end(program: Program, code: int, lines: list[dict[str, Any]], err: str) -> None:
@@ -113,31 +80,83 @@ def small_disk(program: Program) -> Iterator[Path]:
     subprocess.run(["umount", str(program.data)], check=True)
 
 
-async def fill(path: Path, until: asyncio.Task[Any]) -> None:
-    """Another program takes every free byte, and takes what is freed as well."""
-    handle = os.open(path, os.O_CREAT | os.O_WRONLY)
-    try:
-        while not until.done():
-            try:
-                os.write(handle, b"x" * 4096)
-            except OSError:
-                await asyncio.sleep(0.001)
-            else:
-                await asyncio.sleep(0)
-    finally:
-        os.close(handle)
+def fill(path: Path) -> None:
+    """Another program takes every free byte."""
+    handle = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    with contextlib.suppress(OSError):
+        while True:
+            os.write(handle, b"x" * 4096)
+    os.close(handle)
 
 
-async def test_a_disk_that_another_program_fills_ends_the_run_and_with_room_it_goes_on(
+async def keep_full(path: Path, running: Running, times: int = 1) -> None:
+    """And takes what is freed as well, until the engine says that it cannot go on."""
+    while running.count("paused") < times and running.child.returncode is None:
+        await asyncio.to_thread(fill, path)
+        await asyncio.sleep(0.01)
+
+
+async def test_a_disk_that_is_full_pauses_the_run_and_with_room_it_goes_on(
     program: Program, small_disk: Path
 ):
-    run = asyncio.create_task(program("run", "--json"))
-    while not (small_disk / "archive" / "HEADS").exists():
-        await asyncio.sleep(0.01)
-    await fill(small_disk / "others", run)
-    code, lines, err = await run
-    check_end(program, code, lines, err)
+    running = await program.start("run", "--json")
+    for times in (1, 2):
+        await running.until("visited", 100)
+        await asyncio.wait_for(keep_full(small_disk / "others", running, times), patient(60))
+        assert running.count("paused") == times
+        await asyncio.sleep(3.0)
+        seen = running.count("visited")
+        await asyncio.sleep(2.0)
+        assert running.count("visited") == seen  # it waits, and says nothing twice
+        assert running.count("paused") == times
+        program.check_kept(running.lines, is_over=False)
+        (small_disk / "others").unlink()
+        await running.until("resumed")
+    await running.until("visited", 100)
+    assert await running.stop() == 0, running.err.decode()
+    await program.check_whole()
+    program.check_kept(running.lines)
+
+
+async def test_a_run_that_is_told_to_end_on_a_full_disk_ends_and_the_next_one_goes_on(
+    program: Program, small_disk: Path
+):
+    running = await program.start("run", "--json")
+    await running.until("visited", 50)
+    await asyncio.wait_for(keep_full(small_disk / "others", running), patient(60))
+    code = await running.stop()
+    check_end(program, code, running.lines, running.err.decode())
     code, nothing, err = await program("run", "--json")  # on a disk that is full from the start
     assert (code, nothing, json.loads(err)["kind"]) == (STORE, [], "store")
     (small_disk / "others").unlink()
-    await check_goes_on(program, lines)
+    await check_goes_on(program, running.lines)
+
+
+async def test_a_lock_that_another_program_holds_for_a_minute_pauses_the_run(program: Program):
+    running = await program.start("run", "--json")
+    await running.until("visited", 50)
+    other = sqlite3.connect(program.data / "vedette.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    await running.until("paused", within=60)
+    await asyncio.sleep(LOCKED_S - 15)
+    assert (running.count("paused"), running.child.returncode) == (1, None)
+    other.execute("ROLLBACK")
+    other.close()
+    await running.until("resumed")
+    await running.until("visited", 100)
+    assert await running.stop() == 0, running.err.decode()
+    await program.check_whole()
+    program.check_kept(running.lines)
+
+
+async def test_a_log_on_a_full_disk_stops_no_look(program: Program):
+    with Path("/dev/full").open("wb") as full:  # noqa: ASYNC230
+        child = await asyncio.create_subprocess_exec(
+            *program.base, "run", "--json", "--seconds", "4", stdout=full, stderr=subprocess.DEVNULL
+        )
+        await asyncio.wait_for(child.wait(), patient(60))
+    db = sqlite3.connect(program.data / "vedette.db")
+    assert db.execute("SELECT COUNT(*) FROM visits").fetchone()[0] > 5
+    assert db.execute("SELECT ended_by FROM runs").fetchall() == [("limit",)]
+    db.close()
+    await program.check_whole()

@@ -86,6 +86,9 @@ class FixedClock:
     def stopwatch(self) -> Callable[[], timedelta]:
         return timedelta
 
+    def moved(self) -> timedelta:
+        return timedelta(0)
+
     async def pause(self, wake: object, until: datetime | None, *, is_busy: bool) -> None:
         raise AssertionError("nothing waits here")
 

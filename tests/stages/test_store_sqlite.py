@@ -138,7 +138,7 @@ def test_a_store_that_someone_else_holds_is_named_and_nothing_is_kept(tmp_path: 
         lambda: writer.take([a_watch().id], now=NOON, until=NOON + HOUR),
         lambda: writer.heartbeat(until=NOON + HOUR),
     ):
-        with pytest.raises(StoreError, match="locked"):
+        with pytest.raises(StoreError, match="another program holds"):
             call()
     other.execute("ROLLBACK")
     writer.settle(a_group(a_look(a_watch(), 1)))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+RESTORE = (
+    "restore it from a backup: `vedette restore BACKUP --replace`"  # the way back that every message names
+)
+
 
 class VedetteError(Exception):
     """Root of everything we raise on purpose.  The message says what to do."""
@@ -21,3 +25,7 @@ class RefusedError(VedetteError):
 
 class StoreError(VedetteError):
     """State on disk is missing, of another version, or damaged."""
+
+
+class StoreWaitError(StoreError):
+    """The store takes nothing just now: its disk is full, or another program holds it.  Later it may."""

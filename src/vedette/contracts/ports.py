@@ -41,6 +41,10 @@ class Clock(Protocol):
         """Starts now; a call tells the time since, of this machine and not of a calendar."""
         ...
 
+    def moved(self) -> timedelta:
+        """How far this clock was set forward (or back: negative) since it was made, beside the passing of time."""
+        ...
+
     async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
         """Return when `wake` is set or the time has come.  A jumping clock jumps there unless `is_busy`."""
         ...

@@ -115,6 +115,7 @@ class Outcome(StrEnum):
     OVERLOADED = "overloaded"
     REFUSED_CONTENT = "refused_content"
     MALFORMED_ANSWER = "malformed_answer"
+    BAD_SETTINGS = "bad_settings"  # of its source: no request can be made with them
     BUG = "bug"  # our code failed on it; the job is parked, the fault is ours
 
 

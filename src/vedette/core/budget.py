@@ -49,6 +49,7 @@ def opens_at(
     allowance: Allowance, empty_at: datetime | None, now: datetime, *, is_second: bool = False
 ) -> datetime | None:
     """When a look may start; None: now.  `empty_at`: when the bucket is empty again."""
+    empty_at = within(allowance, empty_at, now)
     if empty_at is None:
         return None
     reserve = 0 if is_second else allowance.reserve
@@ -58,6 +59,7 @@ def opens_at(
 
 def spent(allowance: Allowance, empty_at: datetime | None, now: datetime, looks: float = 1.0) -> datetime:
     """When the bucket is empty again, after so many looks more."""
+    empty_at = within(allowance, empty_at, now)
     return (now if empty_at is None else max(empty_at, now)) + allowance.step * looks
 
 
@@ -68,4 +70,12 @@ def given_back(allowance: Allowance, empty_at: datetime) -> datetime:
 
 def used(allowance: Allowance, empty_at: datetime | None, now: datetime) -> float:
     """How much of the bucket is in use, in looks."""
+    empty_at = within(allowance, empty_at, now)
     return 0.0 if empty_at is None else max(0.0, (empty_at - now) / allowance.step)
+
+
+def within(allowance: Allowance, empty_at: datetime | None, now: datetime) -> datetime | None:
+    """Nobody owes more than a day.  What lies further ahead is of a clock that stood ahead: a used-up bucket."""
+    if empty_at is None or empty_at <= now + max(_DAY, allowance.step * allowance.burst) + allowance.step:
+        return empty_at
+    return now + allowance.step * allowance.burst

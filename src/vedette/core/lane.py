@@ -314,7 +314,7 @@ def _breaker(
     if ok:
         return failures, recent, count, None
     if closed_until is not None or _trips(policy, failures, recent, count):
-        return failures, 0, 0, now + _closed_for(policy, failures)
+        return failures, 0, 0, now + closed_for(policy, failures)
     return failures, recent, count, None
 
 
@@ -333,7 +333,7 @@ def _trips(policy: LanePolicy, failures: int, recent: int, count: int) -> bool:
     return policy.trip_share > 0 and count >= size and recent.bit_count() >= policy.trip_share * size
 
 
-def _closed_for(policy: LanePolicy, failures: int) -> timedelta:
+def closed_for(policy: LanePolicy, failures: int) -> timedelta:
     """Doubles with every failure beyond the first closing; a `closed_for` above `closed_most` stands."""
     beyond = max(0, min(failures - policy.trips_after, 16)) if policy.trips_after > 0 else 0
     return max(policy.closed_for, min(policy.closed_for * (1 << beyond), policy.closed_most))

@@ -102,6 +102,9 @@ MEANING: Mapping[Outcome, Meaning] = MappingProxyType(
         Outcome.OVERLOADED: _transport("the provider has no room for anyone"),
         Outcome.REFUSED_CONTENT: _content("the provider will not answer this", keeps_schedule=False),
         Outcome.MALFORMED_ANSWER: _transport("the answer is not in the provider's own format"),
+        Outcome.BAD_SETTINGS: Meaning(
+            keeps_schedule=False, words="the settings of its source cannot be used"
+        ),
         Outcome.BUG: Meaning(keeps_schedule=False, words="our code failed on it"),
     }
 )

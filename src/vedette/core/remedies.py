@@ -124,6 +124,10 @@ REMEDIES: Mapping[Outcome, Remedy] = MappingProxyType(
         Outcome.OVERLOADED: Remedy(_PROVIDER),
         Outcome.REFUSED_CONTENT: Remedy(_PROVIDER),
         Outcome.MALFORMED_ANSWER: Remedy(_PROVIDER),
+        Outcome.BAD_SETTINGS: Remedy(
+            "Mend the settings of its source: in vedette.yaml, or by `vedette add` or `vedette import` again.",
+            ALL_SETTINGS,
+        ),
         Outcome.BUG: Remedy("The fault is ours: please report it with the detail.", ALL_SETTINGS),
     }
 )

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetching import Extraction, Fetched
 from vedette.contracts.ports import Clock
 from vedette.contracts.schedule import Asked, Lesson
@@ -87,8 +88,10 @@ class Assessor:
             if not MEANING[reached.fetched.outcome].is_look and not _leads_elsewhere(job, reached):
                 return Release(job)
             return await self._settle(job, reached)
+        except ConfigError as error:
+            return self._parked(job, Outcome.BAD_SETTINGS, str(error))
         except Exception as error:  # noqa: BLE001  the edge of the engine loop
-            return self._bug(job, error)
+            return self._parked(job, Outcome.BUG, f"{type(error).__name__}: {error}")
 
     async def _settle(self, job: Job, reached: Reached) -> Settlement:
         sheet = Sheet(job, reached, VisitId(self.ids.next(reached.fetched.at)), self.clock.now())
@@ -417,24 +420,24 @@ class Assessor:
         sheet.note(schedule_decision(facts, due, self.options.due.policy))
         return replace(watch, due_at=due.due_at, interval=due.interval)
 
-    def _bug(self, job: Job, error: Exception) -> Settlement:
-        """Our code failed on this one.  The job is parked with what was raised; the others go on."""
+    def _parked(self, job: Job, outcome: Outcome, detail: str) -> Settlement:
+        """Our code failed on this one, or was given what it cannot use.  The job is parked; the others go on."""
         now = self.clock.now()
         fetched = Fetched(
             url=job.watch.url,
-            outcome=Outcome.BUG,
+            outcome=outcome,
             at=now,
             took=timedelta(0),
-            detail=f"{type(error).__name__}: {error}"[:500],
+            detail=detail[:500],
         )
         sheet = Sheet(job, Reached(fetched=fetched), VisitId(self.ids.next(now)), now)
-        sheet.outcome = Outcome.BUG
-        moved, parked = self._failed(sheet, replace(job.watch, last_visit_at=now, last_outcome=Outcome.BUG))
+        sheet.outcome = outcome
+        moved, parked = self._failed(sheet, replace(job.watch, last_visit_at=now, last_outcome=outcome))
         return sheet.settlement(moved, parked, "standard")
 
 
 ADMITS = 50  # new watches whose classification one visit records
-_PARKS = frozenset({Outcome.BUG, Outcome.TOOL_MISSING, Outcome.NO_BROWSER})
+_PARKS = frozenset({Outcome.BUG, Outcome.BAD_SETTINGS, Outcome.TOOL_MISSING, Outcome.NO_BROWSER})
 
 
 def _leads_elsewhere(job: Job, reached: Reached) -> bool:

@@ -13,13 +13,14 @@ _WORKER_BITS, _SEQUENCE_BITS = 10, 12
 class Ids:
     """Unique within one worker number, and rising even when the clock does not.  The settler's thread takes some too.
 
-    `after` is the last id that the store has: a clock that was set back must not give it out again.
+    `after` is the highest id that the store has, of whatever worker: a clock that was set back must not give it out
+    again, nor any other of its millisecond.
     """
 
     def __init__(self, worker: int = 0, *, after: int = 0) -> None:
         self._worker = worker << _SEQUENCE_BITS
         self._last_ms = after >> (_WORKER_BITS + _SEQUENCE_BITS)
-        self._sequence = after & ((1 << _SEQUENCE_BITS) - 1)
+        self._sequence = (1 << _SEQUENCE_BITS) - 1  # as if that millisecond were used up
         self._lock = threading.Lock()
 
     def next(self, now: datetime) -> int:

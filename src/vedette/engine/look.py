@@ -12,6 +12,7 @@ from vedette.contracts.lane import Wait
 from vedette.contracts.ports import Clock, Fetcher, Renderer
 from vedette.contracts.watch import Job, Watch
 from vedette.contracts.words import ContentClass, LaneKey, Outcome, Reason, SourceId
+from vedette.core.conditional import asks_anew
 from vedette.core.outcomes import MEANING
 from vedette.core.remedies import LEADS_TO
 from vedette.core.urls import canonical, lane_of, origin_of
@@ -65,8 +66,12 @@ class Looker:
 
     async def look(self, job: Job) -> Reached:
         """Ask for the watch's URL and follow where it leads.  The first permit is already taken."""
-        settings = self.settings_of(job.watch.source)
-        is_shown = self.needs_browser(job.watch.source)
+        try:
+            settings = self.settings_of(job.watch.source)
+            is_shown = self.needs_browser(job.watch.source)
+        except BaseException:  # nothing went out: the lane must not wait for it for ever
+            self.keeper.give_back(job.lanes, self.clock.now())
+            raise
         if is_shown:
             settings = replace(settings, user_agent=agent_of(settings))
         walk = _Walk(self, settings, home=origin_of(job.watch.url), held=job.lanes)
@@ -161,8 +166,7 @@ class _Walk:
             self._of.keeper.give_back(held, self._of.clock.now())
 
     async def _request(self, watch: Watch, url: str, *, is_first: bool) -> Fetched:
-        # A second look must see for itself: the validator could be what is wrong.
-        is_conditional = is_first and watch.seen is not None and watch.pending is None
+        is_conditional = is_first and may_be_conditional(watch)
         request = FetchRequest(
             url=url,
             settings=self.settings,
@@ -275,3 +279,9 @@ def _without_browser(url: str, missing: str, clock: Clock) -> Fetched:
 def _shut(url: str, wait: Wait, clock: Clock) -> Fetched:
     words = f"{wait.reason.code}{f' until {wait.until.isoformat()}' if wait.until else ''}"
     return Fetched(url=url, outcome=Outcome.LANE_CLOSED, at=clock.now(), took=timedelta(0), detail=words)
+
+
+def may_be_conditional(watch: Watch) -> bool:
+    """A second look must see for itself, and so must one look in so many: the validator could be what is wrong."""
+    is_known = watch.seen is not None and watch.pending is None
+    return is_known and not asks_anew(watch.id, watch.scan_count, watch.interval)

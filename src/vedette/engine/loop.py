@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
@@ -25,6 +25,7 @@ from vedette.contracts.words import LaneKey, Risk, WatchId
 from vedette.core.limits import RunLimits, Tally, spent
 from vedette.core.outcomes import MEANING
 from vedette.engine.settler import Claimed, Settler
+from vedette.engine.wakeups import WakeUps
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import ALL, PATIENCE, is_shut
@@ -32,6 +33,7 @@ from vedette.lanes.purse import Purse
 
 SOON = timedelta(seconds=2)  # a lane that opens within this may lease work already
 UNSETTLED = 600  # looks that wait for their commit; beyond it no new look starts
+SET = timedelta(seconds=2)  # a clock that differs by more from the passing of time was set
 SECOND_LOOKS = timedelta(seconds=90)  # until idle: a second look that comes within this is waited for
 GRACE_S = 10.0
 
@@ -73,6 +75,7 @@ class Parts:
     take_orders: Callable[[], None] | None = None  # the operator's words from other processes
     purse: Purse = field(default_factory=lambda: Purse(None, None))  # looks per day
     hunts: bool = False  # somebody has to ask the settler to choose
+    on_clock_set: Callable[[timedelta], None] = lambda by: None  # the clock was set forward or back
 
 
 @dataclass(slots=True)
@@ -87,10 +90,10 @@ class Engine:
     _started_at: datetime | None = None
     _ready: list[tuple[float, int, LaneKey]] = field(default_factory=list)
     _is_ready: set[LaneKey] = field(default_factory=set)
-    _timers: list[tuple[datetime, int, LaneKey]] = field(default_factory=list)
-    _wake_at: dict[LaneKey, datetime] = field(default_factory=dict)
+    _timers: WakeUps = field(default_factory=WakeUps)
     _touched: dict[LaneKey, None] = field(default_factory=dict)  # in the order in which it happened
     _is_claiming: bool = False
+    _is_paused: bool = False
     _hunts: int = 0  # choices asked for and not made
     _looks: set[asyncio.Task[None]] = field(default_factory=set)
     _unsettled: int = 0
@@ -99,18 +102,20 @@ class Engine:
     _error: BaseException | None = None
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _orders_at: datetime | None = None
+    _moved: timedelta = timedelta(0)  # how far the clock had been set when we looked last
     _hunt_at: datetime | None = None  # when there may be something to choose, though no look ends
     _seconds: dict[LaneKey, datetime] = field(default_factory=dict)  # when a second look is due in a lane
     _pending: dict[WatchId, tuple[datetime, LaneKey]] = field(default_factory=dict)  # second looks to come
 
     async def run(self) -> Ended:
         clock = self.parts.clock
-        self._started_at = clock.now()
+        self._started_at, self._moved = clock.now(), clock.moved()
         self._hunt_at = self._started_at if self.parts.hunts else None
         self.parts.keeper.on_wait = self._stand
         self.parts.keeper.on_free = self.touch
         try:
             while True:
+                self._note_clock()
                 now = clock.now()
                 self._turn(now)
                 if self._is_done(now):
@@ -203,11 +208,43 @@ class Engine:
         if self.mode is not Mode.ONCE:
             self._hunt_at = rows.again_at or self._hunt_at
 
+    def on_paused(self, is_paused: bool) -> None:
+        """The store takes nothing just now, or does again: meanwhile no look starts, and those under way may end."""
+        self._is_paused = is_paused
+        self._touched.update(dict.fromkeys(self.parts.keeper.known()))
+        self._wake.set()
+
     def on_failed(self, error: BaseException) -> None:
         """Storage broke: nothing can be acknowledged any more."""
         self._error = self._error or error  # what follows from the first is less telling
         self._unsettled = 0
         self.stop("failed")
+
+    def on_healed(self, dues: Iterable[tuple[LaneKey, Risk, datetime]]) -> None:
+        """The store was healed of times that lay too far ahead: this is when its lanes are due."""
+        for lane, risk, due_at in dues:
+            self.parts.frontier.note_due(lane, due_at, risk)
+        self._wake.set()
+
+    def _note_clock(self) -> None:
+        """A clock that was set: whatever we wait for in memory is as far away as it was before."""
+        by = self.parts.clock.moved() - self._moved
+        if abs(by) < SET:
+            return
+        now = self.parts.clock.now()
+        self._moved += by
+        self.parts.keeper.clock_set(by)
+        self.parts.purse.clock_set(by, now)
+        self._touched.update(dict.fromkeys(self._timers.clear()))
+        self._orders_at = None
+        self._hunt_at = None if self._hunt_at is None else now
+        self._seconds = dict.fromkeys(self._seconds, now)
+        self._pending = {watch: (now, lane) for watch, (_, lane) in self._pending.items()}
+        if self._started_at is not None:
+            self._started_at += by
+        if self.limits.deadline is not None:
+            self.limits = replace(self.limits, deadline=self.limits.deadline + by)
+        self.parts.on_clock_set(by)
 
     def _turn(self, now: datetime) -> None:
         if spent(self.limits, self.tally, now) is not None:
@@ -223,7 +260,7 @@ class Engine:
             self.parts.settler.hunt()
         for lane in self.parts.frontier.pop_due(self._horizon(now)):
             self._touched[lane] = None
-        self._fire_timers(now)
+        self._touched.update(dict.fromkeys(self._timers.due(now)))
         touched, self._touched = deque(self._touched), {}
         while touched and self._may_go_on():
             self._consider(touched.popleft(), now)
@@ -358,26 +395,12 @@ class Engine:
 
     def _wait_for(self, lane: LaneKey, until: datetime | None) -> None:
         """At most one pending wake-up per lane."""
-        if until is None:
-            return
-        planned = self._wake_at.get(lane)
-        if planned is not None and planned <= until:
-            return
-        self._wake_at[lane] = until
-        self._sequence += 1
-        heapq.heappush(self._timers, (until, self._sequence, lane))
-
-    def _fire_timers(self, now: datetime) -> None:
-        while self._timers and self._timers[0][0] <= now:
-            at, _, lane = heapq.heappop(self._timers)
-            if self._wake_at.get(lane) == at:
-                del self._wake_at[lane]
-                self._touched[lane] = None
+        if until is not None:
+            self._timers.add(lane, until)
 
     def _next_wake(self) -> datetime | None:
-        times = [at for at in (self._orders_at, self.limits.deadline, self._hunt_at) if at is not None]
-        if self._timers:
-            times.append(self._timers[0][0])
+        sooner = (self._orders_at, self.limits.deadline, self._hunt_at, self._timers.next_at())
+        times = [at for at in sooner if at is not None]
         due = self.parts.frontier.next_due()
         if due is not None and self.mode is not Mode.ONCE:
             times.append(due)
@@ -397,7 +420,7 @@ class Engine:
         return not (self.parts.clock.is_stepped and self._is_busy())
 
     def _may_start(self) -> bool:
-        if self._stop_reason:
+        if self._stop_reason or self._is_paused:
             return False
         most = self.limits.max_visits  # looks under way count as visits already: the limit is never passed
         return most is None or self.tally.visits + self._unsettled < most
@@ -441,7 +464,7 @@ class Engine:
         return (
             self.parts.frontier.leased > 0
             or (due is not None and due <= by)
-            or any(at <= last and self.parts.frontier.is_due(lane, by) for at, _, lane in self._timers)
+            or any(self.parts.frontier.is_due(lane, by) for lane in self._timers.by(last))
         )
 
     def _has_second_look(self, now: datetime) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from vedette.contracts.fetching import Fetched, RobotsRules
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import Reason
+from vedette.core.ahead import ROBOTS, is_ahead
 from vedette.fetch.robots import RobotsJudge, merge_robots, parse_robots
 
 SHELF = 20_000  # origins kept in memory
@@ -31,9 +32,11 @@ class RobotsShelf:
 
     def rules(self, origin: str) -> RobotsRules | None:
         """Rules that still hold; None: ask the far end."""
-        kept = self._rules.get(origin) or self._load(origin)
-        if kept is None or kept.expires_at <= self._clock.now():
+        kept, now = self._rules.get(origin) or self._load(origin), self._clock.now()
+        if kept is None or kept.expires_at <= now:
             return None
+        if is_ahead(kept.fetched_at, now) or kept.expires_at > now + ROBOTS:
+            return None  # kept by a clock that stood ahead: how old it is, nobody knows
         self._remember(origin, kept)
         return kept
 

@@ -31,6 +31,7 @@ from vedette.core.schedule.learned.row import (
     Place,
     is_whole,
     last_look,
+    looked_by,
     new_belief,
     remembered,
     surroundings,
@@ -121,7 +122,7 @@ class Scheduler:
             host = int(shared.hubs.columns["host"][self._known.hub(watch.parent)])
             false = float(shared.hosts.quality.false(host))
         return Case(
-            belief=belief_of(settled.job.watch),
+            belief=looked_by(belief_of(settled.job.watch), t),
             place=place,
             now=lesson.now,
             changed=lesson.changed,
@@ -264,6 +265,8 @@ class Scheduler:
         """Every few hours: the prior, what objectives need, the price, and where looks are dearer."""
         known, run, t = self._known, self._known.running, to_hours(now)
         run.started_at = min(run.started_at, t)
+        if run.reviewed_at > t:  # by a clock that stood ahead
+            run.reviewed_at = -math.inf
         is_early = t - run.started_at < FIRST_HOURS
         has_grown = self._options.budget_per_day is not None and run.found > GROWN * max(run.watched, 25)
         if t - run.reviewed_at < (EARLY_REVIEW_HOURS if is_early else REVIEW_HOURS) and not has_grown:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from vedette.contracts.alerting import Message
-from vedette.contracts.errors import VedetteError
+from vedette.contracts.errors import StoreWaitError, VedetteError
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Standing, Written
 from vedette.contracts.fetching import RobotsRules
 from vedette.contracts.hunt import HuntRows
@@ -42,8 +44,11 @@ QUIET_S = 0.05  # when nothing came for so long, the group is written
 PATIENCE_S = 0.25  # and never later than this after its first settlement, however many keep coming
 HEARTBEAT = timedelta(seconds=30)
 CHECKPOINT_EVERY = 40  # groups
+AGAIN_S = 1.0  # a store that takes nothing just now is tried again after this,
+LAST_TRIES_S = 10.0  # and for so long after the run was told to end
 REVISITS = (RecordKind.IDENTICAL, RecordKind.NOT_MODIFIED)
 
+_T = TypeVar("_T")
 Claimed = list[tuple[LaneKey, list[Watch], Dues]]
 
 
@@ -90,6 +95,11 @@ class _Hunt:
 
 
 @dataclass(frozen=True, slots=True)
+class _Heal:
+    """The clock was set: times that lie too far ahead are brought back."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Hurry:
     """Nothing more is coming: write what there is."""
 
@@ -98,7 +108,7 @@ class _Hurry:
 Decide = Callable[[Sequence[Settlement]], tuple[list[Settlement], ScheduleRows | None]]
 Aside = RobotsRules | SourceState | LedgerNote | Release
 Hunt = Callable[[Sequence[Settlement], datetime], tuple[HuntRows | None, tuple[LedgerNote, ...]]]
-_Order = Settlement | _Claim | _Barrier | _Hurry | _Hunt | Aside | None
+_Order = Settlement | _Claim | _Barrier | _Hurry | _Hunt | _Heal | Aside | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +123,9 @@ class SettlerCalls:
     schedule: Decide = lambda settlements: (list(settlements), None)
     hunt: Hunt = lambda settlements, now: (None, ())
     messages: Callable[[Sequence[Placed]], tuple[Message, ...]] = lambda placed: ()  # written with the group
+    paused: Callable[[StoreWaitError], None] = lambda error: None  # the store takes nothing just now
+    resumed: Callable[[timedelta], None] = lambda after: None  # it does again
+    heal: Callable[[], None] = lambda: None  # the clock was set: brings times back that lie too far ahead
 
 
 _HURRY = _Hurry()
@@ -131,6 +144,9 @@ class Settler(threading.Thread):
         self._orders: queue.SimpleQueue[_Order] = queue.SimpleQueue()
         self._asides: list[Aside] = []
         self._groups = 0
+        self._heals = False
+        self._is_stopping = threading.Event()
+        self._paused: Callable[[], timedelta] | None = None  # how long the store has taken nothing
         self._beat_at = clock.now() + HEARTBEAT
 
     def settle(self, settlement: Settlement) -> None:
@@ -148,6 +164,10 @@ class Settler(threading.Thread):
         """Choose prospects, though no look ended."""
         self._orders.put(_Hunt())
 
+    def heal(self) -> None:
+        """The clock was set while we ran."""
+        self._orders.put(_Heal())
+
     def hurry(self) -> None:
         """The engine has nothing else under way, so waiting for company is in vain."""
         self._orders.put(_HURRY)
@@ -160,12 +180,13 @@ class Settler(threading.Thread):
 
     def stop(self) -> None:
         self._orders.put(None)
+        self._is_stopping.set()
 
     def run(self) -> None:
         try:
             while self.turn():
                 pass
-            self._store.checkpoint()
+            self._checkpoint()
         except BaseException as error:  # noqa: BLE001  the engine must hear of it, whatever it is
             self._calls.failed(error)
         finally:
@@ -196,6 +217,9 @@ class Settler(threading.Thread):
         if settlements or self._asides or barriers or hunts or not goes_on:
             self._write(settlements, hunts)
         self._keep_house()
+        if self._heals:
+            self._heals = False
+            self._patiently(self._calls.heal)
         for barrier in barriers:
             barrier.done.set()
         return goes_on
@@ -211,10 +235,12 @@ class Settler(threading.Thread):
             except queue.Empty:
                 break
             if isinstance(order, _Claim):
-                self._answer(order)
+                self._patiently(partial(self._answer, order))
                 timeout = min(timeout, QUIET_S) if settlements else 0.0
             elif isinstance(order, _Hurry):
                 timeout = 0.0
+            elif isinstance(order, _Heal):
+                self._heals, timeout = True, 0.0
             elif isinstance(order, Settlement):
                 settlements.append(order)
                 waited = waited or self._clock.stopwatch()
@@ -260,11 +286,11 @@ class Settler(threading.Thread):
         try:
             settlements, schedule = self._calls.schedule(settlements)
             hunt, choices = self._hunted(settlements, hunts)
-            placed = self._place(settlements)
+            placed, segments = self._patiently(lambda: self._archived(settlements))
             group = Group(
                 run=self._run,
                 placed=tuple(placed),
-                segments=self._archive.sync(),
+                segments=segments,
                 lanes=self._calls.dirty_lanes(),
                 sources=tuple(a for a in asides if isinstance(a, SourceState)),
                 robots=tuple(a for a in asides if isinstance(a, RobotsRules)),
@@ -282,8 +308,16 @@ class Settler(threading.Thread):
         except BaseException:
             self._archive.rollback()
             raise
+        self._commit(group)
+
+    def _archived(self, settlements: list[Settlement]) -> tuple[list[Placed], tuple[Segment, ...]]:
+        """On the disk, lasting; or undone."""
+        return self._place(settlements), self._archive.sync()
+
+    def _commit(self, group: Group) -> None:
+        """A commit that failed may be found whole after a stop: the same group is tried again, and nothing is cut."""
         try:
-            sealed = self._store.settle(group)
+            sealed = self._patiently(lambda: self._store.settle(group))
         except BaseException:
             self._archive.abandon()
             raise
@@ -337,14 +371,43 @@ class Settler(threading.Thread):
         return Placed(settlement=settled, kind=entry.kind, written=written, evidence=evidence, payload=new)
 
     def _keep_house(self) -> None:
-        self._beat(self._clock.now())
-        self._store.commit()
+        self._patiently(lambda: self._beat(self._clock.now()))
+        self._patiently(self._store.commit)
         if self._groups >= CHECKPOINT_EVERY:
+            self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        """Not now, when the disk is full: everything is in the log of SQLite, and the next group tries again."""
+        with suppress(StoreWaitError):
             self._store.checkpoint()
             self._groups = 0
 
+    def _patiently(self, do: Callable[[], _T]) -> _T:
+        """Does it, when the store takes it: a full disk and a lock that another holds are waited for.
+
+        Nothing is lost meanwhile: what was looked at waits here, and no new look starts.  A run that is told to end
+        does not wait for ever.
+        """
+        left = LAST_TRIES_S
+        while True:
+            try:
+                done = do()
+            except StoreWaitError as error:
+                if self._paused is None:
+                    self._paused = self._clock.stopwatch()
+                    self._calls.paused(error)
+                left -= AGAIN_S if self._is_stopping.is_set() else 0.0
+                if left <= 0:
+                    raise
+                time.sleep(AGAIN_S)
+            else:
+                if self._paused is not None:
+                    paused, self._paused = self._paused, None
+                    self._calls.resumed(paused())
+                return done
+
     def _beat(self, now: datetime) -> None:
-        if now >= self._beat_at:
+        if now >= self._beat_at or self._beat_at > now + HEARTBEAT:  # the clock was set back
             self._store.heartbeat(until=now + LEASE)
             self._beat_at = now + HEARTBEAT
 

@@ -17,7 +17,7 @@ from vedette.core.embedding import embed, pack_vector
 from vedette.core.traits import measure
 from vedette.engine.compare import Judged, Mark
 from vedette.engine.finding import Findings
-from vedette.engine.look import Reached
+from vedette.engine.look import Reached, may_be_conditional
 
 # Answers that are kept as they came, though they are not content.
 KEPT = frozenset(
@@ -217,7 +217,7 @@ class Sheet:
             "due_at": watch.due_at.isoformat() if watch.due_at else None,
             "hops": list(self.reached.hops),
             "status": fetched.status,
-            "conditional": bool(watch.seen and (watch.etag or watch.last_modified)),
+            "conditional": bool(may_be_conditional(watch) and (watch.etag or watch.last_modified)),
         }
 
 

@@ -13,6 +13,7 @@ from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import SourceState, Watch
 from vedette.contracts.words import Outcome, SourceId, WatchId
 from vedette.core.admission import AdmissionRules, rules_of
+from vedette.core.ahead import moved
 from vedette.core.outcomes import MEANING, SEEN
 from vedette.core.schedule.asked import asked_of
 from vedette.core.tally import SourceTally
@@ -62,6 +63,11 @@ class SourceDesk:
         """What was asked of its own address holds for the one that is looked at instead."""
         self.own = into if watch == self.own else self.own
 
+    def clock_set(self, by: timedelta, now: datetime) -> None:
+        """The clock was set forward or back: what is left of a rest is left."""
+        self.closed_until = moved(self.closed_until, by, now, CLOSED_FOR)
+        self.saved_at = None
+
     def state(self) -> SourceState:
         return SourceState(
             source=self.source.id,
@@ -91,6 +97,9 @@ class SourceBook:
         if desk is None:
             desk = self._desks[source] = self._open(source)
         return desk
+
+    def desks(self) -> list[SourceDesk]:
+        return list(self._desks.values())
 
     def settings(self, source: SourceId) -> FetchSettings:
         return self.desk(source).settings

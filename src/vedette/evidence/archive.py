@@ -7,19 +7,19 @@ everything after it is cut at the next start.
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 
-from vedette.contracts.errors import StoreError
+from vedette.contracts.errors import StoreError, StoreWaitError
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
 from vedette.core import chain
 from vedette.core.segments import SegmentName, is_full, next_name, order
 from vedette.evidence import recovery
-from vedette.evidence.files import Files, write_all
+from vedette.evidence.files import FULL, NO_FILES, Files, write_all
 from vedette.evidence.heads import Event, Heads
 from vedette.evidence.reading import segment_name, segment_path
 from vedette.evidence.recovery import Damage, Recovery
@@ -81,6 +81,7 @@ class Archive:
         self._sealed: Segment | None = None
         self._heads: Heads | None = None
         self._awaits_commit = False
+        self._unnoted: list[tuple[Event, Segment]] = []  # HEADS could not be written
         self._broken = ""
 
     def recover(
@@ -150,9 +151,11 @@ class Archive:
             if any(file.committed is None for file in self._touched.values()):
                 self._files.fsync_directory(self._directory)
         except OSError as error:
-            # After a failed sync the kernel may have dropped the pages: what is on the disk is unknown.
+            # After a failed sync the kernel may have dropped the pages: what is on the disk is unknown.  On a full
+            # disk that is what was appended since the last one, which is cut and written again.
             undone = self._undone(error)
-            self._broken = str(undone)
+            if not isinstance(undone, StoreWaitError):
+                self._broken = str(undone)
             raise undone from error
         states = (*self._set_aside, *(file.state() for file in self._touched.values()))
         self._awaits_commit = bool(states)
@@ -179,7 +182,7 @@ class Archive:
         self._set_aside.clear()
         self._awaits_commit = False
         self._newest_committed = dict(self._newest)
-        self.heads.note(events + self._due_anchors(now, self._settings.anchor_every), now)
+        self._note(events, now, self._settings.anchor_every)
 
     def rollback(self) -> None:
         """Back to the last committed state: what was appended since is cut, new files are gone."""
@@ -211,7 +214,7 @@ class Archive:
         """Drops what was not committed, writes the last anchors, lets go of the files."""
         try:
             self.rollback()
-            self.heads.note(self._due_anchors(now, timedelta(0)), now)
+            self._note([], now, timedelta(0))
         finally:
             for file in self._current.values():
                 self._files.close(file.handle)
@@ -227,7 +230,7 @@ class Archive:
 
     def _make_directory(self) -> None:
         if not self._directory.exists():
-            self._directory.mkdir(parents=True)
+            self._directory.mkdir(mode=0o700, parents=True)
             self._files.fsync_directory(self._directory.parent)
 
     def _take_up(
@@ -327,13 +330,22 @@ class Archive:
 
     def _undone(self, error: OSError) -> StoreError:
         self.rollback()
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            todo = "the disk is full: free space there and go on"
-        else:
-            todo = "check the disk, then start again"
-        return StoreError(
-            f"cannot write the archive in {self._directory}: {error}; nothing of this group was kept; {todo}"
-        )
+        where = f"cannot write the archive in {self._directory}: {error}; nothing of this group was kept"
+        if error.errno in FULL:
+            return StoreWaitError(f"{where}; the disk is full: free space there and go on")
+        if error.errno in NO_FILES:
+            return StoreWaitError(f"{where}; too many files are open: raise the limit (ulimit -n)")
+        return StoreError(f"{where}; check the disk, then start again")
+
+    def _note(self, events: list[tuple[Event, Segment]], now: datetime, every: timedelta) -> None:
+        """Into HEADS, which may come later: what a full disk does not take is written with the next.
+
+        A stop before that leaves it to the next start, which finds it in the database.
+        """
+        self._unnoted += events
+        with suppress(StoreWaitError):
+            self.heads.note(self._unnoted + self._due_anchors(now, every), now)
+            self._unnoted = []
 
     def _due_anchors(self, now: datetime, every: timedelta) -> list[tuple[Event, Segment]]:
         """Committed states that HEADS does not have yet, once it is time again."""

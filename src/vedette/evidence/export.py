@@ -5,6 +5,7 @@ The members are copied byte for byte, so their digests are still the ones in the
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -40,7 +41,8 @@ def export(
     half_done = target.with_name(f".{target.name}.part")
     records = 0
     try:
-        with open(half_done, "wb") as file:
+        handle = os.open(half_done, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "wb") as file:
             file.write(warcinfo_record(target.name.removesuffix(".warc.gz"), about, now))
             for place in places:
                 member = read_member(directory, place)

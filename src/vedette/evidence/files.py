@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+NO_FILES = (errno.EMFILE, errno.ENFILE)
 
 
 class Files:
@@ -11,7 +15,7 @@ class Files:
 
     def create(self, path: Path) -> int:
         """A new file, never an old one.  Lasting only after `fsync_directory`."""
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o640)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
 
     def open(self, path: Path) -> int:
         return os.open(path, os.O_RDWR | os.O_CLOEXEC)

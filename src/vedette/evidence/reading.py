@@ -10,7 +10,7 @@ from typing import cast
 
 from isal import isal_zlib
 
-from vedette.contracts.errors import StoreError
+from vedette.contracts.errors import RESTORE, StoreError
 from vedette.contracts.evidence import Located, RecordKind
 from vedette.contracts.fetching import MIB, Headers
 from vedette.core import chain
@@ -98,7 +98,7 @@ def segment_path(directory: Path, name: str) -> Path:
 
 def segment_name(name: str) -> SegmentName:
     if (parsed := SegmentName.parse(name)) is None:
-        raise StoreError(f"{name!r} is no name of a segment; restore the database from a backup")
+        raise StoreError(f"{name!r} is no name of a segment; {RESTORE}")
     return parsed
 
 

@@ -44,7 +44,8 @@ def refuse(damage: Iterable[Damage], directory: Path) -> None:
         raise StoreError(
             f"the archive in {directory} is not as it was committed; nothing was changed. "
             + "; ".join(words)
-            + ". Restore the archive and the database from one backup, or go on without them: "
+            + ". Restore the archive and the database from one backup (`vedette restore BACKUP --replace`), or go on "
+            "without them: "
             "`vedette evidence set-aside` closes them as they are, and `verify` goes on naming them"
         )
 

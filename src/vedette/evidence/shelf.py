@@ -90,8 +90,10 @@ def _write(path: Path, data: bytes) -> bool:
     """Whole or not at all."""
     fresh = path.with_suffix(f".{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        fresh.write_bytes(data)
+        path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        with os.fdopen(os.open(fresh, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as file:
+            file.write(data)
         fresh.replace(path)
     except OSError:
         with suppress(OSError):

@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from vedette.contracts.lane import ALL, BROWSER, Go, LanePolicies, LanePolicy, LaneState, Wait
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Reason
+from vedette.core import ahead
 from vedette.core import lane as rule
 
 __all__ = ["ALL", "BROWSER", "PATIENCE", "LaneKeeper", "LanePolicies"]
@@ -214,6 +215,14 @@ class LaneKeeper:
         """From now on the lane is held to this: a far end said, or was found to have, another limit."""
         self._lane(key).policy = policy
 
+    def clock_set(self, by: timedelta) -> None:
+        """The clock was set forward or back: what was left to wait in each lane is left to wait."""
+        now = self._clock.now()
+        for lane in self._lanes.values():
+            self._move(lane, ahead.moved_lane(lane.policy, lane.state, by, now))
+            for waiter in lane.waiters:
+                waiter.give_up_at += by
+
     def known(self) -> Iterable[LaneKey]:
         return self._lanes.keys()
 
@@ -235,7 +244,7 @@ class LaneKeeper:
         lane = self._lanes.get(key)
         if lane is None:
             policy = self._policies.of(key)
-            state = rule.bounded(policy, self._load(key) or LaneState(), self._clock.now())
+            state = ahead.lane(policy, self._load(key) or LaneState(), self._clock.now())
             if self._not_before is not None and key != ALL:
                 state = rule.started_unseen(policy, state, self._not_before)
             lane = self._lanes[key] = _Lane(key, policy, state)

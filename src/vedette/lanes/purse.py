@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey
+from vedette.core.ahead import moved
 from vedette.core.budget import Allowance, given_back, opens_at, spent
 
 ALL_LOOKS = LaneKey("budget:looks")
@@ -47,6 +48,13 @@ class Purse:
             empty_at = self._state(key)
             if empty_at is not None:
                 self._move(key, given_back(allowance, empty_at))
+
+    def clock_set(self, by: timedelta, now: datetime) -> None:
+        """The clock was set forward or back: what is left of each budget is left."""
+        for key, empty_at in self._empty_at.items():
+            allowance = self._all if key == ALL_LOOKS else self._host
+            if empty_at is not None and allowance is not None:
+                self._move(key, moved(empty_at, by, now, allowance.step * allowance.burst) or now)
 
     def take_dirty(self) -> tuple[tuple[LaneKey, LaneState], ...]:
         """What changed since the last call; in the settler's thread."""

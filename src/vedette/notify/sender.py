@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 from vedette.contracts.alerting import ChannelName, ChannelPolicy, Delivery, Message, Notice
+from vedette.contracts.errors import StoreWaitError
 from vedette.contracts.lane import LanePolicy, Wait
 from vedette.contracts.ports import Channel, Clock, Outbox
 from vedette.contracts.words import Outcome
@@ -25,6 +26,7 @@ from vedette.core.retry import Failure, Retry, RetryParams, next_attempt
 POLL = timedelta(seconds=2)  # messages of other processes are heard of within this
 TICK = timedelta(milliseconds=50)
 BUG_PAUSE_S = 30.0
+WAIT_S = 2.0  # before a store that takes nothing just now is asked again
 # What a receiver sees from us at most; it is told, not crawled.
 LANE = LanePolicy(
     gap_min=timedelta(0),
@@ -168,8 +170,12 @@ class Sender:
 
     async def _ask(self, call: Callable[..., _T], *args: object) -> _T:
         """The outbox is one connection: one call at a time, and none of them on the loop's own thread."""
-        async with self._store:
-            return await asyncio.to_thread(call, *args)
+        while True:
+            try:
+                async with self._store:
+                    return await asyncio.to_thread(call, *args)
+            except StoreWaitError:  # a message that went out must be noted, or it goes out again
+                await asyncio.sleep(WAIT_S)
 
 
 async def _rest(wake: asyncio.Event, most: timedelta) -> None:

@@ -13,6 +13,7 @@ from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.watch import SourceState
 from vedette.contracts.words import Outcome, Risk, SourceId
+from vedette.core.ahead import AHEAD
 from vedette.core.health import Look, failing_since, is_success
 from vedette.core.lane import HALF_OPEN, OPEN, condition
 from vedette.core.tally import SourceTally
@@ -27,9 +28,10 @@ ALERT_COLUMNS = (
     "id kind kinds subject risk sources detail opened_at recovered_at acked_at ack_note relapses".split()
 )
 _ALERT = f"SELECT {', '.join(ALERT_COLUMNS)} FROM alerts"
-_LOOKS = "SELECT at, outcome, detail FROM visits WHERE watch_id = ? ORDER BY at DESC LIMIT ?"
+# Looks that lie ahead are of a clock that stood ahead: nobody knows when they were.
+_LOOKS = "SELECT at, outcome, detail FROM visits WHERE watch_id = ? AND at <= ? ORDER BY at DESC LIMIT ?"
 _GOOD = tuple(outcome.value for outcome in Outcome if is_success(outcome))
-_LAST_GOOD = f"SELECT MAX(at) FROM visits WHERE watch_id = ? AND outcome IN ({', '.join('?' * len(_GOOD))})"
+_LAST_GOOD = f"SELECT MAX(at) FROM visits WHERE watch_id = ? AND at <= ? AND outcome IN ({', '.join('?' * len(_GOOD))})"
 _OTHERS_GOOD = (
     "SELECT MAX(v.at) FROM watches w JOIN visits v ON v.watch_id = w.id WHERE w.lane_id = ? AND w.last_visit_at > ? "
     f"AND v.at > ? AND v.at < ? AND v.outcome IN ({', '.join('?' * len(_GOOD))})"
@@ -118,9 +120,10 @@ def _facts(
     watch = own_watch(db, source)
     row = db.execute("SELECT interval_s, lane_id FROM watches WHERE id = ?", (watch,)).fetchone()
     lane = _lane(db, source.url)
-    rows = db.execute(_LOOKS, (watch, LOOKS)).fetchall()
+    by = to_ms(now + AHEAD)
+    rows = db.execute(_LOOKS, (watch, by, LOOKS)).fetchall()
     looks = tuple((from_ms(at), Outcome(outcome), detail) for at, outcome, detail in rows)
-    good_at = opt_at(db.execute(_LAST_GOOD, (watch, *_GOOD)).fetchone()[0])
+    good_at = opt_at(db.execute(_LAST_GOOD, (watch, by, *_GOOD)).fetchone()[0])
     successes = [at for at in (good_at, state.last_success_at) if at is not None]
     return HealthFacts(
         source=source,

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from vedette.contracts.errors import StoreError
+from vedette.contracts.errors import RESTORE, StoreError
 from vedette.contracts.evidence import ChainRow, Located, Segment, VisitFacts, Written
 from vedette.contracts.words import Outcome, VisitId, WatchId
 from vedette.core import seals
@@ -108,7 +108,7 @@ def claims_of(path: Path) -> Iterator[StoreClaims]:
     try:
         yield StoreClaims(db)
     except sqlite3.DatabaseError as error:
-        raise StoreError(f"cannot read {path}: {error}; restore it from a backup") from None
+        raise StoreError(f"cannot read {path}: {error}; {RESTORE}") from None
     finally:
         db.close()
 

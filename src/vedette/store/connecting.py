@@ -5,17 +5,22 @@ WAL with synchronous=FULL.
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from vedette.contracts.errors import StoreError
+from vedette.contracts.errors import RESTORE, StoreError, StoreWaitError
 
 BUSY_MS = 15_000
+DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+THOROUGH = 512 * 1024 * 1024  # bytes of a database
+LEAST_ROOM = 256 * 1024  # bytes; with less a disk counts as full
 CACHE_KIB = 64 * 1024
 _READING = (f"busy_timeout = {BUSY_MS}", f"cache_size = -{CACHE_KIB}", "schema_version")  # the last one reads
 _WRITING = (*_READING, "journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 0")
@@ -29,8 +34,8 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     try:
         return connect_to_read(path) if read_only else _opened(path, "mode=rw", _WRITING)
     except sqlite3.DatabaseError as error:
-        if "full" in str(error):
-            raise StoreError(what_to_do(error, path)) from None
+        if may_wait(error, path):
+            raise told(error, path) from None
         raise StoreError(unusable(path, error)) from None
 
 
@@ -64,7 +69,9 @@ def unusable(path: Path, error: sqlite3.Error) -> str:
             f"{path} can only be read here, and this needs to write ({words}); list, show, changes and evidence verify "
             "work as it is; for the rest give write permission to the folder and its files, or copy it elsewhere"
         )
-    return f"{path} is not a usable store: {words}; restore it from a backup"
+    if code_of(error) in DAMAGED:
+        return f"{path} is damaged: {words}; {RESTORE}"
+    return f"{path} is not a usable store: {words}; {RESTORE}"
 
 
 def use_wal(path: Path) -> None:
@@ -126,15 +133,78 @@ def transaction(db: sqlite3.Connection, path: Path) -> Iterator[sqlite3.Connecti
         yield db
         db.execute("COMMIT")
     except sqlite3.Error as error:
+        if may_wait(error, path) or code_of(error) in DAMAGED:
+            raise told(error, path) from error
         raise StoreError(f"cannot write to {path}: {error}; nothing was changed") from error
     finally:
         if db.in_transaction:
             db.execute("ROLLBACK")
 
 
+def told(error: sqlite3.Error, path: Path) -> StoreError:
+    """What SQLite cannot do, as what we raise."""
+    kind = StoreWaitError if may_wait(error, path) else StoreError
+    return kind(what_to_do(error, path))
+
+
+def code_of(error: BaseException) -> int:
+    """The primary code of SQLite; 0: none."""
+    return int(getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
+
+
+def damage_of(path: Path) -> str:
+    """What is wrong with the pages of a database; empty: nothing that SQLite can find.
+
+    Small ones are read more thoroughly: every entry of every index is looked up.
+    """
+    check = "integrity_check" if path.stat().st_size <= THOROUGH else "quick_check"
+    try:
+        with closing(connect(path, read_only=True)) as db:
+            (found,) = db.execute(f"PRAGMA {check}(1)").fetchone()
+    except sqlite3.DatabaseError as error:
+        found = str(error)
+    return "" if found == "ok" else str(found)
+
+
+def may_wait(error: sqlite3.Error, path: Path) -> bool:
+    """Will the same work later, when somebody has freed the disk or let go of the lock?"""
+    code = code_of(error)
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return True
+    if code not in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN):
+        return False
+    return _is_full(path) or _has_no_files()
+
+
+def _is_full(path: Path) -> bool:
+    """SQLite calls it an I/O error when the disk has no room for its shared memory."""
+    try:
+        return shutil.disk_usage(path.parent).free < LEAST_ROOM
+    except OSError:
+        return False
+
+
+def _has_no_files() -> bool:
+    """SQLite cannot open a file because nobody here can: too many are open."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error.errno in (errno.EMFILE, errno.ENFILE)
+    return False
+
+
 def what_to_do(error: sqlite3.Error, path: Path) -> str:
     """What SQLite cannot do while it runs, in words that say what to do."""
     words = str(error)
-    if "full" in words:
+    if _has_no_files():
+        return f"too many files are open to use {path}: raise the limit (ulimit -n); nothing acknowledged is lost"
+    if "full" in words or (may_wait(error, path) and "locked" not in words):
         return f"the disk under {path} is full; free room and start again, nothing acknowledged is lost"
+    if "locked" in words:
+        return (
+            f"another program holds {path}: it has not let anyone write for {BUSY_MS // 1000} s; "
+            "nothing acknowledged is lost; let it end (`fuser` names it)"
+        )
+    if code_of(error) in DAMAGED:
+        return f"{path} is damaged: {words}; `vedette doctor` says more; {RESTORE}"
     return f"cannot use {path}: {words}; nothing acknowledged is lost, start again after mending it"

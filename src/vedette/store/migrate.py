@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from vedette.contracts.errors import StoreError
 from vedette.store.connecting import BUSY_MS, connect_to_read, unusable, use_wal
+from vedette.store.private import make_file, make_folder
 from vedette.store.schema_check import add_missing, differences
 from vedette.store.sealing import seal_store
 
@@ -19,7 +20,7 @@ DATABASE = "vedette.db"
 ARCHIVE = "archive"
 NEWEST = Path(__file__).parent / "migrations" / "newest.sql"  # made by tools/reference.py
 _NEXT = "\n;;\n"
-_WAY_ON = "nothing was changed; use the version that made it, or restore a backup"
+_WAY_ON = "nothing was changed; use the version that made it, or a backup: `vedette restore BACKUP --replace`"
 # Of evidence that an earlier version kept: whose it was, and what was an error and no content.
 _SOURCES = (
     "UPDATE evidence SET source_id = (SELECT source_id FROM watches w WHERE w.id = evidence.watch_id) "
@@ -37,7 +38,9 @@ def prepare(data: Path, *, create: bool = True) -> Path:
     if not path.exists() and not create:
         raise StoreError(f"no store in {data}; run `vedette init`, or name another folder with --data")
     try:
-        (data / ARCHIVE).mkdir(parents=True, exist_ok=True)
+        make_folder(data)
+        make_folder(data / ARCHIVE)
+        make_file(path)
     except OSError as error:
         raise StoreError(
             f"cannot use {data} for data: {error.strerror}; name another folder with --data"

@@ -11,6 +11,8 @@ from vedette.contracts.words import LaneKey
 from vedette.store import statements as sql
 from vedette.store.rows import lane_id, lane_row, read_lane, to_ms
 
+HEALED = "healed"  # the store was healed of times that lay too far ahead
+
 
 def order(db: sqlite3.Connection, action: str, subject: str, *, now: datetime) -> None:
     """Tell a running engine: action `due`, `lane` or `source`.  `look` names a watch, for a run of nothing else."""

@@ -32,7 +32,7 @@ from vedette.contracts.words import (
 from vedette.core.outcomes import SEEN
 from vedette.core.urls import lane_of, spellings, watch_id
 from vedette.store import views
-from vedette.store.connecting import connect
+from vedette.store.connecting import connect, unusable
 from vedette.store.rows import (
     WATCH_COLUMNS,
     from_ms,
@@ -422,7 +422,7 @@ class Queries:
         try:
             yield from self._db.execute(query, values)
         except sqlite3.Error as error:
-            raise StoreError(f"cannot read {self._path}: {error}; `vedette doctor` says more") from None
+            raise StoreError(unusable(self._path, error)) from None
 
     def _first(self, query: str, *values: Any) -> Any:
         return next(self._rows(query, *values), None)

@@ -24,10 +24,12 @@ from vedette.contracts.watch import Ask, Group, Payload, SourceState, Watch
 from vedette.contracts.words import ChangeId, EvidenceId, LaneKey, Risk, RunId, SourceId, VisitId, WatchId
 from vedette.core.urls import lane_of
 from vedette.store import statements as sql
+from vedette.store.clock_heal import Ahead, PolicyOf, has_signs, heal
 from vedette.store.connecting import connect as connect  # where most look for it
-from vedette.store.connecting import what_to_do
+from vedette.store.connecting import told
 from vedette.store.group import GroupRows, rows_of
 from vedette.store.own_address import own_watch
+from vedette.store.private import make_file
 from vedette.store.rows import (
     from_ms,
     lane_id,
@@ -56,6 +58,7 @@ class StoreLock:
 
     def take(self, note: str) -> None:
         try:
+            make_file(self._path)
             file = self._path.open("a+b", buffering=0)
         except OSError as error:
             raise StoreError(f"cannot use {self._path.parent} for data: {error.strerror}") from None
@@ -115,6 +118,7 @@ class Writer:
         self._path = path
         self._worker = worker
         self._heads = sql.lane_heads((pick or Pick()).clause())
+        self._taken: list[tuple[int, str, int, int]] = []  # leases that were handed out and are not committed
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -128,6 +132,7 @@ class Writer:
                 self._begin()
                 yield self._db
                 self._db.execute("COMMIT")
+                self._taken.clear()
         finally:
             self._rollback()
 
@@ -144,11 +149,16 @@ class Writer:
 
     def take(self, ids: Sequence[WatchId], *, now: datetime, until: datetime) -> list[Watch]:
         """Lease these and give them whole."""
-        taken, end = to_ms(now), to_ms(until)
+        leases = [(int(i), self._worker, to_ms(now), to_ms(until)) for i in ids]
         watches: list[Watch] = []
         with self._telling():
-            self._begin()
-            self._db.executemany(sql.TAKE_LEASE, [(i, self._worker, taken, end) for i in ids])
+            try:
+                self._begin()
+                self._db.executemany(sql.TAKE_LEASE, leases)
+            except sqlite3.Error:
+                self._rollback()  # what was taken before is taken again with the next transaction
+                raise
+            self._taken += leases
             for chunk in _chunks(ids, 500):
                 query = sql.WATCHES_BY_ID.format(marks=_marks(chunk))
                 watches += map(read_watch, self._db.execute(query, chunk))
@@ -202,9 +212,13 @@ class Writer:
 
     def commit(self) -> None:
         """End a transaction that only took leases."""
+        if self._taken:
+            with self._telling():
+                self._begin()  # a transaction that failed has lost them
         if self._db.in_transaction:
             with self._telling():
                 self._db.execute("COMMIT")
+            self._taken.clear()
 
     def heartbeat(self, *, until: datetime) -> None:
         with self._telling():
@@ -236,6 +250,17 @@ class Writer:
             self._db.execute(sql.END_RUN, (to_ms(now), ended_by, tally, run))
             self.return_leases()
 
+    def heal(self, *, now: datetime, policy_of: PolicyOf) -> Ahead:
+        """Brings times back that lie further ahead than their rules allow.  Costs little when there are none."""
+        with self._telling():
+            if not has_signs(self._db, now=now):
+                return Ahead()
+        with self.transaction() as db:
+            return heal(db, now=now, policy_of=policy_of)
+
+    def lanes_due(self) -> list[tuple[LaneKey, Risk, datetime]]:
+        return lanes_due(self._db)
+
     def segments(self) -> list[Segment]:
         return [read_segment(row) for row in self._db.execute(sql.SEGMENTS)]
 
@@ -257,11 +282,13 @@ class Writer:
         try:
             yield
         except sqlite3.Error as error:
-            raise StoreError(what_to_do(error, self._path)) from error
+            raise told(error, self._path) from error
 
     def _begin(self) -> None:
         if not self._db.in_transaction:
             self._db.execute("BEGIN IMMEDIATE")
+            if self._taken:
+                self._db.executemany(sql.TAKE_LEASE, self._taken)
 
     def _rollback(self) -> None:
         if self._db.in_transaction:
@@ -323,10 +350,7 @@ class Reader:
 
     def lanes_due(self) -> Iterable[tuple[LaneKey, Risk, datetime]]:
         """Every lane and class with scheduled work, and when its first is due."""
-        for url, *dues in self._db.execute(sql.LANES_DUE):
-            for risk, due in zip(Risk, dues, strict=True):
-                if due is not None:
-                    yield lane_of(url), risk, from_ms(due)
+        return lanes_due(self._db)
 
     def overdue(self, by: datetime, since: datetime, pick: Pick) -> list[tuple[str, SourceId, int]]:
         """Lanes in which something of the run was due by then and not looked at since: a URL, its source, how many."""
@@ -359,6 +383,17 @@ class Reader:
 
     def close(self) -> None:
         self._db.close()
+
+
+def lanes_due(db: sqlite3.Connection) -> list[tuple[LaneKey, Risk, datetime]]:
+    """Every lane and class with scheduled work, and when its first is due."""
+    rows = db.execute(sql.LANES_DUE).fetchall()
+    return [
+        (lane_of(url), risk, from_ms(due))
+        for url, *dues in rows
+        for risk, due in zip(Risk, dues, strict=True)
+        if due is not None
+    ]
 
 
 def _marks(values: Sequence[object]) -> str:

@@ -40,6 +40,10 @@ class SteadyClock:
     def chance(self) -> float:
         return self._clock.chance()
 
+    def moved(self) -> timedelta:
+        """Nobody sets it."""
+        return timedelta(0)
+
     async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
         await wake_or_until(wake, until, self.now())
 
@@ -59,6 +63,7 @@ class JumpingClock:
         self.is_stepped = is_stepped
         self._chance = random.Random(seed)  # noqa: S311
         self.jumps = 0
+        self._moved = timedelta(0)
 
     def now(self) -> datetime:
         return self._now
@@ -68,6 +73,14 @@ class JumpingClock:
 
     def advance(self, by: timedelta) -> None:
         self._now += by
+
+    def set_by(self, by: timedelta) -> None:
+        """Somebody sets it forward or back."""
+        self._now += by
+        self._moved += by
+
+    def moved(self) -> timedelta:
+        return self._moved
 
     async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
         """Wait for what is under way; when nothing is, it is `until`."""
@@ -145,11 +158,15 @@ class VirtualClock(SystemClock):
     """The time of a `VirtualLoop`, from `start` on.  Chance is seeded: a run can be repeated."""
 
     def __init__(self, start: datetime, *, seed: int = 0) -> None:
+        super().__init__()
         self._start = start
         self._chance = random.Random(seed)  # noqa: S311
 
     def now(self) -> datetime:
         return self._start + timedelta(seconds=asyncio.get_running_loop().time())
+
+    def moved(self) -> timedelta:
+        return timedelta(0)
 
     def chance(self) -> float:
         return self._chance.random()

@@ -5,6 +5,7 @@ Secrets are taken out by their exact value, whatever line they stand in; control
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -16,6 +17,7 @@ from vedette.core.outcomes import SEEN
 from vedette.telemetry.events import Event
 
 LEVELS = ("debug", "info", "warn", "error")
+FULL = (errno.ENOSPC, errno.EDQUOT)  # it may be written again later
 HIDDEN = "***"
 SHORTEST = 4  # a shorter secret would take words out of every line
 _USERINFO = re.compile(r"(?<=://)[^/@\s\"']+@")
@@ -44,6 +46,18 @@ FORMS: Mapping[str, Form] = {
     "changed": Form("info", "sentinel", "change", "{risk} {kind}: {summary}"),
     "parked": Form("warn", "sentinel", "fetch", "Parked after {attempts} attempts: {outcome}"),
     "breaker": Form("warn", "lanes", "breaker", "Breaker of {lane} opened"),
+    "made_private": Form(
+        "warn", "engine", "start", "{count} files and folders of the store were open to others"
+    ),
+    "paused": Form("error", "engine", "pause", "Paused: {what}"),
+    "resumed": Form("warn", "engine", "pause", "Going on after {seconds} s"),
+    "clock_set": Form("warn", "engine", "clock", "The clock was set by {seconds} s"),
+    "clock_healed": Form(
+        "warn",
+        "engine",
+        "clock",
+        "The clock stood ahead: {watches} watches, {lanes} lanes, {others} others healed",
+    ),
     "problem": Form("error", "engine", "problem", "{what}"),
     "alerted": Form("warn", "watchdog", "alert", "{type} {subject}"),
     "recovered": Form("info", "watchdog", "recover", "{subject} is well again"),
@@ -102,7 +116,10 @@ class Log:
         try:
             self.stream.write(line + "\n")
             self.stream.flush()
-        except (OSError, ValueError):  # nobody reads the log any more; that is no reason to stop watching
+        except OSError as error:  # a log that cannot be written is no reason to stop watching
+            if error.errno not in FULL:  # nobody reads it any more
+                self._lowest = len(LEVELS)
+        except ValueError:
             self._lowest = len(LEVELS)
 
 

@@ -12,10 +12,16 @@ if TYPE_CHECKING:
     from vedette.contracts.ports import Wake
 
 
+_SAFE_S = 60.0  # nobody sleeps longer: a clock that is set back or forward is noticed by then
+
+
 class SystemClock:
     """The machine's own clock, as `contracts.ports.Clock` asks for it."""
 
     is_stepped = False
+
+    def __init__(self) -> None:
+        self._begun = _set_forward()
 
     def now(self) -> datetime:
         """Aware UTC."""
@@ -25,14 +31,26 @@ class SystemClock:
         """A number in [0, 1).  For jitter, never for secrets."""
         return random.random()  # noqa: S311
 
+    def moved(self) -> timedelta:
+        """Of the wall clock against the time since the machine was started, which nobody sets."""
+        return timedelta(seconds=_set_forward() - self._begun)
+
     async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
-        """Return when `wake` is set or the time has come."""
-        await wake_or_until(wake, until, self.now())
+        """Return when `wake` is set or the time has come; or sooner, to see whether the clock was set."""
+        now = self.now()
+        latest = now + timedelta(seconds=_SAFE_S)
+        await wake_or_until(wake, latest if until is None else min(until, latest), now)
 
     def stopwatch(self) -> Callable[[], timedelta]:
         """Starts now; a call tells the time since.  Monotonic: a corrected wall clock does not move it."""
         begun = time.perf_counter()
         return lambda: timedelta(seconds=time.perf_counter() - begun)
+
+
+def _set_forward() -> float:
+    """Seconds between the wall clock and the time since the machine was started, sleep included."""
+    steady = time.CLOCK_BOOTTIME if hasattr(time, "CLOCK_BOOTTIME") else time.CLOCK_MONOTONIC
+    return time.time() - time.clock_gettime(steady)
 
 
 async def wake_or_until(wake: Wake, until: datetime | None, now: datetime) -> None:

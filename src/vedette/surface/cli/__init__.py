@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +18,7 @@ def main(argv: Sequence[str] | None = None, *, clock: Clock | None = None, app: 
         from vedette.surface.cli.ending import end_by_signal
 
         end_by_signal()
+        os.umask(0o077)  # a process of its own: whatever it writes is for its owner alone
     from vedette.surface.cli.entry import enter
 
     return enter(argv, clock=clock, app=app)

@@ -211,13 +211,15 @@ def _print_health(session: Session, found: tuple[SourceHealth, ...]) -> None:
     from vedette.core.health import is_healthy
     from vedette.report.health import health_json, trouble, trouble_json, what_to_do
     from vedette.report.plain import ago
+    from vedette.surface.cli.health import ahead_words, clock_ahead
 
+    left = clock_ahead(session)
     if session.given.as_json:
         healthy = all(map(is_healthy, found))
         sick = [trouble_json(one) for one in found if not is_healthy(one)]
-        session.out.document(
-            {"healthy": healthy, "endpoints": [health_json(one) for one in found], "trouble": sick}
-        )
+        endpoints = [health_json(one) for one in found]
+        clock = ahead_words(left) if left.is_any else None
+        session.out.document({"healthy": healthy, "endpoints": endpoints, "trouble": sick, "clock": clock})
         return
     now = session.now()
     rows = (
@@ -237,6 +239,8 @@ def _print_health(session: Session, found: tuple[SourceHealth, ...]) -> None:
     for one in found:
         if not is_healthy(one) and what_to_do(one):
             session.out.note(f"{one.id}: {what_to_do(one)}")
+    if left.is_any:
+        session.out.note(f"{ahead_words(left)}; `vedette doctor --heal` mends it, and so does the next run")
 
 
 def _style(health: SourceHealth) -> str:

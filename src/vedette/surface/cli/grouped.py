@@ -15,7 +15,7 @@ GROUPS = (
     ("Try before you watch", "test robots classify rank"),
     ("Look ahead and back", "freshness simulate hunt replay"),
     ("Prove", "evidence"),
-    ("Keep it well", "health alerts lanes parked doctor config gc db"),
+    ("Keep it well", "health alerts lanes parked doctor config backup restore gc db"),
     ("Ask models about domains", "panel"),
     ("About the program", "help version completion"),
 )

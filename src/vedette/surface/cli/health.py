@@ -10,14 +10,15 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from vedette.contracts.errors import StoreError, VedetteError
+from vedette.contracts.errors import RESTORE, StoreError, VedetteError
 from vedette.report.plain import count
 
 if TYPE_CHECKING:
+    from vedette.store.clock_heal import Ahead
     from vedette.surface.cli.session import Session
 
 LEAST_PYTHON = (3, 11)
@@ -36,7 +37,9 @@ PACKAGES = (
 )
 ROOM_BAD, ROOM_WARN = 200 * 2**20, 2 * 2**30  # bytes free under the data folder
 EARLIEST = datetime(2026, 1, 1, tzinfo=UTC)  # no clock was right before this program existed
-AHEAD = timedelta(minutes=5)
+
+
+Check = Callable[["Session"], "Finding | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,16 @@ def examine(session: Session) -> list[Finding]:
     findings.append(config)
     if config.state == "bad":
         return findings
-    return findings + [finding for check in CHECKS if (finding := check(session)) is not None]
+    return findings + [finding for check in CHECKS if (finding := _found(check, session)) is not None]
+
+
+def _found(check: Check, session: Session) -> Finding | None:
+    """What the check finds.  Rows of a damaged database may be anything, and upset whoever reads them."""
+    try:
+        return check(session)
+    except (sqlite3.Error, ValueError, TypeError, LookupError, OverflowError, AttributeError) as error:
+        words = f"cannot be checked: {type(error).__name__}: {error}"
+        return Finding(check.__name__.strip("_"), "bad", words, f"if the store is damaged, {RESTORE}")
 
 
 def _python(session: Session) -> Finding:
@@ -176,17 +188,11 @@ def _store(session: Session) -> Finding:
 
 def _quick_check(session: Session) -> None:
     """Every page of the database can be read, and says what it should."""
-    from contextlib import closing
+    from vedette.store.connecting import damage_of
 
-    from vedette.store.connecting import connect
-
-    with closing(connect(session.store(), read_only=True)) as db:
-        try:
-            (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
-        except sqlite3.DatabaseError as error:
-            found = str(error)
-    if found != "ok":
-        raise StoreError(f"{session.loaded.data} holds a damaged database: {found}; restore it from a backup")
+    found = damage_of(session.store())
+    if found:
+        raise StoreError(f"{session.loaded.data} holds a damaged database: {found}; {RESTORE}")
     with session.queries() as queries:
         queries.runs(most=1)
 
@@ -204,14 +210,36 @@ def _clock(session: Session) -> Finding:
     if now < EARLIEST:
         return Finding("clock", "bad", f"{now:%Y-%m-%d %H:%M} is in the past", "set the clock (NTP)")
     try:
-        with session.queries() as queries:
-            last = max((run.started_at for run in queries.runs(most=1)), default=None)
+        left = clock_ahead(session)
     except VedetteError:
-        last = None
-    if last is not None and last > now + AHEAD:
-        found = f"{now:%Y-%m-%d %H:%M}, but the last run began at {last:%Y-%m-%d %H:%M}"
-        return Finding("clock", "bad", found, "set the clock (NTP); due times depend on it")
+        left = None
+    if left is not None and left.is_any:
+        found = f"{now:%Y-%m-%d %H:%M}; {ahead_words(left)}"
+        return Finding(
+            "clock", "bad", found, "set the clock (NTP), then `vedette doctor --heal`; a run heals too"
+        )
     return Finding("clock", "ok", f"{now:%Y-%m-%d %H:%M:%S} UTC")
+
+
+def clock_ahead(session: Session) -> Ahead:
+    """What a clock that stood ahead left in the store."""
+    from contextlib import closing
+
+    from vedette.policies import lane_policies
+    from vedette.store.clock_heal import survey
+    from vedette.store.connecting import connect
+
+    policy_of = lane_policies(session.loaded.config).of
+    with closing(connect(session.store(), read_only=True)) as db:
+        return survey(db, now=session.now(), policy_of=policy_of)
+
+
+def ahead_words(left: Ahead) -> str:
+    until = "" if left.until is None else f", the latest of {left.until:%Y-%m-%d %H:%M}"
+    return (
+        f"the clock stood ahead: {left.watches} watches, {left.lanes} lanes and {left.others} other rows "
+        f"carry times that lie too far ahead{until}"
+    )
 
 
 def _archive(session: Session) -> Finding | None:
@@ -232,7 +260,10 @@ def _archive(session: Session) -> Finding | None:
     if lost or short:
         found = f"{count(len(lost), 'file')} missing, {len(short)} shorter than committed"
         return Finding(
-            "archive", "bad", found, "`vedette evidence verify` names them; restore them from a backup"
+            "archive",
+            "bad",
+            found,
+            "`vedette evidence verify` names them; `vedette restore BACKUP` brings them back",
         )
     return Finding("archive", "ok", count(len(segments), "file"))
 
@@ -291,7 +322,7 @@ def _channels(session: Session) -> Finding | None:
     return Finding("channels", "ok", f"{kinds}; `vedette alerts test CHANNEL` sends a message")
 
 
-CHECKS: tuple[Callable[[Session], Finding | None], ...] = (
+CHECKS: tuple[Check, ...] = (
     _contact,
     _secrets,
     _channels,

@@ -5,6 +5,7 @@ Events arrive on the engine's writing thread, after their commit.
 
 from __future__ import annotations
 
+import errno
 import signal
 import sys
 from collections import deque
@@ -41,6 +42,8 @@ RATE_OVER = timedelta(seconds=10)
 COUNT_EVERY = timedelta(seconds=1)  # how often the due watches are counted, where that is cheap
 COUNT_SHARE = 50  # counting takes at most one part in so many of the time
 PIPE_WIDTH = 100  # columns of a demonstration that nobody sees on a screen
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
@@ -271,6 +274,9 @@ class _Reader:
         except (BrokenPipeError, SystemExit):  # rich says the second where it meets the first
             self._is_gone = True
             signal.raise_signal(signal.SIGINT)
+        except OSError as error:
+            if error.errno not in FULL:  # a full disk under the output is no reason to stop watching
+                raise
 
     def check(self) -> None:
         """After the run: a reader that went away ends the program quietly."""

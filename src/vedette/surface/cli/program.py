@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from vedette.contracts.errors import VedetteError
+from vedette.contracts.errors import RESTORE, VedetteError
 from vedette.report.plain import dump, plain
 from vedette.surface.cli import verbs
 from vedette.surface.cli.exits import Exit, exit_of
@@ -20,6 +20,8 @@ from vedette.surface.cli.session import Session
 from vedette.telemetry.wall_clock import SystemClock
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from vedette.contracts.ports import Clock
 
 # The file of each verb, in the order in which a user meets them.  Only the file of the verb that was typed is loaded.
@@ -40,6 +42,7 @@ HOMES = {
     "looking": "test classify robots",
     "ranking": "rank",
     "proving": "evidence",
+    "safekeeping": "backup restore",
     "keeping": "lanes sources",
     "parking": "parked",
     "alerting": "health alerts",
@@ -69,8 +72,8 @@ def run(
     """One command from its words to its exit code.  Expected errors never show a traceback."""
     words = list(sys.argv[1:] if argv is None else argv)
     is_json = "--json" in words
+    session = _session(clock, app)
     try:
-        session = _session(clock, app)
         session.begun = begun or session.begun
         result = program()(words, prog_name="vedette", standalone_mode=False, obj=session)
         code = int(result) if isinstance(result, int) else Exit.OK
@@ -86,11 +89,39 @@ def run(
         code = _ended(_usage(error), Exit.BAD_INPUT, is_json)
     except UnicodeEncodeError:
         code = _ended("a word holds bytes that are not text (UTF-8)", Exit.BAD_INPUT, is_json)
-    except _database_error() as error:
-        code = _ended(f"the store cannot be used: {error}; `vedette doctor` says more", Exit.STORE, is_json)
     except OSError as error:
         code = _ended(f"{error.filename or 'input or output'}: {error.strerror}", Exit.FAILED, is_json)
+    except Exception as error:  # a row of a damaged page may be anything
+        said = _store_words(error, session.used)
+        if not said:
+            raise
+        code = _ended(said, Exit.STORE, is_json)
     return int(code)
+
+
+def _store_words(error: Exception, used: Sequence[Path]) -> str:
+    """What the store has to do with an error that nobody expected; empty: nothing, and the fault is ours."""
+    import sqlite3
+
+    found = _damage(used)
+    if found:
+        return f"{found} ({type(error).__name__})"
+    return (
+        f"the store cannot be used: {error}; `vedette doctor` says more"
+        if isinstance(error, sqlite3.Error)
+        else ""
+    )
+
+
+def _damage(paths: Sequence[Path]) -> str:
+    """What is wrong with a database that was used; empty: nothing, and the fault is ours."""
+    from vedette.store.connecting import damage_of
+
+    for path in dict.fromkeys(paths):
+        found = damage_of(path) if path.is_file() else ""
+        if found:
+            return f"{path} is damaged: {found}; {RESTORE}"
+    return ""
 
 
 def program() -> typer.Typer:
@@ -121,13 +152,6 @@ def _usage(error: typer.TyperException) -> str:
     context: Any = getattr(error, "ctx", None)
     where = context.command_path if context else "vedette"
     return f"{error.format_message()}  Try `{where} --help`."
-
-
-def _database_error() -> type[Exception]:
-    """Looked up when something was raised: light verbs do not load the driver."""
-    import sqlite3
-
-    return sqlite3.Error
 
 
 def _drop_stdout() -> None:

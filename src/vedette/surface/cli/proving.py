@@ -116,8 +116,8 @@ def set_aside(session: Session) -> None:
     """Go on without archive files that are not as they were committed.
 
     Those that a start refuses, and those in which `evidence verify` finds altered records.  The better way is to
-    restore archive and database from one backup.  This closes the damaged files as they are: nothing is deleted,
-    `evidence verify` goes on naming what is lost, and lost pages are kept anew at their next look.
+    restore archive and database from one backup (`vedette restore`).  This closes the damaged files as they are:
+    nothing is deleted, `evidence verify` goes on naming what is lost, and lost pages are kept anew at their next look.
     """
     from vedette.upkeep import set_aside_damaged
 
@@ -144,7 +144,7 @@ def set_aside(session: Session) -> None:
     if found.others:
         session.out.say(
             f"in rows of the database or in HEADS, which cannot be set aside: {count(found.others, 'problem')}: "
-            "restore archive and database from one backup"
+            "restore archive and database from one backup (`vedette restore BACKUP --replace`)"
         )
     if not (found.damage or found.before or found.others):
         session.out.say("nothing is damaged")

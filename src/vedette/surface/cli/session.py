@@ -83,6 +83,7 @@ class Session:
     app: Any = None  # App; None: vedette.app, imported when a verb needs it
     given: Given = field(default_factory=Given)
     begun: Callable[[], timedelta] = timedelta  # the time since the program was called
+    used: list[Path] = field(default_factory=list)  # databases, for whoever has to say what went wrong
     _loaded: Loaded | None = None
 
     def with_options(self, given: Given) -> Session:
@@ -125,14 +126,24 @@ class Session:
         from vedette.store.migrate import DATABASE, HEAD, version
 
         path = self.loaded.data / DATABASE
+        self.used.append(path)
         if not path.exists():
             raise StoreError(
                 f"no store in {path.parent}; run `vedette init`, or name another folder with --data"
             )
+        self._make_private(path.parent)
         found = version(path)
         if found != HEAD:
             raise StoreError(f"{path} is at version {found or 'none'}, not {HEAD}; run `vedette db upgrade`")
         return path
+
+    def _make_private(self, data: Path) -> None:
+        """A store of before may be readable by everyone on the machine."""
+        from vedette.store.private import mend
+
+        count = mend(data)
+        if count:
+            self.out.note(f"{data}: {count} files and folders were open to others; now they are yours alone")
 
     def new_store(self) -> Path:
         """The database, made where there is none."""

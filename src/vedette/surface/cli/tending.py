@@ -19,7 +19,7 @@ _STYLE = {"ok": "good", "warn": "warn", "bad": "bad"}
 
 
 def register(app: typer.Typer) -> None:
-    verb(app, "doctor", example="vedette doctor")(doctor)
+    verb(app, "doctor", example="vedette doctor\nvedette doctor --heal")(doctor)
     verb(app, "gc", example="vedette gc --dry-run\nvedette gc")(gc)
     db = group("db", example="vedette db status", default=status)(db_)
     verb(db, "status", example="vedette db status --json")(status)
@@ -31,13 +31,23 @@ def register(app: typer.Typer) -> None:
     app.add_typer(db)
 
 
-def doctor(session: Session) -> None:
+def doctor(
+    session: Session,
+    heal: Annotated[
+        bool, typer.Option("--heal", help="First bring times back that a clock left which stood ahead.")
+    ] = False,
+) -> None:
     """Check everything that a run needs.
 
     Says what to do about what is not right.  Exit 6 when something is bad.
+
+    `--heal` mends what a clock that stood ahead has left: due times, leases, breakers, holds and rests lie no further
+    ahead than their rules allow.  Do it when the clock is right again; a run does it by itself at its start.
     """
     from vedette.surface.cli.health import examine
 
+    if heal:
+        _heal(session)
     findings = examine(session)
     is_bad = any(finding.state == "bad" for finding in findings)
     if session.given.as_json:
@@ -49,6 +59,20 @@ def doctor(session: Session) -> None:
         _print(session, findings)
     if is_bad:
         raise typer.Exit(Exit.FOUND_PROBLEMS)
+
+
+def _heal(session: Session) -> None:
+    from vedette.policies import lane_policies
+    from vedette.store import clock_heal
+    from vedette.store.orders import HEALED, order
+    from vedette.surface.cli.health import ahead_words
+
+    now = session.now()
+    with session.operating() as db:
+        healed = clock_heal.heal(db, now=now, policy_of=lane_policies(session.loaded.config).of)
+        if healed.is_any:
+            order(db, HEALED, "", now=now)
+    session.out.note(f"healed: {ahead_words(healed)}" if healed.is_any else "no time lies too far ahead")
 
 
 def gc(

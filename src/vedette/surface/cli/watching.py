@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -64,6 +65,7 @@ def init(
         raise RefusedError(f"{path} exists; edit it, or overwrite it with --force")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # it may come to hold secrets
         path.write_text(CONFIG, encoding="utf-8")
         beside.write_text(dump(schema(), indent=2) + "\n", encoding="utf-8")
     except OSError as error:

@@ -98,7 +98,7 @@ class Hubs:
     def listed(self, hub: int, t: float) -> float:
         """A complete listing at `t`; gives the time of the one before (-inf: none)."""
         c = self.columns
-        before = float(c["listed_at"][hub])
+        before = min(float(c["listed_at"][hub]), t)  # a clock that stood ahead may have read the one before
         if np.isfinite(before):
             c["every"][hub] += _EVERY_TRUST * (t - before - c["every"][hub])
         else:

@@ -83,6 +83,11 @@ def last_look(belief: bytes) -> float:
     return float(struct.unpack_from("<d", belief, _LAST)[0])
 
 
+def looked_by(belief: bytes, now: float) -> bytes:
+    """The same belief with its last look at `now` at the latest: a clock that stood ahead may have made it."""
+    return _at(belief, now) if last_look(belief) > now else belief
+
+
 def remembered(velocity: float, looks: int, times: tuple[float, float, float | None]) -> bytes:
     """The belief about a watch that another policy kept so far.  `times`: first look, last look, last change.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,6 +28,7 @@ COLUMNS = (
     "follow_hosts hunt honour_nofollow traps structured category hierarchy domains provenance tags fetch"
 ).split()
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run a cell that begins so
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _DELIMITERS = ",;\t"
 
 
@@ -81,6 +83,8 @@ def write_csv(sources: list[Source]) -> str:
 
 
 def neutral(cell: str) -> str:
+    """Nothing that a spreadsheet runs, nothing that a terminal obeys."""
+    cell = _CONTROL.sub("\ufffd", cell)
     return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 

@@ -1,0 +1,78 @@
+"""Whatever a store is made of is for its owner alone, whatever the umask; a store of before is mended and told of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cli_call import Cli
+from test_engine_app import Station
+
+from vedette.store.private import mend
+
+
+@pytest.fixture(autouse=True)
+def _open_umask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def open_to_others(folder: Path) -> list[Path]:
+    return [path for path in (folder, *folder.rglob("*")) if path.stat().st_mode & 0o077]
+
+
+async def test_a_run_leaves_nothing_that_others_can_read(tmp_path: Path):
+    station = Station(tmp_path / "deep" / "data")
+    seen: list[Path] = []
+    station.web.before["https://a.example/2"] = lambda: _note(seen, station.data)
+    await station.run()
+    assert seen == []  # while it runs: the log of SQLite, its shared memory, the lock
+    assert open_to_others(station.data) == []
+    assert len(list(station.data.rglob("*"))) >= 4
+
+
+async def _note(seen: list[Path], data: Path) -> None:
+    assert (data / "vedette.db-wal").exists()
+    seen += open_to_others(data)
+
+
+async def test_a_store_of_before_is_mended_when_it_is_opened_and_the_run_says_so(tmp_path: Path):
+    station = Station(tmp_path / "data")
+    await station.run()
+    for path in (station.data, *station.data.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    await station.run()
+    assert open_to_others(station.data) == []
+    (told,) = [event.fields["count"] for event in station.events if event.name == "made_private"]
+    assert isinstance(told, int)
+    assert told >= 4
+
+
+def test_every_verb_mends_it_and_notes_it_once(tmp_path: Path):
+    cli = Cli(tmp_path / "data")
+    cli("add", "https://a.example/")
+    for path in (cli.data, *cli.data.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    assert "yours alone" in cli("list").err
+    assert open_to_others(cli.data) == []
+    assert "yours alone" not in cli("list").err
+
+
+def test_a_folder_that_holds_other_things_keeps_its_rights(tmp_path: Path):
+    data = tmp_path / "home"
+    data.mkdir(mode=0o755)
+    (data / "letters").write_text("mine")
+    Cli(data)("add", "https://a.example/")
+    assert data.stat().st_mode & 0o777 == 0o755
+    assert (data / "letters").stat().st_mode & 0o777 == 0o666
+    assert (data / "vedette.db").stat().st_mode & 0o777 == 0o600
+    assert mend(data) == 0
+
+
+def test_the_configuration_that_init_writes_may_hold_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert Cli(tmp_path / "data")("init").code == 0
+    assert (tmp_path / "vedette.yaml").stat().st_mode & 0o777 == 0o600
