@@ -14,7 +14,7 @@ from vedette.contracts.source import ANYWHERE, ListerOptions, Listing, Sighting
 from vedette.contracts.words import Reason, WatchId
 from vedette.core.filters import filters_of
 from vedette.core.shape import DOCUMENTS, PARTS, extension_of
-from vedette.core.urls import canonical, host_of, origin_of, watch_id
+from vedette.core.urls import MAX_URL, canonical, host_of, origin_of, watch_id
 from vedette.discover.document import Document
 from vedette.discover.tree import Page, attribute
 
@@ -40,6 +40,7 @@ class LinkReader:
         self._limit = memo
         self._memos: dict[str, dict[str, Link | None]] = {}  # by place: an origin, or a directory of it
         self._size = 0
+        self.too_long = 0  # addresses that nobody asks for because of their length
 
     def links(self, page_url: str, base: str, hrefs: Iterable[str]) -> list[Link]:
         """Targets in scope, canonical, in order, each once.  Styles, scripts, images are no targets."""
@@ -72,9 +73,9 @@ class LinkReader:
     def _remember(
         self, href: str, link: Link | None, rooted: dict[str, Link | None], here: dict[str, Link | None]
     ) -> None:
-        if (
-            self._size >= self._limit or href.strip()[:1] in "?#"
-        ):  # "", "?a" mean something else on every page
+        if self._size >= self._limit or len(href) > MAX_URL:
+            return
+        if href.strip()[:1] in "?#":  # "", "?a" mean something else on every page
             return
         memo = rooted if href.startswith(_ROOTED) else here
         memo[href] = link
@@ -82,13 +83,14 @@ class LinkReader:
 
     def _resolve(self, href: str, base: str, home: str) -> Link | None:
         """`home`: the origin of the base where that is in scope."""
-        if home and _PLAIN.fullmatch(href):
+        if home and len(home) + len(href) <= MAX_URL and _PLAIN.fullmatch(href):
             url = home + href
         elif href.startswith(_NOT_PAGES):
             return None
         else:
             target = canonical(href, base)
             if target is None or not self._is_ours(target):
+                self.too_long += len(href) > MAX_URL
                 return None
             url = target
         return None if extension_of(url) in PARTS else (watch_id(url), url)

@@ -194,8 +194,7 @@ def _text(element: etree._Element) -> str:
 
 
 def _address(element: etree._Element) -> str:
-    text = (element.text or "").strip()
-    return text if len(text) <= _MAX_TEXT else ""
+    return (element.text or "").strip()  # whole: one that is too long is left out, and told
 
 
 def _space(element: etree._Element) -> str:

@@ -81,6 +81,7 @@ def _read_xml(document: Document, markup: Markup, gathering: Gathering) -> Listi
     for entry in entries:
         url = canonical(entry.url, document.url)
         if url is None:
+            gathering.leave_out(entry.url)
             continue
         host = host_of(url)
         if host not in sites:

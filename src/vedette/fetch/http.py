@@ -17,7 +17,7 @@ from vedette.contracts.fetching import MIB, Fetched, FetchRequest, FetchSettings
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import Outcome
 from vedette.core.outcomes import outcome_of_status
-from vedette.core.urls import canonical
+from vedette.core.urls import canonical, too_long
 from vedette.fetch.connections import Client, Clients, FarResponse, Sending, tls_context
 from vedette.fetch.decode import BodyDecoder, DecodeLimits, make_decoder
 from vedette.fetch.faults import WEATHER, Fault, fault_of, plain
@@ -333,6 +333,9 @@ def readable(text: str) -> URL | Fault:
     """Takes a canonical URL as it is; anything else is not ours to mend."""
     if not text.startswith(("http://", "https://")):
         return Fault(Outcome.SCHEME_REFUSED, f"only http and https, not {plain(text, 60)!r}")
+    words = too_long(text)
+    if words:
+        return Fault(Outcome.SCHEME_REFUSED, f"the URL is too long: {words}")
     try:
         url = URL(text, encoded=True)
         if url.raw_host and url.port is not None:
