@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
@@ -10,9 +11,10 @@ from datetime import datetime, timedelta
 from typing import Any, TextIO
 
 from vedette import __version__
-from vedette.app import Around, run_around
+from vedette.app import Around, raise_descriptors, run_around
 from vedette.config import Loaded, is_debug, is_production
 from vedette.contracts.alerting import ChannelName, Delivery, Message
+from vedette.contracts.errors import StoreError
 from vedette.contracts.jobs import SENTINEL, STAGES, NewJob, QueuedJob, SentinelResult
 from vedette.contracts.ports import Clock
 from vedette.contracts.watch import Group
@@ -112,8 +114,9 @@ class Service:
             station.on_told = self._wake = sender.wake
             async with self.door(Pages(self._metrics, lambda: self.is_ready)) as listen:
                 self._tell("serving", listen=listen)
-                works = (sender.run(), self._watch_health(), self._cron(filled), self._sentinel(served).run())
-                tasks = [self._start(work) for work in works]
+                sentinel = self._sentinel(served)
+                works = (sender.run, self._watch_health, lambda: self._cron(filled), sentinel.run)
+                tasks = [self._start(self._kept_up(work)) for work in works]
                 self.is_ready = True
                 try:
                     yield
@@ -199,6 +202,17 @@ class Service:
         task.add_done_callback(self._ended)
         return task
 
+    async def _kept_up(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """A machine without file descriptors has them again in a moment: the work goes on then, and nothing ends."""
+        while True:
+            try:
+                return await work()
+            except (OSError, StoreError) as error:
+                if not is_out_of_files(error):
+                    raise
+                self._tell("problem", what=f"no file descriptors left (ulimit -n); trying again: {error}")
+            await asyncio.sleep(NAP_S)
+
     def _ended(self, task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()
         if error is not None:
@@ -268,8 +282,20 @@ class Service:
         meters.evidence.set(float(found.evidence))
 
 
+def is_out_of_files(error: BaseException | None) -> bool:
+    """SQLite does not say so: it only cannot open its file, which it could before."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+            return True
+        if "unable to open database file" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 def run_service(loaded: Loaded, *, clock: Clock, stdout: TextIO, stderr: TextIO, door: Door) -> Ended:
     """Blocking; SIGINT and SIGTERM end it cleanly."""
+    raise_descriptors()
     with suppress(ImportError):
         import uvloop
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import ssl
 from dataclasses import dataclass
@@ -97,6 +98,8 @@ _TIMEOUTS: tuple[tuple[type[BaseException], str], ...] = (
 def _words(error: BaseException) -> str:
     if isinstance(error, ssl.SSLError):
         return plain(error.strerror or str(error))
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return "this machine has no file descriptors left; raise `ulimit -n`"
     if isinstance(error, OSError) and error.errno:
         return os.strerror(error.errno)  # the loops word the same error differently
     for kind, words in _TIMEOUTS:

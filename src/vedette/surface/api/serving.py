@@ -11,9 +11,11 @@ from vedette.service import Pages
 from vedette.surface.door import METRICS_TYPE, Doorway, door
 
 
-def opened(listen: str, token: str | None) -> Callable[[Pages], AbstractAsyncContextManager[str]]:
+def opened(
+    listen: str, token: str | None, hosts: tuple[str, ...] = ()
+) -> Callable[[Pages], AbstractAsyncContextManager[str]]:
     """Checked now, opened when there is something to show."""
-    made = door(Doorway(section="serve", listen=listen, token=token))
+    made = door(Doorway(section="serve", listen=listen, token=token, hosts=hosts))
     return lambda pages: made(routes(pages))
 
 

@@ -262,7 +262,8 @@ def _door(session: Session, panel: Panel) -> Door:
             is_away = board is not None and board.is_away
             return Writes(log.groups, log.rows, log.writing.total_seconds(), ops, is_away)
 
-        return opened(Office(shown.store, session.clock, writes), panel.config.listen, token)
+        office = Office(shown.store, session.clock, writes)
+        return opened(office, panel.config.listen, token, panel.config.hosts)
 
     return made
 

@@ -76,7 +76,7 @@ def serve(
 
     row = session.loaded.config.serve
     token = None if row.token is None else secret(row.token, "`serve.token`")
-    door = opened(listen or row.listen, token)
+    door = opened(listen or row.listen, token, row.hosts)
     session.note_databases()
     ended = run_service(session.loaded, clock=session.clock, stdout=sys.stdout, stderr=sys.stderr, door=door)
     if isinstance(ended.error, VedetteError):
