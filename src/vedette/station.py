@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -31,6 +32,7 @@ from vedette.engine.finding import Finder
 from vedette.engine.ids import Ids
 from vedette.engine.look import Looker
 from vedette.engine.loop import Ended, Engine, Mode, Parts
+from vedette.engine.memory import MemoryBudget
 from vedette.engine.reading import ReadingDesk
 from vedette.engine.recall import Memory
 from vedette.engine.result import MOST_ERRORS, RunLog
@@ -167,6 +169,7 @@ class Station:
             settings_of=self.book.settings,
             needs_browser=self.book.needs_browser,
             renderer=browser,
+            memory=self.engine.parts.memory,
         )
         self.engine.parts.serve = self._assessor(looker).serve
         tools = ToolWatch(self.opened.path, self.loaded.config.extract.ocr_languages, self.clock)
@@ -184,6 +187,8 @@ class Station:
         for one in self.opened.damage:
             self._problem(f"archive file {one.segment}: {one.words}; {GOES_ON}")
         settler.start()
+        gc.collect()
+        gc.freeze()  # what is loaded by now stays: no later collection need walk over it
         retrying = asyncio.create_task(tools.keep_on())
         try:
             ended = await self.engine.run()
@@ -220,6 +225,7 @@ class Station:
             on_stopping=lambda: self._save_desks(all_of_them=True),
             take_orders=self._take_orders if request.takes_orders else None,
             purse=self.purse,
+            memory=MemoryBudget(self.loaded.config.run.memory),
             hunts=self.hunts,
         )
         limits = RunLimits(deadline=deadline, max_visits=request.max_visits)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -15,6 +16,7 @@ from vedette.contracts.words import ContentClass, LaneKey, Outcome, Reason, Sour
 from vedette.core.outcomes import MEANING
 from vedette.core.remedies import LEADS_TO
 from vedette.core.urls import canonical, lane_of, origin_of
+from vedette.engine.memory import MemoryBudget
 from vedette.engine.patience import CUT, Held
 from vedette.extract import content_class
 from vedette.fetch.browser import agent_of
@@ -55,6 +57,7 @@ class Looker:
     settings_of: Callable[[SourceId], FetchSettings]
     needs_browser: Callable[[SourceId], bool] = lambda source: False
     renderer: Renderer | None = None
+    memory: MemoryBudget | None = None  # None: one look at a time, nothing to share
 
     async def fetch_robots(self, origin: str, settings: FetchSettings) -> Fetched:
         """Only the robots.txt of an origin, with a permit of its own."""
@@ -71,6 +74,8 @@ class Looker:
         if is_shown:
             settings = replace(settings, user_agent=agent_of(settings))
         walk = _Walk(self, settings, home=origin_of(job.watch.url), held=job.lanes)
+        if self.memory is not None:
+            walk.reserve = functools.partial(self.memory.claim, job.watch.id)
         try:
             reached = await (self._go_with_browser(walk, job.watch) if is_shown else walk.go(job.watch))
             return reached if walk.shut is None else replace(reached, shut=walk.shut)
@@ -130,6 +135,7 @@ class _Walk:
         self._is_sent = False  # what the permit is for
         self._is_heard = False
         self.shut: LaneKey | None = None
+        self.reserve: Callable[[int], Awaitable[None]] | None = None
 
     async def go(self, watch: Watch) -> Reached:
         url, is_permanent = watch.url, True
@@ -205,7 +211,12 @@ class _Walk:
             permit.is_heard = True
             self._heard(lanes, now())
 
-        asked = replace(request, on_sent=lambda: self._went_out(lanes, now()), on_heard=heard)
+        asked = replace(
+            request,
+            on_sent=lambda: self._went_out(lanes, now()),
+            on_heard=heard,
+            reserve=self.reserve,
+        )
         at, took = now(), of.clock.stopwatch()
         try:
             fetched = await permit.within(lambda: of.fetcher.fetch(asked))

@@ -24,6 +24,7 @@ from vedette.contracts.watch import Group, Job, Release, Settlement
 from vedette.contracts.words import LaneKey, Risk, WatchId
 from vedette.core.limits import RunLimits, Tally, spent
 from vedette.core.outcomes import MEANING
+from vedette.engine.memory import MemoryBudget
 from vedette.engine.ready import ReadyLanes
 from vedette.engine.settler import Claimed, Settler
 from vedette.frontier import Frontier
@@ -72,6 +73,7 @@ class Parts:
     on_committed: Callable[[Group], None] = lambda group: None
     on_stopping: Callable[[], None] = lambda: None  # the last moment to hand something to the settler
     take_orders: Callable[[], None] | None = None  # the operator's words from other processes
+    memory: MemoryBudget = field(default_factory=MemoryBudget)  # what looks hold until they are written
     purse: Purse = field(default_factory=lambda: Purse(None, None))  # looks per day
     hunts: bool = False  # somebody has to ask the settler to choose
 
@@ -149,6 +151,7 @@ class Engine:
         for placed in group.placed:
             settled = placed.settlement
             self._unsettled -= 1
+            self.parts.memory.free(settled.watch.id)
             for watch in (settled.watch, *settled.found):
                 if watch.due_at is not None:
                     frontier.note_due(watch.lane, watch.due_at, watch.risk)
@@ -161,6 +164,7 @@ class Engine:
         self._note_hunt(group.hunt)
         for job in group.released:
             self._unsettled -= 1
+            self.parts.memory.free(job.watch.id)
             frontier.note_due(job.watch.lane, job.watch.due_at or self.parts.clock.now(), job.watch.risk)
             self._touched[job.watch.lane] = None
         self.tally = counted(self.tally, group)
