@@ -24,7 +24,7 @@ from vedette.core.adoption import LEFT_ALONE, NEVER_SEEN, source_words, start_of
 from vedette.core.auto_source import auto_source
 from vedette.core.blocked import blocked_by
 from vedette.core.classify import Classification
-from vedette.core.urls import canonical, host_of, lane_of, watch_id
+from vedette.core.urls import canonical, host_of, lane_of, too_long, watch_id
 from vedette.policies import source_of
 from vedette.store.adopt import CHUNK, OldItem, OldStore, old_store
 from vedette.store.migrate import prepare
@@ -121,7 +121,8 @@ class Adoption:
             host = host_of(url) if url else ""
             word = blocked_by(host, blocked) if host else None
             if url is None or word:
-                why = f"the host is blocked by the word {word!r}" if word else "not an http or https URL"
+                why = too_long(item.url) or "not an http or https URL"
+                why = f"the host is blocked by the word {word!r}" if word else why
                 done.problems.append((f"item {item.id}", f"{why}: {item.url[:200]}"))
                 continue
             source = sources.get(item.text("endpointId")) or by_host.get(host)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -28,6 +29,7 @@ __all__ = ["Ended", "RunRequest", "check_sources", "fetch_robots", "look_once", 
 
 Beside = Callable[[Station], AbstractAsyncContextManager[None]]
 ENDED_BY_ITSELF = ("idle", "limit")
+DESCRIPTORS = 8192
 LAST_WORDS_S = 10.0  # at the end of a run, for what it still has to tell
 
 
@@ -45,11 +47,21 @@ def run_engine(
     loaded: Loaded, request: RunRequest, *, on_event: OnEvent, clock: Clock | None = None
 ) -> Ended:
     """Watch until told to stop.  Blocking; SIGINT and SIGTERM end it cleanly."""
+    raise_descriptors()
     with suppress(ImportError):
         import uvloop
 
         uvloop.install()
     return asyncio.run(run_async(loaded, request, on_event=on_event, clock=clock))
+
+
+def raise_descriptors() -> None:
+    """As many open files as we may have: every request that waits is one, and 1,024 are the usual beginning."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 async def run_async(

@@ -47,6 +47,8 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.secret import Secret
 from vedette.contracts.source import ListerKind, TrapBudgets
 from vedette.contracts.words import NodeRole, Risk
+from vedette.core.memory_budget import DEFAULT as DEFAULT_MEMORY
+from vedette.core.memory_budget import WORKER as LEAST_MEMORY
 
 CONFIG_NAME = "vedette.yaml"
 DATA_NAME = "vedette-data"
@@ -213,6 +215,7 @@ class RunConfig(Section):
     per_cycle: int = Field(default=500, ge=1)
     max_sightings: int | None = Field(default=None, ge=1)  # 001 has 5000; ADR-0017
     confirm_after: Duration = timedelta(seconds=5)  # the second look at a difference
+    memory: Size = Field(default=DEFAULT_MEMORY, ge=LEAST_MEMORY)  # bodies and parses, over start
 
 
 class RetryConfig(Section):

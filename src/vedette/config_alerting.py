@@ -94,6 +94,7 @@ class CronConfig(Section):
 class ServeConfig(Section):
     listen: str = "127.0.0.1:9464"
     token: str | None = None
+    hosts: tuple[str, ...] = ()  # names in the Host header that are ours, beside those of loopback
 
 
 class LogConfig(Section):

@@ -45,6 +45,7 @@ class PanelConfig(Section):
     registry: str | None = None
     listen: str = "127.0.0.1:9465"
     token: str | None = None
+    hosts: tuple[str, ...] = ()  # names in the Host header that are ours, beside those of loopback
 
     def with_words(self, words: Mapping[str, str]) -> PanelConfig:
         """These variables on top; raises ConfigError that names the one that cannot be used."""

@@ -40,7 +40,7 @@ from vedette.core.schedule.fixed import FixedRule
 from vedette.core.schedule.rule import IntervalRule
 from vedette.core.screen import ScreenRow, ScreenTable, screen_table
 from vedette.core.segments import is_retention
-from vedette.core.urls import canonical, watch_id
+from vedette.core.urls import canonical, clipped, too_long, watch_id
 from vedette.core.velocity import VelocityParams
 from vedette.store.healing import FETCH_ONLY, SETTINGS
 
@@ -87,7 +87,8 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
     url = canonical(row.url)
     if url is None:
         hint = " (did you mean https://" + row.url + "?)" if "://" not in row.url else ""
-        raise ConfigError(f"`{where}.url`: {row.url!r} is not an http or https URL{hint}")
+        words = too_long(row.url) or f"is not an http or https URL{hint}"
+        raise ConfigError(f"`{where}.url`: {clipped(row.url)!r} {words}")
     name = row.name or url.split("//", 1)[1].rstrip("/")
     selectors = ListSelectors(**row.selectors.model_dump()) if row.selectors else None
     source = Source(

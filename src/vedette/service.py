@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
@@ -10,10 +11,10 @@ from datetime import datetime, timedelta
 from typing import Any, TextIO
 
 from vedette import __version__
-from vedette.app import Around, run_around
+from vedette.app import Around, raise_descriptors, run_around
 from vedette.config import Loaded, is_debug, is_production
 from vedette.contracts.alerting import ChannelName, Delivery, Message
-from vedette.contracts.errors import StoreWaitError
+from vedette.contracts.errors import StoreError, StoreWaitError
 from vedette.contracts.jobs import SENTINEL, STAGES, NewJob, QueuedJob, SentinelResult
 from vedette.contracts.ports import Clock
 from vedette.contracts.watch import Group
@@ -201,7 +202,7 @@ class Service:
         """A store that takes nothing just now is waited for, as the engine does: each of these can begin again."""
         while True:
             try:
-                await work()
+                await self._kept_up(work)
             except* StoreWaitError:
                 await asyncio.sleep(WAIT_S)
             else:
@@ -211,6 +212,17 @@ class Service:
         task = asyncio.create_task(work)
         task.add_done_callback(self._ended)
         return task
+
+    async def _kept_up(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """A machine without file descriptors has them again in a moment: the work goes on then, and nothing ends."""
+        while True:
+            try:
+                return await work()
+            except (OSError, StoreError) as error:
+                if not is_out_of_files(error):
+                    raise
+                self._tell("problem", what=f"no file descriptors left (ulimit -n); trying again: {error}")
+            await asyncio.sleep(NAP_S)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()
@@ -281,8 +293,20 @@ class Service:
         meters.evidence.set(float(found.evidence))
 
 
+def is_out_of_files(error: BaseException | None) -> bool:
+    """SQLite does not say so: it only cannot open its file, which it could before."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+            return True
+        if "unable to open database file" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 def run_service(loaded: Loaded, *, clock: Clock, stdout: TextIO, stderr: TextIO, door: Door) -> Ended:
     """Blocking; SIGINT and SIGTERM end it cleanly."""
+    raise_descriptors()
     with suppress(ImportError):
         import uvloop
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -32,6 +33,7 @@ from vedette.engine.ids import Ids
 from vedette.engine.inheriting import RiskHeirs
 from vedette.engine.look import Looker
 from vedette.engine.loop import Ended, Engine, Mode, Parts
+from vedette.engine.memory import MemoryBudget
 from vedette.engine.reading import ReadingDesk
 from vedette.engine.recall import Memory
 from vedette.engine.result import MOST_ERRORS, RunLog
@@ -170,6 +172,7 @@ class Station:
             settings_of=self.book.settings,
             needs_browser=self.book.needs_browser,
             renderer=browser,
+            memory=self.engine.parts.memory,
         )
         self.engine.parts.serve = self._assessor(looker).serve
         tools = ToolWatch(self.opened.path, self.loaded.config.extract.ocr_languages, self.clock)
@@ -192,6 +195,8 @@ class Station:
         for one in self.opened.damage:
             self._problem(f"archive file {one.segment}: {one.words}; {GOES_ON}")
         settler.start()
+        gc.collect()
+        gc.freeze()  # what is loaded by now stays: no later collection need walk over it
         retrying = asyncio.create_task(tools.keep_on())
         try:
             ended = await self.engine.run()
@@ -228,6 +233,7 @@ class Station:
             on_stopping=lambda: self._save_desks(all_of_them=True),
             take_orders=self._take_orders if request.takes_orders else None,
             purse=self.purse,
+            memory=MemoryBudget(self.loaded.config.run.memory),
             hunts=self.hunts,
             on_clock_set=self._clock_set,
         )

@@ -11,7 +11,7 @@ from itertools import count
 from machine import patient
 from settlements import NOON, RUN, SECOND, a_look, a_place
 
-from vedette.contracts.lane import LanePolicy
+from vedette.contracts.lane import LanePolicy, LaneState
 from vedette.contracts.watch import Ask, Group, Job, Release, Settlement, Watch
 from vedette.contracts.words import LaneKey, Risk, WatchId
 from vedette.core.limits import RunLimits
@@ -122,11 +122,14 @@ class Rig:
     at_once: int = 64
     limits: RunLimits = field(default_factory=RunLimits)
     room: int = 500
+    is_known: bool = False  # every host answered before this run
 
     def __post_init__(self) -> None:
         self.clock = JumpingClock(NOON, is_stepped=False)  # many looks at once, as on the machine's own clock
         self.policies = LanePolicies(default=self.policy, named={"all": replace(WIDE, at_once=self.at_once)})
-        self.keeper = CountingKeeper(self.policies, load=lambda key: None, clock=self.clock)
+        self.keeper = CountingKeeper(
+            self.policies, load=lambda key: LaneState() if self.is_known else None, clock=self.clock
+        )
         self.frontier = Frontier(run=RUN, room=self.room)
         self.settler = MemorySettler(self.clock)
         parts = Parts(clock=self.clock, frontier=self.frontier, keeper=self.keeper)

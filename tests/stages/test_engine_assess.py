@@ -205,7 +205,7 @@ async def test_nothing_of_a_screened_page_reaches_the_archive():
 
 async def test_a_body_over_the_limit_is_parsed_in_a_worker_that_may_fail():
     class Busy:
-        async def run(self, function, *args):
+        async def run(self, function, *args, **how):
             return None
 
     one = assessor(fetched())

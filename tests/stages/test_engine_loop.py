@@ -75,7 +75,7 @@ async def test_the_best_value_starts_first_whatever_its_host():
 
 
 async def test_no_more_looks_are_under_way_than_the_machine_takes():
-    rig = Rig(at_once=3, policy=WIDE)
+    rig = Rig(at_once=3, policy=WIDE, is_known=True)
     rig.plant(*(watch for n in range(8) for watch in pages(f"h{n}", 2)))
 
     async def a_while(job):

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import io
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from aiohttp import web
 from receivers import KEY, SECRET, postman, receiver
 
 from vedette.contracts.alerting import Delivery, Notice, NoticeKind
@@ -197,6 +201,57 @@ async def test_a_service_of_apprise_takes_title_and_body(status: int, outcome: O
     (_, document) = far.told[0]
     assert "Stope PDV-a" in str(document["title"])
     assert "24 %" in str(document["message"])
+
+
+APPRISE = (
+    "json://{there}/hook", "xml://{there}/hook", "form://{there}/hook", "gotify://{there}/token123",
+    "ntfy://{there}/topic", "mmost://{there}/abcdefghijklmnopqrstuvwxyz", "rocket://u:p@{there}/#channel",
+    "json://{there}/hook?redirect=yes",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("url", APPRISE)
+async def test_no_service_of_apprise_can_be_redirected_inwards(url: str, status: int):
+    asked: list[str] = []
+
+    async def inner(request: web.Request) -> web.Response:
+        asked.append(request.path)
+        return web.Response(text="secret")
+
+    async def outer(request: web.Request) -> web.Response:
+        return web.Response(
+            status=status, headers={"Location": f"http://127.0.0.1:{inside}/latest/meta-data"}
+        )
+
+    async with answering(inner) as inside, answering(outer) as outside:
+        service = apprise_service((url.format(there=f"127.0.0.1:{outside}"),), "notify.channels.any")
+        told = await ServiceChannel(name="any", service=service).send(NOTICE, at=NOW)
+    assert asked == []
+    assert told.outcome is not Outcome.OK
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_no_webhook_can_be_redirected(status: int):
+    async with receiver() as inner, receiver(answers=[status]) as outer:
+        outer.headers["Location"] = inner.url
+        told = await post_to(outer.url, replace(settings(outer.port), allow_ports=(outer.port, inner.port)))
+    assert inner.told == []
+    assert told.outcome is not Outcome.OK
+
+
+@asynccontextmanager
+async def answering(answer: Callable[[web.Request], Awaitable[web.Response]]) -> AsyncIterator[int]:
+    """A server that answers every request so; its port."""
+    site = web.Application()
+    site.router.add_route("*", "/{rest:.*}", answer)
+    runner = web.AppRunner(site, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()
 
 
 def test_a_subject_is_one_line_whatever_the_title_holds():

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import resource
+from contextlib import suppress
+
 import aiohttp
 import pytest
+from machine import patient
 from stocked import FixedClock
 from test_store_panel import NOW, batch_of, filled, row_of
 
@@ -16,6 +21,7 @@ from vedette.store.migrate import prepare
 from vedette.surface.api.panel import Office
 from vedette.surface.api.serving import opened
 from vedette.surface.door import OPEN
+from vedette.surface.door_rules import HEAD_S, LINES, WRONG_MOST_S, Lines, TokenCheck, is_ours
 
 PATHS = ("/healthz", "/readyz", "/metrics", "/", "/api/v1/watches", "/metrics/../healthz", "/nothing")
 
@@ -124,3 +130,110 @@ async def test_the_service_shows_the_batches_of_the_panel_too(tmp_path):
         assert (await ask("/kill-switch", "POST"))[0] == 200
         assert store.is_stopped("b1")
         store.close()
+
+
+OURS = ["127.0.0.1", "127.0.0.1:9464", "127.8.9.1:80", "localhost", "LOCALHOST:9464", "localhost.", "a.localhost",
+        "[::1]:9464", "[::1]", "10.0.0.7:9464", "vedette.corp:9464", "Vedette.Corp"]  # fmt: skip
+FOREIGN = [None, "", "evil.example", "evil.example:9464", "127.0.0.1.evil.example", "localhost.evil.example",
+           "evillocalhost", "127.0.0.1@evil.example", "evil.example#localhost", "0x7f.1", "[evil.example]", ":9464",
+           "evil.example, localhost"]  # fmt: skip
+
+
+@pytest.mark.parametrize("host", OURS)
+def test_names_of_loopback_addresses_and_configured_names_are_ours(host: str):
+    assert is_ours(host, ("vedette.corp",))
+
+
+@pytest.mark.parametrize("host", FOREIGN)
+def test_any_other_name_is_a_foreign_page_that_points_its_name_at_us(host: str | None):
+    assert not is_ours(host, ("vedette.corp",))
+
+
+@pytest.mark.parametrize("token", [None, "long-token"])
+@pytest.mark.parametrize("path", ["/metrics", "/healthz", "/nothing"])
+async def test_a_foreign_name_reads_nothing(path: str, token: str | None):
+    given = {"Host": "evil.example:9464", "Authorization": "Bearer long-token"}
+    async with opened("127.0.0.1:0", token)(pages()) as address, aiohttp.ClientSession() as session:
+        async with session.get(address + path, headers=given) as answer:
+            assert answer.status == 421
+            assert "vedette_x" not in await answer.text()
+        async with session.get(address + "/healthz") as answer:
+            assert answer.status == 200
+
+
+@pytest.mark.parametrize("token", ["", "x", "ab", "aaaa", "aaaaaaaaaaaaaaaaaaaaaaaa", "abababababab"])
+def test_a_token_that_is_easily_guessed_is_refused(token: str):
+    with pytest.raises(ConfigError, match=r"serve\.token"):
+        opened("127.0.0.1:9464" if token else "0.0.0.0:9464", token)
+
+
+def test_wrong_tokens_wait_longer_and_longer_and_a_minute_of_peace_forgives():
+    now = [0.0]
+    check = TokenCheck("long-token", lambda: now[0])
+    delays = [check.delay() for _ in range(50)]
+    assert delays == sorted(delays)
+    assert 0 < delays[0] < delays[-1] == WRONG_MOST_S
+    now[0] += 61
+    assert check.delay() == delays[0]
+
+
+async def test_wrong_tokens_do_not_hold_up_the_right_one():
+    async with opened("127.0.0.1:0", "long-token")(pages()) as address, aiohttp.ClientSession() as session:
+
+        async def ask(token: str) -> int:
+            async with session.get(
+                address + "/metrics", headers={"Authorization": f"Bearer {token}"}
+            ) as answer:
+                return answer.status
+
+        guesses = [asyncio.create_task(ask(f"guess{n}")) for n in range(20)]
+        await asyncio.sleep(0.1)
+        assert await ask("long-token") == 200
+        assert not any(guess.done() for guess in guesses), "a wrong token is answered late"
+        assert set(await asyncio.gather(*guesses)) == {401}
+
+
+async def test_a_thousand_half_open_connections_leave_room_for_a_whole_request():
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
+    async with opened("127.0.0.1:0", None)(pages()) as address:
+        host, port = address.removeprefix("http://").split(":")
+        lines = []
+        for number in range(1000):
+            reader, writer = await asyncio.open_connection(host, int(port))
+            writer.write([b"", b"GET /metr", b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n"][number % 3])
+            lines.append((reader, writer))
+            if number % 250 == 249:
+                async with aiohttp.ClientSession() as session, session.get(address + "/metrics") as answer:
+                    assert answer.status == 200
+        cut = sum(reader.at_eof() or reader.exception() is not None for reader, _ in lines)
+        for _, writer in lines:
+            writer.transport.abort()
+        assert cut >= 1000 - LINES
+
+
+def test_the_line_that_owes_a_request_for_longest_makes_room_and_one_that_is_served_never_does():
+    cut: list[str] = []
+    lines = Lines(lambda: 0.0, most=3)
+    for name in "abc":
+        assert lines.open(name, lambda name=name: cut.append(name))
+    lines.asked("a")
+    assert lines.open("d", lambda: cut.append("d"))
+    assert cut == ["b"]
+    for name in ("c", "d"):
+        lines.asked(name)
+    assert not lines.open("e", lambda: cut.append("e"))
+    lines.answered("a", lambda: cut.append("a"))
+    assert lines.open("f", lambda: cut.append("f"))
+    assert cut == ["b", "a"]
+
+
+async def test_a_line_that_never_ends_its_request_is_cut():
+    async with opened("127.0.0.1:0", None)(pages()) as address:
+        host, port = address.removeprefix("http://").split(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(b"GET /metrics HTTP/1.1\r\nX: ")
+        async with asyncio.timeout(patient(2 * HEAD_S)):
+            with suppress(ConnectionError):
+                assert await reader.read() == b""
+        writer.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -50,6 +50,7 @@ class FetchRequest:
     is_foreign: bool = False  # a redirect left the origin the settings are for: no credentials go along
     on_sent: Callable[[], None] | None = None  # called once, when the request is on the line
     on_heard: Callable[[], None] | None = None  # called once, when the head of the answer is there
+    reserve: Callable[[int], Awaitable[None]] | None = None  # waits until there is room for a large body
     post: bytes | None = None  # not None: a POST of this body; its type is in `settings.headers`
 
 

@@ -34,7 +34,7 @@ from vedette.core.blocked import blocked_by
 from vedette.core.filters import Filters, filters_of
 from vedette.core.shape import PART_NOTE, Shape, is_document, is_part, shape_of
 from vedette.core.tally import SourceTally
-from vedette.core.urls import host_of
+from vedette.core.urls import TOO_LONG, host_of, too_long
 
 CRAWL_MAX_URLS = 2000  # 001 section 11.2, crawlMaxUrls
 LISTED_MAX_URLS = 50_000  # one full sitemap file: what one reading of a listing gives at most
@@ -136,6 +136,11 @@ def _scheme(rules: AdmissionRules, tally: SourceTally, candidate: Candidate) -> 
     return Reason("scheme", note="only http and https are watched")
 
 
+def _length(rules: AdmissionRules, tally: SourceTally, candidate: Candidate) -> Reason | None:
+    words = too_long(candidate.url)
+    return Reason(TOO_LONG, note=words) if words else None
+
+
 def _blocked(rules: AdmissionRules, tally: SourceTally, candidate: Candidate) -> Reason | None:
     if not rules.blocked_words:
         return None
@@ -169,7 +174,7 @@ def _max_urls(rules: AdmissionRules, tally: SourceTally, candidate: Candidate) -
 
 
 # Cheapest first; the limits last, so that a refused address says what is wrong with it.
-RULES: tuple[Rule, ...] = (_scheme, _part, _blocked, _filtered, _depth, _max_urls)
+RULES: tuple[Rule, ...] = (_scheme, _length, _part, _blocked, _filtered, _depth, _max_urls)
 
 
 def _repeats(budgets: TrapBudgets, tally: SourceTally, shape: Shape, now: datetime) -> Reason | None:

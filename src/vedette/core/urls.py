@@ -30,7 +30,19 @@ _INDEX_STARTS = frozenset("iIdD")  # only such a last segment is worth the patte
 _ESCAPE = re2.compile(r"%[0-9a-fA-F]{2}")
 _ENCODED_LETTERS = re2.compile(r"(?:%[89a-fA-F][0-9a-fA-F])+")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-MAX_URL = 4096
+MAX_URL = 4096  # characters of a canonical URL, at every door: links, listings, redirects, `add`, imports
+TOO_LONG = "url_too_long"
+_CLIPPED = 200
+
+
+def too_long(url: str) -> str:
+    """In words, why this URL is refused for its length; empty: it is not."""
+    return f"it has {len(url)} characters, at most {MAX_URL} are taken" if len(url) > MAX_URL else ""
+
+
+def clipped(url: str) -> str:
+    """For records and people: as much of a URL as tells which one it is."""
+    return url if len(url) <= MAX_URL else url[:_CLIPPED] + "..."
 
 
 def canonical(url: str, base: str | None = None) -> str | None:

@@ -14,7 +14,7 @@ from vedette.contracts.source import ANYWHERE, ListerOptions, Listing, Sighting
 from vedette.contracts.words import Reason, WatchId
 from vedette.core.filters import filters_of
 from vedette.core.shape import DOCUMENTS, PARTS, extension_of
-from vedette.core.urls import canonical, host_of, origin_of, watch_id
+from vedette.core.urls import MAX_URL, canonical, host_of, origin_of, watch_id
 from vedette.discover.document import Document
 from vedette.discover.tree import Page, attribute
 
@@ -42,6 +42,7 @@ class LinkReader:
         self._memos: dict[str, dict[str, Link | None]] = {}  # by place: an origin, or a directory of it
         self._size = 0
         self._parts: dict[WatchId, str] = {}
+        self.too_long = 0  # addresses that nobody asks for because of their length
 
     def parts(self) -> list[Link]:
         """Images and other parts of pages that links led to since this was asked last."""
@@ -79,9 +80,9 @@ class LinkReader:
     def _remember(
         self, href: str, link: Link | None, rooted: dict[str, Link | None], here: dict[str, Link | None]
     ) -> None:
-        if (
-            self._size >= self._limit or href.strip()[:1] in "?#"
-        ):  # "", "?a" mean something else on every page
+        if self._size >= self._limit or len(href) > MAX_URL:
+            return
+        if href.strip()[:1] in "?#":  # "", "?a" mean something else on every page
             return
         memo = rooted if href.startswith(_ROOTED) else here
         memo[href] = link
@@ -89,13 +90,14 @@ class LinkReader:
 
     def _resolve(self, href: str, base: str, home: str) -> Link | None:
         """`home`: the origin of the base where that is in scope."""
-        if home and _PLAIN.fullmatch(href):
+        if home and len(home) + len(href) <= MAX_URL and _PLAIN.fullmatch(href):
             url = home + href
         elif href.startswith(_NOT_PAGES):
             return None
         else:
             target = canonical(href, base)
             if target is None or not self._is_ours(target):
+                self.too_long += len(href) > MAX_URL
                 return None
             url = target
         if extension_of(url) in PARTS:

@@ -23,7 +23,7 @@ from vedette.core.urls import canonical
 from vedette.discover.document import Document
 from vedette.discover.gather import DOCUMENT_TYPES, Found, Gathering, clean_title
 from vedette.discover.json_feed import is_json, read_json_feed
-from vedette.discover.markup import Markup, is_html, local_name, open_markup, parse, repaired
+from vedette.discover.markup import Markup, is_html, local_name, open_markup, parse, repaired, stream
 
 ROOTS = frozenset(("rss", "rdf", "feed"))
 PUBLISHED = frozenset(("pubDate", "published", "issued", "created", "date"))  # date: Dublin Core
@@ -46,16 +46,21 @@ def read_feed(document: Document) -> Listing:
     problem = markup.problem or _not_a_feed(markup)
     if problem:
         return Listing(problem=problem)
-    gathering = Gathering(document)
-    root = parse(markup.data)
-    entries = _entries(root, document.url) if root is not None else _broken_entries(markup, document.url)
-    if root is None:
+    try:
+        gathering, count = _gathered(document, _entries(markup.data, document.url))
+    except etree.XMLSyntaxError:
+        gathering, count = _gathered(document, _broken_entries(markup, document.url))
         gathering.note("broken_feed", "the feed is not well-formed; its entries were read one by one")
-    count = 0
-    for entry in islice(entries, LISTED_MAX_URLS + 1):
-        count += 1
-        _gather(entry, gathering)
     return gathering.listing(problem=_nothing_read(markup, count, gathering))
+
+
+def _gathered(document: Document, entries: Iterator[_Entry]) -> tuple[Gathering, int]:
+    gathering, count = Gathering(document), 0
+    for entry in entries:  # to the end: a feed that breaks off is told from one that is long
+        count += 1
+        if count <= LISTED_MAX_URLS + 1:
+            _gather(entry, gathering)
+    return gathering, min(count, LISTED_MAX_URLS + 1)
 
 
 def is_feed(markup: Markup) -> bool:
@@ -119,19 +124,23 @@ def _gather(entry: _Entry, gathering: Gathering) -> None:
             )
 
 
-def _entries(root: etree._Element, url: str) -> Iterator[_Entry]:
+def _entries(data: bytes, url: str) -> Iterator[_Entry]:
+    """Streams, and forgets each entry once it is read: memory does not grow with the feed."""
     bases: dict[etree._Element | None, str] = {None: url}
-    for item in root.iter("{*}item", "{*}entry"):
-        outer = _outer_base(item.getparent(), bases)
+    for _, item in stream(data, ("{*}item", "{*}entry")):
+        parent = item.getparent()
+        outer = _outer_base(parent, bases)
         yield _read(item, item, _joined(item.get(_BASE), outer))
+        item.clear(keep_tail=False)
+        if parent is not None:
+            del parent[0 : parent.index(item)]
 
 
 def _broken_entries(markup: Markup, url: str) -> Iterator[_Entry]:
     """Each from its start tag to its end tag or to the next one's start."""
     data = repaired(markup.data)
-    root = parse(data)
-    if root is not None:
-        yield from _entries(root, url)
+    if parse(data) is not None:
+        yield from _entries(data, url)
         return
     starts = [match.start() for match in _ENTRY.finditer(data)]
     for start, limit in pairwise((*starts, len(data))):
@@ -212,8 +221,7 @@ def _title(element: etree._Element) -> str:
 
 
 def _address(element: etree._Element) -> str:
-    text = (element.text or "").strip()
-    return text if len(text) <= _MAX_TEXT else ""
+    return (element.text or "").strip()  # whole: one that is too long is left out, and told
 
 
 def _space(element: etree._Element) -> str:

@@ -12,7 +12,7 @@ from vedette.contracts.words import Reason, WatchId
 from vedette.core.admission import LISTED_MAX_URLS
 from vedette.core.filters import filters_of
 from vedette.core.shape import DOCUMENTS, PART_NOTE, PARTS, extension_of
-from vedette.core.urls import canonical, watch_id
+from vedette.core.urls import MAX_URL, TOO_LONG, canonical, watch_id
 from vedette.discover.document import Document
 
 MAX_REFUSED = 1000  # kept per listing; the rest is counted in a note
@@ -48,6 +48,7 @@ class Gathering:
         self._refused: list[tuple[str, Reason]] = []
         self._notes: list[Reason] = []
         self._refused_count = 0
+        self._too_long = 0
 
     @property
     def is_full(self) -> bool:
@@ -64,7 +65,10 @@ class Gathering:
     def add(self, found: Found) -> bool:
         """Is it a sighting, or was it one already?"""
         url = canonical(found.href.strip(), found.base or self._base)
-        return url is not None and self.add_url(url, found)
+        if url is None:
+            self.leave_out(found.href)
+            return False
+        return self.add_url(url, found)
 
     def add_url(self, url: str, found: Found) -> bool:
         """The same for an address that is canonical already."""
@@ -93,6 +97,10 @@ class Gathering:
         )
         return True
 
+    def leave_out(self, href: str) -> None:
+        """It cannot be asked for; where that is for its length, the reading says so."""
+        self._too_long += len(href) > MAX_URL
+
     def ignore(self, url: str) -> None:
         """It is no sighting (a link to the next page): nothing more is said of it."""
         self._seen.add(watch_id(url))
@@ -109,6 +117,8 @@ class Gathering:
         """A problem does not take back what was read before it."""
         if self._refused_count > MAX_REFUSED:
             self.note("refused", f"{self._refused_count} entries refused, the first {MAX_REFUSED} are listed")
+        if self._too_long:
+            self.note(TOO_LONG, f"{self._too_long} addresses over {MAX_URL} characters", self._too_long)
         return Listing(
             sightings=tuple(self._sightings),
             follow=follow,

@@ -83,6 +83,7 @@ def _read_xml(document: Document, markup: Markup, gathering: Gathering) -> Listi
         url = canonical(entry.url, document.url)
         if url is None:
             unreadable += 1
+            gathering.leave_out(entry.url)
             continue
         host = host_of(url)
         if host not in sites:

@@ -47,6 +47,8 @@ from vedette.engine.look import Looker, Reached
 from vedette.engine.reading import ReadingDesk
 from vedette.engine.sheet import KEPT, Sheet
 from vedette.engine.sources import SourceBook, SourceDesk
+from vedette.engine.turns import Rank
+from vedette.engine.workers import LARGE
 
 IN_ONE_PIECE = frozenset({ListerKind.CRAWL, ListerKind.PAGE})  # the page is parsed once, its links are there
 GZIP = b"\x1f\x8b"
@@ -157,8 +159,9 @@ class Assessor:
         if judged is None and await self.reading.recalls(packed := comparer.packed(watch), sheet):
             lean = replace(fetched, wire=b"", headers=())
             judged = await self.reading.workers.run(
-                packed.judge, watch, lean, replace(extraction, hrefs=()), sheet.mark()
-            )
+                packed.judge, watch, lean, replace(extraction, hrefs=()), sheet.mark(),
+                size=len(fetched.body), rank=Rank.BEGUN,
+            )  # fmt: skip
         return sheet.judged_if(judged)
 
     async def _same(self, sheet: Sheet, seen: Seen) -> None:
@@ -168,7 +171,9 @@ class Assessor:
         if not self.reading.is_slow(b"", seen) or (watch.pending is None and not watch.is_gone):
             judged = comparer.judge_same(watch, seen, sheet.mark())
         if judged is None and await self.reading.recalls(packed := comparer.packed(watch), sheet):
-            judged = await self.reading.workers.run(packed.judge_same, watch, seen, sheet.mark())
+            judged = await self.reading.workers.run(
+                packed.judge_same, watch, seen, sheet.mark(), rank=Rank.BEGUN
+            )
         sheet.judged_if(judged)
 
     async def _stands_in_front(self, sheet: Sheet) -> bool:
@@ -214,7 +219,9 @@ class Assessor:
             findings = await self.finder.find(watch, fetched, extraction, desk, sheet.now)
         else:
             document = self.finder.document(watch, fetched, desk, sheet.now)
-            listing = await self.reading.workers.run(read_listing, watch.lister, document)
+            listing = await self.reading.workers.run(
+                read_listing, watch.lister, document, size=LARGE + 1, rank=Rank.BEGUN
+            )
             listing = listing or Listing(problem=TOO_MUCH)
             findings = await self.finder.listed(watch, listing, desk, sheet.now)
         sheet.findings = findings

@@ -16,6 +16,7 @@ from vedette.contracts.changing import Block
 from vedette.contracts.documents import Artifact, Document
 from vedette.contracts.fetching import Extraction
 from vedette.contracts.words import DOCUMENTS, Reason
+from vedette.core.memory_budget import DOCUMENT
 from vedette.engine.workers import Workers
 from vedette.evidence.shelf import Shelf
 from vedette.extract import content_class
@@ -48,7 +49,8 @@ class DocumentDesk:
             kept = await asyncio.to_thread(_kept, self.shelf, data)
             if kept is not None:
                 return kept
-        document = await self.workers.run(_read_there, data, url, content_type)
+        there = (data, url, content_type)
+        document = await self.workers.run(_read_there, *there, size=len(data), memory=DOCUMENT)
         if document is None:
             kind = content_class(data, url=url, content_type=content_type)
             return Document(content_class=kind, problem=TOO_MUCH)

@@ -18,7 +18,7 @@ from vedette.core.admission import CAPS, Candidate, admit, observe_content
 from vedette.core.auto_source import Homes
 from vedette.core.classify import Classification, classify_url, inherit_risk
 from vedette.core.shape import PART_NOTE, shape_of
-from vedette.core.urls import lane_of, origin_of, watch_id
+from vedette.core.urls import MAX_URL, TOO_LONG, clipped, lane_of, origin_of, watch_id
 from vedette.discover import Document, read_listing
 from vedette.discover.crawl import LinkReader
 from vedette.engine.following import followed
@@ -137,7 +137,7 @@ class Finder:
             reader = self._links[desk.source.id] = LinkReader(
                 desk.source.url, desk.source.options.follow_hosts
             )
-        base, known = extraction.base or fetched.url, self._known
+        base, known, left_out = extraction.base or fetched.url, self._known, reader.too_long
         for hrefs in _parts(links):
             pairs = reader.links(fetched.url, base, hrefs)
             if watch.risk is Risk.CRITICAL:
@@ -149,6 +149,9 @@ class Finder:
         for i, url in reader.parts():
             reason = Reason("page_part", note=PART_NOTE)
             self._refuse(Refused(url=url, id=i, source=desk.source.id, reason=reason, at=now), findings)
+        if left := reader.too_long - left_out:
+            note = f"{left} links over {MAX_URL} characters"
+            findings.notes = (*findings.notes, Reason(TOO_LONG, left, note))
         _note_capped(watch, desk, findings)
         return findings
 
@@ -192,7 +195,9 @@ class Finder:
             left = None if self._most is None else self._most - self.taken - len(findings.found) + before
             verdict = admit(rules, desk.tally, candidate, now=now, left_in_run=left)
             if isinstance(verdict, Reason):
-                refusal = Refused(url=sighting.url, id=i, source=desk.source.id, reason=verdict, at=now)
+                refusal = Refused(
+                    url=clipped(sighting.url), id=i, source=desk.source.id, reason=verdict, at=now
+                )
                 self._refuse(refusal, findings)
                 continue
             desk.tally.take(verdict)

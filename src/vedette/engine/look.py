@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -16,10 +17,12 @@ from vedette.core.conditional import asks_anew
 from vedette.core.outcomes import MEANING
 from vedette.core.remedies import LEADS_TO
 from vedette.core.urls import canonical, lane_of, origin_of
+from vedette.engine.memory import MemoryBudget
+from vedette.engine.patience import CUT, Held
 from vedette.extract import content_class
 from vedette.fetch.browser import agent_of
 from vedette.lanes import LaneKeeper
-from vedette.lanes.keeper import ALL, BROWSER
+from vedette.lanes.keeper import BROWSER
 
 NO_RENDERER = "the source asks for a browser (requires_headless) and this run has none"
 ROBOTS_REDIRECTS = 5  # RFC 9309 section 2.3.1.2
@@ -55,6 +58,7 @@ class Looker:
     settings_of: Callable[[SourceId], FetchSettings]
     needs_browser: Callable[[SourceId], bool] = lambda source: False
     renderer: Renderer | None = None
+    memory: MemoryBudget | None = None  # None: one look at a time, nothing to share
 
     async def fetch_robots(self, origin: str, settings: FetchSettings) -> Fetched:
         """Only the robots.txt of an origin, with a permit of its own."""
@@ -75,6 +79,8 @@ class Looker:
         if is_shown:
             settings = replace(settings, user_agent=agent_of(settings))
         walk = _Walk(self, settings, home=origin_of(job.watch.url), held=job.lanes)
+        if self.memory is not None:
+            walk.reserve = functools.partial(self.memory.claim, job.watch.id)
         try:
             reached = await (self._go_with_browser(walk, job.watch) if is_shown else walk.go(job.watch))
             return reached if walk.shut is None else replace(reached, shut=walk.shut)
@@ -134,6 +140,7 @@ class _Walk:
         self._is_sent = False  # what the permit is for
         self._is_heard = False
         self.shut: LaneKey | None = None
+        self.reserve: Callable[[int], Awaitable[None]] | None = None
 
     async def go(self, watch: Watch) -> Reached:
         url, is_permanent = watch.url, True
@@ -179,30 +186,52 @@ class _Walk:
     async def _ask(self, request: FetchRequest) -> Fetched:
         """One request with a permit of its own."""
         of, now = self._of, self._of.clock.now
-        lanes = (lane_of(request.url), ALL)
-        if self._held != lanes:
+        host = lane_of(request.url)
+        if self._held is None or self._held[0] != host:
             self.leave()
+            lanes = of.keeper.lanes_to(host)
             wait = await of.keeper.enter(lanes)
             if wait is not None:
-                self.shut = lanes[0]
+                self.shut = host
                 return _shut(request.url, wait, of.clock)
             self._held = lanes
-        self._is_sent = self._is_heard = False
-        fetched = await of.fetcher.fetch(
-            replace(
-                request,
-                on_sent=lambda: self._went_out(lanes, now()),
-                on_heard=lambda: self._heard(lanes, now()),
-            )
-        )
-        self._held = None
+        fetched = await self._fetch(request, self._held)
+        held, self._held = self._held, None
         if not self._is_sent:
-            self._went_out(lanes, fetched.at + fetched.sent_after)
+            self._went_out(held, fetched.at + fetched.sent_after)
         if not self._is_heard:
-            self._heard(lanes, now())
+            self._heard(held, now())
         ok = MEANING[fetched.outcome].lane_verdict
-        of.keeper.finish(lanes, ok=ok, now=now(), retry_after=fetched.retry_after)
+        of.keeper.finish(held, ok=ok, now=now(), retry_after=fetched.retry_after)
         return fetched
+
+    async def _fetch(self, request: FetchRequest, lanes: tuple[LaneKey, ...]) -> Fetched:
+        """Leaves in `_held` the lanes that the request holds at its end."""
+        of, now = self._of, self._of.clock.now
+        permit = Held(of.keeper, of.clock, lanes)
+        self._is_sent = self._is_heard = False
+
+        def heard() -> None:
+            permit.is_heard = True
+            self._heard(lanes, now())
+
+        asked = replace(
+            request,
+            on_sent=lambda: self._went_out(lanes, now()),
+            on_heard=heard,
+            reserve=self.reserve,
+        )
+        at, took = now(), of.clock.stopwatch()
+        try:
+            fetched = await permit.within(lambda: of.fetcher.fetch(asked))
+        finally:
+            self._held = permit.lanes
+        if fetched is not None:
+            return fetched
+        spent = took()
+        return Fetched(
+            url=request.url, outcome=Outcome.TIMEOUT, at=at, took=spent, sent_after=spent, detail=CUT
+        )
 
     def _went_out(self, lanes: tuple[LaneKey, ...], at: datetime) -> None:
         self._is_sent = True

@@ -7,7 +7,6 @@ ended, its time came.  Each lane has at most one pending wake-up.
 from __future__ import annotations
 
 import asyncio
-import heapq
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -24,6 +23,8 @@ from vedette.contracts.watch import Group, Job, Release, Settlement
 from vedette.contracts.words import LaneKey, Risk, WatchId
 from vedette.core.limits import RunLimits, Tally, spent
 from vedette.core.outcomes import MEANING
+from vedette.engine.memory import MemoryBudget
+from vedette.engine.ready import ReadyLanes
 from vedette.engine.settler import Claimed, Settler
 from vedette.engine.wakeups import WakeUps
 from vedette.frontier import Frontier
@@ -73,6 +74,7 @@ class Parts:
     on_committed: Callable[[Group], None] = lambda group: None
     on_stopping: Callable[[], None] = lambda: None  # the last moment to hand something to the settler
     take_orders: Callable[[], None] | None = None  # the operator's words from other processes
+    memory: MemoryBudget = field(default_factory=MemoryBudget)  # what looks hold until they are written
     purse: Purse = field(default_factory=lambda: Purse(None, None))  # looks per day
     hunts: bool = False  # somebody has to ask the settler to choose
     on_clock_set: Callable[[timedelta], None] = lambda by: None  # the clock was set forward or back
@@ -88,8 +90,7 @@ class Engine:
     tally: Tally = field(default_factory=Tally)
     wanted: dict[WatchId, LaneKey] | None = None  # not None: the run ends when each of these was seen
     _started_at: datetime | None = None
-    _ready: list[tuple[float, int, LaneKey]] = field(default_factory=list)
-    _is_ready: set[LaneKey] = field(default_factory=set)
+    _ready: ReadyLanes = field(default_factory=ReadyLanes)
     _timers: WakeUps = field(default_factory=WakeUps)
     _touched: dict[LaneKey, None] = field(default_factory=dict)  # in the order in which it happened
     _is_claiming: bool = False
@@ -154,6 +155,7 @@ class Engine:
         for placed in group.placed:
             settled = placed.settlement
             self._unsettled -= 1
+            self.parts.memory.free(settled.watch.id)
             for watch in (settled.watch, *settled.found):
                 if watch.due_at is not None:
                     frontier.note_due(watch.lane, watch.due_at, watch.risk)
@@ -168,6 +170,7 @@ class Engine:
         self._note_hunt(group.hunt)
         for job in group.released:
             self._unsettled -= 1
+            self.parts.memory.free(job.watch.id)
             frontier.note_due(job.watch.lane, job.watch.due_at or self.parts.clock.now(), job.watch.risk)
             self._touched[job.watch.lane] = None
         self.tally = counted(self.tally, group)
@@ -293,39 +296,46 @@ class Engine:
                 answer.until is not None and answer.until <= now + SOON
             )
             if is_open and self._may_start() and self._has_budget(lane, now):
-                frontier.line_up(lane, self._horizon(now))
+                frontier.line_up(lane, self._horizon(now), failures=keeper.doubt(lane))
         elif isinstance(answer, Wait):
             if is_shut(answer, now + PATIENCE):
                 self._give_back(lane)
-        elif lane not in self._is_ready and self._may_spend(job, now):
-            self._is_ready.add(lane)
-            self._sequence += 1
-            heapq.heappush(self._ready, (-job.value, self._sequence, lane))
+        elif lane not in self._ready and self._may_spend(job, now):
+            self._ready.push(lane, job.value, keeper.doubt(lane))
 
     def _dispatch(self, now: datetime) -> None:
-        """Start the best waiting jobs of lanes that are open, as far as `all` allows."""
-        keeper, frontier = self.parts.keeper, self.parts.frontier
-        while self._ready and self._may_go_on() and self._may_start() and self._unsettled < UNSETTLED:
-            answer = keeper.ask((ALL,), now)
+        """Start the best waiting jobs of lanes that are open, as far as the width allows."""
+        while self._ready and self._may_go_on() and self._may_start() and self._has_settled():
+            answer = self.parts.keeper.ask((ALL,), now)
             if isinstance(answer, Wait):
                 self._wait_for(ALL, answer.until)
                 return
-            lane = heapq.heappop(self._ready)[2]
-            self._is_ready.discard(lane)
-            job = frontier.peek(lane)
-            is_open = job is not None and not isinstance(keeper.ask(job.lanes, now), Wait)
-            if job is not None and is_open and self._may_spend(job, now):
-                frontier.pop(lane)
-                self.parts.purse.spend(lane, now)
-                keeper.start(job.lanes, now)
-                self._unsettled += 1
-                task = asyncio.create_task(self._look(job))
-                self._looks.add(task)
-                task.add_done_callback(self._looked)
+            lane = self._ready.pop(may_doubt=self.parts.keeper.may_doubt(now))
+            if lane is None:
+                return
+            self._start(lane, now)
             if self._may_go_on():
                 self._consider(lane, now)
             else:
                 self._touched[lane] = None
+
+    def _has_settled(self) -> bool:
+        """Looks that stepped aside are not what the settler has to write now."""
+        return self._unsettled - self.parts.keeper.aside < UNSETTLED
+
+    def _start(self, lane: LaneKey, now: datetime) -> None:
+        keeper, frontier = self.parts.keeper, self.parts.frontier
+        job = frontier.peek(lane)
+        lanes = keeper.lanes_to(lane)
+        if job is None or isinstance(keeper.ask(lanes, now), Wait) or not self._may_spend(job, now):
+            return
+        job = replace(frontier.pop(lane), lanes=lanes)
+        self.parts.purse.spend(lane, now)
+        keeper.start(lanes, now)
+        self._unsettled += 1
+        task = asyncio.create_task(self._look(job))
+        self._looks.add(task)
+        task.add_done_callback(self._looked)
 
     def _may_spend(self, job: Job, now: datetime) -> bool:
         """Is there budget for this look?  If not, its lane is woken when there is."""

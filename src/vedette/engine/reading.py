@@ -36,7 +36,8 @@ class ReadingDesk:
             return extraction_of(sheet.document, fetched.url)
         if not self.is_slow(fetched.body, None):
             return extract(fetched.body, url=fetched.url, content_type=fetched.content_type, scope=scope)
-        done = await self.workers.run(_extract_there, fetched.body, fetched.url, fetched.content_type, scope)
+        there = (fetched.body, fetched.url, fetched.content_type, scope)
+        done = await self.workers.run(_extract_there, *there, size=len(fetched.body))
         return done or Extraction(content_class=ContentClass.OTHER, problem=TOO_MUCH)
 
     async def shows(self, sheet: Sheet, extraction: Extraction) -> bool:

@@ -12,12 +12,17 @@ from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
+from vedette.core.memory_budget import MARKUP
+from vedette.engine.turns import Rank, Turns, rank_of
+
 _T = TypeVar("_T")
 CPU_S = 10  # DESIGN section 8, like the memory below
 WALL_S = (
     45.0  # only for what hangs without working: ten seconds of work take longer on a busy machine (ADR 0020)
 )
-MEMORY = 1536 * 1024 * 1024  # address space beyond what the program itself takes
+MEMORY = MARKUP  # beyond what the program itself takes
+SPACE = 1536 * 1024 * 1024  # of addresses: libraries map more than they use
+LARGE = 1024 * 1024  # who read so much gives its memory back by ending
 
 
 class Workers:
@@ -27,25 +32,42 @@ class Workers:
         self._wall_s = wall_s
         self._cpu_s = cpu_s
         self._memory = memory
-        self._turn = asyncio.Semaphore(1)  # who waits here is not yet out of time
+        self._turns = Turns()  # who waits here is not yet out of time
         self._pool: ProcessPoolExecutor | None = None
 
-    async def run(self, function: Callable[..., _T], *args: Any) -> _T | None:
-        """None: it needed too much time or memory, or its process died."""
-        async with self._turn:
-            loop = asyncio.get_running_loop()
-            if self._pool is None:
-                spawn = multiprocessing.get_context("spawn")
-                self._pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=_end_with_the_engine)
-                await loop.run_in_executor(self._pool, os.getpid)  # its start is not the time of the work
-            future = loop.run_in_executor(self._pool, _within, self._cpu_s, self._memory, function, *args)
-            future.add_done_callback(_heard)
+    async def run(
+        self,
+        function: Callable[..., _T],
+        *args: Any,
+        size: int = 0,
+        rank: Rank | None = None,
+        memory: int = 0,
+    ) -> _T | None:
+        """None: it needed too much time or memory, or its process died.
+
+        `size`: of what is read; it says whose turn it is, unless `rank` does.
+        """
+        async with self._turns.take(rank_of(size) if rank is None else rank):
             try:
-                # Shielded: a future that was cancelled under its pool makes the pool's own thread raise.
-                return await asyncio.wait_for(asyncio.shield(future), self._wall_s)
-            except (TimeoutError, BrokenExecutor, MemoryError):
-                self.close()
-                return None
+                return await self._run(memory or self._memory, function, *args)
+            finally:
+                if size > LARGE and not self._turns.is_awaited:
+                    self.close()
+
+    async def _run(self, memory: int, function: Callable[..., _T], *args: Any) -> _T | None:
+        loop = asyncio.get_running_loop()
+        if self._pool is None:
+            spawn = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=_end_with_the_engine)
+            await loop.run_in_executor(self._pool, os.getpid)  # its start is not the time of the work
+        future = loop.run_in_executor(self._pool, _within, self._cpu_s, memory, function, *args)
+        future.add_done_callback(_heard)
+        try:
+            # Shielded: a future that was cancelled under its pool makes the pool's own thread raise.
+            return await asyncio.wait_for(asyncio.shield(future), self._wall_s)
+        except (TimeoutError, BrokenExecutor, MemoryError):
+            self.close()
+            return None
 
     def close(self) -> None:
         pool, self._pool = self._pool, None
@@ -67,8 +89,8 @@ def _within(cpu_s: int, memory: int, function: Callable[..., _T], *args: Any) ->
     used = resource.getrusage(resource.RUSAGE_SELF)
     spent = int(used.ru_utime + used.ru_stime) + 1
     _lower(resource.RLIMIT_CPU, spent + cpu_s)  # SIGXCPU ends the process
-    if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
-        _lower(resource.RLIMIT_AS, _address_space() + memory)
+    _lower(resource.RLIMIT_AS, _pages("size") + SPACE)
+    _lower(resource.RLIMIT_DATA, _pages("data") + memory)  # what is written to; not the code of a library
     return function(*args)
 
 
@@ -77,9 +99,10 @@ def _lower(what: int, limit: int) -> None:
     resource.setrlimit(what, (limit if most == resource.RLIM_INFINITY else min(limit, most), most))
 
 
-def _address_space() -> int:
-    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
-    return int(pages) * resource.getpagesize()
+def _pages(what: str) -> int:
+    """Of this process, in bytes: its address space, or what of it is private and can be written to."""
+    fields = Path("/proc/self/statm").read_text(encoding="ascii").split()
+    return int(fields[0 if what == "size" else 5]) * resource.getpagesize()
 
 
 def _end_with_the_engine() -> None:

@@ -15,11 +15,12 @@ from vedette.contracts.evidence import Located, RecordKind
 from vedette.contracts.fetching import MIB, Headers
 from vedette.core import chain
 from vedette.core.segments import SegmentName
-from vedette.evidence.warc import PROFILES
+from vedette.evidence.warc import HEAD_LIMIT, PROFILES
 
 RECORD_LIMIT = 256 * MIB  # decoded; far above any wire limit that makes sense, far below what hurts
 _START_LIMIT = 64 * 1024  # the first record of ours is below 1 KB
 _GZIP = 31
+_START_LINE = 16  # "WARC/1.1" and the blank line
 _NOT_GZIP = cast(type[Exception], isal_zlib.error)  # its stub calls the class an instance
 _KINDS = {profile: kind for kind, profile in PROFILES.items()}
 
@@ -136,6 +137,16 @@ def read_start(directory: Path, name: str) -> Start:
     except (KeyError, ValueError):
         raise UnreadableRecord("the file does not say what it stands on") from None
     return Start(len(member), previous, head, chain.opening(head, name, sha256(member).digest()))
+
+
+def check_for_others(record: Record) -> None:
+    """Raises UnreadableRecord when other WARC readers stop at this record, and so at all that come after it."""
+    fields = record.headers.items()
+    warc = sum(len(name) + len(value.encode("utf-8", "surrogateescape")) + 4 for name, value in fields)
+    http = len(record.block) - len(record.payload) if record.kind is not RecordKind.NONE else 0
+    for what, size in (("WARC header", warc + _START_LINE), ("HTTP head", http)):
+        if size > HEAD_LIMIT:
+            raise UnreadableRecord(f"the {what} has {size} bytes: other readers stop at this record")
 
 
 def check_digests(record: Record) -> None:

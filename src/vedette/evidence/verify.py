@@ -22,6 +22,7 @@ from vedette.evidence.reading import (
     Start,
     UnreadableRecord,
     check_digests,
+    check_for_others,
     read_record,
     read_start,
     segment_path,
@@ -249,6 +250,7 @@ class _SegmentCheck:
         try:
             record = read_record(member)
             check_digests(record)
+            check_for_others(record)
         except UnreadableRecord as error:
             self._add(ProblemKind.UNREADABLE, str(error), row.written.seq)
             return

@@ -17,6 +17,7 @@ from uuid import UUID, uuid5
 from isal import isal_zlib
 
 from vedette.contracts.evidence import ArchiveEntry, RecordKind
+from vedette.contracts.fetching import Headers
 from vedette.contracts.words import Outcome
 from vedette.core.chain import stamp
 
@@ -37,6 +38,18 @@ TRUNCATED = {
 }  # WARC 1.1, section 5.13
 KEPT_TRANSFER = "X-Vedette-Transfer-Encoding"  # the coding was removed, so the header may not claim it
 KEPT_LENGTH = "X-Vedette-Content-Length"  # what the server claimed, where it is not what we hold
+
+HEADERS_LEFT_OUT = "X-Vedette-Headers-Left-Out"  # what did not fit, so that other readers can read the record
+# FastWARC stops at a WARC header or an HTTP head over 32 KiB (measured), and the rest of the file is lost to it.
+HEAD_LIMIT = 32 * 1024
+_URI_ROOM = 8 * 1024
+_FIELD_ROOM = 16 * 1024  # of one HTTP header
+_HEAD_ROOM = 28 * 1024  # of all
+_FIELD_MORE = 24  # what a field may grow by: it gets another name, or a line of its own beside it
+_ESSENTIAL = frozenset(("content-type", "content-encoding"))  # without these nobody can read the payload
+_ESSENTIAL_ROOM = 1024
+_ESSENTIALS = 8
+_PHRASE_ROOM = 1024
 
 _SPECIFICATION = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
 _NOT_TOKEN = re.compile(r"[^!#$%&'*+.^_`|~0-9A-Za-z-]")  # RFC 9110, section 5.6.2
@@ -125,11 +138,12 @@ def _digest_elsewhere(entry: ArchiveEntry) -> bytes | None:
 def _http_head(entry: ArchiveEntry) -> bytes:
     """Status line and headers as sent, but for what would contradict the bytes that are stored."""
     status = min(max(entry.facts.status or 0, 0), 999)
-    lines = [f"HTTP/1.1 {status:03d} {_clean_value(entry.phrase)}"]
+    lines = [f"HTTP/1.1 {status:03d} {_clean_value(entry.phrase)[:_PHRASE_ROOM]}"]
     is_response = entry.kind is RecordKind.RESPONSE
     length = str(len(entry.payload))
     has_length = False
-    for sent_name, sent_value in entry.headers:
+    kept, left_out = _that_fit(entry.headers)
+    for sent_name, sent_value in kept:
         name, value = _clean_name(sent_name), _clean_value(sent_value)
         if (low := name.lower()) == "transfer-encoding":
             name = KEPT_TRANSFER
@@ -144,8 +158,32 @@ def _http_head(entry: ArchiveEntry) -> bytes:
             lines.append(f"{name}: {value}")
     if is_response and not has_length:
         lines.append(f"Content-Length: {length}")
+    if left_out:
+        lines.append(f"{HEADERS_LEFT_OUT}: {left_out}")
     lines.append("\r\n")
     return _encode("\r\n".join(lines))
+
+
+def _that_fit(headers: Headers) -> tuple[Headers, int]:
+    """The headers that a record has room for, in order, and how many it has not."""
+    sizes = [_wire_size(name) + _wire_size(value) + _FIELD_MORE for name, value in headers]
+    if sum(sizes) <= _HEAD_ROOM and max(sizes, default=0) <= _FIELD_ROOM:
+        return headers, 0
+    kept: list[tuple[str, str]] = []
+    room, essentials = _HEAD_ROOM - _ESSENTIALS * _ESSENTIAL_ROOM, _ESSENTIALS
+    for (name, value), size in zip(headers, sizes, strict=True):
+        if name.lower() in _ESSENTIAL and size <= _ESSENTIAL_ROOM and essentials:
+            essentials -= 1
+        elif size > min(room, _FIELD_ROOM):
+            continue
+        else:
+            room -= size
+        kept.append((name, value))
+    return tuple(kept), len(headers) - len(kept)
+
+
+def _wire_size(text: str) -> int:
+    return len(text) if text.isascii() else len(_encode(text))
 
 
 def _member(lines: list[str], head: bytes, payload: bytes) -> bytes:
@@ -173,9 +211,9 @@ def _clean_value(value: str) -> str:
 
 def _clean_uri(url: str) -> str:
     """Printable ASCII stays; anything else is percent-encoded.  A canonical URL passes untouched."""
-    if url.isascii() and url.isprintable() and " " not in url:
-        return url
-    return quote(url.encode("utf-8", "surrogatepass"), safe=_URI_SAFE)
+    if not (url.isascii() and url.isprintable() and " " not in url):
+        url = quote(url.encode("utf-8", "surrogatepass"), safe=_URI_SAFE)
+    return url[:_URI_ROOM]  # a watch from before there was a limit
 
 
 def _encode(text: str) -> bytes:

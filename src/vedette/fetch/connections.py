@@ -241,7 +241,7 @@ class Clients:
 
     def __init__(self) -> None:
         self._clients: OrderedDict[_Way, Client] = OrderedDict()
-        self._system = SystemLookup()
+        self._system = SystemLookup(DNS_TIMEOUT)
 
     async def of(self, settings: FetchSettings) -> Client:
         """The client that connects as these settings ask.  Raises ConfigError when they cannot be used."""

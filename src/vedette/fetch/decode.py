@@ -69,6 +69,11 @@ class BodyDecoder:
             return Fault(Outcome.TRUNCATED, "the coded body ends before its end mark")
         return None
 
+    @property
+    def size(self) -> int:
+        """Of what was decoded so far."""
+        return self._given[-1]
+
     def body(self) -> bytes:
         """What was decoded so far, never more than the cap."""
         whole = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from ipaddress import ip_address
@@ -16,8 +18,9 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetching import MIB, Fetched, FetchRequest, FetchSettings
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import Outcome
+from vedette.core.memory_budget import FREE, body_claim
 from vedette.core.outcomes import outcome_of_status
-from vedette.core.urls import canonical
+from vedette.core.urls import canonical, too_long
 from vedette.fetch.connections import Client, Clients, FarResponse, Sending, tls_context
 from vedette.fetch.decode import BodyDecoder, DecodeLimits, make_decoder
 from vedette.fetch.faults import WEATHER, Fault, fault_of, plain
@@ -28,6 +31,7 @@ from vedette.fetch.resolver import check_nameservers
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 ERROR_BODY = 256 * 1024  # enough of an error page to tell a block page by
 PLANS = 1024
+ROOM_S = 300.0  # a body waits for room in memory no longer than this
 ACCEPTS = 16
 REDIRECTS = frozenset((300, 301, 302, 303, 307, 308))
 # What an operator's own header may be and still go to a foreign origin; anything else may be a secret.
@@ -230,6 +234,9 @@ class _Exchange:
         if isinstance(decoder, Fault):
             return _Body(fault=decoder)
         reader = _BodyReader(response, decoder, room if decoder else min(room, limit))
+        if self.request.reserve is not None:
+            claim = body_claim(length, wire_limit=room, body_limit=limit, is_coded=decoder is not None)
+            reader.reserve = functools.partial(self.request.reserve, claim)
         fault = await reader.read(self.deadline)
         wire = reader.wire()
         return _Body(wire, decoder.body() if decoder is not None else wire, fault)
@@ -243,7 +250,7 @@ class _Exchange:
 class _BodyReader:
     """Takes a body off the line in the chunks it comes in, decoding as it goes."""
 
-    __slots__ = ("_chunks", "_decoder", "_response", "_room", "_size")
+    __slots__ = ("_chunks", "_decoder", "_response", "_room", "_size", "reserve")
 
     def __init__(self, response: FarResponse, decoder: BodyDecoder | None, room: int) -> None:
         self._response = response
@@ -251,6 +258,9 @@ class _BodyReader:
         self._room = room
         self._size = 0
         self._chunks: list[bytes] = []
+        self.reserve: Callable[[], Awaitable[None]] | None = (
+            None  # waits for room, once the body turns out large
+        )
 
     async def read(self, deadline: float) -> Fault | None:
         stream, far = self._response.content, self._response.far
@@ -260,14 +270,27 @@ class _BodyReader:
             if stream.is_eof():  # the common case: it came with the head, there is nothing to wait for
                 fault = None if stream.at_eof() else self._take(stream.read_nowait())
             else:
-                async with asyncio.timeout_at(deadline):
+                async with asyncio.timeout_at(deadline) as limit:
                     while fault is None and not stream.at_eof():
                         fault = self._take(await stream.readany())
+                        if self.reserve is not None and self._held() > FREE:
+                            await self._wait_for_room(limit, self.reserve)
         except WEATHER as error:
             return fault_of(error, is_tls=self._response.url.scheme == "https")
         if fault is None and far.cut_by is not None and self._ends_with_line():
             return Fault(Outcome.TRUNCATED, "the line was cut inside the body")
         return fault or (self._decoder.finish() if self._decoder is not None else None)
+
+    def _held(self) -> int:
+        return self._size if self._decoder is None else max(self._size, self._decoder.size)
+
+    async def _wait_for_room(self, limit: asyncio.Timeout, reserve: Callable[[], Awaitable[None]]) -> None:
+        """The far end is not blamed for the time that we have no room; it may lose its patience with us."""
+        self.reserve = None
+        loop, left = asyncio.get_running_loop(), (limit.when() or 0.0) - asyncio.get_running_loop().time()
+        limit.reschedule(loop.time() + ROOM_S)
+        await reserve()
+        limit.reschedule(loop.time() + left)
 
     def wire(self) -> bytes:
         return self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
@@ -333,6 +356,9 @@ def readable(text: str) -> URL | Fault:
     """Takes a canonical URL as it is; anything else is not ours to mend."""
     if not text.startswith(("http://", "https://")):
         return Fault(Outcome.SCHEME_REFUSED, f"only http and https, not {plain(text, 60)!r}")
+    words = too_long(text)
+    if words:
+        return Fault(Outcome.SCHEME_REFUSED, f"the URL is too long: {words}")
     try:
         url = URL(text, encoded=True)
         if url.raw_host and url.port is not None:

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import aiodns
 import pycares
@@ -18,8 +18,11 @@ from vedette.contracts.errors import ConfigError
 from vedette.fetch.guard import Guard
 
 CACHE_SECONDS = 30.0
+STALE_SECONDS = 3600.0  # an address that was right is used so long while no name server answers (RFC 8767)
+STALE_PATIENCE = 0.5  # and its name server is waited for no longer than this
+FAILED_SECONDS = 5.0  # who failed to answer is not asked again at once
 CACHE_SIZE = 10_000
-THREADS = 16  # getaddrinfo cannot be interrupted; names that hang may hold this many threads
+THREADS = 16  # getaddrinfo cannot be interrupted; only names whose servers answer get this far
 ADDRESSES = 32  # more records than any site has; a hostile zone may send thousands
 TRIES = 2  # of each name server; c-ares may wait twice as long for the second, so both fit in three quarters
 _NO_NAME = "not a name that DNS can hold"
@@ -38,10 +41,15 @@ _NAMESERVER_WORDS = {  # the row higher up is said when A and AAAA failed differ
     aiodns.error.ARES_ENOTFOUND: "no such name (NXDOMAIN)",
     aiodns.error.ARES_ENODATA: _NO_ADDRESS,
 }
+_SAID = frozenset((aiodns.error.ARES_EBADNAME, aiodns.error.ARES_ENOTFOUND, aiodns.error.ARES_ENODATA))
 
 
 class DnsFault(Exception):
     """The name gave no address.  Not an OSError, so that aiohttp hands it on as it is."""
+
+    def __init__(self, words: str, *, is_answered: bool = True) -> None:
+        super().__init__(words)
+        self.is_answered = is_answered  # False: nobody knows, the name servers are dead or failed
 
 
 class Lookup(Protocol):
@@ -60,6 +68,7 @@ class GuardedResolver(AbstractResolver):
         self._guard = guard
         self._timeout = timeout
         self._cache: dict[str, tuple[float, tuple[str, ...]]] = {}
+        self._failed: dict[str, tuple[float, str]] = {}
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
@@ -84,41 +93,95 @@ class GuardedResolver(AbstractResolver):
         """Nothing of its own: who made the lookup closes it."""
 
     async def _addresses(self, host: str) -> tuple[str, ...]:
+        """As known, else as the name servers say; while they say nothing, as they said before."""
         now = asyncio.get_running_loop().time()
-        known = self._cache.get(host)
-        if known is not None and known[0] > now:
-            return known[1]
+        until, known = self._cache.get(host, (0.0, ()))
+        if until > now:
+            return known
+        stale = known if until + STALE_SECONDS > now else ()
+        failed_until, words = self._failed.get(host, (0.0, ""))
+        if failed_until > now:
+            if stale:
+                return stale
+            raise DnsFault(words, is_answered=False)
         try:
-            async with asyncio.timeout(self._timeout):
+            return self._remember(host, await self._asked(host, STALE_PATIENCE if stale else self._timeout))
+        except DnsFault as fault:
+            if fault.is_answered:
+                raise
+            _trim(self._failed)
+            self._failed[host] = (now + FAILED_SECONDS, str(fault))
+            if stale:
+                return stale
+            raise
+
+    async def _asked(self, host: str, seconds: float) -> tuple[str, ...]:
+        try:
+            async with asyncio.timeout(min(seconds, self._timeout)):
                 found = tuple(dict.fromkeys(await self._lookup(host)))
         except TimeoutError:
-            raise DnsFault(f"{host}: no answer in {self._timeout:g} s") from None
+            raise DnsFault(f"{host}: no answer in {self._timeout:g} s", is_answered=False) from None
         if not found:
             raise DnsFault(f"{host}: {_NO_ADDRESS}")
-        if len(self._cache) >= CACHE_SIZE:
-            self._cache.clear()
-        self._cache[host] = (now + CACHE_SECONDS, found)
+        return found
+
+    def _remember(self, host: str, found: tuple[str, ...]) -> tuple[str, ...]:
+        _trim(self._cache)
+        self._cache[host] = (asyncio.get_running_loop().time() + CACHE_SECONDS, found)
         return found
 
 
-class SystemLookup:
-    """The system's own resolver (hosts file, resolv.conf), in a bounded number of threads."""
+def _trim(cache: dict[str, Any]) -> None:
+    if len(cache) >= CACHE_SIZE:
+        cache.clear()
 
-    def __init__(self) -> None:
+
+class SystemLookup:
+    """The system's own resolver (hosts file, resolv.conf, whatever else it is set up for).
+
+    `getaddrinfo` holds its thread for as long as a dead name server says nothing, and a hundred dead names would hold
+    up every other.  So c-ares asks first, without a thread.  Only a name that it gets an answer about, and no address,
+    goes to `getaddrinfo`, which knows more sources than DNS.
+    """
+
+    def __init__(self, timeout: float) -> None:
+        self._patience = max(timeout / 4, 0.05)
+        self._dns: aiodns.DNSResolver | None = None
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="vedette-dns")
 
     async def __call__(self, host: str) -> list[str]:
+        found = await self._by_dns(host)
+        return found or await self._by_system(host)
+
+    async def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        if self._dns is not None:
+            await self._dns.close()
+
+    async def _by_dns(self, host: str) -> list[str]:
+        """Empty: the name server said so, or it cannot be asked this way.  One that says nothing is asked again."""
+        if self._dns is None:
+            self._dns = aiodns.DNSResolver(timeout=self._patience, tries=TRIES)
+        while True:
+            try:
+                answer = await self._dns.getaddrinfo(host, type=socket.SOCK_STREAM)
+                return [_as_text(node.addr[0]) for node in answer.nodes]
+            except aiodns.error.DNSError as error:
+                if error.args[0] != aiodns.error.ARES_ETIMEOUT:
+                    return []
+            except UnicodeError:
+                return []
+
+    async def _by_system(self, host: str) -> list[str]:
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._threads, _getaddrinfo, host)
         except socket.gaierror as error:
             words = _SYSTEM_WORDS.get(error.errno or 0, error.strerror or "look-up failed")
-            raise DnsFault(f"{host}: {words}") from None
+            is_answered = error.errno != socket.EAI_AGAIN
+            raise DnsFault(f"{host}: {words}", is_answered=is_answered) from None
         except UnicodeError:  # a label over 63 characters, or an empty one
             raise DnsFault(f"{host[:80]}: {_NO_NAME}") from None
-
-    async def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 class NameserverLookup:
@@ -152,7 +215,8 @@ class NameserverLookup:
         answers = [answer.result() for answer in asked if answer.done()]
         found = [address for answer in answers for address in answer.addresses]
         if not found:
-            raise DnsFault(f"{host[:80]}: {_why_none(answers)}")
+            is_answered = any(answer.fault in _SAID for answer in answers)
+            raise DnsFault(f"{host[:80]}: {_why_none(answers)}", is_answered=is_answered)
         return found
 
     async def close(self) -> None:
@@ -206,6 +270,10 @@ def check_nameservers(nameservers: Sequence[str]) -> None:
     """Raises ConfigError for one that cannot be used."""
     for text in nameservers:
         _read_nameserver(text)
+
+
+def _as_text(address: bytes | str) -> str:
+    return address.decode("ascii") if isinstance(address, bytes) else address
 
 
 def _getaddrinfo(host: str) -> list[str]:

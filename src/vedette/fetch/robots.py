@@ -21,6 +21,9 @@ KEPT_FOR = timedelta(hours=48)  # a day of validity and a day of grace while the
 MAX_CRAWL_DELAY = 86_400.0
 CACHED = 2048
 CACHED_CHARS = 32_000_000
+CACHED_RULES = (
+    16_384  # each is a handful of objects that every collection of the oldest generation walks over
+)
 EXPLAINED = 200  # rules tried to name the one that refused
 
 # Section 2.3.1: unavailable is leave to fetch, unreachable is none.  A status of 4xx is unavailable whatever
@@ -75,7 +78,7 @@ class RobotsJudge:
 
     def __init__(self) -> None:
         self._parsed: OrderedDict[tuple[str, datetime, str], _Parsed] = OrderedDict()
-        self._chars = 0
+        self._chars = self._rules = 0
 
     def allows(self, rules: RobotsRules, url: str, agent: str) -> Reason | None:
         """None when it may; otherwise the rule, or the failure, that forbids it."""
@@ -97,10 +100,17 @@ class RobotsJudge:
             self._parsed.move_to_end(key)
             return parsed
         parsed = self._parsed[key] = _Parsed(rules.text, agent)
-        self._chars += parsed.chars
-        while len(self._parsed) > CACHED or (self._chars > CACHED_CHARS and len(self._parsed) > 1):
-            self._chars -= self._parsed.popitem(last=False)[1].chars
+        self._count(parsed, 1)
+        while len(self._parsed) > 1 and self._is_over():
+            self._count(self._parsed.popitem(last=False)[1], -1)
         return parsed
+
+    def _count(self, parsed: _Parsed, by: int) -> None:
+        self._chars += by * parsed.chars
+        self._rules += by * len(parsed.own.rules)
+
+    def _is_over(self) -> bool:
+        return len(self._parsed) > CACHED or self._chars > CACHED_CHARS or self._rules > CACHED_RULES
 
 
 class _Parsed:
@@ -110,7 +120,6 @@ class _Parsed:
         self.own: OwnRules = read_robots(text, agent)
         self.chars = sum(len(rule.path) for rule in self.own.rules)
         self._protego = Protego.parse(as_text(self.own.rules))
-        self._single: list[tuple[Rule, Protego]] | None = None
 
     def refuses(self, url: str) -> Reason | None:
         if self._protego.can_fetch(url, "*"):
@@ -121,10 +130,9 @@ class _Parsed:
 
     def _find(self, url: str) -> Rule | None:
         """The longest rule that alone would refuse it: Protego tells a verdict only, so each is tried."""
-        if self._single is None:
-            forbidding = sorted((rule for rule in self.own.rules if not rule.is_allow), key=_by_length)
-            self._single = [(rule, Protego.parse(as_text((rule,)))) for rule in forbidding[:EXPLAINED]]
-        return next((rule for rule, alone in self._single if not alone.can_fetch(url, "*")), None)
+        forbidding = sorted((rule for rule in self.own.rules if not rule.is_allow), key=_by_length)
+        alone = ((rule, Protego.parse(as_text((rule,)))) for rule in forbidding[:EXPLAINED])
+        return next((rule for rule, one in alone if not one.can_fetch(url, "*")), None)
 
 
 def _is_page(text: str) -> bool:

@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from vedette.contracts.watch import Ask, Job, Watch
 from vedette.contracts.words import LaneKey, Risk, RunId, WatchId
 from vedette.core.schedule.due import value
+from vedette.core.waiting_room import AT_ONCE, DOUBTFUL_SHARE, doubtful_order, doubtful_value
 
 LEASE = timedelta(minutes=5)
 HORIZON = timedelta(seconds=2)  # lease about this much work of a lane at once
@@ -34,6 +35,7 @@ class _Queue:
     jobs: deque[Job] = field(default_factory=deque)
     is_lined_up: bool = False
     is_asking: bool = False
+    is_doubtful: bool = False  # as of when it lined up
     meanwhile: list[tuple[Risk, datetime]] = field(default_factory=list)  # noted while a claim was on its way
 
     def due_at(self) -> datetime | None:
@@ -59,7 +61,9 @@ class Frontier:
         self._queues: dict[LaneKey, _Queue] = {}
         self._dues: list[tuple[datetime, LaneKey]] = []
         self._line: list[tuple[float, int, LaneKey]] = []
+        self._doubtful_line: list[tuple[float, int, LaneKey]] = []
         self._sequence = 0
+        self._doubtful = 0  # of the leased, those of hosts that may not answer
         self.leased = 0  # jobs waiting here
 
     def note_due(self, lane: LaneKey, due_at: datetime, risk: Risk) -> None:
@@ -96,25 +100,37 @@ class Frontier:
         due_at = queue.due_at() if queue is not None else None
         return due_at is not None and due_at <= now
 
-    def line_up(self, lane: LaneKey, now: datetime) -> None:
-        """This lane could start work soon and has none leased: it stands in line for the next claim."""
+    def line_up(self, lane: LaneKey, now: datetime, *, failures: int | None = None) -> None:
+        """This lane could start work soon and has none leased: it stands in line for the next claim.
+
+        Hosts that may not answer have a line of their own, so that they cannot take all the room.  `failures`: how
+        often such a host failed in a row; None: it answers.
+        """
         queue = self._queue(lane)
         due_at = queue.due_at()
         if queue.jobs or queue.is_asking or queue.is_lined_up or due_at is None or due_at > now:
             return
-        queue.is_lined_up = True
+        queue.is_lined_up, queue.is_doubtful = True, failures is not None
+        if failures is not None:
+            worth = doubtful_value(queue.value(now), failures)
+            heapq.heappush(self._doubtful_line, (-worth, doubtful_order(lane), lane))
+            return
         self._sequence += 1
         heapq.heappush(self._line, (-queue.value(now), self._sequence, lane))
 
     def has_line(self) -> bool:
-        return bool(self._line)
+        return bool(self._line) or (bool(self._doubtful_line) and self._doubtful_room() > 0)
 
     def asks(self, gap_of: Gaps) -> list[Ask]:
         """The best lanes of the line, as far as there is room for leases."""
-        room = self._room - self.leased
+        asks = self._asks_of(self._line, self._room - self.leased, gap_of)
+        left = self._room - self.leased - sum(ask.most for ask in asks)
+        return asks + self._asks_of(self._doubtful_line, min(left, self._doubtful_room(), AT_ONCE), gap_of)
+
+    def _asks_of(self, line: list[tuple[float, int, LaneKey]], room: int, gap_of: Gaps) -> list[Ask]:
         asks: list[Ask] = []
-        while self._line and room > 0:
-            lane = heapq.heappop(self._line)[2]
+        while line and room > 0:
+            lane = heapq.heappop(line)[2]
             queue = self._queues[lane]
             queue.is_lined_up, queue.is_asking = False, True
             gap = gap_of(lane)
@@ -122,6 +138,9 @@ class Frontier:
             asks.append(Ask(lane, min(most, room)))
             room -= asks[-1].most
         return asks
+
+    def _doubtful_room(self) -> int:
+        return max(1, self._room // DOUBTFUL_SHARE) - self._doubtful
 
     def offer(self, lane: LaneKey, watches: Iterable[Watch], *, now: datetime, dues: Dues) -> None:
         """What the claim gave for this lane, best first, and when each class is due after it."""
@@ -136,7 +155,7 @@ class Frontier:
                 leased_until=now + LEASE,
             )
             queue.jobs.append(job)
-            self.leased += 1
+            self._count(queue, 1)
         queue.dues = list(dues)
         due_at = queue.due_at()
         if due_at is not None:
@@ -150,16 +169,21 @@ class Frontier:
         return queue.jobs[0] if queue and queue.jobs else None
 
     def pop(self, lane: LaneKey) -> Job:
-        self.leased -= 1
-        return self._queues[lane].jobs.popleft()
+        queue = self._queues[lane]
+        self._count(queue, -1)
+        return queue.jobs.popleft()
 
     def give_back(self, lane: LaneKey) -> list[Job]:
         """The lane shut with work leased: others may have the room."""
         queue = self._queue(lane)
         jobs = list(queue.jobs)
         queue.jobs.clear()
-        self.leased -= len(jobs)
+        self._count(queue, -len(jobs))
         return jobs
+
+    def _count(self, queue: _Queue, more: int) -> None:
+        self.leased += more
+        self._doubtful += more if queue.is_doubtful else 0
 
     def _queue(self, lane: LaneKey) -> _Queue:
         queue = self._queues.get(lane)

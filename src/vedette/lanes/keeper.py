@@ -18,8 +18,14 @@ from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Reason
 from vedette.core import ahead
 from vedette.core import lane as rule
+from vedette.core.waiting_room import doubtful_width, is_doubtful, waiting_room
 
-__all__ = ["ALL", "BROWSER", "PATIENCE", "LaneKeeper", "LanePolicies"]
+__all__ = ["ALL", "BROWSER", "PATIENCE", "ROOM", "LaneKeeper", "LanePolicies"]
+DOUBTFUL = LaneKey("all:doubtful")  # the part of `all` for hosts of which nobody knows whether they answer
+ROOM = LaneKey("all:waiting")  # requests that do not end: they left `all` to others
+SHARED = frozenset(
+    (ALL, DOUBTFUL, ROOM)
+)  # widths of ours, and no far end: they learn nothing and are not stored
 PATIENCE = timedelta(seconds=90)  # a look that is under way gives up on a lane that is closed for longer
 
 
@@ -28,6 +34,7 @@ class _Lane:
     key: LaneKey
     policy: LanePolicy
     state: LaneState
+    is_new: bool = False  # no request of ours was ever answered, or failed, there
     gap: timedelta = timedelta(0)  # as drawn at the last start
     waiters: deque[_Waiter] = field(default_factory=deque)
     is_dirty: bool = False
@@ -119,8 +126,9 @@ class LaneKeeper:
         for key in keys:
             lane = self._lane(key)
             was = lane.state.closed_until
-            says = ok if key != ALL else None
-            hold = retry_after if key != ALL else None
+            says = ok if key not in SHARED else None
+            hold = retry_after if key not in SHARED else None
+            lane.is_new = lane.is_new and says is None
             state = rule.finished(lane.policy, lane.state, ok=says, now=now, retry_after=hold)
             until = state.closed_until
             if until is not None and until != was:
@@ -129,6 +137,42 @@ class LaneKeeper:
             self._move(lane, state)
             self.on_free(key)
         return closed
+
+    def lanes_to(self, host: LaneKey) -> tuple[LaneKey, ...]:
+        """The lanes that a request to this host needs, as far as is known of it now."""
+        return (host, DOUBTFUL, ALL) if self.is_doubtful(host) else (host, ALL)
+
+    def is_doubtful(self, host: LaneKey) -> bool:
+        lane = self._lane(host)
+        return is_doubtful(lane.state, is_new=lane.is_new)
+
+    def doubt(self, host: LaneKey) -> int | None:
+        """How often in a row a doubtful host failed; None: it answers."""
+        return self._lane(host).state.failures if self.is_doubtful(host) else None
+
+    def may_doubt(self, now: datetime) -> bool:
+        """May a request to a doubtful host start now, as far as these hosts are concerned?"""
+        return self.aside < self.room and isinstance(self.ask((DOUBTFUL,), now), Go)
+
+    def is_new(self, host: LaneKey) -> bool:
+        """It was never reached."""
+        return self._lane(host).is_new
+
+    def step_aside(self, keys: tuple[LaneKey, ...], now: datetime) -> tuple[LaneKey, ...]:
+        """A request that does not end leaves the width to others.  Gives the lanes that it holds from now on."""
+        self.start((ROOM,), now)
+        self.give_back([key for key in keys if key in SHARED], now)
+        return (*(key for key in keys if key not in SHARED), ROOM)
+
+    @property
+    def aside(self) -> int:
+        """How many requests stepped aside."""
+        return self._lane(ROOM).state.under_way
+
+    @property
+    def room(self) -> int:
+        """How many may."""
+        return self._lane(ROOM).policy.at_once
 
     async def enter(self, keys: tuple[LaneKey, ...]) -> Wait | None:
         """Wait for a permit in the middle of a look (robots.txt, next hop).  A Wait comes back: give up."""
@@ -236,19 +280,26 @@ class LaneKeeper:
         for _ in range(len(self._dirty)):
             lane = self._dirty.popleft()
             lane.is_dirty = False
-            if lane.key != ALL:
+            if lane.key not in SHARED:
                 moved[lane.key] = lane.state
         return tuple(moved.items())
 
     def _lane(self, key: LaneKey) -> _Lane:
         lane = self._lanes.get(key)
         if lane is None:
-            policy = self._policies.of(key)
-            state = ahead.lane(policy, self._load(key) or LaneState(), self._clock.now())
-            if self._not_before is not None and key != ALL:
+            known, policy = None if key in SHARED else self._load(key), self._policy_of(key)
+            state = ahead.lane(policy, known or LaneState(), self._clock.now())
+            if self._not_before is not None and key not in SHARED:
                 state = rule.started_unseen(policy, state, self._not_before)
-            lane = self._lanes[key] = _Lane(key, policy, state)
+            lane = self._lanes[key] = _Lane(key, policy, state, is_new=known is None and key not in SHARED)
         return lane
+
+    def _policy_of(self, key: LaneKey) -> LanePolicy:
+        if key == DOUBTFUL:
+            return doubtful_width(self._policies.of(ALL))
+        if key == ROOM:
+            return waiting_room(self._policies.of(ALL))
+        return self._policies.of(key)
 
     def _asked(self, lane: _Lane, now: datetime) -> Go | Wait:
         """The rule's answer, once no time of the lane is further ahead than the rule allows."""

@@ -1,6 +1,7 @@
 """Any service that Apprise knows (`pip install 'vedette[notify]'`).
 
 Apprise opens its own connections, past the guard: its URLs are the operator's own infrastructure, like a mail server.
+So it goes to these URLs and nowhere else: a redirect is not followed, and what was to be told counts as not told.
 """
 
 from __future__ import annotations
@@ -45,8 +46,16 @@ def apprise_service(urls: tuple[str, ...], where: str) -> Any:
         raise ConfigError(
             f"`{where}.kind`: apprise is not installed; pip install 'vedette[notify]'"
         ) from None
-    service = apprise.Apprise()
+    asset = apprise.AppriseAsset()
+    if not hasattr(asset, "http_redirects"):
+        raise ConfigError(
+            f"`{where}.kind`: this apprise follows redirects anywhere; pip install -U 'vedette[notify]'"
+        )
+    asset.http_redirects = False
+    service = apprise.Apprise(asset=asset)
     for number, url in enumerate(urls):
         if not service.add(url):
             raise ConfigError(f"`{where}.urls.{number}`: Apprise does not know this kind of URL")
+    for one in service:
+        one.redirects = False  # also where the URL says `redirect=yes`
     return service

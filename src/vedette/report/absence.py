@@ -17,6 +17,7 @@ from vedette.core.classify import Classification
 from vedette.core.lane import OPEN, condition
 from vedette.core.outcomes import MEANING, SEEN
 from vedette.core.remedies import advice
+from vedette.core.urls import TOO_LONG, too_long
 from vedette.report.intervals import Interval, interval_words
 from vedette.report.plain import count, span, when
 
@@ -56,6 +57,16 @@ class Answer:
 def why_not(facts: Facts) -> list[Answer]:
     """Everything that keeps us from looking, the weightiest first.  Never empty."""
     return [answer for check in CHECKS if (answer := check(facts)) is not None]
+
+
+def too_long_answer(url: str) -> Answer | None:
+    """No lister takes such a URL, nobody can add it, and no redirect to it is followed: the store need not be asked."""
+    words = too_long(url)
+    if not words:
+        return None
+    return Answer(
+        TOO_LONG, f"It is never looked at: {words}.", "Watch the page that links to it, or a shorter address."
+    )
 
 
 def _blocked(facts: Facts) -> Answer | None:

@@ -72,9 +72,11 @@ def batch_routes(office: Office) -> list[web.RouteDef]:
     ]
 
 
-def opened(office: Office, listen: str, token: str | None) -> AbstractAsyncContextManager[str]:
+def opened(
+    office: Office, listen: str, token: str | None, hosts: tuple[str, ...] = ()
+) -> AbstractAsyncContextManager[str]:
     """Serves while the block runs; gives the address."""
-    way = Doorway(section="panel", listen=listen, token=token, locked=frozenset((KILL,)))
+    way = Doorway(section="panel", listen=listen, token=token, locked=frozenset((KILL,)), hosts=hosts)
     return door(way)(routes(office))
 
 

@@ -21,10 +21,10 @@ FRONT = """vedette serve
 
 
 def opened(
-    listen: str, token: str | None, panel: Office | None = None
+    listen: str, token: str | None, panel: Office | None = None, hosts: tuple[str, ...] = ()
 ) -> Callable[[Pages], AbstractAsyncContextManager[str]]:
     """Checked now, opened when there is something to show."""
-    made = door(Doorway(section="serve", listen=listen, token=token, locked=frozenset((KILL,))))
+    made = door(Doorway(section="serve", listen=listen, token=token, hosts=hosts, locked=frozenset((KILL,))))
     return lambda pages: made(routes(pages, panel))
 
 

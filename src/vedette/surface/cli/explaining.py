@@ -67,19 +67,25 @@ def why_not(
 
     One sentence first, what to do about it second, everything else that holds it back after that.
     """
+    from vedette.core.urls import clipped
+    from vedette.report.absence import too_long_answer
     from vedette.report.absence import why_not as answers_of
     from vedette.report.lines import line, quoted
     from vedette.report.plain import plain
 
-    wanted = a_url(url)
-    with session.queries() as queries:
-        facts = facts_of(session, queries, wanted)
-    answers = answers_of(facts)
+    refused, due_at = too_long_answer(url.strip()), None
+    if refused is None:
+        wanted = a_url(url)
+        with session.queries() as queries:
+            facts = facts_of(session, queries, wanted)
+        answers = answers_of(facts)
+        due_at = facts.watch.due_at if facts.watch else None
+    else:
+        wanted, answers = clipped(url.strip()), [refused]
     if session.given.as_json:
         first = answers[0]
         body = {"url": wanted, "reason": first.code, "answer": first.sentence, "remedy": first.remedy}
         every = [{"reason": a.code, "answer": a.sentence, "remedy": a.remedy} for a in answers]
-        due_at = facts.watch.due_at if facts.watch else None
         session.out.document({**body, "due_at": due_at, "all": every})
         return
     for number, answer in enumerate(answers):

@@ -282,7 +282,7 @@ def _door(session: Session, panel: Panel) -> Door:
             return Writes(log.groups, log.rows, log.writing.total_seconds(), ops, is_away)
 
         office = Office(lambda writes: nullcontext(shown.store), session.clock, writes)
-        return opened(office, panel.config.listen, token)
+        return opened(office, panel.config.listen, token, panel.config.hosts)
 
     return made
 

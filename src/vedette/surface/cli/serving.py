@@ -84,7 +84,7 @@ def serve(
     token = None if row.token is None else secret(row.token, "`serve.token`")
     panel = Panel(session.loaded, clock=session.clock)
     office = Office(lambda writes: panel.view(read_only=not writes), session.clock)
-    door = opened(listen or row.listen, token, office)
+    door = opened(listen or row.listen, token, office, row.hosts)
     session.note_databases()
     ended = run_service(session.loaded, clock=session.clock, stdout=sys.stdout, stderr=sys.stderr, door=door)
     if isinstance(ended.error, VedetteError):

@@ -239,7 +239,7 @@ def tagged(session: Session, tag: str | None) -> tuple[str, ...] | None:
 
 def a_url(text: str) -> str:
     """The canonical URL of what the user typed, or InputError that says how to write it."""
-    from vedette.core.urls import MAX_URL, canonical
+    from vedette.core.urls import canonical, too_long
 
     url = canonical(text)
     if url is not None:
@@ -247,8 +247,8 @@ def a_url(text: str) -> str:
     word = text.strip()
     if not word:
         raise InputError("the URL is empty")
-    if len(word) > MAX_URL:
-        raise InputError(f"the URL has {len(word)} characters; at most {MAX_URL} are used")
+    if words := too_long(word):
+        raise InputError(f"the URL is too long: {words}")
     if "://" not in word and (near := canonical(f"https://{word}")) is not None:
         raise InputError(f"{word!r} has no scheme; did you mean {near} ?")
     scheme, mark, _ = word.partition(":")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from vedette.contracts.source import Source
+    from vedette.contracts.words import WatchId
     from vedette.surface.cli.formats.entry import Entry, Parsed
 
 MOST_BYTES = 64 * 1024 * 1024  # of a list to import
@@ -239,6 +240,10 @@ def import_(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be imported; write nothing.")
     ] = False,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option("--allow", metavar="WHAT", help="Let this in: env:NAME, allow_networks=10.0.0.0/8."),
+    ] = None,
 ) -> None:
     """Take sources over from other tools.
 
@@ -247,12 +252,17 @@ def import_(
 
     Says for every line what was taken, what was left out, and what was refused and why.  A bad line loses nothing
     else; the exit code is then 2.
+
+    A file cannot open a door of this machine: environment variables, networks, ports, proxies, name servers and
+    certificates that it names are left out and told, line by line, unless `--allow` names them.
     """
     from vedette.surface.cli.formats import read
 
     is_registry = file.startswith(REGISTRY)
     chosen, parsed = read(_read(file), "yaml" if is_registry else form, file)
     taken, left_out = _sources(session, parsed)
+    if not is_registry:
+        taken, left_out = _shut_doors(session, taken, frozenset(allow or ()))
     is_bad = bool(parsed.problems)
     kept = [] if dry_run or (strict and is_bad) else _keep_all(session, taken)
     lines = [
@@ -362,6 +372,38 @@ def _known_sources(session: Session, urls: list[str]) -> dict[str | None, Source
     with session.reading() as db:
         found = ((url, source_of_url(db, url)) for url in dict.fromkeys(urls))
         return {url: source for url, source in found if source is not None}
+
+
+def _shut_doors(
+    session: Session, taken: list[tuple[Entry, Source]], allowed: frozenset[str]
+) -> tuple[list[tuple[Entry, Source]], list[Entry]]:
+    """What nobody allowed is left out; what a source of ours has by hand already may stay."""
+    from vedette.core.doors import unused, without_doors, words_of
+    from vedette.core.urls import watch_id
+
+    ours = _doors_of_ours(session) if any(source.fetch for _, source in taken) else {}
+    asked: set[str] = set()
+    found = []
+    for entry, source in taken:
+        asked |= words_of(source)
+        kept, doors = without_doors(source, allowed | ours.get(watch_id(source.url), frozenset()))
+        told = (*entry.left_out, *(door.told() for door in doors))
+        found.append((replace(entry, left_out=told), kept))
+    for word in unused(allowed, asked):
+        session.out.note(f"--allow {word}: nothing in the file asks for it")
+    return found, [entry for entry, _ in found if entry.left_out]
+
+
+def _doors_of_ours(session: Session) -> dict[WatchId, frozenset[str]]:
+    from vedette.core.doors import words_of
+    from vedette.core.urls import watch_id
+    from vedette.store.migrate import DATABASE
+
+    if not (session.loaded.data / DATABASE).exists():
+        return {}
+    with session.queries() as queries:
+        sources = [view.source for view in queries.sources()]
+    return {watch_id(source.url): words_of(source) for source in sources if source.fetch}
 
 
 def _keep_all(session: Session, taken: list[tuple[Entry, Source]]) -> list[bool]:
