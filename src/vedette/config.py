@@ -346,6 +346,11 @@ def secret(value: str, asked_by: str = "a header of `fetch`") -> str:
     return Secret(found)
 
 
+def lend(name: str, text: str) -> None:
+    """A secret for this process alone, as for a demonstration: `env:NAME` then gives it."""
+    os.environ.setdefault(name, text)
+
+
 def keys_of(variable: str) -> tuple[Secret, ...]:
     """The key in that environment variable, and those in NAME_2 to NAME_9.  None where it is not set."""
     names = (variable, *(f"{variable}_{n}" for n in range(2, MOST_KEYS + 1)))
