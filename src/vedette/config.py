@@ -394,6 +394,11 @@ def is_set_in_environment(value: str) -> bool:
     return os.environ.get(value.removeprefix("env:")) is not None
 
 
+def lend(name: str, text: str) -> None:
+    """A secret for this process alone, as for a demonstration: `env:NAME` then gives it."""
+    os.environ.setdefault(name, text)
+
+
 def keys_of(variable: str) -> tuple[Secret, ...]:
     """The key in that environment variable, and those in NAME_2 to NAME_9.  None where it is not set."""
     names = (variable, *(f"{variable}_{n}" for n in range(2, MOST_KEYS + 1)))

@@ -4,27 +4,36 @@ from __future__ import annotations
 
 import hashlib
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from vedette.config import Loaded
 from vedette.config_panel import PanelConfig
 from vedette.contracts.panel import Prompt, ProviderResp, QualityFlag
+from vedette.contracts.panel_run import Batch, PanelNote, Parked
 from vedette.contracts.ports import Clock
+from vedette.contracts.words import Reason
+from vedette.core.panel.domains import MOST_NAME
 from vedette.core.panel.quality import Repeats, scores_of
 from vedette.engine.ids import Ids
 from vedette.engine.panel.desk import Judged
+from vedette.engine.panel.loop import BatchEnd
+from vedette.panellists import panellists
 from vedette.store.dialect import SqliteSql, open_sql
 from vedette.store.migrate import DATABASE, prepare
-from vedette.store.panel import Ledger, PanelStore
+from vedette.store.panel import PanelStore
 from vedette.store.panel_brownfield import RESPONSES, Projection, prepare_panel
+from vedette.store.panel_ledger import Ledger
 from vedette.store.panel_thread import ThreadedPanelLog
 from vedette.store.redis_board import RedisBoard
 from vedette.store.sqlite import Reader
 from vedette.telemetry.clock import SteadyClock
 
+BATCH_ID = len("panel-20261116T060000-4194304")
+CHARS_PER_TOKEN = 4  # of an answer that is as long as it may be
 PANEL_WORKER = 1  # of `engine/ids.py`: the web engine beside us is 0
 
 
@@ -70,9 +79,23 @@ def open_store(
     url = config.database
     if url is None:
         url = f"sqlite:///{prepare(loaded.data)}"
-    projection = prepare_panel(url, config.shadow_table or RESPONSES)
+    projection = prepare_panel(url, config.shadow_table or RESPONSES, _widths(loaded, config))
     db = ledger.db if ledger is not None and config.database is None else open_sql(url)
     return PanelStore(db, projection, ledger=ledger, cache=cache)
+
+
+def _widths(loaded: Loaded, config: PanelConfig) -> dict[str, int]:
+    """The longest values that a run writes, as far as they are known before its first call."""
+    return {
+        "model": max(len(one.row.name) for one in panellists(loaded.config)),
+        "prompt_type": max(len(prompt.type) for prompt in config.prompts),
+        "prompt": max(
+            len(prompt.text) + MOST_NAME * prompt.text.count("{domain}") for prompt in config.prompts
+        ),
+        "batch_id": BATCH_ID,
+        "quality_flag": max(map(len, QualityFlag)),
+        "response": max(CHARS_PER_TOKEN * prompt.most_tokens for prompt in config.prompts),
+    }
 
 
 def open_view(loaded: Loaded, config: PanelConfig, *, read_only: bool = True) -> PanelStore:
@@ -122,6 +145,32 @@ class Judging:
             "own_citations": scores.own_citations,
         }
         return (flag.value if flag else None), counted
+
+
+def spent_words(batch: Batch, end: BatchEnd) -> tuple[str, ...]:
+    """How a batch that has nothing left to spend goes on."""
+    if end.by != "budget_spent":
+        return ()
+    spent = f"{end.progress.spent_usd:.4f} of {batch.budget_usd:g} USD are spent"
+    return (f"{spent}; `vedette panel resume {batch.id} --budget USD` goes on",)
+
+
+def refused_words(counted: Mapping[str, int]) -> Iterator[str]:
+    for words, rows in counted.items():
+        yield f"the database refused {rows} rows: {words}; the answers are in `panel_answers` where they fit"
+
+
+def unparked(parked: Sequence[Parked], now: datetime) -> tuple[PanelNote, ...]:
+    """What the rows that go said, so that nothing is forgotten."""
+    return tuple(
+        PanelNote(
+            at=now,
+            action="asked_again",
+            subject=one.model,
+            reason=Reason(one.outcome, one.cells, f"{one.cells} cells; {one.detail}"),
+        )
+        for one in parked
+    )
 
 
 def weather(board: RedisBoard | None) -> tuple[str, ...]:

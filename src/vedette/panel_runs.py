@@ -25,14 +25,13 @@ from vedette.contracts.panel_run import (
     Dropped,
     PanelGroup,
     PanelNote,
-    Parked,
     Price,
     Progress,
     Reopening,
     Shape,
 )
 from vedette.contracts.ports import Clock, Fetcher
-from vedette.contracts.words import Outcome, Reason
+from vedette.contracts.words import Outcome
 from vedette.core.panel.cost import ceiling_of, unpriced
 from vedette.core.panel.leftover import RUNNING, SOFT_CUT, STOPPED, status_of
 from vedette.core.panel.models import canonical_name, nearest
@@ -44,7 +43,19 @@ from vedette.engine.panel.loop import BatchEnd, PanelEngine
 from vedette.fetch.http import HttpFetcher
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import LanePolicies
-from vedette.panel_desk import Desk, Door, Judging, Shown, open_desk, open_store, open_view, weather
+from vedette.panel_desk import (
+    Desk,
+    Door,
+    Judging,
+    Shown,
+    open_desk,
+    open_store,
+    open_view,
+    refused_words,
+    spent_words,
+    unparked,
+    weather,
+)
 from vedette.panellists import Panellist, callers, panellists
 from vedette.policies import fetch_settings
 from vedette.providers.table import ProviderRow
@@ -92,6 +103,7 @@ class PanelEnd:
     dropped: tuple[Dropped, ...]
     asked_again: int = 0  # cells that had been asked, and had no row, when the run before died
     error: BaseException | None = None
+    refused: int = 0  # rows that the database did not take
     unanswered: tuple[str, ...] = ()  # providers that were asked, and that answered nothing
     warnings: tuple[str, ...] = ()
 
@@ -106,10 +118,12 @@ class Panel:
     door: Door | None = None  # what a run shows over HTTP while it goes
     on_note: Callable[[PanelNote], None] = lambda note: None  # decisions of a run, as they are made
     lane: LanePolicy = PROVIDER_LANE  # breaker and probes of every provider
+    reads_environment: bool = True  # False: 003's variables are somebody else's, as in a demonstration
     config: PanelConfig = field(init=False)
 
     def __post_init__(self) -> None:
-        self.config = from_environment(self.loaded.config.panel)
+        given = self.loaded.config.panel
+        self.config = from_environment(given) if self.reads_environment else given
         if self.config.hard < self.config.target:
             raise ConfigError("`panel.hard` is earlier than `panel.target`; the hard stop comes last")
 
@@ -223,7 +237,7 @@ class Panel:
             budget = ceiling_of(how.budget_usd, self.config.budget_usd, batch.budget_usd)
             self._check_budget(self.members(batch.shape.models), budget)
             if how.parked and view.parked:
-                desk.ledger.write_alone(PanelGroup(batch=batch_id, notes=_unparked(view.parked, now)))
+                desk.ledger.write_alone(PanelGroup(batch=batch_id, notes=unparked(view.parked, now)))
             reopening = Reopening(
                 target_at=target_at,
                 hard_at=hard_at,
@@ -279,7 +293,13 @@ class Panel:
             dropped=dropped,
             error=end.error,
             unanswered=tuple(silent),
-            warnings=(*_spent(batch, end), *silent.values(), *weather(desk.board)),
+            refused=sum(desk.store.refused.values()),
+            warnings=(
+                *spent_words(batch, end),
+                *silent.values(),
+                *refused_words(desk.store.refused),
+                *weather(desk.board),
+            ),
         )
 
     def _silent(self, desk: Desk, batch: Batch) -> dict[str, str]:
@@ -446,27 +466,6 @@ def _before_a_run(
 def _bare(url: str) -> str:
     """An address to show: without what may be a password or a key in it."""
     return url.partition("?")[0].rpartition("@")[2]
-
-
-def _spent(batch: Batch, end: BatchEnd) -> tuple[str, ...]:
-    """How a batch that has nothing left to spend goes on."""
-    if end.by != "budget_spent":
-        return ()
-    spent = f"{end.progress.spent_usd:.4f} of {batch.budget_usd:g} USD are spent"
-    return (f"{spent}; `vedette panel resume {batch.id} --budget USD` goes on",)
-
-
-def _unparked(parked: Sequence[Parked], now: datetime) -> tuple[PanelNote, ...]:
-    """What the rows that go said, so that nothing is forgotten."""
-    return tuple(
-        PanelNote(
-            at=now,
-            action="asked_again",
-            subject=one.model,
-            reason=Reason(one.outcome, one.cells, f"{one.cells} cells; {one.detail}"),
-        )
-        for one in parked
-    )
 
 
 async def _tell(engine: PanelEngine, on_progress: OnProgress) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import re
 import signal
 import socket
 import time
 import urllib.request
+from contextlib import suppress
 
 import pytest
 from panel_town import town
@@ -152,3 +154,26 @@ def test_a_provider_that_answers_nothing_is_told_and_exits_with_6(place, fault):
     code, out, err = place.call(*RUN)
     assert (code, ended(out)["unanswered"]) == (6, [GPT]), err
     assert ended(out)["warnings"]
+
+
+def test_a_reader_that_does_not_read_holds_nothing_up(place):
+    place.configure(TWO, per_minute=60_000)
+    place.domains(1500)
+    running = place.start(*RUN, RUST_LOG="info", PYTHONUNBUFFERED="1")
+    flood(running)
+    deadline = time.monotonic() + 100
+    while place.act("stats")["answers"] < 3000 and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert place.act("stats")["answers"] == 3000
+    while place.rows("SELECT status FROM crawl_batches") != [("complete",)] and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert place.rows("SELECT status, settled FROM crawl_batches") == [("complete", 3000)]
+    running.kill()
+    running.communicate()
+
+
+def flood(running) -> None:
+    """The pipes of the program are as small as they can be, and nobody reads them."""
+    for stream in (running.stdout, running.stderr):
+        with suppress(OSError, AttributeError):
+            fcntl.fcntl(stream.fileno(), fcntl.F_SETPIPE_SZ, 4096)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import secrets
 import sqlite3
 import threading
 from pathlib import Path
@@ -15,8 +16,10 @@ from stocked import FixedClock
 from test_store_panel import batch_of, filled, row_of, store_at
 
 from vedette.contracts.panel_run import PanelGroup
+from vedette.contracts.words import Outcome
 from vedette.store.dialect import SqliteSql
 from vedette.store.migrate import prepare
+from vedette.telemetry.clock import SystemClock
 
 CANARY = [
     {"type": "brand", "text": "What is {domain} known for?"},
@@ -387,3 +390,95 @@ def test_a_plan_is_for_the_providers_that_have_a_key(place, monkeypatch):
     told = place("plan", "--count", "10", "--json")
     assert {row["keys"] for row in told.json["providers"]} == {0}
     assert "would refuse, for want of a key" in told.json["notes"][0]
+
+
+# ---- lists of anyone ----
+
+
+@pytest.mark.parametrize(
+    ("data", "count"),
+    [
+        (b"domain,note\ra.example,x\rb.example,y\r", 2),
+        ("domain,note\r\na.example,x\r\n".encode("utf-16"), 1),
+        (b'domain;note\na.example;"two\nlines"\nb.example;x\n', 2),
+    ],
+    ids=["CR", "UTF-16", "quoted line ends"],
+)
+def test_csv_of_any_line_end_and_coding_is_read(place, data, count):
+    assert cells(place("plan", "--domains", place.file("d.csv", data), "--json")) == count
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"domain,note\na.example," + b"x" * 200_000 + b"\n",
+        secrets.token_bytes(5000) + b"\0",
+        b"\x7fELF\x02\x01\0\0",
+    ],
+    ids=["a long field", "noise", "a program"],
+)
+def test_a_list_that_cannot_be_read_is_bad_input_and_no_traceback(place, data):
+    told = place("plan", "--domains", place.file("d.csv", data))
+    assert told.code == 2, told
+    assert "Traceback" not in told.err
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "https://admin:S3cretPw@shop.example/",
+        "admin:S3cretPw@shop.example",
+        "https://admin:S3/cretPw@shop.example/",
+        "https://u@x:S3cretPw@shop.example/",
+        "https://exa mple.org/?token=S3cretPw",
+        "ftp://S3cretPw@[::1]/",
+    ],
+)
+def test_no_password_of_a_row_is_told(place, row):
+    path = place.file("d.txt", f"ok.example\n{row}\n")
+    for told in (place("plan", "--domains", path), place("plan", "--domains", path, "--json")):
+        assert "S3" not in told.out + told.err
+        assert "***" in told.out + told.err
+
+
+# ---- what was answered ----
+
+
+def test_answers_about_a_domain_are_shown_with_how_the_others_ended(place):
+    batch = batch_of(2)
+    store = store_at(place.url)
+    store.create(batch, [("1", "d0.example"), ("2", "d1.example")])
+    bad = row_of(
+        batch, model=1, outcome=Outcome.TIMEOUT, text=None, quality_flag=None, detail="no answer in 15 s"
+    )
+    store.write(PanelGroup(batch=batch.id, rows=(row_of(batch), bad, row_of(batch, domain=1, text="Other."))))
+    store.close()
+    told = place("answers", "https://D0.example/")
+    assert (told.code, "An answer." in told.out, "Other." in told.out) == (0, True, False), told
+    assert "timeout" in told.out
+    assert "420 ms" in told.out
+    found = place("answers", "d0.example", "--json").json["answers"]
+    assert [(one["model"], one["outcome"]) for one in found] == [("a", "ok"), ("b/c", "timeout")]
+    assert [
+        one["model"] for one in place("answers", "d0.example", "--model", "a", "--json").json["answers"]
+    ] == ["a"]
+    assert "no batch has asked about x.example" in place("answers", "x.example").err
+    assert place("answers", "not a domain").code == 2
+
+
+def test_drift_after_the_first_batch_says_that_there_is_nothing_to_compare_with(place):
+    store, batch = filled(place.url, batch_of(2))
+    store.write(PanelGroup(batch=batch.id, rows=(row_of(batch),)))
+    store.close()
+    told = place("drift")
+    assert (told.code, "nothing to compare with yet" in told.out) == (0, True)
+    assert "steady" not in told.out
+
+
+@pytest.mark.slow
+def test_the_panel_can_be_tried_without_keys_money_or_a_network(place, monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
+    told = Cli(place.data, clock=SystemClock())("panel", "demo", "--domains", "2")
+    assert told.code == 0, told
+    assert "harbour.example" in told.out
+    assert "openai/gpt-4o-mini" in told.out

@@ -132,8 +132,7 @@ def test_a_large_group_goes_in_bulk_with_repeats_and_rows_that_are_there_already
     assert held == {str(n + 1): text for n, text in enumerate(want)}
     assert db.rows("SELECT COUNT(*) FROM panel_leases") == [(0,)]
     bad = tuple(row_of(batch, model=1, domain=n) for n in range(60))
-    with pytest.raises(StoreError):
-        store.write(PanelGroup(batch=batch.id, rows=(*bad, row_of(batch, model=1, prompt=1, domain_id=None))))
+    store.write(PanelGroup(batch=batch.id, rows=(*bad, row_of(batch, model=1, prompt=1, domain_id=None))))
     store.write(PanelGroup(batch=batch.id, rows=bad))
     assert db.rows("SELECT COUNT(*) FROM panel_answers") == [(180,)]
 
@@ -189,14 +188,29 @@ def test_what_no_text_column_takes_is_taken_out(place):
     assert open_sql(place).rows("SELECT text FROM panel_answers") == [("ab?c",)]
 
 
-def test_a_group_is_written_whole_or_not_at_all(place):
+def test_a_row_that_the_database_refuses_costs_itself_and_not_its_group(place):
     store, batch = filled(place)
     broken = row_of(batch, domain=1, response_time_ms=None)
-    with pytest.raises(StoreError, match="nothing was changed"):
-        store.write(PanelGroup(batch=batch.id, rows=(row_of(batch), broken), leases=(CellNumber(5),)))
+    group = PanelGroup(batch=batch.id, rows=(row_of(batch), broken), leases=(CellNumber(5),))
+    store.write(group)
     db = open_sql(place)
-    for table in ("panel_answers", "domain_responses", "panel_leases"):
-        assert db.rows(f"SELECT COUNT(*) FROM {table}") == [(0,)], table
+    assert db.rows("SELECT domain FROM panel_answers") == [("d0.example",)]
+    assert db.rows("SELECT domain_id FROM domain_responses") == [("1",)]
+    assert db.rows("SELECT cell FROM panel_leases") == [(5,)]
+    assert sum(store.refused.values()) == 1
+    assert store.view(batch.id).settled == 1
+
+
+def test_an_answer_that_their_table_refuses_is_kept_in_ours(place):
+    rule = "CHECK (length(model) < 3)"
+    db = open_sql(place)
+    db.run(f"CREATE TABLE domain_responses (domain_id TEXT, model TEXT {rule}, response TEXT)")
+    store, batch = filled(place)
+    rows = tuple(row_of(batch, model=m, domain=n) for m in (0, 1) for n in range(3))
+    store.write(PanelGroup(batch=batch.id, rows=rows))
+    assert db.rows("SELECT COUNT(*) FROM panel_answers") == [(6,)], "all that was paid for"
+    assert db.rows("SELECT DISTINCT model FROM domain_responses") == [("a",)]
+    assert sum(store.refused.values()) == 3
 
 
 def test_a_resume_counts_what_may_have_been_under_way_and_keeps_what_was_spent(place):
@@ -460,3 +474,33 @@ def test_where_no_key_can_be_made_rows_are_looked_up(place):
         "SELECT response_text FROM domain_responses WHERE domain_id = ? AND prompt_type = ?", (7, "brand")
     )
     assert len(held) == 1
+
+
+TAKEN = {
+    "crawl_batches": "CREATE TABLE crawl_batches (id UUID PRIMARY KEY, started_at TIMESTAMPTZ, status TEXT)",
+    "provider_metrics": "CREATE TABLE provider_metrics (batch_id UUID, model TEXT, calls TEXT)",
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_tables_of_our_names_in_other_types_are_told_before_anything_is_altered(place, name):
+    if place.startswith("sqlite"):
+        pytest.skip("SQLite takes any value in any column")
+    db = open_sql(place)
+    db.run(TAKEN[name])
+    before = db.columns(name)
+    with pytest.raises(StoreError, match=rf"{name}\.\w+ is .*nothing was altered.*DATABASE_URL"):
+        prepare_panel(place)
+    assert db.columns(name) == before
+    assert db.columns("panel_answers") == []
+
+
+def test_a_column_that_is_too_narrow_is_told_before_the_first_call(place):
+    if place.startswith("sqlite"):
+        pytest.skip("SQLite has no widths")
+    db = open_sql(place)
+    db.run("CREATE TABLE domain_responses (domain_id TEXT, model VARCHAR(20), response TEXT)")
+    with pytest.raises(StoreError, match=r"domain_responses\.model takes 20 characters, and 24 are needed"):
+        prepare_panel(place, widths={"model": 24})
+    assert db.columns("domain_responses") == ["domain_id", "model", "response"]
+    prepare_panel(place, widths={"model": 20})

@@ -20,6 +20,10 @@ COPY_FROM = 50  # rows; below that the stage costs more than it saves
 Values = Sequence[Any]
 
 
+class RowRefused(StoreError):
+    """The database takes a row as it is for no price: its width, its type, a rule of the table."""
+
+
 @dataclass(frozen=True, slots=True)
 class Insert:
     """Rows for one table.  With an upsert no two of the rows may have the same key."""
@@ -57,6 +61,10 @@ class Sql(Protocol):
 
     def transaction(self) -> Any:
         """A context: all of it, or nothing of it.  Raises StoreError."""
+        ...
+
+    def savepoint(self) -> Any:
+        """A context within a transaction: what fails in it is undone alone.  Raises RowRefused for a fault of a row."""
         ...
 
     def columns(self, table: str) -> list[str]:
@@ -115,17 +123,33 @@ class SqliteSql:
             self.db.execute("BEGIN IMMEDIATE")
             yield
             self.db.execute("COMMIT")
-        except sqlite3.Error as error:
-            raise StoreError(f"cannot write to {self._path}: {error}; nothing was changed") from error
+        except (sqlite3.Error, OverflowError) as error:
+            kind = RowRefused if isinstance(error, _OF_A_ROW) else StoreError
+            raise kind(f"cannot write to {self._path}: {error}; nothing was changed") from error
         finally:
             if self.db.in_transaction:
                 self.db.execute("ROLLBACK")
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        self.db.execute("SAVEPOINT one")
+        try:
+            yield
+        except _OF_A_ROW as error:
+            self.db.execute("ROLLBACK TO one")
+            raise RowRefused(str(error)) from error
+        finally:
+            if self.db.in_transaction:
+                self.db.execute("RELEASE one")
 
     def columns(self, table: str) -> list[str]:
         return [name for (name,) in self.rows("SELECT name FROM pragma_table_info(?)", (table,))]
 
     def close(self) -> None:
         self.db.close()
+
+
+_OF_A_ROW = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError, OverflowError)
 
 
 class PostgresSql:
@@ -139,6 +163,7 @@ class PostgresSql:
         except ImportError:
             raise ConfigError("DATABASE_URL names PostgreSQL; install the extra `pg` (psycopg)") from None
         self._errors = psycopg.Error
+        self._of_a_row = (psycopg.DataError, psycopg.IntegrityError)
         try:
             self.db: psycopg.Connection[tuple[Any, ...]] = psycopg.connect(
                 url, autocommit=True, connect_timeout=CONNECT_S
@@ -192,7 +217,16 @@ class PostgresSql:
                 yield
         except self._errors as error:
             self._stages.clear()  # one that was made in here is gone again
-            raise StoreError(f"PostgreSQL: {_first_line(error)}; nothing was changed") from error
+            kind = RowRefused if isinstance(error, self._of_a_row) else StoreError
+            raise kind(f"PostgreSQL: {_first_line(error)}; nothing was changed") from error
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        try:
+            with self.db.transaction():
+                yield
+        except self._of_a_row as error:
+            raise RowRefused(_first_line(error)) from error
 
     def columns(self, table: str) -> list[str]:
         statement = (

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -19,25 +20,21 @@ from vedette.contracts.panel_run import (
     ConsensusCache,
     Dropped,
     PanelGroup,
-    PanelNote,
     Parked,
     Progress,
     ProviderTally,
     Reopening,
 )
-from vedette.contracts.watch import Decision, LedgerNote
-from vedette.contracts.words import Outcome, RunId
+from vedette.contracts.words import Outcome
 from vedette.core.panel.compare import Cohort, Key, Row
 from vedette.core.panel.latency import Latencies
 from vedette.core.panel.leftover import RUNNING, Standing, left_over, status_of
 from vedette.core.panel.shape import cells
 from vedette.store import panel_rows as sql
-from vedette.store.dialect import Sql, SqliteSql, in_groups
-from vedette.store.group import note_row
+from vedette.store.dialect import RowRefused, Sql, in_groups
 from vedette.store.panel_brownfield import KEY, TEXT_NAMES, Projection
-from vedette.store.rows import from_ms, lane_row, to_ms
-from vedette.store.sealing import seal
-from vedette.store.statements import END_RUN, NEW_LEDGER, NEW_RUN, SAVE_LANE
+from vedette.store.panel_ledger import Ledger
+from vedette.store.rows import from_ms, opt_at, to_ms
 
 USABLE = ("ok", "truncated")  # quality flags of an answer that says something
 
@@ -96,6 +93,7 @@ class PanelStore:
         self._ledger = ledger
         self._cache = cache or NoCache()
         self._told: dict[BatchId, _Told] = {}
+        self.refused: dict[str, int] = {}  # rows that the database did not take, by its words
 
     def create(self, batch: Batch, domains: Iterable[tuple[str, str]]) -> None:
         """A new batch and what it asks about: all of it, or nothing."""
@@ -179,9 +177,9 @@ class PanelStore:
         return BatchView(
             batch=found,
             status=values["status"],
-            ended_at=_opt(values["ended_at"]),
-            heartbeat_at=_opt(values["heartbeat_at"]),
-            eta=_opt(values["eta_at"]),
+            ended_at=opt_at(values["ended_at"]),
+            heartbeat_at=opt_at(values["heartbeat_at"]),
+            eta=opt_at(values["eta_at"]),
             is_stop_asked=values["stop_asked_at"] is not None,
             cells=values["cells"] or 0,
             settled=values["settled"] or 0,
@@ -215,9 +213,15 @@ class PanelStore:
 
         Gives what all runs of the batch have spent together, with a word about the progress.
         """
+        try:
+            return self._write(group, self._write_rows)
+        except RowRefused:
+            return self._write(group, self._write_one_by_one)
+
+    def _write(self, group: PanelGroup, write_rows: Callable[[PanelGroup], None]) -> float | None:
         batch, told = group.batch, None
         with self._db.transaction():
-            self._write_rows(group)
+            write_rows(group)
             if group.progress is not None:
                 told = self._write_progress(batch, group.progress)
             if self._ledger is not None and self._ledger.db is self._db:
@@ -347,6 +351,15 @@ class PanelStore:
             found.setdefault((domain, kind), []).append(text or "")
         return found
 
+    def about(self, domain: str, batch: BatchId | None = None) -> list[dict[str, Any]]:
+        """What was answered about a domain, or how it ended, newest first; of one batch, or of all."""
+        if not self._has_batches():
+            return []
+        where, values = (" AND batch_id = ?", (domain, batch)) if batch else ("", (domain,))
+        rows = self._db.rows(f"{sql.ABOUT}{where} ORDER BY at DESC, model, prompt_type, repeat", values)
+        found = [dict(zip(sql.ABOUT_COLUMNS, row, strict=True)) for row in rows]
+        return [{**one, "at": from_ms(one["at"])} for one in found]
+
     def batch_before(self, batch: BatchId) -> BatchId | None:
         """The last batch that began before this one."""
         rows = self._db.rows(
@@ -375,7 +388,7 @@ class PanelStore:
         whole = float(rows[0][0] or 0.0) if rows else progress.spent_usd
         return _Told(whole, {one.model: one for one in progress.providers})
 
-    def _write_rows(self, group: PanelGroup) -> None:
+    def _write_rows(self, group: PanelGroup, *, is_projected: bool = True) -> None:
         """Counts the rows that are new: another run of the batch may have written some of them."""
         batch = group.batch
         if group.rows:
@@ -384,12 +397,30 @@ class PanelStore:
                 for rows in _parted(group.rows)
             )
             self._db.run(sql.COUNTED, (answers + others, answers, batch))
-            self._project(group)
+            if is_projected:
+                self._project(group)
         ended = [(batch, row.cell) for row in group.rows] + [(batch, cell) for cell in group.released]
         if ended:
             self._db.many(sql.END_LEASE, ended)
         if group.leases:
             self._db.insert(sql.NEW_LEASE, [(batch, cell) for cell in group.leases])
+
+    def _write_one_by_one(self, group: PanelGroup) -> None:
+        """The database refuses a row of the group: it costs itself.  What it refuses to project is kept with us."""
+        self._write_rows(replace(group, rows=()))
+        for row in group.rows:
+            alone = PanelGroup(batch=group.batch, rows=(row,))
+            try:
+                with self._db.savepoint():
+                    self._write_rows(alone)
+            except RowRefused as error:
+                self._refuse(alone, error)
+
+    def _refuse(self, alone: PanelGroup, error: RowRefused) -> None:
+        words = str(error)
+        self.refused[words] = self.refused.get(words, 0) + 1
+        with suppress(RowRefused), self._db.savepoint():
+            self._write_rows(alone, is_projected=False)
 
     def _project(self, group: PanelGroup) -> None:
         """Of repeats and of whatever else shares a key of the table, the last one stays."""
@@ -454,43 +485,6 @@ class PanelStore:
         return int(self._db.rows(statement, (batch,))[0][0])
 
 
-class Ledger:
-    """Lanes and decisions, in our own store, whichever database holds the answers."""
-
-    def __init__(self, db: SqliteSql, next_id: Callable[[datetime], int]) -> None:
-        self.db = db
-        self._next_id = next_id
-
-    def write(self, group: PanelGroup) -> None:
-        """Within the caller's transaction."""
-        if group.lanes:
-            self.db.many(SAVE_LANE, [lane_row(key, state) for key, state in group.lanes])
-        if group.notes:
-            run = RunId(group.batch)
-            rows = [note_row(self._note(note), run) for note in group.notes]
-            self.db.many(NEW_LEDGER, rows)
-            seal(self.db.db, {"ledger": [row[0] for row in rows]})
-
-    def write_alone(self, group: PanelGroup) -> None:
-        if group.lanes or group.notes:
-            with self.db.transaction():
-                self.write(group)
-
-    def run_ended(self, batch: Batch, *, now: datetime, by: str, tally: str) -> None:
-        """The run, among all runs.  Written when it is over: a batch that died is told by `crawl_batches`."""
-        run = f"{batch.id}@{to_ms(now)}"
-        with self.db.transaction():
-            self.db.run(NEW_RUN, (run, to_ms(batch.started_at), "panel", "", "{}"))
-            self.db.run(END_RUN, (to_ms(now), by, tally, run))
-
-    def close(self) -> None:
-        self.db.close()
-
-    def _note(self, note: PanelNote) -> LedgerNote:
-        decision = Decision(action=note.action, reasons=(note.reason,), inputs={"subject": note.subject})
-        return LedgerNote(id=self._next_id(note.at), at=note.at, kind="panel", decision=decision)
-
-
 def _how_it_did(breaker: str | None, calls: int, throttled: int, errors: int) -> str:
     """For the report: what a provider did that some of its cells were dropped."""
     state = "" if breaker in (None, "closed") else f"breaker {breaker}; "
@@ -501,7 +495,3 @@ def _parted(rows: Sequence[CellRow]) -> tuple[list[CellRow], list[CellRow]]:
     """Answers, and the others."""
     answers = [row for row in rows if row.outcome is Outcome.OK]
     return answers, [row for row in rows if row.outcome is not Outcome.OK]
-
-
-def _opt(ms: int | None) -> datetime | None:
-    return None if ms is None else from_ms(ms)

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Index, Inspector, MetaData, Table, create_engine, inspect, text
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.schema import CreateIndex
-from sqlalchemy.types import DateTime, Integer
+from sqlalchemy.types import BigInteger, Boolean, DateTime, Float, Integer, Numeric, String
 
 from vedette.contracts.errors import ConfigError, StoreError
 from vedette.store import panel_schema as schema
@@ -37,13 +37,20 @@ class Projection:
     owns_domains: bool = True  # False: the table `domains` is another program's, read and never added to
 
 
-def prepare_panel(url: str, table: str = RESPONSES) -> Projection:
-    """Everything that the panel writes to is there after this.  Said twice it changes nothing."""
+def prepare_panel(url: str, table: str = RESPONSES, widths: Mapping[str, int] | None = None) -> Projection:
+    """Everything that the panel writes to is there after this.  Said twice it changes nothing.
+
+    `widths`: the longest value of a column of answers that is known before the first call.  A table that is there with
+    types or widths that cannot take our rows is told before anything is altered.
+    """
     engine = _engine(url)
     try:
         with engine.begin() as connection:
             found = inspect(connection)
             names = set(found.get_table_names())
+            if connection.dialect.name != "sqlite":  # which takes any value in any column
+                _check_types(found, names & {*OWN} - {"domains"})
+                _check_widths(found, table, names, widths or {})
             for name in OWN:
                 _complete(connection, found, names, schema.metadata.tables[name])
             made = _projection(connection, names, table)
@@ -95,6 +102,46 @@ def _projection(connection: Connection, names: set[str], table: str) -> Projecti
         raise StoreError(f"{table}.created_at is {kind}; a date and time, or an integer, can be written")
     times = "ms" if isinstance(kind, Integer) else "datetime"
     return Projection(table=table, text_column=text_column, key=key, times=times)
+
+
+def _check_types(found: Inspector, names: Iterable[str]) -> None:
+    """Tables of our own names that someone else made, in other types."""
+    for name in sorted(names):
+        ours = schema.metadata.tables[name].columns
+        for column in found.get_columns(name):
+            kind, theirs = (ours[column["name"]].type if column["name"] in ours else None), column["type"]
+            if kind is not None and not _takes(theirs, kind):
+                raise StoreError(
+                    f"the table {name} is there already, and {name}.{column['name']} is {theirs}, not {kind}; nothing "
+                    f"was altered.  Rename that table, or give the panel a database of its own (DATABASE_URL) and its "
+                    f"domains with --domains"
+                )
+
+
+def _takes(theirs: Any, ours: Any) -> bool:
+    """Can a column of their type hold what we write?"""
+    if isinstance(ours, BigInteger):
+        return isinstance(theirs, BigInteger | Numeric)
+    for kind in (Boolean, DateTime, Integer, Float, String):
+        if isinstance(ours, kind):
+            return isinstance(theirs, Numeric | Float if kind is Float else kind)
+    return True
+
+
+def _check_widths(found: Inspector, table: str, names: set[str], widths: Mapping[str, int]) -> None:
+    """Of the table of answers: a model name that does not fit would fail at every row, after it was paid for."""
+    if table not in names:
+        return
+    columns = {column["name"]: column["type"] for column in found.get_columns(table)}
+    text = next((name for name in TEXT_NAMES if name in columns), "")
+    wanted = {**widths, text: widths.get("response", 0)}
+    for name, width in wanted.items():
+        most = getattr(columns.get(name), "length", None)
+        if name in columns and most is not None and most < width:
+            raise StoreError(
+                f"{table}.{name} takes {most} characters, and {width} are needed; nothing was altered.  Widen it, "
+                f"or name another table in SHADOW_TABLE"
+            )
 
 
 def _complete(connection: Connection, found: Inspector, names: set[str], table: Table) -> None:

@@ -98,6 +98,10 @@ PARKED = (
     "SELECT model, outcome, COUNT(*), MAX(detail) FROM panel_answers WHERE batch_id = ? AND outcome <> 'ok' "
     "GROUP BY model, outcome ORDER BY model, outcome"
 )
+ABOUT_COLUMNS = (
+    "batch_id domain model prompt_type repeat outcome at text quality_flag response_time_ms cost_usd detail"
+).split()
+ABOUT = f"SELECT {', '.join(ABOUT_COLUMNS)} FROM panel_answers WHERE domain = ?"
 SILENT = (
     "SELECT model, breaker, ok, calls FROM provider_metrics WHERE batch_id = ? AND calls > 0 "
     "AND (COALESCE(ok, 0) = 0 OR breaker = 'stopped') ORDER BY model"

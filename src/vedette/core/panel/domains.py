@@ -42,19 +42,30 @@ def read_domains(rows: Iterable[str]) -> Iterator[Domain | Problem]:
             continue
         name, why = normalise(word)
         if name is None:
-            yield Problem(number, word[:MOST_NAME], why)
+            yield Problem(number, shown(word), why)
         elif name in seen:
-            yield Problem(number, word[:MOST_NAME], f"the same domain as row {seen[name]}")
+            yield Problem(number, shown(word), f"the same domain as row {seen[name]}")
         else:
             seen[name] = number
             yield Domain(number, name)
+
+
+def shown(text: str) -> str:
+    """A row as it may be told: without what may be a password or a key in it."""
+    scheme = _SCHEME.match(text)
+    head = scheme[0] if scheme else ""
+    rest = text[len(head) :]
+    if "@" in rest:
+        rest = f"***@{rest.rpartition('@')[2]}"
+    name, mark, _ = rest.partition("?")
+    return f"{head}{name}{'?***' if mark else ''}"[:MOST_NAME]
 
 
 def normalise(text: str) -> tuple[str | None, str]:
     """The name, or None and what is wrong."""
     if len(text) > MOST_ROW:
         return None, f"{len(text)} characters are too many"
-    host = _host(text.strip())
+    host = None if "@" in text else _host(text.strip())
     if host is None:
         return None, "credentials do not belong in a domain"
     if not host:
@@ -69,13 +80,11 @@ def normalise(text: str) -> tuple[str | None, str]:
     return (None, why) if why else (name, "")
 
 
-def _host(text: str) -> str | None:
-    """What stands between scheme and path; None: there is a user in it."""
+def _host(text: str) -> str:
+    """What stands between scheme and path."""
     rest: str = _SCHEME.sub("", text).removeprefix("//")
     for mark in "/?#\\":
         rest = rest.partition(mark)[0]
-    if "@" in rest:
-        return None
     if rest.startswith("["):
         return rest
     name, mark, port = rest.rpartition(":")

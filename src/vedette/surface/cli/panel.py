@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from vedette.surface.cli import panel_runs as runs
+from vedette.surface.cli.panel_demo import demo
 from vedette.surface.cli.panel_models import models
 from vedette.surface.cli.verbs import group, verb
 
@@ -19,6 +20,12 @@ def register(app: typer.Typer) -> None:
     verb(panel, "resume", example="vedette panel resume panel-20261116T060000-4711")(runs.resume)
     verb(panel, "kill", example="vedette panel kill")(runs.kill)
     verb(panel, "compare", example="vedette panel compare domain_responses_shadow")(runs.compare)
+    verb(
+        panel,
+        "answers",
+        example="vedette panel answers hgk.hr\nvedette panel answers hgk.hr --model cohere --json",
+    )(runs.answers)
+    verb(panel, "demo", example="vedette panel demo")(demo)
     verb(panel, "drift", example="vedette panel drift")(runs.drift)
     verb(panel, "models", example="vedette panel models --refresh\nvedette panel models claude-3-haiku")(
         models

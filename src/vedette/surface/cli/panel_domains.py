@@ -73,7 +73,7 @@ def read_file(path: Path) -> list[str]:
         data = sys.stdin.buffer.read(MOST_BYTES) if str(path) == "-" else path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
-    text = data.decode("utf-8-sig", "replace")
+    text = _text(path, data)
     first = text.partition("\n")[0]
     is_csv = path.suffix.lower() == ".csv" or any(mark in first for mark in ",;\t")
     return _csv_rows(text) if is_csv else text.splitlines()
@@ -101,10 +101,23 @@ def _name(one: Any) -> str:
     return next((str(one[name]) for name in COLUMNS if one.get(name)), "?")
 
 
+def _text(path: Path, data: bytes) -> str:
+    """UTF-8, or UTF-16 that says so."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace")
+    if b"\0" in data:
+        raise InputError(f"{path} is not a text file")
+    return data.decode("utf-8-sig", "replace")
+
+
 def _csv_rows(text: str) -> list[str]:
     sample = text[:4096]
     mark = max(",;\t", key=sample.count)
-    rows = [row for row in csv.reader(io.StringIO(text.replace("\0", "")), delimiter=mark) if row]
+    reader = csv.reader(io.StringIO(text, newline=None), delimiter=mark)
+    try:
+        rows = [row for row in reader if row]
+    except csv.Error as error:
+        raise InputError(f"line {reader.line_num} is not CSV: {error}") from None
     if not rows:
         return []
     heads = [cell.strip().lower() for cell in rows[0]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
@@ -97,7 +98,7 @@ def run(
     asked = Asked(domains=chosen.domains, models=tuple(model or ()), budget_usd=budget)
     if session.given.as_json and chosen.problems:
         session.out.stream({"event": "panel_domains_left_out", "problems": problems_json(chosen)})
-    with _showing(session) as on_progress:
+    with showing(session) as on_progress:
         end = panel.run(asked, on_progress)
     _ended(session, end)
 
@@ -130,7 +131,7 @@ def resume(
 
     panel = _panel(session, listen=listen)
     how = Resume(fresh=fresh_deadline, take_over=take_over, parked=parked, budget_usd=budget)
-    with _showing(session) as on_progress:
+    with showing(session) as on_progress:
         end = panel.resume(_batch(panel, batch), on_progress, how)
     _ended(session, end)
 
@@ -204,6 +205,35 @@ def compare(
         raise typer.Exit(Exit.FOUND_PROBLEMS)
 
 
+def answers(
+    session: Session,
+    domain: Annotated[str, typer.Argument(metavar="DOMAIN")],
+    batch: Annotated[
+        str | None,
+        typer.Option("--batch", metavar="BATCH", help="[default: the last one that asked about it]"),
+    ] = None,
+    model: ModelOption = None,
+    every: Annotated[bool, typer.Option("--all", help="Of all batches.")] = False,
+) -> None:
+    """What the providers answered about a domain.  Cells without an answer say how they ended."""
+    from vedette.contracts.panel_run import BatchId
+    from vedette.core.panel.domains import normalise
+    from vedette.surface.cli.panel_words import answers_lines
+
+    name, why = normalise(domain)
+    if name is None:
+        raise InputError(f"{domain!r}: {why}")
+    with _panel(session).view() as store:
+        rows = store.about(name, BatchId(batch) if batch else None)
+    if rows and not (every or batch):
+        rows = [row for row in rows if row["batch_id"] == rows[0]["batch_id"]]
+    rows = [row for row in rows if not model or row["model"] in model]
+    if session.given.as_json:
+        session.out.document({"domain": name, "answers": rows})
+    else:
+        answers_lines(session.out, rows, name)
+
+
 def drift(
     session: Session,
     batch: BatchArgument = None,
@@ -232,7 +262,7 @@ def drift(
     if session.given.as_json:
         session.out.document({"batch": now, "before": then, "models": [asdict(one) for one in found]})
     else:
-        drift_lines(session.out, found)
+        drift_lines(session.out, found, has_before=then is not None)
     if any(one.verdict is Verdict.MODEL_CHANGED for one in found):
         raise typer.Exit(Exit.FOUND_PROBLEMS)
 
@@ -250,6 +280,7 @@ def _panel(session: Session, *, listen: bool = False) -> Panel:
 def _logging() -> Callable[[PanelNote], None]:
     """Decisions of a run go to stderr when RUST_LOG asks for them; they hold no question, no answer and no key."""
     from vedette.config import is_production, panel_log_level
+    from vedette.surface.cli.teller import Teller
     from vedette.telemetry.events import Event
     from vedette.telemetry.logs import Log
 
@@ -263,7 +294,9 @@ def _logging() -> Callable[[PanelNote], None]:
         fields: dict[str, object] = {"action": note.action, "subject": note.subject, "reason": words}
         log.hear(Event(name="panel_noted", at=note.at, fields=fields))
 
-    return hear
+    teller = Teller(hear, most=1000)
+    atexit.register(teller.close)
+    return teller.tell
 
 
 def _door(session: Session, panel: Panel) -> Door:
@@ -333,12 +366,18 @@ def _batch(panel: Panel, word: str | None) -> BatchId:
 
 
 @contextmanager
-def _showing(session: Session) -> Iterator[Callable[[Progress], None]]:
-    """Live progress on a terminal, a line of JSON per second for a program."""
+def showing(session: Session) -> Iterator[Callable[[Progress], None]]:
+    """Live progress on a terminal, a line of JSON per second for a program.  Whoever does not read holds nothing up."""
     from vedette.surface.cli.panel_words import progress_json, progress_words
+    from vedette.surface.cli.teller import telling
 
     if session.given.as_json:
-        yield lambda progress: session.out.stream(progress_json(progress))
+
+        def say(progress: Progress) -> None:
+            session.out.stream(progress_json(progress))
+
+        with telling(say) as tell:
+            yield tell
         return
     if session.given.quiet or not sys.stderr.isatty():
         yield lambda progress: None
@@ -348,7 +387,12 @@ def _showing(session: Session) -> Iterator[Callable[[Progress], None]]:
     from rich.text import Text
 
     with Live(console=Console(stderr=True), transient=True, refresh_per_second=4) as live:
-        yield lambda progress: live.update(Text(progress_words(progress)))
+
+        def show(progress: Progress) -> None:
+            live.update(Text(progress_words(progress)))
+
+        with telling(show) as tell:
+            yield tell
 
 
 def _ended(session: Session, end: PanelEnd) -> None:
@@ -366,5 +410,5 @@ def _ended(session: Session, end: PanelEnd) -> None:
         end_lines(session.out, end)
     if end.by == "stopped":
         raise typer.Exit(Exit.INTERRUPTED)
-    if end.dropped or end.unanswered:
+    if end.dropped or end.unanswered or end.refused:
         raise typer.Exit(Exit.FOUND_PROBLEMS)

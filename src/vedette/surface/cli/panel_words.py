@@ -89,6 +89,7 @@ def end_json(end: PanelEnd) -> dict[str, Any]:
         "progress": asdict(end.progress),
         "dropped": [asdict(one) for one in end.dropped],
         "unanswered": end.unanswered,
+        "refused": end.refused,
         "warnings": end.warnings,
     }
 
@@ -148,7 +149,18 @@ def view_lines(out: Output, view: BatchView, now: datetime) -> None:
         f" of {batch.budget_usd:g}" if batch.budget_usd is not None else ""
     )
     out.say(f"spent {spent}; written to {view.written_to}")
-    heads = ("PROVIDER", "CALLS", "OK", "THROTTLED", "ERRORS", "P50", "P95", "P99", "A MINUTE", "BREAKER")
+    heads = (
+        "PROVIDER",
+        "CALLS",
+        "OK",
+        "THROTTLED",
+        "ERRORS",
+        "P50 MS",
+        "P95 MS",
+        "P99 MS",
+        "A MINUTE",
+        "BREAKER",
+    )
     rows = [
         (
             row["model"],
@@ -185,7 +197,31 @@ def comparison_lines(out: Output, found: Comparison) -> None:
         out.say(f"  {domain} {model} {kind}: {one.why}")
 
 
-def drift_lines(out: Output, found: list[Drift]) -> None:
+def answers_lines(out: Output, rows: list[dict[str, Any]], domain: str) -> None:
+    shown = [
+        (
+            row["model"],
+            row["prompt_type"] + (f" #{row['repeat'] + 1}" if row["repeat"] else ""),
+            (row["quality_flag"] or "-") if row["outcome"] == "ok" else row["outcome"],
+            f"{row['response_time_ms']} ms",
+            " ".join((row["text"] or row["detail"] or "").split()),
+        )
+        for row in rows
+    ]
+    heads = ("MODEL", "PROMPT", "QUALITY", "TOOK", "ANSWER")
+    out.table(heads, shown, empty=f"no batch has asked about {domain}")
+    if rows:
+        out.note(f"batch {rows[0]['batch_id']}, {rows[0]['at']:%Y-%m-%d %H:%M} UTC")
+
+
+def drift_lines(out: Output, found: list[Drift], *, has_before: bool) -> None:
+    if not has_before:
+        out.say("there is no batch before this one: nothing to compare with yet")
+        repeated = [one for one in found if one.agreement is not None]
+        if repeated:
+            agreed = [(one.model, f"{one.agreement:.2f}", f"{one.confidence:.2f}") for one in repeated]
+            out.table(("MODEL", "AGREEMENT OF REPEATS", "CONFIDENCE"), agreed, empty="")
+        return
     heads = ("MODEL", "VERDICT", "CANARIES DIFFER", "ANSWERS DIFFER", "AGREEMENT", "CONFIDENCE", "WHY")
     rows = [
         (

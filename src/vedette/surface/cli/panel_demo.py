@@ -1,0 +1,117 @@
+"""`vedette panel demo`: the panel against twelve played providers on this machine.  No keys, no money, no network."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from vedette.contracts.errors import VedetteError
+from vedette.surface.cli.session import Session
+
+if TYPE_CHECKING:
+    from vedette.config import Loaded
+    from vedette.livingweb.providers import LivingProviders
+
+KEY = "VEDETTE_DEMO_KEY"
+LATENCY = 0.3  # seconds of every answer
+PER_MINUTE = 600
+NAMES = tuple(f"{name}.example" for name in "harbour mill orchard foundry library bakery".split())
+START_S = 10.0
+
+
+def demo(
+    session: Session,
+    domains: Annotated[int, typer.Option("--domains", min=1, max=5000, metavar="N", help="So many.")] = 24,
+) -> None:
+    """Try the panel on this machine: twelve played providers, no keys, no money.
+
+    Asks about made-up domains, one provider failing for a while, and shows the batch and some answers.  Nothing of
+    your configuration or environment is used, and nothing is kept unless --data names a folder.
+    """
+    from vedette.panel_runs import Asked, Panel
+    from vedette.surface.cli.panel_runs import showing
+    from vedette.surface.cli.panel_words import answers_lines, end_json, end_lines, view_lines
+
+    session.out.note("Twelve played providers on this machine; cohere fails at first, and its breaker opens.")
+    folder = tempfile.TemporaryDirectory(prefix="vedette-panel-", ignore_cleanup_errors=True)
+    with folder as name, _providers() as town:
+        loaded = _loaded(town, session.given.data or Path(name))
+        panel = Panel(loaded, clock=session.clock, reads_environment=False)
+        names = [NAMES[n] if n < len(NAMES) else f"site{n}.example" for n in range(domains)]
+        asked = Asked(domains=[(str(n), one) for n, one in enumerate(names, start=1)])
+        with showing(session) as on_progress:
+            end = panel.run(asked, on_progress)
+        if end.error is not None:
+            raise VedetteError(f"the demonstration ended early: {end.error}")
+        if session.given.as_json:
+            session.out.stream(end_json(end))
+            return
+        end_lines(session.out, end)
+        with panel.view() as store:
+            view_lines(session.out, store.view(end.batch), session.now())
+            answers_lines(session.out, store.about(names[0])[:4], names[0])
+    _afterword(session)
+
+
+def _afterword(session: Session) -> None:
+    kept = session.given.data
+    if kept is not None:
+        session.out.note(f"Kept in {kept}.  Try: vedette --data {kept} panel answers {NAMES[0]}")
+    session.out.note(
+        "With real keys: export OPENAI_API_KEY=..., vedette panel plan --domains FILE, vedette panel run"
+    )
+
+
+@contextmanager
+def _providers() -> Iterator[LivingProviders]:
+    """In a loop of their own, as far ends are."""
+    from vedette.livingweb.providers import TWELVE, FaultRule, LivingProviders
+
+    ready, stop = threading.Event(), threading.Event()
+    failing = FaultRule(kind="server_error", end=4.0)
+    specs = [replace(spec, faults=(failing,)) if spec.name == "cohere" else spec for spec in TWELVE]
+    towns: list[LivingProviders] = []
+
+    async def serve() -> None:
+        async with LivingProviders(specs, latency=LATENCY) as town:
+            towns.append(town)
+            ready.set()
+            while not stop.is_set():
+                await asyncio.sleep(0.05)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), name="providers", daemon=True)
+    thread.start()
+    if not ready.wait(START_S):
+        raise VedetteError("the played providers do not start on 127.9.0.1; is loopback limited here?")
+    try:
+        yield towns[0]
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _loaded(town: LivingProviders, data: Path) -> Loaded:
+    from vedette.config import Loaded, lend, parse
+    from vedette.providers.table import PROVIDERS
+
+    lend(KEY, "played")
+    rows = {
+        row.name: {
+            "base_url": town.origin(row.name) + urlsplit(row.base_url).path,
+            "keys": [f"env:{KEY}"],
+            "per_minute": PER_MINUTE,
+            "price": {"tokens_in": 1.0, "tokens_out": 2.0},
+        }
+        for row in PROVIDERS
+    }
+    fetch = {"allow_networks": ["127.0.0.0/8"], "allow_ports": [town.port]}
+    return Loaded(config=parse({"providers": rows, "fetch": fetch}), path=None, data=data, digest="demo")
