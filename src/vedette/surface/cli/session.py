@@ -121,6 +121,10 @@ class Session:
         from vedette.store.migrate import DATABASE, HEAD, version
 
         path = self.loaded.data / DATABASE
+        if not path.exists() and self.loaded.config.sources:
+            raise StoreError(
+                f"no store in {path.parent} yet; `vedette run` makes it and looks at the sources of vedette.yaml"
+            )
         if not path.exists():
             raise StoreError(
                 f"no store in {path.parent}; run `vedette init`, or name another folder with --data"
