@@ -26,6 +26,7 @@ MODULES = (
     "watching exporting pausing running looking_now serving asking diffing explaining foreseeing hunting simulating "
     "replaying looking ranking proving keeping parking alerting panel tending settings helping"
 ).split()
+HELP = {"help_option_names": ["-h", "--help"]}
 WORDS = "Watch the web you answer for: looks politely, proves what changed, says why it looked."
 
 
@@ -61,7 +62,9 @@ def program() -> typer.Typer:
     """All verbs."""
     from vedette import __version__
 
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, help=WORDS, cls=Verbs)
+    app = typer.Typer(
+        add_completion=False, rich_markup_mode=None, help=WORDS, cls=Verbs, context_settings=HELP
+    )
     verbs.root(app, lambda: _session(None, None), version=__version__, start=START)
     for name in MODULES:
         import_module(f"vedette.surface.cli.{name}").register(app)
