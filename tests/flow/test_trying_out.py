@@ -153,6 +153,22 @@ def test_any_two_states_of_a_page_can_be_compared(site: Site):
     assert site.cli("diff", "1", "--from", "1h").code == 2
 
 
+def test_a_message_says_that_the_change_was_confirmed(site: Site):
+    url = f"{site.base}/article.html"
+    rows = [{"id": "a", "url": url, "lister": "page"}]
+    site.configure(sources=rows, notify={"channels": {"out": {"kind": "stdout"}}})
+    assert site.cli("look", url).code == 0
+    site.pages["/article.html"] = ARTICLE.replace("Decision", "Decision of Monday")
+    told = site.cli("look", url).out
+    assert "Why you are told: its risk is MEDIUM; confirmed by a second look." in told
+
+
+def test_without_a_store_the_sources_of_the_configuration_are_pointed_to(site: Site):
+    site.configure(sources=[{"url": f"{site.base}/", "lister": "page"}])
+    told = site.cli("list")
+    assert (told.code, "vedette run" in told.err) == (5, True)
+
+
 def test_sources_says_which_pages_of_a_source_are_watched_by_another(site: Site):
     rows = [
         {"id": "list", "url": f"{site.base}/news/", "lister": "html_list"},

@@ -54,6 +54,11 @@ def test_help_of_a_verb_is_its_help(cli: Cli, words: list[str]):
     assert cli("help", *words).code == 0
 
 
+def test_h_is_help_everywhere(cli: Cli):
+    assert cli("-h").out == cli("--help").out
+    assert cli("sources", "pause", "-h").out == cli("sources", "pause", "--help").out
+
+
 def test_help_alone_and_of_exit_codes(cli: Cli):
     assert cli("help").out == cli("--help").out
     page = cli("help", "exit-codes").out

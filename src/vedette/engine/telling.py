@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from vedette.contracts.alerting import Message, Notice
-from vedette.contracts.watch import Placed
+from vedette.contracts.changing import Change
+from vedette.contracts.watch import Placed, Settlement
 from vedette.report.notices import change_notice
 
 Route = Callable[[Notice], Iterable[Message]]
@@ -18,5 +20,13 @@ def messages_of(placed: Sequence[Placed], route: Route) -> tuple[Message, ...]:
         for one in placed
         if one.settlement.reports
         for report in one.settlement.reports
-        for message in route(change_notice(report, one.settlement.watch, at=one.settlement.visit.at))
+        for message in route(
+            change_notice(_decided(report, one.settlement), one.settlement.watch, at=one.settlement.visit.at)
+        )
     )
+
+
+def _decided(report: Change, settlement: Settlement) -> Change:
+    """With the reasons for which this look confirmed it."""
+    reasons = next((one.reasons for one in settlement.decisions if one.action == "change"), ())
+    return replace(report, comparison=replace(report.comparison, reasons=reasons)) if reasons else report

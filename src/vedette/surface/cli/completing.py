@@ -75,7 +75,7 @@ def _rows(command: Any, path: str = "") -> Iterator[_Row]:
         for opt in one.opts
         if opt.startswith("--")
     )
-    yield _Row(path, tuple(inner), (*options, "--help"))
+    yield _Row(path, tuple(inner), tuple(dict.fromkeys((*options, "--help"))))
     for name, one in inner.items():
         yield from _rows(one, f"{path} {name}".strip())
 

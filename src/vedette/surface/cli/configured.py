@@ -15,11 +15,13 @@ NAMED = 5  # of those that a note names
 
 def not_taken_in(session: Session) -> list[Source]:
     """Those that the store does not know yet."""
+    if not session.loaded.config.sources:
+        return []  # at no cost, for every verb asks
     from vedette.policies import sources_of
     from vedette.store.migrate import DATABASE
 
     written = list(sources_of(session.loaded.config))
-    if not written or not (session.loaded.data / DATABASE).exists():
+    if not (session.loaded.data / DATABASE).exists():
         return written
     with session.queries() as queries:
         known = set(queries.source_ids())

@@ -51,6 +51,7 @@ HOMES = {
     "settings": "config",
     "helping": "help version completion",
 }
+HELP = {"help_option_names": ["-h", "--help"]}
 WORDS = "Watch the web you answer for: looks politely, proves what changed, says why it looked."
 
 
@@ -128,7 +129,9 @@ def program() -> typer.Typer:
     """All verbs."""
     from vedette import __version__
 
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, help=WORDS, cls=Program)
+    app = typer.Typer(
+        add_completion=False, rich_markup_mode=None, help=WORDS, cls=Program, context_settings=HELP
+    )
     verbs.root(app, lambda: _session(None, None), version=__version__, start=START)
     return app
 

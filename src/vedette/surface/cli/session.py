@@ -126,6 +126,10 @@ class Session:
         from vedette.store.migrate import DATABASE, HEAD, version
 
         path = self.loaded.data / DATABASE
+        if not path.exists() and self.loaded.config.sources:
+            raise StoreError(
+                f"no store in {path.parent} yet; `vedette run` makes it and looks at the sources of vedette.yaml"
+            )
         self.used.append(path)
         if not path.exists():
             raise StoreError(
