@@ -21,17 +21,16 @@ from vedette.config_alerting import CronConfig, HealthConfig, LogConfig, NotifyC
 from vedette.config_databases import MAIN, data_folder, notices
 from vedette.config_databases import VARIABLES as DATABASES
 from vedette.config_hunt import HuntConfig
+from vedette.config_listing import SelectorsConfig, StructuredConfig, TrapsConfig
 from vedette.config_panel import VARIABLES, PanelConfig
 from vedette.config_problems import Place, tell_problems
 from vedette.config_profiles import with_profile
 from vedette.config_schedule import ObjectiveConfig, ScheduleConfig
 from vedette.config_values import (
     MOST_BYTES,
-    CurrencyCode,
     Day,
     Duration,
     Frequency,
-    LanguageCode,
     Rate,
     RiskWord,
     Section,
@@ -45,7 +44,7 @@ from vedette.config_values import (
 )
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.secret import Secret
-from vedette.contracts.source import ListerKind, TrapBudgets
+from vedette.contracts.source import ListerKind
 from vedette.contracts.words import NodeRole, Risk
 from vedette.core.memory_budget import DEFAULT as DEFAULT_MEMORY
 from vedette.core.memory_budget import WORKER as LEAST_MEMORY
@@ -53,7 +52,6 @@ from vedette.core.memory_budget import WORKER as LEAST_MEMORY
 CONFIG_NAME = "vedette.yaml"
 DATA_NAME = "vedette-data"
 MOST_KEYS = 9  # of one provider
-_TRAPS = TrapBudgets()
 ZONE = "UTC"  # 001 section 11.1 has Europe/Zagreb: `profile: croatia`
 __all__ = [
     "Config",
@@ -100,36 +98,6 @@ class FetchConfig(Section):
     headers: dict[str, str] | None = None
     proxy: str | None = None
     respect_robots: bool | None = None
-
-
-class SelectorsConfig(Section):
-    item: str = "article, .news-item, .vijest, .views-row, li"
-    link: str = "a"
-    title: str = "h1, h2, h3, h4, .title"
-    date: str = "time, .date, .datum"
-
-
-class TrapsConfig(Section):
-    """How much of each class of made-up addresses a crawl takes; a refusal names the budget that it met."""
-
-    path_depth: int = Field(default=_TRAPS.path_depth, ge=0)
-    session: int = Field(default=_TRAPS.session, ge=0)
-    token_names: int = Field(default=_TRAPS.token_names, ge=0)
-    calendar: int = Field(default=_TRAPS.calendar, ge=0)
-    calendar_ahead: Duration = _TRAPS.calendar_ahead
-    calendar_back: Duration = _TRAPS.calendar_back
-    facets: int = Field(default=_TRAPS.facets, ge=0)
-    shape: int = Field(default=_TRAPS.shape, ge=0)
-    content_repeat: int = Field(default=_TRAPS.content_repeat, ge=1)
-
-
-class StructuredConfig(Section):
-    """What the listers `hnb`, `nn` and `eurlex` take of their site."""
-
-    currencies: tuple[CurrencyCode, ...] = ()
-    formats: tuple[Literal["html", "json-ld", "pdf"], ...] = Field(default=("html",), min_length=1)
-    celex: tuple[str, ...] = ()
-    languages: tuple[LanguageCode, ...] = Field(default=("HR",), min_length=1)
 
 
 class SourceConfig(Section):

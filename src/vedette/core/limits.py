@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from vedette.contracts.watch import Group
 from vedette.contracts.words import Reason, Risk
+from vedette.core.outcomes import MEANING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,3 +67,14 @@ def claim_room(limits: RunLimits, tally: Tally) -> int:
 def sighting_room(limits: RunLimits, tally: Tally) -> int | None:
     """How many new targets this run may still take in; None: any number."""
     return None if limits.max_sightings is None else max(0, limits.max_sightings - tally.sightings)
+
+
+def counted(tally: Tally, group: Group) -> Tally:
+    """The tally with this group in it."""
+    visits = [placed.settlement.visit for placed in group.placed]
+    return Tally(
+        visits=tally.visits + len(visits),
+        sightings=tally.sightings + sum(len(placed.settlement.found) for placed in group.placed),
+        wire_bytes=tally.wire_bytes + sum(visit.wire_bytes for visit in visits),
+        errors=tally.errors + sum(MEANING[visit.outcome].counts_against_lane for visit in visits),
+    )

@@ -21,7 +21,7 @@ from vedette.contracts.ports import Clock
 from vedette.contracts.schedule import ScheduleRows
 from vedette.contracts.watch import Group, Job, Release, Settlement
 from vedette.contracts.words import LaneKey, Risk, WatchId
-from vedette.core.limits import RunLimits, Tally, spent
+from vedette.core.limits import RunLimits, Tally, counted, spent
 from vedette.core.outcomes import MEANING
 from vedette.engine.memory import MemoryBudget
 from vedette.engine.ready import ReadyLanes
@@ -498,14 +498,3 @@ class Engine:
         while self.parts.settler.is_alive():
             await asyncio.sleep(0.01)
         await asyncio.sleep(0)  # acknowledgements that the settler posted
-
-
-def counted(tally: Tally, group: Group) -> Tally:
-    """The tally with this group in it."""
-    visits = [placed.settlement.visit for placed in group.placed]
-    return Tally(
-        visits=tally.visits + len(visits),
-        sightings=tally.sightings + sum(len(placed.settlement.found) for placed in group.placed),
-        wire_bytes=tally.wire_bytes + sum(visit.wire_bytes for visit in visits),
-        errors=tally.errors + sum(MEANING[visit.outcome].counts_against_lane for visit in visits),
-    )

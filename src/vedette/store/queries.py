@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -30,7 +30,7 @@ from vedette.contracts.words import (
     WatchId,
 )
 from vedette.core.outcomes import SEEN
-from vedette.core.urls import lane_of, spellings, watch_id
+from vedette.core.urls import lane_of, watch_id
 from vedette.store import views
 from vedette.store.connecting import connect, unusable
 from vedette.store.rows import (
@@ -55,6 +55,7 @@ from vedette.store.statements import (
     SEGMENT_COLUMNS,
     SOURCE_COLUMNS,
 )
+from vedette.store.terms import Terms, change_terms, ledger_terms, limit, marks, parts, watch_terms
 
 _T = TypeVar("_T")
 _TELLING = (Outcome.OK, Outcome.NOT_MODIFIED, Outcome.GONE)  # looks that say whether the content changed
@@ -87,25 +88,6 @@ _OWN_TABLES = (
 )
 
 
-@dataclass(slots=True)
-class _Terms:
-    """What a row must fulfil: SQL with its values, all of it."""
-
-    parts: list[str] = field(default_factory=list)
-    values: list[Any] = field(default_factory=list)
-
-    def add(self, part: str, *values: Any) -> None:
-        self.parts.append(part)
-        self.values += values
-
-    def any_of(self, column: str, values: Sequence[Any], *, but: bool = False) -> None:
-        self.add(f"{column} {'NOT IN' if but else 'IN'} ({_marks(values)})", *values)
-
-    @property
-    def where(self) -> str:
-        return f" WHERE {' AND '.join(self.parts)}" if self.parts else ""
-
-
 class Queries:
     """Sees what is committed.  Close it, or use it in a `with`."""
 
@@ -129,13 +111,13 @@ class Queries:
         return self._one(f"{_WATCH} WHERE id = ?", read_watch, watch)
 
     def watches(self, which: views.WatchFilter, *, most: int = 0) -> Iterator[Watch]:
-        terms = _watch_terms(which)
+        terms = watch_terms(which)
         order = "due_at, id" if which.by_due else "url"
-        query = f"{_WATCH}{terms.where} ORDER BY {order}{_limit(most)}"
+        query = f"{_WATCH}{terms.where} ORDER BY {order}{limit(most)}"
         return map(read_watch, self._rows(query, *terms.values))
 
     def count_watches(self, which: views.WatchFilter) -> int:
-        terms = _watch_terms(which)
+        terms = watch_terms(which)
         return int(self._scalar(f"SELECT count(*) FROM watches{terms.where}", *terms.values))
 
     def sources(self) -> list[views.SourceView]:
@@ -153,8 +135,8 @@ class Queries:
             by_lane.setdefault(lane_id(lane_of(source.url)), []).append((source.id, under))
         found: dict[str, dict[str, int]] = {source.id: {} for source in listings}
         kept = "SELECT lane_id, source_id, url FROM watches WHERE source_id IN (SELECT id FROM sources)"
-        for part in _parts(list(by_lane)):
-            for lane, owner, url in self._rows(f"{kept} AND lane_id IN ({_marks(part)})", *part):
+        for part in parts(list(by_lane)):
+            for lane, owner, url in self._rows(f"{kept} AND lane_id IN ({marks(part)})", *part):
                 for name, under in by_lane[lane]:
                     if owner != name and url.startswith(under):
                         found[name][owner] = found[name].get(owner, 0) + 1
@@ -189,7 +171,7 @@ class Queries:
 
     def visits(self, watch: WatchId, *, most: int) -> list[Visit]:
         """Newest first."""
-        query = f"SELECT * FROM visits WHERE watch_id = ? ORDER BY at DESC{_limit(most)}"
+        query = f"SELECT * FROM visits WHERE watch_id = ? ORDER BY at DESC{limit(most)}"
         return [views.read_visit(row) for row in self._rows(query, watch)]
 
     def targets(self) -> Iterator[tuple[int, str, int, int]]:
@@ -200,7 +182,7 @@ class Queries:
     def looks(self, since: datetime | None = None) -> Iterator[tuple[int, int, int | None, bool]]:
         """Watch, time (ms), audit interval (s) and "showed a change" of every look that saw content, or that it was
         gone.  By watch, then by time."""
-        terms = _Terms()
+        terms = Terms()
         terms.any_of("outcome", [one.value for one in _TELLING])
         if since is not None:
             terms.add("at >= ?", to_ms(since))
@@ -209,7 +191,7 @@ class Queries:
 
     def requests(self, since: datetime | None = None) -> tuple[int, datetime | None, datetime | None]:
         """How many looks there were of any outcome, the first and the last."""
-        terms = _Terms()
+        terms = Terms()
         if since is not None:
             terms.add("at >= ?", to_ms(since))
         row = self._first(f"SELECT count(*), min(at), max(at) FROM visits{terms.where}", *terms.values)
@@ -217,26 +199,26 @@ class Queries:
 
     def ledger(self, watch: WatchId, *, most: int) -> list[views.LedgerView]:
         """Newest first."""
-        query = f"SELECT * FROM ledger WHERE watch_id = ? ORDER BY at DESC, id DESC{_limit(most)}"
+        query = f"SELECT * FROM ledger WHERE watch_id = ? ORDER BY at DESC, id DESC{limit(most)}"
         return [views.read_ledger(row) for row in self._rows(query, watch)]
 
     def decisions(self, which: views.LedgerFilter) -> Iterator[views.LedgerView]:
         """All that was decided, oldest first."""
-        terms = _ledger_terms(which)
+        terms = ledger_terms(which)
         return map(
             views.read_ledger, self._rows(f"SELECT * FROM ledger{terms.where} ORDER BY id", *terms.values)
         )
 
     def count_decisions(self, which: views.LedgerFilter) -> int:
         """Rows of the ledger."""
-        terms = _ledger_terms(which)
+        terms = ledger_terms(which)
         return int(self._scalar(f"SELECT count(*) FROM ledger{terms.where}", *terms.values))
 
     def changes(self, which: views.ChangeFilter, *, most: int = 0) -> Iterator[views.ChangeView]:
         """Newest first."""
-        terms = _change_terms(which)
+        terms = change_terms(which)
         order = "changes.observed_at DESC, changes.id"
-        query = f"{_CHANGE}{terms.where} ORDER BY {order}{_limit(most)}"
+        query = f"{_CHANGE}{terms.where} ORDER BY {order}{limit(most)}"
         return map(views.read_change, self._rows(query, *terms.values))
 
     def change(self, change: ChangeId) -> views.ChangeView | None:
@@ -282,9 +264,9 @@ class Queries:
         """Those of these that were looked at since then."""
         return [
             read_watch(row)
-            for part in _parts(watches)
+            for part in parts(watches)
             for row in self._rows(
-                f"{_WATCH} WHERE id IN ({_marks(part)}) AND last_visit_at >= ?", *part, to_ms(since)
+                f"{_WATCH} WHERE id IN ({marks(part)}) AND last_visit_at >= ?", *part, to_ms(since)
             )
         ]
 
@@ -293,9 +275,9 @@ class Queries:
         later = "(due_at IS NULL OR due_at > ?) AND (last_visit_at IS NULL OR last_visit_at < ?)"
         return [
             WatchId(row[0])
-            for part in _parts(watches)
+            for part in parts(watches)
             for row in self._rows(
-                f"SELECT id FROM watches WHERE id IN ({_marks(part)}) AND {later}",
+                f"SELECT id FROM watches WHERE id IN ({marks(part)}) AND {later}",
                 *part,
                 to_ms(at),
                 to_ms(since),
@@ -323,10 +305,10 @@ class Queries:
 
     def parked(self, watch: WatchId | None = None, *, most: int = 0) -> list[Parked]:
         """Newest first."""
-        terms = _Terms()
+        terms = Terms()
         if watch is not None:
             terms.add("watch_id = ?", watch)
-        query = f"SELECT * FROM parked{terms.where} ORDER BY at DESC{_limit(most)}"
+        query = f"SELECT * FROM parked{terms.where} ORDER BY at DESC{limit(most)}"
         return [views.read_parked(row) for row in self._rows(query, *terms.values)]
 
     def robots(self, origin: str) -> RobotsRules | None:
@@ -334,7 +316,7 @@ class Queries:
 
     def evidence(self, watch: WatchId, *, most: int = 0) -> list[views.EvidenceView]:
         """Newest first."""
-        query = f"{_EVIDENCE} WHERE evidence.watch_id = ? ORDER BY evidence.at DESC{_limit(most)}"
+        query = f"{_EVIDENCE} WHERE evidence.watch_id = ? ORDER BY evidence.at DESC{limit(most)}"
         return [views.read_evidence(row) for row in self._rows(query, watch)]
 
     def evidence_by_id(self, evidence: EvidenceId) -> views.EvidenceView | None:
@@ -343,8 +325,8 @@ class Queries:
     def artifacts(self, evidence: list[EvidenceId]) -> dict[EvidenceId, list[views.ArtifactView]]:
         """What text was made of these pieces of evidence."""
         found: dict[EvidenceId, list[views.ArtifactView]] = {}
-        for part in _parts(evidence):
-            query = f"SELECT * FROM artifacts WHERE evidence_id IN ({_marks(part)}) ORDER BY kind"
+        for part in parts(evidence):
+            query = f"SELECT * FROM artifacts WHERE evidence_id IN ({marks(part)}) ORDER BY kind"
             for row in self._rows(query, *part):
                 one = views.read_artifact(row)
                 found.setdefault(one.evidence, []).append(one)
@@ -358,7 +340,7 @@ class Queries:
         """Contents whose sha256 begins with these hexadecimal digits."""
         low, high = bytes.fromhex(prefix.ljust(64, "0")), bytes.fromhex(prefix.ljust(64, "f"))
         query = (
-            f"SELECT DISTINCT digest FROM evidence WHERE digest BETWEEN ? AND ? ORDER BY digest{_limit(most)}"
+            f"SELECT DISTINCT digest FROM evidence WHERE digest BETWEEN ? AND ? ORDER BY digest{limit(most)}"
         )
         return [row[0] for row in self._rows(query, low, high)]
 
@@ -367,7 +349,7 @@ class Queries:
         return [read_segment(row) for row in self._rows(query)]
 
     def runs(self, *, most: int) -> list[views.RunView]:
-        query = f"SELECT * FROM runs ORDER BY started_at DESC{_limit(most)}"
+        query = f"SELECT * FROM runs ORDER BY started_at DESC{limit(most)}"
         return [views.read_run(row) for row in self._rows(query)]
 
     def published(self, version: int | None = None) -> PublishedRow | None:
@@ -398,7 +380,7 @@ class Queries:
             return view
         if row["merged_into"] is not None:
             own = WatchId(row["merged_into"])
-        terms = _Terms()
+        terms = Terms()
         terms.add("watch_id = ?", own)
         last = self._last_look(terms)
         good = last
@@ -414,7 +396,7 @@ class Queries:
             last_detail=last["detail"] if last else "",
         )
 
-    def _last_look(self, terms: _Terms) -> Any:
+    def _last_look(self, terms: Terms) -> Any:
         query = f"SELECT at, outcome, detail FROM visits{terms.where} ORDER BY at DESC LIMIT 1"
         return self._first(query, *terms.values)
 
@@ -434,82 +416,6 @@ class Queries:
     def _scalar(self, query: str, *values: Any) -> Any:
         row = self._first(query, *values)
         return None if row is None else row[0]
-
-
-def _watch_terms(which: views.WatchFilter) -> _Terms:
-    terms = _Terms()
-    exactly = (
-        ("source_id = ?", which.source),
-        ("lane_id = ?", which.host and lane_id(LaneKey(f"host:{which.host}"))),
-        ("risk = ?", which.risk),
-        ("last_outcome = ?", which.outcome),
-        ("source_id IN (SELECT id FROM sources WHERE tier = ?)", which.tier),
-    )
-    for part, value in exactly:
-        if value is not None:
-            terms.add(part, getattr(value, "value", value))
-    if which.sources is not None:
-        terms.any_of("source_id", which.sources)
-    if which.text:
-        likes = [f"%{_escaped(word.lower())}%" for word in (which.text, *spellings(which.text))]
-        urls = " OR lower(url) LIKE ? ESCAPE '!'" * (len(likes) - 1)
-        terms.add(f"(lower(title) LIKE ? ESCAPE '!'{urls})", *likes)
-    if which.due_before is not None:
-        terms.add("due_at IS NOT NULL AND due_at <= ?", to_ms(which.due_before))
-    if which.only_listings:
-        terms.add("lister IS NOT NULL")
-    if which.only_scheduled:
-        terms.add("due_at IS NOT NULL")
-    if which.only_kept:
-        terms.add("source_id IN (SELECT id FROM sources)")
-    if which.only_unseen:
-        terms.any_of("last_outcome", [outcome.value for outcome in SEEN], but=True)
-    return terms
-
-
-def _ledger_terms(which: views.LedgerFilter) -> _Terms:
-    terms = _Terms()
-    if which.watch is not None:
-        terms.add("watch_id = ?", which.watch)
-    if which.since is not None:
-        terms.add("at >= ?", to_ms(which.since))
-    return terms
-
-
-def _change_terms(which: views.ChangeFilter) -> _Terms:
-    terms = _Terms()
-    if which.since is not None:
-        terms.add("changes.observed_at >= ?", to_ms(which.since))
-    if which.until is not None:
-        terms.add("changes.observed_at < ?", to_ms(which.until))
-    if which.risk is not None:
-        terms.add("watches.risk >= ?", int(which.risk))
-    if which.states:
-        terms.any_of("changes.state", [state.value for state in which.states])
-    if which.watch is not None:
-        terms.add("changes.watch_id = ?", which.watch)
-    if which.source is not None:
-        terms.add("watches.source_id = ?", which.source)
-    if which.sources is not None:
-        terms.any_of("watches.source_id", which.sources)
-    return terms
-
-
-def _parts(ids: Sequence[_T]) -> Iterator[Sequence[_T]]:
-    return (ids[start : start + 500] for start in range(0, len(ids), 500))
-
-
-def _marks(values: Sequence[Any]) -> str:
-    return ", ".join("?" * len(values))
-
-
-def _limit(most: int) -> str:
-    return f" LIMIT {most}" if most else ""
-
-
-def _escaped(text: str) -> str:
-    """For LIKE ... ESCAPE '!': a percent sign is no wildcard."""
-    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 
 
 def _source_view(row: Sequence[Any], watches: int) -> views.SourceView:

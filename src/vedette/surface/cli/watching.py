@@ -265,16 +265,12 @@ def import_(
         taken, left_out = _shut_doors(session, taken, frozenset(allow or ()))
     is_bad = bool(parsed.problems)
     kept = [] if dry_run or (strict and is_bad) else _keep_all(session, taken)
-    lines = [
-        {"line": entry.line, "url": source.url, "source": source.id, "not_carried_over": list(entry.left_out)}
-        for entry, source in taken
-    ]
     problems = [
         {"line": p.line, "text": p.text, "why": p.why} for p in sorted(parsed.problems, key=lambda p: p.line)
     ]
     if session.given.as_json:
         counts = {"format": chosen, "taken": len(kept), "new": sum(kept), "bad": len(problems)}
-        session.out.document({**counts, "lines": lines, "problems": problems})
+        session.out.document({**counts, "lines": [_line(*one) for one in taken], "problems": problems})
     else:
         for entry in left_out:
             session.out.note(f"line {entry.line}: not carried over: {', '.join(entry.left_out)}")
@@ -285,6 +281,11 @@ def import_(
         _say_profile(session, file)
     if is_bad:
         raise typer.Exit(Exit.BAD_INPUT)
+
+
+def _line(entry: Entry, source: Source) -> dict[str, object]:
+    left_out = list(entry.left_out)
+    return {"line": entry.line, "url": source.url, "source": source.id, "not_carried_over": left_out}
 
 
 def refuse_blocked(session: Session, url: str) -> None:
