@@ -12,6 +12,7 @@ from vedette.contracts.words import LaneKey, Outcome
 from vedette.telemetry.clock import SteadyClock
 
 FAR = {"target_at": START + timedelta(days=300), "hard_at": START + timedelta(days=400)}
+IDS = ["back 1 h", "on 2 h", "back 1 day", "on 90 days", "drawn"]  # the last differs in every run
 STEPS = [-3600.0, 7300.0, -86_400.0, 86_400.0 * 90, float(secrets.randbelow(20_000)) - 10_000]
 
 
@@ -23,7 +24,7 @@ def quiet_seconds(domains: int) -> float:
     return play(batch_of(domains, "a"), [key_of(ScriptedProvider("a", steady(300), latency=1.0))]).seconds
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", STEPS, ids=IDS)
 def test_a_step_in_mid_run_changes_nothing(step):
     provider = ScriptedProvider("a", steady(300), latency=1.0)
     log = MemoryLog(names(450))
@@ -37,7 +38,7 @@ def test_a_step_in_mid_run_changes_nothing(step):
     assert played.seconds <= quiet_seconds(60) + 5.0
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", STEPS, ids=IDS)
 def test_deadlines_are_counted_from_the_start_whatever_the_clock_shows(step):
     provider = ScriptedProvider("a", steady(60), latency=1.0)
     times = {"target_at": START + timedelta(minutes=1), "hard_at": START + timedelta(minutes=2)}

@@ -482,3 +482,16 @@ def test_the_panel_can_be_tried_without_keys_money_or_a_network(place, monkeypat
     assert told.code == 0, told
     assert "harbour.example" in told.out
     assert "openai/gpt-4o-mini" in told.out
+
+
+def test_the_tables_of_the_panel_are_added_by_db_upgrade_when_it_is_asked_to(tmp_path):
+    other, config = tmp_path / "other.db", tmp_path / "vedette.yaml"
+    config.write_text(json.dumps({"panel": {"database": f"sqlite:///{other}"}}))
+    prepare(tmp_path / "data")
+    cli = Cli(tmp_path / "data", clock=FixedClock())
+    assert cli("--config", str(config), "db", "upgrade").code == 0
+    assert not other.exists()
+    assert cli("--config", str(config), "db", "upgrade", "--panel").code == 0
+    assert "crawl_batches" in {
+        name for (name,) in sqlite3.connect(other).execute("SELECT name FROM sqlite_master")
+    }

@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
     verb(app, "gc", example="vedette gc --dry-run\nvedette gc")(gc)
     db = group("db", example="vedette db status", default=status)(db_)
     verb(db, "status", example="vedette db status --json")(status)
-    verb(db, "upgrade", example="vedette db upgrade")(upgrade)
+    verb(db, "upgrade", example="vedette db upgrade\nvedette db upgrade --panel")(upgrade)
     verb(db, "adopt", example="vedette db adopt old.db --dry-run\nvedette db adopt postgresql://host/name")(
         adopt
     )
@@ -154,13 +154,26 @@ def status(session: Session) -> None:
     )
 
 
-def upgrade(session: Session) -> None:
-    """Bring the store to this version.  Only ever adds; a store that is up to date is left alone."""
+def upgrade(
+    session: Session,
+    panel: Annotated[
+        bool, typer.Option("--panel", help="Also what the panel needs in its database (DATABASE_URL).")
+    ] = False,
+) -> None:
+    """Bring the store to this version.  Only ever adds; a store that is up to date is left alone.
+
+    With --panel the tables, columns and indexes of the panel are added now, and not by the first `panel run`.
+    """
     from vedette.store.migrate import DATABASE, HEAD, prepare, version
 
     place = session.loaded.data / DATABASE
     before = version(place)
     prepare(session.loaded.data, create=False)
+    if panel:
+        from vedette.panel_runs import Panel
+
+        with Panel(session.loaded, clock=session.clock).store():
+            session.out.note("the database of the panel has all that a batch needs")
     words = "is up to date" if before == HEAD else f"upgraded from {before or 'nothing'}"
     session.out.say(f"{place} {words}: version {HEAD}")
     if session.given.as_json:
