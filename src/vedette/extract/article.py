@@ -22,10 +22,9 @@ LINKED = 0.5  # share of links in the text of a block that only leads elsewhere
 LISTED = 0.3  # and below which a list or table is content
 FEW_CHARS = 12
 _PROSE = "p, td, li, dd, blockquote, pre, div"
-_INNER = {
-    "div": "div, p, ul, ol, table, section, article",
-    **dict.fromkeys(("td", "li", "blockquote", "dd"), "p, div, ul, table, blockquote"),
-}
+_BLOCKS = frozenset(
+    "div p ul ol dl table section article blockquote main header figure h1 h2 h3 h4 form".split()
+)
 _SIDE_TAGS = frozenset(("button", "select", "nav", "aside", "footer", "form", "label"))
 _LINE_TAGS = frozenset(("p", "span", "a", "h2", "h3", "h4", "h5", "h6", "small", "time", "figcaption"))
 _LINK_TAGS = frozenset(("ul", "ol", "div", "section", "dl", "table", "header", "p", "h2", "h3", "h4"))
@@ -59,25 +58,25 @@ def narrow_to_article(root: LexborNode, document: str = "", *, is_sure: bool = F
 class _Article:
     root: LexborNode
     document: str
-    prose: dict[int, int] = field(default_factory=dict)  # characters in and below a node, by its id
+    prose: dict[int, int] = field(default_factory=dict)  # characters of it in and below a node, by its id
+    links: dict[int, int] = field(default_factory=dict)  # the same of links
     total: int = 0
     count: int = 0
     holds: dict[int, int] = field(default_factory=dict)  # tables, lists and documents in and below a node
     kept: list[LexborNode] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        for node in self.root.css(_PROSE):
-            chars = _prose_chars(node)
-            if not chars:
-                continue
-            self.total += chars
-            self.count += 1
-            for up in self._upwards(node):
-                self.prose[up.mem_id] = self.prose.get(up.mem_id, 0) + chars
+        anchors = self.root.css("a[href]")
+        self.links = self._summed([(link, len(link.text(strip=True))) for link in anchors])
+        paragraphs = [(node, _prose_chars(node, self.links)) for node in self.root.css(_PROSE)]
+        found = [(node, chars) for node, chars in paragraphs if chars]
+        self.prose = self._summed(found)
+        self.total = sum(chars for _, chars in found)
+        self.count = len(found)
 
     def hold(self) -> None:
         """Finds tables, lists and documents that are content."""
-        found = [node for node in self.root.css("table, ul, ol, dl") if _is_content(node)]
+        found = [node for node in self.root.css("table, ul, ol, dl") if _is_content(node, self.links)]
         found += self.root.css(self.document) if self.document else []
         for node in found:
             above = list(self._upwards(node))
@@ -97,12 +96,12 @@ class _Article:
     def strip(self, inner: LexborNode) -> None:
         """Takes out what is no part of the article; the outermost first, so nothing is taken out twice."""
         gone: set[int] = set()
-        links = self._links(inner)
         side: list[LexborNode] = []
         for node in inner.css("[class], [id], " + ", ".join(sorted(_SIDE_TAGS | _LINK_TAGS))):
-            if node.mem_id == inner.mem_id or node.mem_id in self.holds:
+            at = node.mem_id
+            if at == inner.mem_id or at in self.holds or (node.tag == "p" and at in self.prose):
                 continue
-            if not (self._is_side(node) or self._leads_elsewhere(node, links)):
+            if not (self._is_side(node) or self._leads_elsewhere(node)):
                 continue
             if any(up.mem_id in gone for up in self._upwards(node)):
                 continue
@@ -138,20 +137,27 @@ class _Article:
             return False
         return node.tag not in _LINE_TAGS or len(node.text(strip=True)) < LONG
 
-    def _leads_elsewhere(self, node: LexborNode, links: dict[int, int]) -> bool:
-        linked = links.get(node.mem_id, 0)
+    def _leads_elsewhere(self, node: LexborNode) -> bool:
+        linked = self.links.get(node.mem_id, 0)
         if not linked or node.tag not in _LINK_TAGS or self.prose.get(node.mem_id):
             return False
         return linked > LINKED * len(node.text(strip=True))
 
-    def _links(self, inner: LexborNode) -> dict[int, int]:
-        """Characters of links in and below a node."""
-        found: dict[int, int] = {}
-        for link in inner.css("a"):
-            chars = len(link.text(strip=True))
-            for up in self._upwards(link) if chars else ():
-                found[up.mem_id] = found.get(up.mem_id, 0) + chars
-        return found
+    def _summed(self, found: list[tuple[LexborNode, int]]) -> dict[int, int]:
+        """The figures of these nodes, for each of them and all that they stand in.  Neighbours go up together."""
+        sums: dict[int, int] = {}
+        level = {node.mem_id: (node, chars) for node, chars in found if chars}
+        top = self.root.mem_id
+        while level:
+            above: dict[int, tuple[LexborNode, int]] = {}
+            for at, (node, chars) in level.items():
+                sums[at] = sums.get(at, 0) + chars
+                up = node.parent if at != top else None
+                if up is not None:
+                    key = up.mem_id
+                    above[key] = (up, chars + (above[key][1] if key in above else 0))
+            level = above
+        return sums
 
 
 @lru_cache(maxsize=16_384)
@@ -160,21 +166,23 @@ def _names_side(name: str) -> bool:
     return _SIDE_NAME.search(name[:300]) is not None
 
 
-def _prose_chars(node: LexborNode) -> int:
+def _prose_chars(node: LexborNode, links: dict[int, int]) -> int:
     """Characters of a paragraph that is long and not mostly links; 0 for all else."""
-    inner = _INNER.get(node.tag or "")
-    if inner is not None and node.css_first(inner) is not None:
+    if node.tag == "div" and _has_blocks(node):  # before its text is asked for: all of the page may be in it
         return 0
     chars = len(node.text(strip=True))
-    if chars < LONG:
+    if chars < LONG or (node.tag not in ("p", "div") and _has_blocks(node)):
         return 0
-    linked = sum(len(link.text(strip=True)) for link in node.css("a"))
-    return chars if linked <= 0.4 * chars else 0
+    return chars if links.get(node.mem_id, 0) <= 0.4 * chars else 0
 
 
-def _is_content(node: LexborNode) -> bool:
+def _has_blocks(node: LexborNode) -> bool:
+    return any(child.tag in _BLOCKS for child in node.iter())
+
+
+def _is_content(node: LexborNode, links: dict[int, int]) -> bool:
     """A table or list of at least two rows that says something itself."""
     chars = len(node.text(strip=True))
-    if chars <= FEW_CHARS or len(node.css("tr" if node.tag == "table" else "li, dt")) < 2:
+    if chars <= FEW_CHARS or links.get(node.mem_id, 0) > LISTED * chars:
         return False
-    return sum(len(link.text(strip=True)) for link in node.css("a")) <= LISTED * chars
+    return len(node.css("tr" if node.tag == "table" else "li, dt")) >= 2
