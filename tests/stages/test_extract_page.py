@@ -69,16 +69,36 @@ def test_without_a_main_element_the_body_loses_only_boilerplate():
     assert html(page).text == LONG.strip()
 
 
-@pytest.mark.parametrize("main", ["kratko", "Nešto dulje od ničega. " * 12])
-def test_when_little_would_remain_all_visible_text_is_used(main):
+@pytest.mark.parametrize("main", ["kratko", ""])
+def test_when_next_to_nothing_would_remain_all_visible_text_is_used(main):
     page = f"<nav>{LONG * 3}</nav><main>{main}</main>"
     assert html(page).text == f"{LONG * 3} {main}".replace("  ", " ").strip()
 
 
-def test_a_main_of_a_few_words_is_not_enough_however_little_else_there_is():
-    assert html(
-        "<nav>Izbornik</nav><main>Ured danas ne radi zbog blagdana i praznika.</main>"
-    ).text.startswith("Izb")
+NOTICE = "Ured danas ne radi zbog blagdana i praznika."
+PRICES = "<table><tr><td>Kruh</td><td>1,65</td></tr><tr><td>Mlijeko</td><td>1,05</td></tr></table>"
+
+
+@pytest.mark.parametrize("content", [NOTICE, PRICES, f"<h1>Obrasci</h1><ul><li>{NOTICE}</li></ul>"])
+@pytest.mark.parametrize("tag", ["main", "article"])
+def test_the_part_that_a_page_names_is_taken_on_short_pages_too(tag, content):
+    page = "<header>Ured Naslovnica Vijesti Cjenik</header><nav>Izbornik</nav><{0}>{1}</{0}><footer>© 2026</footer>"
+    read = html(page.format(tag, content))
+    assert not any(word in read.text for word in ("Izbornik", "2026", "Naslovnica"))
+    found = [text for _, text in blocks(page.format(tag, content).encode(), url=URL, content_type=HTML)]
+    assert "© 2026" not in found
+    year = page.format(tag, content).replace("2026", "2027").encode()
+    one, other = block_pair(page.format(tag, content).encode(), year, url=URL, content_type=HTML)
+    assert one == other
+
+
+@pytest.mark.parametrize("tag", ["main", "article"])
+def test_a_named_part_is_not_believed_where_more_of_the_page_stands_outside(tag):
+    read = html(
+        f"<nav>Izbornik</nav><{tag}>Tražilica: upišite pojam.</{tag}><div><p>{NOTICE}</p>{PRICES}</div>"
+    )
+    assert NOTICE in read.text
+    assert "Kruh" in read.text
 
 
 def test_scripts_styles_and_hidden_parts_are_not_text():

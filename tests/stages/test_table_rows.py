@@ -83,18 +83,19 @@ def test_documents_that_a_row_links_to_are_still_compared():
     assert told(before, before.replace("a.pdf", "b.pdf"))
 
 
-def test_noise_that_was_learned_by_cells_is_still_understood():
+def test_noise_that_was_learned_of_an_older_text_is_still_understood():
     old = {
         "paths": ["main/table/tbody/tr/td"], "lines": [], "templates": [], "places": [[0, 1, 8, 0]], "orders": [],
         "wild": [], "looks": [1, 2, 3, 4, 5], "replaced": [],
     }  # fmt: skip
     kept = read_noise(json.dumps(old))
-    assert kept.by_cells
-    assert read_noise(dump_noise(kept)).by_cells
-    assert read(table(ROWS), by_cells=True)[1:4] == ["Product", "Price", "Old"]
-    assert not read_noise(json.dumps({**old, "paths": ["main/p"]})).by_cells
+    assert kept.is_older
+    assert read_noise(dump_noise(kept)).is_older
+    assert read(table(ROWS), is_older=True)[1:4] == ["Product", "Price", "Old"]
+    steady = {**old, "paths": [], "places": []}
+    assert not read_noise(json.dumps(steady)).is_older
 
 
 def test_noise_that_is_learned_now_is_learned_by_rows():
     noise = Noise(places=(Place("main/table/tbody/tr/td", 1, 8),))
-    assert not read_noise(dump_noise(noise)).by_cells
+    assert not read_noise(dump_noise(noise)).is_older

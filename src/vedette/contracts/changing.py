@@ -102,9 +102,7 @@ class Noise:
     begun_at: int = 0  # looks at the target before it was learned from; below 0: all so far
     edited_at: int = 0  # looks since then when an edit was last confirmed
     replaced: tuple[int, ...] = ()  # lines that were edited away; one that comes back may be drawn
-    by_cells: bool = (
-        False  # learned when each cell of a table was a line; it goes on so, else it would be forgotten
-    )
+    is_older: bool = False  # learned of an older form of the text: the target stays with that form
 
     @property
     def is_restless(self) -> bool:

@@ -155,7 +155,12 @@ def _of_figures(traits: Traits, words: float) -> list[Reason]:
     is_rate = traits.figures >= SOME_FIGURES and traits.words < FEW_WORDS
     if not is_rate or _linked(traits) >= LINK_SHARE[0].under:
         return []
-    return [Reason("figures", max(FIGURE_POINTS, -words), f"{traits.figures} figures")]
+    is_all = 3 * traits.figures >= traits.words  # a date beside a name is not a rate
+    return [
+        Reason(
+            "figures", max(FIGURE_POINTS, -words) if is_all else FIGURE_POINTS, f"{traits.figures} figures"
+        )
+    ]
 
 
 def _of_signs(traits: Traits) -> list[Reason]:

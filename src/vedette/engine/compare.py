@@ -43,7 +43,7 @@ from vedette.core.weight import is_irregular
 from vedette.evidence.shelf import Shelf
 from vedette.extract import blocks, content_class
 from vedette.extract.documents import read_document
-from vedette.extract.outline import STRICT, is_narrow
+from vedette.extract.outline import common_scope
 from vedette.extract.scope import MAIN
 
 Blocks = tuple[Block, ...]
@@ -202,7 +202,7 @@ class _States:
         self._scope = comparer.scope
         self._shelf = comparer.shelf
         self._new = new
-        self._by_cells = noise.by_cells
+        self._is_older = noise.is_older
         self._most = comparer.most_work
         self.is_long = False  # together they would take the loop too long
         self._work = 0  # so far
@@ -213,9 +213,9 @@ class _States:
         if before is not None and self._scope == MAIN:
             kept = self._kept(before)
             bodies = [body for body in (kept, self._new) if body is not None and _is_page(body)]
-            if any(is_narrow(body, content_type=content_type) for body, content_type, _ in bodies):
-                self._scope = STRICT
-                self._made.clear()
+            pages = ((body, content_type) for body, content_type, _ in bodies)
+            self._scope = common_scope(pages, is_older=self._is_older)
+            self._made.clear()
         if None not in self._made:
             self._made[None] = self._cut(self._new) if self._new else ()
         return self._made[None] or ()
@@ -240,7 +240,7 @@ class _States:
         data, content_type, url = body
         if content_class(data, url=url, content_type=content_type) in DOCUMENTS:
             return self._document(body)
-        found = blocks(data, url=url, content_type=content_type, scope=self._scope, by_cells=self._by_cells)
+        found = blocks(data, url=url, content_type=content_type, scope=self._scope, is_older=self._is_older)
         self._work += len(found) + sum(len(text) for _, text in found) // LONG_BLOCK
         self.is_long = self.is_long or (self._most is not None and self._work > self._most)
         return found or _as_one_line(data)

@@ -7,7 +7,7 @@ from vedette.contracts.fetching import Extraction
 from vedette.contracts.words import ContentClass
 from vedette.extract.classes import content_class
 from vedette.extract.fields import Unreadable, json_fields, text_lines, xml_fields
-from vedette.extract.outline import STRICT, is_narrow, page_blocks
+from vedette.extract.outline import common_scope, page_blocks
 from vedette.extract.page import read_page
 from vedette.extract.scope import ALL, MAIN
 
@@ -32,12 +32,12 @@ def extract(body: bytes, *, url: str, content_type: str, scope: str = MAIN) -> E
 
 
 def blocks(
-    body: bytes, *, url: str, content_type: str, scope: str = MAIN, by_cells: bool = False
+    body: bytes, *, url: str, content_type: str, scope: str = MAIN, is_older: bool = False
 ) -> tuple[Block, ...]:
     """The body as (structural path, text).  The slow view: asked for only when cheaper layers differ."""
     kind = content_class(body, url=url, content_type=content_type)
     if kind is ContentClass.HTML:
-        return page_blocks(body, url=url, content_type=content_type, scope=scope, by_cells=by_cells)
+        return page_blocks(body, url=url, content_type=content_type, scope=scope, is_older=is_older)
     try:
         return _fields(kind, body, content_type)
     except Unreadable:
@@ -47,13 +47,9 @@ def blocks(
 def block_pair(
     before: bytes, after: bytes, *, url: str, content_type: str, scope: str = MAIN
 ) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
-    """Two states of one target, cut by one rule.
-
-    A page near the gate of scope "main" may pass it in one state only; compared as they are, its
-    whole navigation would seem to come and go.  When one state passes, both are narrowed.
-    """
-    if scope == MAIN and any(is_narrow(body, content_type=content_type) for body in (before, after)):
-        scope = STRICT
+    """Two states of one target, cut by one rule."""
+    if scope == MAIN:
+        scope = common_scope((body, content_type) for body in (before, after))
     return (
         blocks(before, url=url, content_type=content_type, scope=scope),
         blocks(after, url=url, content_type=content_type, scope=scope),

@@ -9,7 +9,7 @@ that a diff says of what a value changed; a row that holds more than values is r
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborNode
@@ -19,11 +19,12 @@ from vedette.core.charset import decode
 from vedette.core.weight import too_heavy
 from vedette.extract.head import read_head
 from vedette.extract.page import document_target
-from vedette.extract.scope import ALL, MAIN, fold, narrowed, parsed, visible
+from vedette.extract.scope import ALL, MAIN, article_of, fold, narrowed, parsed, visible
 
 MAX_LEVELS = 64  # of a path; what is deeper shares the path of its ancestor
 MAX_BLOCKS = 300_000
 STRICT = "strict"  # the main content whatever the gate says
+ARTICLE = "article"  # the article of it, because the other states are articles too
 BLOCKS = frozenset(
     "address article aside blockquote body caption center dd details dialog dir div dl dt "
     "fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup legend li main menu nav ol "
@@ -38,11 +39,11 @@ _NOT_VALUES = (
 
 
 def page_blocks(
-    body: bytes, *, url: str, content_type: str, scope: str, by_cells: bool = False
+    body: bytes, *, url: str, content_type: str, scope: str, is_older: bool = False
 ) -> tuple[Block, ...]:
     """The blocks of the compared part, in document order; none for markup that must not be parsed.
 
-    `by_cells`: every cell of a table is a block of its own, as before rows were lines.
+    `is_older`: as it was before articles were cut down and rows of tables were lines.
     """
     if too_heavy(body):
         return ()
@@ -53,19 +54,35 @@ def page_blocks(
     root = tree.body
     if scope != ALL:
         root, _ = narrowed(tree, text, is_gated=scope == MAIN)
+        if root is not None and scope != STRICT and not is_older:
+            root = article_of(root, is_sure=scope == ARTICLE) or root
         if root is None:  # the gate refused, after the tree was cut
             tree = parsed(markup)
             visible(tree)
             root = tree.body
-    return tuple(_Outline(base, by_cells).read(root)) if root is not None else ()
+    return tuple(_Outline(base, is_older).read(root)) if root is not None else ()
 
 
-def is_narrow(body: bytes, *, content_type: str) -> bool:
-    """Does the gate let this page be narrowed to its main content?"""
+def common_scope(bodies: Iterable[tuple[bytes, str]], *, is_older: bool = False) -> str:
+    """How states of one page, each with its content type, are cut alike.
+
+    A page near a gate may pass it in one state only; compared as they are, its whole navigation would seem to come and
+    go.  When one state passes the gate of scope "main", all are narrowed; cut down to the article when all have one.
+    """
+    found = [_cut_of(body, content_type) for body, content_type in bodies]
+    if found and all(one == ARTICLE for one in found) and not is_older:
+        return ARTICLE
+    return STRICT if any(found) else MAIN
+
+
+def _cut_of(body: bytes, content_type: str) -> str:
     if too_heavy(body):
-        return False
+        return ""
     tree = parsed(decode(body, content_type)[0])
-    return narrowed(tree, visible(tree))[0] is not None
+    root, _ = narrowed(tree, visible(tree))
+    if root is None:
+        return ""
+    return STRICT if article_of(root) is None else ARTICLE
 
 
 Frame = tuple[Iterator[LexborNode], str, Counter[str], bool]  # children, path, siblings so far, is a block
@@ -74,7 +91,7 @@ Frame = tuple[Iterator[LexborNode], str, Counter[str], bool]  # children, path, 
 @dataclass(slots=True)
 class _Outline:
     base: str
-    by_cells: bool = False
+    is_older: bool = False
     blocks: list[Block] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
@@ -105,7 +122,7 @@ class _Outline:
             self._flush(path)
             siblings[tag] += 1
             deeper = _step(path, tag, siblings[tag]) if len(stack) < MAX_LEVELS else path
-            if tag == "tr" and not self.by_cells and self._row(node, deeper):
+            if tag == "tr" and not self.is_older and self._row(node, deeper):
                 return
             stack.append((_children(node), deeper, Counter(), True))
         else:

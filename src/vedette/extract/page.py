@@ -12,7 +12,7 @@ from vedette.core.charset import decode
 from vedette.core.urls import canonical
 from vedette.core.weight import too_heavy
 from vedette.extract.head import read_head
-from vedette.extract.scope import MAIN, fold, narrowed, parsed, visible
+from vedette.extract.scope import MAIN, article_of, fold, narrowed, parsed, raw_text, visible
 
 MAX_LINKS = 50_000
 _HINTS = (
@@ -40,6 +40,8 @@ def read_page(body: bytes, *, url: str, content_type: str, scope: str = MAIN) ->
     root: LexborNode | None = None
     if scope == MAIN:
         root, text = narrowed(tree, text)
+        article = article_of(root) if root is not None else None
+        root, text = (root, text) if article is None else (article, raw_text(article))
     return Extraction(
         content_class=ContentClass.HTML,
         text=fold(text),

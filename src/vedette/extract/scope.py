@@ -11,10 +11,14 @@ import unicodedata
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from vedette.extract.article import narrow_to_article
+
 MAIN = "main"
 ALL = "all"
 MIN_SHARE = 0.4  # of the visible text
 MIN_CHARS = 200
+LEAST_CHARS = 20  # of a part that the page names as its main part
+DOCUMENT_LINKS = ", ".join(f"a[href*='.{end}' i]" for end in "pdf doc xls ppt odt ods rtf csv zip".split())
 HIDING = ("display:none", "visibility:hidden")  # inline styles, spaces removed
 INVISIBLE = ["script", "style", "noscript", "template", "svg", "iframe"]
 REPEATED = "nav, aside, header, footer, [role=navigation], [role=banner], [role=contentinfo]"
@@ -55,14 +59,22 @@ def visible(tree: LexborHTMLParser) -> str:
 def narrowed(
     tree: LexborHTMLParser, everything: str, *, is_gated: bool = True
 ) -> tuple[LexborNode | None, str]:
-    """The main content and its text, or (None, everything) when the gate says that too little is left."""
+    """The main content and its text, or (None, everything) when the gate says that too little is left.
+
+    A part that the page itself calls its main part is believed on a short page too, unless more of it stands outside.
+    """
     root = _content_root(tree)
     if root is None:
         return None, everything
     text = raw_text(root)
-    if is_gated and (len(text) < MIN_CHARS or len(text) < MIN_SHARE * len(everything)):
-        return None, everything
-    return root, text
+    if not is_gated or (len(text) >= MIN_CHARS and len(text) >= MIN_SHARE * len(everything)):
+        return root, text
+    return (root, text) if _is_named(root) and _is_most(root, text, tree) else (None, everything)
+
+
+def article_of(root: LexborNode, *, is_sure: bool = False) -> LexborNode | None:
+    """The article of the main content, without what stands around and between it; None when it has none."""
+    return narrow_to_article(root, DOCUMENT_LINKS, is_sure=is_sure)
 
 
 def raw_text(node: LexborNode) -> str:
@@ -129,6 +141,19 @@ def _content_root(tree: LexborHTMLParser) -> LexborNode | None:
             if node.tag == "nav" or not _is_inside_content(node):
                 node.decompose()
     return root
+
+
+def _is_named(root: LexborNode) -> bool:
+    return root.tag in _CONTENT or (root.attributes.get("role") or "") == "main"
+
+
+def _is_most(root: LexborNode, text: str, tree: LexborHTMLParser) -> bool:
+    """Is little left of the page without this part and what sites repeat?  Not asked of a part without words."""
+    if len(text) < LEAST_CHARS or tree.body is None:
+        return False
+    repeated = [node for node in tree.body.css(REPEATED) if not _is_inside_content(node)]
+    outside = len(raw_text(tree.body)) - len(text) - sum(len(raw_text(node)) for node in repeated)
+    return outside <= len(text)
 
 
 def _is_inside_content(node: LexborNode) -> bool:

@@ -9,6 +9,8 @@ from typing import Any
 from vedette.contracts.changing import Noise, Place, Presence, RestlessLine, Template
 from vedette.core.change.paths import shape
 
+# Of the text that it was learned of.  1: cells of tables were lines of their own, articles were not cut down.
+OLDER, FORM = 1, 2
 LEGACY_SEEN = 8  # draws that a mask of an earlier form is worth
 
 
@@ -30,7 +32,7 @@ def dump_noise(noise: Noise) -> str | None:
             "wild": noise.wild,
             "looks": [noise.agreed, noise.refuted, noise.quick, noise.begun_at, noise.edited_at],
             "replaced": noise.replaced,
-            "rows": not noise.by_cells,
+            "form": OLDER if noise.is_older else FORM,
         },
         ensure_ascii=False,
         separators=(",", ":"),
@@ -66,7 +68,7 @@ def _read(kept: dict[str, Any]) -> Noise:
         begun_at=begun_at,
         edited_at=edited_at,
         replaced=tuple(kept["replaced"]),
-        by_cells=not kept.get("rows", not _knows_cells((*paths, *kept["orders"], *kept["wild"]))),
+        is_older=kept.get("form", OLDER) == OLDER and bool(paths or kept["orders"] or kept["wild"]),
     )
 
 
@@ -101,10 +103,5 @@ def _from_mask(regions: Sequence[Sequence[Any]]) -> Noise:
         agreed=1,
         refuted=is_restless,
         begun_at=begun_at,
-        by_cells=_knows_cells((*drawn, *orders)),
+        is_older=is_restless,
     )
-
-
-def _knows_cells(paths: Sequence[str]) -> bool:
-    """Does anything of it stand in a table?  It was learned before rows were lines."""
-    return any(step in ("td", "th", "tr", "tbody") for path in paths for step in path.split("/"))
