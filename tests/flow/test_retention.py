@@ -243,7 +243,7 @@ async def test_rows_that_were_edited_cannot_be_set_aside_and_that_is_said(watche
         db.execute("UPDATE evidence SET url = 'https://elsewhere.example/'")
     told = cli_of(watched)("evidence", "set-aside")
     assert "nothing is damaged" not in told.out
-    assert "2 problems are in rows of the database" in told.out
+    assert "2 problems in rows of the database" in told.out
     assert "from one backup" in told.out
 
 

@@ -144,7 +144,7 @@ def test_an_unknown_registry_is_answered_with_the_nearest(tmp_path: Path):
     [
         ("hierarchy", 9, "hierarchy"),
         ("provenance", "guessed", "stated"),
-        ("tier", "URGENT", "unknown risk"),
+        ("tier", "URGENT", "unknown tier"),
         ("lister", "hnbb", "lister"),
         ("structured", {"formats": ["docx"]}, "formats"),
         ("structured", {"currencies": ["usd"]}, "currencies"),

@@ -143,7 +143,7 @@ def set_aside(session: Session) -> None:
         session.out.say(f"set aside before, and still damaged: {', '.join(found.before)}")
     if found.others:
         session.out.say(
-            f"in rows of the database or in HEADS, which cannot be set aside: {count(found.others, 'problem')}: "
+            f"{count(found.others, 'problem')} in rows of the database or in HEADS cannot be set aside: "
             "restore archive and database from one backup (`vedette restore BACKUP --replace`)"
         )
     if not (found.damage or found.before or found.others):
