@@ -41,3 +41,9 @@ async def test_the_time_goes_on_while_it_is_waited_for():
     wake.set()
     await waiting
     assert START < seen <= clock.now()
+
+
+async def test_a_page_that_hangs_does_not_hold_the_world_for_ever():
+    clock, wake = PacedClock(START, speed=3600.0), asyncio.Event()
+    await clock.pause(wake, START + 1000 * HOUR, is_busy=True)
+    assert START + 2 * HOUR < clock.now() < START + 1000 * HOUR

@@ -6,9 +6,11 @@ import asyncio
 import multiprocessing
 import os
 import resource
+import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -59,7 +61,9 @@ class Workers:
         if self._pool is None:
             spawn = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=_end_with_the_engine)
-            await loop.run_in_executor(self._pool, os.getpid)  # its start is not the time of the work
+            with _deaf_to_ctrl_c():
+                started = loop.run_in_executor(self._pool, os.getpid)
+            await started  # its start is not the time of the work
         future = loop.run_in_executor(self._pool, _within, self._cpu_s, memory, function, *args)
         future.add_done_callback(_heard)
         try:
@@ -76,6 +80,17 @@ class Workers:
         for process in list((pool._processes or {}).values()):
             process.kill()
         pool.shutdown(wait=False)
+
+
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """A terminal sends Ctrl-C to every process of the program.  Who starts in here inherits that it is blocked: the
+    engine decides when its worker ends."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _heard(future: asyncio.Future[Any]) -> None:

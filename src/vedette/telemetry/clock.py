@@ -98,6 +98,7 @@ class JumpingClock:
 
 CATCH_UP_S = 1.0  # a world that stood still makes up for it in about so long
 FASTEST = 10.0  # times its speed, while it does
+STANDS_S = 3.0  # for so long a world waits for what is under way: a page that hangs does not hold it for ever
 
 
 class PacedClock(JumpingClock):
@@ -122,8 +123,11 @@ class PacedClock(JumpingClock):
         return SystemClock().stopwatch()
 
     async def pause(self, wake: Wake, until: datetime | None, *, is_busy: bool) -> None:
-        if is_busy or until is None or wake.is_set():
+        if wake.is_set() or (until is None and not is_busy):
             await super().pause(wake, until, is_busy=is_busy)
+            return
+        if is_busy or until is None:
+            await self._stand(wake, until)
             return
         began, speed, slept = self._now, self._speed_now(), self.stopwatch()
         self._going = lambda: max(began, min(until, began + slept() * speed))
@@ -133,6 +137,15 @@ class PacedClock(JumpingClock):
             await wake.wait()
             timer.cancel()
         self._now, self._going = self._going(), None
+
+    async def _stand(self, wake: Wake, until: datetime | None) -> None:
+        stood = self.stopwatch()
+        timer = asyncio.get_running_loop().call_later(STANDS_S, wake.set)
+        await wake.wait()
+        timer.cancel()
+        if stood() >= timedelta(seconds=STANDS_S):
+            then = self._now + stood() * self._speed
+            self._now = then if until is None else max(self._now, min(until, then))
 
     def _speed_now(self) -> float:
         """Faster for a while where the world lags behind."""

@@ -84,9 +84,10 @@ def summarise(session: Session, stage: Session, seen: Seen) -> None:
         f"  politeness    {_politeness(seen.served)}",
         f"  evidence      {_evidence(data)}",
         "",
-        *_next(data, [url for url, _ in seen.changes]),
     ]
     session.out.note_lines(line(words) for words in lines)
+    typed = _next(data, [url for url, _ in seen.changes])
+    session.out.note_lines((line(words) for words in typed), folds=False)
 
 
 def _changes(number: int, untrue: int) -> str:
@@ -135,26 +136,28 @@ def _evidence(data: Path) -> str:
 
 def _next(data: Path, urls: list[str]) -> list[str]:
     """Commands that work as they stand here; short enough for a narrow screen."""
-    program = _program()
+    program, exports = _program()
     about = min(urls, key=len, default=None)
     verbs = ["changes --limit 5", *([] if about is None else [f"diff {about}", f"explain {about}"])]
     return [
         "Everything is kept until you delete it.  To look into it:",
         f"  export VEDETTE_DATA={shlex.quote(str(data))}",
+        *(f"  {words}" for words in exports),
         *(f"  {program} {words}" for words in [*verbs, "evidence verify"]),
-        "Your own web, in a new folder and a new shell:",
+        "Your own web, in a new folder:",
+        "  unset VEDETTE_DATA",
         f"  {program} init",
         f"  {program} add https://example.org/",
         f"  {program} run",
     ]
 
 
-def _program() -> str:
-    """How this program is called from here: by its name where the shell finds it, else by its place."""
+def _program() -> tuple[str, list[str]]:
+    """How this program is called from here, and what makes that possible where the shell does not find it."""
     own = Path(sys.executable).with_name("vedette")
+    if not own.exists():
+        return f"{shlex.quote(sys.executable)} -m vedette", []
     found = shutil.which("vedette")
     if found is not None and Path(found).absolute() == own.absolute():
-        return "vedette"
-    if own.exists():
-        return shlex.quote(str(own.absolute()))
-    return f"{shlex.quote(sys.executable)} -m vedette"
+        return "vedette", []
+    return "vedette", [f"export PATH={shlex.quote(str(own.parent))}:$PATH"]

@@ -64,11 +64,11 @@ class Output:
         if not self.quiet and not self.as_json:
             print_line(self._sentence(text, sys.stderr), to_stderr=True)
 
-    def note_lines(self, lines: Iterable[Line]) -> None:
-        """Several lines of the same, folded where a person reads them."""
+    def note_lines(self, lines: Iterable[Line], *, folds: bool = True) -> None:
+        """Several lines of the same, folded where a person reads them; not where they are to be copied."""
         if self.quiet or self.as_json:
             return
-        if sys.stderr.isatty():
+        if folds and sys.stderr.isatty():
             lines = folded(lines, self.console().width)
         print_line(as_text(lines), to_stderr=True)
 
