@@ -24,7 +24,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOP: Any = typer.main.get_command(program())
 VERBS = (
     "demo init add import export list test run due explain why-not classify robots history changes diff evidence "
-    "backup restore look lanes sources parked doctor gc db replay rank simulate freshness hunt health alerts serve panel worker"
+    "backup restore look lanes sources parked doctor gc db replay rank simulate freshness hunt health alerts serve "
+    "panel worker"
 ).split()
 
 
