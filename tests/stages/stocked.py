@@ -48,6 +48,7 @@ from vedette.contracts.words import (
 from vedette.core.urls import watch_id
 from vedette.store.migrate import ARCHIVE, DATABASE, prepare
 from vedette.store.operator import operating, save_source
+from vedette.store.private import make_file, make_folder, mend
 from vedette.store.sqlite import Reader, Writer, connect
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
@@ -245,8 +246,11 @@ def stocked(data: Path) -> Stock:
 
 
 def _laid(data: Path, content: bytes) -> Path:
-    (data / ARCHIVE).mkdir(parents=True, exist_ok=True)
+    make_folder(data)
+    make_folder(data / ARCHIVE)
+    make_file(data / DATABASE)
     (data / DATABASE).write_bytes(content)
+    mend(data)
     return data / DATABASE
 
 

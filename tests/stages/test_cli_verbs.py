@@ -25,7 +25,7 @@ TOP: Any = typer.main.get_command(program())
 VERBS = (
     "demo init add import export list test run due explain why-not classify robots history changes diff evidence "
     "look pause resume remove lanes sources parked doctor gc db replay rank simulate freshness hunt health "
-    "alerts serve panel worker config help version completion"
+    "alerts serve panel worker backup restore config help version completion"
 ).split()
 
 

@@ -69,7 +69,7 @@ def unusable(path: Path, error: sqlite3.Error) -> str:
             f"{path} can only be read here, and this needs to write ({words}); list, show, changes and evidence verify "
             "work as it is; for the rest give write permission to the folder and its files, or copy it elsewhere"
         )
-    if code_of(error) in DAMAGED:
+    if code_of(error) == sqlite3.SQLITE_CORRUPT:
         return f"{path} is damaged: {words}; {RESTORE}"
     return f"{path} is not a usable store: {words}; {RESTORE}"
 

@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    verb(app, "backup", example="vedette backup /var/backups/vedette-monday")(backup)
+    verb(app, "backup", example="vedette backup backups/monday")(backup)
     verb(
         app,
         "restore",
-        example="vedette restore /var/backups/vedette-monday --data new\n"
-        "vedette restore /var/backups/vedette-monday --replace",
+        example="vedette restore backups/monday --data new\nvedette restore backups/monday --replace",
     )(restore)
 
 
