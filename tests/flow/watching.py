@@ -191,8 +191,8 @@ def _judge_page(
     told = {version_at.get(after) for _, after in reported}
     for n in range(1, len(looks)):
         if versions[n] != versions[n - 1] and versions[n] not in told:
-            # the last look may be an observed change that waits for its second look
-            if is_pending and n >= len(looks) - 1:
+            # the last looks may show an observed change that waits for another one
+            if is_pending and len(set(versions[n:])) == 1:
                 judgement.pending += 1
             else:
                 judgement.missed.append((url, f"{versions[n - 1]} -> {versions[n]} at {looks[n]}"))

@@ -198,6 +198,7 @@ class Settlement:
     found: tuple[Watch, ...] = ()  # new watches
     signals: tuple[Signal, ...] = ()
     raised: tuple[Raised, ...] = ()
+    nearer: tuple[tuple[WatchId, int], ...] = ()  # pages of a crawl that are fewer links away than was known
     refused: tuple[Refused, ...] = ()
     parked: Parked | None = None
     content_class: ContentClass = ContentClass.OTHER

@@ -17,6 +17,7 @@ from vedette.contracts.words import NodeType, Reason, Risk, SourceId, WatchId
 from vedette.core.admission import CAPS, Candidate, admit, observe_content
 from vedette.core.auto_source import Homes
 from vedette.core.classify import Classification, classify_url, inherit_risk
+from vedette.core.nearness import CrawlDepths
 from vedette.core.shape import PART_NOTE, shape_of
 from vedette.core.urls import MAX_URL, TOO_LONG, clipped, lane_of, origin_of, watch_id
 from vedette.discover import Document, read_listing
@@ -39,6 +40,7 @@ class Findings:
     refused: list[Refused] = field(default_factory=list)
     signals: list[Signal] = field(default_factory=list)
     linked: list[WatchId] = field(default_factory=list)  # of a CRITICAL page: all that it names
+    nearer: list[tuple[WatchId, int]] = field(default_factory=list)  # a shorter way to them was seen
     became: ListerKind | None = None
     problem: str = ""
     notes: tuple[Reason, ...] = ()
@@ -82,6 +84,7 @@ class Finder:
         self._known: set[WatchId] = set()
         self._refused: dict[SourceId, set[WatchId]] = {}
         self._links: dict[SourceId, LinkReader] = {}
+        self._depths: dict[SourceId, CrawlDepths] = {}
         self._most = most
         self._homes = homes
         self.taken = 0
@@ -143,7 +146,14 @@ class Finder:
             if watch.risk is Risk.CRITICAL:
                 findings.linked += [i for i, _ in pairs]
             fresh = [pair for pair in pairs if pair[0] not in known]
-            seen = {i: _Seen(url, lister=ListerKind.CRAWL, depth=watch.depth + 1) for i, url in fresh}
+            depths = self._depths_of(desk)
+            nearer = depths.read(watch.id, watch.depth, [i for i, _ in pairs])
+            findings.nearer += nearer.pages
+            depth = depths.of(watch.id) + 1
+            seen = {i: _Seen(url, lister=ListerKind.CRAWL, depth=depth) for i, url in fresh}
+            for i, url, depth in nearer.within:
+                if i not in known:
+                    seen[i] = _Seen(url, lister=ListerKind.CRAWL, depth=depth)
             if seen:
                 await self._take(seen, watch, desk, findings, now)
         for i, url in reader.parts():
@@ -154,6 +164,10 @@ class Finder:
             findings.notes = (*findings.notes, Reason(TOO_LONG, left, note))
         _note_capped(watch, desk, findings)
         return findings
+
+    def _depths_of(self, desk: SourceDesk) -> CrawlDepths:
+        source = desk.source
+        return self._depths.setdefault(source.id, CrawlDepths(source.options.max_depth))
 
     async def listed(self, watch: Watch, listing: Listing, desk: SourceDesk, now: datetime) -> Findings:
         findings = Findings(
@@ -199,10 +213,14 @@ class Finder:
                     url=clipped(sighting.url), id=i, source=desk.source.id, reason=verdict, at=now
                 )
                 self._refuse(refusal, findings)
+                if verdict.code == "max_depth":
+                    self._depths_of(desk).too_deep(parent.id, i, sighting.url)
                 continue
             desk.tally.take(verdict)
             desk.is_dirty = True
             watch = self._watch(i, sighting, parent, desk, now)
+            if sighting.lister is ListerKind.CRAWL:
+                self._depths_of(desk).found(i, sighting.depth)
             findings.found.append(self._at_home(watch, desk, findings))
         taken = findings.found[before:]
         self._remember({watch.id for watch in taken})
@@ -253,6 +271,7 @@ class Finder:
         """The operator changed it: what was refused may be told again, and links are read by its new options."""
         self._refused.pop(source, None)
         self._links.pop(source, None)
+        self._depths.pop(source, None)
 
     def _remember(self, ids: set[WatchId]) -> None:
         if len(self._known) > KNOWN:

@@ -127,6 +127,7 @@ class Sheet:
             found=tuple(findings.found) if findings else (),
             signals=tuple(findings.signals) if findings else (),
             raised=self.raised,
+            nearer=tuple(findings.nearer) if findings else (),
             refused=tuple(findings.refused) if findings else (),
             parked=parked,
             content_class=self.content_class,

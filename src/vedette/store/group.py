@@ -64,6 +64,7 @@ class GroupRows:
     found: list[Row] = field(default_factory=list)
     signals: list[Row] = field(default_factory=list)
     raised: list[Row] = field(default_factory=list)
+    nearer: list[Row] = field(default_factory=list)
     changes: list[Row] = field(default_factory=list)
     moves: list[Row] = field(default_factory=list)
     ledger: list[Row] = field(default_factory=list)
@@ -95,6 +96,7 @@ class GroupRows:
         yield from self.hunt
         yield sql.SIGNAL, self.signals
         yield sql.RAISE_WATCH, self.raised
+        yield sql.COME_NEARER, self.nearer
         yield sql.NEW_CHANGE, self.changes
         yield sql.MOVE_CHANGE, self.moves
         yield sql.NEW_LEDGER, self.ledger
@@ -167,6 +169,7 @@ def _add_settlement(rows: GroupRows, placed: Placed) -> None:
     ]
     rows.raised += [(*[to_ms(one.due_at)] * 3, one.watch) for one in settled.raised]
     rows.ledger += [note_row(one.note, visit.run) for one in settled.raised]
+    rows.nearer += [(depth, watch, depth) for watch, depth in settled.nearer]
     if settled.change is not None:
         rows.changes.append(_change_row(settled.change, placed.evidence))
     rows.moves += [_move_row(move) for move in settled.moves]

@@ -69,8 +69,12 @@ _PAUSED = "EXISTS (SELECT 1 FROM sources s WHERE s.id = watches.source_id AND s.
 _LOOKED_AT = (
     "EXISTS (SELECT 1 FROM sources s WHERE s.id = watches.source_id AND s.is_active AND s.paused_at IS NULL)"
 )
-# Nor does it lower a risk that a page raised meanwhile.
-_NEW_VALUE = {"due_at": f"CASE WHEN {_PAUSED} THEN NULL ELSE ? END", "risk": 'MAX("risk", ?)'}
+# Nor does it lower a risk that a page raised meanwhile, or forget a shorter way that was seen.
+_NEW_VALUE = {
+    "due_at": f"CASE WHEN {_PAUSED} THEN NULL ELSE ? END",
+    "risk": 'MAX("risk", ?)',
+    "depth": 'MIN("depth", ?)',
+}
 MOVE_WATCH = (
     "UPDATE watches SET "
     + ", ".join(f'"{name}" = {_NEW_VALUE.get(name, "?")}' for name in MOVING_WATCH_COLUMNS)
@@ -87,6 +91,7 @@ RAISE_WATCH = (
     "UPDATE watches SET risk = 3, audit_s = CASE WHEN due_at > ? THEN NULL ELSE audit_s END, "
     "due_at = CASE WHEN due_at > ? THEN ? ELSE due_at END WHERE id = ?"
 )
+COME_NEARER = "UPDATE watches SET depth = ? WHERE id = ? AND depth > ?"
 SAVE_HOST = upsert("hosts", HOST_COLUMNS, "lane_id")
 SAVE_HUB = upsert("hubs", HUB_COLUMNS, "watch_id")
 SAVE_CLOCK = insert("clocks", CLOCK_COLUMNS, conflict=NOTHING)
