@@ -67,7 +67,7 @@ STAYS = [
 
 @pytest.mark.parametrize(("name", "place"), STAYS)
 def test_what_is_content_of_an_article_stays_wherever_it_stands(name, place):
-    """Also outside of the part that holds the prose; short lines only among it, where nothing tells them from noise."""
+    """Also outside of the part that holds the prose: a deadline in a box of its own is compared too."""
     content = CONTENT[name]
     forms = {
         "inside": f"<div>{PROSE}{content}</div>",

@@ -1,7 +1,7 @@
 """The article of a page that has one: its prose, without what stands around and between it.
 
 Only a page with several long paragraphs is narrowed so.  What is no prose and still content stays: tables, lists of
-words, documents to download, whatever stands among the paragraphs.  What goes is known by its name (share, related,
+words, documents to download, short lines (a deadline, a signature) wherever they stand.  What goes is known by its name (share, related,
 comments), by its tag (nav, aside, form) or because it is links and nothing else.
 """
 
@@ -64,23 +64,32 @@ class _Article:
     count: int = 0
     holds: dict[int, int] = field(default_factory=dict)  # tables, lists and documents in and below a node
     kept: list[LexborNode] = field(default_factory=list)
+    lines: list[LexborNode] = field(default_factory=list)  # too short for prose
 
     def __post_init__(self) -> None:
         anchors = self.root.css("a[href]")
         self.links = self._summed([(link, len(link.text(strip=True))) for link in anchors])
-        paragraphs = [(node, _prose_chars(node, self.links)) for node in self.root.css(_PROSE)]
-        found = [(node, chars) for node, chars in paragraphs if chars]
+        found = []
+        for node in self.root.css(_PROSE):
+            chars = _own_chars(node, self.links)
+            if chars >= LONG:
+                found.append((node, chars))
+            elif chars:
+                self.lines.append(node)
         self.prose = self._summed(found)
         self.total = sum(chars for _, chars in found)
         self.count = len(found)
 
     def hold(self) -> None:
-        """Finds tables, lists and documents that are content."""
+        """Finds tables, lists, documents and short lines that are content."""
         found = [node for node in self.root.css("table, ul, ol, dl") if _is_content(node, self.links)]
         found += self.root.css(self.document) if self.document else []
-        for node in found:
+        lines = {node.mem_id for node in self.lines}
+        for node in (*found, *self.lines):
             above = list(self._upwards(node))
             if any(self._is_side(one) for one in above):
+                continue
+            if node.mem_id in lines and any(self._leads_elsewhere(one) for one in above):
                 continue
             self.kept.append(node)
             for one in above:
@@ -166,13 +175,11 @@ def _names_side(name: str) -> bool:
     return _SIDE_NAME.search(name[:300]) is not None
 
 
-def _prose_chars(node: LexborNode, links: dict[int, int]) -> int:
-    """Characters of a paragraph that is long and not mostly links; 0 for all else."""
-    if node.tag == "div" and _has_blocks(node):  # before its text is asked for: all of the page may be in it
+def _own_chars(node: LexborNode, links: dict[int, int]) -> int:
+    """Characters of a block that is not made of others and not mostly links; 0 for all else."""
+    if node.tag != "p" and _has_blocks(node):  # before its text is asked for: all of the page may be in it
         return 0
     chars = len(node.text(strip=True))
-    if chars < LONG or (node.tag not in ("p", "div") and _has_blocks(node)):
-        return 0
     return chars if links.get(node.mem_id, 0) <= 0.4 * chars else 0
 
 
