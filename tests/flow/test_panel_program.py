@@ -129,7 +129,7 @@ def test_decisions_of_a_run_are_logged_where_rust_log_asks_for_it(tmp_path):
         assert (code, err) == (6, "")
         dropped = json.loads(out.splitlines()[-1])["dropped"]
         assert [(one["cells"], one["reason"]) for one in dropped] == [(3, "no_key")]
-        assert "lane blocked" in dropped[0]["note"]
+        assert "breaker blocked" in dropped[0]["note"]
 
 
 def test_a_provider_that_fails_loses_reliability(tmp_path):
