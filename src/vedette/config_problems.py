@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from vedette.core.nearest import nearest, unknown
 MOST = 20  # problems that are told; all are counted
 SHOWN = 60  # characters of a value
 Place = tuple[str | int, ...]
+_MAY_BE_SECRET = re.compile(r"(?=.*[A-Za-z])(?=.*\d).{8}|[:@/]", re.DOTALL)
 _WRAPPERS = ("function-before", "nullable")  # parts of a place that stand for nothing in the file
 
 
@@ -45,10 +47,10 @@ def _words(problem: Any, place: Place, model: type[Section], listed: set[Place])
     if kind in ("enum", "literal_error"):
         known = [word.strip("' ") for word in problem["ctx"]["expected"].replace(" or ", ",").split(",")]
         return f"`{where}`: {unknown(last, str(value), known)}"
-    shown, rule = _short(value), _RULES.get(kind)
+    rule = _RULES.get(kind)
     if rule is not None:
-        limits = {"ctx": problem.get("ctx", {})}
-        return f"`{where}`: {rule.format(value=shown, **limits)}"
+        words = rule.format(value=_short(value), sort=_sort(value), ctx=problem.get("ctx", {}))
+        return f"`{where}`: {words}"
     message = problem["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
     return f"`{where}`: {message.replace('Input should be', 'it must be').replace('unknown risk', f'unknown {last}')}"
 
@@ -59,8 +61,8 @@ _RULES: Mapping[str, str] = {
     **dict.fromkeys(("float_parsing", "float_type", "finite_number"), "{value} is not a number"),
     **dict.fromkeys(("bool_parsing", "bool_type"), "{value} is neither true nor false"),
     **dict.fromkeys(("string_type", "string_sub_type"), "{value} is not text"),
-    **dict.fromkeys(("tuple_type", "list_type"), "a list is needed here, not {value}"),
-    **dict.fromkeys(("dict_type", "model_type"), "keys and values are needed here, not {value}"),
+    **dict.fromkeys(("tuple_type", "list_type"), "a list is needed here, not {sort}"),
+    **dict.fromkeys(("dict_type", "model_type"), "keys and values are needed here, not {sort}"),
     "greater_than_equal": "{value} is too little; at least {ctx[ge]}",
     "greater_than": "{value} is too little; it must be above {ctx[gt]}",
     "less_than_equal": "{value} is too much; at most {ctx[le]}",
@@ -105,6 +107,22 @@ def _section_in(annotation: Any) -> Any:
     return None
 
 
+def _sort(value: object) -> str:
+    return next((word for kind, word in _SORTS if isinstance(value, kind)), "this")
+
+
+_SORTS = (
+    (bool, "true or false"),
+    (str, "text"),
+    (int | float, "a number"),
+    (list, "a list"),
+    (dict, "keys and values"),
+)
+
+
 def _short(value: object) -> str:
+    """A value as it is shown.  One that may be a secret in the wrong place is not."""
+    if isinstance(value, str) and _MAY_BE_SECRET.search(value):
+        return "the text that is there"
     text = " ".join(repr(value).split())
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"

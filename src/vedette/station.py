@@ -205,6 +205,7 @@ class Station:
             await browser.close()
             await fetcher.close()
             self.workers.close()
+            gc.unfreeze()
         return self._end_run(ended)
 
     def _hunts(self) -> bool:

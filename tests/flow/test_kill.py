@@ -108,18 +108,19 @@ def test_the_drill_finds_a_byte_that_is_not_as_it_was(kept):
 # kills that a random moment hardly meets
 
 DIES_AT = """
-import os, signal, sys
+import functools, os, signal, sqlite3, sys
 from pathlib import Path
-from sqlalchemy import event
-from sqlalchemy.engine import Engine
-from vedette.store.migrate import prepare
 left = int(sys.argv[2])
-@event.listens_for(Engine, "after_cursor_execute")
-def count(connection, cursor, statement, *rest):
-    global left
-    left -= statement.lstrip().startswith(("CREATE", "INSERT"))
-    if left <= 0:
-        os.kill(os.getpid(), signal.SIGKILL)
+class Counting(sqlite3.Connection):
+    def execute(self, statement, *rest):
+        global left
+        done = super().execute(statement, *rest)
+        left -= statement.lstrip().startswith(("CREATE", "INSERT"))
+        if left <= 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return done
+sqlite3.connect = functools.partial(sqlite3.connect, factory=Counting)
+from vedette.store.migrate import prepare
 prepare(Path(sys.argv[1]))
 """
 DIES_SPILLING = """

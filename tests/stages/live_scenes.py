@@ -16,7 +16,7 @@ from vedette.core.limits import Tally
 from vedette.engine.loop import Ended
 from vedette.surface.cli import main
 from vedette.surface.cli.output import Output
-from vedette.surface.cli.panel_runs import _showing
+from vedette.surface.cli.panel_runs import showing
 from vedette.telemetry.events import Event
 
 LONG = "https://example.org/" + "/".join(f"a-part-of-a-long-address-{n}" for n in range(9))
@@ -68,7 +68,7 @@ def look(data: Path) -> int:
 def panel(data: Path) -> int:
     session: Any = SimpleNamespace(given=SimpleNamespace(as_json=False, quiet=False))
     rows = tuple(ProviderTally(model=f"provider/model-{n}") for n in range(3))
-    with _showing(session) as show:
+    with showing(session) as show:
         for done in range(STEPS):
             show(Progress(at=NOW, settled=done, answered=done, under_way=3, waiting=90, providers=rows))
             time.sleep(PAUSE_S)

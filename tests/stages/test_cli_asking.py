@@ -166,7 +166,7 @@ def test_why_not_answers_for_robots_blocked_not_due_and_unknown(cli: Cli):
 def test_why_not_answers_for_a_lane_that_is_closed_held_or_blocked(cli: Cli, stock: Stock):
     stock.group(lanes=((HOST, LaneState(failures=5, closed_until=NOW + HOUR)),))
     assert reason(cli, NEWS) == "lane_closed"
-    assert "until 2026-11-15 13:00:00Z (in 1 h) after 5 failures" in cli("why-not", NEWS).out
+    assert "open until 2026-11-15 13:00:00Z (in 1 h), after 5 failures" in cli("why-not", NEWS).out
     stock.group(lanes=((HOST, LaneState(held_until=NOW + HOUR)),))
     assert reason(cli, NEWS) == "lane_held"
     cli("lanes", "block", "example.org", "--why", "asked to stop")

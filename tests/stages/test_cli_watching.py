@@ -332,5 +332,5 @@ def test_the_pages_of_the_registry_have_their_frequency_as_a_ceiling(cli: Cli):
     cli("import", "registry:croatia")
     watches = cli("list", "--limit", "0", "--json").json["watches"]
     pages = [watch for watch in watches if watch["lister"] is None]
-    assert len(pages) == 38
+    assert len(pages) == 37
     assert all(watch["scrape_frequency"] for watch in pages)

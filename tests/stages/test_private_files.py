@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from cli_call import Cli
 from test_engine_app import Station
 
+from vedette.store.migrate import prepare
 from vedette.store.private import mend
 
 
@@ -76,3 +81,17 @@ def test_the_configuration_that_init_writes_may_hold_secrets(tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     assert Cli(tmp_path / "data")("init").code == 0
     assert (tmp_path / "vedette.yaml").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_store_that_is_prepared_again_keeps_its_locks_and_loses_nothing(tmp_path):
+    """A process that closes a database's file lets go of its locks: another one then deletes the log under it."""
+    path = prepare(tmp_path)
+    count = "db.execute('SELECT COUNT(*) FROM t').fetchone()[0]"
+    other = f"import sqlite3; db = sqlite3.connect({str(path)!r}); print({count}); db.close()"
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute("CREATE TABLE t (x)")
+        prepare(tmp_path)
+        for number in range(1, 4):
+            db.execute("INSERT INTO t VALUES (?)", (number,))
+            told = subprocess.run([sys.executable, "-c", other], capture_output=True, text=True, check=True)
+            assert int(told.stdout) == number

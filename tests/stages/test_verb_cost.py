@@ -46,7 +46,7 @@ READS = {
     f"why-not {RULES}": LIGHT + 20,
     "sources": LIGHT,
     "lanes": LIGHT,
-    "health": LIGHT,
+    "health": LIGHT + 20,  # it also looks for times that a wrong clock left
     "alerts": LIGHT,
     "parked": LIGHT,
     "db status": LIGHT,

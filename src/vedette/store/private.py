@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 FOLDER, FILE, OTHERS = 0o700, 0o600, 0o077
@@ -17,8 +18,13 @@ def make_folder(path: Path) -> None:
 
 
 def make_file(path: Path) -> None:
-    """An empty one, where there is none."""
-    os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, FILE))
+    """An empty one, where there is none.
+
+    One that is there is not opened: closing a database's file drops the locks that this process has on it, and another
+    process then takes the write-ahead log away.
+    """
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, FILE))
 
 
 def mend(data: Path) -> int:

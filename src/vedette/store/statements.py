@@ -72,8 +72,8 @@ _LOOKED_AT = (
 # Nor does it lower a risk that a page raised meanwhile, or forget a shorter way that was seen.
 _NEW_VALUE = {
     "due_at": f"CASE WHEN {_PAUSED} THEN NULL ELSE ? END",
-    "risk": 'MAX("risk", ?)',
-    "depth": 'MIN("depth", ?)',
+    "risk": '(SELECT MAX(v) FROM (SELECT "risk" AS v UNION ALL SELECT ?) AS two)',
+    "depth": '(SELECT MIN(v) FROM (SELECT "depth" AS v UNION ALL SELECT ?) AS two)',
 }
 MOVE_WATCH = (
     "UPDATE watches SET "

@@ -126,12 +126,12 @@ class GroupWriter:
 
     async def _write(self) -> None:
         rows, leases, released, notes = self._rows, self._leases, self._released, self._notes
-        waiters = self._waiters
+        waiters, given_back = self._waiters, set(released)
         self._rows, self._leases, self._released, self._notes, self._waiters = [], [], [], [], []
         group = PanelGroup(
             batch=self._batch,
             rows=tuple(rows),
-            leases=tuple(leases),
+            leases=tuple(cell for cell in leases if cell not in given_back),
             released=tuple(released),
             lanes=self._lanes(),
             notes=tuple(notes),

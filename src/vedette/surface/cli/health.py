@@ -237,8 +237,8 @@ def clock_ahead(session: Session) -> Ahead:
 def ahead_words(left: Ahead) -> str:
     until = "" if left.until is None else f", the latest of {left.until:%Y-%m-%d %H:%M}"
     return (
-        f"the clock stood ahead: {left.watches} watches, {left.lanes} lanes and {left.others} other rows "
-        f"carry times that lie too far ahead{until}"
+        f"the clock stood ahead: times too far ahead in {count(left.watches, 'watch', 'watches')}, "
+        f"{count(left.lanes, 'lane')} and {count(left.others, 'other row')}{until}"
     )
 
 

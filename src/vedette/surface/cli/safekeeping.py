@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vedette.report.plain import count
 from vedette.surface.cli.exits import Exit
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verbs import verb
@@ -63,7 +64,8 @@ def restore(
 def _tell(session: Session, made: Backup, words: str) -> None:
     if session.given.as_json:
         session.out.document(asdict(made))
-    session.out.say(f"{words}: {made.visits} looks, {made.segments} archive files, {made.size} bytes")
+    looks, files = count(made.visits, "look"), count(made.segments, "archive file")
+    session.out.say(f"{words}: {looks}, {files}, {count(made.size, 'byte')}")
     if made.problems:
-        session.out.note(f"{made.problems} problems in it; `vedette evidence verify` names them")
+        session.out.note(f"{count(made.problems, 'problem')} in it; `vedette evidence verify` names them")
         raise typer.Exit(Exit.FOUND_PROBLEMS)

@@ -145,9 +145,11 @@ class Session:
         """A store of before may be readable by everyone on the machine."""
         from vedette.store.private import mend
 
-        count = mend(data)
-        if count:
-            self.out.note(f"{data}: {count} files and folders were open to others; now they are yours alone")
+        mended = mend(data)
+        if mended:
+            self.out.note(
+                f"{data}: {mended} of its files and folders could be read by others; now they are yours alone"
+            )
 
     def new_store(self) -> Path:
         """The database, made where there is none."""
