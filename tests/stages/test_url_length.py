@@ -96,7 +96,7 @@ def test_config_and_commands_say_why_and_do_not_repeat_it(tmp_path: Path):
         list(sources_of(parse({"sources": [{"url": long}]})))
     assert len(str(told.value)) < 500
     cli = Cli(tmp_path)
-    cli("init")
+    cli("init", "--config", str(tmp_path / "vedette.yaml"))
     added = cli("add", long)
     assert added.code != 0
     assert "70013 characters" in added.err

@@ -1,8 +1,8 @@
 """The article of a page that has one: its prose, without what stands around and between it.
 
 Only a page with several long paragraphs is narrowed so.  What is no prose and still content stays: tables, lists of
-words, documents to download, short lines (a deadline, a signature) wherever they stand.  What goes is known by its name (share, related,
-comments), by its tag (nav, aside, form) or because it is links and nothing else.
+words, documents to download, short lines (a deadline, a signature) wherever they stand.  What goes is known by its
+name (share, related, comments), by its tag (nav, aside, form) or because it is links and nothing else.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from vedette.contracts.words import ContentClass
 from vedette.core.charset import decode
-from vedette.extract.containers import OLE, read_compound, zip_names
+from vedette.extract.containers import OLE, first_name, read_compound, zip_names
 
 C = ContentClass
 LOOK = 1024  # bytes that decide (WHATWG MIME sniffing reads 1445)
@@ -125,14 +125,18 @@ def _by_magic(body: bytes, head: bytes, url: str, header: str) -> ContentClass |
 
 
 def _by_members(body: bytes, url: str, header: str) -> ContentClass:
-    """A package is named by its members; a broken one, whose directory is lost, by what it is said to be."""
+    """By its members; a broken package, whose directory is lost, by what it is said to be, or by its first member."""
     named = body.find(_ODF, 0, 256)
     if named >= 0:
         said = body[named + len(_ODF) : named + len(_ODF) + 16]
         return next((kind for word, kind in _ODF_KINDS if said.startswith(word)), C.OTHER)
     names = zip_names(body)
     if names is None:
-        return _by_claim(url, header, PACKAGES)
+        said, first = _by_claim(url, header, PACKAGES), first_name(body)
+        begun = (
+            kind for part, kind in _ZIP_PARTS if first and (first.startswith(part) or part.startswith(first))
+        )
+        return next(begun, C.OTHER) if said is C.OTHER else said
     found = next((kind for part, kind in _ZIP_PARTS if any(name.startswith(part) for name in names)), None)
     if found is None and b"content.xml" in names:
         return _by_claim(url, header, PACKAGES)

@@ -36,6 +36,14 @@ def zip_names(body: bytes) -> list[bytes] | None:
     return names or None
 
 
+def first_name(body: bytes) -> bytes:
+    """The name of the first member, as far as it is there."""
+    if not body.startswith(b"PK\x03\x04") or len(body) <= 30:
+        return b""
+    (length,) = struct.unpack_from("<H", body, 26)
+    return body[30 : 30 + length]
+
+
 @dataclass(frozen=True, slots=True)
 class Stream:
     """A stream of the top storage: where it begins and how long it is."""
