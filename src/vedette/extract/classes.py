@@ -132,11 +132,11 @@ def _by_members(body: bytes, url: str, header: str) -> ContentClass:
         return next((kind for word, kind in _ODF_KINDS if said.startswith(word)), C.OTHER)
     names = zip_names(body)
     if names is None:
-        said, first = _by_claim(url, header, PACKAGES), first_name(body)
+        claimed, first = _by_claim(url, header, PACKAGES), first_name(body)
         begun = (
             kind for part, kind in _ZIP_PARTS if first and (first.startswith(part) or part.startswith(first))
         )
-        return next(begun, C.OTHER) if said is C.OTHER else said
+        return next(begun, C.OTHER) if claimed is C.OTHER else claimed
     found = next((kind for part, kind in _ZIP_PARTS if any(name.startswith(part) for name in names)), None)
     if found is None and b"content.xml" in names:
         return _by_claim(url, header, PACKAGES)
