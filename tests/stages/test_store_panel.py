@@ -482,10 +482,9 @@ TAKEN = {
 }
 
 
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)  # SQLite takes any value in any column
 @pytest.mark.parametrize("name", TAKEN)
 def test_tables_of_our_names_in_other_types_are_told_before_anything_is_altered(place, name):
-    if place.startswith("sqlite"):
-        pytest.skip("SQLite takes any value in any column")
     db = open_sql(place)
     db.run(TAKEN[name])
     before = db.columns(name)
@@ -495,9 +494,8 @@ def test_tables_of_our_names_in_other_types_are_told_before_anything_is_altered(
     assert db.columns("panel_answers") == []
 
 
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)  # SQLite has no widths
 def test_a_column_that_is_too_narrow_is_told_before_the_first_call(place):
-    if place.startswith("sqlite"):
-        pytest.skip("SQLite has no widths")
     db = open_sql(place)
     db.run("CREATE TABLE domain_responses (domain_id TEXT, model VARCHAR(20), response TEXT)")
     with pytest.raises(StoreError, match=r"domain_responses\.model takes 20 characters, and 24 are needed"):
