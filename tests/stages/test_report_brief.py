@@ -53,3 +53,18 @@ def test_what_moved_is_told_last():
 def test_a_long_address_is_folded_never_cut():
     rows = as_text(brief(CHANGE, url=LONG, risk=Risk.LOW, width=60))
     assert LONG in "".join(part.strip() for part in rows.split("\n"))
+
+
+def test_a_line_that_was_rewritten_is_shown_as_two_and_not_word_by_word():
+    before = "The grounds for the amendment are given in section 21 of the note of the council"
+    after = "The consolidated text reads that the deadlines stay and that the forms do not change"
+    words = (
+        ("grounds", "consolidated"), ("for", "text reads that"), ("amendment", "deadlines"), ("are", "stay"),
+        ("given", "and"), ("in section 21 of", "that"), ("note of the council", "forms do not change"),
+    )  # fmt: skip
+    text = as_text(
+        brief(changed(DiffOp("replace", (before,), (after,), words)), url=RULES, risk=Risk.HIGH, width=120)
+    )
+    assert f"- {before}" in text
+    assert f"+ {after}" in text
+    assert "[-" not in text

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from vedette.contracts.changing import Change, DiffOp
 from vedette.contracts.words import Risk
 from vedette.core.urls import shown
-from vedette.report.diffs import excerpt
+from vedette.report.diffs import excerpt, is_rewritten
 from vedette.report.folding import MORE, cut, joints
 from vedette.report.lines import Line, Span, line, quoted
 from vedette.report.plain import plain
@@ -37,8 +38,8 @@ def brief(change: Change, *, url: str, risk: Risk, width: int) -> list[Line]:
 
 def _told(diff: Sequence[DiffOp]) -> list[Line]:
     """The first difference: one line with words in their place, or what went and what came."""
-    moves_last = sorted(diff, key=lambda op: op.op == "move")
-    lines = excerpt(moves_last, 2)
+    whole = [replace(op, words=()) if is_rewritten(op) else op for op in diff]
+    lines = excerpt(sorted(whole, key=lambda op: op.op == "move"), 2)
     own = [one for one in lines if one and one[0][1][:1] in "!+-~"]
     if not own:
         return []

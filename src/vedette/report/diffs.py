@@ -11,6 +11,7 @@ from vedette.core.change.kinds import units
 from vedette.report.lines import Line, Span, line
 from vedette.report.plain import plain
 
+SCATTERED = 4  # places in a line that differ: with more of them, and most of its words, two lines are read more easily
 CONTEXT = 3  # equal lines kept around a difference, as in `diff -u`
 _MARKS = {"delete": ("-", "gone"), "insert": ("+", "new"), "move": ("~", "moved")}
 
@@ -98,6 +99,14 @@ def _words_of(op: DiffOp) -> list[Line]:
     if spans is not None:
         return [(("", "! "), *spans)]
     return [*_marked("delete", op.before), *_marked("insert", op.after)]
+
+
+def is_rewritten(op: DiffOp) -> bool:
+    """Were so many words exchanged that what is left of the line only looks like it?"""
+    if len(op.words) <= SCATTERED:
+        return False
+    changed = sum(len(gone.split()) + len(new.split()) for gone, new in op.words)
+    return 2 * changed > sum(len(text.split()) for text in (*op.before, *op.after))
 
 
 def _in_place(before: str, after: str, words: Sequence[tuple[str, str]]) -> Line | None:
