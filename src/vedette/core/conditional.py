@@ -17,8 +17,11 @@ _SHORTEST = timedelta(minutes=1)
 
 
 def asks_anew(watch: WatchId, scan_count: int, interval: timedelta) -> bool:
-    """One look in so many.  Which one differs between watches: not all bodies of a host are asked for at once."""
-    return (scan_count + int(watch)) % looks_between(interval) == 0
+    """One look in so many.  Which one differs between watches: not all bodies of a host are asked for at once.
+
+    Not the second: the first has just brought the body.
+    """
+    return scan_count > 1 and (scan_count + int(watch)) % looks_between(interval) == 0
 
 
 def looks_between(interval: timedelta) -> int:
