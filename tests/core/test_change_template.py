@@ -29,6 +29,17 @@ TOKENS = st.text("0123456789abcdef", min_size=6, max_size=20).filter(lambda t: n
             "",
         ),
         (["ID a1b2c3", "ID 9f8e7d"], "ID 00ff00", "ID nije dodijeljen"),
+        (["Posted 54 seconds ago", "Posted 42 minutes ago"], "Posted an hour ago", "Posted 42 minutes late"),
+        (
+            ["Objavljeno prije 5 min", "Objavljeno prije 2 sata"],
+            "Objavljeno prije 11 dana",
+            "Objavljeno prije roka",
+        ),
+        (
+            ["Gemeldet vor 5 Minuten", "Gemeldet vor 2 Stunden"],
+            "Gemeldet vor 3 Tagen",
+            "Gemeldet vor 3 Zeugen",
+        ),
         (["Oznaka 4411", "Oznaka 17"], "Oznaka 3", "Oznaka 12,5 %"),
     ],
 )

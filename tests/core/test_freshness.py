@@ -46,6 +46,23 @@ def outlook(
     return expect(policy.forecast(history.end, budget), history.targets, goals, room or {})
 
 
+def test_an_interval_that_was_asked_for_counts_as_it_is_and_no_promise_is_told_beyond_it():
+    history = a_history(0.3)
+    policy = make_policy("learned", objectives=GOAL)
+    teach(policy, history)
+    forecast = policy.forecast(history.end, None)
+
+    def critical(hours: float):
+        every = np.full(len(history.targets), np.nan)
+        every[history.targets.risk == 3] = hours
+        return expect(forecast, history.targets, GOAL, {}, every).classes["CRITICAL"]
+
+    assert expect(forecast, history.targets, GOAL, {}).classes["CRITICAL"].is_met
+    assert critical(1).is_met
+    assert not critical(24).is_met
+    assert critical(24).coverage == pytest.approx(4 / 24)
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.floats(0.05, 6), st.floats(5, 300), st.floats(1.05, 4))
 def test_more_budget_is_never_expected_to_see_less(rate, budget, times):

@@ -147,3 +147,12 @@ def test_a_plot_of_a_known_world_speaks_of_no_bounds(tmp_path: Path):
     drawn = (tmp_path / "a.svg").read_text()
     assert "band" not in drawn
     assert "times 10" not in drawn
+
+
+def test_freshness_tells_that_an_interval_that_was_asked_for_is_too_long_for_the_promise(cli):
+    critical = "http://127.0.0.9/critical"
+    assert cli("add", critical, "--risk", "critical", "--every", "2d").code == 0
+    told = cli("freshness", "--check", "--json")
+    assert told.json["expected"]["classes"]["CRITICAL"]["coverage"] < 0.95
+    assert not told.json["holds"]
+    assert told.code != 0

@@ -8,12 +8,14 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from vedette.contracts.words import LaneKey
+from vedette.core.schedule.asked import SHORTEST_HOURS
 from vedette.core.schedule.hours import to_hours
 from vedette.core.urls import host_of
 from vedette.core.whatif.history import History, Targets
 from vedette.store.queries import Queries
 from vedette.store.rows import from_ms
 
+_HOUR = timedelta(hours=1)
 _MS_PER_HOUR = 3_600_000.0
 _EPOCH = to_hours(from_ms(0))  # the store counts from 1970-01-01, the schedule layer from the Monday after
 
@@ -24,6 +26,7 @@ class Recorded:
 
     history: History
     hosts: tuple[tuple[str, timedelta | None], ...]  # by number: name, Crawl-delay
+    every: np.ndarray  # by target: hours between two looks that the operator asked for; NaN: none
 
     @property
     def requests_per_day(self) -> float:
@@ -35,10 +38,13 @@ def recorded(queries: Queries, *, since: datetime | None = None, now: datetime) 
     rows: dict[int, int] = {}
     names: dict[str, int] = {}
     targets: list[tuple[int, int, int]] = []
+    asked = {url: source.every for url, source in queries.asking().items() if source.every is not None}
+    every: list[float] = []
     for number, (watch, url, risk, created) in enumerate(queries.targets()):
         rows[watch] = number
         host = names.setdefault(host_of(url), len(names))
         targets.append((risk, host, created))
+        every.append(max(asked[url] / _HOUR, SHORTEST_HOURS) if url in asked else np.nan)
     count, first, last = queries.requests(since)
     looks = [
         (rows[watch], at, audit, shown) for watch, at, audit, shown in queries.looks(since) if watch in rows
@@ -53,6 +59,7 @@ def recorded(queries: Queries, *, since: datetime | None = None, now: datetime) 
             requests=count,
         ),
         _hosts(queries, names),
+        np.array(every, np.float64),
     )
 
 

@@ -1,4 +1,4 @@
-"""What sort of thing is this piece of text: a number, a date, a rate, a token, words?
+"""What sort of thing is this piece of text: a number, a date, an age ("5 minutes ago"), a rate, a token, words?
 
 Noise keeps its kind: a counter stays a number.  A place whose kind changes says something new.
 """
@@ -10,23 +10,45 @@ import re
 from vedette.core.dates import read_date
 
 NONE, NUMBER, DATE, TIME, RATE, TOKEN, WORDS, ANY = "none number date time rate token words any".split()
+AGE = "age"
 ORDER = "order"  # of a container: its children are shuffled
 QUIET = "quiet"  # of a whole target: it was looked at twice
-ATOMS = frozenset((NUMBER, DATE, TIME, RATE, TOKEN))
+ATOMS = frozenset((NUMBER, DATE, TIME, AGE, RATE, TOKEN))
 OPTIONAL = "?"  # after a kind: the place may also be empty
 LONG_WORD = 30  # characters; no language that we read has longer ones
 MONEY = r"%|‰|€|\$|£|EUR\b|HRK\b|USD\b|GBP\b|CHF\b|kn\b|kuna\b|eura?\b|euro\b|percent\b|posto\b"
+
+# "5 minutes ago": before the number, its units, after them.  One row per group of languages.
+_AGES = (
+    ("", r"s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|weeks?|months?|y|yrs?|years?", "ago"),
+    ("prije|pre", r"s|sek\w*|min\w*|h|sat\w*|dan\w*|tjed\w*|nedelj\w*|mjesec\w*|mesec\w*|godin\w*", ""),
+    ("pred", r"sek\w*|min\w*|ur\w*|dn\w*|ted\w*|mesec\w*|let\w*", ""),
+    ("vor", r"sek\w*|min\w*|stunden?|std|tag\w*|wochen?|monat\w*|jahr\w*", ""),
+    ("il y a", r"s|sec\w*|min\w*|h|heures?|j|jours?|semaines?|mois|ans?", ""),
+    ("hace|há", r"s|seg\w*|min\w*|h|horas?|d[ií]as?|semanas?|mes\w*|a[nñ]os?|anos?", ""),
+    ("", r"sec\w*|min\w*|or[ae]|giorn[oi]|settiman[ae]|mes[ei]|ann[oi]", "fa"),
+    ("", r"sek\w*|min\w*|godzin\w*|godz|dni|dzień|tygod\w*|miesi\w*|lat\w*|rok\w*", "temu"),
+    ("před", r"sek\w*|min\w*|hod\w*|dn\w*|týdn\w*|měsíc\w*|rok\w*|let\w*", ""),
+)  # fmt: skip
+_AGE = "|".join(
+    rf"\b(?:{before}) \d{{1,3}}\s?(?:{names})\b"
+    if before
+    else rf"\b(?:\d{{1,3}}|an?|one)\s?(?:{names})\b\.? {after}\b"
+    for before, names, after in _AGES
+)
 
 _NUMBER = r"[+\-−]?\d+(?:[.,'’\s]\d{3})*(?:[.,]\d+)?"
 _UNIT = re.compile(
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"  # ISO timestamp
     r"|\d{1,2}\.\s?\d{1,2}\.\s?\d{4}\.?"  # Croatian date, the last full stop included
     rf"|[€$£]\s?\d[\d.,]*\d|[€$£]\s?\d|\d[\d.,]*\s?(?:{MONEY})"  # rates and amounts
+    rf"|{_AGE}"
     r"|\w+(?:[.\-_'’@]\w+|(?<=\d)[,/:]\d+|(?<=\d):\w+)*"  # words, numbers, tokens
     r"|\s+|.",
     re.DOTALL | re.IGNORECASE,
 )
 _IS_RATE = re.compile(rf"^(?:{_NUMBER}\s?(?:{MONEY})|[€$£]\s?{_NUMBER})$", re.IGNORECASE)
+_IS_AGE = re.compile(rf"^(?:{_AGE})$", re.IGNORECASE)
 _IS_TIME = re.compile(r"^\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?\s?(?:h|am|pm|sati)?$", re.IGNORECASE)
 _IS_NUMBER = re.compile(rf"^{_NUMBER}\.?$")
 _ACCEPTS = {
@@ -53,6 +75,8 @@ def kind_of(text: str) -> str:
         return RATE
     if _IS_TIME.match(text):
         return TIME
+    if _IS_AGE.match(text):
+        return AGE
     if 8 <= len(text) <= 40 and _is_date(text):
         return DATE
     if _IS_NUMBER.match(text):

@@ -1,7 +1,8 @@
 """What can be promised?  A policy's forecast, held against the objectives and what the hosts allow.
 
 To see a share s of the changes of a target within T hours, it must be looked at every T / s hours.  A host whose
-lane has no room for that shares what it has among its targets, and their coverage falls in proportion.
+lane has no room for that shares what it has among its targets, and their coverage falls in proportion.  Where the
+operator asked for an interval (`every`), that interval holds, whatever the policy would do.
 """
 
 from __future__ import annotations
@@ -67,12 +68,20 @@ class Outlook:
 
 
 def expect(
-    forecast: Forecast, targets: Targets, objectives: Objectives, room: Mapping[int, float]
+    forecast: Forecast,
+    targets: Targets,
+    objectives: Objectives,
+    room: Mapping[int, float],
+    every: Floats | None = None,
 ) -> Outlook:
-    """The forecast with the objectives and the hosts' limits in it.  `room`: looks per day by host."""
+    """The forecast with the objectives and the hosts' limits in it.
+
+    `room`: looks per day by host.  `every`: hours between two looks that were asked for, NaN where none were.
+    """
     need = np.bincount(targets.host, _needs(targets, objectives)) if len(targets) else np.zeros(0)
     limit = np.array([room.get(host, np.inf) for host in range(len(need))])
     ratio = np.divide(limit, need, out=np.full(len(need), np.inf), where=need > 0)
+    covered = _coverage(forecast, targets, objectives, ratio, every)
     tight = [
         TightHost(
             host=host,
@@ -87,29 +96,46 @@ def expect(
         budget=forecast.budget,
         needed=forecast.needed,
         shortfall=forecast.shortfall,
-        classes={risk.name: _expected(risk, forecast, targets, objectives, ratio) for risk in reversed(Risk)},
+        classes={
+            risk.name: _expected(risk, forecast, targets, objectives, covered) for risk in reversed(Risk)
+        },
         tight=tuple(sorted(tight, key=lambda one: (-one.missing, one.host))),
         crowded=tuple(sorted(forecast.tight_hosts.items(), key=lambda one: (-one[1], one[0]))),
     )
 
 
+def _coverage(
+    forecast: Forecast, targets: Targets, objectives: Objectives, ratio: Floats, every: Floats | None
+) -> Floats:
+    """Share of the changes of each target that is expected to be seen in time."""
+    covered = np.array([forecast.coverage[risk.name] for risk in Risk])[targets.risk]
+    if every is not None:
+        within = np.array([_goal(risk, forecast, objectives)[0] for risk in Risk])[targets.risk]
+        covered = np.where(np.isnan(every), covered, np.minimum(1.0, within / every))
+    shares = np.array([_goal(risk, forecast, objectives)[1] for risk in Risk], np.float64)[targets.risk]
+    most: Floats = np.where(np.isnan(shares), covered, np.minimum(covered, shares * ratio[targets.host]))
+    return most
+
+
 def _expected(
-    risk: Risk, forecast: Forecast, targets: Targets, objectives: Objectives, ratio: Floats
+    risk: Risk, forecast: Forecast, targets: Targets, objectives: Objectives, covered: Floats
 ) -> Expected:
     rows = targets.risk == risk
     count = int(rows.sum())
-    within, share = objectives.get(risk.name, (forecast.within[risk.name], None))
-    coverage = forecast.coverage[risk.name]
-    if share is not None and count:
-        coverage = float(np.minimum(coverage, share * ratio[targets.host[rows]]).mean())
+    within, share = _goal(risk, forecast, objectives)
     return Expected(
         targets=count,
         within=within,
         share=share,
-        coverage=coverage,
+        coverage=float(covered[rows].mean()) if count else forecast.coverage[risk.name],
         freshness=forecast.freshness[risk.name],
         needed=None if share is None else count * 24.0 * share / within,
     )
+
+
+def _goal(risk: Risk, forecast: Forecast, objectives: Objectives) -> tuple[float, float | None]:
+    """Hours, and the share that is promised; None: nothing is."""
+    return objectives.get(risk.name, (forecast.within[risk.name], None))
 
 
 def _needs(targets: Targets, objectives: Objectives) -> Floats:

@@ -120,7 +120,7 @@ def _answer(
     return _Answer(
         policy=name,
         goals=goals,
-        outlook=expect(forecast, history.targets, goals, limits),
+        outlook=expect(forecast, history.targets, goals, limits, found.every),
         measured=measure(history, within),
         hosts=tuple(host for host, _ in found.hosts),
         days=days,
