@@ -15,13 +15,14 @@ from pydantic_core import to_json
 
 from vedette.config import Loaded, from_environment
 from vedette.config_panel import PanelConfig
-from vedette.contracts.errors import ConfigError, InputError, RefusedError, VedetteError
+from vedette.contracts.errors import ConfigError, InputError, RefusedError, TakenOverError, VedetteError
 from vedette.contracts.fetching import FetchRequest
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.panel import Prompt
 from vedette.contracts.panel_run import (
     Batch,
     BatchId,
+    BatchView,
     Dropped,
     PanelGroup,
     PanelNote,
@@ -61,7 +62,7 @@ from vedette.policies import fetch_settings
 from vedette.providers.table import ProviderRow
 from vedette.rollcall import house_of, note_calls
 from vedette.store.migrate import prepare
-from vedette.store.panel import BatchView, PanelStore
+from vedette.store.panel import PanelStore
 from vedette.store.panel_asked import AskedJournal, asked_cells, asked_path
 from vedette.store.panel_models import read_models
 from vedette.store.panel_thread import ThreadedPanelLog
@@ -279,6 +280,8 @@ class Panel:
 
             uvloop.install()
         end = asyncio.run(self._engine(desk, batch, on_progress, is_resumed))
+        if isinstance(end.error, TakenOverError):
+            raise end.error  # its end is not ours to write
         now = self.clock.now()
         dropped = desk.store.end(batch, by=end.by, now=now)
         by = status_of(end.by, dropped)

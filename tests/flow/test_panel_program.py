@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import signal
 import time
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 from machine import patient
@@ -196,6 +198,41 @@ def test_ten_times_kill_9_loses_no_cell_and_asks_twice_only_what_was_under_way(t
         cost = db.rows("SELECT SUM(cost_usd) FROM provider_metrics")[0][0]
         assert db.rows("SELECT spent_usd FROM crawl_batches")[0][0] == pytest.approx(cost)
         assert db.rows("SELECT COUNT(*) FROM panel_leases") == [(0,)]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(200)
+def test_a_run_that_was_taken_over_while_it_was_paused_asks_and_writes_nothing_more(tmp_path, database):
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    with town(here, latency=0.2) as first, closing(open_sql(database)) as db:
+        prompts = [{"type": "brand", "text": "What is {domain} known for?"}]
+        first.configure(per_minute=1200, prompts=prompts, database=database)
+        first.domains(150)
+        shutil.copy(here / "vedette.yaml", there)
+        running = first.start("run", "--domains", "domains.txt", "--json")
+        assert running.stdout is not None
+        for _ in range(3):
+            running.stdout.readline()  # it is running
+        running.send_signal(signal.SIGSTOP)
+        code, _, err = replace(first, folder=there).call("resume", "--take-over", "--json")
+        assert code == 0, err
+        before = asked_of(first)
+        told = db.rows("SELECT status, settled, answered, spent_usd, ended_at FROM crawl_batches")
+        running.send_signal(signal.SIGCONT)
+        _, err = running.communicate(timeout=patient(60))
+        assert running.returncode not in (0, 1)
+        assert "took the batch" in err
+        assert asked_of(first) - before <= 3 * 40, "what it had begun, and what it began before its next word"
+        assert db.rows("SELECT status, settled, answered, spent_usd, ended_at FROM crawl_batches") == told
+        assert told[0][:3] == ("complete", 450, 450)
+        assert db.rows("SELECT SUM(calls), SUM(ok) FROM provider_metrics") == [(450, 450)]
+
+
+def asked_of(place) -> int:
+    seen = place.act("stats")["providers"]
+    return sum(seen[name]["requests"] for name in THREE)
 
 
 def under_way(folder, db) -> int:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from vedette.contracts.errors import InputError, StoreError
+from vedette.contracts.errors import InputError, StoreError, TakenOverError
 from vedette.contracts.panel import Prompt
 from vedette.contracts.panel_run import (
     Batch,
@@ -252,7 +252,7 @@ def test_progress_and_metrics_are_there_for_whoever_looks(place):
     assert view.batch.spent_usd == 0.5
 
 
-def test_runs_of_one_batch_add_their_counts(place):
+def test_runs_of_one_batch_add_their_counts_and_one_that_was_taken_over_adds_nothing_more(place):
     """One was killed, one went on, and a third takes over while the second still writes."""
     first, batch = filled(place)
     half = ProviderTally(model="a", calls=4, ok=3, errors=1, tokens_in=40, cost_usd=0.25)
@@ -262,17 +262,23 @@ def test_runs_of_one_batch_add_their_counts(place):
     second, third = store_at(place), store_at(place)
     again, _ = second.reopen(batch.id, times)
     assert again.spent_usd == 0.25
-    third.reopen(batch.id, times)
     more = ProviderTally(model="a", calls=2, ok=2, tokens_in=20, cost_usd=0.125)
-    told = Progress(at=NOW, spent_usd=0.25 + 0.125, providers=(more,))
     two, three = row_of(batch, domain=2), row_of(batch, model=1)
+    told = Progress(at=NOW, spent_usd=0.375, providers=(more,))
     assert second.write(PanelGroup(batch=batch.id, rows=(two,), progress=told)) == 0.375
+    third.reopen(batch.id, times)
+    told = Progress(at=NOW, spent_usd=0.5, providers=(more,))
     assert third.write(PanelGroup(batch=batch.id, rows=(two, three), progress=told)) == 0.5, (
         "all runs together"
     )
-    assert second.write(PanelGroup(batch=batch.id, rows=(three,), progress=told)) == 0.5, "nothing new"
+    for group in (
+        PanelGroup(batch=batch.id, rows=(three,), progress=told),
+        PanelGroup(batch=batch.id, leases=(CellNumber(3),)),
+    ):
+        with pytest.raises(TakenOverError, match="took the batch"):
+            second.write(group)
     view = second.view(batch.id)
-    assert (view.settled, view.answered, view.batch.spent_usd) == (4, 4, 0.5)
+    assert (view.settled, view.answered, view.batch.spent_usd, view.leased) == (4, 4, 0.5, 0)
     [row] = view.providers
     assert (row["calls"], row["ok"], row["errors"], row["tokens_in"], row["cost_usd"]) == (8, 7, 1, 80, 0.5)
     assert row["success_rate"] == 7 / 8

@@ -23,6 +23,10 @@ class RefusedError(VedetteError):
     """The request is understood and refused (blocked host, store in use)."""
 
 
+class TakenOverError(RefusedError):
+    """Another run goes on with the work; this one must not write any more."""
+
+
 class StoreError(VedetteError):
     """State on disk is missing, of another version, or damaged."""
 

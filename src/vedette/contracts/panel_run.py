@@ -250,3 +250,26 @@ class Board(Protocol):
     async def exchange(self, mine: Mapping[str, Told]) -> Mapping[str, Told]:
         """Tell how the providers do, hear what others say of them."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchView:
+    """A batch as it stands in the store."""
+
+    batch: Batch
+    status: str
+    ended_at: datetime | None
+    heartbeat_at: datetime | None
+    eta: datetime | None
+    is_stop_asked: bool
+    cells: int
+    settled: int
+    answered: int
+    under_way: int
+    waiting: int
+    leased: int
+    written_to: str
+    unasked: int  # cells without a row
+    dropped: tuple[Dropped, ...]
+    parked: tuple[Parked, ...]
+    providers: tuple[Mapping[str, Any], ...]

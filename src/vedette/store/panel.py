@@ -12,10 +12,11 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from vedette.contracts.errors import InputError
+from vedette.contracts.errors import InputError, TakenOverError
 from vedette.contracts.panel_run import (
     Batch,
     BatchId,
+    BatchView,
     CellRow,
     ConsensusCache,
     Dropped,
@@ -39,35 +40,20 @@ from vedette.store.rows import from_ms, opt_at, to_ms
 USABLE = ("ok", "truncated")  # quality flags of an answer that says something
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchView:
-    """A batch as it stands in the store."""
-
-    batch: Batch
-    status: str
-    ended_at: datetime | None
-    heartbeat_at: datetime | None
-    eta: datetime | None
-    is_stop_asked: bool
-    cells: int
-    settled: int
-    answered: int
-    under_way: int
-    waiting: int
-    leased: int
-    written_to: str
-    unasked: int  # cells without a row
-    dropped: tuple[Dropped, ...]
-    parked: tuple[Parked, ...]
-    providers: tuple[Mapping[str, Any], ...]
-
-
 @dataclass(frozen=True, slots=True)
 class _Told:
     """What this run has said of a batch, and what is therefore counted already."""
 
     spent_usd: float = 0.0
     tallies: Mapping[str, ProviderTally] = field(default_factory=dict)
+    said_at: int | None = (
+        None  # our last heartbeat; another one in the row is that of a run that took the batch over
+    )
+
+
+def _later(now: int, last: int | None) -> int:
+    """A heartbeat that differs from the one before, also when both come within a millisecond."""
+    return last + 1 if last is not None and now <= last < now + 1000 else now
 
 
 class NoCache:
@@ -117,6 +103,7 @@ class PanelStore:
             self._db.insert(sql.NEW_BATCH, [tuple(values.values())])
             for group in in_groups(rows):
                 self._db.insert(sql.NEW_DOMAIN, group)
+        self._told[batch.id] = _Told()
 
     def reopen(self, batch: BatchId, how: Reopening) -> tuple[Batch, int]:
         """The batch as it goes on, and how many cells may have been under way when it ended.
@@ -137,8 +124,10 @@ class PanelStore:
                 (to_ms(how.target_at), to_ms(how.hard_at), how.budget_usd, batch),
             )
             self._db.run(sql.RECOUNT, (batch, batch, batch))
+            self._db.run(sql.TAKE_OVER, (batch,))
+            said_at = self._db.rows("SELECT heartbeat_at FROM crawl_batches WHERE id = ?", (batch,))[0][0]
         found = self.batch(batch)
-        self._told[batch] = _Told(found.spent_usd)
+        self._told[batch] = _Told(found.spent_usd, said_at=said_at)
         return found, leased
 
     def latencies(self, batch: BatchId) -> dict[str, Latencies]:
@@ -221,6 +210,7 @@ class PanelStore:
     def _write(self, group: PanelGroup, write_rows: Callable[[PanelGroup], None]) -> float | None:
         batch, told = group.batch, None
         with self._db.transaction():
+            self._check_ours(batch)
             write_rows(group)
             if group.progress is not None:
                 told = self._write_progress(batch, group.progress)
@@ -234,6 +224,14 @@ class PanelStore:
         if answered:
             self._cache.forget(sorted(answered))
         return None if told is None else told.spent_usd
+
+    def _check_ours(self, batch: BatchId) -> None:
+        """In a transaction: the row stays locked, and nobody takes the batch over before the commit."""
+        told = self._told.get(batch)
+        if told is not None and not self._db.run(sql.OURS, (batch, told.said_at, told.said_at)):
+            raise TakenOverError(
+                f"another run took the batch {batch} over (`panel resume --take-over`); this one has stopped"
+            )
 
     def silent(self, batch: BatchId) -> list[tuple[str, str, int, int, str, str]]:
         """Providers that were asked and answered nothing, or were stopped: model, breaker, ok, calls, and the outcome
@@ -376,7 +374,8 @@ class PanelStore:
         """Adds what is new since the last word of this run: other runs of the batch may add theirs."""
         told = self._told.get(batch) or _Told()
         spent = progress.spent_usd - told.spent_usd
-        self._db.run(sql.PROGRESS, sql.progress_row(batch, progress, spent=spent))
+        said_at = _later(to_ms(progress.at), told.said_at)
+        self._db.run(sql.PROGRESS, (said_at, *sql.progress_row(batch, progress, spent=spent)))
         metrics = [
             sql.metric_row(
                 batch, one, told.tallies.get(one.model) or ProviderTally(model=one.model), progress.at
@@ -386,7 +385,7 @@ class PanelStore:
         self._db.insert(sql.ADD_METRICS, metrics)
         rows = self._db.rows("SELECT spent_usd FROM crawl_batches WHERE id = ?", (batch,))
         whole = float(rows[0][0] or 0.0) if rows else progress.spent_usd
-        return _Told(whole, {one.model: one for one in progress.providers})
+        return _Told(whole, {one.model: one for one in progress.providers}, said_at)
 
     def _write_rows(self, group: PanelGroup, *, is_projected: bool = True) -> None:
         """Counts the rows that are new: another run of the batch may have written some of them."""

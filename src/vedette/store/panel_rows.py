@@ -79,6 +79,12 @@ PROGRESS = (
     "UPDATE crawl_batches SET heartbeat_at = ?, under_way = ?, waiting = ?, "
     "spent_usd = COALESCE(spent_usd, 0) + ?, dropped_from = ?, eta_at = ? WHERE id = ?"
 )
+# A heartbeat that nobody else can have said; and the row of a batch whose last heartbeat was ours.
+TAKE_OVER = "UPDATE crawl_batches SET heartbeat_at = COALESCE(heartbeat_at, started_at, 0) + 1 WHERE id = ?"
+OURS = (
+    "UPDATE crawl_batches SET under_way = under_way WHERE id = ? "
+    "AND (heartbeat_at = CAST(? AS BIGINT) OR (heartbeat_at IS NULL AND CAST(? AS BIGINT) IS NULL))"
+)
 # As the rows say, whatever runs that were killed had told of them.
 RECOUNT = (
     "UPDATE crawl_batches SET settled = (SELECT COUNT(*) FROM panel_answers WHERE batch_id = ?), "
@@ -195,7 +201,6 @@ def metric_row(batch: BatchId, tally: ProviderTally, told: ProviderTally, at: da
 def progress_row(batch: BatchId, progress: Progress, *, spent: float) -> tuple[Any, ...]:
     """`spent`: since the last word of this run."""
     return (
-        to_ms(progress.at),
         progress.under_way,
         progress.waiting,
         spent,
