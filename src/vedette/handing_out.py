@@ -23,6 +23,7 @@ from vedette.engine.recall import read_body
 from vedette.evidence.shelf import Shelf
 from vedette.extract import ALL, blocks
 from vedette.extract.documents import read_document
+from vedette.extract.documents.versions import reader_version
 from vedette.store.connecting import connect
 from vedette.store.migrate import ARCHIVE, DATABASE
 from vedette.store.rows import to_ms
@@ -80,9 +81,12 @@ def text_of(loaded: Loaded, one: EvidenceView) -> str:
     if ContentClass(one.content_class) not in DOCUMENTS:
         found = blocks(body, url=one.url, content_type=one.content_type, scope=ALL)
         return "\n".join(text for _, text in found)
-    document = Shelf(loaded.data).get(one.digest) or read_document(
-        body, url=one.url, content_type=one.content_type
-    )
+    shelf = Shelf(loaded.data, reader_version(loaded.config.extract.ocr_languages))
+    document = shelf.latest(one.digest) or read_document(body, url=one.url, content_type=one.content_type)
+    if document.scans and not document.blocks:
+        raise StoreError(
+            f"evidence {one.id} was not read by OCR; `vedette look` reads it where tesseract is installed"
+        )
     return "\n".join(text for _, text in document.blocks)
 
 

@@ -15,13 +15,14 @@ from dataclasses import dataclass, field, replace
 from vedette.contracts.changing import Block
 from vedette.contracts.documents import Artifact, Document
 from vedette.contracts.fetching import Extraction
-from vedette.contracts.words import DOCUMENTS, Reason
+from vedette.contracts.words import DOCUMENTS, ContentClass, Reason
 from vedette.core.memory_budget import DOCUMENT
 from vedette.engine.workers import Workers
 from vedette.evidence.shelf import Shelf
 from vedette.extract import content_class
 from vedette.extract.documents import described, read_document
 from vedette.extract.documents.marks import Blocks
+from vedette.extract.documents.pictures import render_picture
 from vedette.extract.documents.scans import render_page
 from vedette.extract.fields import Unreadable
 from vedette.extract.ocr import LANGUAGES, Recognised, Tesseract, find_tesseract
@@ -89,20 +90,23 @@ class DocumentDesk:
             if len(document.scans) > MAX_SCANS:
                 return replace(document, problem=f"{len(document.scans)} scanned pages are more than we read")
             try:
-                pages = await asyncio.wait_for(self._pages(self._tool, data, document.scans), self.ocr_s)
+                pages = await asyncio.wait_for(self._pages(self._tool, data, document), self.ocr_s)
             except TimeoutError:
                 return replace(document, problem=f"OCR was not done after {self.ocr_s:g} s")
             except Unreadable as problem:
                 return replace(document, problem=str(problem))
         return await asyncio.to_thread(_with_pages, document, pages)
 
-    async def _pages(self, tool: Tesseract, data: bytes, scans: tuple[int, ...]) -> dict[int, Recognised]:
+    async def _pages(self, tool: Tesseract, data: bytes, document: Document) -> dict[int, Recognised]:
         pages: dict[int, Recognised] = {}
-        for number in scans:
-            image = await self.workers.run(_render_there, data, number)
-            page = await tool.read(image) if image else None
+        is_picture = document.content_class is ContentClass.IMAGE
+        for number in document.scans:
+            image = await self.workers.run(_render_there, data, number, is_picture)
+            if not isinstance(image, bytes):
+                raise Unreadable(image or f"page {number + 1} cannot be drawn")
+            page = await tool.read(image, may_be_photo=is_picture)
             if page is None:
-                raise Unreadable(f"page {number + 1} cannot be {'read by OCR' if image else 'drawn'}")
+                raise Unreadable(f"page {number + 1} cannot be read by OCR")
             pages[number] = page
         return pages
 
@@ -152,12 +156,13 @@ def _read_there(data: bytes, url: str, content_type: str) -> Document:
         return read_document(data, url=url, content_type=content_type)
 
 
-def _render_there(data: bytes, number: int) -> bytes | None:
+def _render_there(data: bytes, number: int, is_picture: bool) -> bytes | str:
+    """A page for OCR, or why it cannot be drawn."""
     try:
         with _quietly():
-            return render_page(data, number)
-    except Unreadable:
-        return None
+            return render_picture(data, number) if is_picture else render_page(data, number)
+    except Unreadable as problem:
+        return f"page {number + 1} cannot be drawn: {problem}"
 
 
 @contextmanager

@@ -1,6 +1,7 @@
-"""The text of PDF and office files.  Called in a limited child process: these parsers meet hostile bytes.
+"""The text of PDF and office files, and of pictures.
 
-One block per heading, paragraph or table row, in reading order, so that a diff by line says what an editor did.
+Called in a limited child process: these parsers meet hostile bytes.  One block per heading, paragraph or table row, in
+reading order, so that a diff by line says what an editor did.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from vedette.extract.documents.locked import is_locked
 from vedette.extract.documents.marks import ENCRYPTED, Missing, document_date
 from vedette.extract.documents.packages import read_docx, read_odt, read_pptx
 from vedette.extract.documents.pdf import read_pdf
+from vedette.extract.documents.pictures import read_picture
 from vedette.extract.documents.sheets import read_sheets
 from vedette.extract.fields import Unreadable
 
@@ -33,6 +35,7 @@ READERS: dict[ContentClass, Callable[[bytes, ContentClass], Document]] = {
     C.DOC: read_legacy,
     C.PPT: read_legacy,
     C.RTF: read_legacy,
+    C.IMAGE: read_picture,
 }
 
 

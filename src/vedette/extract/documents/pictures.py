@@ -1,0 +1,104 @@
+"""Pictures of text: PNG, JPEG, GIF, TIFF, WebP and BMP.  What they say only OCR can tell; here they are drawn for it.
+
+Every page of a TIFF is read; of an animation the first picture.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from vedette.contracts.documents import Document
+from vedette.contracts.words import ContentClass
+from vedette.core.pictures import drawn_size, may_have_text, refusal
+from vedette.extract.fields import Unreadable
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+FORMATS = ("PNG", "JPEG", "GIF", "TIFF", "WEBP", "BMP")
+PAGED = "TIFF"
+DARK = 100  # of 255: below this middle the letters are the light ones
+
+
+def read_picture(body: bytes, kind: ContentClass) -> Document:
+    """Its pages, all of them to be read by OCR; none where no letter has room."""
+    with _opened(body) as picture:
+        _check(picture)
+        pages = getattr(picture, "n_frames", 1) if picture.format == PAGED else 1
+        has_room = pages > 1 or may_have_text(*picture.size)
+    return Document(content_class=kind, pages=pages, scans=tuple(range(pages)) if has_room else ())
+
+
+def render_picture(body: bytes, number: int) -> bytes:
+    """One page as a grey image (PGM): upright, on white, dark letters, of a size that OCR reads well."""
+    from PIL import Image, ImageOps
+
+    with _opened(body) as picture:
+        if number:
+            picture.seek(number)
+        _check(picture)
+        picture.draft("L", drawn_size(*picture.size))  # JPEG alone: decoded small and grey
+        grey = _on_white(ImageOps.exif_transpose(picture))
+    grey = grey.resize(drawn_size(*grey.size), Image.Resampling.BICUBIC)
+    if _is_dark(grey):
+        grey = ImageOps.invert(grey)
+    return b"P5\n%d %d\n255\n" % grey.size + grey.tobytes()
+
+
+@contextmanager
+def _opened(body: bytes) -> Iterator[Image]:
+    """Only the head is read here.  Whatever a broken picture raises is Unreadable."""
+    from PIL import Image
+
+    Image.MAX_IMAGE_PIXELS = None  # `_check` refuses, in our words
+    try:
+        with (
+            warnings.catch_warnings(action="ignore"),
+            Image.open(io.BytesIO(body), formats=FORMATS) as picture,
+        ):
+            yield picture
+    except (MemoryError, Unreadable):
+        raise
+    except Exception as error:  # noqa: BLE001  decoders raise what they like, and none of it is ours
+        raise Unreadable(f"not a readable picture: {error}"[:200]) from None
+
+
+def _check(picture: Image) -> None:
+    problem = refusal(*picture.size)
+    if problem:
+        raise Unreadable(problem)
+
+
+def _on_white(picture: Image) -> Image:
+    """In grey.  What is transparent shows the paper, or a dark ground where the letters are light."""
+    from PIL import Image
+
+    if picture.mode.startswith("I"):  # 16 bits
+        return picture.point(lambda value: value / 256).convert("L")
+    if not picture.has_transparency_data:
+        return picture.convert("L")
+    layered = picture.convert("LA")
+    grey, cover = layered.getchannel("L"), layered.getchannel("A")
+    seen = grey.histogram(cover.point(lambda value: 255 if value > 127 else 0))
+    ground = 0 if _middle(seen) > 255 - DARK else 255
+    paper = Image.new("L", grey.size, ground)
+    paper.paste(grey, mask=cover)
+    return paper
+
+
+def _is_dark(grey: Image) -> bool:
+    return _middle(grey.histogram()) < DARK
+
+
+def _middle(counts: list[int]) -> int:
+    """The median of grey values, from how often each occurs; white when there is none."""
+    half, sum_so_far = sum(counts) / 2, 0
+    for value, number in enumerate(counts):
+        sum_so_far += number
+        if number and sum_so_far >= half:
+            return value
+    return 255
