@@ -29,6 +29,7 @@ from vedette.evidence.shelf import Shelf
 from vedette.extract import ALL, blocks
 from vedette.extract.documents import read_document
 from vedette.extract.documents.versions import reader_version
+from vedette.extract.outline import row_headings
 from vedette.store.connecting import connect
 from vedette.store.migrate import ARCHIVE, DATABASE
 from vedette.store.queries import Queries
@@ -94,6 +95,12 @@ def text_of(loaded: Loaded, one: EvidenceView) -> str:
             f"evidence {one.id} was not read by OCR; `vedette look` reads it where tesseract is installed"
         )
     return "\n".join(text for _, text in document.blocks)
+
+
+def headings_of(loaded: Loaded, one: EvidenceView) -> dict[str, tuple[str, ...]]:
+    """The headings of the columns beside rows of its tables."""
+    is_page = ContentClass(one.content_class) is ContentClass.HTML
+    return row_headings(body_of(loaded, one), content_type=one.content_type) if is_page else {}
 
 
 def act_metadata(loaded: Loaded, one: EvidenceView) -> ActMetadata | None:

@@ -199,7 +199,7 @@ def _texts(raw: Any) -> Iterator[str]:
 
 
 def _said_in_page(page: Page) -> Iterator[Said]:
-    """RDFa, `<meta about= property= content=>` or `resource=` where the value is an address; and JSON-LD in the page."""
+    """RDFa, `<meta about= property= content=>`, or `resource=` where the value is an address; JSON-LD in the page."""
     for node in page.tree.css("meta[property]")[:2000]:
         about = attribute(node, "about") or page.url
         value = attribute(node, "content") or attribute(node, "resource")
