@@ -80,7 +80,9 @@ def test_a_hash_is_null_until_there_is_content_and_then_it_is_the_content_s(stoc
     assert one(stock, "DiscoveryEndpoint")["lastContentHash"] is None
     stock.visit(PAGE)
     evidence = one(stock, "RegulatoryEvidence")
-    stock.execute(f"UPDATE watches SET seen_evidence = {evidence['id']}, seen_digest = x''")  # a listing cut short
+    stock.execute(
+        f"UPDATE watches SET seen_evidence = {evidence['id']}, seen_digest = x''"
+    )  # a listing cut short
     assert len(evidence["contentHash"]) == 64
     assert one(stock, "DiscoveryEndpoint")["lastContentHash"] == evidence["contentHash"]
     assert one(stock, "DiscoveredItem")["contentHash"] == evidence["contentHash"]
