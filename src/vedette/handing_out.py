@@ -89,8 +89,10 @@ def text_of(loaded: Loaded, one: EvidenceView) -> str:
         found = blocks(body, url=one.url, content_type=one.content_type, scope=ALL)
         return "\n".join(text for _, text in found)
     shelf = Shelf(loaded.data, reader_version(loaded.config.extract.ocr_languages))
-    document = shelf.latest(one.digest) or read_document(body, url=one.url, content_type=one.content_type)
-    if document.scans and not document.blocks:
+    document = shelf.latest(one.digest)
+    if document is None and one.content_class != ContentClass.IMAGE:
+        document = read_document(body, url=one.url, content_type=one.content_type)
+    if document is None or (document.scans and not document.blocks):
         raise StoreError(
             f"evidence {one.id} was not read by OCR; `vedette look` reads it where tesseract is installed"
         )

@@ -238,6 +238,8 @@ async def test_without_the_tool_an_image_is_parked_with_its_name_and_the_evidenc
     assert outcome == "tool_missing"
     assert "tesseract" in detail
     assert watched.rows("SELECT content_class, size FROM evidence") == [("IMAGE", len(body))]
+    told = Cli(tmp_path)("evidence", "cat", URL, "--text")
+    assert (told.code != 0, "was not read by OCR" in told.err) == (True, True)
 
 
 @needs_tesseract

@@ -26,6 +26,9 @@ DECORATION_WORDS = frozenset(
     "icon icons ico logo logos banner banners thumb thumbs thumbnail thumbnails button buttons sprite sprites avatar "
     "avatars background bg theme themes gallery galerija galerije photo photos foto fotografije".split()
 )
+IMAGE_FOLDERS = frozenset(
+    "img imgs image images slika slike asset assets static media screenshot screenshots figure figures".split()
+)
 # What a page is made of.  Never a target of its own.
 PART_NOTE = "style, script, font, recording, or an image whose address does not say that it is a document"
 PARTS = frozenset(
@@ -127,10 +130,17 @@ def is_part(url: str) -> bool:
 
 
 def _is_paper(url: str, extension: str) -> bool:
-    """Does the address of an image say that it is a document: a TIFF, a folder of documents, a file called notice?"""
-    path = url[url.index("//") + 2 :].partition("?")[0].partition("/")[2]
-    words = set(_WORD.findall(unquote_plus(path).lower()))
-    return not words & DECORATION_WORDS and (extension in SCANS or bool(words & PAPER_WORDS))
+    """Does the address of an image say that it is a document?
+
+    By a file called notice, by a folder of documents that is no folder of images, or because it is a TIFF.
+    """
+    path = unquote_plus(url[url.index("//") + 2 :].partition("?")[0].partition("/")[2]).lower()
+    folders, _, name = path.rpartition("/")
+    places, names = set(_WORD.findall(folders)), set(_WORD.findall(name.removesuffix(extension)))
+    if (places | names) & DECORATION_WORDS:
+        return False
+    is_filed = bool(places & PAPER_WORDS) and not places & IMAGE_FOLDERS
+    return extension in SCANS or is_filed or bool(names & PAPER_WORDS)
 
 
 def _pair(part: str) -> tuple[str, str]:
