@@ -58,6 +58,7 @@ ENCODINGS: dict[str, Callable[[], bytes]] = {
     "png": lambda: saved(notice(), "PNG"),
     "png palette": lambda: saved(_rgb().convert("P"), "PNG"),
     "png 16 bits": lambda: saved(Image.fromarray(np.asarray(notice()).astype(np.uint16) * 257), "PNG"),
+    "tiff fractions": lambda: saved(Image.fromarray(np.asarray(notice()).astype(np.float32) / 255), "TIFF"),
     "png dark letters on glass": lambda: saved(on_glass(10), "PNG"),
     "png light letters on glass": lambda: saved(on_glass(250), "PNG"),
     "png light on dark": lambda: saved(notice(ink=235, paper=30), "PNG"),

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from vedette.contracts.documents import Document
 from vedette.contracts.words import ContentClass
 from vedette.core.pictures import drawn_size, may_have_text, refusal
@@ -77,8 +79,10 @@ def _on_white(picture: Image) -> Image:
     """In grey.  What is transparent shows the paper, or a dark ground where the letters are light."""
     from PIL import Image
 
-    if picture.mode.startswith("I"):  # 16 bits
-        return picture.point(lambda value: value / 256).convert("L")
+    if picture.mode[0] in "IF":  # 16 or 32 bits, or fractions: whatever range they use
+        values = np.nan_to_num(np.asarray(picture, dtype=np.float32))
+        low, high = float(values.min()), float(values.max())
+        return Image.fromarray(((values - low) * (255 / max(high - low, 1e-9))).astype(np.uint8))
     if not picture.has_transparency_data:
         return picture.convert("L")
     layered = picture.convert("LA")
