@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from cli_call import Cli
 from document_kit import BOMBS, LINES, TITLE, image_pdf, jpeg_of, needs_tesseract, scanned, word_file
-from picture_kit import HURTFUL, NOTICE, notice
-from picture_kit import saved as picture
+from image_kit import HURTFUL, NOTICE, notice
+from image_kit import saved as image
 from scripted import START, Scripted, life
 from watching import Watched, clock_of, judge, living
 
@@ -195,7 +195,7 @@ async def test_text_that_other_evidence_still_has_stays(tmp_path: Path):
 @needs_tesseract
 async def test_an_edited_notice_that_is_an_image_is_one_line_of_the_diff(tmp_path: Path):
     before, after = (
-        picture(notice(tuple(line.replace("14 March", day) for line in NOTICE)), "PNG")
+        image(notice(tuple(line.replace("14 March", day) for line in NOTICE)), "PNG")
         for day in ("14 March", "21 March")
     )
     watched = documents(tmp_path, lambda hours: before if hours < 6 else after)
@@ -214,15 +214,15 @@ async def test_an_edited_notice_that_is_an_image_is_one_line_of_the_diff(tmp_pat
 @pytest.mark.parametrize(
     "again",
     [
-        lambda page: picture(page, "PNG", optimize=True, dpi=(72, 72)),
-        lambda page: picture(page.convert("RGB"), "JPEG", quality=85),
-        lambda page: picture(page.convert("RGB"), "WEBP", quality=85),
-        lambda page: picture(page, "TIFF", compression="tiff_lzw"),
+        lambda page: image(page, "PNG", optimize=True, dpi=(72, 72)),
+        lambda page: image(page.convert("RGB"), "JPEG", quality=85),
+        lambda page: image(page.convert("RGB"), "WEBP", quality=85),
+        lambda page: image(page, "TIFF", compression="tiff_lzw"),
     ],
     ids=["png", "jpeg", "webp", "tiff"],
 )
 async def test_an_image_that_was_saved_again_is_kept_and_not_reported(tmp_path: Path, again):
-    first, other = picture(notice(), "PNG"), again(notice())
+    first, other = image(notice(), "PNG"), again(notice())
     assert first != other
     watched = documents(tmp_path, lambda hours: first if hours < 6 else other)
     await watched.run(seconds=DAY)
@@ -231,7 +231,7 @@ async def test_an_image_that_was_saved_again_is_kept_and_not_reported(tmp_path: 
 
 
 async def test_without_the_tool_an_image_is_parked_with_its_name_and_the_evidence_stays(tmp_path: Path):
-    body = picture(notice(), "PNG")
+    body = image(notice(), "PNG")
     watched = documents(tmp_path, lambda hours: body, extract={"ocr_languages": "zzz"})
     await watched.run(seconds=3600)
     ((outcome, detail),) = watched.rows("SELECT outcome, detail FROM parked")
@@ -244,8 +244,8 @@ async def test_without_the_tool_an_image_is_parked_with_its_name_and_the_evidenc
 
 @needs_tesseract
 async def test_an_image_of_a_store_that_could_not_read_it_is_compared_by_its_text_from_now_on(tmp_path: Path):
-    first, again = picture(notice(), "PNG"), picture(notice().convert("RGB"), "JPEG", quality=90)
-    edited = picture(notice((*NOTICE, "The hearing is open to the press.")), "PNG")
+    first, again = image(notice(), "PNG"), image(notice().convert("RGB"), "JPEG", quality=90)
+    edited = image(notice((*NOTICE, "The hearing is open to the press.")), "PNG")
     watched = documents(tmp_path, lambda hours: first if hours < 20 else again if hours < 60 else edited)
     await watched.run(seconds=DAY / 2)
     with sqlite3.connect(tmp_path / "vedette.db") as db:  # as a store from before has it
@@ -261,7 +261,7 @@ async def test_an_image_of_a_store_that_could_not_read_it_is_compared_by_its_tex
 async def test_a_run_goes_on_beside_images_that_are_built_to_hurt(tmp_path: Path):
     bodies = {f"http://town.example/docs/{name.replace(' ', '-')}": make() for name, make in HURTFUL.items()}
     good = "http://town.example/docs/notice.png"
-    bodies[good] = picture(notice(), "PNG")
+    bodies[good] = image(notice(), "PNG")
     watched = life(
         tmp_path, lambda url, hours: (200, ""), *({"url": url, "lister": "page"} for url in bodies)
     )

@@ -14,7 +14,7 @@ import pytest
 from browser_kit import needs_chromium
 from cli_call import Cli, Told
 from document_kit import needs_tesseract
-from picture_kit import NOTICE, notice, saved
+from image_kit import NOTICE, notice, saved
 
 from vedette.telemetry.clock import SystemClock
 

@@ -14,7 +14,7 @@ from urllib.parse import unquote_plus
 # 000 section 2 (ASSET_EXTENSIONS), and what office programs and archives of forms add to it.
 DOCUMENTS = frozenset("pdf doc docx xls xlsx ppt pptx odt ods odp rtf csv zip".split())
 # Images that OCR reads.  Most of them decorate a page; some are a notice that somebody scanned or drew.
-PICTURES = frozenset("png jpg jpeg gif webp bmp tif tiff".split())
+IMAGES = frozenset("png jpg jpeg gif webp bmp tif tiff".split())
 SCANS = frozenset(("tif", "tiff"))  # no browser shows these: they are there to be downloaded
 PAPER_WORDS = frozenset(
     "doc docs document documents dokument dokumenti dokumentacija download downloads preuzmi preuzimanje attachment "
@@ -120,13 +120,13 @@ def extension_of(url: str) -> str:
 def is_document(url: str) -> bool:
     """A file that people download and read: a target, and never a listing."""
     extension = extension_of(url)
-    return extension in DOCUMENTS or (extension in PICTURES and _is_paper(url, extension))
+    return extension in DOCUMENTS or (extension in IMAGES and _is_paper(url, extension))
 
 
 def is_part(url: str) -> bool:
     """A style sheet, script, font or recording, or an image that is there to be looked at."""
     extension = extension_of(url)
-    return extension in PARTS and not (extension in PICTURES and _is_paper(url, extension))
+    return extension in PARTS and not (extension in IMAGES and _is_paper(url, extension))
 
 
 def _is_paper(url: str, extension: str) -> bool:

@@ -21,8 +21,8 @@ from vedette.engine.workers import Workers
 from vedette.evidence.shelf import Shelf
 from vedette.extract import content_class
 from vedette.extract.documents import described, read_document
+from vedette.extract.documents.images import render_image
 from vedette.extract.documents.marks import Blocks
-from vedette.extract.documents.pictures import render_picture
 from vedette.extract.documents.scans import render_page
 from vedette.extract.fields import Unreadable
 from vedette.extract.ocr import LANGUAGES, Recognised, Tesseract, find_tesseract
@@ -99,12 +99,12 @@ class DocumentDesk:
 
     async def _pages(self, tool: Tesseract, data: bytes, document: Document) -> dict[int, Recognised]:
         pages: dict[int, Recognised] = {}
-        is_picture = document.content_class is ContentClass.IMAGE
+        is_image = document.content_class is ContentClass.IMAGE
         for number in document.scans:
-            image = await self.workers.run(_render_there, data, number, is_picture)
+            image = await self.workers.run(_render_there, data, number, is_image)
             if not isinstance(image, bytes):
                 raise Unreadable(image or f"page {number + 1} cannot be drawn")
-            page = await tool.read(image, may_be_photo=is_picture)
+            page = await tool.read(image, may_be_photo=is_image)
             if page is None:
                 raise Unreadable(f"page {number + 1} cannot be read by OCR")
             pages[number] = page
@@ -156,11 +156,11 @@ def _read_there(data: bytes, url: str, content_type: str) -> Document:
         return read_document(data, url=url, content_type=content_type)
 
 
-def _render_there(data: bytes, number: int, is_picture: bool) -> bytes | str:
+def _render_there(data: bytes, number: int, is_image: bool) -> bytes | str:
     """A page for OCR, or why it cannot be drawn."""
     try:
         with _quietly():
-            return render_picture(data, number) if is_picture else render_page(data, number)
+            return render_image(data, number) if is_image else render_page(data, number)
     except Unreadable as problem:
         return f"page {number + 1} cannot be drawn: {problem}"
 

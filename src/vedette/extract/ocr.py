@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from vedette.core.pictures import is_line_of_text
+from vedette.core.images import is_line_of_text
 from vedette.extract.documents.marks import clean
 from vedette.extract.documents.paragraphs import Line, paragraphs
 

@@ -26,7 +26,7 @@ _DOCUMENT = re.compile(
     re.IGNORECASE,
 )
 
-_PICTURE = re.compile(r"\.(?:png|jpe?g|gif|webp|bmp|tiff?)(?:$|[?#])", re.IGNORECASE)
+_IMAGE = re.compile(r"\.(?:png|jpe?g|gif|webp|bmp|tiff?)(?:$|[?#])", re.IGNORECASE)
 
 
 def read_page(body: bytes, *, url: str, content_type: str, scope: str = MAIN) -> Extraction:
@@ -72,7 +72,7 @@ def document_target(href: str, base: str) -> str | None:
     """Where a link to a document leads, without trackers and session ids; None for other links."""
     if _DOCUMENT.search(href):
         return canonical(href, base)
-    url = canonical(href, base) if _PICTURE.search(href) else None
+    url = canonical(href, base) if _IMAGE.search(href) else None
     return url if url is not None and is_document(url) else None
 
 

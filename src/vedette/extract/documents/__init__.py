@@ -1,4 +1,4 @@
-"""The text of PDF and office files, and of pictures.
+"""The text of PDF and office files, and of images.
 
 Called in a limited child process: these parsers meet hostile bytes.  One block per heading, paragraph or table row, in
 reading order, so that a diff by line says what an editor did.
@@ -13,13 +13,13 @@ from vedette.contracts.documents import Document
 from vedette.contracts.words import ContentClass
 from vedette.extract.classes import PACKAGES, content_class
 from vedette.extract.containers import OLE
+from vedette.extract.documents.images import read_image
 from vedette.extract.documents.language import language_of
 from vedette.extract.documents.legacy import read_legacy
 from vedette.extract.documents.locked import is_locked
 from vedette.extract.documents.marks import ENCRYPTED, Missing, document_date
 from vedette.extract.documents.packages import read_docx, read_odt, read_pptx
 from vedette.extract.documents.pdf import read_pdf
-from vedette.extract.documents.pictures import read_picture
 from vedette.extract.documents.sheets import read_sheets
 from vedette.extract.fields import Unreadable
 
@@ -35,7 +35,7 @@ READERS: dict[ContentClass, Callable[[bytes, ContentClass], Document]] = {
     C.DOC: read_legacy,
     C.PPT: read_legacy,
     C.RTF: read_legacy,
-    C.IMAGE: read_picture,
+    C.IMAGE: read_image,
 }
 
 

@@ -1,8 +1,8 @@
-"""Is a picture opened, how large is it drawn for OCR, and which lines of what OCR read are text?
+"""Is an image opened, how large is it drawn for OCR, and which lines of what OCR read are text?
 
 OCR finds letters in leaves and walls, others in every encoding of the same photograph.  It is unsure of them: a line
 counts when OCR is sure of half of its letters.  Of 14 drawn photographs without a word two had other "words" as JPEG
-than as PNG when every word counted; by this rule none has any (`tests/stages/test_extract_pictures.py`).
+than as PNG when every word counted; by this rule none has any (`tests/stages/test_extract_images.py`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ from collections.abc import Sequence
 
 MOST_PIXELS = 50_000_000  # THREATS: image and OCR bombs are refused before they are decoded
 LEAST_SIDE = 8  # pixels; no letter is smaller
-SMALL = (
-    2_000_000  # pixels: a screenshot, whose letters of 9 pixels are read when they are doubled (0.94 -> 1.0)
-)
+SMALL = 2_000_000  # pixels: a screenshot; doubled, its letters of 9 pixels are read (0.94 -> 1.0)
 ENOUGH = 16_000_000  # pixels: a page of A4 at 400 dpi; more only takes longer
 SURE = 75.0  # confidence of a word, 0 to 100
 LEAST_LETTERS = 3  # letters and digits of a line
@@ -22,7 +20,7 @@ Word = tuple[str, float]  # as OCR read it, and how sure it is, 0 to 100
 
 
 def refusal(width: int, height: int) -> str:
-    """Why a picture of this size is not opened; empty when it is."""
+    """Why an image of this size is not opened; empty when it is."""
     if width * height <= MOST_PIXELS:
         return ""
     return f"{width} x {height} pixels are more than we read ({MOST_PIXELS // 1_000_000} million)"

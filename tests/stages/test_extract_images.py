@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 from document_kit import DAMAGES, needs_tesseract
-from picture_kit import ENCODINGS, HURTFUL, NOTICE, notice, photograph, png_of, saved
+from image_kit import ENCODINGS, HURTFUL, NOTICE, notice, photograph, png_of, saved
 from PIL import Image
 
 from vedette.contracts.documents import Document
 from vedette.contracts.jobs import OCR
 from vedette.contracts.words import ContentClass, Outcome
 from vedette.core.change.gate import gate
-from vedette.core.pictures import ENOUGH, MOST_PIXELS, drawn_size, is_line_of_text, refusal
+from vedette.core.images import ENOUGH, MOST_PIXELS, drawn_size, is_line_of_text, refusal
 from vedette.core.stage_jobs import route
 from vedette.engine.documents import DocumentDesk, extraction_of
 from vedette.engine.workers import Workers
@@ -40,7 +40,7 @@ def words_of(document: Document) -> str:
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-def test_a_picture_is_known_by_its_bytes_whatever_the_header_says(name: str):
+def test_an_image_is_known_by_its_bytes_whatever_the_header_says(name: str):
     body = ENCODINGS[name]()
     for content_type, url in (("", URL), ("text/html", f"{URL}.html"), ("application/pdf", f"{URL}.pdf")):
         assert content_class(body, url=url, content_type=content_type) is ContentClass.IMAGE
@@ -56,13 +56,13 @@ def test_a_picture_is_known_by_its_bytes_whatever_the_header_says(name: str):
         b"\x00\x00\x00\x1cftypavif" + bytes(60),
     ],
 )
-def test_sound_film_text_and_other_pictures_are_not_taken_for_it(body: bytes):
+def test_sound_film_text_and_other_images_are_not_taken_for_it(body: bytes):
     assert content_class(body, url=URL, content_type="image/png") is not ContentClass.IMAGE
 
 
 @needs_tesseract
 @pytest.mark.parametrize("name", ENCODINGS)
-async def test_the_text_of_a_picture_is_read_in_every_encoding(desk: DocumentDesk, name: str):
+async def test_the_text_of_an_image_is_read_in_every_encoding(desk: DocumentDesk, name: str):
     found = await read(desk, ENCODINGS[name]())
     assert (found.content_class, found.problem, found.missing, found.scans) == (
         ContentClass.IMAGE,
@@ -112,7 +112,7 @@ def test_what_is_too_large_is_refused_by_its_head_and_small_letters_are_doubled(
 
 
 @pytest.mark.parametrize("name", HURTFUL)
-async def test_a_picture_that_is_built_to_hurt_is_a_value(desk: DocumentDesk, name: str):
+async def test_an_image_that_is_built_to_hurt_is_a_value(desk: DocumentDesk, name: str):
     found = await read(desk, HURTFUL[name]())
     assert found.content_class is ContentClass.IMAGE
     if name != "pages in a circle.tiff":  # which has one
@@ -133,14 +133,14 @@ async def test_where_no_letter_has_room_ocr_is_not_asked(desk: DocumentDesk, siz
     assert (found.is_whole, found.blocks, found.pages) == (True, (), 1)
 
 
-async def test_without_ocr_a_picture_says_what_is_missing(desk: DocumentDesk):
+async def test_without_ocr_an_image_says_what_is_missing(desk: DocumentDesk):
     desk.languages = "zzz"
     found = await read(desk, ENCODINGS["png"]())
     assert "tesseract" in found.missing
     assert gate(200, extraction_of(found, URL), URL, None).outcome is Outcome.TOOL_MISSING  # type: ignore[union-attr]
 
 
-async def test_damaged_pictures_are_values(desk: DocumentDesk):
+async def test_damaged_images_are_values(desk: DocumentDesk):
     chance = random.Random(20261117)
     for _ in range(60):
         body = ENCODINGS[chance.choice(list(ENCODINGS))]()
@@ -154,10 +154,10 @@ async def test_damaged_pictures_are_values(desk: DocumentDesk):
 
 
 @needs_tesseract
-async def test_a_picture_that_ends_too_early_is_not_read_in_part(desk: DocumentDesk):
+async def test_an_image_that_ends_too_early_is_not_read_in_part(desk: DocumentDesk):
     """Half of a notice would seem to have lost its other half."""
     whole = ENCODINGS["png"]()
     for body in (whole[: len(whole) // 2], png_of(3000, 3000, rows=bytes(10)), ENCODINGS["jpeg"]()[:3000]):
         found = await read(desk, body)
-        assert found.problem.startswith("page 1 cannot be drawn: not a readable picture")
+        assert found.problem.startswith("page 1 cannot be drawn: not a readable image")
         assert found.blocks == ()

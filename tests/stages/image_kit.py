@@ -1,4 +1,4 @@
-"""Pictures made at test time: notices in every encoding, photographs without a word, and what is built to hurt."""
+"""Images made at test time: notices in every encoding, photographs without a word, and what is built to hurt."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def notice(
     return page
 
 
-def saved(picture: Image.Image, kind: str, **how: object) -> bytes:
+def saved(image: Image.Image, kind: str, **how: object) -> bytes:
     out = io.BytesIO()
-    picture.save(out, kind, **how)
+    image.save(out, kind, **how)
     return out.getvalue()
 
 
 def on_glass(ink: int) -> Image.Image:
-    """Letters on nothing: where no letter is, the picture is transparent, and black below."""
+    """Letters on nothing: where no letter is, the image is transparent, and black below."""
     cover = ImageOps.invert(notice(ink=0))
     return Image.merge("LA", (cover.point(lambda value: ink if value else 0), cover)).convert("RGBA")
 
