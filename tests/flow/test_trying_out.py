@@ -116,8 +116,10 @@ def test_test_reads_the_text_of_an_image(site: Site):
     told = site.cli("test", f"{site.base}/docs/notice.png", "--text")
     assert told.code == 0
     assert "image/png -> IMAGE" in told.out
-    assert " ".join(NOTICE) in told.out
-    assert site.cli("test", f"{site.base}/docs/notice.png", "--json").json["content_class"] == "IMAGE"
+    assert f"| {NOTICE[0]}\n" in told.out
+    body = site.cli("test", f"{site.base}/docs/notice.png", "--json").json
+    assert (body["content_class"], body["lines"][0]) == ("IMAGE", NOTICE[0])
+    assert " ".join(body["lines"]) == " ".join(NOTICE)
 
 
 def test_test_says_which_tool_an_image_needs(site: Site):

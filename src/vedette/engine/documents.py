@@ -16,7 +16,7 @@ from vedette.contracts.changing import Block
 from vedette.contracts.documents import Artifact, Document
 from vedette.contracts.fetching import Extraction
 from vedette.contracts.words import DOCUMENTS, ContentClass, Reason
-from vedette.core.memory_budget import DOCUMENT
+from vedette.core.memory_budget import parse_limit
 from vedette.engine.workers import Workers
 from vedette.evidence.shelf import Shelf
 from vedette.extract import content_class
@@ -50,10 +50,9 @@ class DocumentDesk:
             kept = await asyncio.to_thread(_kept, self.shelf, data)
             if kept is not None:
                 return kept
-        there = (data, url, content_type)
-        document = await self.workers.run(_read_there, *there, size=len(data), memory=DOCUMENT)
+        there, kind = (data, url, content_type), content_class(data, url=url, content_type=content_type)
+        document = await self.workers.run(_read_there, *there, size=len(data), memory=parse_limit(kind))
         if document is None:
-            kind = content_class(data, url=url, content_type=content_type)
             return Document(content_class=kind, problem=TOO_MUCH)
         return await self._recognised(data, document) if document.scans else document
 
@@ -103,7 +102,7 @@ class DocumentDesk:
         for number in document.scans:
             image = await self.workers.run(_render_there, data, number, is_image)
             if not isinstance(image, bytes):
-                raise Unreadable(image or f"page {number + 1} cannot be drawn")
+                raise Unreadable(image or f"page {number + 1} cannot be drawn: {TOO_MUCH}")
             page = await tool.read(image, may_be_photo=is_image)
             if page is None:
                 raise Unreadable(f"page {number + 1} cannot be read by OCR")

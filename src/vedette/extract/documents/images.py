@@ -44,7 +44,8 @@ def render_image(body: bytes, number: int) -> bytes:
             image.seek(number)
         _check(image)
         image.draft("L", drawn_size(*image.size))  # JPEG alone: decoded small and grey
-        grey = _on_white(ImageOps.exif_transpose(image))
+        ImageOps.exif_transpose(image, in_place=True)  # else a copy, of what may be large
+        grey = _on_white(image)
     grey = grey.resize(drawn_size(*grey.size), Image.Resampling.BICUBIC)
     if _is_dark(grey):
         grey = ImageOps.invert(grey)
@@ -85,8 +86,8 @@ def _on_white(image: Image) -> Image:
         return Image.fromarray(((values - low) * (255 / max(high - low, 1e-9))).astype(np.uint8))
     if not image.has_transparency_data:
         return image.convert("L")
-    layered = image.convert("LA")
-    grey, cover = layered.getchannel("L"), layered.getchannel("A")
+    cover = image.getchannel("A") if "A" in image.getbands() else image.convert("RGBA").getchannel("A")
+    grey = image.convert("L")
     seen = grey.histogram(cover.point(lambda value: 255 if value > 127 else 0))
     ground = 0 if _middle(seen) > 255 - DARK else 255
     paper = Image.new("L", grey.size, ground)
