@@ -47,11 +47,12 @@ def look_once(loaded: Loaded, url: str) -> tuple[Fetched, Extraction, tuple[Reas
 
 
 def _extract(loaded: Loaded, fetched: Fetched) -> Extraction:
-    """As a run would, documents and OCR included."""
+    """As a run would, documents and OCR included; of a document line by line, for whoever reads it."""
     body, url, content_type = fetched.body, fetched.url, fetched.content_type
     if content_class(body, url=url, content_type=content_type) not in DOCUMENTS:
         return extract(body, url=url, content_type=content_type, scope=loaded.config.extract.scope)
-    return extraction_of(asyncio.run(_read_document(loaded, fetched)), url)
+    document = asyncio.run(_read_document(loaded, fetched))
+    return replace(extraction_of(document, url), text="\n".join(text for _, text in document.blocks))
 
 
 async def _read_document(loaded: Loaded, fetched: Fetched) -> Document:

@@ -23,8 +23,9 @@ from vedette.core.admission import (
     observe_content,
     rules_of,
 )
-from vedette.core.shape import shape_of
+from vedette.core.shape import is_document, shape_of
 from vedette.core.tally import SourceTally
+from vedette.core.urls import canonical
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 CRAWL = rules_of(ListerKind.CRAWL, ListerOptions(max_urls=100_000))
@@ -247,6 +248,40 @@ def test_the_source_stops_at_max_urls():
     rules = rules_of(ListerKind.CRAWL, ListerOptions(max_urls=10))
     taken, _, codes = crawl((f"https://h.hr/{n}" for n in range(20)), rules)
     assert (taken, set(codes)) == (10, {"max_urls"})
+
+
+@pytest.mark.parametrize(
+    ("path", "is_taken"),
+    [
+        ("docs/notice.png", True),
+        ("DOKUMENTI/2026/01/obavijest.JPG", True),
+        ("wp-content/uploads/2026/01/odluka-o-cijenama.jpeg", True),
+        ("files/price-tariff_2026.webp?v=3", True),
+        ("a/9731.tif", True),
+        ("prilozi/stranica%201.gif", True),
+        ("img/notice-of-hearing.png", True),
+        ("docs/img/architecture.png", False),
+        ("docs/assets/screenshots/start.png", False),
+        ("doc.documents.png", True),
+        ("wp-content/uploads/2026/01/team-at-work.jpg", False),
+        ("img/header.png", False),
+        ("docs/logo.png", False),
+        ("documents/thumbs/report.jpg", False),
+        ("galerija/odluka-sabora.jpg", False),
+        ("notice.svg", False),
+        ("docs/notice.avif", False),
+        ("doctor.png", False),
+        ("a.png?file=docs/notice", False),
+        ("docs/style.css", False),
+    ],
+)
+def test_a_link_to_an_image_is_taken_where_its_address_says_that_it_is_a_document(path, is_taken):
+    url = canonical(f"https://docs.h.hr/{path}") or ""
+    found = admit(rules_of(ListerKind.CRAWL, ListerOptions()), SourceTally(), Candidate(url=url), now=NOW)
+    assert isinstance(found, Admitted) == is_taken
+    assert is_document(url) == is_taken
+    if not is_taken:
+        assert found.code == "page_part"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from cli_call import Cli
 from receivers import SECRET, receiver
 from scripted import life, page
 
@@ -47,6 +50,38 @@ async def test_every_change_is_told_once_to_those_whom_the_rules_name(tmp_path):
     assert len(far.told) == 3  # the first attempt was refused
     assert far.forged == 0
     assert watched.rows("SELECT DISTINCT channel, state FROM outbox") == [("all", "sent")]
+
+
+def prices(rye: str) -> str:
+    rows = (("Bread, 500 g", "1.65", "2.10"), ("Rye flour, 1 kg", rye, "1.90"), ("Milk, 1 l", "1.05", "1.20"))
+    lines = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    head = "<tr><th>Product</th><th>Price</th><th>Before</th></tr>"
+    return f"<html><body><main><h1>Prices</h1><table>{head}{lines}</table></main></body></html>"
+
+
+async def test_a_price_that_changed_is_told_everywhere_with_its_row_and_its_heading(tmp_path):
+    told = "! Rye flour, 1 kg | Price: [-1.45-] {+1.65+} | 1.90"
+    async with receiver() as far:
+        hook = {"kind": "webhook", "url": far.url, "secret": SECRET, "allow_networks": ["127.0.0.0/8"],
+                "allow_ports": [far.port]}  # fmt: skip
+        notify = {"channels": {"all": hook}, "rules": [{"channel": "all"}]}
+        watched = life(
+            tmp_path,
+            lambda url, hours: (200, "" if url.endswith(".txt") else prices("1.45" if hours < 6 else "1.65")),
+            {"url": URL, "lister": "page", "risk": "HIGH"},
+            notify=notify,
+        )  # fmt: skip
+        await watched.run(seconds=30 * 3600)
+    assert len(watched.reported()) == 1
+    ((body,),) = watched.rows("SELECT body FROM outbox")
+    assert told in json.loads(body)["excerpt"]
+    cli = Cli(tmp_path)
+    assert told in cli("diff", URL, "--words").out
+    assert "  Product | Price | Before\n" in cli("diff", URL).out
+    (op,) = [op for op in cli("diff", URL, "--json").json["diff"] if op["op"] == "replace"]
+    assert op["headings"] == ["Product", "Price", "Before"]
+    assert told in cli("changes", "--diff").out
+    assert told in cli("diff", URL, "--from", "2026-01-05T10:00", "--to", "2026-01-06", "--words").out
 
 
 @pytest.mark.slow

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -12,6 +14,8 @@ from pathlib import Path
 import pytest
 from cli_call import Cli
 from document_kit import BOMBS, LINES, TITLE, image_pdf, jpeg_of, needs_tesseract, scanned, word_file
+from image_kit import HURTFUL, NOTICE, notice
+from image_kit import saved as image
 from scripted import START, Scripted, life
 from watching import Watched, clock_of, judge, living
 
@@ -188,6 +192,89 @@ async def test_text_that_other_evidence_still_has_stays(tmp_path: Path):
     assert len(texts_below(tmp_path)) == 1
 
 
+@needs_tesseract
+async def test_an_edited_notice_that_is_an_image_is_one_line_of_the_diff(tmp_path: Path):
+    before, after = (
+        image(notice(tuple(line.replace("14 March", day) for line in NOTICE)), "PNG")
+        for day in ("14 March", "21 March")
+    )
+    watched = documents(tmp_path, lambda hours: before if hours < 6 else after)
+    await watched.run(seconds=DAY)
+    ((diff,),) = watched.rows("SELECT diff FROM changes WHERE state = 'reported'")
+    (changed,) = [op for op in json.loads(diff) if op[0] != "equal"]
+    assert changed[3] == [["14", "21"]]
+    assert set(watched.rows("SELECT content_class, standing FROM evidence")) == {("IMAGE", "content")}
+    made = watched.rows("SELECT kind, confidence > 80 FROM artifacts")
+    assert made == [("ocr", 1), ("ocr", 1)]
+    assert watched.rows("SELECT node_type, last_outcome FROM watches") == [("ASSET", "ok")]
+    assert NOTICE[0] in Cli(tmp_path)("evidence", "cat", URL, "--text").out
+
+
+@needs_tesseract
+@pytest.mark.parametrize(
+    "again",
+    [
+        lambda page: image(page, "PNG", optimize=True, dpi=(72, 72)),
+        lambda page: image(page.convert("RGB"), "JPEG", quality=85),
+        lambda page: image(page.convert("RGB"), "WEBP", quality=85),
+        lambda page: image(page, "TIFF", compression="tiff_lzw"),
+    ],
+    ids=["png", "jpeg", "webp", "tiff"],
+)
+async def test_an_image_that_was_saved_again_is_kept_and_not_reported(tmp_path: Path, again):
+    first, other = image(notice(), "PNG"), again(notice())
+    assert first != other
+    watched = documents(tmp_path, lambda hours: first if hours < 6 else other)
+    await watched.run(seconds=DAY)
+    assert watched.rows("SELECT COUNT(*) FROM evidence") == [(2,)]
+    assert watched.rows("SELECT COUNT(*) FROM changes") == [(0,)]
+
+
+async def test_without_the_tool_an_image_is_parked_with_its_name_and_the_evidence_stays(tmp_path: Path):
+    body = image(notice(), "PNG")
+    watched = documents(tmp_path, lambda hours: body, extract={"ocr_languages": "zzz"})
+    await watched.run(seconds=3600)
+    ((outcome, detail),) = watched.rows("SELECT outcome, detail FROM parked")
+    assert outcome == "tool_missing"
+    assert "tesseract" in detail
+    assert watched.rows("SELECT content_class, size FROM evidence") == [("IMAGE", len(body))]
+    told = Cli(tmp_path)("evidence", "cat", URL, "--text")
+    assert (told.code != 0, "was not read by OCR" in told.err) == (True, True)
+
+
+@needs_tesseract
+async def test_an_image_of_a_store_that_could_not_read_it_is_compared_by_its_text_from_now_on(tmp_path: Path):
+    first, again = image(notice(), "PNG"), image(notice().convert("RGB"), "JPEG", quality=90)
+    edited = image(notice((*NOTICE, "The hearing is open to the press.")), "PNG")
+    watched = documents(tmp_path, lambda hours: first if hours < 20 else again if hours < 60 else edited)
+    await watched.run(seconds=DAY / 2)
+    with sqlite3.connect(tmp_path / "vedette.db") as db:  # as a store from before has it
+        db.execute("UPDATE watches SET content_class = 'OTHER', text_chars = 0, text_key = 1")
+        db.execute("DELETE FROM artifacts")
+    shutil.rmtree(tmp_path / "artifacts")
+    await watched.run(seconds=4 * DAY)
+    ((diff,),) = watched.rows("SELECT diff FROM changes")
+    assert [op[2] for op in json.loads(diff) if op[0] != "equal"] == [["The hearing is open to the press."]]
+
+
+@needs_tesseract
+async def test_a_run_goes_on_beside_images_that_are_built_to_hurt(tmp_path: Path):
+    bodies = {f"http://town.example/docs/{name.replace(' ', '-')}": make() for name, make in HURTFUL.items()}
+    good = "http://town.example/docs/notice.png"
+    bodies[good] = image(notice(), "PNG")
+    watched = life(
+        tmp_path, lambda url, hours: (200, ""), *({"url": url, "lister": "page"} for url in bodies)
+    )
+    watched.fetcher = Bytes(watched.clock, lambda hours: b"", bodies)
+    ended = await watched.run(seconds=3600)
+    assert ended.error is None
+    seen = dict(watched.rows("SELECT url, last_outcome FROM watches"))
+    assert seen.pop(good) == "ok"
+    assert seen.pop("http://town.example/docs/pages-in-a-circle.tiff") == "ok"
+    assert set(seen.values()) == {"parse_failed"}
+    assert watched.rows("SELECT COUNT(*) FROM evidence") == [(len(bodies),)]
+
+
 async def test_a_file_without_text_is_compared_by_its_bytes(tmp_path: Path):
     blank = image_pdf([], text=" ")
     watched = documents(tmp_path, lambda hours: blank if hours < 6 else blank + b"\n% other\n")
@@ -220,15 +307,17 @@ def texts_below(folder: Path) -> list[Path]:
 class Bytes(Scripted):
     """Answers with the bytes of a document."""
 
-    def __init__(self, clock, script: Callable[[float], bytes]) -> None:
+    def __init__(
+        self, clock, script: Callable[[float], bytes], others: dict[str, bytes] | None = None
+    ) -> None:
         super().__init__(clock, lambda url, hours: (200, ""))
-        self._body = script
+        self._body, self._others = script, others or {}
 
     async def fetch(self, request: FetchRequest) -> Fetched:
         answer = await super().fetch(request)
         if request.url.endswith("/robots.txt"):
             return answer
-        body = self._body((self._clock.now() - START) / timedelta(hours=1))
+        body = self._others.get(request.url) or self._body((self._clock.now() - START) / timedelta(hours=1))
         return replace(answer, body=body, wire=body, headers=(), content_type="application/octet-stream")
 
 

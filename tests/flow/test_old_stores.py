@@ -39,6 +39,7 @@ FROZEN = {
     "0012_hunts.py": "3b8a739f57ace64cfb5ec0f174d8c16976beb1ae2c7228647a590595fb6b2d33",
     "0013_intervals.py": "133f525890166c70ed223d0ef3ba4bb456bae539a7cea651458ecf99f922ade9",
     "0014_seals.py": "ac44fb4851bea3546eacbff955e97b7cc32b0b37fc9d37a6cb8dced90ba9ede2",
+    "0015_hashes_and_nodes.py": "9a092b5256a8276b7235b429c3dbe7e864450aa4dc727fcdc3392760dffd159d",
 }
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
+from cli_call import Cli
 from scripted import life, page
 
 HNB = "https://api.hnb.hr/tecajn-eur/v3"
@@ -87,3 +89,44 @@ async def test_a_law_that_changed_is_reported_though_it_is_read_as_a_listing(tmp
     await watched.run(seconds=2 * DAY)
     ((url, text),) = summaries(watched)
     assert (url, "24" in text) == (LAW, True)
+
+
+ACT = Path(__file__).parents[1] / "fixtures" / "structured" / "nn-act.json"
+
+
+async def test_what_the_gazette_says_of_an_act_can_be_shown(tmp_path):
+    """The sitemap names the act; its page says nothing of itself, its JSON-LD does."""
+    acts = f"{NN}/sitemap_1_2013_73.xml"
+    article = f"{NN}/clanci/sluzbeni/2013_06_73_1451.html"
+
+    def script(url: str, hours: float):
+        if url.endswith("/robots.txt"):
+            return 200, ""
+        if url == acts:
+            loc = f"<url><loc>{article}</loc></url>"
+            return 200, f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{loc}</urlset>'
+        return 200, ACT.read_text() if url.endswith("/json-ld") else page("Zakon se primjenjuje.")
+
+    formats = {"formats": ["html", "json-ld"]}
+    watched = life(tmp_path, script, {"url": acts, "lister": "nn", "structured": formats})
+    await watched.run(seconds=DAY / 4)
+    cli = Cli(tmp_path)
+    for url in (article, f"{LAW}/json-ld"):
+        act = cli("explain", url, "--json").json["act"]
+        assert act["eli"] == "/eli/sluzbeni/2013/73/1451"
+        assert (act["title"], act["number"]) == ("Zakon o porezu na dodanu vrijednost", "1451")
+        assert (act["date_document"], act["date_publication"]) == ("2013-06-14", "2013-06-18")
+        assert act["publisher"] == "Narodne novine d.d."
+        assert act["is_about"][1] == "porez na dodanu vrijednost"
+        assert act["based_on"] == [f"{NN}/eli/sluzbeni/2010/85/2422"]
+        assert act["repeals"] == [f"{NN}/eli/sluzbeni/1995/47/872"]
+        assert len(act["changed_by"]) == 2
+    told = cli("explain", article).out
+    assert "ZAKON 1451, dated 2013-06-14, published 2013-06-18, in force from 2013-07-01" in told
+    assert "is about POREZI; porez na dodanu vrijednost" in told
+    assert "based on /eli/sluzbeni/2010/85/2422" in told
+    assert "changed by /eli/sluzbeni/2013/148/3145; /eli/sluzbeni/2024/152/2505" in told
+    (kept,) = cli("evidence", "show", f"{LAW}/json-ld", "--json").json["evidence"]
+    assert kept["act"]["passed_by"].endswith("/19505")
+    assert cli("explain", acts, "--json").json["act"] is None
+    assert "act" not in cli("evidence", "show", acts, "--json").json["evidence"][0]

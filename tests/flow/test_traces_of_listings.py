@@ -9,10 +9,12 @@ from vedette.core.urls import watch_id
 from vedette.store.queries import Queries
 
 DOCS = "https://a.hr/docs/"
-IMAGE = "https://a.hr/docs/notice.png"
+IMAGE = "https://a.hr/img/town-hall.png"
+NOTICE = "https://a.hr/docs/notice.png"
 LINKS = (
     '<ul><li><a href="report.pdf">Izvješće</a></li><li><a href="form.docx">Obrazac</a></li>'
-    '<li><a href="prices.xlsx">Cjenik</a></li><li><a href="notice.png">Obavijest</a></li></ul>'
+    '<li><a href="prices.xlsx">Cjenik</a></li><li><a href="notice.png">Obavijest</a></li>'
+    '<li><a href="/img/town-hall.png">Vijećnica</a></li></ul><img src="/docs/seal.png"><img src="/docs/scan.tif">'
 )
 
 
@@ -25,15 +27,19 @@ def script(url: str, hours: float):
 
 
 @pytest.mark.parametrize("lister", ["html_list", "crawl", "auto"])
-async def test_a_link_to_an_image_is_remembered_with_its_reason(tmp_path, lister):
+async def test_a_notice_that_is_an_image_is_taken_and_other_images_are_remembered_with_their_reason(
+    tmp_path, lister
+):
     watched = life(tmp_path, script, {"id": "docs", "url": DOCS, "lister": lister})
     await watched.run(seconds=3600.0)
     assert watched.rows("SELECT url, reason FROM refusals WHERE id = ?", watch_id(IMAGE)) == [
         (IMAGE, "page_part")
     ]
     taken = {url for (url,) in watched.rows("SELECT url FROM watches")}
-    assert {f"{DOCS}report.pdf", f"{DOCS}form.docx", f"{DOCS}prices.xlsx"} <= taken
-    assert IMAGE not in taken
+    assert {f"{DOCS}report.pdf", f"{DOCS}form.docx", f"{DOCS}prices.xlsx", NOTICE} <= taken
+    assert (
+        not {IMAGE, f"{DOCS}seal.png", f"{DOCS}scan.tif"} & taken
+    )  # what is only shown on the page is no link
 
 
 async def test_sources_say_what_auto_became(tmp_path):

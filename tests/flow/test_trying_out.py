@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from browser_kit import needs_chromium
 from cli_call import Cli, Told
+from document_kit import needs_tesseract
+from image_kit import NOTICE, notice, saved
 
 from vedette.telemetry.clock import SystemClock
 
@@ -38,6 +40,7 @@ SCRIPTED = (
 class Site:
     def __init__(self, folder: Path) -> None:
         self.pages = {"/article.html": ARTICLE, "/news/": LIST, "/": LIST, "/app": SCRIPTED}
+        self.files: dict[str, tuple[str, bytes]] = {}
         self.asked: list[tuple[str, dict[str, str]]] = []
         self.folder = folder
         self.base = ""
@@ -62,8 +65,9 @@ class Site:
                 site.asked.append((self.path, dict(self.headers)))
                 text = site.pages.get(self.path, f"<html><body>{PROSE}{self.path}</body></html>")
                 body = b"" if self.path == "/robots.txt" else text.encode()
+                kind, body = site.files.get(self.path, ("text/html; charset=utf-8", body))
                 self.send_response(200)
-                self.send_header("Content-Type", "text/html; charset=utf-8")
+                self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -104,6 +108,26 @@ def test_test_shows_the_compared_text_by_lines_once_and_says_which_part_it_is(si
     assert body["scope"] == "main"
     assert body["text_chars"] < body["visible_chars"]
     assert "Decision" in body["lines"]
+
+
+@needs_tesseract
+def test_test_reads_the_text_of_an_image(site: Site):
+    site.files["/docs/notice.png"] = ("image/png", saved(notice(), "PNG"))
+    told = site.cli("test", f"{site.base}/docs/notice.png", "--text")
+    assert told.code == 0
+    assert "image/png -> IMAGE" in told.out
+    assert f"| {NOTICE[0]}\n" in told.out
+    body = site.cli("test", f"{site.base}/docs/notice.png", "--json").json
+    assert (body["content_class"], body["lines"][0]) == ("IMAGE", NOTICE[0])
+    assert " ".join(body["lines"]) == " ".join(NOTICE)
+
+
+def test_test_says_which_tool_an_image_needs(site: Site):
+    site.files["/docs/notice.png"] = ("image/png", saved(notice(), "PNG"))
+    site.configure(extract={"ocr_languages": "zzz"})
+    told = site.cli("test", f"{site.base}/docs/notice.png")
+    assert "tool_missing" in told.out + told.err
+    assert "apt-get install" in told.out + told.err
 
 
 def test_test_says_what_is_never_compared_and_tries_another_scope(site: Site):

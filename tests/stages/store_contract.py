@@ -511,7 +511,10 @@ def a_change(watch: Watch) -> Change:
             layer=Layer.CONTENT,
             similarity=0.75,
             summary="1 line changed",
-            diff=(DiffOp("replace", ("PDV 25 %",), ("PDV 24 %",), (("25", "24"),)),),
+            diff=(
+                DiffOp("replace", ("PDV 25 %",), ("PDV 24 %",), (("25", "24"),)),
+                DiffOp("insert", (), ("Kava | 13 %",), (), ("Proizvod", "Stopa")),
+            ),
             reasons=(Reason("content", 1.0, "one line"),),
         ),
     )

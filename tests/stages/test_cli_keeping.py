@@ -112,7 +112,7 @@ def test_the_doctor_says_what_scanned_documents_lack(cli: Cli, tmp_path: Path):
         check["check"]: check for check in cli("doctor", "--config", str(config), "--json").json["checks"]
     }
     assert checks["ocr"]["state"] == "warn"
-    assert "scanned documents are kept and parked" in checks["ocr"]["found"]
+    assert "scanned documents and images are kept and parked" in checks["ocr"]["found"]
     assert "apt-get install" in checks["ocr"]["remedy"]
     assert checks["documents"]["state"] == "ok"
 

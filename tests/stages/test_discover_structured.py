@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -100,12 +101,35 @@ def test_acts_of_a_child_sitemap_are_sighted_in_the_wanted_forms():
 def test_an_act_says_what_it_is_and_which_later_act_changed_it(name, form):
     act = document(name, f"{NN}/eli/sluzbeni/2013/73/1451{form}", "text/html" if not form else "")
     metadata = read_metadata(act)
-    assert (metadata.title, metadata.published_on) == ("Zakon o porezu na dodanu vrijednost", "2013-06-18")
-    assert metadata.kind.endswith("/ZAKON")
+    assert metadata.first("title") == "Zakon o porezu na dodanu vrijednost"
+    assert metadata.first("date_publication") == "2013-06-18"
+    assert metadata.first("type_document").endswith("/ZAKON")
+    assert metadata.all("based_on") == (f"{NN}/eli/sluzbeni/2010/85/2422",)
+    assert metadata.first("is_about").endswith("/POREZI")
     listing = read_listing(ListerKind.NN, act)
     assert f"{NN}/eli/sluzbeni/2024/152/2505" in urls(listing)
     assert notes(listing)["act_changed_by"].endswith("/2024/152/2505")
     assert f"{NN}/clanci/sluzbeni/2012_01_1_1.html" not in urls(listing)
+    assert f"{NN}/eli/sluzbeni/2010/85/2422" not in urls(listing)  # what it is based on is told, not followed
+
+
+def test_an_act_may_say_it_in_short_json_ld_inside_its_page():
+    said = {
+        "@context": {"eli": "http://data.europa.eu/eli/ontology#"},
+        "@graph": [
+            {"@id": f"{NN}/eli/sluzbeni/2013/73/1451", "eli:publisher_agent": "Narodne novine d.d.",
+             "eli:repeals": [{"@id": f"{NN}/eli/sluzbeni/1995/47/872"}, {"@id": f"{NN}/eli/sluzbeni/2013/73/1451"}]},
+            {"@id": f"{NN}/eli/sluzbeni/2099/1/1", "eli:publisher_agent": "somebody else"},
+        ],
+    }  # fmt: skip
+    page = f'<html><head><script type="application/ld+json">{json.dumps(said)}</script></head><body></body></html>'
+    broken = '<script type="application/ld+json">{"@id": </script>'
+    url = f"{NN}/clanci/sluzbeni/2013_06_73_1451.html"
+    found = read_metadata(Document(url=url, body=(broken + page).encode(), content_type="text/html", now=NOW))
+    assert (found.eli, found.said) == (
+        "/eli/sluzbeni/2013/73/1451",
+        (("publisher", ("Narodne novine d.d.",)), ("repeals", (f"{NN}/eli/sluzbeni/1995/47/872",))),
+    )
 
 
 def test_an_issue_of_the_gazette_lists_its_acts():

@@ -155,6 +155,14 @@ def test_link_targets_of_documents_are_compared_and_other_links_are_not():
     assert html(page).targets == ("https://a.hr/dl/3.pdf", "https://a.hr/download/7")
 
 
+def test_a_linked_notice_that_is_an_image_is_compared_and_a_linked_photograph_is_not():
+    links = (
+        "<a href='/docs/notice-1.png?v=2'>open</a><a href='/img/hall.jpg'>hall</a><a href='s.TIF'>scan</a>"
+    )
+    page = f"<main><p>Notice</p>{links}</main>"
+    assert html(page).targets == ("https://a.hr/docs/notice-1.png?v=2", "https://a.hr/zakoni/s.TIF")
+
+
 def test_relative_words_count_from_the_given_now():
     now = datetime(2026, 11, 15, 12, tzinfo=UTC)
     assert parse_date("prije 3 dana", now=now).date() == datetime(2026, 11, 12).date()

@@ -16,7 +16,10 @@ from vedette.report.lines import as_text
 CHANGE: Change = a_change()(WatchId(1), VisitId(2))  # type: ignore[operator]
 LONG = "https://example.org/" + "/".join(f"part-{n}-of-a-long-address" for n in range(4))
 TEXTS = st.lists(st.text(alphabet="ab é漢", max_size=300), max_size=3).map(tuple)
-OPS = st.builds(DiffOp, st.sampled_from(["insert", "delete", "replace", "move", "equal"]), TEXTS, TEXTS)
+CELLS = st.lists(st.text(alphabet="ab |é漢", max_size=60), max_size=4).map(tuple)
+OPS = st.builds(
+    DiffOp, st.sampled_from(["insert", "delete", "replace", "move", "equal"]), TEXTS, TEXTS, headings=CELLS
+)
 
 
 def changed(*ops: DiffOp) -> Change:
@@ -42,6 +45,14 @@ def test_the_address_is_whole_and_the_words_that_differ_are_there(width: int):
     assert RULES in text
     assert "[-25-] {+24+}" in text
     assert "… council every year and stands at [-25-]" in text
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_a_value_in_a_table_has_its_row_and_its_heading(width: int):
+    before, after = "Rye flour, 1 kg | 1.45 | 1.90 | in stock", "Rye flour, 1 kg | 1.65 | 1.90 | in stock"
+    op = DiffOp("replace", (before,), (after,), (("1.45", "1.65"),), ("Product", "Price", "Before", "Stock"))
+    rows = as_text(brief(changed(op), url=RULES, risk=Risk.HIGH, width=width)).splitlines()
+    assert rows[-1] == "    Rye flour, 1 kg | Price: [-1.45-] {+1.65+} | 1.90 | in stock"
 
 
 def test_what_moved_is_told_last():

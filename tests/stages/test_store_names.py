@@ -72,6 +72,31 @@ def test_a_view_can_only_be_read(stock: Stock, view: str):
     db.close()
 
 
+def test_a_hash_is_null_until_there_is_content_and_then_it_is_the_content_s(stock: Stock):
+    stock.source(PAGE)
+    assert one(stock, "DiscoveryEndpoint")["lastContentHash"] is None
+    assert one(stock, "DiscoveredItem")["contentHash"] is None
+    stock.visit(PAGE, outcome=Outcome.TIMEOUT)
+    assert one(stock, "DiscoveryEndpoint")["lastContentHash"] is None
+    stock.visit(PAGE)
+    evidence = one(stock, "RegulatoryEvidence")
+    stock.execute(
+        f"UPDATE watches SET seen_evidence = {evidence['id']}, seen_digest = x''"
+    )  # a listing cut short
+    assert len(evidence["contentHash"]) == 64
+    assert one(stock, "DiscoveryEndpoint")["lastContentHash"] == evidence["contentHash"]
+    assert one(stock, "DiscoveredItem")["contentHash"] == evidence["contentHash"]
+
+
+def test_items_of_an_endpoint_and_a_node_type_are_found_by_an_index(stock: Stock):
+    """000 section 1: `@@index([endpointId, nodeType])`."""
+    query = """SELECT "id" FROM "DiscoveredItem" WHERE "endpointId" = 'a' AND "nodeType" = 'ASSET'"""
+    db = connect(stock.path, read_only=True)
+    plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {query}")]
+    db.close()
+    assert any("(source_id=? AND node_type=?)" in step for step in plan), plan
+
+
 LOOKED_AT = [outcome for outcome in Outcome if MEANING[outcome].is_look]
 
 

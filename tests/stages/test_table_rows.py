@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from vedette.contracts.changing import Noise, Place
+from vedette.core.change.diff import diff_lines, with_headings
 from vedette.core.change.layers import compare
 from vedette.core.change.state import State
 from vedette.extract import blocks
-from vedette.report.diffs import excerpt
+from vedette.extract.outline import row_headings
+from vedette.report.diffs import by_words, diff_json, excerpt, unified
 from vedette.report.lines import as_text
 from vedette.store.noise_column import dump_noise, read_noise
 
@@ -99,3 +102,104 @@ def test_noise_that_was_learned_of_an_older_text_is_still_understood():
 def test_noise_that_is_learned_now_is_learned_by_rows():
     noise = Noise(places=(Place("main/table/tbody/tr/td", 1, 8),))
     assert not read_noise(dump_noise(noise)).is_older
+
+
+def headed(before: str, after: str):
+    """The diff as the engine makes it: headings beside rows, out of both states."""
+    states = [State(blocks(one.encode(), url=URL, content_type="text/html")) for one in (before, after)]
+    found = compare(*states)
+    headings = {}
+    for one in (before, after):
+        headings |= row_headings(one.encode(), content_type="text/html")
+    return with_headings(found.diff, headings)
+
+
+AFTER = [ROWS[0], ("Rye flour, 1 kg", "1.75", "1.90"), ROWS[2]]
+HEADINGS = {
+    "th in the first row": "<tr><th>Product</th><th>Price</th><th>Old</th></tr>",
+    "thead": "<thead><tr><td>Product</td><td>Price</td><td>Old</td></tr></thead>",
+    "two rows of thead": "<thead><tr><th colspan=3>Prices of today and before, all</th></tr>"
+    "<tr><th>Product</th><th>Price</th><th>Old</th></tr></thead>",
+    "an empty corner": "<tr><td></td><th>Price</th><th>Old</th></tr>",
+    "a heading over two columns": "<tr><th>Product</th><th colspan=2>Price</th></tr>",
+}
+
+
+@pytest.mark.parametrize("head", HEADINGS.values(), ids=HEADINGS)
+def test_a_value_that_differs_is_told_with_the_heading_of_its_column(head):
+    diff = headed(table(ROWS, head=head), table(AFTER, head=head))
+    assert as_text(excerpt(diff)) == "! Rye flour, 1 kg | Price: [-1.45-] {+1.75+} | 1.90"
+    assert as_text(by_words(diff)).splitlines()[-2] == "! Rye flour, 1 kg | Price: [-1.45-] {+1.75+} | 1.90"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "",
+        "<tr><td>Product</td><td>Price</td><td>Old</td></tr>",
+        "<tr><th>Product</th><th>Price</th></tr>",
+        "<tr><th rowspan=2>Product</th><th>Price</th></tr><tr><th>Old</th></tr>",
+        "<tr><th>Product</th><td>Price</td><td>Old</td></tr>",
+        "<tr><th colspan=99999999999999999999>Product</th><th>Price</th><th>Old</th></tr>",
+        "<tr><th colspan=-1>Product</th><th colspan='x²'>Price</th></tr>",
+    ],
+)
+def test_where_no_heading_is_sure_to_belong_to_a_value_none_is_told(head):
+    diff = headed(table(ROWS, head=head), table(AFTER, head=head))
+    assert as_text(excerpt(diff)) == "! Rye flour, 1 kg | [-1.45-] {+1.75+} | 1.90"
+
+
+def test_a_new_row_is_told_with_all_headings_and_its_label_without():
+    assert as_text(excerpt(headed(table(ROWS[:2]), table(ROWS)))) == "+ Milk, 1 l | Price: 1.05 | Old: 1.20"
+    assert (
+        as_text(excerpt(headed(table(ROWS), table(ROWS[1:])))) == "- Bread, 500 g | Price: 1.65 | Old: 2.10"
+    )
+
+
+def test_a_value_that_came_into_an_empty_cell_is_told_with_its_heading():
+    before, after = [("Bread", "", "2.10"), *ROWS], [("Bread", "1.65", "2.10"), *ROWS]
+    assert as_text(excerpt(headed(table(before), table(after)))) == "! Bread | {+Price: 1.65+} | 2.10"
+
+
+def test_a_unified_diff_shows_the_headings_once():
+    after = [("Bread, 500 g", "1.60", "2.10"), AFTER[1], ROWS[2]]
+    filler = [(f"Item {n}", f"{n}.00", f"{n}.10") for n in range(9)]
+    lines = as_text(
+        unified(headed(table(filler + ROWS), table(filler + after)), before="a", after="b")
+    ).splitlines()
+    assert lines.count("  Product | Price | Old") == 1
+    assert lines.index("  Product | Price | Old") < lines.index("- Bread, 500 g | 1.65 | 2.10")
+    near = as_text(unified(headed(table(ROWS), table(after)), before="a", after="b")).splitlines()
+    assert near.count("  Product | Price | Old") == 1
+
+
+def test_a_row_that_stands_in_two_tables_has_the_headings_of_neither():
+    other = table(ROWS, head="<tr><th>Product</th><th>Weight</th><th>Length</th></tr>")
+    both = table(ROWS) + other
+    assert row_headings(both.encode(), content_type="text/html") == {}
+
+
+def test_headings_are_beside_the_diff_and_change_nothing_of_it():
+    before, after = table(ROWS), table(AFTER)
+    bare = diff_lines(read(before), read(after))[0]
+    told = with_headings(bare, row_headings(after.encode(), content_type="text/html"))
+    assert told != bare
+    assert tuple(replace(op, headings=()) for op in told) == bare
+    assert [one["headings"] for one in diff_json(told) if one["op"] == "replace"] == [
+        ["Product", "Price", "Old"]
+    ]
+
+
+def test_a_long_heading_is_told_by_its_first_words():
+    head = (
+        "<tr><th>Product</th><th>Price in euro including value added tax and delivery</th><th>Old</th></tr>"
+    )
+    (line,) = as_text(excerpt(headed(table(ROWS, head=head), table(AFTER, head=head)))).splitlines()
+    assert line == "! Rye flour, 1 kg | Price in euro including value…: [-1.45-] {+1.75+} | 1.90"
+
+
+def test_tables_in_tables_and_rows_without_one_are_read_without_harm():
+    deep = "<table><tr><td>" * 300 + "x" + "</table>" * 300
+    wide = "<table><tr>" + "<td>1</td>" * 5000 + "</tr></table><tr><td>a</td><td>b</td></tr>"
+    for markup in (deep, wide, "<tr>", "<table></table>", ""):
+        assert row_headings(markup.encode(), content_type="text/html") == {}

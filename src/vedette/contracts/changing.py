@@ -117,6 +117,9 @@ class DiffOp:
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     words: tuple[tuple[str, str], ...] = ()  # replace: (removed words, added words) in order
+    headings: tuple[
+        str, ...
+    ] = ()  # of a row of a table: the headings of its cells, for whoever reads the diff
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

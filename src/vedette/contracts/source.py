@@ -153,3 +153,19 @@ class Listing:
     became: ListerKind | None = None  # auto: what it turned out to be
     became_url: str | None = None  # auto: where the better listing is
     notes: tuple[Reason, ...] = ()  # what the user should know of how it was read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActMetadata:
+    """What a gazette says of one act, in the names of the ELI ontology.  Texts as written."""
+
+    eli: str = ""  # "/eli/sluzbeni/2013/73/1451"; empty: nothing is said
+    said: tuple[
+        tuple[str, tuple[str, ...]], ...
+    ] = ()  # property, its values; in the order of the lister's table
+
+    def all(self, name: str) -> tuple[str, ...]:
+        return next((values for said, values in self.said if said == name), ())
+
+    def first(self, name: str) -> str:
+        return next(iter(self.all(name)), "")

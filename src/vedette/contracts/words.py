@@ -65,6 +65,7 @@ class ContentClass(StrEnum):
     RTF = "RTF"
     PPT = "PPT"
     PPTX = "PPTX"
+    IMAGE = "IMAGE"
     TEXT = "TEXT"
     OTHER = "OTHER"
 
@@ -72,7 +73,7 @@ class ContentClass(StrEnum):
 DOCUMENTS = frozenset(
     {ContentClass.PDF_TEXT, ContentClass.PDF_SCANNED, ContentClass.DOC, ContentClass.DOCX}
     | {ContentClass.XLS, ContentClass.XLSX, ContentClass.ODT, ContentClass.ODS, ContentClass.RTF}
-    | {ContentClass.PPT, ContentClass.PPTX}
+    | {ContentClass.PPT, ContentClass.PPTX, ContentClass.IMAGE}
 )  # read by a parser in a limited child process
 
 

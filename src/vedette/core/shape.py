@@ -13,8 +13,24 @@ from urllib.parse import unquote_plus
 
 # 000 section 2 (ASSET_EXTENSIONS), and what office programs and archives of forms add to it.
 DOCUMENTS = frozenset("pdf doc docx xls xlsx ppt pptx odt ods odp rtf csv zip".split())
+# Images that OCR reads.  Most of them decorate a page; some are a notice that somebody scanned or drew.
+IMAGES = frozenset("png jpg jpeg gif webp bmp tif tiff".split())
+SCANS = frozenset(("tif", "tiff"))  # no browser shows these: they are there to be downloaded
+PAPER_WORDS = frozenset(
+    "doc docs document documents dokument dokumenti dokumentacija download downloads preuzmi preuzimanje attachment "
+    "attachments prilog prilozi notice notices announcement announcements obavijest obavijesti decision decisions "
+    "odluka odluke regulation regulations pravilnik pravilnici tariff tariffs cjenik cjenici scan scans sken "
+    "skenovi".split()
+)
+DECORATION_WORDS = frozenset(
+    "icon icons ico logo logos banner banners thumb thumbs thumbnail thumbnails button buttons sprite sprites avatar "
+    "avatars background bg theme themes gallery galerija galerije photo photos foto fotografije".split()
+)
+IMAGE_FOLDERS = frozenset(
+    "img imgs image images slika slike asset assets static media screenshot screenshots figure figures".split()
+)
 # What a page is made of.  Never a target of its own.
-PART_NOTE = "style, script, image, font or recording"
+PART_NOTE = "style, script, font, recording, or an image whose address does not say that it is a document"
 PARTS = frozenset(
     "css js mjs map png jpg jpeg gif svg webp avif ico bmp tif tiff woff woff2 ttf otf eot mp3 mp4 m4a m4v "
     "ogg oga ogv wav webm avi mov mpg mpeg wmv flv swf exe dmg apk iso msi".split()
@@ -32,6 +48,7 @@ _DAY_WORDS = (
 _VIEW_WORDS = frozenset("day month week year list agenda view dan tjedan mjesec events today print".split())
 YEARS = range(1900, 2200)  # outside it, a number of four digits is an id
 
+_WORD = re.compile(r"[a-z]+")
 _EXTENSION = re.compile(r"\.([A-Za-z][A-Za-z0-9]{0,4})$")
 _DIGITS = re.compile(r"\d+")
 _RUNS = re.compile(r"\d+|\D+")
@@ -102,12 +119,28 @@ def extension_of(url: str) -> str:
 
 def is_document(url: str) -> bool:
     """A file that people download and read: a target, and never a listing."""
-    return extension_of(url) in DOCUMENTS
+    extension = extension_of(url)
+    return extension in DOCUMENTS or (extension in IMAGES and _is_paper(url, extension))
 
 
 def is_part(url: str) -> bool:
-    """A style sheet, script, image, font or recording."""
-    return extension_of(url) in PARTS
+    """A style sheet, script, font or recording, or an image that is there to be looked at."""
+    extension = extension_of(url)
+    return extension in PARTS and not (extension in IMAGES and _is_paper(url, extension))
+
+
+def _is_paper(url: str, extension: str) -> bool:
+    """Does the address of an image say that it is a document?
+
+    By a file called notice, by a folder of documents that is no folder of images, or because it is a TIFF.
+    """
+    path = unquote_plus(url[url.index("//") + 2 :].partition("?")[0].partition("/")[2]).lower()
+    folders, _, name = path.rpartition("/")
+    places, names = set(_WORD.findall(folders)), set(_WORD.findall(name.removesuffix(extension)))
+    if (places | names) & DECORATION_WORDS:
+        return False
+    is_filed = bool(places & PAPER_WORDS) and not places & IMAGE_FOLDERS
+    return extension in SCANS or is_filed or bool(names & PAPER_WORDS)
 
 
 def _pair(part: str) -> tuple[str, str]:

@@ -16,6 +16,7 @@ _LONGEST_RUN = 200
 # 001 section 4.2.  What is not listed has no text to give.
 ROUTES: Mapping[ContentClass, str] = {
     ContentClass.PDF_SCANNED: OCR,
+    ContentClass.IMAGE: OCR,
     ContentClass.HTML: EXTRACT,
     ContentClass.PDF_TEXT: EXTRACT,
     ContentClass.DOC: EXTRACT,

@@ -13,7 +13,7 @@ from dataclasses import replace
 from vedette.contracts.source import ANYWHERE, ListerOptions, Listing, Sighting
 from vedette.contracts.words import Reason, WatchId
 from vedette.core.filters import filters_of
-from vedette.core.shape import DOCUMENTS, PARTS, extension_of
+from vedette.core.shape import is_document, is_part
 from vedette.core.urls import MAX_URL, canonical, host_of, origin_of, watch_id
 from vedette.discover.document import Document
 from vedette.discover.tree import Page, attribute
@@ -100,7 +100,7 @@ class LinkReader:
                 self.too_long += len(href) > MAX_URL
                 return None
             url = target
-        if extension_of(url) in PARTS:
+        if is_part(url):
             if len(self._parts) < MOST_PARTS:
                 self._parts[watch_id(url)] = url
             return None
@@ -133,12 +133,12 @@ def sight(links: Iterable[Link], options: ListerOptions, depth: int) -> Listing:
     sightings: list[Sighting] = []
     refused: list[tuple[str, Reason]] = []
     for _, url in links:
-        is_document = extension_of(url) in DOCUMENTS
-        if is_last and not is_document:
+        is_file = is_document(url)
+        if is_last and not is_file:
             continue
         reason = filters.refuse(url)
         if reason is None:
-            sightings.append(Sighting(url=url, is_document=is_document))
+            sightings.append(Sighting(url=url, is_document=is_file))
         else:
             refused.append((url, reason))
     return Listing(sightings=tuple(sightings), refused=tuple(refused))

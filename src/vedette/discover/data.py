@@ -18,9 +18,13 @@ def is_data(document: Document) -> bool:
 
 
 def read_data(document: Document) -> tuple[Any, str]:
-    """The value, or what is wrong.  Numbers stay as they are written: 1,0790 and 1.0790 are told apart."""
+    """The value, or what is wrong."""
+    return read_json(text_of(document.body, document.content_type))
+
+
+def read_json(text: str) -> tuple[Any, str]:
+    """The same of a text.  Numbers stay as they are written: 1,0790 and 1.0790 are told apart."""
     try:
-        text = text_of(document.body, document.content_type)
         return json.loads(text, parse_int=str, parse_float=str, parse_constant=str), ""
     except RecursionError:
         return None, "JSON nested too deep"

@@ -11,7 +11,7 @@ from vedette.contracts.source import Follow, Listing, Sighting
 from vedette.contracts.words import Reason, WatchId
 from vedette.core.admission import LISTED_MAX_URLS
 from vedette.core.filters import filters_of
-from vedette.core.shape import DOCUMENTS, PART_NOTE, PARTS, extension_of
+from vedette.core.shape import PART_NOTE, is_document, is_part
 from vedette.core.urls import MAX_URL, TOO_LONG, canonical, watch_id
 from vedette.discover.document import Document
 
@@ -72,8 +72,7 @@ class Gathering:
 
     def add_url(self, url: str, found: Found) -> bool:
         """The same for an address that is canonical already."""
-        extension = extension_of(url)
-        if extension in PARTS:
+        if is_part(url):
             self.refuse(url, Reason("page_part", note=PART_NOTE))
             return False
         identity = watch_id(url)
@@ -92,7 +91,7 @@ class Gathering:
                 title=found.title,
                 published_at=found.published_at,
                 modified_at=found.modified_at,
-                is_document=found.is_document or extension in DOCUMENTS,
+                is_document=found.is_document or is_document(url),
             )
         )
         return True

@@ -2,20 +2,21 @@
 
 An act has one identity and several addresses: `/clanci/sluzbeni/2013_06_73_1451.html` (year, month, issue, number) is
 `/eli/sluzbeni/2013/73/1451`.  The gazette states its metadata in the ELI ontology, as JSON-LD and in the page's head:
-title, kind, dates, and which later act changed it.  That last one is what a reader of a law must not miss.
+title, kind, dates, what it is based on and about, and which later act changed it.  That last one is what a reader of a
+law must not miss.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from vedette.contracts.source import ListerKind, Listing, Sighting
+from vedette.contracts.source import ActMetadata, ListerKind, Listing, Sighting
 from vedette.core.dates import read_date
 from vedette.core.urls import canonical, origin_of, watch_id
-from vedette.discover.data import MAX_TEXT, is_data, objects, read_data
+from vedette.discover.data import MAX_TEXT, is_data, objects, read_data, read_json
 from vedette.discover.document import Document
 from vedette.discover.gather import Found, Gathering, clean_title
 from vedette.discover.markup import is_html, open_markup
@@ -28,8 +29,22 @@ PARTS = {
     "oglasni": 3,
 }  # part of the gazette -> sitemap type (001 section 3.4)
 FORMS = {"html": "", "json-ld": "/json-ld", "pdf": "/pdf"}  # what is put behind an ELI
-# Properties of the ELI ontology by their local name -> ours.
-SAID = {
+# Properties of the ELI ontology by their local name.  Those that name other acts come last.
+TEXTS = (
+    "title", "title_short", "title_alternative", "type_document", "number", "date_document", "date_publication",
+    "first_date_entry_in_force", "date_applicability", "date_no_longer_in_force", "in_force", "version", "passed_by",
+    "responsibility_of", "publisher", "jurisdiction", "language", "is_about",
+)  # fmt: skip
+FOLLOWED = (  # the acts that these name are watched too
+    "changed_by", "amended_by", "corrected_by", "repealed_by", "consolidated_by", "changes", "amends",
+)  # fmt: skip
+RELATIONS = (
+    *FOLLOWED, "corrects", "repeals", "consolidates", "based_on", "basis_for", "cites", "cited_by", "applies",
+    "applied_by", "commences", "commenced_by", "implements", "implemented_by", "transposes", "transposed_by",
+)  # fmt: skip
+KNOWN = (*TEXTS, *RELATIONS)
+SAME = {"publisher_agent": "publisher", "responsibility_of_agent": "responsibility_of"}
+NOTED = {  # in the ledger of an act that is a listing
     "title": "title",
     "type_document": "kind",
     "number": "number",
@@ -38,16 +53,8 @@ SAID = {
     "first_date_entry_in_force": "in_force_on",
     "passed_by": "passed_by",
 }
-RELATIONS = (
-    "changed_by",
-    "amended_by",
-    "corrected_by",
-    "repealed_by",
-    "consolidated_by",
-    "changes",
-    "amends",
-)
 MAX_RELATED = 500
+MOST_SCRIPTS = 20
 _ARTICLE = re.compile(r"/clanci/([a-z-]{3,20})/(?:[a-z-]{1,20}/)?(\d{4})_(\d{2})_(\d{1,4})_(\d{1,6})\.html?$")
 _ELI = re.compile(r"/eli/([a-z-]{3,20})/(\d{4})/(\d{1,4})/(\d{1,6})(?=/|$)")
 _LOCAL = re.compile(r"[#:/]([A-Za-z_]{1,60})$")
@@ -65,21 +72,6 @@ class Act:
     @property
     def eli(self) -> str:
         return f"/eli/{self.part}/{self.year}/{self.issue}/{self.number}"
-
-
-@dataclass(slots=True)
-class Metadata:
-    """What the gazette says of one act.  Texts as written."""
-
-    eli: str = ""
-    title: str = ""
-    kind: str = ""
-    number: str = ""
-    dated_on: str = ""
-    published_on: str = ""
-    in_force_on: str = ""
-    passed_by: str = ""
-    related: dict[str, str] = field(default_factory=dict)  # address -> relation; in order
 
 
 def read_nn(document: Document) -> Listing:
@@ -102,20 +94,20 @@ def act_of(url: str) -> Act | None:
     return Act(eli[1], int(eli[2]), int(eli[3]), int(eli[4])) if eli else None
 
 
-def read_metadata(document: Document) -> Metadata:
+def read_metadata(document: Document) -> ActMetadata:
     """What the document says in the ELI ontology; an empty `eli` where it says nothing."""
-    said = _said_in_data(document) if is_data(document) else _said_in_head(Page(document))
-    own, found = act_of(document.url), Metadata()
-    for about, name, value in said:
-        act = act_of(about)
+    said = _said_in_data(read_data(document)[0]) if is_data(document) else _said_in_page(Page(document))
+    own, eli = act_of(document.url), ""
+    found: dict[str, dict[str, None]] = {}  # values in order, each once
+    for about, local, value in said:
+        act, name = act_of(about), SAME.get(local, local)
         if act is None or (own is not None and act != own):
             continue
-        found.eli = found.eli or act.eli
-        if name in SAID:
-            setattr(found, SAID[name], getattr(found, SAID[name]) or clean_title(value))
-        elif name in RELATIONS and len(found.related) < MAX_RELATED and act_of(value) not in (None, act):
-            found.related.setdefault(value, name)
-    return found
+        eli = eli or act.eli
+        values = found.setdefault(name, {}) if name in KNOWN else {}
+        if len(values) < MAX_RELATED and value and act_of(value) != act:
+            values[value if name in RELATIONS else clean_title(value)] = None
+    return ActMetadata(eli=eli, said=tuple((name, tuple(found[name])) for name in KNOWN if found.get(name)))
 
 
 def _read_sitemap(document: Document) -> Listing:
@@ -139,37 +131,36 @@ def _forms(document: Document, listed: Iterable[Sighting]) -> Iterator[Sighting]
                 yield replace(sighting, url=url, is_document=sighting.is_document or form == "pdf")
 
 
-def _read_act(document: Document, metadata: Metadata, problem: str) -> Listing:
+def _read_act(document: Document, metadata: ActMetadata, problem: str) -> Listing:
     """The other forms of the act, and the acts that changed it."""
     if not metadata.eli:
         return Listing(problem=problem)
     gathering = Gathering(document)
     _note(gathering, metadata)
     home = origin_of(document.url)
-    published_at = read_date(metadata.published_on)
+    published_at = read_date(metadata.first("date_publication"))
     for form in document.options.structured.formats:
         if FORMS[form]:
             gathering.add(
                 Found(
                     href=home + metadata.eli + FORMS[form],
-                    title=metadata.title,
+                    title=metadata.first("title"),
                     published_at=published_at,
                     is_document=form == "pdf",
                 )
             )
-    for address in metadata.related:
-        act = act_of(address)
-        if act is not None:
+    for relation in FOLLOWED:
+        for act in filter(None, map(act_of, metadata.all(relation))):
             gathering.add(Found(href=home + act.eli))
     return gathering.listing()
 
 
-def _note(gathering: Gathering, metadata: Metadata) -> None:
-    told = ("title", "kind", "number", "dated_on", "published_on", "in_force_on", "passed_by")
-    for name in told:
-        if getattr(metadata, name):
-            gathering.note(f"act_{name}", getattr(metadata, name))
-    for address, relation in list(metadata.related.items())[:20]:
+def _note(gathering: Gathering, metadata: ActMetadata) -> None:
+    for name, word in NOTED.items():
+        if metadata.first(name):
+            gathering.note(f"act_{word}", metadata.first(name))
+    related = [(relation, address) for relation in FOLLOWED for address in metadata.all(relation)]
+    for relation, address in related[:20]:
         gathering.note(f"act_{relation}", address)
 
 
@@ -189,8 +180,7 @@ def _read_issue(document: Document) -> Listing:
 Said = tuple[str, str, str]  # about which address, property, value
 
 
-def _said_in_data(document: Document) -> Iterator[Said]:
-    value, _ = read_data(document)
+def _said_in_data(value: Any) -> Iterator[Said]:
     for node in objects(value):
         about = node.get("@id")
         if not isinstance(about, str) or len(about) > MAX_TEXT:
@@ -208,12 +198,14 @@ def _texts(raw: Any) -> Iterator[str]:
             yield text
 
 
-def _said_in_head(page: Page) -> Iterator[Said]:
-    """RDFa: `<meta about= property= content=>`, or `resource=` where the value is an address."""
+def _said_in_page(page: Page) -> Iterator[Said]:
+    """RDFa, `<meta about= property= content=>`, or `resource=` where the value is an address; JSON-LD in the page."""
     for node in page.tree.css("meta[property]")[:2000]:
         about = attribute(node, "about") or page.url
         value = attribute(node, "content") or attribute(node, "resource")
         yield about[:MAX_TEXT], _local(attribute(node, "property")), value[:MAX_TEXT]
+    for node in page.tree.css("script[type='application/ld+json']")[:MOST_SCRIPTS]:
+        yield from _said_in_data(read_json(node.text())[0])
 
 
 def _local(name: str) -> str:

@@ -24,6 +24,7 @@ from vedette.contracts.words import (
     VisitId,
     WatchId,
 )
+from vedette.core.change.diff import with_headings
 from vedette.core.change.layers import text_key
 from vedette.core.change.life import (
     CLOSE,
@@ -43,7 +44,7 @@ from vedette.core.weight import is_irregular
 from vedette.evidence.shelf import Shelf
 from vedette.extract import blocks, content_class
 from vedette.extract.documents import read_document
-from vedette.extract.outline import common_scope
+from vedette.extract.outline import CELLS, common_scope, row_headings
 from vedette.extract.scope import MAIN
 
 Blocks = tuple[Block, ...]
@@ -137,7 +138,7 @@ class Comparer:
         past = self._past(watch, before, states, known)
         if states.is_long:
             return None
-        return self._timed(_life(watch, advance(look, past), new, mark, known), mark)
+        return self._timed(_life(watch, states.headed(advance(look, past)), new, mark, known), mark)
 
     def judge_same(self, watch: Watch, seen: Seen, mark: Mark) -> Judged | None:
         """The same bytes as before, or the server's word for it.  None: not here, it would take long."""
@@ -150,7 +151,7 @@ class Comparer:
         past = self._past(watch, seen, states, known)
         if states.is_long:
             return None
-        return self._timed(_life(watch, advance(look, past), seen, mark, known), mark)
+        return self._timed(_life(watch, states.headed(advance(look, past)), seen, mark, known), mark)
 
     def judge_gone(self, watch: Watch, mark: Mark) -> Judged:
         """The page says that it is gone.  Believed after a second look."""
@@ -207,6 +208,7 @@ class _States:
         self.is_long = False  # together they would take the loop too long
         self._work = 0  # so far
         self._made: dict[EvidenceId | None, Blocks | None] = {}
+        self._pages: dict[int, Body] = {}  # that were cut, by identity
 
     def after(self, before: EvidenceId | None = None) -> Blocks:
         """The new state.  With `before`, both are narrowed when one of the two would be."""
@@ -229,6 +231,25 @@ class _States:
             self._made[evidence] = None if kept is None else self._cut(kept)
         return self._made[evidence]
 
+    def headed(self, step: Step) -> Step:
+        """With the headings of the columns where rows of tables differ: for people, nothing is compared by them."""
+        if not isinstance(step, Observe | Confirm):
+            return step
+        step = replace(step, comparison=self._headed(step.comparison))
+        if isinstance(step, Confirm) and step.then is not None:
+            return replace(step, then=self._headed(step.then))
+        return step
+
+    def _headed(self, comparison: Comparison) -> Comparison:
+        if not any(
+            CELLS in text for op in comparison.diff if op.op != "equal" for text in (*op.before, *op.after)
+        ):
+            return comparison
+        headings: dict[str, tuple[str, ...]] = {}
+        for body in filter(_is_page, self._pages.values()):
+            headings |= row_headings(body[0], content_type=body[1])
+        return replace(comparison, diff=with_headings(comparison.diff, headings))
+
     def _kept(self, evidence: EvidenceId) -> Body | None:
         kept = self._memory.body(evidence)
         if kept is None or self._most is None or not is_irregular(kept[0]):
@@ -240,6 +261,7 @@ class _States:
         data, content_type, url = body
         if content_class(data, url=url, content_type=content_type) in DOCUMENTS:
             return self._document(body)
+        self._pages[id(data)] = body
         found = blocks(data, url=url, content_type=content_type, scope=self._scope, is_older=self._is_older)
         self._work += len(found) + sum(len(text) for _, text in found) // LONG_BLOCK
         self.is_long = self.is_long or (self._most is not None and self._work > self._most)

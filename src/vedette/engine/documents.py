@@ -15,12 +15,13 @@ from dataclasses import dataclass, field, replace
 from vedette.contracts.changing import Block
 from vedette.contracts.documents import Artifact, Document
 from vedette.contracts.fetching import Extraction
-from vedette.contracts.words import DOCUMENTS, Reason
-from vedette.core.memory_budget import DOCUMENT
+from vedette.contracts.words import DOCUMENTS, ContentClass, Reason
+from vedette.core.memory_budget import parse_limit
 from vedette.engine.workers import Workers
 from vedette.evidence.shelf import Shelf
 from vedette.extract import content_class
 from vedette.extract.documents import described, read_document
+from vedette.extract.documents.images import render_image
 from vedette.extract.documents.marks import Blocks
 from vedette.extract.documents.scans import render_page
 from vedette.extract.fields import Unreadable
@@ -49,10 +50,9 @@ class DocumentDesk:
             kept = await asyncio.to_thread(_kept, self.shelf, data)
             if kept is not None:
                 return kept
-        there = (data, url, content_type)
-        document = await self.workers.run(_read_there, *there, size=len(data), memory=DOCUMENT)
+        there, kind = (data, url, content_type), content_class(data, url=url, content_type=content_type)
+        document = await self.workers.run(_read_there, *there, size=len(data), memory=parse_limit(kind))
         if document is None:
-            kind = content_class(data, url=url, content_type=content_type)
             return Document(content_class=kind, problem=TOO_MUCH)
         return await self._recognised(data, document) if document.scans else document
 
@@ -89,20 +89,23 @@ class DocumentDesk:
             if len(document.scans) > MAX_SCANS:
                 return replace(document, problem=f"{len(document.scans)} scanned pages are more than we read")
             try:
-                pages = await asyncio.wait_for(self._pages(self._tool, data, document.scans), self.ocr_s)
+                pages = await asyncio.wait_for(self._pages(self._tool, data, document), self.ocr_s)
             except TimeoutError:
                 return replace(document, problem=f"OCR was not done after {self.ocr_s:g} s")
             except Unreadable as problem:
                 return replace(document, problem=str(problem))
         return await asyncio.to_thread(_with_pages, document, pages)
 
-    async def _pages(self, tool: Tesseract, data: bytes, scans: tuple[int, ...]) -> dict[int, Recognised]:
+    async def _pages(self, tool: Tesseract, data: bytes, document: Document) -> dict[int, Recognised]:
         pages: dict[int, Recognised] = {}
-        for number in scans:
-            image = await self.workers.run(_render_there, data, number)
-            page = await tool.read(image) if image else None
+        is_image = document.content_class is ContentClass.IMAGE
+        for number in document.scans:
+            image = await self.workers.run(_render_there, data, number, is_image)
+            if not isinstance(image, bytes):
+                raise Unreadable(image or f"page {number + 1} cannot be drawn: {TOO_MUCH}")
+            page = await tool.read(image, may_be_photo=is_image)
             if page is None:
-                raise Unreadable(f"page {number + 1} cannot be {'read by OCR' if image else 'drawn'}")
+                raise Unreadable(f"page {number + 1} cannot be read by OCR")
             pages[number] = page
         return pages
 
@@ -152,12 +155,13 @@ def _read_there(data: bytes, url: str, content_type: str) -> Document:
         return read_document(data, url=url, content_type=content_type)
 
 
-def _render_there(data: bytes, number: int) -> bytes | None:
+def _render_there(data: bytes, number: int, is_image: bool) -> bytes | str:
+    """A page for OCR, or why it cannot be drawn."""
     try:
         with _quietly():
-            return render_page(data, number)
-    except Unreadable:
-        return None
+            return render_image(data, number) if is_image else render_page(data, number)
+    except Unreadable as problem:
+        return f"page {number + 1} cannot be drawn: {problem}"
 
 
 @contextmanager

@@ -36,12 +36,14 @@ class Shelf:
 
     def get(self, digest: bytes) -> Document | None:
         """None: not made yet, made by another reader, dropped, or damaged."""
-        try:
-            packed = (self.data / self._place(digest)).read_bytes()
-            text = zstandard.ZstdDecompressor().decompress(packed, max_output_size=MAX_FILE)
-            return _document(json.loads(text))
-        except (OSError, ValueError, KeyError, TypeError, zstandard.ZstdError):
-            return None
+        return _read(self.data / self._place(digest))
+
+    def latest(self, digest: bytes) -> Document | None:
+        """What our reader made of it, or else any other; for whoever only shows it."""
+        name = digest.hex()
+        others = sorted((self.data / FOLDER / name[:2]).glob(f"{name}.*.zst"))
+        found = (_read(path) for path in (self.data / self._place(digest), *others))
+        return next((document for document in found if document is not None), None)
 
     def put(self, digest: bytes, document: Document) -> Artifact:
         """Keeps it.  A full disk loses nothing: the artifact then names a file that can be made again."""
@@ -84,6 +86,14 @@ class Shelf:
     def _place(self, digest: bytes) -> Path:
         name = digest.hex()
         return Path(FOLDER) / name[:2] / f"{name}.{self.reader}.zst"
+
+
+def _read(path: Path) -> Document | None:
+    try:
+        text = zstandard.ZstdDecompressor().decompress(path.read_bytes(), max_output_size=MAX_FILE)
+        return _document(json.loads(text))
+    except (OSError, ValueError, KeyError, TypeError, zstandard.ZstdError):
+        return None
 
 
 def _write(path: Path, data: bytes) -> bool:

@@ -16,10 +16,11 @@ C = ContentClass
 LOOK = 1024  # bytes that decide (WHATWG MIME sniffing reads 1445)
 
 _MAGIC = (
-    (b"\x89PNG", C.OTHER),
-    (b"\xff\xd8\xff", C.OTHER),
-    (b"GIF8", C.OTHER),
-    (b"RIFF", C.OTHER),
+    (b"\x89PNG", C.IMAGE),
+    (b"\xff\xd8\xff", C.IMAGE),
+    (b"GIF8", C.IMAGE),
+    (b"II*\x00", C.IMAGE),
+    (b"MM\x00*", C.IMAGE),
     (b"\x1f\x8b", C.OTHER),
     (b"7z\xbc\xaf", C.OTHER),
     (b"Rar!", C.OTHER),
@@ -38,6 +39,7 @@ _ZIP_PARTS = (  # how names of members begin, most telling first
     (b"xl/", C.XLSX),
     (b"ppt/", C.PPTX),
 )
+_BITMAP_HEADS = (12, 40, 52, 56, 64, 108, 124)  # lengths of the second header of a BMP
 _ODF = b"mimetypeapplication/vnd.oasis.opendocument."  # the first member, stored and not compressed
 _ODF_KINDS = ((b"text", C.ODT), (b"spreadsheet", C.ODS))
 _OLE_STREAMS = (
@@ -121,7 +123,18 @@ def _by_magic(body: bytes, head: bytes, url: str, header: str) -> ContentClass |
     for magic, kind in _MAGIC:
         if head.startswith(magic):
             return kind
-    return None
+    return C.IMAGE if _is_webp_or_bitmap(head) else C.OTHER if head.startswith(b"RIFF") else None
+
+
+def _is_webp_or_bitmap(head: bytes) -> bool:
+    """Their first letters alone say little: RIFF is sound and film too, and a text may begin with BM."""
+    if head.startswith(b"RIFF"):
+        return head[8:12] == b"WEBP"
+    return (
+        head[:2] == b"BM"
+        and head[6:10] == bytes(4)
+        and int.from_bytes(head[14:18], "little") in _BITMAP_HEADS
+    )
 
 
 def _by_members(body: bytes, url: str, header: str) -> ContentClass:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
+from vedette.core.images import is_line_of_text
 from vedette.extract.documents.marks import clean
 from vedette.extract.documents.paragraphs import Line, paragraphs
 
@@ -42,18 +43,21 @@ class Tesseract:
     languages: str = LANGUAGES
     wall_s: float = WALL_S
 
-    async def read(self, image: bytes) -> Recognised | None:
-        """The text of a page image (PGM).  None: it took too long, or the program failed."""
+    async def read(self, image: bytes, *, may_be_photo: bool = False) -> Recognised | None:
+        """The text of a page image (PGM).  None: it took too long, or the program failed.
+
+        `may_be_photo`: what looks like letters may be leaves; only lines that OCR is sure of are taken.
+        """
         options = ("stdin", "stdout", "-l", self.languages, "--dpi", "300", "tsv")
         answer = await _run((self.program, *options), image, self.wall_s)
-        return None if answer is None else _recognised(answer)
+        return None if answer is None else _recognised(answer, may_be_photo=may_be_photo)
 
 
 async def find_tesseract(languages: str = LANGUAGES, name: str = "tesseract") -> Tesseract | str:
     """The program with the languages that are asked for, or what is missing and how to get it."""
     program = shutil.which(name)
     if program is None:
-        return f"tesseract, which reads scanned pages, is not installed: {REMEDY}"
+        return f"tesseract, which reads scanned pages and images, is not installed: {REMEDY}"
     listed = await _run((program, "--list-langs"), b"", WALL_S)
     known = set((listed or b"").decode("utf-8", "replace").split())
     lacking = [name for name in languages.split("+") if name not in known]
@@ -96,8 +100,10 @@ async def _run(command: tuple[str, ...], given: bytes, wall_s: float) -> bytes |
     return answer if process.returncode == 0 and len(answer) <= MAX_OUTPUT else None
 
 
-def _recognised(table: bytes) -> Recognised:
+def _recognised(table: bytes, *, may_be_photo: bool = False) -> Recognised:
     words = list(_words(table.decode("utf-8", "replace")))
+    if may_be_photo:
+        words = _in_sure_lines(words)
     letters = sum(len(word.text) for word in words)
     confidence = sum(word.confidence * len(word.text) for word in words) / letters if letters else 0.0
     found = (clean(text) for block in _blocks(words) for text in paragraphs(block))
@@ -130,6 +136,14 @@ def _words(table: str) -> Iterator[_Word]:
         if confidence >= JUNK and cells[11].strip():
             line = "-".join(cells[2:5])
             yield _Word(cells[2], line, left, top, left + width, top + height, confidence, cells[11])
+
+
+def _in_sure_lines(words: list[_Word]) -> list[_Word]:
+    lines: dict[str, list[tuple[str, float]]] = {}
+    for word in words:
+        lines.setdefault(word.line, []).append((word.text, word.confidence))
+    sure = {line for line, read in lines.items() if is_line_of_text(read)}
+    return [word for word in words if word.line in sure]
 
 
 def _blocks(words: list[_Word]) -> Iterator[list[Line]]:

@@ -31,8 +31,11 @@ BLOCKS = frozenset(
     "optgroup option p pre search section select summary table tbody td textarea tfoot th thead tr ul".split()
 )
 BREAKS = frozenset(("br", "hr"))
+CELLS = " | "  # between the cells of a row
 MAX_CELLS = 60  # of a row that is read as one line,
 MAX_CELL = 200  # and characters of each: more is a layout, or prose in a table
+MAX_ROWS = 20_000  # whose headings are looked for
+_PARTS = ("thead", "tbody", "tfoot")
 _NOT_VALUES = (
     "table, ul, ol, dl, h1, h2, h3, h4, h5, h6, form, pre, blockquote, select, textarea, article, section"
 )
@@ -132,15 +135,10 @@ class _Outline:
 
     def _row(self, row: LexborNode, path: str) -> bool:
         """Reads a row of values as one line; False when it is something else and nothing was read."""
-        cells = [cell for cell in row.iter() if cell.tag in ("td", "th")]
-        if not 2 <= len(cells) <= MAX_CELLS or row.css_first(_NOT_VALUES) is not None:
+        texts = _values(row, _cells(row))
+        if texts is None:
             return False
-        texts = [_cell_text(cell) for cell in cells]
-        if sum(map(bool, texts)) < 2 or max(map(len, texts)) > MAX_CELL:
-            return False
-        while not texts[-1]:
-            texts.pop()
-        self.words.append(" | ".join(texts))
+        self.words.append(_row_line(texts))
         for link in row.css("a[href]"):
             self._note_target(link)
         self._flush(path)
@@ -165,6 +163,65 @@ class _Outline:
         for number, target in enumerate(self.targets, 1):
             self.blocks.append((_step(place, "@href", number), target))
         self.targets.clear()
+
+
+def row_headings(body: bytes, *, content_type: str) -> dict[str, tuple[str, ...]]:
+    """Rows of tables with headings, as the lines that they are compared as, and the heading of each of their cells.
+
+    A row that does not fit its headings (cells that span rows) has none, nor has a line that stands in two tables.
+    """
+    if too_heavy(body):
+        return {}
+    tree = parsed(decode(body, content_type)[0])
+    visible(tree)
+    headings: dict[int, list[str]] = {}  # of a table, one per column
+    found: dict[str, tuple[str, ...]] = {}
+    for row in tree.css("tr")[:MAX_ROWS]:
+        part = row.parent
+        table = part.parent if part is not None and part.tag in _PARTS else part
+        cells = _cells(row)
+        texts = _values(row, cells) if table is not None else None
+        if table is None or texts is None:
+            continue
+        is_first = table.mem_id not in headings
+        if part is not None and (part.tag == "thead" or (is_first and _names_columns(cells, texts))):
+            headings[table.mem_id] = [
+                text for cell, text in zip(cells, texts, strict=True) for _ in range(_width(cell))
+            ]
+            continue
+        columns = headings.setdefault(table.mem_id, [])
+        starts = [sum(map(_width, cells[:at])) for at in range(len(cells) + 1)]
+        named = tuple(columns[at] for at in starts[:-1]) if columns and starts[-1] == len(columns) else ()
+        text = _row_line(texts)
+        found[text] = named if found.get(text, named) == named else ()
+    return {text: named for text, named in found.items() if any(named)}
+
+
+def _names_columns(cells: list[LexborNode], texts: list[str]) -> bool:
+    """A first row of headings; only the corner above the labels may be an empty cell."""
+    return all(cell.tag == "th" or (at == 0 and not texts[at]) for at, cell in enumerate(cells))
+
+
+def _width(cell: LexborNode) -> int:
+    spans = cell.attributes.get("colspan") or ""
+    return min(int(spans), MAX_CELLS) if spans.isascii() and spans.isdigit() and int(spans) else 1
+
+
+def _cells(row: LexborNode) -> list[LexborNode]:
+    return [cell for cell in row.iter() if cell.tag in ("td", "th")]
+
+
+def _values(row: LexborNode, cells: list[LexborNode]) -> list[str] | None:
+    """The texts of a row of values; None when it is a layout, or prose in a table."""
+    if not 2 <= len(cells) <= MAX_CELLS or row.css_first(_NOT_VALUES) is not None:
+        return None
+    texts = [_cell_text(cell) for cell in cells]
+    return None if sum(map(bool, texts)) < 2 or max(map(len, texts)) > MAX_CELL else texts
+
+
+def _row_line(texts: list[str]) -> str:
+    last = max(at for at, text in enumerate(texts) if text)
+    return fold(CELLS.join(texts[: last + 1]))
 
 
 def _cell_text(cell: LexborNode) -> str:

@@ -9,6 +9,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from vedette.contracts.fetching import Extraction
 from vedette.contracts.words import ContentClass
 from vedette.core.charset import decode
+from vedette.core.shape import is_document
 from vedette.core.urls import canonical
 from vedette.core.weight import too_heavy
 from vedette.extract.head import read_head
@@ -16,7 +17,7 @@ from vedette.extract.scope import MAIN, article_of, fold, narrowed, parsed, raw_
 
 MAX_LINKS = 50_000
 _HINTS = (
-    ".pdf .doc .xls .ppt .odt .ods .odp .rtf .csv .zip .7z .p7m .asice .xml .json "
+    ".pdf .doc .xls .ppt .odt .ods .odp .rtf .csv .zip .7z .p7m .asice .xml .json .png .jp .gif .webp .bmp .tif "
     "/download /preuz /getfile /attachment /prilo /dokument /document"
 ).split()
 _DOCUMENT = re.compile(
@@ -24,6 +25,8 @@ _DOCUMENT = re.compile(
     r"|/(?:downloads?|preuzmi|preuzimanje|getfile|attachments?|prilo[gz]i?|dokumenti?|documents?)[/?]",
     re.IGNORECASE,
 )
+
+_IMAGE = re.compile(r"\.(?:png|jpe?g|gif|webp|bmp|tiff?)(?:$|[?#])", re.IGNORECASE)
 
 
 def read_page(body: bytes, *, url: str, content_type: str, scope: str = MAIN) -> Extraction:
@@ -67,7 +70,10 @@ def read_page(body: bytes, *, url: str, content_type: str, scope: str = MAIN) ->
 
 def document_target(href: str, base: str) -> str | None:
     """Where a link to a document leads, without trackers and session ids; None for other links."""
-    return canonical(href, base) if _DOCUMENT.search(href) else None
+    if _DOCUMENT.search(href):
+        return canonical(href, base)
+    url = canonical(href, base) if _IMAGE.search(href) else None
+    return url if url is not None and is_document(url) else None
 
 
 def _hrefs(tree: LexborHTMLParser) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from vedette.contracts.changing import DiffOp
 from vedette.core.change.align import runs
+from vedette.core.change.diff import diff_words
 from vedette.core.change.fields import moved_fields
 from vedette.core.change.kinds import units
 from vedette.report.lines import Line, Span, line
 from vedette.report.plain import plain
 
 SCATTERED = 4  # places in a line that differ: with more of them, and most of its words, two lines are read more easily
+HEAD = 30  # characters of a heading beside a value
+CELLS = " | "
+_CELL = re.compile(r"\s\|(?=\s|$)")
 CONTEXT = 3  # equal lines kept around a difference, as in `diff -u`
 _MARKS = {"delete": ("-", "gone"), "insert": ("+", "new"), "move": ("~", "moved")}
 
@@ -19,7 +25,13 @@ _MARKS = {"delete": ("-", "gone"), "insert": ("+", "new"), "move": ("~", "moved"
 def unified(diff: Sequence[DiffOp], *, before: str, after: str) -> list[Line]:
     """Like `diff -u`; a moved block is marked `~` and shown once."""
     lines = [line(("gone", f"--- {plain(before)}")), line(("new", f"+++ {plain(after)}"))]
+    told = ""  # headings of the table that the lines are in
     for op in diff:
+        headings = CELLS.join(op.headings)
+        shown = line(("dim", f"  {plain(headings)}"))
+        if headings and headings != told and shown not in lines[-CONTEXT:]:
+            lines.append(shown)
+        told = headings or told
         lines += _unified_op(op)
     return lines
 
@@ -28,7 +40,7 @@ def by_words(diff: Sequence[DiffOp]) -> list[Line]:
     """Replaced lines once, with `[-gone-]` and `{+new+}` in their place."""
     lines: list[Line] = []
     for op in diff:
-        lines += _words_of(op) if op.op == "replace" else _unified_op(op)
+        lines += _shown(op)
     return lines
 
 
@@ -60,13 +72,48 @@ def diff_json(diff: Sequence[DiffOp]) -> list[dict[str, object]]:
             "before": list(op.before),
             "after": list(op.after),
             "words": [list(w) for w in op.words],
+            "headings": list(op.headings),
         }
         for op in diff
     ]
 
 
 def _shown(op: DiffOp) -> list[Line]:
+    op = headed(op)
     return _words_of(op) if op.op == "replace" else _unified_op(op)
+
+
+def headed(op: DiffOp) -> DiffOp:
+    """A row of a table with the headings of the cells that matter: those that differ, or all but the label."""
+    if not op.headings or len(op.before) > 1 or len(op.after) > 1 or op.op == "move":
+        return op
+    old, new = (_cells(texts) for texts in (op.before, op.after))
+    wanted = [
+        head if at and old[at : at + 1] != new[at : at + 1] else ""
+        for at, head in enumerate(op.headings[: max(len(old), len(new))])
+    ]
+    before, after = (tuple(_named(cells, wanted) for cells in (row,) if cells) for row in (old, new))
+    words = diff_words(before[0], after[0]) if op.words and before and after else op.words
+    return replace(op, before=before, after=after, words=words)
+
+
+def _cells(texts: Sequence[str]) -> list[str]:
+    return [cell.strip() for text in texts for cell in _CELL.split(text)]
+
+
+def _named(cells: list[str], headings: list[str]) -> str:
+    names = [*headings, *[""] * len(cells)]
+    named = [
+        f"{_short(name)}: {cell}" if name and cell else cell for name, cell in zip(names, cells, strict=False)
+    ]
+    return " ".join(CELLS.join(named).split())
+
+
+def _short(head: str) -> str:
+    """A heading of many words by its first ones."""
+    if len(head) <= HEAD:
+        return head.rstrip(" :")
+    return head[:HEAD].rpartition(" ")[0] + "…" if " " in head[:HEAD] else head[:HEAD] + "…"
 
 
 def _unified_op(op: DiffOp) -> list[Line]:

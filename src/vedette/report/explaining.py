@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from vedette.contracts.documents import Artifact
 from vedette.contracts.judging import Verdict, VerdictWord
 from vedette.contracts.lane import LaneState
-from vedette.contracts.source import Source
+from vedette.contracts.source import ActMetadata, Source
 from vedette.contracts.watch import Decision, Visit, Watch
 from vedette.contracts.words import Outcome, Reason
 from vedette.core.lane import BLOCKED, CLOSED, HALF_OPEN, HELD, OPEN, condition
@@ -45,6 +45,7 @@ class Explanation:
     )
     is_open: bool = False  # it waits to be chosen by a hunt
     interval: Interval | None = None  # what the operator asked for
+    act: ActMetadata | None = None  # of the gazette: what it says of it
     merged_from: str | None = None  # the address that was asked about: one target with this one since
 
 
@@ -88,6 +89,7 @@ def explanation_json(said: Explanation, now: datetime) -> dict[str, object]:
         "noise": noise_json(watch.noise),
         "belief": None if said.believed is None else believed_json(said.believed),
         "evidence": watch.seen.evidence if watch.seen else None,
+        "act": None if said.act is None else act_json(said.act),
         "artifacts": [artifact_json(made) for made in said.texts],
         "verdict": None if said.verdict is None else verdict_json(said.verdict),
         "similar": None if said.similar is None else dict(zip(("url", "share"), said.similar, strict=True)),
@@ -145,6 +147,8 @@ def explanation_lines(said: Explanation, now: datetime) -> list[Line]:
     ]
     if said.lane is not None:
         lines.append(_fact("lane", quoted(f"{watch.lane}: {lane_words(said.lane, now)}")))
+    if said.act is not None:
+        lines += act_lines(said.act)
     lines += [_fact("text", f"{artifact_words(made)}, in ", quoted(made.path)) for made in said.texts]
     if said.verdict is not None:
         lines += _verdict_lines(said.verdict)
@@ -159,6 +163,49 @@ def explanation_lines(said: Explanation, now: datetime) -> list[Line]:
         lines += believed_lines(said.believed)
     lines += _decision_lines(said)
     return [*lines, *_visit_lines(said.visits)]
+
+
+def act_json(act: ActMetadata) -> dict[str, object]:
+    """In the names of the ELI ontology: a text where an act has one of it, a list where it may have several."""
+    return {"eli": act.eli} | {
+        name: values[0] if name in _ONCE and len(values) == 1 else list(values) for name, values in act.said
+    }
+
+
+def act_lines(act: ActMetadata) -> list[Line]:
+    """Title, dates, who passed it, what it is about and based on, and its relations to other acts."""
+    dated = [f"{words} {act.first(name)}" for name, words in _DATED if act.first(name)]
+    head = " ".join(filter(None, (_named(act.first("type_document")), act.first("number"))))
+    lines = [_fact("act", quoted(act.first("title") or act.eli, "head", 160))]
+    lines += [_fact("", quoted(", ".join(filter(None, (head, *dated)))))] if head or dated else []
+    told = {"title", "type_document", "number", *(name for name, _ in _DATED)}
+    for name, values in act.said:
+        if name not in told:
+            more = f"; {len(values) - MOST_VALUES} more, see --json" if len(values) > MOST_VALUES else ""
+            named = "; ".join(_named(value) for value in values[:MOST_VALUES])
+            lines.append(_fact("", ("dim", f"{name.replace('_', ' ')} "), quoted(named), more))
+    return lines
+
+
+def _named(value: str) -> str:
+    """An address by its path, an entry of an authority's list by its name; anything else as it is."""
+    if not value.startswith(("http://", "https://")):
+        return value
+    path = value.partition("//")[2].partition("/")[2]
+    return path.rpartition("/")[2] if "/authority/" in f"/{path}" else f"/{path}"
+
+
+MOST_VALUES = 5
+_DATED = (
+    ("date_document", "dated"),
+    ("date_publication", "published"),
+    ("first_date_entry_in_force", "in force from"),
+    ("date_no_longer_in_force", "until"),
+)
+_ONCE = frozenset(
+    "title title_short type_document number date_document date_publication first_date_entry_in_force "
+    "date_applicability date_no_longer_in_force in_force version passed_by publisher jurisdiction language".split()
+)
 
 
 def visit_json(visit: Visit) -> dict[str, object]:

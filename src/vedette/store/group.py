@@ -277,7 +277,12 @@ def _change_row(change: Change, evidence: EvidenceId | None) -> Row:
 
 
 def _diff(comparison: Comparison) -> str:
-    return dump_json([[op.op, op.before, op.after, op.words] for op in comparison.diff])
+    return dump_json(
+        [
+            [op.op, op.before, op.after, op.words, *([op.headings] if op.headings else [])]
+            for op in comparison.diff
+        ]
+    )
 
 
 def _move_row(move: ChangeMove) -> Row:

@@ -319,8 +319,8 @@ def read_change(row: Sequence[Any]) -> Change:
         similarity=row[11],
         summary=row[12],
         diff=tuple(
-            DiffOp(op, tuple(before), tuple(after), tuple((a, b) for a, b in words))
-            for op, before, after, words in json.loads(row[13])
+            DiffOp(op, tuple(before), tuple(after), tuple((a, b) for a, b in words), *map(tuple, headings))
+            for op, before, after, words, *headings in json.loads(row[13])
         ),
         reasons=tuple(Reason(*fields) for fields in json.loads(row[14])),
     )

@@ -61,7 +61,7 @@ watches = Table(
     Column("id", Id, primary_key=True, autoincrement=False),
     Column("url", Text, nullable=False),
     Column("lane_id", BigInteger, nullable=False),
-    Column("source_id", String, nullable=False, index=True),
+    Column("source_id", String, nullable=False),
     Column("lister", String),
     Column("depth", Integer, nullable=False, server_default="0"),
     Column("parent_id", BigInteger),
@@ -100,6 +100,7 @@ watches = Table(
     Column("belief", LargeBinary),  # of the learned policy, core/schedule/learned/row.py
     # One queue per lane: within a lane, each risk class in order of due time (DESIGN section 1).
     Index("ix_watches_queue", "lane_id", "risk", "due_at", "interval_s"),
+    Index("ix_watches_source_node", "source_id", "node_type"),  # 000 section 1
 )
 # Second looks go first in their lane: what differs between two looks is noise only when they are seconds apart.
 Index(

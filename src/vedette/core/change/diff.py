@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
 
 from vedette.contracts.changing import Block, DiffOp
@@ -43,6 +44,16 @@ def diff_lines(a: Sequence[str], b: Sequence[str]) -> tuple[tuple[DiffOp, ...], 
     ops += _context(a[end:], has_before=bool(ops))[:1]
     reasons = () if budget[0] > 0 else (Reason("diff_coarse", note="too many lines to pair one by one"),)
     return tuple(ops), reasons
+
+
+def with_headings(diff: Sequence[DiffOp], headings: Mapping[str, tuple[str, ...]]) -> tuple[DiffOp, ...]:
+    """The same diff with the headings of the columns beside rows of tables.  Nothing is compared by them."""
+    return tuple(
+        op
+        if op.op == "equal"
+        else replace(op, headings=next(filter(None, map(headings.get, (*op.after, *op.before))), ()))
+        for op in diff
+    )
 
 
 def diff_words(before: str, after: str) -> tuple[tuple[str, str], ...]:

@@ -1,6 +1,7 @@
-"""The text of PDF and office files.  Called in a limited child process: these parsers meet hostile bytes.
+"""The text of PDF and office files, and of images.
 
-One block per heading, paragraph or table row, in reading order, so that a diff by line says what an editor did.
+Called in a limited child process: these parsers meet hostile bytes.  One block per heading, paragraph or table row, in
+reading order, so that a diff by line says what an editor did.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from vedette.contracts.documents import Document
 from vedette.contracts.words import ContentClass
 from vedette.extract.classes import PACKAGES, content_class
 from vedette.extract.containers import OLE
+from vedette.extract.documents.images import read_image
 from vedette.extract.documents.language import language_of
 from vedette.extract.documents.legacy import read_legacy
 from vedette.extract.documents.locked import is_locked
@@ -33,6 +35,7 @@ READERS: dict[ContentClass, Callable[[bytes, ContentClass], Document]] = {
     C.DOC: read_legacy,
     C.PPT: read_legacy,
     C.RTF: read_legacy,
+    C.IMAGE: read_image,
 }
 
 

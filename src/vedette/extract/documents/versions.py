@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 READER = 1  # raise it when our own reading of documents changes
-PACKAGES = ("pypdfium2", "python-calamine", "kreuzberg", "lxml")
+PACKAGES = ("pypdfium2", "python-calamine", "kreuzberg", "lxml", "pillow")
 
 
 def reader_version(languages: str) -> str:

@@ -1,4 +1,4 @@
--- revision 0014
+-- revision 0015
 CREATE TABLE alarms (
 	subject VARCHAR NOT NULL, 
 	is_raised BOOLEAN NOT NULL, 
@@ -582,7 +582,7 @@ CREATE INDEX ix_watches_queue ON watches (lane_id, risk, due_at, interval_s)
 ;;
 CREATE INDEX ix_watches_second_looks ON watches (lane_id, due_at) WHERE pending_change IS NOT NULL
 ;;
-CREATE INDEX ix_watches_source_id ON watches (source_id)
+CREATE INDEX ix_watches_source_node ON watches (source_id, node_type)
 ;;
 CREATE VIEW "DiscoveredItem" AS SELECT
   CAST(w.id AS TEXT) AS "id",
@@ -629,7 +629,7 @@ CREATE VIEW "DiscoveryEndpoint" AS SELECT
   s.is_active AND s.paused_at IS NULL AS "isActive",
   JSON_EXTRACT(s.options, '$.url_pattern') AS "urlPattern",
   JSON_EXTRACT(s.options, '$.pagination_pattern') AS "paginationPattern",
-  LOWER(HEX(w.seen_digest)) AS "lastContentHash",
+  NULLIF(LOWER(HEX(COALESCE((SELECT e.digest FROM evidence e WHERE e.id = w.seen_evidence), w.seen_digest))), '') AS "lastContentHash",
   w.last_visit_at AS "lastScrapedAt",
   (SELECT COUNT(*) FROM visits v WHERE v.watch_id = w.id AND v.outcome IN ('empty', 'gone', 'client_error', 'server_error', 'throttled', 'timeout', 'connect_error', 'dns_error', 'tls_error', 'protocol_error', 'decode_error', 'too_large', 'truncated', 'redirect_error', 'parse_failed', 'blocked_page', 'login_wall', 'soft_404', 'auth_error', 'quota_spent', 'overloaded', 'refused_content', 'malformed_answer') AND v.at > COALESCE(
     (SELECT MAX(g.at) FROM visits g WHERE g.watch_id = w.id AND g.outcome IN ('ok', 'not_modified')), -1)) AS "consecutiveErrors",
@@ -694,4 +694,4 @@ CREATE VIEW "WatchdogAlert" AS SELECT
   opened_at AS "occurredAt", recovered_at AS "resolvedAt", acked_at AS "acknowledgedAt"
 FROM alerts
 ;;
-INSERT INTO "alembic_version" VALUES('0014');
+INSERT INTO "alembic_version" VALUES('0015');

@@ -112,8 +112,8 @@ def _change_before(queries: Queries, view: ChangeView) -> ChangeId | None:
 
 
 def diff_states(session: Session, what: str, between: tuple[str | None, str | None], *, words: bool) -> None:
-    from vedette.core.change.diff import diff_lines, summary
-    from vedette.handing_out import text_of
+    from vedette.core.change.diff import diff_lines, summary, with_headings
+    from vedette.handing_out import headings_of, text_of
     from vedette.report.diffs import by_words, diff_json, unified
     from vedette.report.plain import moment
 
@@ -126,7 +126,9 @@ def diff_states(session: Session, what: str, between: tuple[str | None, str | No
         before = _state(session, queries, watch, between[0], "--from")
         after = _state(session, queries, watch, between[1] or "0s", "--to")
     texts = [text_of(session.loaded, one).split("\n") for one in (before, after)]
-    ops = diff_lines(*texts)[0]
+    ops = with_headings(
+        diff_lines(*texts)[0], headings_of(session.loaded, before) | headings_of(session.loaded, after)
+    )
     if session.given.as_json:
         states = {name: {"evidence": one.id, "at": one.at} for name, one in (("from", before), ("to", after))}
         said = {"url": watch.url, **states, "summary": summary(ops) if _differs(ops) else ""}

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from vedette.store.queries import Queries
 
 
+ACTS = ("/eli/", "/clanci/")  # in addresses of a gazette; only there its reader is loaded
+
+
 def register(app: typer.Typer) -> None:
     verb(app, "explain", example="vedette explain https://example.org/rules")(explain)
     verb(app, "why-not", example="vedette why-not https://example.org/private/")(why_not)
@@ -51,6 +54,10 @@ def explain(
             other = queries.evidence_by_id(near.other) if near else None
             similar = (other.url, near.share) if near and other else None
             said = replace(said, verdict=verdict_of(session.store(), evidence), similar=similar)
+        if any(word in said.watch.url for word in ACTS):
+            from vedette.handing_out import act_of_watch
+
+            said = replace(said, act=act_of_watch(session.loaded, queries, said.watch))
     if session.given.as_json:
         session.out.document(explanation_json(said, now))
     else:

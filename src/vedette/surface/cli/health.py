@@ -277,13 +277,15 @@ def _ocr(session: Session) -> Finding:
     found = asyncio.run(find_tesseract(session.loaded.config.extract.ocr_languages))
     if isinstance(found, Tesseract):
         return Finding("ocr", "ok", f"tesseract {found.version}, {found.languages}")
-    return Finding("ocr", "warn", f"{found.partition(':')[0]}; scanned documents are kept and parked", REMEDY)
+    return Finding(
+        "ocr", "warn", f"{found.partition(':')[0]}; scanned documents and images are kept and parked", REMEDY
+    )
 
 
 def _documents(session: Session) -> Finding:
     if _has("kreuzberg"):
-        return Finding("documents", "ok", "PDF, DOC(X), XLS(X), PPT(X), ODT, ODS, RTF")
-    found = "PDF, DOCX, XLS(X), PPTX, ODT, ODS; DOC, PPT and RTF are kept and parked"
+        return Finding("documents", "ok", "PDF, DOC(X), XLS(X), PPT(X), ODT, ODS, RTF, images")
+    found = "PDF, DOCX, XLS(X), PPTX, ODT, ODS, images; DOC, PPT and RTF are kept and parked"
     return Finding("documents", "warn", found, "pip install 'vedette[docs]'")
 
 

@@ -8,6 +8,7 @@ import typer
 
 from vedette.report.plain import count
 from vedette.surface.cli.exits import Exit
+from vedette.surface.cli.explaining import ACTS
 from vedette.surface.cli.handing import CAT, EXPORT, WhatArgument, cat, export, find_evidence
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verbs import LimitOption, group, verb
@@ -72,7 +73,10 @@ def show(session: Session, what: WhatArgument, limit: LimitOption = 50) -> None:
         found = find_evidence(session, queries, what, limit)
         made = queries.artifacts([one.id for one in found])
     if session.given.as_json:
-        documents = [_evidence_json(one) | _artifacts_json(made.get(one.id, [])) for one in found]
+        documents = [
+            _evidence_json(one) | _artifacts_json(made.get(one.id, [])) | _act_json(session, one)
+            for one in found
+        ]
         session.out.document({"evidence": documents})
         return
     from vedette.report.plain import moment
@@ -148,6 +152,17 @@ def set_aside(session: Session) -> None:
         )
     if not (found.damage or found.before or found.others):
         session.out.say("nothing is damaged")
+
+
+def _act_json(session: Session, one: EvidenceView) -> dict[str, object]:
+    """What this state says of an act of the gazette."""
+    if not any(word in one.url for word in ACTS):
+        return {}
+    from vedette.handing_out import act_metadata
+    from vedette.report.explaining import act_json
+
+    said = act_metadata(session.loaded, one)
+    return {} if said is None else {"act": act_json(said)}
 
 
 def _evidence_json(one: EvidenceView) -> dict[str, object]:
