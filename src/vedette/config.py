@@ -433,6 +433,14 @@ def from_environment(section: PanelConfig) -> PanelConfig:
     return section.with_words(words if data_folder(words) is None else {**words, MAIN: ""})
 
 
+def panel_settings(config: Config, *, reads_environment: bool = True) -> PanelConfig:
+    """The panel as it is to run."""
+    found = from_environment(config.panel) if reads_environment else config.panel
+    if found.hard < found.target:
+        raise ConfigError("`panel.hard` is earlier than `panel.target`; the hard stop comes last")
+    return found
+
+
 def database_notices() -> list[str]:
     """What those who run must know of `DATABASE_URL`, `REGULATORY_DATABASE_URL` and `REDIS_URL`."""
     return notices(_databases())

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from machine import patient
 from stocked import RULES, stocked
+from test_store_panel import batch_of, filled
 
+from vedette.store.migrate import DATABASE
 from vedette.surface.cli.program import HOMES
 from vedette.surface.cli.verbs import LazyVerbs
 
@@ -29,6 +31,7 @@ NEVER = {
     "asyncio",
     "psycopg",
     "redis",
+    "multiprocessing",
     "lxml",
     "selectolax",
     "rich",
@@ -56,6 +59,10 @@ READS = {
     f"classify {RULES}": LIGHT,
     f"explain {RULES}": COUNTING,
     "freshness": COUNTING,
+    "panel status": LIGHT + 20,
+    "panel answers d0.example": LIGHT + 30,  # it reads a domain's name in any spelling
+    "panel drift": LIGHT + 30,
+    "panel models": LIGHT + 40,  # and the providers with their keys
 }
 
 
@@ -73,6 +80,8 @@ def loaded(words: list[str], cwd: Path) -> tuple[int, int, set[str]]:
 @pytest.mark.parametrize("verb", READS)
 def test_a_read_verb_loads_what_it_needs_and_no_more(verb: str, tmp_path: Path):
     data = stocked(tmp_path).data
+    if verb.startswith("panel"):
+        filled(f"sqlite:///{data / DATABASE}", batch_of(2))[0].close()
     code, count, names = loaded([*verb.split(), "--data", str(data)], tmp_path)
     assert code == 0
     assert names & NEVER == set()

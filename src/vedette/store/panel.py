@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from vedette.contracts.errors import InputError
 from vedette.contracts.panel_run import (
@@ -31,35 +32,15 @@ from vedette.core.panel.latency import Latencies
 from vedette.core.panel.leftover import RUNNING, Standing, left_over, status_of
 from vedette.core.panel.shape import cells
 from vedette.store import panel_rows as sql
-from vedette.store.dialect import RowRefused, Sql, in_groups
-from vedette.store.panel_brownfield import KEY, TEXT_NAMES, Projection
-from vedette.store.panel_ledger import Ledger
+from vedette.store.dialect import RowRefused, Sql, in_groups, open_sql
+from vedette.store.migrate import DATABASE
+from vedette.store.panel_rows import KEY, RESPONSES, TEXT_NAMES, BatchView, Projection
 from vedette.store.rows import from_ms, opt_at, to_ms
 
+if TYPE_CHECKING:
+    from vedette.store.panel_ledger import Ledger
+
 USABLE = ("ok", "truncated")  # quality flags of an answer that says something
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchView:
-    """A batch as it stands in the store."""
-
-    batch: Batch
-    status: str
-    ended_at: datetime | None
-    heartbeat_at: datetime | None
-    eta: datetime | None
-    is_stop_asked: bool
-    cells: int
-    settled: int
-    answered: int
-    under_way: int
-    waiting: int
-    leased: int
-    written_to: str
-    unasked: int  # cells without a row
-    dropped: tuple[Dropped, ...]
-    parked: tuple[Parked, ...]
-    providers: tuple[Mapping[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +49,22 @@ class _Told:
 
     spent_usd: float = 0.0
     tallies: Mapping[str, ProviderTally] = field(default_factory=dict)
+
+
+def open_view(data: Path, database: str | None, table: str | None, *, read_only: bool = True) -> PanelStore:
+    """For whoever looks, or pulls the kill switch: nothing is created, added or migrated.
+
+    A database that is not there, or has no tables of the panel, has no batch and no domains.
+    """
+    url = database or f"sqlite:///{data / DATABASE}"
+    path = url.removeprefix("sqlite:///")
+    if path != url and not Path(path).exists():
+        url, read_only = "sqlite:///:memory:", False
+    db = open_sql(url, read_only=read_only)
+    owns = "added_by" in (columns := db.columns("domains")) or not columns
+    return PanelStore(
+        db, Projection(table=table or RESPONSES, text_column="", key=(), times="", owns_domains=owns)
+    )
 
 
 class NoCache:

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from vedette.contracts.panel import Prompt
-from vedette.contracts.panel_run import Batch, BatchId, CellRow, Progress, ProviderTally, Shape
+from vedette.contracts.panel_run import (
+    Batch,
+    BatchId,
+    CellRow,
+    Dropped,
+    Parked,
+    Progress,
+    ProviderTally,
+    Shape,
+)
 from vedette.store.dialect import Insert
-from vedette.store.panel_brownfield import Projection
 from vedette.store.rows import from_ms, to_ms
 
+RESPONSES = "domain_responses"
+KEY = ("domain_id", "model", "prompt_type")  # preferred by 003
+TEXT_NAMES = ("response", "response_text", "raw_response", "answer", "text")  # what older pipelines call it
 SCORES = ("chars", "words", "mentions", "citations", "own_citations")
 ANSWER_COLUMNS = (
     "batch_id cell domain_id domain model prompt_type repeat prompt_version outcome at text response_time_ms "
@@ -30,6 +42,40 @@ BATCH_COLUMNS = (
     "id status started_at target_at hard_at ended_at heartbeat_at stop_asked_at eta_at plan cells settled answered "
     "under_way waiting dropped_from dropped budget_usd spent_usd written_to"
 ).split()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Projection:
+    """How an answer is written to `domain_responses`, or to the table that shadows it."""
+
+    table: str
+    text_column: str
+    key: tuple[str, ...]  # what an upsert goes by; empty: the table allows no key, so rows are looked up
+    times: str  # datetime | ms: what `created_at` holds
+    owns_domains: bool = True  # False: the table `domains` is another program's, read and never added to
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchView:
+    """A batch as it stands in the store."""
+
+    batch: Batch
+    status: str
+    ended_at: datetime | None
+    heartbeat_at: datetime | None
+    eta: datetime | None
+    is_stop_asked: bool
+    cells: int
+    settled: int
+    answered: int
+    under_way: int
+    waiting: int
+    leased: int
+    written_to: str
+    unasked: int  # cells without a row
+    dropped: tuple[Dropped, ...]
+    parked: tuple[Parked, ...]
+    providers: tuple[Mapping[str, Any], ...]
 
 
 def _upsert(table: str, columns: Sequence[str], key: Sequence[str]) -> Insert:

@@ -17,7 +17,8 @@ from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.panel_run import BatchId
 from vedette.contracts.ports import Clock
 from vedette.report.plain import dump
-from vedette.store.panel import BatchView, PanelStore
+from vedette.store.panel import PanelStore
+from vedette.store.panel_rows import BatchView
 from vedette.surface.api.panel_metrics import Writes, metrics_text
 from vedette.surface.cli.panel_words import view_json
 from vedette.surface.door import METRICS_TYPE, Doorway, door

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vedette.store.panel import BatchView
+    from vedette.store.panel_rows import BatchView
 
 # How far from letting calls through.
 BREAKER = {"closed": 0, "held": 0, "half-open": 1, "open": 2, "blocked": 3, "stopped": 3}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -74,6 +73,8 @@ def _afterword(session: Session) -> None:
 @contextmanager
 def _providers() -> Iterator[LivingProviders]:
     """In a loop of their own, as far ends are."""
+    import asyncio
+
     from vedette.livingweb.providers import TWELVE, FaultRule, LivingProviders
 
     ready, stop = threading.Event(), threading.Event()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vedette.core.panel.drift import Drift
     from vedette.core.panel.plan import Plan
     from vedette.panel_runs import PanelEnd
-    from vedette.store.panel import BatchView
+    from vedette.store.panel_rows import BatchView
     from vedette.surface.cli.output import Output
 
 _MATCH = {
