@@ -30,7 +30,6 @@ from vedette.contracts.words import LaneKey, Risk, SourceId, WatchId
 from vedette.core.classify import Classification, classify_url
 from vedette.core.filters import compile_pattern, filters_of
 from vedette.core.lane import starts_per_day
-from vedette.core.ledger import InForce
 from vedette.core.packs import RolePattern
 from vedette.core.retry import RetryParams
 from vedette.core.schedule import make_policy
@@ -46,6 +45,7 @@ from vedette.store.healing import FETCH_ONLY, SETTINGS
 
 if TYPE_CHECKING:
     from vedette.core.hunt import HuntParams
+    from vedette.core.ledger import InForce
     from vedette.core.schedule.protocol import SchedulePolicy
     from vedette.engine.hunter import HuntOptions
     from vedette.engine.scheduler import SchedulerOptions
@@ -291,6 +291,8 @@ def retry_rule(config: Config) -> RetryParams:
 
 def in_force(config: Config, policy: str) -> InForce:
     """The rules by which decisions are made, and made again."""
+    from vedette.core.ledger import InForce
+
     return InForce(
         due=due_rule(config, policy),
         retry=retry_rule(config),

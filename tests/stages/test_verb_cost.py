@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ from stocked import RULES, stocked
 from test_store_panel import batch_of, filled
 
 from vedette.store.migrate import DATABASE
+from vedette.store.rows import WATCH_COLUMNS
+from vedette.surface.cli import main
 from vedette.surface.cli.program import HOMES
 from vedette.surface.cli.verbs import LazyVerbs
 
@@ -87,6 +91,61 @@ def test_a_read_verb_loads_what_it_needs_and_no_more(verb: str, tmp_path: Path):
     assert names & NEVER == set()
     assert ("numpy" in names) <= (READS[verb] == COUNTING)
     assert count <= READS[verb]
+
+
+def copied(path: Path, copies: range) -> None:
+    """Each watch and each of its looks that many times more, under other hosts."""
+    columns = ", ".join(WATCH_COLUMNS)
+    moved = columns.replace("url", "replace(url, '://', '://w' || :n || '.')", 1).replace("id", "id + :n", 1)
+    with closing(sqlite3.connect(path)) as db:
+        for n in copies:
+            db.execute(
+                f"INSERT INTO watches ({columns}) SELECT {moved} FROM watches WHERE url NOT LIKE '%://w%'",
+                {"n": n},
+            )
+        db.commit()
+
+
+def calls(words: list[str]) -> int:
+    """How many functions, of Python and of C, are called by a command."""
+    counted = 0
+
+    def count(frame: object, event: str, given: object) -> None:
+        nonlocal counted
+        counted += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        assert main(words) == 0
+    finally:
+        sys.setprofile(None)
+    return counted
+
+
+@pytest.mark.parametrize(
+    ("verb", "most"),
+    [
+        ("list --limit 0 --json", 60),
+        ("list --limit 0", 150),
+        ("due --within 300d --limit 0 --json", 60),
+        ("freshness", 20),
+    ],
+)
+def test_a_row_more_costs_a_few_calls_more(verb: str, most: int, tmp_path: Path, capsys):
+    data = stocked(tmp_path).data
+    words = [*verb.split(), "--data", str(data)]
+    copied(data / DATABASE, range(1, 100))
+    calls(words)  # the first time also loads
+    few = calls(words)
+    rows = _watches(data)
+    copied(data / DATABASE, range(100, 400))
+    assert (calls(words) - few) / (_watches(data) - rows) <= most
+    capsys.readouterr()
+
+
+def _watches(data: Path) -> int:
+    with closing(sqlite3.connect(data / DATABASE)) as db:
+        return int(db.execute("SELECT count(*) FROM watches").fetchone()[0])
 
 
 def test_the_version_loads_nothing(tmp_path: Path):

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from vedette.contracts.changing import DiffOp
 from vedette.core.change.align import runs
+from vedette.core.change.diff import is_rewritten
 from vedette.core.change.fields import moved_fields
 from vedette.core.change.kinds import units
 from vedette.report.lines import Line, Span, line
 from vedette.report.plain import plain
 
-SCATTERED = 4  # places in a line that differ: with more of them, and most of its words, two lines are read more easily
 CONTEXT = 3  # equal lines kept around a difference, as in `diff -u`
 _MARKS = {"delete": ("-", "gone"), "insert": ("+", "new"), "move": ("~", "moved")}
 
@@ -66,7 +66,8 @@ def diff_json(diff: Sequence[DiffOp]) -> list[dict[str, object]]:
 
 
 def _shown(op: DiffOp) -> list[Line]:
-    return _words_of(op) if op.op == "replace" else _unified_op(op)
+    """A line that was rewritten is read more easily as two."""
+    return _words_of(op) if op.op == "replace" and not is_rewritten(op) else _unified_op(op)
 
 
 def _unified_op(op: DiffOp) -> list[Line]:
@@ -99,14 +100,6 @@ def _words_of(op: DiffOp) -> list[Line]:
     if spans is not None:
         return [(("", "! "), *spans)]
     return [*_marked("delete", op.before), *_marked("insert", op.after)]
-
-
-def is_rewritten(op: DiffOp) -> bool:
-    """Were so many words exchanged that what is left of the line only looks like it?"""
-    if len(op.words) <= SCATTERED:
-        return False
-    changed = sum(len(gone.split()) + len(new.split()) for gone, new in op.words)
-    return 2 * changed > sum(len(text.split()) for text in (*op.before, *op.after))
 
 
 def _in_place(before: str, after: str, words: Sequence[tuple[str, str]]) -> Line | None:
