@@ -114,7 +114,7 @@ def replaced(before: str, after: str) -> DiffOp:
         (
             "The part on income tax does not bind firms with fewer than 20 employees.",
             "The consolidated text reads: the report covers 8093 cases and 22 recommendations.",
-            "'The part on income tax does not bind …' -> 'The consolidated text reads: the report …'",
+            "'The part on income tax does not bind …' -> 'The consolidated text reads: the …'",
         ),
         (
             "It is paid every month",

@@ -147,3 +147,11 @@ def test_a_plot_of_a_known_world_speaks_of_no_bounds(tmp_path: Path):
     drawn = (tmp_path / "a.svg").read_text()
     assert "band" not in drawn
     assert "times 10" not in drawn
+
+
+def test_freshness_says_no_number_that_says_nothing(cli):
+    told = cli("freshness")
+    assert told.code == 0
+    for riddle in ("0% or more", "100% or more", "- by 0", " days,", "100.0%"):
+        assert riddle not in told.out
+    assert "measured over " in told.out

@@ -131,6 +131,7 @@ def test_times_are_said_with_their_distance():
     assert span(timedelta(seconds=0.25)) == "0.2 s"
     assert span(timedelta(hours=4)) == "4 h"
     assert span(timedelta(days=3, hours=4, minutes=5)) == "3 d 4 h"
+    assert span(timedelta(hours=19, seconds=58)) == "19 h", "hours and seconds would be a riddle"
     assert when(NOW + timedelta(hours=2), NOW) == "2026-11-15 14:00:00Z (in 2 h)"
     assert when(None, NOW) == "never"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,6 +18,7 @@ from vedette.core.outcomes import MEANING
 from vedette.core.urls import shown
 from vedette.core.velocity import describe_velocity
 from vedette.report.believing import Believed, believed_json, believed_lines
+from vedette.report.changes import reason_words
 from vedette.report.intervals import Interval, interval_json, interval_words
 from vedette.report.judging import verdict_json, verdict_words
 from vedette.report.lines import Line, line, quoted
@@ -179,6 +181,7 @@ def visit_json(visit: Visit) -> dict[str, object]:
     }
 
 
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+\d\d:\d\d")
 # What `condition` means, in words.
 _CONDITIONS = {
     CLOSED: "nothing holds it",
@@ -275,7 +278,8 @@ def _decision_lines(said: Explanation) -> list[Line]:
         lines.append(line("  ", ("head", plain(decision.action)), output))
         for reason in decision.reasons:
             points = f"{reason.points:+10.4g}" if reason.points else " " * 10
-            lines.append(line(f"  {points}  ", quoted(reason.code), "  ", quoted(reason.note, "dim", 160)))
+            note = reason.note or reason_words(reason)
+            lines.append(line(f"  {points}  ", quoted(reason.code), "  ", quoted(note, "dim", 160)))
         if sum(1 for reason in decision.reasons if reason.points) > 1:
             unit = ", hours until the next look" if decision.action == "schedule" else ""
             lines.append(line(f"  {total(decision.reasons):>10.4g}  ", ("head", "sum"), unit))
@@ -284,8 +288,17 @@ def _decision_lines(said: Explanation) -> list[Line]:
 
 def _words(output: object) -> str:
     if isinstance(output, dict):
-        return ", ".join(f"{key} {value}" for key, value in output.items() if key != "belief")
+        return ", ".join(f"{key} {_value_words(value)}" for key, value in output.items() if key != "belief")
     return output if isinstance(output, str) else dump(output)
+
+
+def _value_words(value: object) -> str:
+    """A recorded value as people read it: no digits that say nothing, and times as everywhere else."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, str) and _TIME.fullmatch(value):
+        return moment(datetime.fromisoformat(value))
+    return str(value)
 
 
 def _visit_lines(visits: Sequence[Visit]) -> list[Line]:

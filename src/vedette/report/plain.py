@@ -63,16 +63,18 @@ def moment(at: datetime | None) -> str:
 
 
 def span(length: timedelta) -> str:
-    """Two units at most: `3 d 4 h`, `4 h`, `12 s`, `0.3 s`."""
+    """A unit, and the next smaller one: `3 d 4 h`, `4 h`, `12 s`, `0.3 s`."""
     seconds = abs(length.total_seconds())
     if seconds < 10:
         return f"{seconds:.1f}".removesuffix(".0") + " s"
-    parts, left = [], round(seconds)
-    for unit, size in _UNITS:
-        if left >= size:
-            parts.append(f"{left // size} {unit}")
-            left %= size
-    return " ".join(parts[:2])
+    left = round(seconds)
+    first = next(n for n, (_, size) in enumerate(_UNITS) if left >= size)
+    unit, size = _UNITS[first]
+    said = f"{left // size} {unit}"
+    for smaller, part in _UNITS[first + 1 : first + 2]:
+        if left % size >= part:
+            said += f" {left % size // part} {smaller}"
+    return said
 
 
 def count(number: int, one: str, many: str = "") -> str:

@@ -156,7 +156,8 @@ def changes(
         most = 12 if with_diff else 0
         lines = change_lines(view.change, url=view.url, risk=view.risk, most=most)
         number = ("head", f"{numbers[view.change.id]:>{wide}}  ")
-        session.out.lines([(number, *lines[0]), *(lines[1:] if with_diff else ())])
+        first = session.out.in_parts((number, *lines[0]), indent=wide + 2)
+        session.out.lines([*first, *(lines[1:] if with_diff else ())])
     if found and not with_diff:
         session.out.note(f"vedette diff {numbers[found[0].change.id]} shows what differs")
 

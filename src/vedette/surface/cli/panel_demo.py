@@ -38,7 +38,7 @@ def demo(
     """
     from vedette.panel_runs import Asked, Panel
     from vedette.surface.cli.panel_runs import showing
-    from vedette.surface.cli.panel_words import answers_lines, end_json, end_lines, view_lines
+    from vedette.surface.cli.panel_words import answers_lines, end_json, view_lines
 
     session.out.note("Twelve played providers on this machine; cohere fails at first, and its breaker opens.")
     folder = tempfile.TemporaryDirectory(prefix="vedette-panel-", ignore_cleanup_errors=True)
@@ -54,7 +54,6 @@ def demo(
         if session.given.as_json:
             session.out.stream(end_json(end))
             return
-        end_lines(session.out, end)
         with panel.view() as store:
             view_lines(session.out, store.view(end.batch), session.now())
             answers_lines(session.out, store.about(names[0])[:4], names[0])

@@ -399,7 +399,7 @@ def showing(session: Session) -> Iterator[Callable[[Progress], None]]:
     with Live(console=Console(stderr=True), transient=True, refresh_per_second=4) as live:
 
         def show(progress: Progress) -> None:
-            live.update(Text(progress_words(progress)))
+            live.update(Text(progress_words(progress, live.console.width)))
 
         with telling(show) as tell:
             yield tell
