@@ -136,6 +136,7 @@ class SourceConfig(Section):
     domains: tuple[str, ...] = ()
     provenance: Literal["", "stated", "checked", "listed", "inferred"] = ""
     tags: tuple[Tag, ...] = ()
+    note: str = Field("", max_length=500)
     fetch: FetchConfig = FetchConfig()
 
 

@@ -130,6 +130,7 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
             domains=row.domains,
             provenance=row.provenance,
             tags=row.tags,
+            note=row.note,
         ),
     )
     _check_source(source, where)

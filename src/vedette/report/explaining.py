@@ -137,6 +137,7 @@ def explanation_lines(said: Explanation, now: datetime) -> list[Line]:
         ),
         _fact("risk", (watch.risk.name, watch.risk.name), f"  {watch.node_type.value}{role}"),
         _fact("source", quoted(said.source.name if said.source else watch.source), _lister(watch)),
+        *_own_words(said.source, now),
         _fact(
             "velocity",
             f"{watch.velocity:.3f} ({describe_velocity(watch.velocity)}), {looks}, {changed}",
@@ -230,6 +231,21 @@ def _reason_json(reason: Reason) -> dict[str, object]:
 
 def _fact(name: str, *spans: str | tuple[str, str]) -> Line:
     return line(("dim", f"  {name:<10}"), *spans)
+
+
+def _own_words(source: Source | None, now: datetime) -> list[Line]:
+    """What the operator said of it."""
+    if source is None:
+        return []
+    lines = [_fact("note", quoted(source.registered.note))] if source.registered.note else []
+    if source.muted_until is not None and source.muted_until > now:
+        words = (
+            "until it is unmuted"
+            if source.muted_until.year > now.year + 1000
+            else when(source.muted_until, now)
+        )
+        lines.append(_fact("muted", f"{words}: its changes are recorded and not told"))
+    return lines
 
 
 def _due(said: Explanation, now: datetime) -> str:
