@@ -240,6 +240,10 @@ def source_of_url(db: sqlite3.Connection, url: str) -> Source | None:
     return source if source is not None and watch_id(source.url) == number else None
 
 
+def source_ids(db: sqlite3.Connection) -> frozenset[str]:
+    return frozenset(row[0] for row in db.execute("SELECT id FROM sources"))
+
+
 def source_by_id(db: sqlite3.Connection, source: str) -> Source | None:
     row = _source_row(db, source)
     return read_source(tuple(row.values()))[0] if row else None
