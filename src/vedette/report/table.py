@@ -12,7 +12,7 @@ from vedette.report.folding import fold, wide
 from vedette.report.lines import Line, Span, line
 
 GAP = 2  # between two columns
-ENOUGH = 30  # columns of the screen for the last column, where it is long and folded
+LONG = 30  # characters of a cell that says what it is without a head
 UNDER = "    "
 Row = Sequence[Span]
 
@@ -24,10 +24,11 @@ def table_lines(
     sizes = [max(map(len, (head, *(_texts(rows, n))))) for n, head in enumerate(heads)]
     for choice in _choices(heads, rows, least):
         room = width - _taken(sizes, choice[:-1])
-        if room >= _longest_word(rows, choice[-1]) and room >= min(sizes[choice[-1]], ENOUGH):
+        is_foldable = room >= max(_longest_word(rows, choice[-1]), width // 2)
+        if room >= sizes[choice[-1]] or is_foldable:
             return list(_beside(heads, rows, choice, sizes, width))
     for choice in _choices(heads, rows, least):
-        is_long = sizes[choice[-1]] >= ENOUGH  # so that it is clear what it is without its head
+        is_long = sizes[choice[-1]] >= LONG
         if is_long and len(choice) > 1 and _taken(sizes, choice[:-1]) - GAP <= width:
             return list(_under(heads, rows, choice, sizes, width))
     return list(_sentences(heads, rows, width))

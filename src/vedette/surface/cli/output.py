@@ -34,11 +34,11 @@ class Output:
         """One line of a stream of JSON, out at once."""
         print_line(dump(value))
 
-    def lines(self, lines: Iterable[Line]) -> None:
-        """The result for people."""
+    def lines(self, lines: Iterable[Line], *, indent: int | None = None) -> None:
+        """The result for people.  `indent`: of what continues a line that is folded."""
         if is_terminal():
             console = self.console()
-            console.print(as_rich(folded(lines, console.width)), soft_wrap=True)
+            console.print(as_rich(folded(lines, console.width, indent=indent)), soft_wrap=True)
         else:
             print_line(as_text(lines))
 

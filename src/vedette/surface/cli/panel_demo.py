@@ -56,6 +56,7 @@ def demo(
             return
         with panel.view() as store:
             view_lines(session.out, store.view(end.batch), session.now())
+            session.out.say(f"What four of them answered about {names[0]}:")
             answers_lines(session.out, store.about(names[0])[:4], names[0])
     _afterword(session)
 

@@ -117,7 +117,10 @@ def note(
     what: WordArgument,
     words: Annotated[str, typer.Argument(metavar="TEXT", help="Empty: the note goes.")],
 ) -> None:
-    """A note of your own on a source or a page; `vedette explain` shows it."""
+    """A note of your own on a source or a page.
+
+    `vedette explain` and `vedette sources --json` show it.  It stays whatever vedette.yaml says of the source.
+    """
     from vedette.store.operator import note_source
 
     text = " ".join(words.split())
