@@ -206,7 +206,10 @@ def _measured(found: _Answer) -> Iterator[tuple[str, ...]]:
 
 
 def _share(one: Estimate | None) -> str:
-    return "-" if one is None else f"{_percent(one.value)} ({_percent(one.low)} to {_percent(one.high)})"
+    if one is None:
+        return "-"
+    digits = _digits(one.value)
+    return f"{one.value:.{digits}%} ({one.low:.{digits}%} to {one.high:.{digits}%})"
 
 
 def _at_least(share: float | None) -> str:
@@ -217,8 +220,12 @@ def _at_least(share: float | None) -> str:
 
 
 def _percent(share: float) -> str:
-    """A digit more where it matters: near none and near all."""
-    return f"{share:.1%}" if 0.0 < share < 0.1 or 0.9 < share < 1.0 else f"{share:.0%}"
+    return f"{share:.{_digits(share)}%}"
+
+
+def _digits(share: float) -> int:
+    """One more where it matters: near none and near all."""
+    return 1 if 0.0 < share < 0.1 or 0.9 < share < 0.9995 else 0
 
 
 def _document(found: _Answer) -> dict[str, object]:

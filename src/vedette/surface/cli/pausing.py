@@ -102,14 +102,14 @@ def mute(
         raise InputError(f"--for: {error}") from None
     words = "until it is unmuted" if until == FOREVER else f"until {when(until, now)}"
     do = partial(mute_source, until=until)
-    _change(session, what, do, f"muted {words}: its changes are recorded and not told", "", finds=True)
+    _change(session, what, do, "muted", f" {words}: its changes are recorded and not told", finds=True)
 
 
 def unmute(session: Session, what: WordArgument) -> None:
     """Tell of its changes again.  What changed meanwhile is not told of afterwards."""
     from vedette.store.operator import mute_source
 
-    _change(session, what, mute_source, "told of again", "", finds=True)
+    _change(session, what, mute_source, "unmuted", ": its changes are told again", finds=True)
 
 
 def note(
@@ -131,7 +131,8 @@ def note(
     )
 
 
-def _change(session: Session, what: str, do: _Do, word: str, watches: str, *, finds: bool = False) -> None:
+def _change(session: Session, what: str, do: _Do, word: str, after: str, *, finds: bool = False) -> None:
+    """`after`: what is said behind the word; of something that was done to watches, what that was."""
     from vedette.report.plain import count
 
     if not_taken_in(session):
@@ -141,8 +142,8 @@ def _change(session: Session, what: str, do: _Do, word: str, watches: str, *, fi
     with session.operating() as db:
         source = _source(session, db, what, finds=finds)
         number = do(db, source, now=session.now())
-    counted = f", {count(number, 'watch', 'watches')} {watches}" if watches and number is not None else ""
-    session.out.done(f"{source} {word}{counted}")
+    more = after if number is None else f", {count(number, 'watch', 'watches')} {after}"
+    session.out.done(f"{source} {word}{more}")
     if session.given.as_json:
         session.out.document({"source": source, "done": word, "watches": number})
 
