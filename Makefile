@@ -4,6 +4,7 @@ SECONDS ?=
 PY := .venv/bin/python
 READY := .venv/.can-run
 READY_TO_TEST := .venv/.can-test
+COMPILED := .venv/.is-compiled
 
 .PHONY: run test setup setup-dev gates fast slow drill lock bench clean
 
@@ -12,7 +13,7 @@ run: setup
 
 test: setup-dev gates fast slow
 
-setup: $(READY)  ## what the program needs
+setup: $(READY) $(COMPILED)  ## what the program needs
 
 setup-dev: $(READY_TO_TEST)  ## and what its checks and tests need
 
@@ -25,6 +26,11 @@ $(READY_TO_TEST): requirements/dev.txt pyproject.toml
 	@echo "vedette: setting up .venv with everything that the tests need, some minutes the first time"
 	@tools/bootstrap dev
 	@touch $(READY) $(READY_TO_TEST)
+
+# A newer source, as after `git pull`: compiled here, so that no command has to do it again and again.
+$(COMPILED): $(READY) $(shell find src -name '*.py')
+	@$(PY) -m compileall -q src/vedette || true
+	@touch $(COMPILED)
 
 gates: setup-dev
 	.venv/bin/ruff check .

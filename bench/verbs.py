@@ -19,7 +19,8 @@ from typing import Any
 from vedette.core.urls import lane_of, watch_id
 from vedette.store.rows import WATCH_COLUMNS, lane_id
 
-LIMIT, VERSION_LIMIT = 0.6, 0.25  # CPU seconds
+LIMIT = 0.6  # CPU seconds
+LIMITS = {"--version": 0.25, "--help": 0.4}
 VERBS = (
     "--version", "--help", "list", "list --limit 0 --json", "due", "changes", "changes --diff", "diff {url}",
     "history {url}", "explain {url}", "why-not {url}", "sources", "lanes", "health", "alerts", "parked", "freshness",
@@ -39,7 +40,7 @@ def main() -> int:
         slow = 0
         for words in VERBS:
             seconds = min(cost([*words.format(url=url).split()], data) for _ in range(options.times))
-            limit = VERSION_LIMIT if words == "--version" else LIMIT
+            limit = LIMITS.get(words, LIMIT)
             is_slow = seconds > limit and words not in WHOLE
             slow += is_slow
             print(f"{seconds:6.2f} s  {words.format(url='URL')}{'   above ' + str(limit) if is_slow else ''}")

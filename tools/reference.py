@@ -1,4 +1,4 @@
-"""Writes docs/reference/cli.md, config.md and the JSON Schemas from the program itself.  A test compares."""
+"""Writes docs/reference/cli.md, vedette.1, config.md and the JSON Schemas from the program itself.  A test compares."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import typer
 
-from vedette import config
+from vedette import __version__, config
 from vedette.contracts.alerting import NoticeKind
 from vedette.contracts.fetching import FetchSettings
 from vedette.contracts.lane import LanePolicy
@@ -21,16 +21,24 @@ from vedette.contracts.words import NodeRole, Risk
 from vedette.core.priority_schema import scored_url_schema, url_signals_schema
 from vedette.store.migrate import NEWEST, newest_text
 from vedette.surface.cli.exits import MEANING
+from vedette.surface.cli.program import WORDS as WORDS_OF_PROGRAM
 from vedette.surface.cli.program import program
 from vedette.surface.cli.verbs import SHARED
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CLI, CONFIG = ROOT / "docs/reference/cli.md", ROOT / "docs/reference/config.md"
+MAN = ROOT / "docs/reference/vedette.1"
 SCHEMAS = {
     ROOT / "docs/reference/url-signals.schema.json": url_signals_schema,
     ROOT / "docs/reference/scored-url.schema.json": scored_url_schema,
 }
 
+# What a user may set; the rest is in config.md.
+VARIABLES = {
+    "VEDETTE_CONFIG": "The configuration, where --config names none.",
+    "VEDETTE_DATA": "The data folder, where --data names none.",
+    "NO_COLOR": "Set: no colours.",
+}
 KINDS = {
     timedelta: "duration", Risk: "risk", datetime: "date", bool: "true or false", int: "number", float: "number",
     str: "text", ListerKind: "lister", NodeRole: "role", time: "time of day", NoticeKind: "notice",
@@ -101,6 +109,7 @@ WORDS = {
     "sources[].domains": "Fields of law that it speaks about.",
     "sources[].provenance": "Of its address in a registry: `stated` in the documents, `checked` or "
     "`listed` in the public list behind them, or `inferred` and to be checked.",
+    "sources[].note": "For whoever reads of it later; also by `vedette note`.",
     "sources[].tags": "Words of your own, by which `list`, `changes` and `sources list` pick (`--tag`).",
     "sources[].fetch": "Any key of `fetch`, for this source alone.",
     "lanes.*.gap_min": "Least time between two starts.",
@@ -289,6 +298,7 @@ def main() -> int:
     CLI.parent.mkdir(parents=True, exist_ok=True)
     CLI.write_text(cli_page(), encoding="utf-8")
     CONFIG.write_text(config_page(), encoding="utf-8")
+    MAN.write_text(man_page(), encoding="utf-8")
     NEWEST.write_text(newest_text(), encoding="utf-8")
     for place, schema in SCHEMAS.items():
         place.write_text(schema_text(schema()), encoding="utf-8")
@@ -313,6 +323,63 @@ def cli_page() -> str:
         for inner, one in getattr(command, "commands", {}).items():
             parts.append(_verb(f"{name} {inner}", one, level=3))
     return "\n".join(parts)
+
+
+def man_page() -> str:
+    """`man vedette`: the same words in roff."""
+    top: Any = typer.main.get_command(program())
+    lines = [
+        f'.TH VEDETTE 1 "" "vedette {__version__}" "User Commands"',
+        '.\\" Made by tools/reference.py; do not edit.',
+        ".SH NAME",
+        f"vedette \\- {_roff(WORDS_OF_PROGRAM[0].lower() + WORDS_OF_PROGRAM[1:].rstrip('.'))}",
+        ".SH SYNOPSIS",
+        "\\fBvedette\\fR [\\fIOPTIONS\\fR] \\fIVERB\\fR [\\fIARGUMENTS\\fR]",
+        ".SH DESCRIPTION",
+        "Results go to stdout, everything else to stderr.",
+        ".PP",
+        "\\fBvedette help\\fR lists all verbs, \\fBvedette help\\fR \\fIVERB\\fR explains one.",
+        ".SH OPTIONS OF EVERY VERB",
+        *_man_options([option for option in top.params if option.name in _shared() | {"show_version"}]),
+        ".SH VERBS",
+    ]
+    for name, command in top.commands.items():
+        lines += _man_verb(name, command)
+        for inner, one in getattr(command, "commands", {}).items():
+            lines += _man_verb(f"{name} {inner}", one)
+    lines.append(".SH EXIT STATUS")
+    for code, words in MEANING.items():
+        lines += [".TP", f"\\fB{code.value}\\fR", _roff(words)]
+    lines.append(".SH ENVIRONMENT")
+    for name, words in VARIABLES.items():
+        lines += [".TP", f"\\fB{name}\\fR", _roff(words)]
+    return "\n".join(lines) + "\n"
+
+
+def _man_verb(name: str, command: Any) -> Iterator[str]:
+    words, example, own = _parts(command)
+    usage = " ".join(_argument(one) for one in own if one.param_type_name == "argument")
+    yield f'.SS "vedette {name}{" " + _roff(usage) if usage else ""}"'
+    for part in words.split("\n\n"):
+        yield _roff(" ".join(part.split()))
+        yield ".PP"
+    yield from _man_options([one for one in own if one.param_type_name == "option"])
+    yield from (".PP", "Example:", ".PP", ".nf", ".RS 4")
+    yield from map(_roff, example.splitlines())
+    yield from (".RE", ".fi")
+
+
+def _man_options(options: list[Any]) -> Iterator[str]:
+    for one in options:
+        yield ".TP"
+        yield ", ".join(f"\\fB{_roff(name)}\\fR" for name in one.opts)
+        yield _roff(one.help or "")
+
+
+def _roff(text: str) -> str:
+    """Text that roff takes for text."""
+    safe = text.replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{safe}" if safe[:1] in (".", "'") else safe
 
 
 def schema_text(schema: dict[str, Any]) -> str:
@@ -435,16 +502,22 @@ def _shown(value: Any, kind: str = "") -> str:
 
 
 def _verb(name: str, command: Any, level: int = 2) -> str:
-    words, _, example = inspect.cleandoc(command.help or "").partition("\b\nExample:\n")
-    own = [option for option in command.params if option.name not in _shared() | {"help"}]
-    shown = "\n".join(line.strip().removeprefix("$ ") for line in example.splitlines())
+    words, shown, own = _parts(command)
     usage = " ".join(_argument(one) for one in own if one.param_type_name == "argument")
     head = f"{'#' * level} vedette {name}"
-    text = f"{head}\n\n{words.strip()}\n\n```\n{shown}\n```\n"
+    text = f"{head}\n\n{words}\n\n```\n{shown}\n```\n"
     if usage:
         text += f"\nArguments: `{usage}`\n"
     options = [one for one in own if one.param_type_name == "option"]
     return f"{text}\n{_options(options)}" if options else text
+
+
+def _parts(command: Any) -> tuple[str, str, list[Any]]:
+    """What a verb says of itself, its example, and what it takes beside the options of every verb."""
+    words, _, example = inspect.cleandoc(command.help or "").partition("\b\nExample:\n")
+    own = [option for option in command.params if option.name not in _shared() | {"help"}]
+    shown = "\n".join(line.strip().removeprefix("$ ") for line in example.splitlines())
+    return words.strip(), shown, own
 
 
 def _argument(one: Any) -> str:

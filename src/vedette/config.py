@@ -136,6 +136,7 @@ class SourceConfig(Section):
     domains: tuple[str, ...] = ()
     provenance: Literal["", "stated", "checked", "listed", "inferred"] = ""
     tags: tuple[Tag, ...] = ()
+    note: str = Field("", max_length=500)
     fetch: FetchConfig = FetchConfig()
 
 
@@ -431,6 +432,14 @@ def from_environment(section: PanelConfig) -> PanelConfig:
     """
     words = {name: os.environ.get(name, "") for name in VARIABLES}
     return section.with_words(words if data_folder(words) is None else {**words, MAIN: ""})
+
+
+def panel_settings(config: Config, *, reads_environment: bool = True) -> PanelConfig:
+    """The panel as it is to run."""
+    found = from_environment(config.panel) if reads_environment else config.panel
+    if found.hard < found.target:
+        raise ConfigError("`panel.hard` is earlier than `panel.target`; the hard stop comes last")
+    return found
 
 
 def database_notices() -> list[str]:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 from vedette.config import Loaded
 from vedette.config_panel import PanelConfig
@@ -23,10 +22,11 @@ from vedette.engine.panel.desk import Judged
 from vedette.engine.panel.loop import BatchEnd
 from vedette.panellists import panellists
 from vedette.store.dialect import SqliteSql, open_sql
-from vedette.store.migrate import DATABASE, prepare
+from vedette.store.migrate import prepare
 from vedette.store.panel import PanelStore
-from vedette.store.panel_brownfield import RESPONSES, Projection, prepare_panel
+from vedette.store.panel_brownfield import prepare_panel
 from vedette.store.panel_ledger import Ledger
+from vedette.store.panel_rows import RESPONSES
 from vedette.store.panel_thread import ThreadedPanelLog
 from vedette.store.redis_board import RedisBoard
 from vedette.store.sqlite import Reader
@@ -96,21 +96,6 @@ def _widths(loaded: Loaded, config: PanelConfig) -> dict[str, int]:
         "quality_flag": max(map(len, QualityFlag)),
         "response": max(CHARS_PER_TOKEN * prompt.most_tokens for prompt in config.prompts),
     }
-
-
-def open_view(loaded: Loaded, config: PanelConfig, *, read_only: bool = True) -> PanelStore:
-    """For whoever looks, or pulls the kill switch: nothing is created, added or migrated.
-
-    A database that is not there, or has no tables of the panel, has no batch and no domains.
-    """
-    url = config.database or f"sqlite:///{loaded.data / DATABASE}"
-    path = url.removeprefix("sqlite:///")
-    if path != url and not Path(path).exists():
-        url, read_only = "sqlite:///:memory:", False
-    table = config.shadow_table or RESPONSES
-    db = open_sql(url, read_only=read_only)
-    owns = "added_by" in (columns := db.columns("domains")) or not columns
-    return PanelStore(db, Projection(table=table, text_column="", key=(), times="", owns_domains=owns))
 
 
 @dataclass(frozen=True, slots=True)

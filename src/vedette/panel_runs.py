@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from pydantic_core import to_json
 
-from vedette.config import Loaded, from_environment
+from vedette.config import Loaded, panel_settings
 from vedette.config_panel import PanelConfig
 from vedette.contracts.errors import ConfigError, InputError, RefusedError, TakenOverError, VedetteError
 from vedette.contracts.fetching import FetchRequest
@@ -51,7 +51,6 @@ from vedette.panel_desk import (
     Shown,
     open_desk,
     open_store,
-    open_view,
     refused_words,
     spent_words,
     unparked,
@@ -62,7 +61,7 @@ from vedette.policies import fetch_settings
 from vedette.providers.table import ProviderRow
 from vedette.rollcall import house_of, note_calls
 from vedette.store.migrate import prepare
-from vedette.store.panel import PanelStore
+from vedette.store.panel import PanelStore, open_view
 from vedette.store.panel_asked import AskedJournal, asked_cells, asked_path
 from vedette.store.panel_models import read_models
 from vedette.store.panel_thread import ThreadedPanelLog
@@ -123,10 +122,7 @@ class Panel:
     config: PanelConfig = field(init=False)
 
     def __post_init__(self) -> None:
-        given = self.loaded.config.panel
-        self.config = from_environment(given) if self.reads_environment else given
-        if self.config.hard < self.config.target:
-            raise ConfigError("`panel.hard` is earlier than `panel.target`; the hard stop comes last")
+        self.config = panel_settings(self.loaded.config, reads_environment=self.reads_environment)
 
     def shape(self, domains: int, models: Sequence[str]) -> Shape:
         prompts = tuple(
@@ -193,8 +189,12 @@ class Panel:
     @contextmanager
     def view(self, *, read_only: bool = True) -> Iterator[PanelStore]:
         """As it is: for the verbs that look, and for the kill switch."""
-        with closing(open_view(self.loaded, self.config, read_only=read_only)) as store:
+        with closing(self._opened(read_only)) as store:
             yield store
+
+    def _opened(self, read_only: bool) -> PanelStore:
+        config = self.config
+        return open_view(self.loaded.data, config.database, config.shadow_table, read_only=read_only)
 
     def fetch_registry(self, url: str) -> bytes:
         """What the registry of domains answers; through the one guard, as anything that is fetched."""

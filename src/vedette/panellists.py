@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from vedette.config import Config, ProviderConfig, keys_of, limits_of, secret
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.ports import Fetcher
 from vedette.contracts.secret import Secret
 from vedette.core.urls import canonical
-from vedette.policies import fetch_settings, slug
-from vedette.providers.caller import TIMEOUT, HttpProvider
 from vedette.providers.table import BY_NAME, CHAT, ProviderRow
+
+if TYPE_CHECKING:
+    from vedette.providers.caller import HttpProvider
 
 _SAME = ("format", "path", "model", "models_path", "per_minute", "at_once")  # spelled alike in file and table
 
@@ -36,9 +38,13 @@ def panellists(config: Config) -> tuple[Panellist, ...]:
     return tuple(Panellist(row, _keys(row, config.providers.get(row.name))) for row in rows)
 
 
-def callers(config: Config, fetcher: Fetcher, timeout: timedelta = TIMEOUT) -> Iterator[HttpProvider]:
+def callers(config: Config, fetcher: Fetcher, timeout: timedelta | None = None) -> Iterator[HttpProvider]:
     """One per provider and key, ready to be asked, each with a lane of its own."""
-    settings = replace(fetch_settings(config), read_timeout=timeout, total_timeout=timeout)
+    from vedette.policies import fetch_settings
+    from vedette.providers.caller import TIMEOUT, HttpProvider
+
+    most = timeout or TIMEOUT
+    settings = replace(fetch_settings(config), read_timeout=most, total_timeout=most)
     for one in panellists(config):
         for number, key in enumerate(one.keys, start=1):
             yield HttpProvider(one.row, key, fetcher=fetcher, settings=settings, number=number)
@@ -71,6 +77,8 @@ def _filed(row: ProviderRow, given: ProviderConfig | None) -> ProviderRow:
 
 def _own_row(name: str, given: ProviderConfig) -> ProviderRow:
     """A provider that the table does not have: it needs a format, an address and a model."""
+    from vedette.policies import slug
+
     needed = ("format", "base_url", "model")
     missing = [word for word in needed if getattr(given, word) is None]
     if missing:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,6 @@ from vedette.contracts.words import LaneKey, Risk, SourceId, WatchId
 from vedette.core.classify import Classification, classify_url
 from vedette.core.filters import compile_pattern, filters_of
 from vedette.core.lane import starts_per_day
-from vedette.core.ledger import InForce
 from vedette.core.packs import RolePattern
 from vedette.core.retry import RetryParams
 from vedette.core.schedule import make_policy
@@ -46,6 +45,7 @@ from vedette.store.healing import FETCH_ONLY, SETTINGS
 
 if TYPE_CHECKING:
     from vedette.core.hunt import HuntParams
+    from vedette.core.ledger import InForce
     from vedette.core.schedule.protocol import SchedulePolicy
     from vedette.engine.hunter import HuntOptions
     from vedette.engine.scheduler import SchedulerOptions
@@ -60,6 +60,7 @@ _TWELVE = timedelta(seconds=12)
 _BROWSER = LanePolicy(gap_min=_TWELVE, gap_max=_TWELVE, per_minute=5, at_once=1, trips_after=1_000_000)
 _HOUR = timedelta(hours=1)
 _SLUG = re.compile(r"[^a-z0-9]+")
+_TAIL = 30  # characters of an address in an id
 
 
 def sources_of(config: Config) -> Iterator[Source]:
@@ -78,7 +79,7 @@ def sources_of(config: Config) -> Iterator[Source]:
         if holder != source.url and row.id:
             raise ConfigError(f"`sources.{number}.id`: {row.id!r} is already the id of {holder}")
         if holder != source.url:
-            source = replace(source, id=SourceId(f"{source.id}-{watch_id(source.url) & 0xFFFFFF:06x}"))
+            source = replace(source, id=another_id(source, taken))
         taken[source.id] = source.url
         yield source
 
@@ -130,6 +131,7 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
             domains=row.domains,
             provenance=row.provenance,
             tags=row.tags,
+            note=row.note,
         ),
     )
     _check_source(source, where)
@@ -162,6 +164,16 @@ def _check_hunt(source: Source, where: str) -> None:
     if ANYWHERE in options.follow_hosts and not options.hunt:
         words = "a crawl of every host has no end; set `hunt: true`, so that looks are chosen and bounded"
         raise ConfigError(f"`{where}.follow_hosts`: {words}")
+
+
+def another_id(source: Source, taken: Container[str]) -> SourceId:
+    """For a source whose name another one has: with the end of its address behind it, which can be read and stays."""
+    path = source.url.partition("//")[2].partition("?")[0].rstrip("/")
+    tail = slug(path.rpartition("/")[2])[:_TAIL].strip("-")
+    readable = f"{source.id}-{tail}"
+    return SourceId(
+        readable if readable not in taken else f"{source.id}-{watch_id(source.url) & 0xFFFFFF:06x}"
+    )
 
 
 def slug(name: str) -> str:
@@ -291,6 +303,8 @@ def retry_rule(config: Config) -> RetryParams:
 
 def in_force(config: Config, policy: str) -> InForce:
     """The rules by which decisions are made, and made again."""
+    from vedette.core.ledger import InForce
+
     return InForce(
         due=due_rule(config, policy),
         retry=retry_rule(config),

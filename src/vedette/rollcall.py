@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vedette.config import Loaded
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.words import Outcome
 from vedette.core.panel.models import Finding, ModelRow, canonical_name, refresh
-from vedette.fetch.http import HttpFetcher
 from vedette.panellists import callers, panellists
-from vedette.providers.caller import HttpProvider, Listing
 from vedette.providers.table import ProviderRow
 from vedette.store.operator import operating
 from vedette.store.panel_models import count_calls, read_models, save_models
-from vedette.telemetry.clock import SystemClock
+from vedette.telemetry.wall_clock import SystemClock
+
+if TYPE_CHECKING:
+    from vedette.providers.caller import HttpProvider, Listing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +39,14 @@ def call_roll(
     known: Sequence[ModelRow],
     *,
     clock: Clock | None = None,
-    make: Callable[[Clock], Fetcher] = HttpFetcher,
+    make: Callable[[Clock], Fetcher] | None = None,
 ) -> tuple[tuple[ModelRow, ...], tuple[Called, ...]]:
     """The registry after the roll was called, and what is worth telling.  Blocking."""
-    return asyncio.run(_call_roll(loaded, known, clock or SystemClock(), make))
+    import asyncio
+
+    from vedette.fetch.http import HttpFetcher
+
+    return asyncio.run(_call_roll(loaded, known, clock or SystemClock(), make or HttpFetcher))
 
 
 def refresh_models(loaded: Loaded, path: Path, *, clock: Clock) -> tuple[Called, ...]:
@@ -88,12 +93,14 @@ def house_of(row: ProviderRow) -> str:
 async def _call_roll(
     loaded: Loaded, known: Sequence[ModelRow], clock: Clock, make: Callable[[Clock], Fetcher]
 ) -> tuple[tuple[ModelRow, ...], tuple[Called, ...]]:
+    from asyncio import gather
+
     fetcher = make(clock)
     try:
         by_house: dict[str, HttpProvider] = {}
         for caller in callers(loaded.config, fetcher):
             by_house.setdefault(house_of(caller.row), caller)
-        listings = await asyncio.gather(*(caller.listing() for caller in by_house.values()))
+        listings = await gather(*(caller.listing() for caller in by_house.values()))
     finally:
         await fetcher.close()
     rows = [one.row for one in panellists(loaded.config)]

@@ -361,7 +361,7 @@ class Station:
         _post(post, self.engine.on_committed, group)
 
     def _messages(self, placed: Sequence[Placed]) -> tuple[Message, ...]:
-        return () if self.route is None else messages_of(placed, self.route)
+        return () if self.route is None else messages_of(placed, self.route, self.book.is_muted)
 
     def _note_group(self, group: Group) -> None:
         self._save_desks()

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vedette.contracts.changing import DiffOp
 from vedette.core.change.diff import diff_blocks, diff_chars, diff_lines, diff_words, summary, unified
 
 
@@ -98,3 +100,34 @@ def test_a_page_with_nothing_in_common_is_diffed_in_time_that_grows_with_its_lin
     assert Counted.splits < 20_000
     assert len(ops) == 500
     assert reasons[0].code == "diff_coarse"
+
+
+def replaced(before: str, after: str) -> DiffOp:
+    return DiffOp("replace", (before,), (after,), diff_words(before, after))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("Open today.", "Open today until five.", "'until five' put in"),
+        ("Open today until five.", "Open today.", "'until five' taken out"),
+        (
+            "The part on income tax does not bind firms with fewer than 20 employees.",
+            "The consolidated text reads: the report covers 8093 cases and 22 recommendations.",
+            "'The part on income tax does not bind …' -> 'The consolidated text reads: the …'",
+        ),
+        (
+            "It is paid every month",
+            "It is paid " + "every other week, with all that was left over from the weeks before it",
+            "'month' -> 'other week, with all that was left …'",
+        ),
+    ],
+)
+def test_a_summary_can_be_read_without_the_page(before: str, after: str, said: str):
+    assert summary([replaced(before, after)]) == f"1 line changed: {said}"
+
+
+@given(st.lists(st.tuples(st.text(), st.text()), max_size=4))
+def test_a_summary_cuts_no_word_that_would_have_had_room(texts):
+    said = summary([replaced(*pair) for pair in texts if pair[0] != pair[1]])
+    assert len(said) <= 200

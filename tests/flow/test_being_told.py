@@ -8,6 +8,7 @@ import pytest
 from cli_call import Cli
 from receivers import SECRET, receiver
 from scripted import life, page
+from stocked import RULES, stocked
 
 from vedette.contracts.alerting import ChannelName, ChannelPolicy, Message, Notice
 from vedette.core.attention import route
@@ -104,3 +105,48 @@ async def test_a_host_that_flaps_ten_times_in_the_stream_is_one_alert_and_one_re
     assert states == {True, False}
     assert watched.rows("SELECT notice_id FROM outbox ORDER BY id") == [("alert-1",), ("recovery-1",)]
     assert watched.rows("SELECT subject, recovered_at IS NULL FROM alerts") == [("host:ured.hr", 0)]
+
+
+async def test_who_is_muted_is_looked_at_and_recorded_and_told_to_nobody_until_then(tmp_path):
+    """The page changes after 6 hours and after 14; it is muted for the first 10, whatever is configured again."""
+    notify = {"channels": {"ops": {"kind": "stdout"}}}
+    source = {"id": "page", "url": URL, "lister": "page", "risk": "HIGH"}
+    watched = life(tmp_path, script, source, notify=notify)
+    await watched.run(seconds=3600)
+    cli = Cli(tmp_path, clock=watched.clock)
+    told = cli("mute", URL, "--for", "9h")
+    assert told.code == 0, told
+    assert "muted until" in told.out
+    assert "muted" in cli("explain", URL).out
+    await watched.run(seconds=29 * 3600)
+    changes = watched.rows("SELECT id FROM changes ORDER BY id")
+    assert len(changes) == 2
+    assert watched.rows("SELECT notice_id FROM outbox") == [(f"change-{changes[1][0]}",)]
+    assert len(cli("changes", "--json").json["changes"]) == 2
+
+
+def test_what_is_unmuted_is_told_of_again_and_a_note_stays_whatever_is_configured(tmp_path):
+    cli = Cli(tmp_path)
+    assert cli("add", URL, "--name", "page").code == 0
+    assert cli("mute", URL).code == 0
+    assert "until it is unmuted" in cli("explain", URL).out
+    assert cli("note", URL, "ask Ana  first").code == 0
+    assert cli("add", URL, "--every", "2h").code == 0  # another word about the same source
+    (source,) = cli("sources", "--json").json["sources"]
+    assert (source["note"], source["muted_until"][:4]) == ("ask Ana first", "9999")
+    assert "ask Ana first" in cli("explain", URL).out
+    assert cli("unmute", URL).code == 0
+    assert cli("note", "page", "").code == 0
+    (source,) = cli("sources", "--json").json["sources"]
+    assert (source["note"], source["muted_until"]) == (None, None)
+    assert cli("mute", URL, "--for", "soon").code == 2
+    assert cli("note", URL, "x" * 501).code == 2
+    assert cli("mute", "https://nowhere.example/").code == 2
+
+
+def test_a_page_that_a_listing_found_is_muted_alone(tmp_path):
+    data = stocked(tmp_path).data
+    cli = Cli(data)
+    assert cli("mute", RULES, "--for", "3d").code == 0
+    muted = [one["url"] for one in cli("sources", "--json").json["sources"] if one["muted_until"]]
+    assert muted == [RULES]

@@ -22,6 +22,7 @@ from vedette.core.whatif.play import Terms, play
 from vedette.livingweb import LivingWeb, World, grid_world
 from vedette.store.queries import Queries
 from vedette.store.recorded import recorded
+from vedette.store.views import WatchFilter
 from vedette.surface.cli import main
 
 DAY = 86400.0
@@ -43,7 +44,8 @@ def on_record(watched) -> tuple[History, Truth]:
     """What was seen of the pages, and what the world knows of them."""
     with Queries(watched.data / "vedette.db") as queries:
         history = recorded(queries, now=watched.clock.now()).history
-        places = [watched.world.locate(url) for _, url, _, _ in queries.targets()]
+        urls = {watch.id: watch.url for watch in queries.watches(WatchFilter())}
+        places = [watched.world.locate(urls[number]) for number, *_ in queries.targets()]
     is_page = np.array([place is not None for place in places])
     number = np.cumsum(is_page) - 1
     seen, whom = is_page[history.row], history.targets

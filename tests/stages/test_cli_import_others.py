@@ -190,3 +190,59 @@ def test_ids_of_addresses_are_words_that_can_be_typed(cli: Cli):
     assert "münchen" in cli("list", "--host", "münchen.example").out
     url = next(word for word in cli("list", "münchen").out.split() if word.startswith("http"))
     assert cli("explain", url).code == 0
+
+
+def distill(*watches: dict[str, Any], as_text: bool = True) -> bytes:
+    """An export of Distill Web Monitor: config and schedule are JSON within JSON, in some versions not."""
+    nested = json.dumps if as_text else (lambda value: value)
+    data = [
+        {name: nested(value) if name in ("config", "schedule") else value for name, value in one.items()}
+        for one in watches
+    ]
+    return json.dumps({"client": {"local": 1}, "data": data}).encode()
+
+
+WATCH = {
+    "id": "1f0c",
+    "name": "Water charges",
+    "uri": URL,
+    "config": {
+        "selections": [
+            {
+                "frames": [{"index": 0, "includes": [{"type": "css", "expr": "main"}], "excludes": []}],
+                "dynamic": True,
+            }
+        ],
+        "regexp": {"expr": "x", "flags": "gim"},
+    },
+    "tags": "town,water",
+    "content_type": 2,
+    "state": 40,
+    "schedule": {"type": "INTERVAL", "params": {"interval": 3600}},
+}
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_the_watches_of_distill_are_taken_from_its_export(cli: Cli, tmp_path: Path, as_text: bool):
+    file = tmp_path / "distill-export.json"
+    bad = {"name": "nothing", "config": {}}
+    file.write_bytes(distill(WATCH, bad, {"uri": "https://b.example/", "config": None}, as_text=as_text))
+    told = cli("import", str(file), "--json")
+    assert (told.code, told.json["format"], told.json["taken"]) == (2, "distill", 2), told
+    assert "there is no uri" in str(told.json)
+    taken = source(cli)
+    assert (taken["name"], taken["every"], taken["tags"]) == ("Water charges", "3600s", ["town", "water"])
+    assert taken["requires_headless"] is True
+    assert "selections" in str(told.json)
+    assert source(cli, "https://b.example/")["lister"] == "page"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b'{"data": 7}', b'{"data": [7]}', b'{"data": [{"uri": 7}]}', b'{"data": [{"uri": "x", "config": "{"}]}',
+     b'{"data": [{"uri": "https://a.example/", "schedule": "[[[", "tags": 5, "config": {"selections": 3}}]}'],
+)  # fmt: skip
+def test_a_broken_export_of_distill_is_told_and_no_traceback(cli: Cli, data: bytes):
+    told = cli("import", "-", "--format", "distill", stdin=data)
+    assert told.code in (0, 2)
+    assert "Traceback" not in told.err

@@ -7,6 +7,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOP: Any = typer.main.get_command(program())
 VERBS = (
     "demo init add import export list test run due explain why-not classify robots history changes diff evidence "
-    "look pause resume remove lanes sources parked doctor gc db replay rank simulate freshness hunt health "
-    "alerts serve panel worker backup restore config help version completion"
+    "look pause resume remove mute unmute note lanes sources parked doctor gc db replay rank simulate freshness hunt "
+    "health alerts serve panel worker backup restore config help version completion"
 ).split()
 
 
@@ -74,6 +75,7 @@ def test_every_verb_helps_without_a_store(tmp_path: Path, words: tuple[str, ...]
 def test_the_reference_is_what_the_program_says():
     made = reference()
     assert made.CLI.read_text(encoding="utf-8") == made.cli_page(), "run tools/reference.py"
+    assert made.MAN.read_text(encoding="utf-8") == made.man_page(), "run tools/reference.py"
     assert made.CONFIG.read_text(encoding="utf-8") == made.config_page(), "run tools/reference.py"
     for place, schema in made.SCHEMAS.items():
         assert place.read_text(encoding="utf-8") == made.schema_text(schema()), "run tools/reference.py"
@@ -156,3 +158,20 @@ def test_a_pipe_gets_no_colour_and_whole_cells(tmp_path: Path):
     assert told.returncode == 0
     assert "\x1b" not in told.stdout
     assert RULES in told.stdout
+
+
+def test_the_manual_page_has_every_verb_and_is_installed_with_the_program():
+    page = reference().man_page()
+    for name in NAMES:
+        assert f'.SS "vedette {name}' in page
+    assert ".SH EXIT STATUS" in page
+    for line in page.splitlines():
+        assert not line.startswith("'"), "roff takes it for a request"
+        assert not line.startswith(".") or line.split()[0] in REQUESTS, line
+    placed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"][
+        "wheel"
+    ]
+    assert placed["shared-data"] == {"docs/reference/vedette.1": "share/man/man1/vedette.1"}
+
+
+REQUESTS = {".TH", ".SH", ".SS", ".PP", ".TP", ".nf", ".fi", ".RS", ".RE", '.\\"'}

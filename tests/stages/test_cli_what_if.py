@@ -156,3 +156,11 @@ def test_freshness_tells_that_an_interval_that_was_asked_for_is_too_long_for_the
     assert told.json["expected"]["classes"]["CRITICAL"]["coverage"] < 0.95
     assert not told.json["holds"]
     assert told.code != 0
+
+
+def test_freshness_says_no_number_that_says_nothing(cli):
+    told = cli("freshness")
+    assert told.code == 0
+    for riddle in ("0% or more", "100% or more", "- by 0", " days,", "100.0%"):
+        assert riddle not in told.out
+    assert "measured over " in told.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -299,3 +300,23 @@ def test_tags_pick_sources_watches_and_changes(cli: Cli, tmp_path: Path):
     assert [one["id"] for one in again("sources", "list", "--tag", "tax", "--json").json["sources"]] == [
         "rules"
     ]
+
+
+def test_sources_of_one_name_have_ids_that_can_be_read_and_stay(tmp_path: Path):
+    rows = [
+        {"name": "News", "url": f"https://a.example/{end}"}
+        for end in ("one", "two/", "x/two", "2026/?page=3", "")
+    ]
+    config = tmp_path / "vedette.yaml"
+    config.write_text(json.dumps({"sources": rows}))
+    told = Cli(tmp_path / "data")("--config", str(config), "sources", "--json").json["sources"]
+    ids = {one["url"]: one["id"] for one in told}
+    assert ids["https://a.example/one"] == "news"
+    assert ids["https://a.example/two/"] == "news-two"
+    assert ids["https://a.example/2026/?page=3"] == "news-2026"
+    assert ids["https://a.example/"] == "news-a-example"
+    assert len(set(ids.values())) == len(rows)
+    cli = Cli(tmp_path / "other")
+    for row in rows:
+        assert cli("add", row["url"], "--name", row["name"]).code == 0
+    assert {one["url"]: one["id"] for one in cli("sources", "--json").json["sources"]} == ids

@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from hypothesis import given
+from hypothesis import strategies as st
 from receivers import KEY, SECRET, postman, receiver
+from selectolax.lexbor import LexborHTMLParser as HTMLParser
 
 from vedette.contracts.alerting import Delivery, Notice, NoticeKind
 from vedette.contracts.errors import ConfigError
@@ -140,7 +143,7 @@ async def test_a_mail_is_plain_readable_and_named_by_its_notice():
     assert letter["Subject"] == "[vedette] CRITICAL changed: Stope PDV-a"
     assert letter["Message-ID"] == "<change-77@here.example>"
     assert letter["To"] == "ops@here.example, b@c.example"
-    words = letter.get_content()
+    words = letter.get_body(("plain",)).get_content()
     assert "+ PDV je 24 %" in words
     assert "Why you are told: its risk is CRITICAL" in words
 
@@ -258,3 +261,43 @@ def test_a_subject_is_one_line_whatever_the_title_holds():
     evil = Notice(id="x", kind=NoticeKind.CHANGE, at=NOW, risk=Risk.LOW, title="a\r\nBcc: all@x.example")
     assert templates.subject(evil) == "[vedette] a Bcc: all@x.example"
     assert SECRET.startswith("whsec_")
+
+
+async def test_a_mail_is_also_there_in_colour_and_nothing_of_others_is_markup():
+    async with postman() as far:
+        await mail_to(far.port)
+    parts = list(far.letters[0].iter_parts())
+    assert [part.get_content_type() for part in parts] == ["text/plain", "text/html"]
+    page = HTMLParser(parts[1].get_content())
+    assert [node.text() for node in page.css("a")] == [NOTICE.url]
+    assert page.css_first("a").attributes["href"] == NOTICE.url
+    assert "+ PDV je 24 % <!channel> ```" in page.body.text()
+    assert {node.tag for node in page.body.css("*")} <= {"body", "p", "a", "div", "br", "del", "ins"}
+
+
+HOSTILE = '<script>alert(1)</script> "><img src=https://x.example/pixel> \u202e &lt;'
+
+
+@given(
+    field=st.sampled_from(["title", "summary", "url", "excerpt", "why", "sources"]),
+    scheme=st.sampled_from(["https://a.example/", "javascript:", "data:text/html,"]),
+)
+def test_no_field_of_a_notice_can_add_an_element_to_a_mail(field: str, scheme: str):
+    value = (
+        scheme + HOSTILE
+        if field == "url"
+        else (HOSTILE,)
+        if field in ("excerpt", "why", "sources")
+        else HOSTILE
+    )
+    page = HTMLParser(templates.html(replace(NOTICE, **{field: value})))
+    assert {node.tag for node in page.body.css("*")} <= {"body", "p", "a", "div", "br", "del", "ins"}
+    assert all(node.attributes["href"].startswith("https://") for node in page.css("a"))
+    assert all(set(node.attributes) <= {"style", "href"} for node in page.body.css("*"))
+
+
+def test_words_that_differ_are_struck_out_and_underlined_in_a_mail():
+    words = ("! The fee is [-12 euros-] {+14 euros+} a month.", "- gone", "+ new")
+    page = HTMLParser(templates.html(replace(NOTICE, excerpt=words)))
+    assert [node.text() for node in page.css("del")] == ["12 euros"]
+    assert [node.text() for node in page.css("ins")] == ["14 euros"]

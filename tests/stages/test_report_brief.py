@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,8 +11,10 @@ from stocked import RULES, a_change
 
 from vedette.contracts.changing import Change, DiffOp
 from vedette.contracts.words import Risk, VisitId, WatchId
-from vedette.report.brief import ROWS, brief
-from vedette.report.folding import wide
+from vedette.core.change.diff import diff_words
+from vedette.report.brief import ROWS, _near, brief
+from vedette.report.diffs import excerpt
+from vedette.report.folding import MORE, wide
 from vedette.report.lines import as_text
 
 CHANGE: Change = a_change()(WatchId(1), VisitId(2))  # type: ignore[operator]
@@ -79,3 +83,27 @@ def test_a_line_that_was_rewritten_is_shown_as_two_and_not_word_by_word():
     assert f"- {before}" in text
     assert f"+ {after}" in text
     assert "[-" not in text
+
+
+LINE = st.lists(
+    st.sampled_from("the fee of a permit is 12,400 euros (monthly), paid by 31 May".split()), min_size=1
+)
+
+
+@given(LINE, LINE, LINE, LINE, LINE)
+def test_words_that_differ_stand_as_far_from_their_neighbours_as_on_the_page(a, b, c, d, e):
+    before = " ".join([*a, *b, *c, *d, *e])
+    after = " ".join([*a, "OTHER", *c, "AGAIN", *e])
+    op = DiffOp("replace", (before,), (after,), diff_words(before, after))
+    shown = "".join(text for _, text in _near(excerpt([op])[0][1:]))
+    without = re.sub(r"\[-.*?-\] ?", "", shown).replace("{+", "").replace("+}", "")
+    for part in without.split(MORE):
+        assert part.strip() in after
+
+
+def test_the_place_where_a_number_differs_keeps_its_blank():
+    before = "There are 15,280 open calls at present. An appeal may be made within 15 days of the notice."
+    op = DiffOp("replace", (before,), (before.replace("15,280", "59,791"),), (("15,280", "59,791"),))
+    assert "There are [-15,280-] {+59,791+} open calls" in as_text(
+        brief(changed(op), url=RULES, risk=Risk.HIGH, width=80)
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from datetime import UTC
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from stocked import DIFF, EVIL, NOW, RULES, a_change
 
 from vedette.contracts.changing import Change, DiffOp
-from vedette.contracts.words import Risk, VisitId, WatchId
+from vedette.contracts.words import Outcome, Risk, VisitId, WatchId
 from vedette.core.change.diff import diff_words
 from vedette.report.changes import change_json, change_text, render_change
 from vedette.report.diffs import by_words, diff_json, unified
@@ -34,6 +35,30 @@ def test_printed_json_is_ascii_safe_and_reads_back_the_same(text: str):
     assert not (OBEYED - {10}) & set(map(ord, printed))
     assert len(printed.splitlines()) == 1
     assert json.loads(printed) == {"text": text}
+
+
+JSON_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(st.characters(codec=None))
+    | st.binary(max_size=5)
+    | st.datetimes(timezones=st.just(UTC))
+    | st.timedeltas()
+    | st.sampled_from([*Risk, *Outcome]),
+    lambda inner: (
+        st.lists(inner) | st.dictionaries(st.text(), inner) | st.lists(inner).map(tuple)
+    ),
+    max_leaves=20,
+)  # fmt: skip
+
+
+@given(value=JSON_VALUES)
+def test_indented_json_says_what_the_line_of_a_stream_says(value: object):
+    indented = dump({"found": [value]}, indent=2)
+    assert json.loads(indented) == json.loads(dump({"found": [value]}))
+    assert not (OBEYED - {10}) & set(map(ord, indented))
 
 
 def test_an_event_line_is_made_safe_without_changing_what_it_says():
@@ -106,6 +131,7 @@ def test_times_are_said_with_their_distance():
     assert span(timedelta(seconds=0.25)) == "0.2 s"
     assert span(timedelta(hours=4)) == "4 h"
     assert span(timedelta(days=3, hours=4, minutes=5)) == "3 d 4 h"
+    assert span(timedelta(hours=19, seconds=58)) == "19 h", "hours and seconds would be a riddle"
     assert when(NOW + timedelta(hours=2), NOW) == "2026-11-15 14:00:00Z (in 2 h)"
     assert when(None, NOW) == "never"
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from machine import patient
 from stocked import RULES, stocked
+from test_store_panel import batch_of, filled
 
+from vedette.store.migrate import DATABASE
+from vedette.store.rows import WATCH_COLUMNS
+from vedette.surface.cli import main
 from vedette.surface.cli.program import HOMES
 from vedette.surface.cli.verbs import LazyVerbs
 
@@ -29,6 +35,7 @@ NEVER = {
     "asyncio",
     "psycopg",
     "redis",
+    "multiprocessing",
     "lxml",
     "selectolax",
     "rich",
@@ -56,6 +63,10 @@ READS = {
     f"classify {RULES}": LIGHT,
     f"explain {RULES}": COUNTING,
     "freshness": COUNTING,
+    "panel status": LIGHT + 20,
+    "panel answers d0.example": LIGHT + 30,  # it reads a domain's name in any spelling
+    "panel drift": LIGHT + 30,
+    "panel models": LIGHT + 40,  # and the providers with their keys
 }
 
 
@@ -73,11 +84,68 @@ def loaded(words: list[str], cwd: Path) -> tuple[int, int, set[str]]:
 @pytest.mark.parametrize("verb", READS)
 def test_a_read_verb_loads_what_it_needs_and_no_more(verb: str, tmp_path: Path):
     data = stocked(tmp_path).data
+    if verb.startswith("panel"):
+        filled(f"sqlite:///{data / DATABASE}", batch_of(2))[0].close()
     code, count, names = loaded([*verb.split(), "--data", str(data)], tmp_path)
     assert code == 0
     assert names & NEVER == set()
     assert ("numpy" in names) <= (READS[verb] == COUNTING)
     assert count <= READS[verb]
+
+
+def copied(path: Path, copies: range) -> None:
+    """Each watch and each of its looks that many times more, under other hosts."""
+    columns = ", ".join(WATCH_COLUMNS)
+    moved = columns.replace("url", "replace(url, '://', '://w' || :n || '.')", 1).replace("id", "id + :n", 1)
+    with closing(sqlite3.connect(path)) as db:
+        for n in copies:
+            db.execute(
+                f"INSERT INTO watches ({columns}) SELECT {moved} FROM watches WHERE url NOT LIKE '%://w%'",
+                {"n": n},
+            )
+        db.commit()
+
+
+def calls(words: list[str]) -> int:
+    """How many functions, of Python and of C, are called by a command."""
+    counted = 0
+
+    def count(frame: object, event: str, given: object) -> None:
+        nonlocal counted
+        counted += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        assert main(words) == 0
+    finally:
+        sys.setprofile(None)
+    return counted
+
+
+@pytest.mark.parametrize(
+    ("verb", "most"),
+    [
+        ("list --limit 0 --json", 60),
+        ("list --limit 0", 150),
+        ("due --within 300d --limit 0 --json", 60),
+        ("freshness", 20),
+    ],
+)
+def test_a_row_more_costs_a_few_calls_more(verb: str, most: int, tmp_path: Path, capsys):
+    data = stocked(tmp_path).data
+    words = [*verb.split(), "--data", str(data)]
+    copied(data / DATABASE, range(1, 100))
+    calls(words)  # the first time also loads
+    few = calls(words)
+    rows = _watches(data)
+    copied(data / DATABASE, range(100, 400))
+    assert (calls(words) - few) / (_watches(data) - rows) <= most
+    capsys.readouterr()
+
+
+def _watches(data: Path) -> int:
+    with closing(sqlite3.connect(data / DATABASE)) as db:
+        return int(db.execute("SELECT count(*) FROM watches").fetchone()[0])
 
 
 def test_the_version_loads_nothing(tmp_path: Path):

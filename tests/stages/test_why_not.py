@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from cli_call import Cli
-from stocked import HOUR, NOW, Stock
+from stocked import HOUR, NOW, FixedClock, Stock
 
 from vedette.contracts.watch import Decision, Parked
 from vedette.contracts.words import Outcome
@@ -118,3 +118,11 @@ def test_a_reader_of_the_store_sees_the_same(tmp_path: Path):
     lines = Cli(stock.data)("why-not", PAGE).out.splitlines()
     assert lines[0].startswith("robots.txt does not allow it")
     assert lines[1].strip().startswith(f"vedette robots {PAGE}")
+
+
+@pytest.mark.parametrize("outcome", [one for one in Outcome if one not in SEEN], ids=str)
+def test_no_answer_says_that_something_is_done_again_in_the_past(stock: Stock, outcome: Outcome):
+    looked(stock, outcome, LEARNED)
+    said = Cli(stock.data, clock=FixedClock(NOW + 200 * HOUR))("why-not", PAGE, "--json").json
+    for one in said["all"]:
+        assert "again 2026" not in one["answer"], one

@@ -99,6 +99,7 @@ class Registered:
     domains: tuple[str, ...] = ()  # fields of law: pausalni, pdv, doprinosi ...
     provenance: str = ""  # of its address: stated, checked, listed or inferred
     tags: tuple[str, ...] = ()  # words of the operator's own
+    note: str = ""  # for whoever reads of it later
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +120,7 @@ class Source:
     fetch: tuple[tuple[str, object], ...] = ()  # overrides of FetchSettings, by field name
     origin: str = "cli"  # cli | config | import | auto (001 section 6.2)
     registered: Registered = Registered()
+    muted_until: datetime | None = None  # until then its changes are recorded, and nobody is told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

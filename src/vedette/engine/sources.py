@@ -112,6 +112,11 @@ class SourceBook:
         desk = self._desks.get(source)
         return source if desk is None else desk.source.name
 
+    def is_muted(self, source: SourceId, at: datetime) -> bool:
+        """Are its changes told to nobody at that time?"""
+        desk = self._desks.get(source)
+        return desk is not None and desk.source.muted_until is not None and at < desk.source.muted_until
+
     def forget(self, source: SourceId) -> None:
         """The operator changed it: read it anew."""
         self._desks.pop(source, None)

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from vedette.contracts.alerting import Message, Notice
 from vedette.contracts.changing import Change
 from vedette.contracts.watch import Placed, Settlement
+from vedette.contracts.words import SourceId
 from vedette.report.notices import change_notice
 
 Route = Callable[[Notice], Iterable[Message]]
 
 
-def messages_of(placed: Sequence[Placed], route: Route) -> tuple[Message, ...]:
+IsMuted = Callable[[SourceId, datetime], bool]
+
+
+def messages_of(
+    placed: Sequence[Placed], route: Route, is_muted: IsMuted = lambda source, at: False
+) -> tuple[Message, ...]:
     """Costs nothing for looks that report no change."""
     return tuple(
         message
         for one in placed
-        if one.settlement.reports
+        if one.settlement.reports and not is_muted(one.settlement.watch.source, one.settlement.visit.at)
         for report in one.settlement.reports
         for message in route(
             change_notice(_decided(report, one.settlement), one.settlement.watch, at=one.settlement.visit.at)

@@ -62,9 +62,11 @@ class MailChannel:
         letter["Message-ID"] = f"<{notice.id}@{self.sender.rpartition('@')[2] or 'vedette'}>"
         letter["Auto-Submitted"] = "auto-generated"  # RFC 3834: nobody's holiday answer comes back
         template = self.template
-        letter.set_content(
-            templates.text(notice) if template is None else templates.of_operator(template, notice)
-        )
+        if template is not None:
+            letter.set_content(templates.of_operator(template, notice))
+            return letter
+        letter.set_content(templates.text(notice))
+        letter.add_alternative(templates.html(notice), subtype="html")
         return letter
 
 

@@ -14,6 +14,16 @@ from vedette.contracts.alerting import Notice
 SUBJECT = 200  # characters of a mail's subject
 CHAT = 3500  # characters; a chat cuts longer ones by itself, in the middle of a word
 NAMES = "title summary url risk kind excerpt why sources at".split()
+# Mail readers honour styles of the element itself; a line of a page may be long, and a telephone is narrow.
+_BODY = "margin:0;padding:16px;max-width:600px;font:15px/1.45 sans-serif;overflow-wrap:anywhere;color-scheme:light dark"
+_PLAIN = "margin:0 0 10px"
+_STRONG = f"{_PLAIN};font-size:18px;font-weight:bold"
+_SMALL = "margin:14px 0 0;font-size:12px;opacity:.7"
+_FRAME = "margin:0 0 12px;border-left:3px solid #999;padding-left:10px"
+_LINE = "margin:0 0 6px;"
+_RED, _GREEN = "background:#fdd;color:#700", "background:#dfd;color:#050;text-decoration:none"
+_QUOTE, _QUOTED = '"', "%22"
+_GONE, _NEW = re.compile(r"\[-(.*?)-\]"), re.compile(r"\{\+(.*?)\+\}")
 _NO_LINE = re.compile(r"[\x00-\x1f\x7f]+")
 
 
@@ -22,12 +32,40 @@ def text(notice: Notice) -> str:
     parts = [notice.title, notice.summary, notice.url, *(f"  {line}" for line in notice.excerpt)]
     if notice.why:
         parts.append(f"Why you are told: {'; '.join(notice.why)}.")
-    if notice.sources:
-        parts.append(f"Sources: {_few(notice.sources)}")
+    return "\n".join(part for part in (*parts, *_last_lines(notice)) if part)
+
+
+def _last_lines(notice: Notice) -> list[str]:
+    """Where it comes from, and how to see all of it."""
+    word = "Source" if len(notice.sources) == 1 else "Sources"
+    lines = [f"{word}: {_few(notice.sources)}"] if notice.sources else []
     if "change" in notice.facts:
-        parts.append(f"All of it: vedette diff {notice.facts['change']}")
-    parts.append(f"{notice.at:%Y-%m-%d %H:%M:%S} UTC, {notice.id}")
-    return "\n".join(part for part in parts if part)
+        lines.append(f"All of it: vedette diff {notice.facts['change']}")
+    return [*lines, f"{notice.at:%Y-%m-%d %H:%M:%S} UTC, {notice.id}"]
+
+
+def html(notice: Notice) -> str:
+    """The same for a mail reader that shows colours.  Nothing of others is markup, and nothing is fetched for it."""
+    lines = "".join(_html_line(line) for line in notice.excerpt)
+    url = _escaped(notice.url)
+    link = f'<a href="{url.replace(_QUOTE, _QUOTED)}">{url}</a>' if url.startswith("http") else url
+    parts = (
+        f'<p style="{_STRONG}">{_escaped(notice.title)}</p>',
+        f'<p style="{_PLAIN}">{link}</p>' if url else "",
+        f'<p style="{_PLAIN}">{_escaped(notice.summary)}</p>',
+        f'<div style="{_FRAME}">{lines}</div>' if lines else "",
+        f'<p style="{_PLAIN}">Why you are told: {_escaped("; ".join(notice.why))}.</p>' if notice.why else "",
+        f'<p style="{_SMALL}">{"<br>".join(map(_escaped, _last_lines(notice)))}</p>',
+    )
+    return f'<!doctype html><html><body style="{_BODY}">{"".join(parts)}</body></html>\n'
+
+
+def _html_line(line: str) -> str:
+    """One line of a diff: what went is red, what came green, and both are also marked for who sees no colour."""
+    words = _GONE.sub(rf'<del style="{_RED}">\1</del>', _escaped(line))
+    words = _NEW.sub(rf'<ins style="{_GREEN}">\1</ins>', words)
+    colour = {"-": _RED, "+": _GREEN}.get(line[:1], "")
+    return f'<div style="{_LINE}{colour}">{words.removeprefix("! ")}</div>'
 
 
 def subject(notice: Notice) -> str:

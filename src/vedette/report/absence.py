@@ -154,10 +154,9 @@ def _robots(facts: Facts) -> Answer | None:
     if watch is None or watch.last_outcome is not Outcome.ROBOTS_REFUSED:
         return None
     detail = f": {facts.last_detail}" if facts.last_detail else ""
-    due = f" It is asked again {when(watch.due_at, facts.now)}." if watch.due_at else ""
     return Answer(
         "robots_refused",
-        f"robots.txt does not allow it{detail}.{due}",
+        f"robots.txt does not allow it{detail}.{_again(facts)}",
         _advice(facts, Outcome.ROBOTS_REFUSED),
     )
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from vedette.contracts.changing import Change, DiffOp
 from vedette.contracts.words import Risk
 from vedette.core.urls import shown
-from vedette.report.diffs import excerpt, is_rewritten
+from vedette.report.diffs import excerpt
 from vedette.report.folding import MORE, cut, joints
 from vedette.report.lines import Line, Span, line, quoted
 from vedette.report.plain import plain
@@ -38,8 +37,7 @@ def brief(change: Change, *, url: str, risk: Risk, width: int) -> list[Line]:
 
 def _told(diff: Sequence[DiffOp]) -> list[Line]:
     """The first difference: one line with words in their place, or what went and what came."""
-    whole = [replace(op, words=()) if is_rewritten(op) else op for op in diff]
-    lines = excerpt(sorted(whole, key=lambda op: op.op == "move"), 2)
+    lines = excerpt(sorted(diff, key=lambda op: op.op == "move"), 2)
     own = [one for one in lines if one and one[0][1][:1] in "!+-~"]
     if not own:
         return []
@@ -61,10 +59,13 @@ def _near(spans: Sequence[Span]) -> Line:
         keep = AROUND if place in (0, last) else 2 * AROUND
         if len(words) <= keep + 1:
             near.append((style, text))
-        elif place == 0:
-            near.append(("", f"{MORE} {' '.join(words[-AROUND:])} "))
+            continue
+        before, behind = " " * text[:1].isspace(), " " * text[-1:].isspace()
+        first, final = " ".join(words[:AROUND]), " ".join(words[-AROUND:])
+        if place == 0:
+            near.append(("", f"{MORE} {final}{behind}"))
         elif place == last:
-            near.append(("", f"{' '.join(words[:AROUND])} {MORE}"))
+            near.append(("", f"{before}{first} {MORE}"))
         else:
-            near.append(("", f"{' '.join(words[:AROUND])} {MORE} {' '.join(words[-AROUND:])} "))
+            near.append(("", f"{before}{first} {MORE} {final}{behind}"))
     return tuple(near)

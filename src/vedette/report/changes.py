@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from vedette.contracts.changing import Change
-from vedette.contracts.words import Risk
+from vedette.contracts.words import Reason, Risk
 from vedette.core.urls import shown
 from vedette.report.diffs import diff_json, excerpt
 from vedette.report.lines import Line, as_rich, as_text, line, quoted
@@ -56,6 +56,13 @@ def change_lines(change: Change, *, url: str, risk: Risk, most: int = EXCERPT) -
     ]
 
 
+def reason_words(reason: Reason) -> str:
+    """One reason of a change in words; empty: it has none of its own."""
+    if reason.code in SHARES:
+        return _share_words(reason.points)
+    return BECAUSE.get(reason.code, "").format(points=f"{reason.points:g}")
+
+
 def because(change: Change) -> str:
     """Why it is taken for true, in words.  Reasons without words of their own are left to `explain`."""
     said = (BECAUSE.get(one.code, "").format(points=f"{one.points:g}") for one in change.comparison.reasons)
@@ -64,7 +71,11 @@ def because(change: Change) -> str:
 
 def _how_much(change: Change) -> str:
     shares = [reason.points for reason in change.comparison.reasons if reason.code in SHARES]
-    return f"about {max(1, round(100 * (1 - shares[0])))} % of the text differs" if shares else ""
+    return _share_words(shares[0]) if shares else ""
+
+
+def _share_words(alike: float) -> str:
+    return f"about {max(1, round(100 * (1 - alike)))} % of the text differs"
 
 
 def render_change(change: Change, *, url: str, risk: Risk, most: int = EXCERPT) -> Text:

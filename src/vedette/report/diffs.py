@@ -8,13 +8,12 @@ from dataclasses import replace
 
 from vedette.contracts.changing import DiffOp
 from vedette.core.change.align import runs
-from vedette.core.change.diff import diff_words
+from vedette.core.change.diff import diff_words, is_rewritten
 from vedette.core.change.fields import moved_fields
 from vedette.core.change.kinds import units
 from vedette.report.lines import Line, Span, line
 from vedette.report.plain import plain
 
-SCATTERED = 4  # places in a line that differ: with more of them, and most of its words, two lines are read more easily
 HEAD = 30  # characters of a heading beside a value
 CELLS = " | "
 _CELL = re.compile(r"\s\|(?=\s|$)")
@@ -79,8 +78,9 @@ def diff_json(diff: Sequence[DiffOp]) -> list[dict[str, object]]:
 
 
 def _shown(op: DiffOp) -> list[Line]:
+    """A line that was rewritten is read more easily as two."""
     op = headed(op)
-    return _words_of(op) if op.op == "replace" else _unified_op(op)
+    return _words_of(op) if op.op == "replace" and not is_rewritten(op) else _unified_op(op)
 
 
 def headed(op: DiffOp) -> DiffOp:
@@ -146,14 +146,6 @@ def _words_of(op: DiffOp) -> list[Line]:
     if spans is not None:
         return [(("", "! "), *spans)]
     return [*_marked("delete", op.before), *_marked("insert", op.after)]
-
-
-def is_rewritten(op: DiffOp) -> bool:
-    """Were so many words exchanged that what is left of the line only looks like it?"""
-    if len(op.words) <= SCATTERED:
-        return False
-    changed = sum(len(gone.split()) + len(new.split()) for gone, new in op.words)
-    return 2 * changed > sum(len(text.split()) for text in (*op.before, *op.after))
 
 
 def _in_place(before: str, after: str, words: Sequence[tuple[str, str]]) -> Line | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,6 +18,7 @@ from vedette.core.outcomes import MEANING
 from vedette.core.urls import shown
 from vedette.core.velocity import describe_velocity
 from vedette.report.believing import Believed, believed_json, believed_lines
+from vedette.report.changes import reason_words
 from vedette.report.intervals import Interval, interval_json, interval_words
 from vedette.report.judging import verdict_json, verdict_words
 from vedette.report.lines import Line, line, quoted
@@ -137,6 +139,7 @@ def explanation_lines(said: Explanation, now: datetime) -> list[Line]:
         ),
         _fact("risk", (watch.risk.name, watch.risk.name), f"  {watch.node_type.value}{role}"),
         _fact("source", quoted(said.source.name if said.source else watch.source), _lister(watch)),
+        *_own_words(said.source, now),
         _fact(
             "velocity",
             f"{watch.velocity:.3f} ({describe_velocity(watch.velocity)}), {looks}, {changed}",
@@ -226,6 +229,7 @@ def visit_json(visit: Visit) -> dict[str, object]:
     }
 
 
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+\d\d:\d\d")
 # What `condition` means, in words.
 _CONDITIONS = {
     CLOSED: "nothing holds it",
@@ -276,6 +280,21 @@ def _fact(name: str, *spans: str | tuple[str, str]) -> Line:
     return line(("dim", f"  {name:<10}"), *spans)
 
 
+def _own_words(source: Source | None, now: datetime) -> list[Line]:
+    """What the operator said of it."""
+    if source is None:
+        return []
+    lines = [_fact("note", quoted(source.registered.note))] if source.registered.note else []
+    if source.muted_until is not None and source.muted_until > now:
+        words = (
+            "until it is unmuted"
+            if source.muted_until.year > now.year + 1000
+            else when(source.muted_until, now)
+        )
+        lines.append(_fact("muted", f"{words}: its changes are recorded and not told"))
+    return lines
+
+
 def _due(said: Explanation, now: datetime) -> str:
     if said.watch.due_at is not None:
         is_parked = any(reason.code == "parked" for one in said.decisions for reason in one.reasons)
@@ -322,7 +341,8 @@ def _decision_lines(said: Explanation) -> list[Line]:
         lines.append(line("  ", ("head", plain(decision.action)), output))
         for reason in decision.reasons:
             points = f"{reason.points:+10.4g}" if reason.points else " " * 10
-            lines.append(line(f"  {points}  ", quoted(reason.code), "  ", quoted(reason.note, "dim", 160)))
+            note = reason.note or reason_words(reason)
+            lines.append(line(f"  {points}  ", quoted(reason.code), "  ", quoted(note, "dim", 160)))
         if sum(1 for reason in decision.reasons if reason.points) > 1:
             unit = ", hours until the next look" if decision.action == "schedule" else ""
             lines.append(line(f"  {total(decision.reasons):>10.4g}  ", ("head", "sum"), unit))
@@ -331,8 +351,17 @@ def _decision_lines(said: Explanation) -> list[Line]:
 
 def _words(output: object) -> str:
     if isinstance(output, dict):
-        return ", ".join(f"{key} {value}" for key, value in output.items() if key != "belief")
+        return ", ".join(f"{key} {_value_words(value)}" for key, value in output.items() if key != "belief")
     return output if isinstance(output, str) else dump(output)
+
+
+def _value_words(value: object) -> str:
+    """A recorded value as people read it: no digits that say nothing, and times as everywhere else."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, str) and _TIME.fullmatch(value):
+        return moment(datetime.fromisoformat(value))
+    return str(value)
 
 
 def _visit_lines(visits: Sequence[Visit]) -> list[Line]:

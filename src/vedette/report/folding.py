@@ -14,9 +14,9 @@ _WORDS = re.compile(r"\s+|\S+")
 Piece = tuple[str, str]  # style, a word or the blanks between two
 
 
-def folded(lines: Iterable[Line], width: int) -> list[Line]:
+def folded(lines: Iterable[Line], width: int, *, indent: int | None = None) -> list[Line]:
     """Every line in lines of at most so many columns."""
-    return [part for one in lines for part in fold(one, width)]
+    return [part for one in lines for part in fold(one, width, indent=indent)]
 
 
 def fold(one: Line, width: int, *, indent: int | None = None) -> list[Line]:

@@ -97,7 +97,7 @@ def probe_notice(channel: ChannelName, *, now: datetime) -> Notice:
         at=now,
         risk=Risk.LOW,
         title=f"a test of the channel {plain(channel, 60)}",
-        summary="whoever reads this is reached",
+        summary="if you can read this, the channel works",
     )
 
 

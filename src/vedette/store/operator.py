@@ -63,8 +63,9 @@ def save_source(
     source that was paused by hand stays paused.  Another lister or filter reads its listings anew, and looks that
     another setting could heal are due.
     """
-    row = dict(zip(sql.SOURCE_COLUMNS, source_row(source, now=now), strict=True))
     before = _source_row(db, source.id)
+    source = source if before is None else _with_words_of(source, _read(before))
+    row = dict(zip(sql.SOURCE_COLUMNS, source_row(source, now=now), strict=True))
     is_changed = before is None or any(before[name] != row[name] for name in _CHANGED)
     if before is None:
         db.execute(_NEW_SOURCE, tuple(row.values()))
@@ -152,6 +153,37 @@ def resume_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) ->
     return count
 
 
+def mute_source(
+    db: sqlite3.Connection, source: SourceId, *, now: datetime, until: datetime | None = None
+) -> None:
+    """Until then its changes are told to nobody; None: they are told again."""
+    _move(db, replace(_known(db, source), muted_until=until), now=now)
+
+
+def note_source(db: sqlite3.Connection, source: SourceId, *, now: datetime, words: str) -> None:
+    """Words of the operator about it, in place of those that were there."""
+    known = _known(db, source)
+    _move(db, replace(known, registered=replace(known.registered, note=words)), now=now)
+
+
+def _move(db: sqlite3.Connection, source: Source, *, now: datetime) -> None:
+    """A source that is there, with another word about it; its looks stay as they are."""
+    options = dict(zip(sql.SOURCE_COLUMNS, source_row(source, now=now), strict=True))["options"]
+    db.execute("UPDATE sources SET options = ? WHERE id = ?", (options, source.id))
+    seal(db, {"sources": [source.id]})
+    order(db, "source", source.id, now=now)
+
+
+def _with_words_of(source: Source, before: Source) -> Source:
+    """What only the operator says of a source stays whatever a configuration says of it."""
+    note = source.registered.note or before.registered.note
+    return replace(
+        source,
+        registered=replace(source.registered, note=note),
+        muted_until=source.muted_until or before.muted_until,
+    )
+
+
 def reset_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> None:
     """Forget its failures, its trap budgets and its refusals; its listings are read now, whatever the far end says."""
     found = _known(db, source)
@@ -206,6 +238,10 @@ def source_of_url(db: sqlite3.Connection, url: str) -> Source | None:
     row = db.execute(query, (number,)).fetchone()
     source = read_source(row)[0] if row else None
     return source if source is not None and watch_id(source.url) == number else None
+
+
+def source_ids(db: sqlite3.Connection) -> frozenset[str]:
+    return frozenset(row[0] for row in db.execute("SELECT id FROM sources"))
 
 
 def source_by_id(db: sqlite3.Connection, source: str) -> Source | None:

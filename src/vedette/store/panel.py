@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from datetime import datetime
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from vedette.contracts.errors import InputError, TakenOverError
 from vedette.contracts.panel_run import (
@@ -32,28 +33,31 @@ from vedette.core.panel.latency import Latencies
 from vedette.core.panel.leftover import RUNNING, Standing, left_over, status_of
 from vedette.core.panel.shape import cells
 from vedette.store import panel_rows as sql
-from vedette.store.dialect import RowRefused, Sql, in_groups
-from vedette.store.panel_brownfield import KEY, TEXT_NAMES, Projection
-from vedette.store.panel_ledger import Ledger
+from vedette.store.dialect import RowRefused, Sql, in_groups, open_sql
+from vedette.store.migrate import DATABASE
+from vedette.store.panel_rows import KEY, RESPONSES, TEXT_NAMES, Projection
 from vedette.store.rows import from_ms, opt_at, to_ms
+
+if TYPE_CHECKING:
+    from vedette.store.panel_ledger import Ledger
 
 USABLE = ("ok", "truncated")  # quality flags of an answer that says something
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What this run has said of a batch, and what is therefore counted already."""
+def open_view(data: Path, database: str | None, table: str | None, *, read_only: bool = True) -> PanelStore:
+    """For whoever looks, or pulls the kill switch: nothing is created, added or migrated.
 
-    spent_usd: float = 0.0
-    tallies: Mapping[str, ProviderTally] = field(default_factory=dict)
-    said_at: int | None = (
-        None  # our last heartbeat; another one in the row is that of a run that took the batch over
+    A database that is not there, or has no tables of the panel, has no batch and no domains.
+    """
+    url = database or f"sqlite:///{data / DATABASE}"
+    path = url.removeprefix("sqlite:///")
+    if path != url and not Path(path).exists():
+        url, read_only = "sqlite:///:memory:", False
+    db = open_sql(url, read_only=read_only)
+    owns = "added_by" in (columns := db.columns("domains")) or not columns
+    return PanelStore(
+        db, Projection(table=table or RESPONSES, text_column="", key=(), times="", owns_domains=owns)
     )
-
-
-def _later(now: int, last: int | None) -> int:
-    """A heartbeat that differs from the one before, also when both come within a millisecond."""
-    return last + 1 if last is not None and now <= last < now + 1000 else now
 
 
 class NoCache:
@@ -78,7 +82,7 @@ class PanelStore:
         self._projection = projection
         self._ledger = ledger
         self._cache = cache or NoCache()
-        self._told: dict[BatchId, _Told] = {}
+        self._told: dict[BatchId, sql.Told] = {}
         self.refused: dict[str, int] = {}  # rows that the database did not take, by its words
 
     def create(self, batch: Batch, domains: Iterable[tuple[str, str]]) -> None:
@@ -103,7 +107,7 @@ class PanelStore:
             self._db.insert(sql.NEW_BATCH, [tuple(values.values())])
             for group in in_groups(rows):
                 self._db.insert(sql.NEW_DOMAIN, group)
-        self._told[batch.id] = _Told()
+        self._told[batch.id] = sql.Told()
 
     def reopen(self, batch: BatchId, how: Reopening) -> tuple[Batch, int]:
         """The batch as it goes on, and how many cells may have been under way when it ended.
@@ -127,7 +131,7 @@ class PanelStore:
             self._db.run(sql.TAKE_OVER, (batch,))
             said_at = self._db.rows("SELECT heartbeat_at FROM crawl_batches WHERE id = ?", (batch,))[0][0]
         found = self.batch(batch)
-        self._told[batch] = _Told(found.spent_usd, said_at=said_at)
+        self._told[batch] = sql.Told(found.spent_usd, said_at=said_at)
         return found, leased
 
     def latencies(self, batch: BatchId) -> dict[str, Latencies]:
@@ -370,11 +374,11 @@ class PanelStore:
     def close(self) -> None:
         self._db.close()
 
-    def _write_progress(self, batch: BatchId, progress: Progress) -> _Told:
+    def _write_progress(self, batch: BatchId, progress: Progress) -> sql.Told:
         """Adds what is new since the last word of this run: other runs of the batch may add theirs."""
-        told = self._told.get(batch) or _Told()
+        told = self._told.get(batch) or sql.Told()
         spent = progress.spent_usd - told.spent_usd
-        said_at = _later(to_ms(progress.at), told.said_at)
+        said_at = sql.later(to_ms(progress.at), told.said_at)
         self._db.run(sql.PROGRESS, (said_at, *sql.progress_row(batch, progress, spent=spent)))
         metrics = [
             sql.metric_row(
@@ -385,7 +389,7 @@ class PanelStore:
         self._db.insert(sql.ADD_METRICS, metrics)
         rows = self._db.rows("SELECT spent_usd FROM crawl_batches WHERE id = ?", (batch,))
         whole = float(rows[0][0] or 0.0) if rows else progress.spent_usd
-        return _Told(whole, {one.model: one for one in progress.providers}, said_at)
+        return sql.Told(whole, {one.model: one for one in progress.providers}, said_at)
 
     def _write_rows(self, group: PanelGroup, *, is_projected: bool = True) -> None:
         """Counts the rows that are new: another run of the batch may have written some of them."""

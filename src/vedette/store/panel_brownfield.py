@@ -7,7 +7,7 @@ changed or dropped.  What cannot be used as it is (a column that must be filled 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Index, Inspector, MetaData, Table, create_engine, inspect, text
@@ -18,23 +18,10 @@ from sqlalchemy.types import BigInteger, Boolean, DateTime, Float, Integer, Nume
 from vedette.contracts.errors import ConfigError, StoreError
 from vedette.store import panel_schema as schema
 from vedette.store.dialect import bad_url
+from vedette.store.panel_rows import KEY, RESPONSES, TEXT_NAMES, Projection
 
 OWN = ("crawl_batches", "provider_metrics", "panel_answers", "panel_domains", "panel_leases", "domains")
-RESPONSES = "domain_responses"
-KEY = ("domain_id", "model", "prompt_type")  # preferred by 003
-TEXT_NAMES = ("response", "response_text", "raw_response", "answer", "text")  # what older pipelines call it
 FILLED = frozenset(column.name for column in schema.domain_responses.columns) - {"id"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Projection:
-    """How an answer is written to `domain_responses`, or to the table that shadows it."""
-
-    table: str
-    text_column: str
-    key: tuple[str, ...]  # what an upsert goes by; empty: the table allows no key, so rows are looked up
-    times: str  # datetime | ms: what `created_at` holds
-    owns_domains: bool = True  # False: the table `domains` is another program's, read and never added to
 
 
 def prepare_panel(url: str, table: str = RESPONSES, widths: Mapping[str, int] | None = None) -> Projection:

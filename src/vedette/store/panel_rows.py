@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from vedette.contracts.panel import Prompt
-from vedette.contracts.panel_run import Batch, BatchId, CellRow, Progress, ProviderTally, Shape
+from vedette.contracts.panel_run import (
+    Batch,
+    BatchId,
+    CellRow,
+    Progress,
+    ProviderTally,
+    Shape,
+)
 from vedette.store.dialect import Insert
-from vedette.store.panel_brownfield import Projection
 from vedette.store.rows import from_ms, to_ms
 
+RESPONSES = "domain_responses"
+KEY = ("domain_id", "model", "prompt_type")  # preferred by 003
+TEXT_NAMES = ("response", "response_text", "raw_response", "answer", "text")  # what older pipelines call it
 SCORES = ("chars", "words", "mentions", "citations", "own_citations")
 ANSWER_COLUMNS = (
     "batch_id cell domain_id domain model prompt_type repeat prompt_version outcome at text response_time_ms "
@@ -30,6 +40,17 @@ BATCH_COLUMNS = (
     "id status started_at target_at hard_at ended_at heartbeat_at stop_asked_at eta_at plan cells settled answered "
     "under_way waiting dropped_from dropped budget_usd spent_usd written_to"
 ).split()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Projection:
+    """How an answer is written to `domain_responses`, or to the table that shadows it."""
+
+    table: str
+    text_column: str
+    key: tuple[str, ...]  # what an upsert goes by; empty: the table allows no key, so rows are looked up
+    times: str  # datetime | ms: what `created_at` holds
+    owns_domains: bool = True  # False: the table `domains` is another program's, read and never added to
 
 
 def _upsert(table: str, columns: Sequence[str], key: Sequence[str]) -> Insert:
@@ -196,6 +217,20 @@ def metric_row(batch: BatchId, tally: ProviderTally, told: ProviderTally, at: da
         tally.per_minute,
         tally.breaker,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What this run has said of a batch, and what is therefore counted already."""
+
+    spent_usd: float = 0.0
+    tallies: Mapping[str, ProviderTally] = field(default_factory=dict)
+    said_at: int | None = None  # our last heartbeat; another one in the row: the batch was taken over
+
+
+def later(now: int, last: int | None) -> int:
+    """A heartbeat that differs from the one before, also when both come within a millisecond."""
+    return last + 1 if last is not None and now <= last < now + 1000 else now
 
 
 def progress_row(batch: BatchId, progress: Progress, *, spent: float) -> tuple[Any, ...]:

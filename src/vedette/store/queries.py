@@ -30,7 +30,7 @@ from vedette.contracts.words import (
     WatchId,
 )
 from vedette.core.outcomes import SEEN
-from vedette.core.urls import lane_of, watch_id
+from vedette.core.urls import host_of, lane_of, watch_id
 from vedette.store import views
 from vedette.store.connecting import connect, unusable
 from vedette.store.rows import (
@@ -67,6 +67,7 @@ def _select(table: str, columns: Sequence[str]) -> str:
 
 
 _WATCH = _select("watches", WATCH_COLUMNS)
+_LINE = _select("watches", views.LINE_COLUMNS)
 _SOURCE = _select("sources", SOURCE_COLUMNS)
 _LANE = _select("lanes", LANE_COLUMNS)
 _CHANGE = (
@@ -115,6 +116,13 @@ class Queries:
         order = "due_at, id" if which.by_due else "url"
         query = f"{_WATCH}{terms.where} ORDER BY {order}{limit(most)}"
         return map(read_watch, self._rows(query, *terms.values))
+
+    def watch_lines(self, which: views.WatchFilter, *, most: int = 0) -> list[views.WatchLine]:
+        """What lists show of them: a twentieth of the work of `watches`."""
+        terms = watch_terms(which)
+        order = "due_at, id" if which.by_due else "url"
+        query = f"{_LINE}{terms.where} ORDER BY {order}{limit(most)}"
+        return [views.read_line(row) for row in self._table(query, *terms.values)]
 
     def count_watches(self, which: views.WatchFilter) -> int:
         terms = watch_terms(which)
@@ -174,20 +182,25 @@ class Queries:
         query = f"SELECT * FROM visits WHERE watch_id = ? ORDER BY at DESC{limit(most)}"
         return [views.read_visit(row) for row in self._rows(query, watch)]
 
-    def targets(self) -> Iterator[tuple[int, str, int, int]]:
-        """Id, URL, risk and creation (ms) of every watch that is looked at."""
-        query = "SELECT id, url, risk, created_at FROM watches WHERE merged_into IS NULL ORDER BY id"
-        return ((row[0], row[1], row[2], row[3]) for row in self._rows(query))
+    def targets(self) -> list[tuple[int, int, int, int]]:
+        """Id, lane, risk and creation (ms) of every watch that is looked at, by id."""
+        query = "SELECT id, lane_id, risk, created_at FROM watches WHERE merged_into IS NULL ORDER BY id"
+        return self._table(query)
 
-    def looks(self, since: datetime | None = None) -> Iterator[tuple[int, int, int | None, bool]]:
-        """Watch, time (ms), audit interval (s) and "showed a change" of every look that saw content, or that it was
-        gone.  By watch, then by time."""
+    def hosts(self) -> dict[int, str]:
+        """By the id of its lane: the host of every watch."""
+        query = "SELECT lane_id, min(url) FROM watches GROUP BY lane_id"
+        return {lane: host_of(url) for lane, url in self._table(query)}
+
+    def looks(self, since: datetime | None = None) -> list[tuple[int, int, int, int]]:
+        """Watch, time (ms), audit interval (s; -1: no audit) and "showed a change" (0 or 1) of every look that saw
+        content, or that it was gone.  By watch, then by time."""
         terms = Terms()
         terms.any_of("outcome", [one.value for one in _TELLING])
         if since is not None:
             terms.add("at >= ?", to_ms(since))
-        query = f"SELECT watch_id, at, audit_s, {_SHOWN} FROM visits{terms.where} ORDER BY watch_id, at"
-        return ((row[0], row[1], row[2], bool(row[3])) for row in self._rows(query, *terms.values))
+        values = f"watch_id, at, coalesce(audit_s, -1), {_SHOWN}"
+        return self._table(f"SELECT {values} FROM visits{terms.where} ORDER BY watch_id, at", *terms.values)
 
     def requests(self, since: datetime | None = None) -> tuple[int, datetime | None, datetime | None]:
         """How many looks there were of any outcome, the first and the last."""
@@ -403,6 +416,15 @@ class Queries:
     def _rows(self, query: str, *values: Any) -> Iterator[Any]:
         try:
             yield from self._db.execute(query, values)
+        except sqlite3.Error as error:
+            raise StoreError(unusable(self._path, error)) from None
+
+    def _table(self, query: str, *values: Any) -> list[Any]:
+        """Many rows at once, as plain tuples."""
+        cursor = self._db.cursor()
+        cursor.row_factory = None
+        try:
+            return cursor.execute(query, values).fetchall()
         except sqlite3.Error as error:
             raise StoreError(unusable(self._path, error)) from None
 

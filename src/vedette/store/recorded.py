@@ -10,7 +10,7 @@ import numpy as np
 from vedette.contracts.words import LaneKey
 from vedette.core.schedule.asked import SHORTEST_HOURS
 from vedette.core.schedule.hours import to_hours
-from vedette.core.urls import host_of
+from vedette.core.urls import watch_id
 from vedette.core.whatif.history import History, Targets
 from vedette.store.queries import Queries
 from vedette.store.rows import from_ms
@@ -35,25 +35,18 @@ class Recorded:
 
 def recorded(queries: Queries, *, since: datetime | None = None, now: datetime) -> Recorded:
     """Every watch, and every look from `since` on that said something about the content."""
-    rows: dict[int, int] = {}
-    names: dict[str, int] = {}
-    targets: list[tuple[int, int, int]] = []
-    asked = {url: source.every for url, source in queries.asking().items() if source.every is not None}
-    every: list[float] = []
-    for number, (watch, url, risk, created) in enumerate(queries.targets()):
-        rows[watch] = number
-        host = names.setdefault(host_of(url), len(names))
-        targets.append((risk, host, created))
-        every.append(max(asked[url] / _HOUR, SHORTEST_HOURS) if url in asked else np.nan)
-    count, first, last = queries.requests(since)
-    looks = [
-        (rows[watch], at, audit, shown) for watch, at, audit, shown in queries.looks(since) if watch in rows
+    table = _table(queries.targets())
+    names: dict[int, int] = {}  # of lanes, by the id in the store
+    host = [names.setdefault(lane, len(names)) for lane in table[:, 1].tolist()]
+    asked = {watch_id(url): source.every for url, source in queries.asking().items() if source.every}
+    every = [
+        max(asked[one] / _HOUR, SHORTEST_HOURS) if one in asked else np.nan for one in table[:, 0].tolist()
     ]
-    table = np.array(targets, np.int64).reshape(-1, 3)
+    count, first, last = queries.requests(since)
     return Recorded(
         History(
-            targets=Targets(risk=table[:, 0], host=table[:, 1], since=_hours(table[:, 2])),
-            **_columns(looks),
+            targets=Targets(risk=table[:, 2], host=np.array(host, np.int64), since=_hours(table[:, 3])),
+            **_columns(_table(queries.looks(since)), table[:, 0]),
             start=to_hours(first or now) - 1e-6,
             end=to_hours(last or now),
             requests=count,
@@ -63,22 +56,30 @@ def recorded(queries: Queries, *, since: datetime | None = None, now: datetime) 
     )
 
 
-def _columns(looks: list[tuple[int, int, int | None, bool]]) -> dict[str, np.ndarray]:
-    row = np.array([one[0] for one in looks], np.int64)
-    order = np.argsort(
-        row, kind="stable"
-    )  # they came by watch and time: within a row the time stays in order
-    row = row[order]
-    at = _hours(np.array([one[1] for one in looks], np.int64))[order]
-    audit = np.array([np.nan if one[2] is None else one[2] / 3600.0 for one in looks], np.float64)[order]
-    shown = np.array([one[3] for one in looks], bool)[order]
+def _columns(looks: np.ndarray, watches: np.ndarray) -> dict[str, np.ndarray]:
+    """`watches`: their ids in order.  Looks come by watch and time; those at others are left out."""
+    row = np.searchsorted(watches, looks[:, 0])
+    is_known = row < len(watches)
+    is_known[is_known] = watches[row[is_known]] == looks[is_known, 0]
+    row, looks = row[is_known], looks[is_known]
+    audit = np.where(looks[:, 2] < 0, np.nan, looks[:, 2] / 3600.0)
     is_first = np.r_[True, row[1:] != row[:-1]] if len(row) else np.zeros(0, bool)
-    return {"row": row, "at": at, "audit": audit, "changed": shown & ~is_first}
+    return {
+        "row": row,
+        "at": _hours(looks[:, 1]),
+        "audit": audit,
+        "changed": (looks[:, 3] != 0) & ~is_first,
+    }
 
 
-def _hosts(queries: Queries, names: dict[str, int]) -> tuple[tuple[str, timedelta | None], ...]:
+def _table(rows: list[tuple[int, int, int, int]]) -> np.ndarray:
+    return np.array(rows, np.int64).reshape(-1, 4)
+
+
+def _hosts(queries: Queries, names: dict[int, int]) -> tuple[tuple[str, timedelta | None], ...]:
     delays = {lane.key: lane.state.crawl_delay for lane in queries.lanes()}
-    return tuple((host, delays.get(LaneKey(f"host:{host}"))) for host in names)
+    hosts = queries.hosts()
+    return tuple((hosts[lane], delays.get(LaneKey(f"host:{hosts[lane]}"))) for lane in names)
 
 
 def _hours(ms: np.ndarray) -> np.ndarray:

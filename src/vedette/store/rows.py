@@ -54,6 +54,7 @@ _MS = timedelta(milliseconds=1)
 _PLAIN_OPTIONS = ListerOptions()
 REGISTERED = "registered"  # keys of the options column that are no options of the lister
 EVERY = "every"  # seconds
+MUTED = "muted_until"  # ms
 _PLAIN_SETTINGS = FetchSettings()
 
 WATCH_COLUMNS = (
@@ -283,7 +284,7 @@ def read_source(row: Sequence[Any]) -> tuple[Source, SourceState]:
     """From the order of statements.SOURCE_COLUMNS.  A source that the operator paused is not active."""
     options = json.loads(row[4])
     registered = {name: _hashable(value) for name, value in options.pop(REGISTERED, {}).items()}
-    every = options.pop(EVERY, None)
+    every, muted = options.pop(EVERY, None), options.pop(MUTED, None)
     source = Source(
         id=SourceId(row[0]),
         name=row[1],
@@ -299,6 +300,7 @@ def read_source(row: Sequence[Any]) -> tuple[Source, SourceState]:
         fetch=tuple((name, _read_setting(name, value)) for name, value in json.loads(row[10]).items()),
         origin=row[11],
         registered=Registered(**registered),
+        muted_until=opt_at(muted),
     )
     state = SourceState(
         source=source.id,
@@ -355,9 +357,13 @@ def _dump_options(source: Source) -> str:
     options = {k: v for k, v in asdict(given).items() if getattr(given, k) != getattr(plain, k)}
     if source.registered != Registered():
         said = asdict(source.registered)
-        options[REGISTERED] = {name: value for name, value in said.items() if name != "tags" or value}
+        options[REGISTERED] = {
+            name: value for name, value in said.items() if name not in ("tags", "note") or value
+        }
     if source.every is not None:
         options[EVERY] = source.every.total_seconds()
+    if source.muted_until is not None:
+        options[MUTED] = to_ms(source.muted_until)
     return dump_json(options)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from vedette.contracts.changing import (
     Change,
@@ -51,6 +51,33 @@ class WatchFilter:
     tier: Risk | None = None  # of its source
     sources: tuple[str, ...] | None = None  # of one of these
     by_due: bool = False  # in order of due time; otherwise in order of URL
+
+
+class WatchLine(NamedTuple):
+    """A watch as lists show it: quick to read, for lists are long."""
+
+    url: str
+    title: str
+    source: str
+    lister: str | None
+    node_type: str
+    node_role: str | None
+    risk: Risk
+    velocity: float
+    interval: timedelta
+    due_at: datetime | None
+    last_outcome: Outcome | None
+    last_visit_at: datetime | None
+    last_changed_at: datetime | None
+    is_merged: bool
+
+
+LINE_COLUMNS = (
+    "url title source_id lister node_type node_role risk velocity interval_s due_at last_outcome last_visit_at "
+    "last_changed_at merged_into"
+).split()
+_RISKS = tuple(Risk)
+_OUTCOMES = {outcome.value: outcome for outcome in Outcome}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,3 +316,24 @@ def _decision(part: Mapping[str, Any]) -> Decision:
 
 def _reasons(triples: Any) -> tuple[Reason, ...]:
     return tuple(Reason(code, float(points), note) for code, points, note in triples)
+
+
+def read_line(row: Sequence[Any]) -> WatchLine:
+    """From the order of LINE_COLUMNS."""
+    url, title, source, lister, node_type, node_role = row[:6]
+    return WatchLine(
+        url,
+        title,
+        source,
+        lister,
+        node_type,
+        node_role,
+        _RISKS[row[6]],
+        row[7],
+        timedelta(seconds=row[8]),
+        opt_at(row[9]),
+        _OUTCOMES[row[10]] if row[10] else None,
+        opt_at(row[11]),
+        opt_at(row[12]),
+        row[13] is not None,
+    )

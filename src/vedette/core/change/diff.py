@@ -17,6 +17,7 @@ MAX_OPS = 500  # beyond this a diff says how much, not what
 MAX_PAIRS = 10_000  # line pairs whose likeness is measured, per diff
 MAX_WORDS = 4000  # units of a line that are compared word by word
 MAX_LINE = 2000  # characters of a line that a diff keeps
+SCATTERED = 4  # places in a line that differ: with more of them, and most of its words, it was rewritten
 CONTEXT = 2  # equal lines kept beside a difference
 LIKE = 0.4  # share of common words that makes two lines versions of each other
 SUMMARY = 200  # 001 4.1
@@ -99,17 +100,35 @@ def summary(diff: Sequence[DiffOp]) -> str:
     parts[0] = f"{first} line{'s' if first != '1' else ''} {rest}"
     example = next((text for text in map(_example, diff) if text), "")
     said = ", ".join(parts) + (f": {example}" if example else "")
-    return said if len(said) <= SUMMARY else said[: SUMMARY - 1] + "…"
+    return _clipped(said, SUMMARY)
+
+
+def is_rewritten(op: DiffOp) -> bool:
+    """Were so many words exchanged that what is left of the line only looks like it?"""
+    if len(op.words) <= SCATTERED:
+        return False
+    changed = sum(len(gone.split()) + len(new.split()) for gone, new in op.words)
+    return 2 * changed > sum(len(text.split()) for text in (*op.before, *op.after))
 
 
 def _example(op: DiffOp) -> str:
+    """The words that differ first; of a line that was rewritten they say nothing, so the line itself."""
     if op.op == "replace" and op.words:
-        gone, come = op.words[0]
-        return f"'{gone[:_SHOWN]}' -> '{come[:_SHOWN]}'"
+        gone, come = (op.before[0], op.after[0]) if is_rewritten(op) else op.words[0]
+        if not gone or not come:
+            return f"'{_clipped(gone or come, 2 * _SHOWN)}' {'taken out' if gone else 'put in'}"
+        return f"'{_clipped(gone, _SHOWN)}' -> '{_clipped(come, _SHOWN)}'"
     if op.op in ("insert", "delete"):
-        kept = (op.after or op.before)[0]
-        return f"'{kept[: _SHOWN * 2]}'"
+        return f"'{_clipped((op.after or op.before)[0], 2 * _SHOWN)}'"
     return ""
+
+
+def _clipped(text: str, most: int) -> str:
+    """Cut between two words where it has any."""
+    if len(text) <= most:
+        return text
+    head, blank, _ = text[: most - 1].rpartition(" ")
+    return f"{head} …" if blank and len(head) > most // 2 else text[: most - 1] + "…"
 
 
 def _moved(a: Sequence[str], b: Sequence[str], differing: list[Run]) -> Counter[str]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from vedette.contracts.words import Risk
 from vedette.core.whatif.history import Flags, Floats, Gaps, History, gaps
-from vedette.core.whatif.rates import Rates, estimate
+from vedette.core.whatif.rates import estimate
 
 Z95 = 1.959963984540054  # two-sided, 95 %
 MORE = 1.5  # times as many changes as a steady rate lets expect may be in a gap (docs/scheduling.md has the trial)
@@ -55,8 +55,8 @@ class Measured:
 def measure(history: History, within: Mapping[str, float]) -> dict[str, Measured]:
     """Per risk name, CRITICAL first."""
     between = gaps(history)
-    rates = estimate(between, len(history.targets))
-    return {risk.name: _measured(history, between, rates, risk, within[risk.name]) for risk in reversed(Risk)}
+    rate = estimate(between, len(history.targets)).mean()[between.row]
+    return {risk.name: _measured(history, between, rate, risk, within[risk.name]) for risk in reversed(Risk)}
 
 
 def wilson(share: float, count: float) -> Estimate:
@@ -113,14 +113,14 @@ def _weighed(chance: Floats, count: Floats) -> Estimate:
     return wilson(float((count * chance).sum()) / whole, whole * whole / float((count**2).sum()))
 
 
-def _measured(history: History, between: Gaps, rates: Rates, risk: Risk, within: float) -> Measured:
+def _measured(history: History, between: Gaps, rate: Floats, risk: Risk, within: float) -> Measured:
+    """`rate`: of the target of each gap."""
     of_class = history.targets.risk == risk
     looks = of_class[history.row]
     audits = looks & ~np.isnan(history.audit)
     mine = of_class[between.row]
     changed = mine & between.changed
     hours = between.hours
-    rate = rates.mean()[between.row]
     whole = float(hours[mine].sum())
     return Measured(
         looks=int(looks.sum()),

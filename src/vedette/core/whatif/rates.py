@@ -51,11 +51,14 @@ def estimate(gaps: Gaps, targets: int) -> Rates:
     likelihood = _log_likelihood(gaps, targets, grid)
     likelihood = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
     prior = np.full(POINTS, 1.0 / POINTS)
-    posterior = np.broadcast_to(prior, likelihood.shape)
+    used = prior
     for _ in range(_ROUNDS):
-        posterior = likelihood * prior
-        posterior = posterior / posterior.sum(axis=1, keepdims=True)
-        prior = (posterior.sum(axis=0) + 1.0) / (targets + POINTS)
+        used = prior
+        # einsum, because `@` takes every core for a product as small as this
+        whole = np.einsum("tp,p->t", likelihood, used)  # the posterior is likelihood * used / whole
+        prior = (np.einsum("tp,t->p", likelihood, 1.0 / whole) * used + 1.0) / (targets + POINTS)
+    posterior = likelihood * used
+    posterior /= posterior.sum(axis=1, keepdims=True)
     return Rates(grid, np.cumsum(posterior, axis=1))
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vedette.contracts.watch import Visit, Watch
     from vedette.contracts.words import Outcome
     from vedette.store.queries import Queries
-    from vedette.store.views import ChangeView, WatchFilter
+    from vedette.store.views import ChangeView, WatchFilter, WatchLine
 
 RiskOption = Annotated[str | None, typer.Option("--risk", help="CRITICAL, HIGH, MEDIUM or LOW.")]
 TagOption = Annotated[str | None, typer.Option("--tag", help="Only of sources with this tag.")]
@@ -156,7 +156,8 @@ def changes(
         most = 12 if with_diff else 0
         lines = change_lines(view.change, url=view.url, risk=view.risk, most=most)
         number = ("head", f"{numbers[view.change.id]:>{wide}}  ")
-        session.out.lines([(number, *lines[0]), *(lines[1:] if with_diff else ())])
+        first = session.out.in_parts((number, *lines[0]), indent=wide + 2)
+        session.out.lines([*first, *(lines[1:] if with_diff else ())])
     if found and not with_diff:
         session.out.note(f"vedette diff {numbers[found[0].change.id]} shows what differs")
 
@@ -197,15 +198,15 @@ def known_watch(session: Session, queries: Queries, url: str) -> Watch:
     return watch
 
 
-def watch_json(watch: Watch, source: Source | None = None) -> dict[str, object]:
+def watch_json(watch: WatchLine, source: Source | None = None) -> dict[str, object]:
     """`source`: the one that asks for an interval of this watch."""
     return {
         "url": watch.url,
         "title": watch.title,
         "source": watch.source,
-        "lister": watch.lister.value if watch.lister else None,
-        "node_type": watch.node_type.value,
-        "role": watch.node_role.value if watch.node_role else None,
+        "lister": watch.lister,
+        "node_type": watch.node_type,
+        "role": watch.node_role,
         "risk": watch.risk.name,
         "velocity": watch.velocity,
         "interval": watch.interval,
@@ -223,7 +224,7 @@ def watch_json(watch: Watch, source: Source | None = None) -> dict[str, object]:
 
 def _show_watches(session: Session, which: WatchFilter, limit: int, *, empty: str) -> None:
     with session.queries() as queries:
-        found = list(queries.watches(which, most=limit))
+        found = queries.watch_lines(which, most=limit)
         total = queries.count_watches(which) if limit and len(found) == limit else len(found)
         asking = queries.asking() if found else {}
     if session.given.as_json:

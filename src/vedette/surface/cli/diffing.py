@@ -75,7 +75,7 @@ def diff(
         return
     ops = change.comparison.diff
     names = f"{view.url} {moment(before.at if before else None)}", f"{view.url} {moment(change.observed_at)}"
-    session.out.lines([summary_line(change, url=view.url, risk=view.risk)])
+    session.out.lines(session.out.in_parts(summary_line(change, url=view.url, risk=view.risk), indent=2))
     if not ops:
         session.out.note("no diff was stored for this change: it differs in bytes that are not text")
     session.out.lines(by_words(ops) if words else unified_lines(ops, before=names[0], after=names[1]))

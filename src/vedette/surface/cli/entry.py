@@ -26,6 +26,9 @@ def enter(argv: Sequence[str] | None, *, clock: Clock | None, app: Any) -> int:
 
         sys.stdout.write(f"vedette {__version__}\n")
         return 0
+    from vedette.surface.cli.loading import collect_seldom
+
+    collect_seldom()
     begun = SystemClock().stopwatch()
     try:
         from vedette.surface.cli import program

@@ -12,6 +12,7 @@ import typer
 
 from vedette.contracts.errors import InputError
 from vedette.contracts.words import Risk
+from vedette.report.plain import span
 from vedette.surface.cli.asked import ObjectiveOption, Objectives, SinceOption, a_budget, some_objectives
 from vedette.surface.cli.exits import Exit
 from vedette.surface.cli.session import Session, a_moment
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 SHOWN = 20  # tight hosts that are listed
 _WITHIN = 4.0  # hours that coverage is told for where there is no objective (000 section 8)
-EXPECTED = ("RISK", "TARGETS", "OBJECTIVE", "EXPECTED", "CURRENT", "NEEDS/DAY", "")
+EXPECTED = ("RISK", "TARGETS", "OBJECTIVE", "EXPECTED", "CURRENT", "NEEDS/DAY", "BUT")
 MEASURED = ("RISK", "CHANGES", "WITHIN", "SEEN IN TIME", "FOR SURE", "STALE (AUDITS)", "STALE (GAPS)")
 
 
@@ -113,7 +114,8 @@ def _answer(
     name = policy or config.schedule.policy
     limits = dict(enumerate(rooms(config, found.hosts)))
     plan = schedule_policy(config, name, goals=goals, budget=looks)
-    with session.out.progress("reading the looks on record"):
+    with session.out.progress("reading the looks on record") as progress:
+        progress(0, 0)
         teach(plan, history)
         forecast = _forecast(plan, max(to_hours(now), history.end), looks, limits)
     within = {risk.name: goals.get(risk.name, (_WITHIN, 0.0))[0] for risk in Risk}
@@ -143,10 +145,10 @@ def _say(session: Session, found: _Answer) -> None:
         session.out.document(_document(found))
         return
     out, outlook = session.out, found.outlook
-    limit = "no limit" if outlook.budget is None else f"{outlook.budget:,.0f} looks a day"
+    limit = "no budget" if outlook.budget is None else f"{outlook.budget:,.0f} looks a day"
     short = f", {outlook.shortfall:,.0f} short" if outlook.shortfall > 0 else ""
     out.say(
-        f"expected with {found.policy}, {limit}: the schedule asks for {outlook.needed:,.0f} a day{short}"
+        f"expected with the policy {found.policy} and {limit}: it asks for {outlook.needed:,.0f} looks a day{short}"
     )
     out.table(EXPECTED, _expected(outlook), empty="nothing is watched yet")
     for one in outlook.tight[:SHOWN]:
@@ -160,7 +162,8 @@ def _say(session: Session, found: _Answer) -> None:
     out.say("")
     if found.outlook.budget is not None:
         out.say(f"spent {found.spent:,} of {found.outlook.budget:,.0f} looks in the last 24 hours")
-    out.say(f"measured over {found.days:.3g} days, {found.requests_per_day:,.0f} requests a day")
+    over = span(timedelta(days=found.days))
+    out.say(f"measured over {over}, at {found.requests_per_day:,.0f} requests a day")
     out.table(MEASURED, _measured(found), empty="nothing was looked at twice yet")
 
 
@@ -173,8 +176,8 @@ def _expected(outlook: Outlook) -> Iterator[tuple[str, ...]]:
             name,
             f"{one.targets:,}",
             goal,
-            f"{one.coverage:.1%} within {one.within:g} h",
-            f"{one.freshness:.1%} of the time",
+            f"{_percent(one.coverage)} within {one.within:g} h",
+            f"{_percent(one.freshness)} of the time",
             "-" if one.needed is None else f"{one.needed:,.0f}",
             "" if one.is_met else "will not hold",
         )
@@ -196,14 +199,33 @@ def _measured(found: _Answer) -> Iterator[tuple[str, ...]]:
             f"{one.changes:,}",
             f"{one.within:g} h",
             _share(one.in_time) + (", broken" if found.is_broken(name) else ""),
-            "-" if one.sure is None else f"{one.sure:.0%} or more",
-            f"{_share(one.stale)} by {one.audits}",
-            "-" if one.stale_by_gaps is None else f"{one.stale_by_gaps:.1%}",
+            _at_least(one.sure),
+            f"{_share(one.stale)} by {one.audits}" if one.audits else "-",
+            "-" if one.stale_by_gaps is None else _percent(one.stale_by_gaps),
         )
 
 
 def _share(one: Estimate | None) -> str:
-    return "-" if one is None else f"{one.value:.1%} ({one.low:.1%} to {one.high:.1%})"
+    if one is None:
+        return "-"
+    digits = _digits(one.value)
+    return f"{one.value:.{digits}%} ({one.low:.{digits}%} to {one.high:.{digits}%})"
+
+
+def _at_least(share: float | None) -> str:
+    """A lower bound that says something."""
+    if share is None or share < 0.005:
+        return "-"
+    return "all" if share > 0.995 else f"at least {share:.0%}"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.{_digits(share)}%}"
+
+
+def _digits(share: float) -> int:
+    """One more where it matters: near none and near all."""
+    return 1 if 0.0 < share < 0.1 or 0.9 < share < 0.9995 else 0
 
 
 def _document(found: _Answer) -> dict[str, object]:

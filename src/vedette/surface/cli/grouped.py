@@ -9,7 +9,7 @@ from vedette.surface.cli.verbs import Sentences
 
 # All verbs, in the order in which a user meets them.
 GROUPS = (
-    ("Watch", "demo init add import export pause resume remove sources"),
+    ("Watch", "demo init add import export pause resume remove mute unmute note sources"),
     ("Look", "run look serve worker"),
     ("See what changed and why", "changes diff history list due explain why-not"),
     ("Try before you watch", "test robots classify rank"),
@@ -23,7 +23,7 @@ GROUPS = (
 OTHER_WORDS = {
     "rm": "remove", "delete": "remove", "ls": "list", "watch": "add", "check": "look", "recheck": "look",
     "fetch": "look", "status": "health", "start": "serve", "daemon": "serve", "show": "explain", "log": "history",
-    "settings": "config", "validate": "doctor", "verify": "evidence verify", "robots.txt": "robots",
+    "snooze": "mute", "settings": "config", "validate": "doctor", "verify": "evidence verify", "robots.txt": "robots",
 }  # fmt: skip
 START = """\
 Vedette watches the web you answer for: looks politely, proves what changed,

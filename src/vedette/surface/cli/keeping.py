@@ -213,6 +213,8 @@ def source_json(view: SourceView) -> dict[str, object]:
         "domains": list(source.registered.domains),
         "provenance": source.registered.provenance or None,
         "tags": list(source.registered.tags),
+        "note": source.registered.note or None,
+        "muted_until": source.muted_until,
         "watches": view.watches,
         "failures": state.failures,
         "last_error": _last_error(view),

@@ -1,13 +1,26 @@
-"""Ctrl-C while modules are loaded."""
+"""While modules are loaded: Ctrl-C, and garbage of which there is none yet."""
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from vedette.surface.cli.ending import end_at_once
+
+USUAL, SELDOM = gc.get_threshold(), (20_000, 10, 10)  # new objects before one looks for garbage
+
+
+def collect_seldom() -> None:
+    """Loading makes objects and hardly any garbage: looking for it as often as usual is a tenth of a command's cost."""
+    gc.set_threshold(*SELDOM)
+
+
+def collect_as_usual() -> None:
+    """For what runs on and on."""
+    gc.set_threshold(*USUAL)
 
 
 @contextmanager

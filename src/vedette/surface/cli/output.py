@@ -5,19 +5,17 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from vedette.report.folding import folded
-from vedette.report.lines import STYLES, Line, as_rich, as_text, quoted
+from vedette.report.folding import folded, wide
+from vedette.report.lines import Line, as_rich, as_text, quoted
 from vedette.report.plain import dump, plain
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 _moving: list[Console] = []  # of the terminal, while a line of it moves
-GAP = 3  # between two columns
-ENOUGH = 30  # characters of the last column, which is folded
 Cell = str | tuple[str, str]  # text of anyone; or style and text
 
 
@@ -36,13 +34,23 @@ class Output:
         """One line of a stream of JSON, out at once."""
         print_line(dump(value))
 
-    def lines(self, lines: Iterable[Line]) -> None:
-        """The result for people."""
+    def lines(self, lines: Iterable[Line], *, indent: int | None = None) -> None:
+        """The result for people.  `indent`: of what continues a line that is folded."""
         if is_terminal():
             console = self.console()
-            console.print(as_rich(folded(lines, console.width)), soft_wrap=True)
+            console.print(as_rich(folded(lines, console.width, indent=indent)), soft_wrap=True)
         else:
             print_line(as_text(lines))
+
+    def in_parts(self, one: Line, *, indent: int) -> list[Line]:
+        """A line as it is where there is room; on a narrow screen its address and what follows it stand under it."""
+        if not is_terminal() or wide(one) <= self.console().width:
+            return [one]
+        cuts = [n for n, (style, _) in enumerate(one) if style == "mark"]
+        starts = [0, *cuts, *(n + 2 for n in cuts[-1:])]
+        parts = [one[start:end] for start, end in zip(starts, [*starts[1:], len(one)], strict=True)]
+        blank = ("", " " * indent)
+        return [parts[0], *((blank, *part) for part in parts[1:] if part)]
 
     def text(self, text: str) -> None:
         """Text for a pipe or a file: as it is."""
@@ -86,23 +94,16 @@ class Output:
         if not is_terminal():
             self._columns(heads, [[text for _, text in row] for row in ready])
             return
-        from rich import box
-        from rich.table import Table
-        from rich.text import Text
+        from vedette.report.table import table_lines
 
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-        kept = _fitting(heads, ready, least, self.console().width) if least else list(range(len(heads)))
-        for column in kept:
-            is_short = bool(least) and column != kept[-1]
-            # a cut word, outcome or URL is of no use to anyone
-            table.add_column(heads[column], overflow="fold", no_wrap=is_short)
-        for row in ([whole[column] for column in kept] for whole in ready):
-            table.add_row(*(Text(text, style=STYLES.get(style, "")) for style, text in row))
-        self.console().print(table)
+        self.lines(table_lines(heads, ready, self.console().width, least=least))
 
     @contextmanager
     def progress(self, words: str) -> Iterator[Callable[[int, int], None]]:
-        """How far long work has come, on the terminal of whoever waits for it.  Called with done and all."""
+        """How far long work has come, on the terminal of whoever waits for it.  Called with done and all.
+
+        The bar comes with the first call: what refuses before it has begun draws none.
+        """
         if self.quiet or self.as_json or not sys.stderr.isatty():
             yield lambda done, whole: None
             return
@@ -110,9 +111,17 @@ class Output:
         from rich.progress import Progress
 
         console = Console(stderr=True, highlight=False, markup=False, emoji=False)
-        with Progress(console=console, transient=True) as bar, _above(console):
-            task = bar.add_task(words, total=None)
-            yield lambda done, whole: bar.update(task, completed=done, total=whole)
+        bar = Progress(console=console, transient=True)
+        task = bar.add_task(words, total=None)
+        with ExitStack() as shown:
+
+            def tell(done: int, whole: int) -> None:
+                bar.update(task, completed=done, total=whole or None)
+                if not bar.live.is_started:
+                    shown.enter_context(bar)
+                    shown.enter_context(_above(console))
+
+            yield tell
 
     def console(self) -> Console:
         """Colour and width as the terminal has them; NO_COLOR and pipes are honoured by rich."""
@@ -155,19 +164,6 @@ def is_terminal() -> bool:
     from vedette.config import forces_terminal
 
     return forces_terminal() and Output().console().is_terminal
-
-
-def _fitting(
-    heads: Sequence[str], rows: list[list[tuple[str, str]]], least: Sequence[str], width: int
-) -> list[int]:
-    """The columns for which there is room: empty ones go, then those of `least`, until the last has enough to fold."""
-    wide = [max(len(text) for text in (head, *(row[n][1] for row in rows))) for n, head in enumerate(heads)]
-    kept = [n for n in range(len(heads)) if any(row[n][1] not in ("", "-") for row in rows)] or [0]
-    for head in (None, *least):
-        kept = [n for n in kept if heads[n] != head]
-        if sum(wide[n] + GAP for n in kept[:-1]) + min(wide[kept[-1]], ENOUGH) <= width:
-            break
-    return kept
 
 
 def print_line(text: str, *, to_stderr: bool = False) -> None:

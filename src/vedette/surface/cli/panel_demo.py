@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -39,7 +38,7 @@ def demo(
     """
     from vedette.panel_runs import Asked, Panel
     from vedette.surface.cli.panel_runs import showing
-    from vedette.surface.cli.panel_words import answers_lines, end_json, end_lines, view_lines
+    from vedette.surface.cli.panel_words import answers_lines, end_json, view_lines
 
     session.out.note("Twelve played providers on this machine; cohere fails at first, and its breaker opens.")
     folder = tempfile.TemporaryDirectory(prefix="vedette-panel-", ignore_cleanup_errors=True)
@@ -55,9 +54,9 @@ def demo(
         if session.given.as_json:
             session.out.stream(end_json(end))
             return
-        end_lines(session.out, end)
         with panel.view() as store:
             view_lines(session.out, store.view(end.batch), session.now())
+            session.out.say(f"What four of them answered about {names[0]}:")
             answers_lines(session.out, store.about(names[0])[:4], names[0])
     _afterword(session)
 
@@ -74,6 +73,8 @@ def _afterword(session: Session) -> None:
 @contextmanager
 def _providers() -> Iterator[LivingProviders]:
     """In a loop of their own, as far ends are."""
+    import asyncio
+
     from vedette.livingweb.providers import TWELVE, FaultRule, LivingProviders
 
     ready, stop = threading.Event(), threading.Event()

@@ -86,7 +86,7 @@ def _state(row: ModelRow) -> str:
         return f"gone since {row.retired_at:%Y-%m-%d}" + (
             f", nearest {row.successor}" if row.successor else ""
         )
-    return "never listed" if row.last_seen_at is None else f"listed {row.last_seen_at:%Y-%m-%d}"
+    return "not looked up" if row.last_seen_at is None else f"listed {row.last_seen_at:%Y-%m-%d}"
 
 
 def _told(finding: Finding) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vedette.contracts.panel_run import BatchId, PanelNote, Progress
     from vedette.panel_desk import Door, Shown
     from vedette.panel_runs import Panel, PanelEnd
+    from vedette.store.panel import PanelStore
     from vedette.surface.cli.panel_domains import Chosen
 
 DomainsOption = Annotated[
@@ -131,8 +132,10 @@ def resume(
 
     panel = _panel(session, listen=listen)
     how = Resume(fresh=fresh_deadline, take_over=take_over, parked=parked, budget_usd=budget)
+    with panel.view() as store:
+        wanted = _batch(store, batch)
     with showing(session) as on_progress:
-        end = panel.resume(_batch(panel, batch), on_progress, how)
+        end = panel.resume(wanted, on_progress, how)
     _ended(session, end)
 
 
@@ -140,9 +143,8 @@ def status(session: Session, batch: BatchArgument = None) -> None:
     """How far a batch has come, by provider, and what it dropped."""
     from vedette.surface.cli.panel_words import view_json, view_lines
 
-    panel = _panel(session)
-    with panel.view() as store:
-        view = store.view(_batch(panel, batch))
+    with viewing(session) as store:
+        view = store.view(_batch(store, batch))
     if session.given.as_json:
         session.out.document(view_json(view))
     else:
@@ -155,15 +157,14 @@ def kill(
     every: Annotated[bool, typer.Option("--all", help="Every batch that runs on this database.")] = False,
 ) -> None:
     """Stop new calls within a second.  What is under way ends; `panel resume` goes on."""
-    panel = _panel(session)
-    asked = None if every else _batch(panel, batch)
-    with panel.view() as store:
+    with viewing(session) as store:
+        asked = None if every else _batch(store, batch)
         has_batches = store.last_batch() is not None
         if asked is not None:
             store.batch(asked)  # says so when there is none
     stopped = 0
     if has_batches:
-        with panel.view(read_only=False) as store:
+        with viewing(session, read_only=False) as store:
             stopped = store.ask_stop(asked, now=session.now())
     if session.given.as_json:
         session.out.document({"stopped": stopped})
@@ -190,8 +191,7 @@ def compare(
     from vedette.core.panel.compare import compare as decide
     from vedette.surface.cli.panel_words import comparison_json, comparison_lines
 
-    panel = _panel(session)
-    with panel.view() as store:
+    with viewing(session) as store:
         rows, older = store.responses(shadow), store.responses(legacy)
         asked = store.asked(shadow)
         older = cohort(rows, older, asked)
@@ -223,7 +223,7 @@ def answers(
     name, why = normalise(domain)
     if name is None:
         raise InputError(f"{domain!r}: {why}")
-    with _panel(session).view() as store:
+    with viewing(session) as store:
         rows = store.about(name, BatchId(batch) if batch else None)
     if rows and not (every or batch):
         rows = [row for row in rows if row["batch_id"] == rows[0]["batch_id"]]
@@ -250,10 +250,9 @@ def drift(
     from vedette.core.panel.drift import drift as decide
     from vedette.surface.cli.panel_words import drift_lines
 
-    panel = _panel(session)
-    canaries = frozenset(prompt.type for prompt in panel.config.prompts if prompt.canary)
-    now = _batch(panel, batch)
-    with panel.view() as store:
+    canaries = frozenset(prompt.type for prompt in session.loaded.config.panel.prompts if prompt.canary)
+    with viewing(session) as store:
+        now = _batch(store, batch)
         then = store.batch(BatchId(before)).id if before else store.batch_before(now)
         found = [
             decide(model, store.answers(now, model), store.answers(then, model) if then else {}, canaries)
@@ -265,6 +264,18 @@ def drift(
         drift_lines(session.out, found, has_before=then is not None)
     if any(one.verdict is Verdict.MODEL_CHANGED for one in found):
         raise typer.Exit(Exit.FOUND_PROBLEMS)
+
+
+@contextmanager
+def viewing(session: Session, *, read_only: bool = True) -> Iterator[PanelStore]:
+    """The panel's tables as they are, without what a run loads."""
+    from vedette.config import panel_settings
+    from vedette.store.panel import open_view
+
+    config = panel_settings(session.loaded.config)
+    data = session.loaded.data
+    with closing(open_view(data, config.database, config.shadow_table, read_only=read_only)) as store:
+        yield store
 
 
 def _panel(session: Session, *, listen: bool = False) -> Panel:
@@ -353,13 +364,12 @@ def _chosen(session: Session, panel: Panel, where: _Where) -> Chosen:
     return chosen
 
 
-def _batch(panel: Panel, word: str | None) -> BatchId:
+def _batch(store: PanelStore, word: str | None) -> BatchId:
     from vedette.contracts.panel_run import BatchId
 
     if word is not None:
         return BatchId(word)
-    with panel.view() as store:
-        last = store.last_batch()
+    last = store.last_batch()
     if last is None:
         raise VedetteError("there is no batch yet; `vedette panel run` begins one")
     return last
@@ -389,7 +399,7 @@ def showing(session: Session) -> Iterator[Callable[[Progress], None]]:
     with Live(console=Console(stderr=True), transient=True, refresh_per_second=4) as live:
 
         def show(progress: Progress) -> None:
-            live.update(Text(progress_words(progress)))
+            live.update(Text(progress_words(progress, live.console.width)))
 
         with telling(show) as tell:
             yield tell

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from vedette.report.plain import span
@@ -42,7 +43,7 @@ def plan_lines(out: Output, plan: Plan, config: PanelConfig) -> None:
         )
         for row in plan.providers
     ]
-    out.table(heads, rows, empty="no providers")
+    out.table(heads, rows, empty="no providers", least=("AT LEAST",))
     out.say(f"{plan.cells} cells, about {plan.requests} requests, at least {_span(plan.lower_bound)}")
     fits = "fits" if plan.within_target else "does not fit"
     fits_hard = "fits" if plan.within_hard else "does NOT fit"
@@ -63,19 +64,27 @@ def progress_json(progress: Progress) -> dict[str, Any]:
     return {"event": "panel_progress", **asdict(progress)}
 
 
-def progress_words(progress: Progress) -> str:
+def progress_words(progress: Progress, width: int) -> str:
+    """Of a batch under way, in lines that a screen of so many columns has room for."""
     whole = progress.settled + progress.under_way + progress.waiting
     share = progress.settled / whole if whole else 1.0
     eta = "?" if progress.eta is None else f"{progress.eta:%H:%M:%S}"
     lines = [
         f"{progress.settled} of {whole} cells ({share:.0%}), {progress.answered} answered, "
-        f"{progress.under_way} under way, {progress.spent_usd:.2f} USD, ends about {eta} UTC"
+        f"{progress.spent_usd:.2f} USD, ends about {eta} UTC"
     ]
-    lines += [
-        f"  {row.model:<28} {row.ok:>7} ok {row.throttled:>5} throttled {row.errors:>5} failed  "
-        f"{row.p95_ms:>6} ms p95  {row.per_minute:>6.0f}/min  {row.breaker}"
-        for row in progress.providers
-    ]
+    names = max((len(row.model) for row in progress.providers), default=0)
+    for row in progress.providers:
+        parts = (
+            f"  {row.model:<{names}} {row.ok:>6} ok",
+            f" {row.throttled:>4} throttled",
+            f" {row.errors:>4} failed",
+            f"  {row.breaker:<9}",
+            f" {row.per_minute:>5.0f}/min",
+            f" {row.p95_ms:>6} ms p95",
+        )
+        lengths = accumulate(map(len, parts))
+        lines.append("".join(part for part, end in zip(parts, lengths, strict=True) if end <= width))
     return "\n".join(lines)
 
 
@@ -172,7 +181,7 @@ def view_lines(out: Output, view: BatchView, now: datetime) -> None:
         )
         for row in view.providers
     ]
-    out.table(heads, rows, empty="no provider was asked yet")
+    out.table(heads, rows, empty="no provider was asked yet", least=("P99 MS", "P50 MS", "A MINUTE"))
     _dropped(out, view.dropped)
     parked = [(one.model, one.outcome, str(one.cells), one.detail) for one in view.parked]
     if parked:

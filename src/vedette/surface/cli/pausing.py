@@ -1,8 +1,10 @@
-"""What is not looked at any more, for a while or for good: pause, resume, remove, by id or by URL."""
+"""What an operator says of one source or page, by id or by URL: pause, resume, remove, mute, unmute, note."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 WordArgument = Annotated[
     str, typer.Argument(metavar="ID|URL", help="A source, as `vedette sources` shows it, or a page.")
 ]
+FOREVER = datetime(9999, 1, 1, tzinfo=UTC)
+MOST_NOTE = 500  # characters
 _Do = Callable[..., int | None]
 
 
@@ -27,6 +31,9 @@ def register(app: typer.Typer) -> None:
     verb(app, "pause", example="vedette pause https://example.org/rules\nvedette pause example-news")(pause)
     verb(app, "resume", example="vedette resume https://example.org/rules")(resume)
     verb(app, "remove", example="vedette remove https://example.org/rules")(remove)
+    verb(app, "mute", example="vedette mute https://example.org/rules --for 3d")(mute)
+    verb(app, "unmute", example="vedette unmute https://example.org/rules")(unmute)
+    verb(app, "note", example='vedette note https://example.org/rules "ask Ana before calling them"')(note)
 
 
 def pause(session: Session, what: WordArgument) -> None:
@@ -71,7 +78,61 @@ def remove(session: Session, what: WordArgument) -> None:
         session.out.note("it stands in vedette.yaml and comes back with the next run: take it out there")
 
 
-def _change(session: Session, what: str, do: _Do, word: str, watches: str, *, finds: bool = False) -> None:
+def mute(
+    session: Session,
+    what: WordArgument,
+    for_: Annotated[
+        str | None,
+        typer.Option("--for", metavar="DURATION", help="2h, 3d, 2w.  [default: until it is unmuted]"),
+    ] = None,
+) -> None:
+    """Tell nobody of its changes for a while.
+
+    It is looked at as before, and its changes are recorded: `vedette changes` shows them.  Alerts about a host that
+    does not answer are not its own and go on.
+    """
+    from vedette.config import parse_duration
+    from vedette.report.plain import when
+    from vedette.store.operator import mute_source
+
+    now = session.now()
+    try:
+        until = FOREVER if for_ is None else now + parse_duration(for_)
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"--for: {error}") from None
+    words = "until it is unmuted" if until == FOREVER else f"until {when(until, now)}"
+    do = partial(mute_source, until=until)
+    _change(session, what, do, "muted", f" {words}: its changes are recorded and not told", finds=True)
+
+
+def unmute(session: Session, what: WordArgument) -> None:
+    """Tell of its changes again.  What changed meanwhile is not told of afterwards."""
+    from vedette.store.operator import mute_source
+
+    _change(session, what, mute_source, "unmuted", ": its changes are told again", finds=True)
+
+
+def note(
+    session: Session,
+    what: WordArgument,
+    words: Annotated[str, typer.Argument(metavar="TEXT", help="Empty: the note goes.")],
+) -> None:
+    """A note of your own on a source or a page.
+
+    `vedette explain` and `vedette sources --json` show it.  It stays whatever vedette.yaml says of the source.
+    """
+    from vedette.store.operator import note_source
+
+    text = " ".join(words.split())
+    if len(text) > MOST_NOTE:
+        raise InputError(f"a note has at most {MOST_NOTE} characters, this one {len(text)}")
+    _change(
+        session, what, partial(note_source, words=text), "noted" if text else "without a note", "", finds=True
+    )
+
+
+def _change(session: Session, what: str, do: _Do, word: str, after: str, *, finds: bool = False) -> None:
+    """`after`: what is said behind the word; of something that was done to watches, what that was."""
     from vedette.report.plain import count
 
     if not_taken_in(session):
@@ -81,8 +142,8 @@ def _change(session: Session, what: str, do: _Do, word: str, watches: str, *, fi
     with session.operating() as db:
         source = _source(session, db, what, finds=finds)
         number = do(db, source, now=session.now())
-    counted = f", {count(number, 'watch', 'watches')} {watches}" if watches and number is not None else ""
-    session.out.done(f"{source} {word}{counted}")
+    more = after if number is None else f", {count(number, 'watch', 'watches')} {after}"
+    session.out.done(f"{source} {word}{more}")
     if session.given.as_json:
         session.out.document({"source": source, "done": word, "watches": number})
 

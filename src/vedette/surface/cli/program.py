@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 HOMES = {
     "watching": "init add import",
     "exporting": "export",
-    "pausing": "pause resume remove",
+    "pausing": "pause resume remove mute unmute note",
     "running": "demo run",
     "looking_now": "look",
     "serving": "serve worker",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from vedette.contracts.errors import ConfigError, InputError, StoreError
 from vedette.contracts.words import Reason, Risk
 from vedette.report.plain import show_times_in
-from vedette.surface.cli.loading import loading
+from vedette.surface.cli.loading import collect_as_usual, loading
 from vedette.surface.cli.output import Output
 
 if TYPE_CHECKING:
@@ -119,6 +119,7 @@ class Session:
             return handed
         with loading():
             from vedette import app
+        collect_as_usual()
         return app
 
     def store(self) -> Path:

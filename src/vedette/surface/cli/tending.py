@@ -255,4 +255,4 @@ def _print(session: Session, findings: list[Finding]) -> None:
         )
         if finding.remedy and finding.state != "ok":
             lines.append(line(("dim", f"{'':<19}"), quoted(finding.remedy, "dim")))
-    session.out.lines(lines)
+    session.out.lines(lines, indent=19)

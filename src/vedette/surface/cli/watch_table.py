@@ -15,7 +15,7 @@ from vedette.surface.cli.output import Cell, is_terminal
 
 if TYPE_CHECKING:
     from vedette.contracts.source import Source
-    from vedette.contracts.watch import Watch
+    from vedette.store.views import WatchLine
     from vedette.surface.cli.session import Session
 
 ENOUGH = 60  # columns for an address; with less it gets a line of its own
@@ -24,7 +24,7 @@ Row = tuple[Span, ...]
 
 
 def show_watches(
-    session: Session, watches: Sequence[Watch], asking: Mapping[str, Source], *, empty: str
+    session: Session, watches: Sequence[WatchLine], asking: Mapping[str, Source], *, empty: str
 ) -> None:
     """As a table; SOURCE only on a pipe, VELOCITY only where the schedule goes by it."""
     now, policy = session.now(), session.loaded.config.schedule.policy
@@ -51,18 +51,14 @@ def show_watches(
     session.out.lines(lines)
 
 
-def is_unseen(watch: Watch) -> bool:
+def is_unseen(watch: WatchLine) -> bool:
     return watch.last_outcome is not None and watch.last_outcome not in SEEN
 
 
-def _facts(watch: Watch, source: Source | None, now: datetime) -> Row:
+def _facts(watch: WatchLine, source: Source | None, now: datetime) -> Row:
     every = f", every {span(source.every)}" if source and source.every else ""
     due = (
-        about(watch.due_at, now) + every
-        if watch.due_at
-        else "merged"
-        if watch.merged_into
-        else "not scheduled"
+        about(watch.due_at, now) + every if watch.due_at else "merged" if watch.is_merged else "not scheduled"
     )
     return (
         (watch.risk.name, watch.risk.name),

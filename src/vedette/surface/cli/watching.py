@@ -233,7 +233,7 @@ def import_(
         str,
         typer.Option(
             "--format",
-            help="auto, urls, csv, xlsx, opml, urlwatch, webchanges, changedetection, jsonl, yaml.",
+            help="auto, urls, csv, xlsx, opml, urlwatch, webchanges, changedetection, distill, jsonl, yaml.",
         ),
     ] = "auto",
     strict: Annotated[bool, typer.Option("--strict", help="Import nothing when any line is bad.")] = False,
@@ -248,7 +248,8 @@ def import_(
     """Take sources over from other tools.
 
     Reads a URL list, CSV, a spreadsheet, OPML, the job file of urlwatch or webchanges, the watches of
-    changedetection.io, and what `vedette export` writes.  Of a source that is known only what the line says is changed.
+    changedetection.io, the watchlist of Distill, and what `vedette export` writes.  Of a source that is known only what
+    the line says is changed.
 
     Says for every line what was taken, what was left out, and what was refused and why.  A bad line loses nothing
     else; the exit code is then 2.
@@ -302,7 +303,7 @@ def refuse_blocked(session: Session, url: str) -> None:
 def keep(session: Session, db: sqlite3.Connection, source: Source) -> tuple[Source, bool]:
     """Save a source and its first watch.  A URL that is known keeps its source; an id that is taken is made unique."""
     from vedette.core.urls import watch_id
-    from vedette.policies import classifier
+    from vedette.policies import another_id, classifier
     from vedette.store import operator
 
     known = operator.source_of_url(db, source.url)
@@ -311,7 +312,7 @@ def keep(session: Session, db: sqlite3.Connection, source: Source) -> tuple[Sour
     else:
         holder = operator.source_by_id(db, source.id)
         if holder is not None and watch_id(holder.url) != watch_id(source.url):
-            source = replace(source, id=type(source.id)(f"{source.id}-{watch_id(source.url) & 0xFFFFFF:06x}"))
+            source = replace(source, id=another_id(source, operator.source_ids(db)))
     now = session.now()
     is_new = operator.save_source(db, source, now=now, classify=classifier(session.loaded.config))
     operator.make_due(db, watch_id(source.url), now=now)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from vedette.contracts.errors import InputError
 from vedette.contracts.source import Source
 from vedette.core.nearest import unknown
-from vedette.surface.cli.formats import changedetection, feeds, jobs, own, sheets, tables
+from vedette.surface.cli.formats import changedetection, distill, feeds, jobs, own, sheets, tables
 from vedette.surface.cli.formats.entry import Parsed
 
 READERS: dict[str, Callable[[bytes], Parsed]] = {
@@ -20,6 +20,7 @@ READERS: dict[str, Callable[[bytes], Parsed]] = {
     "yaml": own.read_yaml,
     "xlsx": sheets.read_sheet,
     "changedetection": changedetection.read_watches,
+    "distill": distill.read_watches,
 }
 WRITERS: dict[str, Callable[[list[Source]], str]] = {
     "csv": tables.write_csv,
@@ -66,6 +67,8 @@ def guess(data: bytes, name: str) -> str:
         return ending
     if changedetection.looks_like(data):
         return "changedetection"
+    if distill.looks_like(data):
+        return "distill"
     if data.startswith(_PACKED):
         return "xlsx"
     head = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")

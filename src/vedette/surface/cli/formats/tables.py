@@ -25,7 +25,7 @@ SYNONYMS = {
 COLUMNS = (
     "url id name lister risk tier active every scrape_frequency retention url_pattern include exclude start_date "
     "end_date types max_depth max_urls max_pages max_sitemap_depth pagination_pattern selectors requires_headless "
-    "follow_hosts hunt honour_nofollow traps structured category hierarchy domains provenance tags fetch"
+    "follow_hosts hunt honour_nofollow traps structured category hierarchy domains provenance tags note fetch"
 ).split()
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run a cell that begins so
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
