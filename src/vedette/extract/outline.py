@@ -53,7 +53,7 @@ def page_blocks(
     text = visible(tree)
     root = tree.body
     if scope != ALL:
-        root, _ = narrowed(tree, text, is_gated=scope == MAIN)
+        root, _ = narrowed(tree, text, is_gated=scope == MAIN, is_older=is_older)
         if root is not None and scope != STRICT and not is_older:
             root = article_of(root, is_sure=scope == ARTICLE) or root
         if root is None:  # the gate refused, after the tree was cut
@@ -69,20 +69,20 @@ def common_scope(bodies: Iterable[tuple[bytes, str]], *, is_older: bool = False)
     A page near a gate may pass it in one state only; compared as they are, its whole navigation would seem to come and
     go.  When one state passes the gate of scope "main", all are narrowed; cut down to the article when all have one.
     """
-    found = [_cut_of(body, content_type) for body, content_type in bodies]
+    found = [_cut_of(body, content_type, is_older) for body, content_type in bodies]
     if found and all(one == ARTICLE for one in found) and not is_older:
         return ARTICLE
     return STRICT if any(found) else MAIN
 
 
-def _cut_of(body: bytes, content_type: str) -> str:
+def _cut_of(body: bytes, content_type: str, is_older: bool) -> str:
     if too_heavy(body):
         return ""
     tree = parsed(decode(body, content_type)[0])
-    root, _ = narrowed(tree, visible(tree))
+    root, _ = narrowed(tree, visible(tree), is_older=is_older)
     if root is None:
         return ""
-    return STRICT if article_of(root) is None else ARTICLE
+    return STRICT if is_older or article_of(root) is None else ARTICLE
 
 
 Frame = tuple[Iterator[LexborNode], str, Counter[str], bool]  # children, path, siblings so far, is a block

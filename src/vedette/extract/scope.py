@@ -11,14 +11,13 @@ import unicodedata
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from vedette.extract.article import narrow_to_article
+from vedette.extract.article import narrow_to_article, prose_chars
 
 MAIN = "main"
 ALL = "all"
 MIN_SHARE = 0.4  # of the visible text
 MIN_CHARS = 200
 LEAST_CHARS = 20  # of a part that the page names as its main part
-DOCUMENT_LINKS = ", ".join(f"a[href*='.{end}' i]" for end in "pdf doc xls ppt odt ods rtf csv zip".split())
 HIDING = ("display:none", "visibility:hidden")  # inline styles, spaces removed
 INVISIBLE = ["script", "style", "noscript", "template", "svg", "iframe"]
 REPEATED = "nav, aside, header, footer, [role=navigation], [role=banner], [role=contentinfo]"
@@ -57,11 +56,12 @@ def visible(tree: LexborHTMLParser) -> str:
 
 
 def narrowed(
-    tree: LexborHTMLParser, everything: str, *, is_gated: bool = True
+    tree: LexborHTMLParser, everything: str, *, is_gated: bool = True, is_older: bool = False
 ) -> tuple[LexborNode | None, str]:
     """The main content and its text, or (None, everything) when the gate says that too little is left.
 
     A part that the page itself calls its main part is believed on a short page too, unless more of it stands outside.
+    A part with an article in it passes however long the menus are; `is_older`: as it was before that.
     """
     root = _content_root(tree)
     if root is None:
@@ -69,12 +69,14 @@ def narrowed(
     text = raw_text(root)
     if not is_gated or (len(text) >= MIN_CHARS and len(text) >= MIN_SHARE * len(everything)):
         return root, text
-    return (root, text) if _is_named(root) and _is_most(root, text, tree) else (None, everything)
+    if (_is_named(root) and _is_most(root, text, tree)) or (not is_older and _has_the_prose(root, tree)):
+        return root, text
+    return None, everything
 
 
 def article_of(root: LexborNode, *, is_sure: bool = False) -> LexborNode | None:
     """The article of the main content, without what stands around and between it; None when it has none."""
-    return narrow_to_article(root, DOCUMENT_LINKS, is_sure=is_sure)
+    return narrow_to_article(root, is_sure=is_sure)
 
 
 def raw_text(node: LexborNode) -> str:
@@ -154,6 +156,12 @@ def _is_most(root: LexborNode, text: str, tree: LexborHTMLParser) -> bool:
     repeated = [node for node in tree.body.css(REPEATED) if not _is_inside_content(node)]
     outside = len(raw_text(tree.body)) - len(text) - sum(len(raw_text(node)) for node in repeated)
     return outside <= len(text)
+
+
+def _has_the_prose(root: LexborNode, tree: LexborHTMLParser) -> bool:
+    """Is there an article in it, and no more prose outside of it?"""
+    mine = prose_chars(root)
+    return mine > 0 and tree.body is not None and 2 * mine >= prose_chars(tree.body)
 
 
 def _is_inside_content(node: LexborNode) -> bool:
