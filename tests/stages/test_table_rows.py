@@ -99,3 +99,12 @@ def test_noise_that_was_learned_of_an_older_text_is_still_understood():
 def test_noise_that_is_learned_now_is_learned_by_rows():
     noise = Noise(places=(Place("main/table/tbody/tr/td", 1, 8),))
     assert not read_noise(dump_noise(noise)).is_older
+
+
+def test_noise_learned_of_an_article_that_was_cut_otherwise_is_learned_anew():
+    """Its places are not where they were: believed, they would hide nothing and alarm once."""
+    learned = Noise(places=(Place("div/p", 0, 8),), agreed=3)
+    kept = dump_noise(learned)
+    assert kept is not None
+    assert read_noise(kept) == learned
+    assert read_noise(kept.replace('"form":3', '"form":2')) == Noise(refuted=1, begun_at=-1)

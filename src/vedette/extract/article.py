@@ -17,12 +17,15 @@ LONG = 80  # characters of a paragraph that is prose
 ENOUGH, SEVERAL = 400, 2  # characters and paragraphs of prose that make an article
 PART = 0.3  # of the prose: what has more of it is no side matter, whatever its name
 TOGETHER = 0.6  # of the prose: parts of one name that have it are what the page is about (a forum's comments)
-WRAPPER = 0.9  # of the prose: a part with so much of it holds the article, and its name says nothing of others
+WRAPPER = (
+    0.9  # of the prose: a part with so much of it holds the article, and its name says nothing of others
+)
 LISTS = 2.0  # times the prose: a page with more text in links than that is a list
 LINKED = 0.5  # share of links in the text of a block that only leads elsewhere
 LISTED = 0.3  # and below which a list or table is content
 FEW_CHARS = 12
 MAX_WORDS = 4  # of an id
+NONE: frozenset[str] = frozenset()
 _PROSE = "div, td, li, dd, blockquote, pre"  # beside paragraphs
 _SIDE_TAGS = "aside, form, footer, button, select"  # nav is gone before
 _DOCUMENT = re.compile(r"\.(?:pdf|doc|xls|ppt|odt|ods|rtf|csv|zip)", re.IGNORECASE)
@@ -36,27 +39,48 @@ _SIDE_NAME = re.compile(
     r"pagination|pager|sidebar\w*|rail|trending|popular|most-?read|latest|tags?|tag-?list|author-?(?:bio|box|info)|"
     r"byline|navigation|nav|menu|footer|masthead|toolbar|skip-?link|login|paywall|copyright|outbrain|taboola|carousel|"
     r"sr-only|screen-?reader\w*|visually-?hidden|caption|credit|figcaption|meta|post-?meta|entry-?meta|date|time|"
-    r"komentari?|podijeli|povezan\w*|izbornik|podnozje|kolacici)(?:$|[\s_-])",
+    r"komentari?|podijeli|povezan\w*|izbornik|podnozje|kolacici|"  # hr; then de, fr, es and pt, it
+    r"kommentare?|teilen|verwandt\w*|werbung|seitenleiste|meistgelesen\w*|"
+    r"commentaires?|partage[rs]?|fil-?d?-?ariane|a-?lire-?aussi|"
+    r"comentarios?|compartir|compartilh\w*|partilh\w*|relacionad[oa]s?|"
+    r"commenti|condividi\w*|correlat[ie]|"
+    r"komentarz\w*|udostepni\w*|powiazan\w*|reklam[aey]|"  # pl, cs, hu, sl and sr
+    r"komentare|sdilet|sdileni|souvisejici|hozzaszolas\w*|kommentek|megosztas|kapcsolodo|"
+    r"komentarji|podeli|deljenje)(?:$|[\s_-])",
     re.IGNORECASE,
 )
 
 
-def narrow_to_article(root: LexborNode, *, is_sure: bool = False) -> LexborNode | None:
-    """The root, cut down to its article; None when it has none.  Changes the tree only when it finds one.
+def narrow_to_article(root: LexborNode, *, is_sure: bool = False, spared: frozenset[str] = NONE) -> bool:
+    """Cuts it down to its article, if it has one.
 
-    `is_sure`: the other state of this page is an article.
+    `is_sure`: other states of this page are articles; `spared`: names of parts that stay in those.
     """
+    article = _article_of(root, is_sure=is_sure)
+    if article is None:
+        return False
+    side = article.named_side()
+    spared |= article.spared(side)
+    for at, (node, name, word) in side.items():
+        if at != article.top and name not in spared and word not in spared:
+            node.decompose()
+    for node in article.leading():
+        node.decompose()
+    return True
+
+
+def spared_parts(root: LexborNode) -> frozenset[str] | None:
+    """Names of parts that would go, had they less of the prose; None when there is no article."""
+    article = _article_of(root)
+    return None if article is None else article.spared(article.named_side())
+
+
+def _article_of(root: LexborNode, *, is_sure: bool = False) -> _Article | None:
     blocks = _long_blocks(root)
     if not is_sure and not _are_enough(blocks):
         return None  # most pages that are no articles end here
     article = _Article(root, blocks)
-    if not article.total or not (is_sure or article.is_one()):
-        return None
-    for node in article.side():
-        node.decompose()
-    for node in article.leading():
-        node.decompose()
-    return root
+    return article if article.total and (is_sure or article.is_one()) else None
 
 
 def prose_chars(root: LexborNode) -> int:
@@ -113,20 +137,28 @@ class _Article:
             return False
         return sum(self.in_links.values()) <= LISTS * self.total
 
-    def side(self) -> list[LexborNode]:
-        """What tags and names tell to be side matter."""
-        found: dict[int, tuple[LexborNode, str]] = {}
-        for node in self.root.css("[class], [id]"):
+    def named_side(self) -> dict[int, tuple[LexborNode, str, str]]:
+        """What its tag or a word of its name tells to be side matter, with name and word."""
+        found: dict[int, tuple[LexborNode, str, str]] = {}
+        for node in self.root.css(":is([class], [id])"):
             said = node.attributes
-            word = _class_word(said.get("class") or "") or _id_word(said.get("id") or "")
+            classes, name = said.get("class") or "", said.get("id") or ""
+            word = _class_word(classes) or _id_word(name)
             if word and not self._is_text(node):
-                found[node.mem_id] = (node, word)
+                found[node.mem_id] = (node, " ".join(f"{classes} {name}".split()), word)
         for node in self.root.css(_SIDE_TAGS):
-            found[node.mem_id] = (node, node.tag or "")
-        found.pop(self.top, None)
-        prose, most = self.prose, PART * self.total
-        spared = self._spared({at: word for at, (_, word) in found.items() if at in prose})
-        return [node for at, (node, word) in found.items() if prose.get(at, 0) < most and word not in spared]
+            tag = node.tag or ""
+            found.setdefault(node.mem_id, (node, tag, tag))
+        return found
+
+    def spared(self, side: dict[int, tuple[LexborNode, str, str]]) -> frozenset[str]:
+        """Names of parts that have much of the prose, and words whose parts have most of it together."""
+        prose = self.prose
+        weighty = {at: (name, word) for at, (_, name, word) in side.items() if at in prose}
+        if not weighty:
+            return NONE
+        names = {name for at, (name, _) in weighty.items() if prose[at] >= PART * self.total}
+        return frozenset(names) | self._together({at: word for at, (_, word) in weighty.items()})
 
     def leading(self) -> list[LexborNode]:
         """Blocks that are links and lead elsewhere, unless they hold documents, lists or tables of content."""
@@ -163,8 +195,7 @@ class _Article:
         up = node.parent
         return (up is not None and up.mem_id in self.paragraphs) or len(node.text(True, "", True)) >= LONG
 
-    def _spared(self, words: dict[int, str]) -> set[str]:
-        """Words whose parts together have most of the prose."""
+    def _together(self, words: dict[int, str]) -> frozenset[str]:
         together: Counter[str] = Counter()
         inner = {at: word for at, word in words.items() if self.prose[at] < WRAPPER * self.total}
         for at, word in inner.items():
@@ -173,7 +204,7 @@ class _Article:
                 up = self.above.get(up)
             if up is None:  # not in another part of that name
                 together[word] += self.prose[at]
-        return {word for word, chars in together.items() if chars >= TOGETHER * self.total}
+        return frozenset(word for word, chars in together.items() if chars >= TOGETHER * self.total)
 
     def _sum_up(self, found: Counted, sums: dict[int, int], nodes: dict[int, LexborNode]) -> None:
         """Adds the figures to each node and what it stands in, up to what has prose.  Neighbours go up together."""

@@ -11,8 +11,9 @@ from vedette.contracts.words import ContentClass
 from vedette.core.charset import decode
 from vedette.core.urls import canonical
 from vedette.core.weight import too_heavy
+from vedette.extract.article import narrow_to_article
 from vedette.extract.head import read_head
-from vedette.extract.scope import MAIN, article_of, fold, narrowed, parsed, raw_text, visible
+from vedette.extract.scope import MAIN, fold, narrowed, parsed, raw_text, visible
 
 MAX_LINKS = 50_000
 _HINT = re.compile(
@@ -40,8 +41,8 @@ def read_page(body: bytes, *, url: str, content_type: str, scope: str = MAIN) ->
     root: LexborNode | None = None
     if scope == MAIN:
         root, text = narrowed(tree, text)
-        article = article_of(root) if root is not None else None
-        root, text = (root, text) if article is None else (article, raw_text(article))
+        if root is not None and narrow_to_article(root):
+            text = raw_text(root)
     return Extraction(
         content_class=ContentClass.HTML,
         text=fold(text),
