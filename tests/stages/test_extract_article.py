@@ -120,7 +120,8 @@ def test_prose_is_never_lost_whatever_it_is_wrapped_in(seed):
 
 
 CALLS = "".join(f"<li><a href='/n/{n}'>Javni poziv za dodjelu potpora broj {n}</a></li>" for n in range(40))
-REMARK = "<div class=comment><p>Slažem se s autorom, ali je rok prekratak za sve male poduzetnike i obrtnike.</p></div>"
+AGREED = "Slažem se s autorom, ali je taj rok prekratak za sve nas male poduzetnike i obrtnike."
+REMARK = f"<div class=comment><p>{AGREED}</p></div>"
 KEPT = {
     "linked headings": (f"<h2><a href='/x'>Kalkulator poreza</a></h2>{PROSE}", "Kalkulator poreza"),
     "a headline as id": (
