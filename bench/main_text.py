@@ -3,8 +3,9 @@
     python bench/main_text.py FOLDER [FOLDER ...]
 
 A folder has `ground-truth.json` and `html/` (article-extraction-benchmark), `evaldata.json` with `cache/` and `eval/`
-(the evaluation of trafilatura: sentences that must be there and sentences that must not), or `test-pages/`
-(readability: `source.html` and `expected.html`).  Shingles of four words, each page counting the same.
+(the evaluation of trafilatura: sentences that must be there and sentences that must not), `ground-truth/` and `html/`
+with a file per page (the splits of WCXB, which has other kinds of pages too), or `test-pages/` (readability:
+`source.html` and `expected.html`).  Shingles of four words, each page counting the same.
 """
 
 from __future__ import annotations
@@ -34,22 +35,29 @@ def main() -> None:
         folder = Path(name)
         if (folder / "evaldata.json").exists():
             _sentences(folder)
+        elif (folder / "ground-truth").is_dir():
+            for kind in ("article", "documentation", "service", "forum", "product", "collection", "listing"):
+                _texts(f"{folder} ({kind})", _typed_pages(folder, kind))
         else:
-            _texts(folder)
+            _texts(str(folder), _pages(folder))
 
 
-def _texts(folder: Path) -> None:
+def _texts(name: str, pages: Iterator[tuple[bytes, str]]) -> None:
     scores, took = [], []
-    for body, wanted in _pages(folder):
+    for body, wanted in pages:
         begin = time.process_time()
         read = extract(body, url=URL, content_type=KIND)
         took.append(time.process_time() - begin)
         scores.append(score(wanted, read.text))
     precision = mean(one for one, _ in scores)
     recall = mean(one for _, one in scores)
+    _tell(name, precision, recall, took)
+
+
+def _tell(name: str, precision: float, recall: float, took: list[float]) -> None:
     f1 = 2 * precision * recall / (precision + recall)
     print(
-        f"{folder}: {len(scores)} pages, F1 {f1:.3f}, precision {precision:.3f}, recall {recall:.3f}, "
+        f"{name}: {len(took)} pages, F1 {f1:.3f}, precision {precision:.3f}, recall {recall:.3f}, "
         f"{1000 * mean(took):.2f} ms per page"
     )
 
@@ -85,12 +93,20 @@ def _sentences(folder: Path) -> None:
         unwanted += len(page["without"])
         kept += sum("".join(one.split()) in folded for one in page["with"])
         shown += sum("".join(one.split()) in folded for one in page["without"])
-    precision, recall = kept / (kept + shown), kept / wanted
-    f1 = 2 * precision * recall / (precision + recall)
-    print(
-        f"{folder}: {len(took)} pages, F1 {f1:.3f}, {kept} of {wanted} sentences ({recall:.3f}), "
-        f"{shown} of {unwanted} unwanted ones, {1000 * mean(took):.2f} ms per page"
+    _tell(
+        f"{folder} ({kept} of {wanted} sentences, {shown} of {unwanted} unwanted ones)",
+        kept / (kept + shown),
+        kept / wanted,
+        took,
     )
+
+
+def _typed_pages(folder: Path, kind: str) -> Iterator[tuple[bytes, str]]:
+    for path in sorted((folder / "ground-truth").glob("*.json")):
+        page = json.loads(path.read_text("utf-8"))
+        wanted = page["ground_truth"].get("main_content")
+        if wanted is not None and page["_internal"]["page_type"]["primary"] == kind:
+            yield gzip.decompress((folder / "html" / f"{path.stem}.html.gz").read_bytes()), wanted
 
 
 def _pages(folder: Path) -> Iterator[tuple[bytes, str]]:

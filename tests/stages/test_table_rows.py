@@ -203,3 +203,12 @@ def test_tables_in_tables_and_rows_without_one_are_read_without_harm():
     wide = "<table><tr>" + "<td>1</td>" * 5000 + "</tr></table><tr><td>a</td><td>b</td></tr>"
     for markup in (deep, wide, "<tr>", "<table></table>", ""):
         assert row_headings(markup.encode(), content_type="text/html") == {}
+
+
+def test_noise_learned_of_an_article_that_was_cut_otherwise_is_learned_anew():
+    """Its places are not where they were: believed, they would hide nothing and alarm once."""
+    learned = Noise(places=(Place("div/p", 0, 8),), agreed=3)
+    kept = dump_noise(learned)
+    assert kept is not None
+    assert read_noise(kept) == learned
+    assert read_noise(kept.replace('"form":3', '"form":2')) == Noise(refuted=1, begun_at=-1)

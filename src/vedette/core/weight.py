@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
 import re2
 
 DEEP = "nested too deep"
@@ -145,7 +144,7 @@ def _may_hide_many(body: bytes) -> bool:
 
 
 def _may_have_many(body: bytes) -> bool:
-    return len(body) >= BIG_BODY or body.count(b"=") >= MAX_ATTRIBUTES or _longest_tag(body) >= LONG_TAG
+    return len(body) >= BIG_BODY or body.count(b"=") >= MAX_ATTRIBUTES or _has_long_tag(body)
 
 
 def _seen_tags(body: bytes) -> Iterator[bytes]:
@@ -176,9 +175,15 @@ def _end_of_raw(body: bytes, name: bytes, at: int) -> int:
     return len(body)
 
 
-def _longest_tag(body: bytes) -> int:
-    ends = np.flatnonzero(np.frombuffer(body, np.uint8) == ord(">"))
-    return int(np.diff(ends, prepend=0, append=len(body)).max())
+def _has_long_tag(body: bytes) -> bool:
+    """Is there no ">" in so many bytes?  Jumps from the last one in reach to the next."""
+    at = 0
+    while at + LONG_TAG <= len(body):
+        end = body.rfind(b">", at, at + LONG_TAG)
+        if end < 0:
+            return True
+        at = end + 1
+    return False
 
 
 # Possessive, so linear.  A quote counts after "=" alone: before it, it is part of a name (HTML standard 13.2.5).

@@ -17,14 +17,18 @@ from selectolax.lexbor import LexborNode
 from vedette.contracts.changing import Block
 from vedette.core.charset import decode
 from vedette.core.weight import too_heavy
+from vedette.extract.article import NONE, narrow_to_article, spared_parts
 from vedette.extract.head import read_head
 from vedette.extract.page import document_target
-from vedette.extract.scope import ALL, MAIN, article_of, fold, narrowed, parsed, visible
+from vedette.extract.scope import ALL, MAIN, fold, narrowed, parsed, visible
 
 MAX_LEVELS = 64  # of a path; what is deeper shares the path of its ancestor
 MAX_BLOCKS = 300_000
 STRICT = "strict"  # the main content whatever the gate says
-ARTICLE = "article"  # the article of it, because the other states are articles too
+ARTICLE = "article"  # the article of it, because all states are articles
+BODY = (
+    "body"  # beside one of them: not from the part that the page names, because not all states name the same
+)
 BLOCKS = frozenset(
     "address article aside blockquote body caption center dd details dialog dir div dl dt "
     "fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup legend li main menu nav ol "
@@ -56,9 +60,11 @@ def page_blocks(
     text = visible(tree)
     root = tree.body
     if scope != ALL:
-        root, _ = narrowed(tree, text, is_gated=scope == MAIN)
-        if root is not None and scope != STRICT and not is_older:
-            root = article_of(root, is_sure=scope == ARTICLE) or root
+        cut = _Cut.read(scope)
+        is_gated = scope == MAIN
+        root, _ = narrowed(tree, text, is_gated=is_gated, is_older=is_older, is_body=cut.root == BODY)
+        if root is not None and cut.kind != STRICT and not is_older:
+            narrow_to_article(root, is_sure=cut.kind == ARTICLE, spared=cut.spared)
         if root is None:  # the gate refused, after the tree was cut
             tree = parsed(markup)
             visible(tree)
@@ -71,21 +77,44 @@ def common_scope(bodies: Iterable[tuple[bytes, str]], *, is_older: bool = False)
 
     A page near a gate may pass it in one state only; compared as they are, its whole navigation would seem to come and
     go.  When one state passes the gate of scope "main", all are narrowed; cut down to the article when all have one.
+    All are cut from the body when they do not name the same part as their main one (a second `<article>` comes).  A
+    part that is too much of the prose to go in one state (comments that grow) stays in all.
     """
-    found = [_cut_of(body, content_type) for body, content_type in bodies]
-    if found and all(one == ARTICLE for one in found) and not is_older:
-        return ARTICLE
-    return STRICT if any(found) else MAIN
+    found = [_cut_of(body, content_type, is_older) for body, content_type in bodies]
+    if not any(one.kind for one in found):
+        return MAIN
+    kind = ARTICLE if all(one.kind == ARTICLE for one in found) else STRICT
+    root = "" if is_older or len({one.root for one in found}) == 1 else BODY
+    return str(_Cut(kind, root, NONE.union(*[one.spared for one in found])))
 
 
-def _cut_of(body: bytes, content_type: str) -> str:
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """How a state is cut: what of it, from the body or from the part that it names, and what stays."""
+
+    kind: str  # STRICT, ARTICLE; empty when the gate refused
+    root: str = ""
+    spared: frozenset[str] = NONE
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.kind} {self.root}".rstrip(), *sorted(self.spared)])
+
+    @staticmethod
+    def read(scope: str) -> _Cut:
+        first, *spared = scope.split("\n")
+        kind, _, root = first.partition(" ")
+        return _Cut(kind, root, frozenset(spared))
+
+
+def _cut_of(body: bytes, content_type: str, is_older: bool) -> _Cut:
     if too_heavy(body):
-        return ""
+        return _Cut("")
     tree = parsed(decode(body, content_type)[0])
-    root, _ = narrowed(tree, visible(tree))
+    root, _ = narrowed(tree, visible(tree), is_older=is_older)
     if root is None:
-        return ""
-    return STRICT if article_of(root) is None else ARTICLE
+        return _Cut("")
+    spared = None if is_older else spared_parts(root)
+    return _Cut(STRICT, root.tag or "") if spared is None else _Cut(ARTICLE, root.tag or "", spared)
 
 
 Frame = tuple[Iterator[LexborNode], str, Counter[str], bool]  # children, path, siblings so far, is a block

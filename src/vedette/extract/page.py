@@ -12,14 +12,15 @@ from vedette.core.charset import decode
 from vedette.core.shape import is_document
 from vedette.core.urls import canonical
 from vedette.core.weight import too_heavy
+from vedette.extract.article import narrow_to_article
 from vedette.extract.head import read_head
-from vedette.extract.scope import MAIN, article_of, fold, narrowed, parsed, raw_text, visible
+from vedette.extract.scope import MAIN, fold, narrowed, parsed, raw_text, visible
 
 MAX_LINKS = 50_000
-_HINTS = (
-    ".pdf .doc .xls .ppt .odt .ods .odp .rtf .csv .zip .7z .p7m .asice .xml .json .png .jp .gif .webp .bmp .tif "
-    "/download /preuz /getfile /attachment /prilo /dokument /document"
-).split()
+_HINT = re.compile(
+    r"\.(?:pdf|doc|xls|ppt|od[tsp]|rtf|csv|zip|7z|p7m|asice|xml|json|png|jp|gif|webp|bmp|tif)"
+    r"|/(?:download|preuz|getfile|attachment|prilo|dokument|document)"
+)
 _DOCUMENT = re.compile(
     r"\.(?:pdf|docx?|xlsx?|pptx?|od[tsp]|rtf|csv|zip|7z|p7m|asice|xml|json)(?:$|[?#])"
     r"|/(?:downloads?|preuzmi|preuzimanje|getfile|attachments?|prilo[gz]i?|dokumenti?|documents?)[/?]",
@@ -43,8 +44,8 @@ def read_page(body: bytes, *, url: str, content_type: str, scope: str = MAIN) ->
     root: LexborNode | None = None
     if scope == MAIN:
         root, text = narrowed(tree, text)
-        article = article_of(root) if root is not None else None
-        root, text = (root, text) if article is None else (article, raw_text(article))
+        if root is not None and narrow_to_article(root):
+            text = raw_text(root)
     return Extraction(
         content_class=ContentClass.HTML,
         text=fold(text),
@@ -82,7 +83,8 @@ def _hrefs(tree: LexborHTMLParser) -> tuple[tuple[str, ...], tuple[str, ...]]:
     nodes += tree.tags("area")
     found = [node.attributes for node in nodes[:MAX_LINKS]]
     hrefs = tuple([href for each in found if (href := each.get("href"))])
-    marked = {each.get("href") or "" for each in found if "nofollow" in (each.get("rel") or "").lower()}
+    rels = [each for each in found if "rel" in each]
+    marked = {each.get("href") or "" for each in rels if "nofollow" in (each["rel"] or "").lower()}
     if marked:
         marked.difference_update(
             each.get("href") or "" for each in found if "nofollow" not in (each.get("rel") or "").lower()
@@ -105,8 +107,7 @@ def _link_chars(root: LexborNode | None, most: int) -> int:
 
 def _targets(hrefs: tuple[str, ...], root: LexborNode | None, base: str) -> tuple[str, ...]:
     """Documents that the compared part links to: a replaced PDF is a change though no word of the page is."""
-    spelled = "\n".join(hrefs).lower()
-    if root is None or not any(hint in spelled for hint in _HINTS):
+    if root is None or not _HINT.search("\n".join(hrefs).lower()):
         return ()
     found = (document_target(node.attributes["href"] or "", base) for node in root.css("a[href]")[:MAX_LINKS])
     return tuple(dict.fromkeys(target for target in found if target))

@@ -11,15 +11,15 @@ import unicodedata
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from vedette.extract.article import narrow_to_article
+from vedette.extract.article import prose_chars
 
 MAIN = "main"
 ALL = "all"
 MIN_SHARE = 0.4  # of the visible text
 MIN_CHARS = 200
 LEAST_CHARS = 20  # of a part that the page names as its main part
-DOCUMENT_LINKS = ", ".join(f"a[href*='.{end}' i]" for end in "pdf doc xls ppt odt ods rtf csv zip".split())
 HIDING = ("display:none", "visibility:hidden")  # inline styles, spaces removed
+MAY_HIDE = "[hidden], [style*=none i], [style*=hidden i], dialog, object"
 INVISIBLE = ["script", "style", "noscript", "template", "svg", "iframe"]
 REPEATED = "nav, aside, header, footer, [role=navigation], [role=banner], [role=contentinfo]"
 _CONTENT = frozenset(("main", "article"))
@@ -52,29 +52,33 @@ def visible(tree: LexborHTMLParser) -> str:
     if root is None:
         return ""
     everything = raw_text(root)
-    hidden = [node for node in root.css("[hidden], [style], dialog, object") if _is_hidden(node)]
+    hidden = [node for node in root.css(MAY_HIDE) if _is_hidden(node)]
     return _without(hidden, root, everything) if hidden else everything
 
 
 def narrowed(
-    tree: LexborHTMLParser, everything: str, *, is_gated: bool = True
+    tree: LexborHTMLParser,
+    everything: str,
+    *,
+    is_gated: bool = True,
+    is_older: bool = False,
+    is_body: bool = False,
 ) -> tuple[LexborNode | None, str]:
     """The main content and its text, or (None, everything) when the gate says that too little is left.
 
     A part that the page itself calls its main part is believed on a short page too, unless more of it stands outside.
+    A part with an article in it passes however long the menus are; `is_older`: as it was before that.
+    `is_body`: from the body, whatever the page calls its main part.
     """
-    root = _content_root(tree)
+    root = _content_root(tree, ()) if is_body else _content_root(tree)
     if root is None:
         return None, everything
     text = raw_text(root)
     if not is_gated or (len(text) >= MIN_CHARS and len(text) >= MIN_SHARE * len(everything)):
         return root, text
-    return (root, text) if _is_named(root) and _is_most(root, text, tree) else (None, everything)
-
-
-def article_of(root: LexborNode, *, is_sure: bool = False) -> LexborNode | None:
-    """The article of the main content, without what stands around and between it; None when it has none."""
-    return narrow_to_article(root, DOCUMENT_LINKS, is_sure=is_sure)
+    if (_is_named(root) and _is_most(root, text, tree)) or (not is_older and _has_the_prose(root, tree)):
+        return root, text
+    return None, everything
 
 
 def raw_text(node: LexborNode) -> str:
@@ -87,11 +91,7 @@ def fold(text: str) -> str:
     for space in _SPACES if not text.isascii() else _SPACES[:5]:
         if space in text:
             text = text.replace(space, " ")
-    before = 0
-    while before != len(text):
-        before = len(text)
-        text = text.replace("  ", " ")
-    text = text.strip(" ")
+    text = " ".join([part for run in text.split("  ") if (part := run.strip(" "))])
     if text.isascii():
         return text
     for nothing in _NOTHING:
@@ -128,9 +128,9 @@ def _without(hidden: list[LexborNode], root: LexborNode, everything: str) -> str
     return raw_text(root)
 
 
-def _content_root(tree: LexborHTMLParser) -> LexborNode | None:
+def _content_root(tree: LexborHTMLParser, named: tuple[str, ...] = ("main", "article")) -> LexborNode | None:
     """The one main or article; else the body without what sites repeat.  Changes the tree."""
-    for tag in ("main", "article"):
+    for tag in named:
         found = tree.tags(tag)
         if len(found) == 1:
             found[0].strip_tags(["nav"])
@@ -154,6 +154,12 @@ def _is_most(root: LexborNode, text: str, tree: LexborHTMLParser) -> bool:
     repeated = [node for node in tree.body.css(REPEATED) if not _is_inside_content(node)]
     outside = len(raw_text(tree.body)) - len(text) - sum(len(raw_text(node)) for node in repeated)
     return outside <= len(text)
+
+
+def _has_the_prose(root: LexborNode, tree: LexborHTMLParser) -> bool:
+    """Is there an article in it, and no more prose outside of it?"""
+    mine = prose_chars(root)
+    return mine > 0 and tree.body is not None and 2 * mine >= prose_chars(tree.body)
 
 
 def _is_inside_content(node: LexborNode) -> bool:

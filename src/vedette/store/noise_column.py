@@ -10,8 +10,10 @@ from vedette.contracts.changing import Noise, Place, Presence, RestlessLine, Tem
 from vedette.core.change.paths import shape
 
 # Of the text that it was learned of.  1: cells of tables were lines of their own, articles were not cut down.
-OLDER, FORM = 1, 2
+# 2: one container was chosen as the article; what was learned of it is learned anew.
+OLDER, FORM = 1, 3
 LEGACY_SEEN = 8  # draws that a mask of an earlier form is worth
+_ANEW = Noise(refuted=1, begun_at=-1)
 
 
 def dump_noise(noise: Noise) -> str | None:
@@ -47,12 +49,15 @@ def read_noise(text: str | None) -> Noise:
         kept = json.loads(text)
         return _from_mask(kept) if isinstance(kept, list) else _read(kept)
     except (ValueError, KeyError, TypeError, IndexError):
-        return Noise(refuted=1, begun_at=-1)
+        return _ANEW
 
 
 def _read(kept: dict[str, Any]) -> Noise:
     paths: list[str] = kept["paths"]
     agreed, refuted, quick, begun_at, edited_at = kept["looks"]
+    form, is_learned = kept.get("form", OLDER), bool(paths or kept["orders"] or kept["wild"])
+    if form not in (OLDER, FORM) and is_learned:
+        return _ANEW
     return Noise(
         lines=tuple(
             RestlessLine(key, paths[at], Presence(*numbers), form, said)
@@ -68,7 +73,7 @@ def _read(kept: dict[str, Any]) -> Noise:
         begun_at=begun_at,
         edited_at=edited_at,
         replaced=tuple(kept["replaced"]),
-        is_older=kept.get("form", OLDER) == OLDER and bool(paths or kept["orders"] or kept["wild"]),
+        is_older=form == OLDER and is_learned,
     )
 
 
