@@ -45,7 +45,7 @@ OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
         (b"<html><body>x", "application/json", URL, C.HTML),
         (b'<?xml version="1.0"?><rss/>', "text/html", URL, C.XML),
         (b'<?xml version="1.0"?><!DOCTYPE html><html xmlns="x">', "application/xml", URL, C.HTML),
-        (b"\x89PNG\r\n", "text/html", URL, C.OTHER),
+        (b"\x89PNG\r\n", "text/html", URL, C.IMAGE),
         (b"a,b\n1,2", "text/csv", URL, C.TEXT),
         (b"just text", "", URL, C.TEXT),
         (bytes(range(1, 9)) * 50, "text/html", URL, C.OTHER),
