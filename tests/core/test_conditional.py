@@ -23,7 +23,9 @@ def test_at_most_eight_looks_in_a_row_are_conditional_and_rarely_more_than_a_for
     assert gaps == {looks_between(interval)}
     assert max(gaps) <= MOST_LOOKS
     assert max(gaps) * interval <= max(LONGEST, 2 * interval)
-    assert 2 <= anew[0] <= looks_between(interval) + 1, "the first look brought the body, so the second may ask for less"
+    assert 2 <= anew[0] <= looks_between(interval) + 1, (
+        "the first look brought the body, so the second may ask for less"
+    )
 
 
 def test_watches_of_one_host_do_not_all_ask_at_once():

@@ -103,6 +103,14 @@ class RobotsRules:
     sitemaps: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class TextKeys:
+    """By what two texts are told apart without the texts."""
+
+    text_key: int
+    simhash: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
     """What a body says, as text and structure.  Deterministic in the bytes and the declared type."""
@@ -128,3 +136,4 @@ class Extraction:
     asks_password: bool = False  # the page has a field for one
     visible_chars: int = 0  # of everything a reader sees, what the scope left out included; 0: not told
     link_chars: int = 0  # of the compared text, inside links
+    keys: TextKeys | None = None  # of a large text, made beside the loop

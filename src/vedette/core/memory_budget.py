@@ -16,14 +16,14 @@ from vedette.contracts.fetching import MIB
 from vedette.contracts.words import DOCUMENTS, ContentClass
 
 DEFAULT = 512 * MIB
-WORKER = 224 * MIB  # the worker process: its own size, and a tree of the largest page that we take
+WORKER = 144 * MIB  # the worker process: its own size, a body, and a tree of the largest page that we take
 LEAST_FOR_BODIES = 32 * MIB
 SMALL = 2 * MIB  # claims up to this are small
 SMALL_SHARE = 8  # one part in so many is for them alone
 FREE = 256 * 1024  # of a body: less is not worth counting
 MADE_OF_IT = 2  # a body, and the text and links that are made of it
 DOCUMENT = 96 * MIB  # what a document may take in the worker, whatever it inflates to
-MARKUP = 192 * MIB  # a tree takes up to 16 times its page (bench/memory.py)
+MARKUP = 112 * MIB  # a tree takes twelve times its page (bench/memory.py)
 
 
 @dataclass(frozen=True, slots=True)

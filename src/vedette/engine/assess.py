@@ -6,6 +6,7 @@ compared text differs from what was seen before.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from vedette.contracts.words import (
 )
 from vedette.core.audit import Lot, audited
 from vedette.core.change.gate import gate
+from vedette.core.change.layers import text_keys
 from vedette.core.classify import becomes_hub, inherit_risk
 from vedette.core.ledger import admit_decision, retry_decision, schedule_decision
 from vedette.core.outcomes import MEANING
@@ -156,6 +158,10 @@ class Assessor:
         judged = None
         if not self.reading.is_slow(fetched.body, watch.seen):
             judged = comparer.judge(watch, fetched, extraction, sheet.mark())
+        else:
+            keys = extraction.keys or await asyncio.to_thread(text_keys, extraction)
+            extraction = replace(extraction, keys=keys)
+            judged = comparer.judge_by_keys(watch, extraction, sheet.mark())
         if judged is None and await self.reading.recalls(packed := comparer.packed(watch), sheet):
             lean = replace(fetched, wire=b"", headers=())
             judged = await self.reading.workers.run(

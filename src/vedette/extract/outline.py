@@ -15,11 +15,10 @@ from dataclasses import dataclass, field
 from selectolax.lexbor import LexborNode
 
 from vedette.contracts.changing import Block
-from vedette.core.charset import decode
 from vedette.core.weight import too_heavy
 from vedette.extract.head import read_head
 from vedette.extract.page import document_target
-from vedette.extract.scope import ALL, MAIN, article_of, fold, narrowed, parsed, visible
+from vedette.extract.scope import ALL, LARGE_PAGE, MAIN, article_of, fold, narrowed, tree_of, visible
 
 MAX_LEVELS = 64  # of a path; what is deeper shares the path of its ancestor
 MAX_BLOCKS = 300_000
@@ -47,19 +46,21 @@ def page_blocks(
     """
     if too_heavy(body):
         return ()
-    markup, _ = decode(body, content_type)
-    tree = parsed(markup)
+    tree, _ = tree_of([body], content_type)
     base = read_head(tree, url).base
-    text = visible(tree)
+    in_pieces = len(body) > LARGE_PAGE
+    text = visible(tree, in_pieces=in_pieces)
     root = tree.body
     if scope != ALL:
-        root, _ = narrowed(tree, text, is_gated=scope == MAIN)
+        root, _ = narrowed(tree, text, is_gated=scope == MAIN, in_pieces=in_pieces)
         if root is not None and scope != STRICT and not is_older:
-            root = article_of(root, is_sure=scope == ARTICLE) or root
+            root = article_of(root, len(body), is_sure=scope == ARTICLE) or root
         if root is None:  # the gate refused, after the tree was cut
-            tree = parsed(markup)
-            visible(tree)
+            del tree
+            tree, _ = tree_of([body], content_type)
+            visible(tree, in_pieces=in_pieces)
             root = tree.body
+    del text
     return tuple(_Outline(base, is_older).read(root)) if root is not None else ()
 
 
@@ -78,11 +79,12 @@ def common_scope(bodies: Iterable[tuple[bytes, str]], *, is_older: bool = False)
 def _cut_of(body: bytes, content_type: str) -> str:
     if too_heavy(body):
         return ""
-    tree = parsed(decode(body, content_type)[0])
-    root, _ = narrowed(tree, visible(tree))
+    tree, _ = tree_of([body], content_type)
+    in_pieces = len(body) > LARGE_PAGE
+    root, _ = narrowed(tree, visible(tree, in_pieces=in_pieces), in_pieces=in_pieces)
     if root is None:
         return ""
-    return STRICT if article_of(root) is None else ARTICLE
+    return STRICT if article_of(root, len(body)) is None else ARTICLE
 
 
 Frame = tuple[Iterator[LexborNode], str, Counter[str], bool]  # children, path, siblings so far, is a block

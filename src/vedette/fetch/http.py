@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import io
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -250,14 +251,14 @@ class _Exchange:
 class _BodyReader:
     """Takes a body off the line in the chunks it comes in, decoding as it goes."""
 
-    __slots__ = ("_chunks", "_decoder", "_response", "_room", "_size", "reserve")
+    __slots__ = ("_decoder", "_response", "_room", "_size", "_wire", "reserve")
 
     def __init__(self, response: FarResponse, decoder: BodyDecoder | None, room: int) -> None:
         self._response = response
         self._decoder = decoder
         self._room = room
         self._size = 0
-        self._chunks: list[bytes] = []
+        self._wire = io.BytesIO()  # one copy: its buffer becomes the body
         self.reserve: Callable[[], Awaitable[None]] | None = (
             None  # waits for room, once the body turns out large
         )
@@ -293,7 +294,7 @@ class _BodyReader:
         limit.reschedule(loop.time() + left)
 
     def wire(self) -> bytes:
-        return self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
+        return self._wire.getvalue()
 
     def _ends_with_line(self) -> bool:
         """Neither a length nor chunks: then only a clean close tells that the body is whole."""
@@ -305,7 +306,7 @@ class _BodyReader:
         over = self._size - self._room
         if over > 0:
             chunk = chunk[:-over]
-        self._chunks.append(chunk)
+        self._wire.write(chunk)
         fault = self._decoder.feed(chunk) if self._decoder is not None else None
         if fault is None and over > 0:
             return Fault(Outcome.TOO_LARGE, f"body over {self._room} bytes")
