@@ -23,7 +23,13 @@ RECORD_LIMIT = 256 * MIB  # decoded; far above any wire limit that makes sense, 
 _START_LIMIT = 64 * 1024  # the first record of ours is below 1 KB
 _GZIP = 31
 _FIELD = re.compile(rb"[^\s:\x00-\x1f][^:\r\n\0]*:[^\r\n\0]*")
-_NEEDED = ("warc-type", "warc-record-id", "warc-date", "content-type", "content-length")  # WARC 1.1, section 5
+_NEEDED = (
+    "warc-type",
+    "warc-record-id",
+    "warc-date",
+    "content-type",
+    "content-length",
+)  # WARC 1.1, section 5
 _NOT_GZIP = cast(type[Exception], isal_zlib.error)  # its stub calls the class an instance
 _KINDS = {profile: kind for kind, profile in PROFILES.items()}
 
