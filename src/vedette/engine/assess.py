@@ -7,12 +7,13 @@ compared text differs from what was seen before.
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from vedette.contracts.errors import ConfigError
+from vedette.contracts.errors import NO_MORE_FILES, ConfigError
 from vedette.contracts.fetching import Extraction, Fetched
 from vedette.contracts.ports import Clock
 from vedette.contracts.schedule import Asked, Lesson
@@ -54,6 +55,7 @@ from vedette.engine.workers import LARGE
 
 IN_ONE_PIECE = frozenset({ListerKind.CRAWL, ListerKind.PAGE})  # the page is parsed once, its links are there
 GZIP = b"\x1f\x8b"
+NO_FILES = (errno.EMFILE, errno.ENFILE)
 WALLS = (403, 503)  # what challenges and bans are sent with
 STANDING = (Outcome.BLOCKED_PAGE, Outcome.LOGIN_WALL)
 SELF_READ = frozenset({ListerKind.FEED, ListerKind.SITEMAP, ListerKind.AUTO})
@@ -94,6 +96,11 @@ class Assessor:
             return await self._settle(job, reached)
         except ConfigError as error:
             return self._parked(job, Outcome.BAD_SETTINGS, str(error))
+        except OSError as error:
+            if error.errno not in NO_FILES:
+                return self._parked(job, Outcome.BUG, f"{type(error).__name__}: {error}")
+            words = f"{NO_MORE_FILES}; the host is not to blame"
+            return self._parked(job, Outcome.CONNECT_ERROR, words)  # tried again, as when no socket is left
         except Exception as error:  # noqa: BLE001  the edge of the engine loop
             return self._parked(job, Outcome.BUG, f"{type(error).__name__}: {error}")
 

@@ -60,11 +60,12 @@ class Workers:
 
     async def _run(self, order: Order) -> Any:
         loop = asyncio.get_running_loop()
+        worker, is_new = self._worker or _Worker(), self._worker is None
+        self._worker = worker
         try:
-            if self._worker is None:
-                self._worker = _Worker()
-                await _heard(loop.run_in_executor(self._thread, self._worker.wait_for_start))
-            answer = _heard(loop.run_in_executor(self._thread, self._worker.ask, order))
+            if is_new:
+                await _heard(loop.run_in_executor(self._thread, worker.wait_for_start))
+            answer = _heard(loop.run_in_executor(self._thread, worker.ask, order))
             is_done, value = await asyncio.wait_for(answer, self._wall_s)
         except (TimeoutError, *DEAD):
             self.close()
