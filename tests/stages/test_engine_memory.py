@@ -158,3 +158,26 @@ def _raises_unsendable() -> None:
         pass
 
     raise Unsendable("words")
+
+
+async def test_looks_that_give_up_together_leave_nothing_behind():
+    budget = MemoryBudget(WORKER + 64 * MIB)
+    await budget.claim(WatchId(1), 50 * MIB)
+    waiting = [asyncio.create_task(budget.claim(WatchId(number), LARGE)) for number in range(2, 6)]
+    await turn()
+    for one in waiting:
+        one.cancel()
+    given = await asyncio.gather(*waiting, return_exceptions=True)
+    assert {type(one) for one in given} == {asyncio.CancelledError}
+    budget.free(WatchId(1))
+    assert (budget.used, budget.waiting) == (0, 0)
+
+
+async def test_a_look_that_gets_no_room_in_time_holds_nothing_and_the_next_one_does():
+    budget = MemoryBudget(WORKER + 64 * MIB, patience_s=0.01)
+    assert await budget.claim(WatchId(1), 50 * MIB)
+    assert not await budget.claim(WatchId(2), LARGE)
+    budget.free(WatchId(1))
+    assert await budget.claim(WatchId(3), 50 * MIB)
+    budget.free(WatchId(3))
+    assert (budget.used, budget.waiting) == (0, 0)

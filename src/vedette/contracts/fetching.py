@@ -50,7 +50,9 @@ class FetchRequest:
     is_foreign: bool = False  # a redirect left the origin the settings are for: no credentials go along
     on_sent: Callable[[], None] | None = None  # called once, when the request is on the line
     on_heard: Callable[[], None] | None = None  # called once, when the head of the answer is there
-    reserve: Callable[[int], Awaitable[None]] | None = None  # waits until there is room for a large body
+    reserve: Callable[[int], Awaitable[bool]] | None = (
+        None  # waits for room for a large body; False: there is none
+    )
     post: bytes | None = None  # not None: a POST of this body; its type is in `settings.headers`
 
 
