@@ -3,8 +3,8 @@
     python bench/dead_hosts.py --seconds 120 --healthy 100 --silent 2000 --refusing 10000 --dead-names 2000
 
 Every page is CRITICAL.  The store knows the healthy hosts from a short run before, and nothing of the others; with
-`--cold` it knows nobody, so nobody knows at the start who answers.  Silent hosts accept and say nothing; the name server
-answers for the healthy names and says nothing about the dead ones.  In one scene it says nothing about half of the
+`--cold` it knows nobody, so nobody knows at the start who answers.  Silent hosts accept and say nothing; the name
+server answers for the healthy names and says nothing about the dead ones.  In one scene it says nothing about half of the
 healthy ones either, and what the others do is told against half of what all do alone.  The looks are those that the
 healthy servers counted, in a process of their own.  One line of JSON per scene.
 """
