@@ -4,9 +4,9 @@
 
 Every page is CRITICAL.  The store knows the healthy hosts from a short run before, and nothing of the others; with
 `--cold` it knows nobody, so nobody knows at the start who answers.  Silent hosts accept and say nothing; the name
-server answers for the healthy names and says nothing about the dead ones.  In one scene it says nothing about half of the
-healthy ones either, and what the others do is told against half of what all do alone.  The looks are those that the
-healthy servers counted, in a process of their own.  One line of JSON per scene.
+server answers for the healthy names and says nothing about the dead ones.  In one scene it says nothing about half of
+the healthy ones either, and what the others do is told against half of what all do alone.  The looks are those that
+the healthy servers counted, in a process of their own.  One line of JSON per scene.
 """
 
 from __future__ import annotations
