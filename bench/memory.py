@@ -247,11 +247,17 @@ def _family(pid: int) -> list[int]:
     while at < len(found):
         try:
             text = Path(f"/proc/{found[at]}/task/{found[at]}/children").read_text(encoding="ascii")
-            found += [int(word) for word in text.split()]
+            mine = _program(found[at])
+            found += [child for child in map(int, text.split()) if _program(child) != mine]
         except OSError:
             pass
         at += 1
     return found
+
+
+def _program(pid: int) -> bytes:
+    """A child that has not become its own program yet lives in the memory of its parent: it is not counted twice."""
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def _pss(pid: int) -> float:
