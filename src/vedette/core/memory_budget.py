@@ -16,13 +16,14 @@ from vedette.contracts.fetching import MIB
 from vedette.contracts.words import DOCUMENTS, ContentClass
 
 DEFAULT = 512 * MIB
-WORKER = 144 * MIB  # the worker process: its own size, a body, and a tree of the largest page that we take
+WORKER = 224 * MIB  # the worker process: its own size, and a scanned page
 LEAST_FOR_BODIES = 32 * MIB
 SMALL = 2 * MIB  # claims up to this are small
 SMALL_SHARE = 8  # one part in so many is for them alone
 FREE = 256 * 1024  # of a body: less is not worth counting
 MADE_OF_IT = 2  # a body, and the text and links that are made of it
 DOCUMENT = 96 * MIB  # what a document may take in the worker, whatever it inflates to
+SCAN = 192 * MIB  # a page that is drawn for OCR; with less the library leaves parts of it white and does not say so
 MARKUP = 112 * MIB  # a tree takes twelve times its page (bench/memory.py)
 
 

@@ -16,7 +16,7 @@ from vedette.contracts.changing import Block
 from vedette.contracts.documents import Artifact, Document
 from vedette.contracts.fetching import Extraction
 from vedette.contracts.words import DOCUMENTS, Reason
-from vedette.core.memory_budget import DOCUMENT
+from vedette.core.memory_budget import DOCUMENT, SCAN
 from vedette.engine.workers import Workers
 from vedette.evidence.shelf import Shelf
 from vedette.extract import content_class
@@ -99,7 +99,7 @@ class DocumentDesk:
     async def _pages(self, tool: Tesseract, data: bytes, scans: tuple[int, ...]) -> dict[int, Recognised]:
         pages: dict[int, Recognised] = {}
         for number in scans:
-            image = await self.workers.run(_render_there, data, number)
+            image = await self.workers.run(_render_there, data, number, memory=SCAN)
             page = await tool.read(image) if image else None
             if page is None:
                 raise Unreadable(f"page {number + 1} cannot be {'read by OCR' if image else 'drawn'}")
