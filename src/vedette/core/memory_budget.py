@@ -23,7 +23,9 @@ SMALL_SHARE = 8  # one part in so many is for them alone
 FREE = 256 * 1024  # of a body: less is not worth counting
 MADE_OF_IT = 2  # a body, and the text and links that are made of it
 DOCUMENT = 96 * MIB  # what a document may take in the worker, whatever it inflates to
-SCAN = 192 * MIB  # a page that is drawn for OCR; with less the library leaves parts of it white and does not say so
+SCAN = (
+    192 * MIB
+)  # a page that is drawn for OCR; with less the library leaves parts of it white and does not say so
 MARKUP = 112 * MIB  # a tree takes twelve times its page (bench/memory.py)
 
 
