@@ -5,8 +5,8 @@
 
 Each run is a process of its own that watches a server on loopback; its memory is the proportional set size of the
 process and its children (/proc/PID/smaps_rollup), every 50 ms, above that of a run with one small page.  `first` and
-`last` are seconds from the start of the engine to the first and the last look that was settled.  One line of JSON per
-input.
+`last` are seconds from the start of the engine to the first and the last look that was settled; `small` are the
+seconds until all of the 20 small pages beside it were.  One line of JSON per input.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def main() -> int:
     print(json.dumps({"input": "start", "mib": start}), flush=True)
     counts = {name: options.pages if name == "pages" else 1 for name in inputs}
     for name, count in counts.items():
-        _tell(name, measured({name: count}, options), start)
+        beside = {"small": 20} if name == "pages" else {}
+        _tell(name, measured({name: count, **beside}, options), start)
     if len(counts) > 1:
         _tell("all at once", measured({**counts, "small": 20}, options), start)
     return 0
@@ -91,11 +92,13 @@ def watch(places: dict[str, Any], told: Any) -> None:
 
     outcomes: dict[str, int] = {}
     times: list[float] = []
+    small_times: list[float] = []
     began = time.monotonic()
 
     def hear(event: Event) -> None:
         if event.name == "visited":
             times.append(time.monotonic() - began)
+            small_times.extend(times[-1:] if str(event.fields.get("url")).endswith("/small.x") else [])
             word = str(event.fields.get("outcome"))
             outcomes[word] = outcomes.get(word, 0) + 1
 
@@ -116,12 +119,15 @@ def watch(places: dict[str, Any], told: Any) -> None:
     count = len(places["sources"])
     with tempfile.TemporaryDirectory() as folder:
         loaded = Loaded(config=parse(config), path=None, data=Path(folder), digest="memory")
-        request = RunRequest(mode=Mode.ONCE, takes_orders=False, seconds=600)
+        request = RunRequest(mode=Mode.ONCE, takes_orders=False, seconds=1200)
         ended = uvloop.run(run_async(loaded, request, on_event=hear))
     error = str(ended.error) if ended.error else ""
     first = round(times[0], 2) if times else None
-    told.send({"looks": len(times), "of": count, "outcomes": outcomes, "first": first,
-               "last": round(times[-1], 1) if times else None, **({"error": error} if error else {})})  # fmt: skip
+    found: dict[str, Any] = {"looks": len(times), "of": count, "outcomes": outcomes, "first": first}
+    found["last"] = round(times[-1], 1) if times else None
+    if small_times:
+        found["small"] = round(small_times[-1], 2)
+    told.send({**found, **({"error": error} if error else {})})
 
 
 def serve(counts: dict[str, int], told: Any) -> None:
@@ -231,7 +237,8 @@ def docx() -> Made:
 
 
 INPUTS: dict[str, Callable[[], Made]] = {
-    "pages": pages, "feed": feed, "sitemap": sitemap, "packed_sitemap": packed_sitemap, "pdf": pdf, "docx": docx,
+    "page": pages, "pages": pages, "feed": feed, "sitemap": sitemap, "packed_sitemap": packed_sitemap,
+    "pdf": pdf, "docx": docx,
 }  # fmt: skip
 
 
@@ -240,11 +247,17 @@ def _family(pid: int) -> list[int]:
     while at < len(found):
         try:
             text = Path(f"/proc/{found[at]}/task/{found[at]}/children").read_text(encoding="ascii")
-            found += [int(word) for word in text.split()]
+            mine = _program(found[at])
+            found += [child for child in map(int, text.split()) if _program(child) != mine]
         except OSError:
             pass
         at += 1
     return found
+
+
+def _program(pid: int) -> bytes:
+    """A child that has not become its own program yet lives in the memory of its parent: it is not counted twice."""
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def _pss(pid: int) -> float:

@@ -140,9 +140,10 @@ class Station:
         self.keeper.on_closed = lambda key, reason: self._closings.append(self._note("breaker", key, reason))
         self.purse = self._purse()
         self.frontier = Frontier(run=self.run_id, room=config.run.per_cycle)
+        plain = fetch_settings(config)  # of all sources that have none of their own
         self.book = SourceBook(
             load=reader.source,
-            settings_of=lambda source: fetch_settings(config, source),
+            settings_of=lambda source: fetch_settings(config, source) if source.fetch else plain,
             blocked_words=config.discover.blocked_words,
             own=reader.own_watch,
         )

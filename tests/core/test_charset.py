@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.source import ListerKind, ListerOptions
-from vedette.core.charset import _CODECS, decode
+from vedette.core.charset import _CODECS, PIECE, decode, is_clean_utf8
 from vedette.discover import Document, read_listing
 from vedette.extract import extract
 
@@ -125,3 +125,11 @@ def test_any_bytes_are_some_text(noise, header):
 def test_a_head_that_is_made_to_hurt_is_read_once(bait):
     chance = random.Random(1)
     decode((bait * 2000).encode() + chance.randbytes(50), "text/html")
+
+
+@given(st.binary(max_size=40) | st.text(max_size=40).map(str.encode))
+def test_clean_utf_8_is_what_decodes_to_itself(body):
+    if is_clean_utf8(body):
+        assert decode(body, "")[0].encode() == body
+    assert is_clean_utf8(b"a" * (PIECE - 1) + "č".encode())
+    assert not is_clean_utf8(b"a" * PIECE + "č".encode()[:1])

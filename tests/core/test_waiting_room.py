@@ -13,7 +13,9 @@ from vedette.core.waiting_room import (
     Step,
     Waiting,
     doubtful_width,
+    failing,
     is_doubtful,
+    is_paced,
     next_step,
     waiting_room,
 )
@@ -78,3 +80,15 @@ def test_doubtful_hosts_never_have_the_whole_width_unless_it_is_one(width: int):
     policy = LanePolicy(at_once=width)
     assert 1 <= doubtful_width(policy).at_once <= max(1, width // 2)
     assert waiting_room(policy).at_once >= width
+
+
+@given(st.lists(st.booleans(), max_size=400))
+def test_whoever_fails_now_and_then_is_not_paced_and_a_pace_does_not_flicker(failures: list[bool]):
+    share, paced, turns = 0.0, False, 0
+    for has_failed in failures:
+        share = failing(share, has_failed=has_failed)
+        assert 0 <= share <= 1
+        was, paced = paced, is_paced(share, was_paced=paced)
+        turns += was is not paced
+    assert turns <= 1 + len(failures) // 50
+    assert not paced or sum(failures) > len(failures) // 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vedette.core import weight
-from vedette.core.weight import is_irregular, too_heavy
+from vedette.core.weight import is_irregular, lean, too_heavy
 
 ROW = "<tr><td><a href=x><b>x</b></a><td><p>a<p>b<br><img src=y></tr>"
 DEEP = {
@@ -133,3 +133,15 @@ def test_markup_that_is_never_closed_is_read_once(bait):
         "too many unclosed tags",
         "too many attributes",
     )
+
+
+def test_attributes_that_nobody_reads_are_left_out_and_everything_else_stays():
+    markup = (
+        b'<html lang=\'hr\'><div class="a b" data-n="1" hidden=""><a class="l" href=\'/p\'>A</a><img src="i" />'
+        b'<p class=odd title="<b>">1 < 2</p><font class="f">x</font></div>'
+    )
+    assert lean(markup) == (
+        b"<html lang='hr'><div hidden=\"\"><a class=\"l\" href='/p'>A</a><img />"
+        b'<p class=odd title="<b>">1 < 2</p><font class="f">x</font></div>'
+    )
+    assert lean(lean(markup)) == lean(markup)

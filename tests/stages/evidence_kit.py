@@ -238,3 +238,25 @@ class FullDisk(Files):
         taken = super().write(handle, data[: self.room], offset)
         self.room -= taken
         return taken
+
+
+class NoFiles(Files):
+    """A process that may open no file for a while."""
+
+    is_out = False
+
+    def create(self, path: Path) -> int:
+        self._check()
+        return super().create(path)
+
+    def open(self, path: Path) -> int:
+        self._check()
+        return super().open(path)
+
+    def fsync_directory(self, path: Path) -> None:
+        self._check()
+        super().fsync_directory(path)
+
+    def _check(self) -> None:
+        if self.is_out:
+            raise OSError(errno.EMFILE, "Too many open files")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from dataclasses import replace
 from datetime import timedelta
@@ -274,3 +275,14 @@ async def test_workers_survive_a_function_that_kills_its_process():
 
 def _die() -> None:
     os._exit(1)
+
+
+async def test_a_look_for_which_no_file_can_be_opened_is_tried_again_and_nobody_is_blamed():
+    result = await settled(OSError(errno.EMFILE, "Too many open files"))
+    assert result.parked is None
+    assert result.visit.outcome is Outcome.CONNECT_ERROR
+    assert result.visit.detail.startswith("too many open files: raise ulimit -n or lower run.at_once")
+    assert result.watch.due_at is not None
+    assert result.watch.due_at > NOON
+    other = await settled(OSError(errno.EIO, "Input/output error"))
+    assert other.visit.outcome is Outcome.BUG

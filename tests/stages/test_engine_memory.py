@@ -9,10 +9,11 @@ import pytest
 
 from vedette.contracts.fetching import MIB
 from vedette.contracts.words import WatchId
-from vedette.core.memory_budget import WORKER
+from vedette.core.memory_budget import MARKUP, WORKER
 from vedette.engine.memory import MemoryBudget
 from vedette.engine.turns import Rank, Turns
 from vedette.engine.workers import Workers
+from vedette.extract import extract_in_worker
 
 LARGE = 20 * MIB
 
@@ -102,3 +103,81 @@ async def test_work_that_inflates_beyond_its_limit_ends_and_the_next_goes_on():
         assert await workers.run(_inflate, 10, size=5 * MIB) == 10
     finally:
         workers.close()
+
+
+WORDS = "Odluka o visini naknade stupa na snagu osmog dana od objave. "
+
+
+def a_page() -> bytes:
+    rows = [f"<div class='c{n % 9}'><p>{n} {WORDS}</p><a href='/p{n}'>{n}</a></div>" for n in range(82_000)]
+    return f"<html><title>Big</title><body><main>{''.join(rows)}</main></body></html>".encode()[: 9 * MIB]
+
+
+def a_feed() -> bytes:
+    rows = [f"<item><title>n{n}</title><link>http://127.0.0.1/n{n}</link></item>" for n in range(100_000)]
+    return f"<rss><channel>{''.join(rows)}</channel></rss>".encode()
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "memory"), [(a_page, "text/html", MARKUP), (a_feed, "application/rss+xml", 80 * MIB)]
+)
+async def test_a_large_input_is_read_in_the_memory_of_one_input(make, kind, memory):
+    """150 MB in all: the worker's own size and the body, on both sides, come to less than 40."""
+    assert memory + 30 * MIB < 150_000_000
+    workers = Workers()
+    try:
+        extraction = await workers.run(
+            extract_in_worker, [make()], "http://a.hr/", kind, "main", memory=memory
+        )
+    finally:
+        workers.close()
+    assert extraction is not None
+    assert not extraction.problem
+    assert len(extraction.text) > 4_000_000
+
+
+async def test_what_the_worker_prints_and_raises_does_not_end_it():
+    workers = Workers()
+    try:
+        assert await workers.run(print, "not an answer") is None
+        with pytest.raises(KeyError):
+            await workers.run(_raises, KeyError("a"))
+        with pytest.raises(RuntimeError, match="Unsendable: words"):
+            await workers.run(_raises_unsendable)
+        assert await workers.run(abs, -4) == 4
+    finally:
+        workers.close()
+
+
+def _raises(error: Exception) -> None:
+    raise error
+
+
+def _raises_unsendable() -> None:
+    class Unsendable(Exception):
+        pass
+
+    raise Unsendable("words")
+
+
+async def test_looks_that_give_up_together_leave_nothing_behind():
+    budget = MemoryBudget(WORKER + 64 * MIB)
+    await budget.claim(WatchId(1), 50 * MIB)
+    waiting = [asyncio.create_task(budget.claim(WatchId(number), LARGE)) for number in range(2, 6)]
+    await turn()
+    for one in waiting:
+        one.cancel()
+    given = await asyncio.gather(*waiting, return_exceptions=True)
+    assert {type(one) for one in given} == {asyncio.CancelledError}
+    budget.free(WatchId(1))
+    assert (budget.used, budget.waiting) == (0, 0)
+
+
+async def test_a_look_that_gets_no_room_in_time_holds_nothing_and_the_next_one_does():
+    budget = MemoryBudget(WORKER + 64 * MIB, patience_s=0.01)
+    assert await budget.claim(WatchId(1), 50 * MIB)
+    assert not await budget.claim(WatchId(2), LARGE)
+    budget.free(WatchId(1))
+    assert await budget.claim(WatchId(3), 50 * MIB)
+    budget.free(WatchId(3))
+    assert (budget.used, budget.waiting) == (0, 0)

@@ -12,6 +12,7 @@ from evidence_kit import (
     Database,
     DroppingDisk,
     FullDisk,
+    NoFiles,
     PowerCut,
     again,
     keep,
@@ -22,7 +23,7 @@ from evidence_kit import (
     visit,
 )
 
-from vedette.contracts.errors import StoreError
+from vedette.contracts.errors import StoreError, StoreWaitError
 from vedette.contracts.evidence import ChainRow
 from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.evidence.files import Files
@@ -153,6 +154,27 @@ def test_a_full_disk_leaves_nothing_half_written_and_goes_on_when_there_is_room(
     assert states(tmp_path) == before
     disk.room = 10**6
     keep(archive, database, [visit(number) for number in range(2, 9)])
+    assert database.verify(tmp_path).is_whole
+
+
+@pytest.mark.parametrize("group", [1, 7])
+def test_without_a_file_to_open_the_archive_waits_says_why_and_loses_nothing(tmp_path, group):
+    """In the middle of a group, and (one visit, a minute later) when only HEADS has something to write."""
+    database, disk = Database(), NoFiles()
+    archive = started(tmp_path, database, disk)
+    keep(archive, database, [visit(1)])
+    before, disk.is_out = states(tmp_path), True
+    entries = [visit(number) for number in range(2, 2 + group)]
+    later = NOON + timedelta(hours=1)
+    if group > 1:
+        with pytest.raises(StoreWaitError, match="too many open files: raise ulimit -n or lower run"):
+            keep(archive, database, entries, now=later)
+        assert states(tmp_path) == before
+    else:
+        keep(archive, database, entries, now=later)
+    disk.is_out = False
+    keep(archive, database, entries if group > 1 else [visit(9)], now=later)
+    archive.close(later)
     assert database.verify(tmp_path).is_whole
 
 

@@ -6,10 +6,13 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from evidence_kit import NOON, SMALL, Database, keep, located, sample, started, visit
+from test_evidence_warc import rewritten, with_field
 
 from vedette.contracts.evidence import ChainRow, RecordKind
 from vedette.contracts.words import Outcome, VisitId, WatchId
@@ -18,6 +21,7 @@ from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.evidence.files import Files
 from vedette.evidence.findings import MAX_PROBLEMS, Report
 from vedette.evidence.heads import Event, Heads
+from vedette.evidence.reading import read_start
 from vedette.evidence.verify import Claims, verify
 
 FIRST = "standard-20261115-0001"
@@ -292,7 +296,7 @@ def test_heads_that_were_cut_in_the_middle_or_removed_are_found(kept):
 
 def test_heads_that_were_begun_anew_after_a_segment_do_not_vouch_for_it(kept):
     directory, database = kept
-    (directory / "HEADS").unlink()
+    (directory / "HEADS").unlink(missing_ok=True)
     heads = Heads(directory, Files())
     heads.begin(NOON)
     heads.note(
@@ -388,3 +392,43 @@ def test_a_recovered_archive_goes_on_chaining(kept):
     keep(archive, database, [visit(number, at=NOON + timedelta(days=2)) for number in range(30, 40)])
     archive.close(NOON)
     assert database.verify(directory).is_whole
+
+
+def rewrite(directory: Path, database: Database, number: int, changed: Callable[[bytes], bytes]) -> None:
+    """The archive as a writer with a fault would have left it: every digest and the chain of rows fit."""
+    path = directory / f"{FIRST}.warc.gz"
+    rows = database.rows[FIRST]
+    ends = [located(row).offset for row in rows] + [path.stat().st_size]
+    whole = path.read_bytes()
+    members = [whole[: ends[0]], *(whole[at:end] for at, end in pairwise(ends))]
+    members[number] = rewritten(members[number], changed)
+    path.write_bytes(b"".join(members))
+    head = read_start(directory, FIRST).head
+    for at, row in enumerate(rows):
+        offset, digest = sum(map(len, members[: at + 1])), sha256(members[at + 1]).digest()
+        spelled = chain.canonical_facts(row.facts, RecordKind.RESPONSE, offset, len(members[at + 1]), digest)
+        head = chain.link(head, spelled)
+        written = replace(
+            row.written, offset=offset, length=len(members[at + 1]), record_digest=digest, chain=head
+        )
+        rows[at] = ChainRow(facts=row.facts, written=written)
+    size = path.stat().st_size
+    database.segments[FIRST] = replace(database.segments[FIRST], head=head, size=size)
+    database.blobs.clear()
+    (directory / "HEADS").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("number", "line"),
+    [(0, b"X: " + b"a" * 40_000), (2, b"X: " + b"a" * 40_000), (2, b"Content-Length: 3"), (1, b" \r\nX: y")],
+    ids=["first record", "long", "two lengths", "blank line"],
+)
+def test_a_segment_that_cannot_be_iterated_to_its_end_is_found(tmp_path, number, line):
+    database = Database()
+    archive = started(tmp_path, database, settings=ArchiveSettings())
+    keep(archive, database, [visit(1), visit(2), visit(3)])
+    archive.close(NOON)
+    rewrite(tmp_path, database, number, with_field(b"X-Plain: y"))
+    assert kinds(database.verify(tmp_path)) == {"heads"}, "only HEADS is missing"
+    rewrite(tmp_path, database, number, with_field(line))
+    assert kinds(database.verify(tmp_path)) == {"heads", "unreadable"}

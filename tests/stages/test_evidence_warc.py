@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 
@@ -19,7 +21,13 @@ from warcio.cli import main as warcio_cli
 from vedette.contracts.errors import StoreError
 from vedette.contracts.evidence import ArchiveEntry, Located, RecordKind
 from vedette.contracts.words import Outcome
-from vedette.evidence.reading import UnreadableRecord, check_digests, read_payload, read_record
+from vedette.evidence.reading import (
+    UnreadableRecord,
+    check_digests,
+    check_for_others,
+    read_payload,
+    read_record,
+)
 from vedette.evidence.warc import record_id, visit_record, warcinfo_record
 
 SEGMENT = "standard-20261115-0001"
@@ -254,3 +262,80 @@ def test_a_warcinfo_is_no_visit():
     record = read_record(warcinfo_record("x", {"software": "a\r\nb: c"}, NOON))
     assert record.kind is RecordKind.NONE
     assert b"software: a  b: c\r\n" in record.block
+
+
+def rewritten(member: bytes, changed: Callable[[bytes], bytes]) -> bytes:
+    """The same record by a writer with a fault: its bytes changed, both digests and the length made to fit."""
+    head, _, rest = gzip.decompress(member).partition(b"\r\n\r\n")
+    head, mark, block = changed(head + b"\r\n\r\n" + rest[:-4]).partition(b"\r\n\r\n")
+    digests = {b"Block": block, b"Payload": block.partition(b"\r\n\r\n")[2]}
+    for what, covered in digests.items():
+        said = b"WARC-%s-Digest: sha256:%s" % (what, sha256(covered).hexdigest().encode())
+        head = re.sub(rb"WARC-%s-Digest: \S+" % what, said, head)
+    head = re.sub(rb"Content-Length: \d+\Z", b"Content-Length: %d" % len(block), head)
+    return gzip.compress(head + mark + block + b"\r\n\r\n")
+
+
+def with_field(line: bytes) -> Callable[[bytes], bytes]:
+    return lambda whole: whole.replace(b"\r\nContent-Type", b"\r\n" + line + b"\r\nContent-Type", 1)
+
+
+def with_http_field(line: bytes) -> Callable[[bytes], bytes]:
+    return lambda whole: whole.replace(b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\n" + line + b"\r\n")
+
+
+def without(name: bytes) -> Callable[[bytes], bytes]:
+    return lambda whole: re.sub(rb"\r\n" + name + rb": [^\r\n]*", b"", whole, count=1)
+
+
+LINES = (
+    *(
+        b"X: a\nContent-Length: 3",
+        b"Content-Length: 3",
+        b"  ",
+        b"\t",
+        b"X: a\n\nY: b",
+        b"X: " + b"a" * 40_000,
+    ),
+    *(b"X: \xff\xfe", b"X-Y: z", b"nonsense", b": x", b"X: a\rb", b"X: a\0b", b"X: " + b"a" * 20_000),
+)
+FAULTS = (
+    *(with_field(line) for line in LINES),
+    *(with_http_field(line) for line in LINES),
+    *(without(name) for name in (b"WARC-Target-URI", b"WARC-Record-ID", b"WARC-Date", b"Content-Type")),
+    lambda whole: whole,
+)
+
+
+def reads_all(members: list[bytes], payloads: list[bytes]) -> bool:
+    """Do both readers come to the end, with every payload as it was written?"""
+    data = b"".join(members)
+    try:
+        one = [record.raw_stream.read() for record in ArchiveIterator(io.BytesIO(data))]
+        other = [record.reader.read() for record in fastwarc.warc.ArchiveIterator(io.BytesIO(data))]
+    except Exception:  # noqa: BLE001  whatever a reader says when it stops
+        return False
+    return one == payloads == other
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=range(len(FAULTS)))
+def test_a_record_at_which_another_reader_stops_is_not_taken_for_readable(fault):
+    good = visit_record(PAGE, SEGMENT)
+    member = rewritten(good, fault)
+    is_readable = reads_all([good, member, good], [PAGE.payload] * 3)
+    record = read_record(member)
+    check_digests(record)
+    try:
+        check_for_others(record)
+    except UnreadableRecord:
+        assert member != rewritten(good, FAULTS[-1]), "an ordinary record is readable"
+    else:
+        assert is_readable
+
+
+@given(entries)
+def test_every_record_that_we_write_is_readable_for_others(entry: ArchiveEntry):
+    check_for_others(read_record(visit_record(entry, SEGMENT)))
+    check_for_others(read_record(visit_record(again(entry, 2), SEGMENT)))
+    check_for_others(read_record(visit_record(not_modified(entry, 3), SEGMENT)))
+    check_for_others(read_record(warcinfo_record(SEGMENT, {"software": entry.phrase}, NOON)))

@@ -2,16 +2,21 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import zipfile
+from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lxml import etree
 
 from vedette.contracts.words import ContentClass as C
 from vedette.core.charset import decode
 from vedette.extract import blocks, extract
 from vedette.extract.classes import content_class
+from vedette.extract.scope import fold
 
 URL = "https://a.hr/x"
 
@@ -202,3 +207,41 @@ def test_a_large_honest_page_is_read(name):
     found = extract(HEAVY[name], url=URL, content_type="text/html")
     assert not found.problem
     assert found.text
+
+
+def _some_xml(chance: random.Random, level: int = 0) -> str:
+    name, has = chance.choice("abcd"), set(chance.choices("klm", k=chance.randrange(3)))
+    attributes = "".join(f' {key}="{chance.choice(["", "x ", "y&amp;z"])}"' for key in sorted(has))
+    if level > 4 or chance.random() < 0.2:
+        return f"<{name}{attributes}/>"
+    inside = ""
+    for _ in range(chance.randrange(5)):
+        inside += chance.choice(["t ", "", "&amp;", "<![CDATA[q<]]>", "<!-- c -->", "<?pi x?>", "  \n"])
+        inside += _some_xml(chance, level + 1) + chance.choice(["", "behind", " "])
+    return f"<{name}{attributes}>{inside}</{name}>"
+
+
+def _of_tree(element: etree._Element, path: str) -> Iterator[tuple[str, str]]:
+    """The same fields, read from a whole tree."""
+    for name, value in sorted(element.items()):
+        if fold(str(value)):
+            yield f"{path}/@{name}", fold(str(value))
+    text = fold(" ".join([element.text or "", *(child.tail or "" for child in element)]))
+    if text:
+        yield path, text
+    seen: Counter[str] = Counter()
+    for child in element:
+        seen[child.tag] += 1
+        step = child.tag if seen[child.tag] == 1 else f"{child.tag}[{seen[child.tag]}]"
+        yield from _of_tree(child, f"{path}/{step}")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_xml_is_read_without_its_tree_as_it_would_be_with_it(seed):
+    chance = random.Random(seed)
+    for _ in range(100):
+        document = "<r>" + "".join(_some_xml(chance) for _ in range(chance.randrange(1, 30))) + "</r>"
+        parser = etree.XMLParser(remove_comments=True, remove_pis=True)
+        tree = etree.fromstring(document.encode(), parser)
+        found = blocks(document.encode(), url="http://a.hr/", content_type="application/xml")
+        assert list(found) == list(_of_tree(tree, "/r")), document

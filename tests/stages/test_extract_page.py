@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from datetime import UTC, datetime
 
 import pytest
@@ -231,3 +232,30 @@ def test_a_notice_for_browsers_without_scripts_is_not_text():
         page = html(f"<body><noscript>{notice}</noscript><p>Obavijest</p></body>")
         assert page.text == "Obavijest"
     assert html("<body><noscript>Uključite JavaScript.</noscript><div id=app></div>").text == ""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_huge_page_says_what_a_smaller_one_with_the_same_content_says(seed):
+    """Beyond 4 MiB a page is read with less memory: without attributes that nobody reads, its text in pieces."""
+    chance = random.Random(seed)
+    rows = [_a_row(chance, number) for number in range(60)]
+    small = f"<html lang='hr'><title>T</title><body><nav><a href='/n'>N</a></nav><main>{''.join(rows)}</main>"
+    huge = small.replace("class='c'", f"class='{'x' * (5_000_000 // 60)}'")
+    (one, other), (blocks_of_one, blocks_of_other) = (
+        [extract(page.encode(), url="http://a.hr/", content_type="text/html") for page in (small, huge)],
+        [
+            blocks(page.encode(), url="http://a.hr/", content_type="text/html", scope="strict")
+            for page in (small, huge)
+        ],
+    )
+    assert one == other
+    assert blocks_of_one == blocks_of_other
+
+
+def _a_row(chance: random.Random, number: int) -> str:
+    inside = [
+        f"<p title='{number}'>red {number}&nbsp;</p>", f"<ul><li>a</li><li style='display:none'>{number}</li></ul>",
+        f"<table><tr><td class='v'>k{number}</td><td>{number}</td></tr></table>", f"<a href='/d{number}.pdf'>D</a>",
+        "<b class='b'>x<i>y</b>z</i>", "<span role='note'>\n</span> t ",
+    ]  # fmt: skip
+    return f"<div class='c' data-n='{number}'>{''.join(chance.choices(inside, k=4))}</div>"

@@ -23,8 +23,9 @@ from hostile import (
 )
 
 from vedette.contracts.errors import ConfigError
-from vedette.contracts.fetching import FetchSettings
+from vedette.contracts.fetching import FetchRequest, FetchSettings
 from vedette.contracts.words import Outcome
+from vedette.core.outcomes import MEANING
 from vedette.fetch.connections import MAX_CLIENTS
 from vedette.fetch.heads import read_retry_after
 from vedette.fetch.http import HttpFetcher, check_settings
@@ -295,3 +296,23 @@ async def test_a_far_end_that_takes_no_body_is_a_timeout(fetcher: HttpFetcher) -
         hurried = server.settings(**POSTED, total_timeout=timedelta(seconds=0.15))
         answered = await ask(fetcher, server.url(), hurried, post=b"x" * 30_000_000)
     assert answered.outcome is Outcome.TIMEOUT
+
+
+async def test_a_body_for_which_there_is_no_room_is_no_look_and_nobody_is_blamed(
+    fetcher: HttpFetcher,
+) -> None:
+    asked: list[int] = []
+
+    async def none(size: int) -> bool:
+        asked.append(size)
+        return False
+
+    body = b"a" * 600_000
+    head = OK + b"Content-Length: 600000\r\n\r\n"
+    async with Hostile(head, body[:400_000], Do.HOLD) as server:
+        request = FetchRequest(url=server.url("/"), settings=server.settings(), reserve=none)
+        fetched = await fetcher.fetch(request)
+    assert (fetched.outcome, asked) == (Outcome.LANE_CLOSED, [1_200_000])
+    assert "no room in memory" in fetched.detail
+    meaning = MEANING[fetched.outcome]
+    assert (meaning.is_look, meaning.lane_verdict) == (False, None)

@@ -427,3 +427,30 @@ def test_a_lane_that_was_written_by_a_clock_ahead_is_open_after_one_gap(hours):
     told = keeper.ask((A, ALL), NOON)
     assert told.until is not None
     assert told.until - NOON <= 62 * SECOND
+
+
+def test_while_most_doubtful_hosts_fail_they_start_no_more_often_than_the_width_and_others_as_ever():
+    clock = JumpingClock(NOON)
+    keeper = keeper_of(clock=clock)
+    keeper.start((A, ALL), NOON)
+    keeper.finish((A, ALL), ok=True, now=NOON)
+
+    def one_more(number: int, ok: bool) -> None:
+        lanes = keeper.lanes_to(LaneKey(f"host:{number}.example"))
+        keeper.start(lanes, NOON)
+        keeper.finish(lanes, ok=ok, now=NOON)
+
+    for number in range(100):
+        one_more(number, ok=False)
+    assert keeper.doubt_waits(NOON) is None, "some failures are ordinary"
+    for number in range(100, 200):
+        one_more(number, ok=False)
+    one_more(200, ok=False)
+    waits = keeper.doubt_waits(NOON)
+    assert waits is not None
+    assert waits.until == NOON + SECOND / 64
+    assert keeper.doubt_waits(NOON + SECOND / 64) is None
+    assert isinstance(keeper.ask((A, ALL), NOON + 2 * SECOND), Go)
+    for number in range(201, 320):
+        one_more(number, ok=True)
+    assert keeper.doubt_waits(NOON) is None, "they answer again"

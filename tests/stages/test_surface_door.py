@@ -21,7 +21,17 @@ from vedette.store.migrate import prepare
 from vedette.surface.api.panel import Office
 from vedette.surface.api.serving import opened
 from vedette.surface.door import OPEN
-from vedette.surface.door_rules import HEAD_S, LINES, WRONG_MOST_S, Lines, TokenCheck, is_ours
+from vedette.surface.door_rules import (
+    HEAD_S,
+    LINES,
+    REQUEST_S,
+    TURN_S,
+    WRONG_FEW,
+    WRONG_MOST_S,
+    Lines,
+    TokenCheck,
+    is_ours,
+)
 
 PATHS = ("/healthz", "/readyz", "/metrics", "/", "/api/v1/watches", "/metrics/../healthz", "/nothing")
 
@@ -177,7 +187,7 @@ def test_wrong_tokens_wait_longer_and_longer_and_a_minute_of_peace_forgives():
     assert check.delay() == delays[0]
 
 
-async def test_wrong_tokens_do_not_hold_up_the_right_one():
+async def test_the_right_token_has_its_turn_among_wrong_ones():
     async with opened("127.0.0.1:0", "long-token")(pages()) as address, aiohttp.ClientSession() as session:
 
         async def ask(token: str) -> int:
@@ -189,8 +199,41 @@ async def test_wrong_tokens_do_not_hold_up_the_right_one():
         guesses = [asyncio.create_task(ask(f"guess{n}")) for n in range(20)]
         await asyncio.sleep(0.1)
         assert await ask("long-token") == 200
-        assert not any(guess.done() for guess in guesses), "a wrong token is answered late"
+        assert not all(guess.done() for guess in guesses), "a wrong token is answered late"
         assert set(await asyncio.gather(*guesses)) == {401}
+
+
+def test_guessers_from_many_addresses_share_one_pace_and_whoever_was_right_keeps_their_own():
+    now = [0.0]
+    check = TokenCheck("long-token", lambda: now[0])
+    check.heard("10.0.0.1", is_right=True)
+    for number in range(WRONG_FEW):
+        assert check.turn(f"10.1.0.{number}") == 0.0, "a few mistakes cost nobody anything"
+        check.heard(f"10.1.0.{number}", is_right=False)
+        check.delay()
+    assert check.turn("10.2.0.1") == TURN_S, "nobody knows who comes from there"
+    assert check.turn("10.0.0.1") == 0.0
+    check.heard("10.0.0.1", is_right=False)
+    assert check.turn("10.0.0.1") == TURN_S
+    assert TURN_S * LINES < REQUEST_S, "the last of all lines has its turn before its time is over"
+    now[0] += 61
+    assert check.turn("10.2.0.1") == 0.0
+
+
+async def test_guessers_that_wait_for_no_answer_have_no_turn_and_the_right_token_has_one():
+    async with opened("127.0.0.1:0", "long-token")(pages()) as address, aiohttp.ClientSession() as session:
+        host, port = address.removeprefix("http://").split(":")
+        for number in range(300):  # 30 s of turns, if they had one
+            _, writer = await asyncio.open_connection(host, int(port))
+            head = f"GET /metrics HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer guess{number}\r\n\r\n"
+            writer.write(head.encode())
+            await writer.drain()
+            await asyncio.sleep(0.002)
+            writer.close()
+        async with session.get(
+            address + "/metrics", headers={"Authorization": "Bearer long-token"}
+        ) as answer:
+            assert answer.status == 200
 
 
 async def test_a_thousand_half_open_connections_leave_room_for_a_whole_request():

@@ -6,6 +6,8 @@ import errno
 import os
 import resource
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from vedette.contracts.errors import StoreWaitError
 from vedette.contracts.fetching import Fetched, FetchRequest
 from vedette.contracts.words import Outcome
 from vedette.engine.loop import Mode
+from vedette.engine.workers import Workers
 from vedette.fetch.faults import fault_of
 from vedette.store.connecting import connect
 
@@ -87,20 +90,34 @@ def test_no_more_files_is_not_called_the_fault_of_the_host():
     assert "ulimit -n" in fault.detail
 
 
-def test_a_store_that_cannot_be_opened_for_want_of_files_is_not_called_damaged(tmp_path: Path):
-    Cli(tmp_path / "data")("add", "https://a.example/")
+@contextmanager
+def no_more_files() -> Iterator[None]:
+    """In here nobody can open a file."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     taken: list[int] = []
     resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 8, hard))
     try:
-        while True:
-            try:
+        with suppress(OSError):
+            while True:
                 taken.append(os.open(os.devnull, os.O_RDONLY))
-            except OSError:
-                break
-        with pytest.raises(StoreWaitError, match="ulimit -n"):
-            connect(tmp_path / "data" / "vedette.db")
+        yield
     finally:
         for handle in taken:
             os.close(handle)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_store_that_cannot_be_opened_for_want_of_files_is_not_called_damaged(tmp_path: Path):
+    Cli(tmp_path / "data")("add", "https://a.example/")
+    with no_more_files(), pytest.raises(StoreWaitError, match="ulimit -n"):
+        connect(tmp_path / "data" / "vedette.db")
+
+
+async def test_a_worker_that_cannot_be_started_for_want_of_files_is_not_called_too_slow():
+    workers = Workers()
+    try:
+        with no_more_files(), pytest.raises(OSError, match="Too many open files"):
+            await workers.run(abs, -1)
+        assert await workers.run(abs, -1) == 1
+    finally:
+        workers.close()

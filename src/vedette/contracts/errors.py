@@ -6,6 +6,8 @@ RESTORE = (
     "restore it from a backup: `vedette restore BACKUP --replace`"  # the way back that every message names
 )
 
+NO_MORE_FILES = "too many open files: raise ulimit -n or lower run.at_once"
+
 
 class VedetteError(Exception):
     """Root of everything we raise on purpose.  The message says what to do."""
@@ -32,4 +34,7 @@ class StoreError(VedetteError):
 
 
 class StoreWaitError(StoreError):
-    """The store takes nothing just now: its disk is full, or another program holds it.  Later it may."""
+    """The store takes nothing just now: its disk is full, no file can be opened, or another program holds it.
+
+    Later it may.
+    """

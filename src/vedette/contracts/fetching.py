@@ -50,7 +50,9 @@ class FetchRequest:
     is_foreign: bool = False  # a redirect left the origin the settings are for: no credentials go along
     on_sent: Callable[[], None] | None = None  # called once, when the request is on the line
     on_heard: Callable[[], None] | None = None  # called once, when the head of the answer is there
-    reserve: Callable[[int], Awaitable[None]] | None = None  # waits until there is room for a large body
+    reserve: Callable[[int], Awaitable[bool]] | None = (
+        None  # waits for room for a large body; False: there is none
+    )
     post: bytes | None = None  # not None: a POST of this body; its type is in `settings.headers`
 
 
@@ -103,6 +105,14 @@ class RobotsRules:
     sitemaps: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class TextKeys:
+    """By what two texts are told apart without the texts."""
+
+    text_key: int
+    simhash: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
     """What a body says, as text and structure.  Deterministic in the bytes and the declared type."""
@@ -128,3 +138,4 @@ class Extraction:
     asks_password: bool = False  # the page has a field for one
     visible_chars: int = 0  # of everything a reader sees, what the scope left out included; 0: not told
     link_chars: int = 0  # of the compared text, inside links
+    keys: TextKeys | None = None  # of a large text, made beside the loop

@@ -6,10 +6,12 @@ not in the table is ignored, so UTF-7 and other encodings that smuggle markup ar
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator
 
 UNDECLARED = "windows-1250"  # what Croatian pages without a charset and without valid UTF-8 are
+PIECE = 1 << 18
 PRESCAN = 4096  # WHATWG prescans 1024 bytes; comments and long titles push the meta further down
 
 _BOMS = (
@@ -98,6 +100,20 @@ def decode(body: bytes, content_type: str) -> tuple[str, str]:
             return _clean(text), claim
     charset = _undeclared(body)
     return _clean(body.decode(charset, "replace")), charset
+
+
+def is_clean_utf8(body: bytes) -> bool:
+    """Would `decode` give just these letters, where nothing else is declared?  In pieces, without the text."""
+    if body.startswith(tuple(bom for bom, _ in _BOMS)) or b"\0" in body:
+        return False
+    check, pieces = codecs.getincrementaldecoder("utf-8")(), memoryview(body)
+    try:
+        for at in range(0, len(body), PIECE):
+            check.decode(pieces[at : at + PIECE])
+        check.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _from_header(content_type: str) -> str:

@@ -16,14 +16,16 @@ from vedette.contracts.fetching import MIB
 from vedette.contracts.words import DOCUMENTS, ContentClass
 
 DEFAULT = 512 * MIB
-WORKER = 224 * MIB  # the worker process: its own size, and a tree of the largest page that we take
+WORKER = 224 * MIB  # the worker process: its own size, and a scanned page
 LEAST_FOR_BODIES = 32 * MIB
 SMALL = 2 * MIB  # claims up to this are small
 SMALL_SHARE = 8  # one part in so many is for them alone
 FREE = 256 * 1024  # of a body: less is not worth counting
 MADE_OF_IT = 2  # a body, and the text and links that are made of it
 DOCUMENT = 96 * MIB  # what a document may take in the worker, whatever it inflates to
-MARKUP = 192 * MIB  # a tree takes up to 16 times its page (bench/memory.py); an image four bytes a pixel
+# A page or image that is drawn for OCR: four bytes a pixel; with less the library leaves parts white without a word.
+SCAN = 192 * MIB
+MARKUP = 112 * MIB  # a tree takes twelve times its page (bench/memory.py)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,4 +73,4 @@ def body_claim(length: int | None, *, wire_limit: int, body_limit: int, is_coded
 
 def parse_limit(kind: ContentClass) -> int:
     """How much the worker may take to read a body of this class.  What needs more is not read, and that is told."""
-    return DOCUMENT if kind in DOCUMENTS - {ContentClass.IMAGE} else MARKUP
+    return DOCUMENT if kind in DOCUMENTS else MARKUP

@@ -6,6 +6,8 @@ The width (`all`, `run.at_once`) is for hosts that answer:
 - among the doubtful those that failed more often come later, and equal ones in no order that anybody chose;
 - a request that has not ended after a moment gives its place in the width back and goes on in the waiting room;
 - while the waiting room is full, no request to a doubtful host starts;
+- while most of the doubtful fail, they start no more often than the width in a second: a request that fails at once
+  leaves its place at once, and thousands of them would take all the time of the loop and of the store instead;
 - a first contact that says nothing is cut early while the room is half full, any other while it is full: that look
   ends as `timeout` and is tried again like any other.  A host that was cut once gets the whole time at its next try,
   unless the room is full then.
@@ -14,7 +16,8 @@ The width (`all`, `run.at_once`) is for hosts that answer:
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from enum import StrEnum
 
 from vedette.contracts.lane import LanePolicy, LaneState
@@ -27,6 +30,8 @@ CUT_S = 3.0
 TURNS = 9  # requests to hosts that answer for each to one that may not, while both wait
 AT_ONCE = 16  # lanes of doubtful hosts in one claim: a claim that takes long holds up the next one
 _COUNTED = 3
+LATELY = 100  # requests to doubtful hosts by which it is told whether they fail
+MOST_FAIL, FEW_FAIL = 0.7, 0.4  # from here on they are paced, and no more
 AGAIN_S = 0.5  # who could not step aside asks again after this
 
 
@@ -80,8 +85,19 @@ def doubtful_order(host: str) -> int:
     return zlib.crc32(host.encode())
 
 
-def doubtful_width(width: LanePolicy) -> LanePolicy:
-    return _plain(max(1, width.at_once // DOUBTFUL_SHARE))
+def doubtful_width(width: LanePolicy, *, is_paced: bool = False) -> LanePolicy:
+    policy = _plain(max(1, width.at_once // DOUBTFUL_SHARE))
+    gap = timedelta(seconds=1 / width.at_once)
+    return replace(policy, gap_min=gap, gap_max=gap) if is_paced else policy
+
+
+def failing(share: float, *, has_failed: bool) -> float:
+    """The share of doubtful requests that failed of late, after one more."""
+    return share + (has_failed - share) / LATELY
+
+
+def is_paced(share: float, *, was_paced: bool) -> bool:
+    return share > (FEW_FAIL if was_paced else MOST_FAIL)
 
 
 def waiting_room(width: LanePolicy) -> LanePolicy:

@@ -10,6 +10,7 @@ from typing import Any
 
 from lxml import etree
 
+from vedette.core.charset import is_clean_utf8
 from vedette.discover.document import Document, text_of
 
 _NAME = re.compile(rb"<([A-Za-z_][\w.:-]{0,100})")
@@ -43,9 +44,7 @@ class Markup:
 
 def open_markup(document: Document) -> Markup:
     """Decodes, finds the root element, refuses documents that declare entities."""
-    data = (
-        text_of(document.body, document.content_type).lstrip("\ufeff \t\r\n\x00").encode("utf-8", "replace")
-    )
+    data = _in_utf8(document)
     if not data:
         return Markup(b"", "", "the document is empty")
     if not data.startswith(b"<"):
@@ -59,6 +58,14 @@ def open_markup(document: Document) -> Markup:
     name = _NAME.match(data, root_at)
     root = name.group(1).decode("utf-8", "replace").rpartition(":")[2].lower() if name else ""
     return Markup(data, root)
+
+
+def _in_utf8(document: Document) -> bytes:
+    """What is in UTF-8 already is not copied: a sitemap may have 50 MB."""
+    body = document.body
+    if "charset" not in document.content_type.lower() and is_clean_utf8(body):
+        return body.lstrip(b" \t\r\n")
+    return text_of(body, document.content_type).lstrip("\ufeff \t\r\n\x00").encode("utf-8", "replace")
 
 
 def parse(data: bytes, *, recover: bool = False) -> etree._Element | None:

@@ -6,12 +6,14 @@ compared text differs from what was seen before.
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from vedette.contracts.errors import ConfigError
+from vedette.contracts.errors import NO_MORE_FILES, ConfigError
 from vedette.contracts.fetching import Extraction, Fetched
 from vedette.contracts.ports import Clock
 from vedette.contracts.schedule import Asked, Lesson
@@ -29,6 +31,7 @@ from vedette.contracts.words import (
 )
 from vedette.core.audit import Lot, audited
 from vedette.core.change.gate import gate
+from vedette.core.change.layers import text_keys
 from vedette.core.classify import becomes_hub, inherit_risk
 from vedette.core.ledger import admit_decision, retry_decision, schedule_decision
 from vedette.core.outcomes import MEANING
@@ -52,6 +55,7 @@ from vedette.engine.workers import LARGE
 
 IN_ONE_PIECE = frozenset({ListerKind.CRAWL, ListerKind.PAGE})  # the page is parsed once, its links are there
 GZIP = b"\x1f\x8b"
+NO_FILES = (errno.EMFILE, errno.ENFILE)
 WALLS = (403, 503)  # what challenges and bans are sent with
 STANDING = (Outcome.BLOCKED_PAGE, Outcome.LOGIN_WALL)
 SELF_READ = frozenset({ListerKind.FEED, ListerKind.SITEMAP, ListerKind.AUTO})
@@ -92,6 +96,11 @@ class Assessor:
             return await self._settle(job, reached)
         except ConfigError as error:
             return self._parked(job, Outcome.BAD_SETTINGS, str(error))
+        except OSError as error:
+            if error.errno not in NO_FILES:
+                return self._parked(job, Outcome.BUG, f"{type(error).__name__}: {error}")
+            words = f"{NO_MORE_FILES}; the host is not to blame"
+            return self._parked(job, Outcome.CONNECT_ERROR, words)  # tried again, as when no socket is left
         except Exception as error:  # noqa: BLE001  the edge of the engine loop
             return self._parked(job, Outcome.BUG, f"{type(error).__name__}: {error}")
 
@@ -156,6 +165,10 @@ class Assessor:
         judged = None
         if not self.reading.is_slow(fetched.body, watch.seen):
             judged = comparer.judge(watch, fetched, extraction, sheet.mark())
+        else:
+            keys = extraction.keys or await asyncio.to_thread(text_keys, extraction)
+            extraction = replace(extraction, keys=keys)
+            judged = comparer.judge_by_keys(watch, extraction, sheet.mark())
         if judged is None and await self.reading.recalls(packed := comparer.packed(watch), sheet):
             lean = replace(fetched, wire=b"", headers=())
             judged = await self.reading.workers.run(

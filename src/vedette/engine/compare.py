@@ -25,7 +25,7 @@ from vedette.contracts.words import (
     WatchId,
 )
 from vedette.core.change.diff import with_headings
-from vedette.core.change.layers import text_key
+from vedette.core.change.layers import text_keys
 from vedette.core.change.life import (
     CLOSE,
     SECOND_LOOK,
@@ -39,7 +39,6 @@ from vedette.core.change.life import (
     Step,
     advance,
 )
-from vedette.core.change.simhash import simhash
 from vedette.core.weight import is_irregular
 from vedette.evidence.shelf import Shelf
 from vedette.extract import blocks, content_class
@@ -121,8 +120,21 @@ class Comparer:
 
     def judge(self, watch: Watch, fetched: Fetched, extraction: Extraction, mark: Mark) -> Judged | None:
         """A body with content came that is not byte for byte the one before.  None: not here, it would take long."""
-        new = _new(extraction, mark)
-        before = watch.seen
+        quiet = self.judge_by_keys(watch, extraction, mark)
+        if quiet is not None or watch.seen is None:
+            return quiet
+        new, before = _new(extraction, mark), watch.seen
+        states = _States(self, (fetched.body, fetched.content_type, fetched.url), watch.noise)
+        look = Look(outcome=Outcome.OK, at=mark.at, blocks=states.after(before.evidence))
+        known = self.memory.change(watch.pending) if watch.pending is not None else None
+        past = self._past(watch, before, states, known)
+        if states.is_long:
+            return None
+        return self._timed(_life(watch, states.headed(advance(look, past)), new, mark, known), mark)
+
+    def judge_by_keys(self, watch: Watch, extraction: Extraction, mark: Mark) -> Judged | None:
+        """The same, as far as it can be told without looking into the text.  None: it cannot."""
+        new, before = _new(extraction, mark), watch.seen
         if before is None:
             return _quiet(watch, new, False, Reason("first_look"))
         if only_lists(watch, new.content_class):
@@ -132,13 +144,7 @@ class Comparer:
         is_settled = watch.pending is None and not watch.is_gone
         if has_text and is_settled and new.text_key == before.text_key:
             return _quiet(watch, new, False, Reason("equal_text", note=Layer.TEXT))
-        states = _States(self, (fetched.body, fetched.content_type, fetched.url), watch.noise)
-        look = Look(outcome=Outcome.OK, at=mark.at, blocks=states.after(before.evidence))
-        known = self.memory.change(watch.pending) if watch.pending is not None else None
-        past = self._past(watch, before, states, known)
-        if states.is_long:
-            return None
-        return self._timed(_life(watch, states.headed(advance(look, past)), new, mark, known), mark)
+        return None
 
     def judge_same(self, watch: Watch, seen: Seen, mark: Mark) -> Judged | None:
         """The same bytes as before, or the server's word for it.  None: not here, it would take long."""
@@ -298,15 +304,15 @@ def hash_words(data: bytes) -> str:
 
 
 def _new(extraction: Extraction, mark: Mark) -> Seen:
-    text = extraction.text
+    keys = text_keys(extraction)
     return Seen(
         visit=mark.visit,
         evidence=EvidenceId(mark.visit),
         at=mark.at,
         digest=mark.digest,
-        text_key=text_key(extraction),
-        simhash=simhash(text),
-        text_chars=len(text),
+        text_key=keys.text_key,
+        simhash=keys.simhash,
+        text_chars=len(extraction.text),
         content_class=extraction.content_class,
     )
 

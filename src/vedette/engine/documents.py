@@ -16,7 +16,7 @@ from vedette.contracts.changing import Block
 from vedette.contracts.documents import Artifact, Document
 from vedette.contracts.fetching import Extraction
 from vedette.contracts.words import DOCUMENTS, ContentClass, Reason
-from vedette.core.memory_budget import parse_limit
+from vedette.core.memory_budget import SCAN, parse_limit
 from vedette.engine.workers import Workers
 from vedette.evidence.shelf import Shelf
 from vedette.extract import content_class
@@ -100,7 +100,7 @@ class DocumentDesk:
         pages: dict[int, Recognised] = {}
         is_image = document.content_class is ContentClass.IMAGE
         for number in document.scans:
-            image = await self.workers.run(_render_there, data, number, is_image)
+            image = await self.workers.run(_render_there, data, number, is_image, memory=SCAN)
             if not isinstance(image, bytes):
                 raise Unreadable(image or f"page {number + 1} cannot be drawn: {TOO_MUCH}")
             page = await tool.read(image, may_be_photo=is_image)

@@ -140,7 +140,7 @@ class _Walk:
         self._is_sent = False  # what the permit is for
         self._is_heard = False
         self.shut: LaneKey | None = None
-        self.reserve: Callable[[int], Awaitable[None]] | None = None
+        self.reserve: Callable[[int], Awaitable[bool]] | None = None
 
     async def go(self, watch: Watch) -> Reached:
         url, is_permanent = watch.url, True

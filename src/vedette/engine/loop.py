@@ -29,7 +29,7 @@ from vedette.engine.settler import Claimed, Settler
 from vedette.engine.wakeups import WakeUps
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
-from vedette.lanes.keeper import ALL, PATIENCE, is_shut
+from vedette.lanes.keeper import ALL, DOUBTFUL, PATIENCE, is_shut
 from vedette.lanes.purse import Purse
 
 SOON = timedelta(seconds=2)  # a lane that opens within this may lease work already
@@ -261,8 +261,7 @@ class Engine:
             self._hunt_at = None
             self._hunts += 1
             self.parts.settler.hunt()
-        for lane in self.parts.frontier.pop_due(self._horizon(now)):
-            self._touched[lane] = None
+        self._touched.update(dict.fromkeys(self.parts.frontier.pop_due(self._horizon(now))))
         self._touched.update(dict.fromkeys(self._timers.due(now)))
         touched, self._touched = deque(self._touched), {}
         while touched and self._may_go_on():
@@ -292,9 +291,8 @@ class Engine:
         if isinstance(answer, Wait) and answer.until is not None:
             self._wait_for(lane, answer.until)
         if job is None:
-            is_open = not isinstance(answer, Wait) or (
-                answer.until is not None and answer.until <= now + SOON
-            )
+            open_at = answer.until if isinstance(answer, Wait) else now
+            is_open = open_at is not None and open_at <= now + SOON
             if is_open and self._may_start() and self._has_budget(lane, now):
                 frontier.line_up(lane, self._horizon(now), failures=keeper.doubt(lane))
         elif isinstance(answer, Wait):
@@ -310,8 +308,10 @@ class Engine:
             if isinstance(answer, Wait):
                 self._wait_for(ALL, answer.until)
                 return
-            lane = self._ready.pop(may_doubt=self.parts.keeper.may_doubt(now))
+            doubt = self.parts.keeper.doubt_waits(now)
+            lane = self._ready.pop(may_doubt=doubt is None)
             if lane is None:
+                self._wait_for(DOUBTFUL, doubt.until if doubt is not None else None)
                 return
             self._start(lane, now)
             if self._may_go_on():

@@ -16,7 +16,7 @@ from vedette.engine.look import Looker
 from vedette.engine.recall import Snapshot
 from vedette.engine.sheet import Sheet
 from vedette.engine.workers import Workers
-from vedette.extract import content_class, extract
+from vedette.extract import content_class, extract, extract_in_worker
 
 
 @dataclass(slots=True, kw_only=True)
@@ -36,8 +36,8 @@ class ReadingDesk:
             return extraction_of(sheet.document, fetched.url)
         if not self.is_slow(fetched.body, None):
             return extract(fetched.body, url=fetched.url, content_type=fetched.content_type, scope=scope)
-        there = (fetched.body, fetched.url, fetched.content_type, scope)
-        done = await self.workers.run(_extract_there, *there, size=len(fetched.body))
+        there = ([fetched.body], fetched.url, fetched.content_type, scope)
+        done = await self.workers.run(extract_in_worker, *there, size=len(fetched.body))
         return done or Extraction(content_class=ContentClass.OTHER, problem=TOO_MUCH)
 
     async def shows(self, sheet: Sheet, extraction: Extraction) -> bool:
@@ -71,7 +71,3 @@ class ReadingDesk:
             return True
         bodies = await asyncio.to_thread(list, packed.memory.bodies())
         return await self.documents.recall(bodies)
-
-
-def _extract_there(body: bytes, url: str, content_type: str, scope: str) -> Extraction:
-    return extract(body, url=url, content_type=content_type, scope=scope)

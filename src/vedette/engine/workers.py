@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-import os
-import resource
+import pickle
 import signal
-import threading
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import IO, Any, TypeVar
 
 from vedette.core.memory_budget import MARKUP
 from vedette.engine.turns import Rank, Turns, rank_of
+from vedette.engine.worker_process import READY, Order
 
 _T = TypeVar("_T")
 CPU_S = 10  # DESIGN section 8, like the memory below
@@ -23,8 +22,9 @@ WALL_S = (
     45.0  # only for what hangs without working: ten seconds of work take longer on a busy machine (ADR 0020)
 )
 MEMORY = MARKUP  # beyond what the program itself takes
-SPACE = 1536 * 1024 * 1024  # of addresses: libraries map more than they use
 LARGE = 1024 * 1024  # who read so much gives its memory back by ending
+PROGRAM = (sys.executable, "-P", "-m", "vedette.engine.worker_process")
+DEAD = (EOFError, OSError, pickle.UnpicklingError)  # what a pipe says whose process is gone
 
 
 class Workers:
@@ -35,7 +35,8 @@ class Workers:
         self._cpu_s = cpu_s
         self._memory = memory
         self._turns = Turns()  # who waits here is not yet out of time
-        self._pool: ProcessPoolExecutor | None = None
+        self._worker: _Worker | None = None
+        self._thread = ThreadPoolExecutor(1, "worker-pipe")  # waits for the worker, so that the loop need not
 
     async def run(
         self,
@@ -51,35 +52,86 @@ class Workers:
         """
         async with self._turns.take(rank_of(size) if rank is None else rank):
             try:
-                return await self._run(memory or self._memory, function, *args)
+                done: _T | None = await self._run((function, args, self._cpu_s, memory or self._memory))
+                return done
             finally:
-                if size > LARGE and not self._turns.is_awaited:
+                if size > LARGE:
                     self.close()
 
-    async def _run(self, memory: int, function: Callable[..., _T], *args: Any) -> _T | None:
+    async def _run(self, order: Order) -> Any:
         loop = asyncio.get_running_loop()
-        if self._pool is None:
-            spawn = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=_end_with_the_engine)
-            with _deaf_to_ctrl_c():
-                started = loop.run_in_executor(self._pool, os.getpid)
-            await started  # its start is not the time of the work
-        future = loop.run_in_executor(self._pool, _within, self._cpu_s, memory, function, *args)
-        future.add_done_callback(_heard)
+        worker, is_new = self._worker or _Worker(), self._worker is None
+        self._worker = worker
         try:
-            # Shielded: a future that was cancelled under its pool makes the pool's own thread raise.
-            return await asyncio.wait_for(asyncio.shield(future), self._wall_s)
-        except (TimeoutError, BrokenExecutor, MemoryError):
+            if is_new:
+                await _heard(loop.run_in_executor(self._thread, worker.wait_for_start))
+            answer = _heard(loop.run_in_executor(self._thread, worker.ask, order))
+            is_done, value = await asyncio.wait_for(answer, self._wall_s)
+        except (TimeoutError, *DEAD):
             self.close()
             return None
+        if is_done:
+            return value
+        if isinstance(value, MemoryError):
+            self.close()
+            return None
+        raise value
 
     def close(self) -> None:
-        pool, self._pool = self._pool, None
-        if pool is None:
-            return
-        for process in list((pool._processes or {}).values()):
-            process.kill()
-        pool.shutdown(wait=False)
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.kill()
+            self._thread.submit(worker.bury)
+
+
+class _Worker:
+    """One process and the pipes to it."""
+
+    def __init__(self) -> None:
+        with _deaf_to_ctrl_c():
+            self._process = subprocess.Popen(  # noqa: S603  ourselves
+                PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
+
+    def wait_for_start(self) -> None:
+        """Its start is not the time of the work.  It finds modules where we do."""
+        self._send(sys.path)
+        if self._pipe(self._process.stdout).read(1) != READY:
+            raise EOFError
+
+    def ask(self, order: Order) -> tuple[bool, Any]:
+        self._send(order)
+        answer: tuple[bool, Any] = pickle.load(self._pipe(self._process.stdout))  # noqa: S301  of our own process
+        return answer
+
+    def _send(self, what: Any) -> None:
+        orders = self._pipe(self._process.stdin)
+        pickle.dump(what, orders, pickle.HIGHEST_PROTOCOL)
+        orders.flush()
+
+    def kill(self) -> None:
+        """Its pipes say so to the thread that waits for it."""
+        self._process.kill()
+
+    def bury(self) -> None:
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):  # an order that was on its way
+                self._pipe(pipe).close()
+        self._process.wait()
+
+    @staticmethod
+    def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+        assert pipe is not None  # noqa: S101  both were asked for
+        return pipe
+
+
+def _heard(future: asyncio.Future[Any]) -> asyncio.Future[Any]:
+    """What nobody waits for any more still fails when its process is killed; that is no news.
+
+    Shielded: who gives up waiting does not take the thread away that waits for the pipe.
+    """
+    future.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return asyncio.shield(future)
 
 
 @contextmanager
@@ -91,42 +143,3 @@ def _deaf_to_ctrl_c() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _heard(future: asyncio.Future[Any]) -> None:
-    """What nobody waits for any more still fails when its process is killed; that is no news."""
-    if not future.cancelled():
-        future.exception()
-
-
-def _within(cpu_s: int, memory: int, function: Callable[..., _T], *args: Any) -> _T:
-    """In the worker: the function's own module is loaded by now, so what is counted is what the work takes."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    spent = int(used.ru_utime + used.ru_stime) + 1
-    _lower(resource.RLIMIT_CPU, spent + cpu_s)  # SIGXCPU ends the process
-    _lower(resource.RLIMIT_AS, _pages("size") + SPACE)
-    _lower(resource.RLIMIT_DATA, _pages("data") + memory)  # what is written to; not the code of a library
-    return function(*args)
-
-
-def _lower(what: int, limit: int) -> None:
-    _, most = resource.getrlimit(what)
-    resource.setrlimit(what, (limit if most == resource.RLIM_INFINITY else min(limit, most), most))
-
-
-def _pages(what: str) -> int:
-    """Of this process, in bytes: its address space, or what of it is private and can be written to."""
-    fields = Path("/proc/self/statm").read_text(encoding="ascii").split()
-    return int(fields[0 if what == "size" else 5]) * resource.getpagesize()
-
-
-def _end_with_the_engine() -> None:
-    """In the worker: a killed engine says no goodbye, and its worker would wait for work for ever."""
-    engine = multiprocessing.parent_process()
-    if engine is not None:
-        threading.Thread(target=_outlive, args=(engine,), daemon=True).start()
-
-
-def _outlive(engine: Any) -> None:
-    engine.join()
-    os._exit(0)

@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 
-from vedette.contracts.errors import StoreError, StoreWaitError
+from vedette.contracts.errors import NO_MORE_FILES, StoreError, StoreWaitError
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
 from vedette.core import chain
 from vedette.core.segments import SegmentName, is_full, next_name, order
@@ -334,7 +334,7 @@ class Archive:
         if error.errno in FULL:
             return StoreWaitError(f"{where}; the disk is full: free space there and go on")
         if error.errno in NO_FILES:
-            return StoreWaitError(f"{where}; too many files are open: raise the limit (ulimit -n)")
+            return StoreWaitError(f"{where}; {NO_MORE_FILES}")
         return StoreError(f"{where}; check the disk, then start again")
 
     def _note(self, events: list[tuple[Event, Segment]], now: datetime, every: timedelta) -> None:

@@ -16,11 +16,11 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
-from vedette.contracts.errors import StoreError, StoreWaitError
+from vedette.contracts.errors import NO_MORE_FILES, StoreError, StoreWaitError
 from vedette.contracts.evidence import Segment
 from vedette.core import chain
 from vedette.core.segments import SegmentName
-from vedette.evidence.files import FULL, Files, write_all
+from vedette.evidence.files import FULL, NO_FILES, Files, write_all
 
 FILE_NAME = "HEADS"
 _LINE_LIMIT = 512  # a line of ours is about 250 bytes
@@ -116,8 +116,9 @@ class Heads:
         try:
             self._write(data)
         except OSError as error:
-            kind = StoreWaitError if error.errno in FULL else StoreError
-            raise kind(f"cannot write {self._path}: {error}; free space or check the disk") from error
+            words = NO_MORE_FILES if error.errno in NO_FILES else "free space or check the disk"
+            kind = StoreWaitError if error.errno in (*FULL, *NO_FILES) else StoreError
+            raise kind(f"cannot write {self._path}: {error}; {words}") from error
         self._size += len(data)
         self._chain = lines[-1].chain
         self.latest.update((line.segment.name, line) for line in lines)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import cast
@@ -20,7 +22,14 @@ from vedette.evidence.warc import HEAD_LIMIT, PROFILES
 RECORD_LIMIT = 256 * MIB  # decoded; far above any wire limit that makes sense, far below what hurts
 _START_LIMIT = 64 * 1024  # the first record of ours is below 1 KB
 _GZIP = 31
-_START_LINE = 16  # "WARC/1.1" and the blank line
+_FIELD = re.compile(rb"[^\s:\x00-\x1f][^:\r\n\0]*:[^\r\n\0]*")
+_NEEDED = (
+    "warc-type",
+    "warc-record-id",
+    "warc-date",
+    "content-type",
+    "content-length",
+)  # WARC 1.1, section 5
 _NOT_GZIP = cast(type[Exception], isal_zlib.error)  # its stub calls the class an instance
 _KINDS = {profile: kind for kind, profile in PROFILES.items()}
 
@@ -40,6 +49,7 @@ class Record:
     phrase: str = ""
     http_headers: Headers = ()
     payload: bytes = b""
+    head: bytes = b""  # the WARC header as it stands there, without the blank line
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +125,8 @@ def read_record(member: bytes, limit: int = RECORD_LIMIT) -> Record:
         raise UnreadableRecord("the record is not as long as it says")
     kind = _kind(headers)
     if kind is RecordKind.NONE:
-        return Record(headers, kind, block)
-    return _with_http(headers, kind, block)
+        return Record(headers, kind, block, head=head)
+    return replace(_with_http(headers, kind, block), head=head)
 
 
 def read_start(directory: Path, name: str) -> Start:
@@ -140,13 +150,24 @@ def read_start(directory: Path, name: str) -> Start:
 
 
 def check_for_others(record: Record) -> None:
-    """Raises UnreadableRecord when other WARC readers stop at this record, and so at all that come after it."""
-    fields = record.headers.items()
-    warc = sum(len(name) + len(value.encode("utf-8", "surrogateescape")) + 4 for name, value in fields)
-    http = len(record.block) - len(record.payload) if record.kind is not RecordKind.NONE else 0
-    for what, size in (("WARC header", warc + _START_LINE), ("HTTP head", http)):
-        if size > HEAD_LIMIT:
-            raise UnreadableRecord(f"the {what} has {size} bytes: other readers stop at this record")
+    """Raises UnreadableRecord when other WARC readers stop at this record, and so at all that come after it.
+
+    FastWARC stops at a long head; warcio ends a head at a blank line however it is written, and believes the last of
+    two lengths.
+    """
+    http = record.block[: len(record.block) - len(record.payload) - 4] if record.status is not None else b""
+    for what, head in (("WARC header", record.head), ("HTTP head", http)):
+        if len(head) + 4 > HEAD_LIMIT:
+            raise UnreadableRecord(f"the {what} has {len(head)} bytes: other readers stop at this record")
+        first, *lines = head.split(b"\r\n")
+        if b"\n" in first or any(_FIELD.fullmatch(line) is None for line in lines):
+            raise UnreadableRecord(f"the {what} has a line that is no field: other readers end it there")
+    names = Counter(name.lower() for name, _ in _fields(record.head))
+    if twice := sorted(name for name, count in names.items() if count > 1):
+        raise UnreadableRecord(f"the WARC header has {twice[0]} twice: other readers take either")
+    needed = _NEEDED if record.kind is RecordKind.NONE else (*_NEEDED, "warc-target-uri")
+    if missing := [name for name in needed if name not in names]:
+        raise UnreadableRecord(f"the WARC header has no {missing[0]}: other readers need it")
 
 
 def check_digests(record: Record) -> None:

@@ -23,6 +23,7 @@ from vedette.evidence.reading import (
     UnreadableRecord,
     check_digests,
     check_for_others,
+    read_member,
     read_record,
     read_start,
     segment_path,
@@ -188,10 +189,19 @@ class _SegmentCheck:
             return
         self._position, self._head = start.length, start.head
         self._report.bytes_read += start.length
+        self._check_start_for_others(start.length)
         if any(head != start.head for head in self._marks.pop(0, ())):
             self._add(ProblemKind.HEADS, "HEADS remembers another beginning of this file")
         if not self._continues(start, before):
             self._add(ProblemKind.SEGMENT, "does not stand on the segment before it")
+
+    def _check_start_for_others(self, length: int) -> None:
+        """The first record too: whoever cannot read it reads nothing of the file."""
+        place = Located(segment=self._segment.name, offset=0, length=length)
+        try:
+            check_for_others(read_record(read_member(self._directory, place)))
+        except UnreadableRecord as error:
+            self._add(ProblemKind.UNREADABLE, f"the first record: {error}")
 
     def _continues(self, start: Start, before: Segment | None) -> bool:
         if before is None:

@@ -8,6 +8,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import Any
 
 from lxml import etree
 
@@ -20,15 +23,25 @@ MAX_FIELDS = 300_000
 MAX_PATH = 500
 MAX_ATTRIBUTES = 2000
 MAX_LEVELS = 200  # JSON deeper than this is an attack on recursion, not data
+_SAFE: dict[str, Any] = {
+    "resolve_entities": False,
+    "no_network": True,
+    "huge_tree": False,
+    "load_dtd": False,
+    "dtd_validation": False,
+    "remove_comments": True,
+    "remove_pis": True,
+    "collect_ids": False,
+}
 
 
 class Unreadable(ValueError):
     """The document is not what it claims to be, or is built to hurt.  The message says which."""
 
 
-def json_fields(body: bytes, content_type: str) -> tuple[Block, ...]:
+def json_fields(taken: list[bytes], content_type: str) -> tuple[Block, ...]:
     """Every value by its JSON pointer; keys sorted (objects have no order), numbers canonical."""
-    text, _ = decode(body, content_type)
+    text, _ = decode(taken.pop(), content_type)
     try:
         value = json.loads(text, parse_int=_integer, parse_float=_decimal, parse_constant=str)
     except RecursionError:
@@ -38,38 +51,30 @@ def json_fields(body: bytes, content_type: str) -> tuple[Block, ...]:
     return tuple(_flatten(value))
 
 
-def xml_fields(body: bytes, content_type: str) -> tuple[Block, ...]:
+def xml_fields(taken: list[bytes], content_type: str) -> tuple[Block, ...]:
     """Text and attributes of every element by its path of local names."""
-    text, _ = decode(body, content_type)
+    text, _ = decode(taken.pop(), content_type)
+    markup = text.lstrip().encode("utf-8", "replace")
+    del text
     try:
-        root = etree.fromstring(text.lstrip().encode("utf-8", "replace"), safe_xml_parser("utf-8"))
+        found = _walk_xml(markup)
     except (etree.XMLSyntaxError, ValueError) as error:
+        if isinstance(error, Unreadable):
+            raise
         raise Unreadable(f"not well-formed XML: {str(error)[:100]}") from None
-    if root is None:
-        raise Unreadable("empty XML")
-    return tuple(_walk_xml(root))
+    return tuple(found)
 
 
-def text_lines(body: bytes, content_type: str) -> tuple[Block, ...]:
+def text_lines(taken: list[bytes], content_type: str) -> tuple[Block, ...]:
     """The lines of a plain text that are not blank."""
-    text, _ = decode(body, content_type)
+    text, _ = decode(taken.pop(), content_type)
     lines = (fold(line) for line in text.splitlines()[:MAX_FIELDS])
     return tuple((f"line[{number}]", line) for number, line in enumerate(lines, 1) if line)
 
 
 def safe_xml_parser(encoding: str | None = None) -> etree.XMLParser:
-    """The only XML parser of this stage: no entities, no DTD, no network, libxml2's own size limits."""
-    return etree.XMLParser(
-        encoding=encoding,
-        resolve_entities=False,
-        no_network=True,
-        huge_tree=False,
-        load_dtd=False,
-        dtd_validation=False,
-        remove_comments=True,
-        remove_pis=True,
-        collect_ids=False,
-    )
+    """For a tree.  No entities, no DTD, no network, libxml2's own size limits."""
+    return etree.XMLParser(encoding=encoding, **_SAFE)
 
 
 def _integer(digits: str) -> str:
@@ -121,41 +126,71 @@ def _storable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def _walk_xml(root: etree._Element) -> Iterator[Block]:
-    stack: list[tuple[str, Counter[str]]] = []
+@dataclass(slots=True)
+class _Open:
+    """An element whose end is still to come."""
+
+    path: str
+    place: int  # where its text belongs among the fields
+    siblings: Counter[str] = field(default_factory=Counter)
+    tails: list[str] = field(default_factory=list)  # what stands behind its children that are gone
+
+
+def _walk_xml(markup: bytes) -> list[Block]:
+    """In the order of the document.  Each element goes once it is read: a tree takes ten times its document."""
+    found: list[Block | None] = []
+    stack: list[_Open] = []
     count = 0
-    for event, element in etree.iterwalk(root, events=("start", "end")):
+    for event, element in etree.iterparse(
+        BytesIO(markup), events=("start", "end"), encoding="utf-8", **_SAFE
+    ):
         if not isinstance(element.tag, str):
             continue
         if event == "end":
-            stack.pop()
-            continue
-        path = _xml_path(etree.QName(element).localname, stack)
-        stack.append((path, Counter()))
-        for place, value in _xml_values(element, path):
-            count += 1
-            if count > MAX_FIELDS:
-                raise Unreadable("too many values")
-            yield place, value
+            one = stack.pop()
+            text = _own_text(element, one.tails)
+            found[one.place] = (one.path, text) if text else None
+            count += bool(text)
+        else:
+            if stack:
+                _forget_before(element, stack[-1])
+            path = _xml_path(etree.QName(element).localname, stack)
+            attributes = list(_xml_attributes(element, path))
+            count += len(attributes)
+            found += attributes
+            stack.append(_Open(path, len(found)))
+            found.append(None)
+        if count > MAX_FIELDS:
+            raise Unreadable("too many values")
+    return [one for one in found if one is not None]
 
 
-def _xml_path(name: str, stack: list[tuple[str, Counter[str]]]) -> str:
+def _forget_before(element: etree._Element, parent: _Open) -> None:
+    """What stood before it is whole by now."""
+    above = element.getparent()
+    if above is not None:
+        while above[0] is not element:
+            parent.tails.append(above[0].tail or "")
+            del above[0]
+
+
+def _own_text(element: etree._Element, tails: list[str]) -> str:
+    return fold(" ".join([element.text or "", *tails, *(child.tail or "" for child in element)]))
+
+
+def _xml_path(name: str, stack: list[_Open]) -> str:
     if not stack:
         return f"/{name}"
-    parent, siblings = stack[-1]
+    siblings = stack[-1].siblings
     siblings[name] += 1
     step = name if siblings[name] == 1 else f"{name}[{siblings[name]}]"
-    return f"{parent}/{step}"
+    return f"{stack[-1].path}/{step}"
 
 
-def _xml_values(element: etree._Element, path: str) -> Iterator[Block]:
+def _xml_attributes(element: etree._Element, path: str) -> Iterator[Block]:
     if len(element.attrib) > MAX_ATTRIBUTES:  # reading them is quadratic in lxml: 20,000 take 2 s
         raise Unreadable("too many attributes")
     for name, spelled in sorted(element.items()):
         value = fold(str(spelled))
         if value:
             yield f"{path}/@{str(name).rpartition('}')[2]}", value
-    parts = [element.text or ""] + [child.tail or "" for child in element]
-    text = fold(" ".join(parts))
-    if text:
-        yield path, text

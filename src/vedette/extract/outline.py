@@ -15,12 +15,11 @@ from dataclasses import dataclass, field
 from selectolax.lexbor import LexborNode
 
 from vedette.contracts.changing import Block
-from vedette.core.charset import decode
 from vedette.core.weight import too_heavy
 from vedette.extract.article import NONE, narrow_to_article, spared_parts
 from vedette.extract.head import read_head
 from vedette.extract.page import document_target
-from vedette.extract.scope import ALL, MAIN, fold, narrowed, parsed, visible
+from vedette.extract.scope import ALL, HUGE_PAGE, LARGE_PAGE, MAIN, fold, narrowed, tree_of, visible
 
 MAX_LEVELS = 64  # of a path; what is deeper shares the path of its ancestor
 MAX_BLOCKS = 300_000
@@ -54,21 +53,24 @@ def page_blocks(
     """
     if too_heavy(body):
         return ()
-    markup, _ = decode(body, content_type)
-    tree = parsed(markup)
+    tree, _ = tree_of([body], content_type)
     base = read_head(tree, url).base
-    text = visible(tree)
+    in_pieces = len(body) > LARGE_PAGE
+    text = visible(tree, in_pieces=in_pieces)
     root = tree.body
     if scope != ALL:
         cut = _Cut.read(scope)
         is_gated = scope == MAIN
-        root, _ = narrowed(tree, text, is_gated=is_gated, is_older=is_older, is_body=cut.root == BODY)
-        if root is not None and cut.kind != STRICT and not is_older:
+        is_body = cut.root == BODY
+        root, _ = narrowed(tree, text, is_gated=is_gated, is_older=is_older, is_body=is_body)
+        if root is not None and cut.kind != STRICT and not is_older and len(body) <= HUGE_PAGE:
             narrow_to_article(root, is_sure=cut.kind == ARTICLE, spared=cut.spared)
         if root is None:  # the gate refused, after the tree was cut
-            tree = parsed(markup)
-            visible(tree)
+            del tree
+            tree, _ = tree_of([body], content_type)
+            visible(tree, in_pieces=in_pieces)
             root = tree.body
+    del text
     return tuple(_Outline(base, is_older).read(root)) if root is not None else ()
 
 
@@ -109,11 +111,12 @@ class _Cut:
 def _cut_of(body: bytes, content_type: str, is_older: bool) -> _Cut:
     if too_heavy(body):
         return _Cut("")
-    tree = parsed(decode(body, content_type)[0])
-    root, _ = narrowed(tree, visible(tree), is_older=is_older)
+    tree, _ = tree_of([body], content_type)
+    text = visible(tree, in_pieces=len(body) > LARGE_PAGE)
+    root, _ = narrowed(tree, text, is_older=is_older)
     if root is None:
         return _Cut("")
-    spared = None if is_older else spared_parts(root)
+    spared = None if is_older or len(body) > HUGE_PAGE else spared_parts(root)
     return _Cut(STRICT, root.tag or "") if spared is None else _Cut(ARTICLE, root.tag or "", spared)
 
 
@@ -201,7 +204,7 @@ def row_headings(body: bytes, *, content_type: str) -> dict[str, tuple[str, ...]
     """
     if too_heavy(body):
         return {}
-    tree = parsed(decode(body, content_type)[0])
+    tree, _ = tree_of([body], content_type)
     visible(tree)
     headings: dict[int, list[str]] = {}  # of a table, one per column
     found: dict[str, tuple[str, ...]] = {}

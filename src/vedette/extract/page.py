@@ -8,13 +8,12 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from vedette.contracts.fetching import Extraction
 from vedette.contracts.words import ContentClass
-from vedette.core.charset import decode
 from vedette.core.shape import is_document
 from vedette.core.urls import canonical
 from vedette.core.weight import too_heavy
 from vedette.extract.article import narrow_to_article
 from vedette.extract.head import read_head
-from vedette.extract.scope import MAIN, fold, narrowed, parsed, raw_text, visible
+from vedette.extract.scope import HUGE_PAGE, LARGE_PAGE, MAIN, fold, narrowed, raw_text, tree_of, visible
 
 MAX_LINKS = 50_000
 _HINT = re.compile(
@@ -30,21 +29,26 @@ _DOCUMENT = re.compile(
 _IMAGE = re.compile(r"\.(?:png|jpe?g|gif|webp|bmp|tiff?)(?:$|[?#])", re.IGNORECASE)
 
 
-def read_page(body: bytes, *, url: str, content_type: str, scope: str = MAIN) -> Extraction:
-    """What the page says.  Markup that would take seconds comes back as a problem."""
-    problem = too_heavy(body)
+def read_page(taken: list[bytes], *, url: str, content_type: str, scope: str = MAIN) -> Extraction:
+    """What the page says.  Markup that would take seconds comes back as a problem.
+
+    The body is taken out of the list: who holds it nowhere else has room for its tree.
+    """
+    problem = too_heavy(taken[0])
     if problem:
         return Extraction(content_class=ContentClass.HTML, base=url, problem=problem)
-    markup, charset = decode(body, content_type)
-    tree = parsed(markup)
+    may_ask_password, size = b"assword" in taken[0], len(taken[0])
+    in_pieces = size > LARGE_PAGE
+    tree, charset = tree_of(taken, content_type)
     facts = read_head(tree, url)
-    asks_password = b"assword" in body and tree.css_first("input[type=password]") is not None
+    asks_password = may_ask_password and tree.css_first("input[type=password]") is not None
     hrefs, nofollow = _hrefs(tree)
-    text = everything = visible(tree)
+    text = visible(tree, in_pieces=in_pieces)
+    visible_chars = len(text)
     root: LexborNode | None = None
     if scope == MAIN:
         root, text = narrowed(tree, text)
-        if root is not None and narrow_to_article(root):
+        if root is not None and size <= HUGE_PAGE and narrow_to_article(root):
             text = raw_text(root)
     return Extraction(
         content_class=ContentClass.HTML,
@@ -64,7 +68,7 @@ def read_page(body: bytes, *, url: str, content_type: str, scope: str = MAIN) ->
         feeds=facts.feeds,
         targets=_targets(hrefs, root or tree.body, facts.base),
         asks_password=asks_password,
-        visible_chars=len(everything),
+        visible_chars=visible_chars,
         link_chars=_link_chars(root or tree.body, len(text)),
     )
 
@@ -81,15 +85,22 @@ def _hrefs(tree: LexborHTMLParser) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Every link, and those that the page only ever marks with nofollow."""
     nodes = tree.css("a[href]")
     nodes += tree.tags("area")
-    found = [node.attributes for node in nodes[:MAX_LINKS]]
-    hrefs = tuple([href for each in found if (href := each.get("href"))])
-    rels = [each for each in found if "rel" in each]
-    marked = {each.get("href") or "" for each in rels if "nofollow" in (each["rel"] or "").lower()}
+    del nodes[MAX_LINKS:]
+    hrefs: list[str] = []
+    marked: set[str] = set()
+    for node in nodes:  # one at a time: the attributes of all links together take more than the page
+        href, is_marked = _link_of(node)
+        hrefs += [href] if href else []
+        marked |= {href} if is_marked else set()
     if marked:
-        marked.difference_update(
-            each.get("href") or "" for each in found if "nofollow" not in (each.get("rel") or "").lower()
-        )
-    return hrefs, tuple(sorted(marked - {""}))
+        marked.difference_update(href for href, is_marked in map(_link_of, nodes) if not is_marked)
+    return tuple(hrefs), tuple(sorted(marked - {""}))
+
+
+def _link_of(node: LexborNode) -> tuple[str, bool]:
+    """Where it leads, and whether it is marked with nofollow."""
+    said = node.attributes
+    return said.get("href") or "", "nofollow" in (said.get("rel") or "").lower()
 
 
 def _link_chars(root: LexborNode | None, most: int) -> int:

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
+from itertools import islice
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from vedette.core.charset import decode
+from vedette.core.weight import lean
 from vedette.extract.article import prose_chars
 
 MAIN = "main"
@@ -18,6 +22,11 @@ ALL = "all"
 MIN_SHARE = 0.4  # of the visible text
 MIN_CHARS = 200
 LEAST_CHARS = 20  # of a part that the page names as its main part
+HUGE_PAGE = 4 << 20  # bytes of markup; a larger one is a register, no article, and is read with less memory
+LARGE_PAGE = 1 << 20  # the text of a larger one is put together in pieces,
+LARGE_TEXT = LARGE_PAGE // 4  # characters; the same for the main part of it,
+PARTS = 1000  # of so many parts each,
+PART_LEVELS = 3  # which stand so many levels below the root
 HIDING = ("display:none", "visibility:hidden")  # inline styles, spaces removed
 MAY_HIDE = "[hidden], [style*=none i], [style*=hidden i], dialog, object"
 INVISIBLE = ["script", "style", "noscript", "template", "svg", "iframe"]
@@ -31,27 +40,34 @@ _SPACES = "\n\t\r\f\v\xa0\u2002\u2003\u2009\u202f\u3000\u2028"
 _NOTHING = "\u200b\u00ad\ufeff\u2060"  # zero width; soft hyphen
 
 
-def parsed(markup: str) -> LexborHTMLParser:
-    """The tree of a page.  A `<noscript>` that its markup never closes must not take the page with it.
+def tree_of(taken: list[bytes], content_type: str) -> tuple[LexborHTMLParser, str]:
+    """The tree of a page, and its charset.  A `<noscript>` that its markup never closes must not take the page with it.
 
     Browsers with scripts read its content as text.  A parser without them lets `<noscript><div></noscript>` go on to
     the end of the page, because the end tag does not match.
+
+    A tree takes twelve times its page.  So the body is taken out of the list: no copy is held beside the tree.
     """
+    text, charset = decode(taken.pop(), content_type)
+    markup = text.encode("utf-8", "ignore")
+    del text
+    if len(markup) > HUGE_PAGE:
+        markup = lean(markup)
     tree = LexborHTMLParser(markup)
     if any(_swallows(node) for node in tree.tags("noscript")):
-        mended = _NOSCRIPT.sub("", markup)
-        if mended != markup:
-            return LexborHTMLParser(mended)
-    return tree
+        mended, count = _NOSCRIPT.subn("", markup.decode())
+        tree = LexborHTMLParser(mended) if count else tree
+    tree.raw_html = b""
+    return tree, charset
 
 
-def visible(tree: LexborHTMLParser) -> str:
+def visible(tree: LexborHTMLParser, *, in_pieces: bool = False) -> str:
     """Drops from the tree what no reader sees; the text that is left, not folded yet."""
     tree.strip_tags(INVISIBLE)
     root = tree.body
     if root is None:
         return ""
-    everything = raw_text(root)
+    everything = raw_text(root, in_pieces=in_pieces)
     hidden = [node for node in root.css(MAY_HIDE) if _is_hidden(node)]
     return _without(hidden, root, everything) if hidden else everything
 
@@ -73,7 +89,7 @@ def narrowed(
     root = _content_root(tree, ()) if is_body else _content_root(tree)
     if root is None:
         return None, everything
-    text = raw_text(root)
+    text = raw_text(root, in_pieces=len(everything) > LARGE_TEXT)
     if not is_gated or (len(text) >= MIN_CHARS and len(text) >= MIN_SHARE * len(everything)):
         return root, text
     if (_is_named(root) and _is_most(root, text, tree)) or (not is_older and _has_the_prose(root, tree)):
@@ -81,9 +97,28 @@ def narrowed(
     return None, everything
 
 
-def raw_text(node: LexborNode) -> str:
-    """All text below, each part stripped, parts separated by one space."""
-    return node.text(separator=" ", strip=True, skip_empty=True)
+def raw_text(node: LexborNode, *, in_pieces: bool = False) -> str:
+    """All text below, each part stripped, parts separated by one space.
+
+    In pieces: without a list of all the parts, which takes three times the text.
+    """
+    if not in_pieces:
+        return node.text(separator=" ", strip=True, skip_empty=True)
+    parts = _parts(node)
+    return " ".join(iter(lambda: " ".join(islice(parts, PARTS)), ""))
+
+
+def _parts(node: LexborNode) -> Iterator[str]:
+    """The texts of what stands some levels below, where there is one."""
+    stack = [node.iter(include_text=True)]
+    while stack:
+        child = next(stack[-1], None)
+        if child is None:
+            stack.pop()
+        elif len(stack) < PART_LEVELS and not child.is_text_node:
+            stack.append(child.iter(include_text=True))
+        elif text := raw_text(child):
+            yield text
 
 
 def fold(text: str) -> str:

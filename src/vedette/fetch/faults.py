@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import aiohttp
 from aiohttp.http_exceptions import ContentLengthError, HttpProcessingError, TransferEncodingError
 
+from vedette.contracts.errors import NO_MORE_FILES
 from vedette.contracts.words import Outcome
 from vedette.fetch.guard import AddressRefused
 from vedette.fetch.resolver import DnsFault
@@ -99,7 +100,7 @@ def _words(error: BaseException) -> str:
     if isinstance(error, ssl.SSLError):
         return plain(error.strerror or str(error))
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-        return "this machine lets us open no more files (ulimit -n); the host is not to blame"
+        return f"{NO_MORE_FILES}; the host is not to blame"
     if isinstance(error, OSError) and error.errno:
         return os.strerror(error.errno)  # the loops word the same error differently
     for kind, words in _TIMEOUTS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import io
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -31,7 +32,7 @@ from vedette.fetch.resolver import check_nameservers
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 ERROR_BODY = 256 * 1024  # enough of an error page to tell a block page by
 PLANS = 1024
-ROOM_S = 300.0  # a body waits for room in memory no longer than this
+NO_ROOM = "there was no room in memory for its body; it is asked for again"
 ACCEPTS = 16
 REDIRECTS = frozenset((300, 301, 302, 303, 307, 308))
 # What an operator's own header may be and still go to a foreign origin; anything else may be a secret.
@@ -247,18 +248,22 @@ class _Exchange:
         return make_decoder(codings, limits)
 
 
+class _NoRoom(Exception):
+    """In memory, and not for long enough."""
+
+
 class _BodyReader:
     """Takes a body off the line in the chunks it comes in, decoding as it goes."""
 
-    __slots__ = ("_chunks", "_decoder", "_response", "_room", "_size", "reserve")
+    __slots__ = ("_decoder", "_response", "_room", "_size", "_wire", "reserve")
 
     def __init__(self, response: FarResponse, decoder: BodyDecoder | None, room: int) -> None:
         self._response = response
         self._decoder = decoder
         self._room = room
         self._size = 0
-        self._chunks: list[bytes] = []
-        self.reserve: Callable[[], Awaitable[None]] | None = (
+        self._wire = io.BytesIO()  # one copy: its buffer becomes the body
+        self.reserve: Callable[[], Awaitable[bool]] | None = (
             None  # waits for room, once the body turns out large
         )
 
@@ -275,6 +280,8 @@ class _BodyReader:
                         fault = self._take(await stream.readany())
                         if self.reserve is not None and self._held() > FREE:
                             await self._wait_for_room(limit, self.reserve)
+        except _NoRoom:
+            return Fault(Outcome.LANE_CLOSED, NO_ROOM)  # no look: the watch is as due as it was
         except WEATHER as error:
             return fault_of(error, is_tls=self._response.url.scheme == "https")
         if fault is None and far.cut_by is not None and self._ends_with_line():
@@ -284,16 +291,17 @@ class _BodyReader:
     def _held(self) -> int:
         return self._size if self._decoder is None else max(self._size, self._decoder.size)
 
-    async def _wait_for_room(self, limit: asyncio.Timeout, reserve: Callable[[], Awaitable[None]]) -> None:
-        """The far end is not blamed for the time that we have no room; it may lose its patience with us."""
+    async def _wait_for_room(self, limit: asyncio.Timeout, reserve: Callable[[], Awaitable[bool]]) -> None:
+        """The far end is not blamed for the time that we have no room, nor when we give up."""
         self.reserve = None
         loop, left = asyncio.get_running_loop(), (limit.when() or 0.0) - asyncio.get_running_loop().time()
-        limit.reschedule(loop.time() + ROOM_S)
-        await reserve()
+        limit.reschedule(None)
+        if not await reserve():
+            raise _NoRoom
         limit.reschedule(loop.time() + left)
 
     def wire(self) -> bytes:
-        return self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
+        return self._wire.getvalue()
 
     def _ends_with_line(self) -> bool:
         """Neither a length nor chunks: then only a clean close tells that the body is whole."""
@@ -305,7 +313,7 @@ class _BodyReader:
         over = self._size - self._room
         if over > 0:
             chunk = chunk[:-over]
-        self._chunks.append(chunk)
+        self._wire.write(chunk)
         fault = self._decoder.feed(chunk) if self._decoder is not None else None
         if fault is None and over > 0:
             return Fault(Outcome.TOO_LARGE, f"body over {self._room} bytes")

@@ -18,7 +18,7 @@ from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Reason
 from vedette.core import ahead
 from vedette.core import lane as rule
-from vedette.core.waiting_room import doubtful_width, is_doubtful, waiting_room
+from vedette.core.waiting_room import doubtful_width, failing, is_doubtful, is_paced, waiting_room
 
 __all__ = ["ALL", "BROWSER", "PATIENCE", "ROOM", "LaneKeeper", "LanePolicies"]
 DOUBTFUL = LaneKey("all:doubtful")  # the part of `all` for hosts of which nobody knows whether they answer
@@ -66,6 +66,8 @@ class LaneKeeper:
         self._lanes: dict[LaneKey, _Lane] = {}
         self._dirty: deque[_Lane] = deque()
         self._is_closing = False
+        self._failing = 0.0  # the share of doubtful requests that failed of late
+        self._is_paced = False
         self.waiting = 0  # looks under way that stand in a lane
         self.on_wait: Callable[[LaneKey, datetime], None] = lambda key, until: None  # wake it then
         self.on_closed: Callable[[LaneKey, Reason], None] = lambda key, reason: None
@@ -123,6 +125,8 @@ class LaneKeeper:
     ) -> list[tuple[LaneKey, Reason]]:
         """The request ended.  Only the far end's own lane learns how.  Gives the lanes that closed by it."""
         closed: list[tuple[LaneKey, Reason]] = []
+        if ok is not None and (DOUBTFUL in keys or ROOM in keys):
+            self._pace(has_failed=not ok)
         for key in keys:
             lane = self._lane(key)
             was = lane.state.closed_until
@@ -138,6 +142,14 @@ class LaneKeeper:
             self.on_free(key)
         return closed
 
+    def _pace(self, *, has_failed: bool) -> None:
+        """While most of the doubtful fail they start one after another."""
+        self._failing = failing(self._failing, has_failed=has_failed)
+        paced = is_paced(self._failing, was_paced=self._is_paced)
+        if paced is not self._is_paced:
+            self._is_paced = paced
+            self.tune(DOUBTFUL, doubtful_width(self._policies.of(ALL), is_paced=paced))
+
     def lanes_to(self, host: LaneKey) -> tuple[LaneKey, ...]:
         """The lanes that a request to this host needs, as far as is known of it now."""
         return (host, DOUBTFUL, ALL) if self.is_doubtful(host) else (host, ALL)
@@ -150,9 +162,12 @@ class LaneKeeper:
         """How often in a row a doubtful host failed; None: it answers."""
         return self._lane(host).state.failures if self.is_doubtful(host) else None
 
-    def may_doubt(self, now: datetime) -> bool:
-        """May a request to a doubtful host start now, as far as these hosts are concerned?"""
-        return self.aside < self.room and isinstance(self.ask((DOUBTFUL,), now), Go)
+    def doubt_waits(self, now: datetime) -> Wait | None:
+        """What a request to a doubtful host has to wait for, as far as these hosts are concerned; None: nothing."""
+        if self.aside >= self.room:
+            return Wait(None, Reason("waiting_room"))
+        answer = self.ask((DOUBTFUL,), now)
+        return answer if isinstance(answer, Wait) else None
 
     def is_new(self, host: LaneKey) -> bool:
         """It was never reached."""

@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from vedette.contracts.errors import RESTORE, StoreError, StoreWaitError
+from vedette.contracts.errors import NO_MORE_FILES, RESTORE, StoreError, StoreWaitError
 
 BUSY_MS = 15_000
 DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -197,7 +197,7 @@ def what_to_do(error: sqlite3.Error, path: Path) -> str:
     """What SQLite cannot do while it runs, in words that say what to do."""
     words = str(error)
     if _has_no_files():
-        return f"too many files are open to use {path}: raise the limit (ulimit -n); nothing acknowledged is lost"
+        return f"cannot use {path}: {NO_MORE_FILES}; nothing acknowledged is lost"
     if "full" in words or (may_wait(error, path) and "locked" not in words):
         return f"the disk under {path} is full; free room and start again, nothing acknowledged is lost"
     if "locked" in words:

@@ -170,11 +170,24 @@ async def _refuses(way: Doorway, check: TokenCheck, request: web.Request) -> web
         is_locked = request.path in way.locked
         return _refused(403, f"this needs {way.section}.token to be set\n") if is_locked else None
     given = request.headers.get("Authorization", "")
-    if request.path in OPEN or check.is_right(given):
+    if request.path in OPEN or (given and await _is_right(check, request, given)):
         return None
     if given:
         await asyncio.sleep(check.delay())
     return _refused(401, "a token is needed\n")
+
+
+async def _is_right(check: TokenCheck, request: web.Request, given: str) -> bool:
+    """One after another while many are wrong.  Who does not wait for it has no turn."""
+    address = request.remote or ""
+    if check.turn(address):
+        async with check.turns:
+            if request.transport is None or request.transport.is_closing():
+                return False
+            await asyncio.sleep(check.turn(address))
+    is_right = check.is_right(given)
+    check.heard(address, is_right=is_right)
+    return is_right
 
 
 def _nothing() -> None:

@@ -2,13 +2,17 @@
 
 - Host: the names of loopback, addresses, and names that the operator configured.  A page in the operator's browser that
   points its own name at us (DNS rebinding) sends its own name here.
-- Token: not short, and a wrong one is answered late; a right one never waits.
+- Token: not short, and a wrong one is answered late.  Who asks from many lines and waits for no answer is slowed by
+  that as little as by a lock that is only slow to say no.  So after some wrong ones tokens are looked at one after
+  another, so many in a second whoever sent them; the right one has its turn too, and at once from an address that had
+  it right and was not wrong since.
 - Lines: so many at once.  One that has not said what it wants in time is cut; when all are taken, the one that has
   kept us waiting for longest makes room.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import ipaddress
 from collections import OrderedDict
@@ -22,6 +26,9 @@ HEAD_S = 10.0  # from the first byte, or the last answer, until a request is the
 REQUEST_S = 30.0  # until it is answered
 WRONG_S = 0.5  # the first wrong token; the delay grows with those that were wrong lately
 WRONG_MOST_S = 3.0
+WRONG_FEW = 8  # in a minute, before all that come are looked at one after another,
+TURN_S = 0.1  # and how long each turn is: with every line taken the last one waits 13 s
+TRUSTED = 256  # addresses
 _LOCAL = frozenset(("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"))
 
 
@@ -51,6 +58,22 @@ class TokenCheck:
     token: str | None
     now: Callable[[], float]
     _wrong: list[float] = field(default_factory=list)
+    _trusted: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    turns: asyncio.Lock = field(default_factory=asyncio.Lock)  # whose turn it is
+
+    def turn(self, address: str) -> float:
+        """How long it takes until a token from there is looked at, when its turn has come."""
+        if address in self._trusted:
+            return 0.0
+        return TURN_S if len(self._lately()) >= WRONG_FEW else 0.0
+
+    def heard(self, address: str, *, is_right: bool) -> None:
+        """Of a token from there."""
+        self._trusted.pop(address, None)
+        if is_right:
+            self._trusted[address] = None
+            if len(self._trusted) > TRUSTED:
+                self._trusted.popitem(last=False)
 
     def is_right(self, authorization: str) -> bool:
         wanted = f"Bearer {self.token}".encode()
@@ -59,9 +82,11 @@ class TokenCheck:
 
     def delay(self) -> float:
         """How long the answer to a wrong token waits."""
-        now = self.now()
-        self._wrong = [at for at in self._wrong[-16:] if at > now - 60] + [now]
+        self._wrong = [*self._lately(), self.now()]
         return min(WRONG_MOST_S, WRONG_S * len(self._wrong))
+
+    def _lately(self) -> list[float]:
+        return [at for at in self._wrong[-16:] if at > self.now() - 60]
 
 
 class Lines:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import xxhash
 
 from vedette.contracts.changing import Block, Comparison, DiffOp, Layer
-from vedette.contracts.fetching import Extraction
+from vedette.contracts.fetching import Extraction, TextKeys
 from vedette.contracts.words import Reason
 from vedette.core.change.diff import diff_lines, summary
 from vedette.core.change.fields import field_summary
@@ -29,6 +29,10 @@ def text_key(extraction: Extraction) -> int:
     if extraction.targets:
         whole += "\n" + "\n".join(extraction.targets)
     return xxhash.xxh3_64_intdigest(whole.encode("utf-8", "replace")) >> 1
+
+
+def text_keys(extraction: Extraction) -> TextKeys:
+    return extraction.keys or TextKeys(text_key(extraction), simhash(extraction.text))
 
 
 def compare(before: State, after: State, weighed: Weighed | None = None) -> Comparison:
