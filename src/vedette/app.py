@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import resource
 import signal
 import threading
@@ -41,6 +42,7 @@ class Around:
     clock: Clock
     fetcher: Fetcher | None = None
     beside: Beside | None = None  # what goes on while it runs; None: only telling people
+    owns_process: bool = False  # what is loaded by now may be kept from the garbage collector
 
 
 def run_engine(
@@ -52,7 +54,8 @@ def run_engine(
         import uvloop
 
         uvloop.install()
-    return asyncio.run(run_async(loaded, request, on_event=on_event, clock=clock))
+    around = Around(on_event=on_event, clock=clock or SystemClock(), owns_process=True)
+    return asyncio.run(run_around(loaded, request, around))
 
 
 def raise_descriptors() -> None:
@@ -92,7 +95,7 @@ async def run_around(loaded: Loaded, request: RunRequest, around: Around) -> End
     with open_store(loaded, pick, clock) as opened:
         station = Station(loaded, request, clock=clock, opened=opened, on_event=around.on_event)
         try:
-            with _signals(station.engine.stop):
+            with _signals(station.engine.stop), _without_garbage(around.owns_process):
                 async with (around.beside or _telling)(station), _judging(station):
                     return await station.run(around.fetcher or HttpFetcher(clock))
         finally:
@@ -148,6 +151,20 @@ def _check(config: Config) -> None:
         due_rule(config, config.schedule.policy)
     except InputError as error:
         raise ConfigError(str(error)) from None
+
+
+@contextmanager
+def _without_garbage(owns_process: bool) -> Iterator[None]:
+    """What is loaded by now stays: no later collection need walk over it.  Not in a process of somebody else."""
+    if not owns_process:
+        yield
+        return
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 @contextmanager

@@ -70,7 +70,7 @@ async def serve(loaded: Loaded, *, clock: Clock, stdout: TextIO, stderr: TextIO,
         scrubber=Scrubber(secrets_of(config)),
     )
     service = Service(loaded, clock, log.hear, door=door, stdout=stdout)
-    around = Around(on_event=log.hear, clock=clock, beside=service.beside)
+    around = Around(on_event=log.hear, clock=clock, beside=service.beside, owns_process=True)
     return await run_around(loaded, RunRequest(), around)
 
 

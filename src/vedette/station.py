@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -196,8 +195,6 @@ class Station:
         for one in self.opened.damage:
             self._problem(f"archive file {one.segment}: {one.words}; {GOES_ON}")
         settler.start()
-        gc.collect()
-        gc.freeze()  # what is loaded by now stays: no later collection need walk over it
         retrying = asyncio.create_task(tools.keep_on())
         try:
             ended = await self.engine.run()
@@ -206,7 +203,6 @@ class Station:
             await browser.close()
             await fetcher.close()
             self.workers.close()
-            gc.unfreeze()
         return self._end_run(ended)
 
     def _hunts(self) -> bool:

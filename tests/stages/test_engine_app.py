@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sqlite3
 from datetime import timedelta
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from machine import patient
 from settlements import HOUR, NOON
 
-from vedette.app import RunRequest, run_async
+from vedette.app import Around, RunRequest, run_around, run_async
 from vedette.config import Loaded, parse
 from vedette.contracts.errors import RefusedError, StoreError
 from vedette.contracts.fetching import Fetched, FetchRequest
@@ -101,6 +102,22 @@ async def test_a_run_looks_at_the_listing_and_at_what_it_finds(station: Station)
     assert station.web.asked[0] == "https://a.example/robots.txt"
     assert station.rows("SELECT COUNT(*) FROM leases") == [(0,)]
     assert station.web.is_closed
+
+
+@pytest.mark.parametrize("owns_process", [False, True])
+async def test_only_a_program_of_its_own_keeps_what_is_loaded_from_the_garbage_collector(
+    station: Station, owns_process: bool
+):
+    frozen: list[int] = []
+
+    def hear(event: Event) -> None:
+        frozen.append(gc.get_freeze_count())
+
+    request = RunRequest(mode=Mode.UNTIL_IDLE, takes_orders=False)
+    around = Around(on_event=hear, clock=station.clock, fetcher=station.web, owns_process=owns_process)
+    await run_around(station.loaded, request, around)
+    assert bool(max(frozen)) is owns_process
+    assert gc.get_freeze_count() == 0
 
 
 async def test_the_world_hears_of_a_visit_only_when_it_is_on_disk(station: Station):

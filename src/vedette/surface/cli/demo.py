@@ -125,7 +125,7 @@ async def _watch(
                 timer.cancel()
 
     async with LivingWeb(seen.world, now=lambda: clock.now().timestamp()) as web:
-        around = Around(on_event=on_event, clock=clock, beside=until_time)
+        around = Around(on_event=on_event, clock=clock, beside=until_time, owns_process=True)
         request = RunRequest(takes_orders=False)
         ended = await run_around(_loaded(web, stage.given.data or Path()), request, around)
         seen.served = web.stats()
