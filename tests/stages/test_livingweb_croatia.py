@@ -133,7 +133,7 @@ def test_an_act_is_served_by_its_eli_and_its_metadata_says_its_title():
     visitor = Visitor(WORLD, host.name)
     eli = act_of(visitor.base + host.pages[4].path).eli  # type: ignore[union-attr]
     assert visitor.get(eli).body == visitor.get(host.pages[4].path).body
-    assert read_metadata(visitor.document(f"{eli}/json-ld")).title == host.pages[4].title
+    assert read_metadata(visitor.document(f"{eli}/json-ld")).first("title") == host.pages[4].title
     assert visitor.get("/eli/sluzbeni/1999/1/5").status == 404
 
 

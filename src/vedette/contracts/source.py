@@ -162,9 +162,7 @@ class ActMetadata:
     """What a gazette says of one act, in the names of the ELI ontology.  Texts as written."""
 
     eli: str = ""  # "/eli/sluzbeni/2013/73/1451"; empty: nothing is said
-    said: tuple[
-        tuple[str, tuple[str, ...]], ...
-    ] = ()  # property, its values; in the order of the lister's table
+    said: tuple[tuple[str, tuple[str, ...]], ...] = ()  # property, its values; in the lister's order
 
     def all(self, name: str) -> tuple[str, ...]:
         return next((values for said, values in self.said if said == name), ())
