@@ -128,7 +128,7 @@ TYPES = (
     text("docx_as_html", "parse_failed", zipped("word/document.xml"), "text/html"),
     text("zip_cut", "parse_failed", zipped("xl/workbook.xml")[:40], "application/zip"),
     text("ole_cut", "parse_failed", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(100), "application/msword"),
-    text("png_as_html", "ok", b"\x89PNG\r\n\x1a\n" + bytes(500)),
+    text("png_as_html", "parse_failed", b"\x89PNG\r\n\x1a\n" + bytes(500)),
     text("elf_as_text", "ok", b"\x7fELF" + bytes(range(256)), "text/plain"),
     text("gzip_as_html", "ok", packed(html().encode())),
     text("noise_as_html", "ok parse_failed", bytes(range(256)) * 40),

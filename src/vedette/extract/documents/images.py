@@ -55,7 +55,7 @@ def render_image(body: bytes, number: int) -> bytes:
 @contextmanager
 def _opened(body: bytes) -> Iterator[Image]:
     """Only the head is read here.  Whatever a broken image raises is Unreadable."""
-    from PIL import Image
+    from PIL import Image, UnidentifiedImageError
 
     Image.MAX_IMAGE_PIXELS = None  # `_check` refuses, in our words
     try:
@@ -66,6 +66,8 @@ def _opened(body: bytes) -> Iterator[Image]:
             yield image
     except (MemoryError, Unreadable):
         raise
+    except UnidentifiedImageError:  # its words name an object in memory
+        raise Unreadable("not a readable image: its head is damaged") from None
     except Exception as error:  # noqa: BLE001  decoders raise what they like, and none of it is ours
         raise Unreadable(f"not a readable image: {error}"[:200]) from None
 
