@@ -130,12 +130,14 @@ def test_what_is_unmuted_is_told_of_again_and_a_note_stays_whatever_is_configure
     assert cli("add", URL, "--name", "page").code == 0
     assert cli("mute", URL).code == 0
     assert "until it is unmuted" in cli("explain", URL).out
+    assert ", muted" in cli("sources").out, "whoever looks over the sources sees which of them are silent"
     assert cli("note", URL, "ask Ana  first").code == 0
     assert cli("add", URL, "--every", "2h").code == 0  # another word about the same source
     (source,) = cli("sources", "--json").json["sources"]
     assert (source["note"], source["muted_until"][:4]) == ("ask Ana first", "9999")
     assert "ask Ana first" in cli("explain", URL).out
     assert cli("unmute", URL).code == 0
+    assert "muted" not in cli("sources").out
     assert cli("note", "page", "").code == 0
     (source,) = cli("sources", "--json").json["sources"]
     assert (source["note"], source["muted_until"]) == (None, None)

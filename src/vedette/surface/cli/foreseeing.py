@@ -147,9 +147,8 @@ def _say(session: Session, found: _Answer) -> None:
     out, outlook = session.out, found.outlook
     limit = "no budget" if outlook.budget is None else f"{outlook.budget:,.0f} looks a day"
     short = f", {outlook.shortfall:,.0f} short" if outlook.shortfall > 0 else ""
-    out.say(
-        f"expected with the policy {found.policy} and {limit}: it asks for {outlook.needed:,.0f} looks a day{short}"
-    )
+    asks = f"{outlook.needed:,.0f} look{'' if round(outlook.needed) == 1 else 's'} a day"
+    out.say(f"expected with the policy {found.policy} and {limit}: it asks for {asks}{short}")
     out.table(EXPECTED, _expected(outlook), empty="nothing is watched yet")
     for one in outlook.tight[:SHOWN]:
         out.say(_tight(found, one))

@@ -272,6 +272,8 @@ def _source_cells(view: SourceView, now: datetime) -> tuple[Cell, ...]:
         word = ("warn", count(state.failures, "failure"))
     elif source.is_active and view.last_outcome is None:
         word = ("", "not looked at yet")
+    if source.muted_until is not None and source.muted_until > now:
+        word = (word[0], f"{word[1]}, muted")
     last = ago(view.last_success_at, now) if view.last_success_at else "never"
     return (
         source.id,
