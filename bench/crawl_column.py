@@ -13,8 +13,8 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from vedette.app import RunRequest, run_engine
-from vedette.config import Config, Loaded, parse
+from vedette.app.run import RunRequest, run_engine
+from vedette.config.model import Config, Loaded, parse
 from vedette.engine.loop import Mode
 from vedette.store.migrate import prepare
 from vedette.telemetry.events import Event

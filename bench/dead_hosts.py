@@ -28,8 +28,8 @@ from typing import Any
 
 import uvloop
 
-from vedette.app import RunRequest, run_async
-from vedette.config import Loaded, parse
+from vedette.app.run import RunRequest, run_async
+from vedette.config.model import Loaded, parse
 
 HEALTHY, SILENT, REFUSING = "127.16", "127.17", "127.18"  # the first half of their addresses
 WARM_UP_S = 15.0

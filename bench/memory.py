@@ -85,8 +85,8 @@ def watch(places: dict[str, Any], told: Any) -> None:
     """In a process of its own: one run until there is nothing left to do."""
     import uvloop
 
-    from vedette.app import RunRequest, run_async
-    from vedette.config import Loaded, parse
+    from vedette.app.run import RunRequest, run_async
+    from vedette.config.model import Loaded, parse
     from vedette.engine.loop import Mode
     from vedette.telemetry.events import Event
 

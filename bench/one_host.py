@@ -20,8 +20,8 @@ from random import Random
 from typing import Any
 
 from twin import DAY, PORT, Place, against, freshness_of, told
-from vedette.app import RunRequest, run_async
-from vedette.config import Loaded, parse
+from vedette.app.run import RunRequest, run_async
+from vedette.config.model import Loaded, parse
 from vedette.livingweb import LivingWeb, Ports, World
 from vedette.livingweb.process import Every, Poisson
 from vedette.livingweb.world import HostSpec

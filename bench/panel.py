@@ -24,10 +24,10 @@ import aiohttp
 import psutil
 import uvloop
 
-from vedette.config import Loaded, parse
+from vedette.app.configured_providers import panellists
+from vedette.app.panel import Asked, Panel
+from vedette.config.model import Loaded, parse
 from vedette.contracts.panel_run import Progress
-from vedette.panel_runs import Asked, Panel
-from vedette.panellists import panellists
 from vedette.providers.formats import FORMATS, Question
 from vedette.providers.table import PROVIDERS
 from vedette.telemetry.clock import SystemClock

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
-from vedette.app import RunRequest, run_engine
-from vedette.config import Loaded, parse
+from vedette.app.run import RunRequest, run_engine
+from vedette.config.model import Loaded, parse
 from vedette.engine.loop import Mode
 from vedette.telemetry.events import Event
 

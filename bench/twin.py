@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from vedette.app import RunRequest, run_async
-from vedette.config import Loaded, parse
+from vedette.app.run import RunRequest, run_async
+from vedette.config.model import Loaded, parse
 from vedette.core.classify import classify_url
 from vedette.livingweb import LivingWeb, Ports, World
 from vedette.livingweb.croatia import SCRIPTED, croatia_world

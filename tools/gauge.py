@@ -9,7 +9,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FUNCTION_P95, FUNCTION_HARD, FILE_HARD = 35, 60, 500
 CLOCK_HOMES = {"telemetry/clock.py", "telemetry/wall_clock.py"}
-ENV_HOMES = {"config.py"}
+ENV_HOME = "config/"
+TOP = {"__init__.py", "__main__.py"}  # everything else is in a package
 IMPURE_CALLS = {
     "datetime.now", "datetime.utcnow", "datetime.today", "date.today", "time.time", "time.monotonic",
     "time.time_ns", "time.perf_counter", "random.random", "random.randint", "random.choice", "random.uniform",
@@ -43,6 +44,8 @@ def _check(path: pathlib.Path, lengths: list[int]) -> list[str]:
     problems = []
     if path.stem in FORBIDDEN_NAMES:
         problems.append(f"{place}: name the idea, not {path.stem!r}")
+    if "/" not in inside and inside not in TOP:
+        problems.append(f"{place}: nothing stands directly under vedette/ but packages")
     if source.count("\n") > FILE_HARD:
         problems.append(f"{place}: {source.count(chr(10))} lines, the limit is {FILE_HARD}")
     is_living = inside.startswith("livingweb/")
@@ -58,8 +61,8 @@ def _check(path: pathlib.Path, lengths: list[int]) -> list[str]:
             name = ast.unparse(node)
             if name in IMPURE_CALLS and inside not in CLOCK_HOMES:
                 problems.append(f"{place}:{node.lineno} {name}: time and chance come from telemetry/clock.py")
-            if name in ENV_CALLS and inside not in ENV_HOMES:
-                problems.append(f"{place}:{node.lineno} {name}: the environment is read in config.py")
+            if name in ENV_CALLS and not inside.startswith(ENV_HOME):
+                problems.append(f"{place}:{node.lineno} {name}: the environment is read in config/")
     return problems
 
 

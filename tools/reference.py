@@ -12,7 +12,8 @@ from typing import Any, Literal, get_args, get_origin
 
 import typer
 
-from vedette import __version__, config
+from vedette import __version__
+from vedette.config import model as config
 from vedette.contracts.alerting import NoticeKind
 from vedette.contracts.fetching import FetchSettings
 from vedette.contracts.lane import LanePolicy

@@ -13,7 +13,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vedette.config import (
+from vedette.config.model import (
     Config,
     load,
     parse,
@@ -24,12 +24,12 @@ from vedette.config import (
     read,
     schema,
 )
+from vedette.config.policies import fetch_settings, lane_policies, slug, source_of, sources_of
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetching import FetchSettings
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.source import ListerKind
 from vedette.contracts.words import LaneKey, Risk
-from vedette.policies import fetch_settings, lane_policies, slug, source_of, sources_of
 
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
 SAMPLE = """

@@ -9,8 +9,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from vedette.config import Config, database_notices, from_environment, load, parse, zone_name
-from vedette.config_panel import PanelConfig
+from vedette.config.alert_policies import cron_entries, watchdog_params
+from vedette.config.model import Config, database_notices, from_environment, load, parse, zone_name
+from vedette.config.panel import PanelConfig
+from vedette.config.policies import (
+    due_rule,
+    fetch_settings,
+    lane_policies,
+    retry_rule,
+    schedule_policy,
+    sources_of,
+)
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.source import Source
@@ -18,8 +27,6 @@ from vedette.contracts.words import LaneKey, Risk
 from vedette.core.admission import AdmissionRules, rules_of
 from vedette.core.schedule.ewma import EwmaRule
 from vedette.core.velocity import VelocityParams
-from vedette.policies import due_rule, fetch_settings, lane_policies, retry_rule, schedule_policy, sources_of
-from vedette.policies_alerting import cron_entries, watchdog_params
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "settings-of-001.md"
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)

@@ -9,7 +9,7 @@ from typing import Any
 
 from watching import Watched
 
-from vedette.config import parse
+from vedette.config.model import parse
 from vedette.contracts.fetching import Fetched, FetchRequest
 from vedette.contracts.words import Outcome
 from vedette.core.outcomes import outcome_of_status

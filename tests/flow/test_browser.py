@@ -13,7 +13,7 @@ from browser_kit import needs_chromium
 from cli_call import Cli
 from scripted import START, Life, Scripted, life
 
-from vedette.config import parse
+from vedette.config.model import parse
 from vedette.contracts.fetching import Fetched, FetchRequest
 
 DAY = 86400.0

@@ -11,7 +11,7 @@ from browser_kit import needs_chromium
 from document_kit import needs_tesseract
 from watching import Judgement, Watched, clock_of, judge, living
 
-from vedette.app import RunRequest
+from vedette.app.run import RunRequest
 from vedette.engine.loop import Mode
 from vedette.livingweb import LivingWeb, Ports
 from vedette.livingweb.croatia import croatia_world

@@ -19,7 +19,7 @@ from image_kit import saved as image
 from scripted import START, Scripted, life
 from watching import Watched, clock_of, judge, living
 
-from vedette.config import Loaded, parse
+from vedette.config.model import Loaded, parse
 from vedette.contracts.documents import Document
 from vedette.contracts.fetching import Fetched, FetchRequest
 from vedette.contracts.words import ContentClass
@@ -27,7 +27,7 @@ from vedette.evidence.shelf import Shelf
 from vedette.livingweb import LivingWeb, Ports, document_world
 from vedette.livingweb.documents import make_pdf
 from vedette.livingweb.makers import MAKERS
-from vedette.upkeep import collect
+from vedette.operations.maintenance import collect
 
 PORTS = Ports(web=18251, moves=True)  # the same URLs in every run, and so the same life
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from surroundings_kit import Lines, Program, a_program
 
-from vedette.config import is_ci
+from vedette.config.model import is_ci
 
 LIBRARY = next(iter(glob("/usr/lib/*/faketime/libfaketimeMT.so.1")), "")
 WORDS = "NOT RUN: faketime is missing, so no clock is set; apt-get install faketime"

@@ -18,7 +18,7 @@ from stocked import FixedClock
 
 from vedette.contracts.evidence import Located
 from vedette.evidence.reading import read_payload
-from vedette.handing_out import raw_content
+from vedette.operations.evidence import raw_content
 
 URL, BROKEN = "https://ured.hr/obavijest", "https://ured.hr/nema"
 FIRST, SECOND = page("Stopa je 25 %."), page("Stopa je 24 %.")

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from scripted import Life, life
 
-from vedette.config import parse
+from vedette.config.model import parse
 from vedette.engine.loop import Mode
 
 SEED = "https://start.example/"

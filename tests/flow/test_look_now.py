@@ -19,7 +19,7 @@ import pytest
 from cli_call import Cli, Told
 from scripted import START, Life, life, page
 
-from vedette.app import RunRequest, run_async
+from vedette.app.run import RunRequest, run_async
 from vedette.core.limits import Tally
 from vedette.engine.loop import Ended, Mode
 from vedette.store.operator import operating

@@ -17,7 +17,7 @@ from scripted import Scripted, page
 from watching import Watched
 
 import vedette.store.migrations.versions as versions
-from vedette.config import parse
+from vedette.config.model import parse
 from vedette.store.migrate import HEAD, NEWEST, newest, newest_text, prepare, version
 from vedette.store.schema_check import differences
 from vedette.telemetry.clock import JumpingClock

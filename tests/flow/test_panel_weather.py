@@ -23,11 +23,11 @@ from machine import patient
 from panel_town import HOME
 from redis_kit import own_redis
 
-from vedette.config import Loaded, parse
+from vedette.app.panel import Asked, Panel
+from vedette.config.model import Loaded, parse
 from vedette.engine.panel.desk import PROVIDER_LANE
 from vedette.livingweb.clock import real_time
 from vedette.livingweb.providers import TWELVE, FaultRule, KeyLimit, LivingProviders
-from vedette.panel_runs import Asked, Panel
 from vedette.providers.table import BY_NAME
 from vedette.telemetry.clock import SystemClock
 

@@ -11,13 +11,13 @@ from cli_call import Cli
 from scripted import START, Life, life, page
 from stocked import FixedClock
 
-from vedette.config import Loaded, parse
+from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import StoreError
 from vedette.core.segments import SegmentName
 from vedette.evidence import retention as evidence_retention
+from vedette.operations.maintenance import collect
 from vedette.store.operator import operating
 from vedette.store.sqlite import StoreLock
-from vedette.upkeep import collect
 
 SHORT, LONG = "https://kratko.hr/obavijest", "https://trajno.hr/obavijest"
 SOURCES = [{"url": SHORT, "lister": "page", "retention": "short"}, {"url": LONG, "lister": "page"}]
@@ -150,7 +150,7 @@ async def test_gc_that_is_stopped_anywhere_leaves_nothing_that_names_what_is_gon
         real(segment, heads=heads, now=now, commit=commits)
         raise Stopped
 
-    monkeypatch.setattr("vedette.upkeep.expire", stopping)
+    monkeypatch.setattr("vedette.operations.maintenance.expire", stopping)
     with pytest.raises(Stopped):
         collect(loaded, now=watched.clock.now())
     monkeypatch.undo()

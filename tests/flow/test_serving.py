@@ -20,11 +20,11 @@ import pytest
 from aiohttp import web
 from stocked import blank
 
-from vedette.app import Around, RunRequest, run_around
-from vedette.config import Loaded, parse
+from vedette.app.run import Around, RunRequest, run_around
+from vedette.app.service import Service
+from vedette.config.model import Loaded, parse
 from vedette.contracts.jobs import SENTINEL, NewJob
 from vedette.engine.loop import Ended
-from vedette.service import Service
 from vedette.store.jobs import SqliteJobBus
 from vedette.store.operator import operating
 from vedette.surface.api.serving import opened
@@ -215,7 +215,7 @@ async def test_cron_queues_the_four_tiers_once_though_it_fires_twice(tmp_path: P
             (0,)
         ]  # a first start has missed nothing
         bus = SqliteJobBus(running.path)
-        from vedette.policies_alerting import cron_entries
+        from vedette.config.alert_policies import cron_entries
 
         runs, health, models = cron_entries(running.service.loaded.config)
         at = runs.after(datetime.now(UTC))  # not a moment that cron, beside us, would see as missed

@@ -12,8 +12,8 @@ import pytest
 from hostile import FakeDns
 from machine import patient
 
-from vedette.app import RunRequest, run_async
-from vedette.config import Loaded, parse
+from vedette.app.run import RunRequest, run_async
+from vedette.config.model import Loaded, parse
 
 HEALTHY, LOOKS = 3, 3
 

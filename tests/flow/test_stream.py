@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from watching import clock_of, judge, living
 
-from vedette.app import RunRequest
+from vedette.app.run import RunRequest
 from vedette.engine.loop import Mode
 from vedette.livingweb import LivingWeb, Ports, grid_world
 

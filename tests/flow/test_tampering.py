@@ -13,15 +13,15 @@ from stocked import FixedClock
 from tampering import TABLES, Tamperer, unseen
 from watching import Watched, clock_of, living
 
-from vedette.config import Loaded
+from vedette.config.model import Loaded
 from vedette.evidence.verify import Claims, verify
 from vedette.livingweb import LivingWeb, World, grid_world
 from vedette.livingweb.presets import GridMix
 from vedette.livingweb.process import ChangeMix
 from vedette.livingweb.world import FaultRule, HostSpec
+from vedette.operations.maintenance import collect
 from vedette.store.claims import StoreClaims, claims_of
 from vedette.store.operator import operating, pause_source, remove_source, reset_source, resume_source
-from vedette.upkeep import collect
 
 DAY = 86400.0
 KEEP = {"evidence": {"retention": {"short": "1d", "standard": None}, "ledger": "1d"}}

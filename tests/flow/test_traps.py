@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from watching import clock_of, living
 
-from vedette.app import RunRequest
+from vedette.app.run import RunRequest
 from vedette.core.admission import DEFAULT_TRAPS
 from vedette.engine.loop import Mode
 from vedette.livingweb import LivingWeb, trap_world

@@ -6,8 +6,8 @@ import asyncio
 from itertools import pairwise
 from pathlib import Path
 
-from vedette.app import RunRequest, run_async
-from vedette.config import Loaded, parse
+from vedette.app.run import RunRequest, run_async
+from vedette.config.model import Loaded, parse
 from vedette.contracts.fetching import Fetched, FetchRequest
 from vedette.engine.loop import Mode
 from vedette.fetch.http import HttpFetcher

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from vedette.app import RunRequest, run_async
-from vedette.config import Config, Loaded, parse
+from vedette.app.run import RunRequest, run_async
+from vedette.config.model import Config, Loaded, parse
 from vedette.engine.loop import Ended
 from vedette.livingweb import LivingWeb, World
 from vedette.telemetry.clock import JumpingClock

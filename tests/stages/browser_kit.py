@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 from aiohttp import web
 
-from vedette.config import is_ci
+from vedette.config.model import is_ci
 from vedette.fetch.browser import find_browser
 
 MISSING = find_browser()[1]

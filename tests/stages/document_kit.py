@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
-from vedette.config import is_ci
+from vedette.config.model import is_ci
 from vedette.extract.ocr import REMEDY
 from vedette.livingweb.documents import make_pdf, make_xlsx
 from vedette.livingweb.makers import MAKERS

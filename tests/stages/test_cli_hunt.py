@@ -10,13 +10,13 @@ import pytest
 from cli_call import Cli
 from stocked import NOW, Stock, blank, stocked
 
-from vedette.config import parse
+from vedette.config.model import parse
+from vedette.config.policies import hunt_params, sources_of
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.hunt import DueNow, HuntRows, HuntState, Record
 from vedette.contracts.words import SourceId
 from vedette.core.hunt import HuntParams
 from vedette.core.urls import lane_of, watch_id
-from vedette.policies import hunt_params, sources_of
 from vedette.store.hunting import HuntReader, release
 from vedette.store.operator import operating, pause_source, remove_source, resume_source
 from vedette.store.sqlite import Pick, connect

@@ -14,7 +14,7 @@ import pytest
 from cli_call import Cli
 from stocked import EVIL, HOUR, NEWS, NOW, RULES, Stock, stocked
 
-from vedette.app import RunRequest
+from vedette.app.run import RunRequest
 from vedette.contracts.errors import RefusedError
 from vedette.contracts.fetching import Extraction, Fetched, RobotsRules
 from vedette.contracts.words import ContentClass, Outcome, Reason, Risk

@@ -11,7 +11,7 @@ import pytest
 from cli_call import Cli
 from stocked import NOW, Stock, blank
 
-from vedette import config
+from vedette.config import model as config
 from vedette.core.urls import watch_id
 from vedette.store.queries import Queries
 

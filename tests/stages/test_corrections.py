@@ -12,14 +12,14 @@ import pytest
 from settlements import HOUR
 from test_engine_app import Station
 
-from vedette.config import Loaded, parse
+from vedette.config.model import Loaded, parse
+from vedette.config.policies import settings_in_force
 from vedette.contracts.fetching import Fetched, FetchRequest, FetchSettings
 from vedette.contracts.source import ListerOptions
 from vedette.contracts.words import Outcome, SourceId
 from vedette.core.outcomes import MEANING, SEEN
 from vedette.core.remedies import REMEDIES, healed_by
 from vedette.engine.loop import Mode
-from vedette.policies import settings_in_force
 from vedette.store.operator import operating, reset_source
 
 PAGE = "https://a.example/page"

@@ -13,8 +13,8 @@ import pytest
 from machine import patient
 from settlements import HOUR, NOON
 
-from vedette.app import Around, RunRequest, run_around, run_async
-from vedette.config import Loaded, parse
+from vedette.app.run import Around, RunRequest, run_around, run_async
+from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import RefusedError, StoreError
 from vedette.contracts.fetching import Fetched, FetchRequest
 from vedette.contracts.lane import LaneState

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.config import parse
+from vedette.config.alert_policies import cron_entries
+from vedette.config.model import parse
 from vedette.contracts.errors import ConfigError
 from vedette.engine.cron import Entry, entry, missed
-from vedette.policies_alerting import cron_entries
 
 ZAGREB = ZoneInfo("Europe/Zagreb")
 SIX = Entry(name="runs", expression="0 6 * * *", zone=ZAGREB)

@@ -11,7 +11,8 @@ from engine_kit import POLITE, WIDE
 from machine import patient
 from settlements import ALL, HOUR, NOON, SECOND, a_job, a_look, a_watch
 
-from vedette.config import parse
+from vedette.config.model import parse
+from vedette.config.policies import lane_policies
 from vedette.contracts.fetching import Fetched, FetchRequest, FetchSettings, RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey, Outcome
@@ -20,7 +21,6 @@ from vedette.engine.look import ROBOTS_LIMIT, ROBOTS_REDIRECTS, Looker, Reached
 from vedette.engine.robots import SHELF, RobotsShelf
 from vedette.lanes import LaneKeeper, LanePolicies
 from vedette.lanes.keeper import BROWSER
-from vedette.policies import lane_policies
 from vedette.telemetry.clock import JumpingClock
 
 A, B = LaneKey("host:a.example"), LaneKey("host:b.example")

@@ -11,14 +11,14 @@ import psutil
 import pytest
 from browser_kit import HOME, INNER, MISSING, Stage, needs_chromium, stage_set
 
-from vedette.config import Loaded, parse
+from vedette.config.model import Loaded, parse
 from vedette.contracts.fetching import Fetched, FetchRequest, FetchSettings
 from vedette.contracts.words import Outcome
 from vedette.fetch import browser as module
 from vedette.fetch.browser import Chromium, agent_of, find_browser
 from vedette.fetch.http import HttpFetcher
+from vedette.operations.probe import look_once
 from vedette.telemetry.clock import SystemClock
-from vedette.tryout import look_once
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from cli_call import Cli
 
-from vedette.config import FetchConfig
+from vedette.config.model import FetchConfig
 from vedette.core.doors import HARMLESS
 from vedette.store.migrate import DATABASE
 from vedette.store.queries import Queries

@@ -9,7 +9,8 @@ from itertools import pairwise
 
 import pytest
 
-from vedette.config import parse
+from vedette.config.model import parse
+from vedette.config.policies import source_of
 from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors
 from vedette.discover import Document, read_listing
 from vedette.discover.hnb import read_rates
@@ -20,7 +21,6 @@ from vedette.livingweb.journal import Journal
 from vedette.livingweb.layouts import View
 from vedette.livingweb.server import Ground, Site, Times
 from vedette.livingweb.wire import Ask, Reply
-from vedette.policies import source_of
 
 PORT = 8080
 DAY = 86_400.0

@@ -256,9 +256,9 @@ async def test_a_channel_that_is_gone_from_the_configuration_keeps_its_messages(
 KILLED = """
 import asyncio, sys
 from pathlib import Path
-from vedette.config import parse
+from vedette.config.model import parse
 from vedette.telemetry.clock import SystemClock
-from vedette.telling import sending
+from vedette.app.channels import sending
 
 async def main():
     config = parse({"notify": {"channels": {"ops": {

@@ -12,7 +12,8 @@ from receivers import SECRET
 from settlements import NOON, a_look, a_place, a_watch
 from stocked import NOW, Stock, a_change
 
-from vedette.config import parse
+from vedette.app.channels import channels, check_notify
+from vedette.config.model import parse
 from vedette.contracts.alerting import ChannelName, ChannelPolicy, Message, Notice, NoticeKind
 from vedette.contracts.changing import Change
 from vedette.contracts.errors import ConfigError, StoreError
@@ -23,7 +24,6 @@ from vedette.engine.telling import messages_of
 from vedette.report.notices import change_notice
 from vedette.store.outbox import listing
 from vedette.store.sqlite import Writer, connect
-from vedette.telling import channels, check_notify
 
 OPS = (ChannelPolicy(name=ChannelName("ops")),)
 HOOK = {"kind": "webhook", "url": "https://hooks.example/x", "secret": SECRET}

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import pytest
 from redis_kit import own_redis
 
-from vedette.config import Loaded, parse
+from vedette.app.panel import Asked, Panel
+from vedette.config.model import Loaded, parse
 from vedette.livingweb.providers import TWELVE, LivingProviders
-from vedette.panel_runs import Asked, Panel
 from vedette.providers.table import BY_NAME
 from vedette.store.dialect import SqliteSql, open_sql
 from vedette.telemetry.clock import SystemClock

@@ -11,7 +11,7 @@ from settlements import HOUR, NOON, a_look, a_place, a_watch
 from stocked import NOW, Stock, stocked
 from test_cli_running import PlayedApp
 
-from vedette.config import is_debug, is_production
+from vedette.config.model import is_debug, is_production
 from vedette.contracts.jobs import Missed, SentinelOrder, SentinelResult
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind

@@ -12,11 +12,11 @@ from machine import patient
 from stocked import FixedClock
 from test_store_panel import NOW, batch_of, filled, row_of
 
-from vedette.config import Loaded, parse
+from vedette.app.panel import Panel
+from vedette.app.service import Pages
+from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.panel_run import PanelGroup, Progress, ProviderTally
-from vedette.panel_runs import Panel
-from vedette.service import Pages
 from vedette.store.migrate import prepare
 from vedette.surface.api.panel import Office
 from vedette.surface.api.serving import opened

@@ -16,7 +16,7 @@ import pytest
 from cli_call import Cli
 from test_engine_app import FEED, WEB, SmallWeb, Station
 
-from vedette.config import Loaded, parse
+from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import StoreWaitError
 from vedette.contracts.fetching import Fetched, FetchRequest
 from vedette.contracts.words import Outcome

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.config import parse
-from vedette.policies_alerting import secrets_of
+from vedette.config.alert_policies import secrets_of
+from vedette.config.model import parse
 from vedette.telemetry.events import Event
 from vedette.telemetry.logs import FORMS, LEVELS, Log, Scrubber
 

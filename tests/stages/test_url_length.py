@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
-from vedette.config import parse
+from vedette.config.model import parse
+from vedette.config.policies import sources_of
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.evidence import ArchiveEntry
 from vedette.contracts.source import ListerKind, ListerOptions
@@ -30,7 +31,6 @@ from vedette.evidence import warc
 from vedette.evidence.warc import visit_record
 from vedette.fetch.faults import Fault
 from vedette.fetch.http import _redirect_target, readable
-from vedette.policies import sources_of
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 HOME = "https://h.hr/"

@@ -7,8 +7,8 @@ from contextlib import AbstractAsyncContextManager
 
 from aiohttp import web
 
+from vedette.app.service import Pages
 from vedette.contracts.errors import VedetteError
-from vedette.service import Pages
 from vedette.surface.api.panel import KILL, Office, batch_routes
 from vedette.surface.api.panel_metrics import metrics_text
 from vedette.surface.door import METRICS_TYPE, Doorway, door

@@ -44,8 +44,8 @@ def health(
     A source is in trouble after 24 h without success, 3 errors in a row, when the breaker of its host is open, when a
     look was refused or never showed it, or when a limit keeps it from finding more.
     """
+    from vedette.config.alert_policies import router, watchdog_params
     from vedette.core.health import is_healthy
-    from vedette.policies_alerting import router, watchdog_params
 
     now, config = session.now(), session.loaded.config
     if raise_:
@@ -156,8 +156,8 @@ def alerts_test(
     channel: Annotated[str, typer.Argument(metavar="CHANNEL", help="A name under notify.channels.")],
 ) -> None:
     """Send a test to one channel now, past outbox and budget.  Exit 1 when it does not arrive."""
+    from vedette.app.channels import send_test
     from vedette.contracts.words import Outcome
-    from vedette.telling import send_test
 
     delivery = send_test(session.loaded.config, channel, clock=session.clock)
     is_told = delivery.outcome is Outcome.OK
@@ -198,8 +198,8 @@ def _waiting_cells(one: Waiting) -> tuple[Cell, ...]:
 
 
 def _healths(session: Session) -> tuple[SourceHealth, ...]:
+    from vedette.config.alert_policies import watchdog_params
     from vedette.engine.watchdog import look_at_health
-    from vedette.policies_alerting import watchdog_params
     from vedette.store.sqlite import connect
 
     with closing(connect(session.store(), read_only=True)) as db:

@@ -69,7 +69,7 @@ def some_policies(given: Sequence[str] | None, configured: str) -> tuple[str, ..
 
 
 def _objective(text: str) -> tuple[str, tuple[float, float]]:
-    from vedette.config import parse_duration
+    from vedette.config.model import parse_duration
 
     name, mark, goal = text.partition("=")
     time, _, share = goal.partition(":")

@@ -288,7 +288,7 @@ def _outcome(word: str | None) -> Outcome | None:
 
 
 def _duration(text: str | None, option: str) -> timedelta:
-    from vedette.config import parse_duration
+    from vedette.config.model import parse_duration
 
     if text is None:
         return timedelta(0)

@@ -9,7 +9,7 @@ from vedette.contracts.errors import InputError
 from vedette.core.nearest import unknown
 
 if TYPE_CHECKING:
-    from vedette.config import Loaded
+    from vedette.config.model import Loaded
     from vedette.contracts.fetching import Extraction, Fetched
     from vedette.report.lines import Line
 

@@ -17,7 +17,7 @@ def not_taken_in(session: Session) -> list[Source]:
     """Those that the store does not know yet."""
     if not session.loaded.config.sources:
         return []  # at no cost, for every verb asks
-    from vedette.policies import sources_of
+    from vedette.config.policies import sources_of
     from vedette.store.migrate import DATABASE
 
     written = list(sources_of(session.loaded.config))
@@ -64,7 +64,7 @@ def written_url(session: Session, url: str) -> Source | None:
 
 def save_configured(session: Session) -> None:
     """What stands in vedette.yaml is watched, before the first run too."""
-    from vedette.policies import classifier, sources_of
+    from vedette.config.policies import classifier, sources_of
     from vedette.store.operator import save_source
 
     config = session.loaded.config

@@ -11,14 +11,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vedette.app import Around, run_around
-from vedette.config import Loaded, parse
+from vedette.app.crawl_run import RunRequest, Station
+from vedette.app.run import Around, run_around
+from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import InputError
 from vedette.core.nearest import unknown
 from vedette.core.urls import host_of
 from vedette.livingweb import LivingWeb, croatia_world, demo_world
 from vedette.report.lines import line
-from vedette.station import RunRequest, Station
 from vedette.store.migrate import prepare
 from vedette.surface.cli.demo_summary import Seen, summarise
 from vedette.surface.cli.exits import Exit

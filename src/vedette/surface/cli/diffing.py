@@ -113,7 +113,7 @@ def _change_before(queries: Queries, view: ChangeView) -> ChangeId | None:
 
 def diff_states(session: Session, what: str, between: tuple[str | None, str | None], *, words: bool) -> None:
     from vedette.core.change.diff import diff_lines, summary, with_headings
-    from vedette.handing_out import headings_of, text_of
+    from vedette.operations.evidence import headings_of, text_of
     from vedette.report.diffs import by_words, diff_json, unified
     from vedette.report.plain import moment
 
@@ -147,7 +147,7 @@ def _differs(ops: Sequence[DiffOp]) -> bool:
 
 def _state(session: Session, queries: Queries, watch: Watch, word: str, option: str) -> EvidenceView:
     """By number or digits the piece itself; by time what the last look before it showed."""
-    from vedette.handing_out import shown_at
+    from vedette.operations.evidence import shown_at
 
     try:
         at = a_moment(word, option, session.now())

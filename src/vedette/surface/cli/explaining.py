@@ -55,7 +55,7 @@ def explain(
             similar = (other.url, near.share) if near and other else None
             said = replace(said, verdict=verdict_of(session.store(), evidence), similar=similar)
         if any(word in said.watch.url for word in ACTS):
-            from vedette.handing_out import act_of_watch
+            from vedette.operations.evidence import act_of_watch
 
             said = replace(said, act=act_of_watch(session.loaded, queries, said.watch))
     if session.given.as_json:
@@ -102,8 +102,8 @@ def why_not(
 
 
 def _explanation(session: Session, queries: Queries, url: str, visits: int) -> Explanation:
+    from vedette.config.policies import objectives
     from vedette.core.urls import watch_id
-    from vedette.policies import objectives
     from vedette.report.explaining import Explanation
     from vedette.surface.cli.believing import believed
 

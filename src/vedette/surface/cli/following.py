@@ -47,9 +47,9 @@ class Follower:
 
     def turns(self) -> dict[LaneKey, Turn]:
         """When the turn of each lane comes, and how long its looks take.  A running engine has others to look at."""
+        from vedette.config.policies import lane_policies
         from vedette.contracts.lane import LaneState
         from vedette.core.turns import turn
-        from vedette.policies import lane_policies
         from vedette.store.operator import lock_holder
 
         policies = lane_policies(self._session.loaded.config)
@@ -65,7 +65,7 @@ class Follower:
 
     def run(self, until: datetime) -> None:
         """No engine runs: we make the looks."""
-        from vedette.app import RunRequest
+        from vedette.app.run import RunRequest
         from vedette.store.queries import Queries
 
         left = (until - self._session.now()).total_seconds()
@@ -184,10 +184,10 @@ class Follower:
 
     def _turn_of(self, queries: Queries, lane: LaneKey, now: datetime) -> tuple[datetime, str]:
         """When one look may start in this lane, and what it waits for."""
+        from vedette.config.policies import lane_policies
         from vedette.contracts.lane import LaneState
         from vedette.core.turns import turn
         from vedette.lanes.purse import Purse
-        from vedette.policies import lane_policies
 
         config = self._session.loaded.config
         schedule = config.schedule

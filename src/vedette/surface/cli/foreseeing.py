@@ -92,11 +92,11 @@ class _Answer:
 def _answer(
     session: Session, policy: str | None, budget: str | None, objective: list[str] | None, since: str | None
 ) -> _Answer:
+    from vedette.config.policies import objectives, rooms, schedule_policy
     from vedette.core.freshness.expected import expect
     from vedette.core.freshness.measured import measure
     from vedette.core.schedule.hours import to_hours
     from vedette.core.whatif.teach import teach
-    from vedette.policies import objectives, rooms, schedule_policy
     from vedette.store.recorded import recorded
 
     config = session.loaded.config

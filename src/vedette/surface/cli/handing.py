@@ -51,7 +51,7 @@ def cat(
 
     With --json: `rawContent` as 001 has it, text where it is text and base64 where it is not.
     """
-    from vedette.handing_out import body_of, raw_content, text_of
+    from vedette.operations.evidence import body_of, raw_content, text_of
 
     if raw and text:
         raise InputError("--raw and --text exclude each other")
@@ -129,7 +129,7 @@ def _whole_digest(queries: Queries, digits: str) -> bytes:
 
 
 def _one(session: Session, what: str, at: datetime | None) -> EvidenceView:
-    from vedette.handing_out import shown_at
+    from vedette.operations.evidence import shown_at
 
     with session.queries() as queries:
         if "://" not in what and (_DIGEST.match(what) or what.isdigit() or "." not in what):
@@ -164,7 +164,7 @@ def _export_warc(session: Session, to: Path, what: str, start: datetime | None) 
 
 
 def _export_001(session: Session, to: Path, what: str | None, start: datetime | None) -> None:
-    from vedette.handing_out import export_001
+    from vedette.operations.evidence import export_001
 
     session.store()
     watch = None

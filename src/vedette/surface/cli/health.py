@@ -92,9 +92,9 @@ def _has(name: str) -> bool:
 
 
 def _config(session: Session) -> Finding:
-    from vedette.policies import lane_policies, sources_of
-    from vedette.policies_alerting import cron_entries
-    from vedette.telling import check_notify
+    from vedette.app.channels import check_notify
+    from vedette.config.alert_policies import cron_entries
+    from vedette.config.policies import lane_policies, sources_of
 
     try:
         loaded = session.loaded
@@ -121,8 +121,8 @@ def _contact(session: Session) -> Finding:
 
 def _browser(session: Session) -> Finding:
     """Pages that scripts make need a program that pip cannot install."""
+    from vedette.config.policies import sources_of
     from vedette.fetch.browser import find_browser
-    from vedette.policies import sources_of
 
     program, missing = find_browser()
     if not missing:
@@ -140,7 +140,7 @@ def _browser(session: Session) -> Finding:
 
 def _databases(session: Session) -> Finding:
     """The variables of 001 section 11.1."""
-    from vedette.config import database_notices
+    from vedette.config.model import database_notices
 
     told = database_notices()
     if told:
@@ -225,7 +225,7 @@ def clock_ahead(session: Session) -> Ahead:
     """What a clock that stood ahead left in the store."""
     from contextlib import closing
 
-    from vedette.policies import lane_policies
+    from vedette.config.policies import lane_policies
     from vedette.store.clock_heal import survey
     from vedette.store.connecting import connect
 
@@ -291,7 +291,7 @@ def _documents(session: Session) -> Finding:
 
 def _secrets(session: Session) -> Finding:
     """Every `env:NAME` of the configuration and of what was added, before it is needed."""
-    from vedette.config import is_set_in_environment
+    from vedette.config.model import is_set_in_environment
     from vedette.surface.cli.settings import secrets_of
 
     asked = dict(secrets_of(session))
@@ -310,8 +310,8 @@ def _secrets(session: Session) -> Finding:
 
 def _channels(session: Session) -> Finding | None:
     """Built as a run builds them; nothing is sent."""
+    from vedette.app.channels import channels
     from vedette.fetch.post import HttpPoster
-    from vedette.telling import channels
 
     rows = session.loaded.config.notify.channels
     if not rows:

@@ -60,9 +60,9 @@ class _Answer:
 
 
 def _answer(session: Session, top: int) -> _Answer:
+    from vedette.config.policies import hunt_options
     from vedette.contracts.hunt import Record
     from vedette.engine.hunter import Hunter
-    from vedette.policies import hunt_options
     from vedette.store.hunting import HuntReader
     from vedette.store.sqlite import connect
 

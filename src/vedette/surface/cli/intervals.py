@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 def interval_of(session: Session, queries: Queries, watch: Watch, source: Source | None) -> Interval | None:
     """None: nobody asked for an interval of this watch."""
+    from vedette.config.policies import lane_policies
     from vedette.contracts.words import Outcome
     from vedette.core.schedule.asked import Limits, asked_of, strongest
-    from vedette.policies import lane_policies
     from vedette.report.intervals import Interval
 
     if source is None:

@@ -233,8 +233,8 @@ def tell(session: Session, words: str, body: dict[str, Any]) -> None:
 
 
 def _lane_json(session: Session, view: LaneView, now: datetime) -> dict[str, object]:
+    from vedette.config.policies import lane_policies
     from vedette.core.lane import explain
-    from vedette.policies import lane_policies
     from vedette.report.explaining import lane_json
 
     policy = lane_policies(session.loaded.config).of(view.key)

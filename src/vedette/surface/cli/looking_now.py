@@ -168,7 +168,7 @@ def _nearest(url: str, known: Sequence[str]) -> str | None:
 
 
 def _patience(text: str | None) -> timedelta | None:
-    from vedette.config import parse_duration
+    from vedette.config.model import parse_duration
 
     try:
         return None if text is None else parse_duration(text)

@@ -161,7 +161,7 @@ def is_terminal() -> bool:
     """Does a person see stdout as it comes?  Rich is asked only where a variable that it honours is set."""
     if sys.stdout.isatty():
         return True
-    from vedette.config import forces_terminal
+    from vedette.config.model import forces_terminal
 
     return forces_terminal() and Output().console().is_terminal
 

@@ -17,7 +17,7 @@ from vedette.contracts.errors import VedetteError
 from vedette.surface.cli.session import Session
 
 if TYPE_CHECKING:
-    from vedette.config import Loaded
+    from vedette.config.model import Loaded
     from vedette.livingweb.providers import LivingProviders
 
 KEY = "VEDETTE_DEMO_KEY"
@@ -36,7 +36,7 @@ def demo(
     Asks about made-up domains, one provider failing for a while, and shows the batch and some answers.  Nothing of
     your configuration or environment is used, and nothing is kept unless --data names a folder.
     """
-    from vedette.panel_runs import Asked, Panel
+    from vedette.app.panel import Asked, Panel
     from vedette.surface.cli.panel_runs import showing
     from vedette.surface.cli.panel_words import answers_lines, end_json, view_lines
 
@@ -101,7 +101,7 @@ def _providers() -> Iterator[LivingProviders]:
 
 
 def _loaded(town: LivingProviders, data: Path) -> Loaded:
-    from vedette.config import Loaded, lend, parse
+    from vedette.config.model import Loaded, lend, parse
     from vedette.providers.table import PROVIDERS
 
     lend(KEY, "played")

@@ -10,8 +10,8 @@ from vedette.surface.cli.exits import Exit
 from vedette.surface.cli.session import Session
 
 if TYPE_CHECKING:
+    from vedette.app.model_refresh import Called
     from vedette.core.panel.models import Finding, ModelRow
-    from vedette.rollcall import Called
 
 _WORDS = {
     "new": "{name} is new",
@@ -36,9 +36,9 @@ def models(
     With --refresh every provider that has a key is asked once (nightly by cron).  Exit 6 when a model that the panel
     asks was renamed or is no longer listed; `providers.NAME.model` in the configuration names another.
     """
+    from vedette.app.configured_providers import panellists
+    from vedette.app.model_refresh import asked_models, call_roll, with_table
     from vedette.core.panel.models import resolve_alias
-    from vedette.panellists import panellists
-    from vedette.rollcall import asked_models, call_roll, with_table
     from vedette.store.panel_models import read_models, save_models
 
     rows = [one.row for one in panellists(session.loaded.config)]

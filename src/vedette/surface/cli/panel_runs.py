@@ -17,9 +17,9 @@ from vedette.surface.cli.exits import Exit
 from vedette.surface.cli.session import Session
 
 if TYPE_CHECKING:
+    from vedette.app.panel import Panel, PanelEnd
+    from vedette.app.panel_resources import Door, Shown
     from vedette.contracts.panel_run import BatchId, PanelNote, Progress
-    from vedette.panel_desk import Door, Shown
-    from vedette.panel_runs import Panel, PanelEnd
     from vedette.store.panel import PanelStore
     from vedette.surface.cli.panel_domains import Chosen
 
@@ -89,7 +89,7 @@ def run(
 
     Ctrl-C stops new calls; `panel resume` goes on.  Exit 6 when cells were dropped.
     """
-    from vedette.panel_runs import Asked
+    from vedette.app.panel import Asked
     from vedette.surface.cli.panel_domains import problems_json
 
     panel = _panel(session, listen=listen)
@@ -128,7 +128,7 @@ def resume(
 
     A ceiling that is configured (`panel.budget_usd`, COST_BUDGET_USD) and higher than the batch's own raises it.
     """
-    from vedette.panel_runs import Resume
+    from vedette.app.panel import Resume
 
     panel = _panel(session, listen=listen)
     how = Resume(fresh=fresh_deadline, take_over=take_over, parked=parked, budget_usd=budget)
@@ -269,7 +269,7 @@ def drift(
 @contextmanager
 def viewing(session: Session, *, read_only: bool = True) -> Iterator[PanelStore]:
     """The panel's tables as they are, without what a run loads."""
-    from vedette.config import panel_settings
+    from vedette.config.model import panel_settings
     from vedette.store.panel import open_view
 
     config = panel_settings(session.loaded.config)
@@ -279,7 +279,7 @@ def viewing(session: Session, *, read_only: bool = True) -> Iterator[PanelStore]
 
 
 def _panel(session: Session, *, listen: bool = False) -> Panel:
-    from vedette.panel_runs import Panel
+    from vedette.app.panel import Panel
 
     panel = Panel(session.loaded, clock=session.clock)
     panel.on_note = _logging()
@@ -290,7 +290,7 @@ def _panel(session: Session, *, listen: bool = False) -> Panel:
 
 def _logging() -> Callable[[PanelNote], None]:
     """Decisions of a run go to stderr when RUST_LOG asks for them; they hold no question, no answer and no key."""
-    from vedette.config import is_production, panel_log_level
+    from vedette.config.model import is_production, panel_log_level
     from vedette.surface.cli.teller import Teller
     from vedette.telemetry.events import Event
     from vedette.telemetry.logs import Log
@@ -311,7 +311,7 @@ def _logging() -> Callable[[PanelNote], None]:
 
 
 def _door(session: Session, panel: Panel) -> Door:
-    from vedette.config import secret
+    from vedette.config.model import secret
     from vedette.surface.api.panel import Office, opened
     from vedette.surface.api.panel_metrics import Writes
 

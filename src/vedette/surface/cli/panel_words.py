@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from vedette.report.plain import span
 
 if TYPE_CHECKING:
-    from vedette.config_panel import PanelConfig
+    from vedette.app.panel import PanelEnd
+    from vedette.config.panel import PanelConfig
     from vedette.contracts.panel_run import BatchView, Dropped, Progress
     from vedette.core.panel.compare import Comparison
     from vedette.core.panel.drift import Drift
     from vedette.core.panel.plan import Plan
-    from vedette.panel_runs import PanelEnd
     from vedette.surface.cli.output import Output
 
 _MATCH = {

@@ -91,7 +91,7 @@ def mute(
     It is looked at as before, and its changes are recorded: `vedette changes` shows them.  Alerts about a host that
     does not answer are not its own and go on.
     """
-    from vedette.config import parse_duration
+    from vedette.config.model import parse_duration
     from vedette.report.plain import when
     from vedette.store.operator import mute_source
 

@@ -123,7 +123,7 @@ def set_aside(session: Session) -> None:
     restore archive and database from one backup (`vedette restore`).  This closes the damaged files as they are:
     nothing is deleted, `evidence verify` goes on naming what is lost, and lost pages are kept anew at their next look.
     """
-    from vedette.upkeep import set_aside_damaged
+    from vedette.operations.maintenance import set_aside_damaged
 
     session.store()
     with session.out.progress("reading evidence") as progress:
@@ -158,7 +158,7 @@ def _act_json(session: Session, one: EvidenceView) -> dict[str, object]:
     """What this state says of an act of the gazette."""
     if not any(word in one.url for word in ACTS):
         return {}
-    from vedette.handing_out import act_metadata
+    from vedette.operations.evidence import act_metadata
     from vedette.report.explaining import act_json
 
     said = act_metadata(session.loaded, one)

@@ -98,7 +98,7 @@ class _Rules:
         self._made: dict[RunId, InForce] = {}
 
     def of(self, run: RunId) -> InForce:
-        from vedette.policies import in_force, read_rules
+        from vedette.config.policies import in_force, read_rules
 
         if run not in self._made:
             if run not in self._runs:

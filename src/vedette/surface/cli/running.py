@@ -15,7 +15,7 @@ from vedette.surface.cli.session import Session, a_risk, check_source
 from vedette.surface.cli.verbs import verb
 
 if TYPE_CHECKING:
-    from vedette.app import RunRequest
+    from vedette.app.run import RunRequest
     from vedette.contracts.words import Risk
     from vedette.engine.loop import Ended
 
@@ -217,8 +217,8 @@ def _request(
     if all(only):
         raise InputError("--fetch-only and --discover-only exclude each other")
     tier, policy, patience, source = words
-    from vedette.app import RunRequest
-    from vedette.config import parse_duration
+    from vedette.app.run import RunRequest
+    from vedette.config.model import parse_duration
     from vedette.core.schedule.due import due_params
     from vedette.engine.loop import Mode
 

@@ -14,7 +14,7 @@ from vedette.surface.cli.session import Session
 from vedette.surface.cli.verbs import verb
 
 if TYPE_CHECKING:
-    from vedette.backups import Backup
+    from vedette.operations.backup import Backup
 
 
 def register(app: typer.Typer) -> None:
@@ -34,7 +34,7 @@ def backup(
 
     The copy is verified.  Exit 6 when it holds problems, which are then those of the store itself.
     """
-    from vedette.backups import back_up
+    from vedette.operations.backup import back_up
 
     session.store()
     with session.out.progress("copying") as progress:
@@ -53,7 +53,7 @@ def restore(
 
     The copy is verified before it takes the place of anything.  Stop the engine first.
     """
-    from vedette.backups import restore as bring_back
+    from vedette.operations.backup import restore as bring_back
 
     data = session.loaded.data
     with session.out.progress("copying") as progress:

@@ -35,10 +35,10 @@ def worker(
     A run serves them itself unless `stages.in_process` is false; this takes the work to other processes, as many as
     you like beside one engine.  What fails is tried three times and then parked (`vedette parked`).
     """
+    from vedette.app.stage_worker import Hooks, Work, run_worker, stage_queues
     from vedette.report.plain import safe_json
     from vedette.surface.cli.output import print_line
     from vedette.telemetry.events import Event
-    from vedette.working import Hooks, Work, run_worker, stage_queues
 
     chosen = session.loaded.config.stages.queues if queues is None else stage_queues(queues)
     done = {"completed": 0, "failed": 0}
@@ -74,9 +74,9 @@ def serve(
     panel's batches (/batch/ID, /provider/NAME/state, /kill-switch).  The log goes to stderr, as JSON where VEDETTE_ENV
     or NODE_ENV is production.
     """
-    from vedette.config import secret
-    from vedette.panel_runs import Panel
-    from vedette.service import run_service
+    from vedette.app.panel import Panel
+    from vedette.app.service import run_service
+    from vedette.config.model import secret
     from vedette.surface.api.panel import Office
     from vedette.surface.api.serving import opened
 

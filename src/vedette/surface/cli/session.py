@@ -18,9 +18,8 @@ from vedette.surface.cli.output import Output
 if TYPE_CHECKING:
     import sqlite3
 
-    from vedette.app import RunRequest
-    from vedette.checkup import Lanes
-    from vedette.config import Loaded
+    from vedette.app.run import RunRequest
+    from vedette.config.model import Loaded
     from vedette.contracts.fetching import Extraction, Fetched, RobotsRules
     from vedette.contracts.lane import LaneState
     from vedette.contracts.ports import Clock
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from vedette.core.checkup import Checked
     from vedette.core.classify import Classification
     from vedette.engine.loop import Ended
+    from vedette.operations.check_sources import Lanes
     from vedette.store.queries import Queries
     from vedette.telemetry.events import Event
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class App(Protocol):
-    """What the command line needs of `vedette.app`."""
+    """What the command line needs of `vedette.operations.engine`."""
 
     def run_engine(
         self, loaded: Loaded, request: RunRequest, *, on_event: Callable[[Event], None]
@@ -80,7 +80,7 @@ class Given:
 @dataclass
 class Session:
     clock: Clock
-    app: Any = None  # App; None: vedette.app, imported when a verb needs it
+    app: Any = None  # App; None: vedette.operations.engine, imported when a verb needs it
     given: Given = field(default_factory=Given)
     begun: Callable[[], timedelta] = timedelta  # the time since the program was called
     used: list[Path] = field(default_factory=list)  # databases, for whoever has to say what went wrong
@@ -96,7 +96,7 @@ class Session:
     @property
     def loaded(self) -> Loaded:
         if self._loaded is None:
-            from vedette import config
+            from vedette.config import model as config
 
             self._loaded = config.load(self.given.config, self.given.data)
             show_times_in(None if self.given.local_time else config.zone_of(self._loaded.config))
@@ -107,7 +107,7 @@ class Session:
 
     def note_databases(self) -> None:
         """Says what the database variables of the environment are used for, where that is not what they look like."""
-        from vedette.config import database_notices
+        from vedette.config.model import database_notices
 
         for notice in database_notices():
             self.out.note(notice)
@@ -118,7 +118,7 @@ class Session:
             handed: App = self.app
             return handed
         with loading():
-            from vedette import app
+            from vedette.operations import engine as app
         collect_as_usual()
         return app
 
@@ -216,8 +216,8 @@ def check_source(session: Session, source: str | None, option: str = "--source: 
     """InputError that names the nearest, when there is no such source in the store and in the configuration."""
     if source is None:
         return
+    from vedette.config.policies import sources_of
     from vedette.core.nearest import unknown
-    from vedette.policies import sources_of
     from vedette.store.migrate import DATABASE
 
     known = {str(one.id) for one in sources_of(session.loaded.config)}
@@ -268,7 +268,7 @@ def a_moment(text: str | None, option: str, now: datetime) -> datetime | None:
     """`24h` is that long ago; otherwise a date or a time in ISO form."""
     if text is None:
         return None
-    from vedette.config import parse_day, parse_duration
+    from vedette.config.model import parse_day, parse_duration
 
     try:
         return now - parse_duration(text)

@@ -14,7 +14,7 @@ from vedette.surface.cli.session import Session
 from vedette.surface.cli.verbs import group, verb
 
 if TYPE_CHECKING:
-    from vedette.config import Config
+    from vedette.config.model import Config
 
 HIDDEN = "***"
 SECRET = frozenset("secret password token proxy headers urls keys".split())  # written out, they are not shown
@@ -65,9 +65,9 @@ def show(
 
 
 def _settings(session: Session) -> Iterator[Setting]:
-    from vedette.config import LaneConfig, written
+    from vedette.config.model import LaneConfig, written
+    from vedette.config.yaml_text import line_of
     from vedette.contracts.lane import LanePolicy
-    from vedette.yaml_text import line_of
 
     loaded = session.loaded
     text = "" if loaded.path is None else loaded.path.read_text(encoding="utf-8-sig")
@@ -85,14 +85,14 @@ def _settings(session: Session) -> Iterator[Setting]:
 
 
 def _origin_of_data(session: Session) -> str:
-    from vedette.config import data_origin
+    from vedette.config.model import data_origin
 
     return data_origin(session.given.data, session.loaded)
 
 
 def _with_variables(config: Config) -> Config:
     """003's variables win over the file."""
-    from vedette.config import from_environment
+    from vedette.config.model import from_environment
 
     before, after = config.panel, from_environment(config.panel)
     names = type(before).model_fields
@@ -102,7 +102,7 @@ def _with_variables(config: Config) -> Config:
 
 def _leaves(section: Any, place: Place) -> Iterator[tuple[Place, object, bool]]:
     """Every value below: its place, what holds, and whether somebody said so."""
-    from vedette.config_values import Section
+    from vedette.config.values import Section
 
     for name in type(section).model_fields:
         value, here = getattr(section, name), (*place, name)
@@ -120,7 +120,7 @@ def _leaves(section: Any, place: Place) -> Iterator[tuple[Place, object, bool]]:
 
 def _sections_of(value: object) -> list[tuple[str | int, Any]]:
     """Of a list or a mapping of sections: each with its number or name."""
-    from vedette.config_values import Section
+    from vedette.config.values import Section
 
     if isinstance(value, tuple):
         return [(number, one) for number, one in enumerate(value) if isinstance(one, Section)]
@@ -139,7 +139,7 @@ def _built_in(place: Place, name: str) -> object:
 
 
 def _safe(place: Place, value: Any) -> Any:
-    from vedette.config import is_set_in_environment
+    from vedette.config.model import is_set_in_environment
 
     if isinstance(value, dict):
         return {key: _safe((*place, key), one) for key, one in value.items()}

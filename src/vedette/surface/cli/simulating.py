@@ -75,7 +75,7 @@ def simulate(
     """
     check_plot(plot)
     config = session.loaded.config
-    from vedette.policies import objectives
+    from vedette.config.policies import objectives
 
     goals = some_objectives(objective, objectives(config))
     names = some_policies(policy, config.schedule.policy)
@@ -119,7 +119,7 @@ class _Stage:
         self._session = session
 
     def _make(self, name: str, budget: float | None) -> Callable[[], SchedulePolicy]:
-        from vedette.policies import schedule_policy
+        from vedette.config.policies import schedule_policy
 
         config = self._session.loaded.config
         return lambda: schedule_policy(config, name, goals=self.goals, budget=budget)
@@ -148,8 +148,8 @@ class _OnRecord(_Stage):
 
     def __init__(self, session: Session, goals: Objectives, since: Any, draws: int) -> None:
         super().__init__(session, goals)
+        from vedette.config.policies import rooms
         from vedette.core.whatif.impute import imputer
-        from vedette.policies import rooms
         from vedette.store.recorded import recorded
 
         with session.queries() as queries:

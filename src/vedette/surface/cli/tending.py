@@ -12,7 +12,7 @@ from vedette.surface.cli.session import Session
 from vedette.surface.cli.verbs import group, verb
 
 if TYPE_CHECKING:
-    from vedette.adopting import Adopted
+    from vedette.operations.adopt import Adopted
     from vedette.surface.cli.health import Finding
 
 _STYLE = {"ok": "good", "warn": "warn", "bad": "bad"}
@@ -62,7 +62,7 @@ def doctor(
 
 
 def _heal(session: Session) -> None:
-    from vedette.policies import lane_policies
+    from vedette.config.policies import lane_policies
     from vedette.store import clock_heal
     from vedette.store.orders import HEALED, order
     from vedette.surface.cli.health import ahead_words
@@ -87,7 +87,7 @@ def gc(
     Text that was made of them goes with them, and of prices and clocks what no decision on record names any more.
     The visits and the digests of what they showed stay.  Needs the store for itself: stop the engine first (exit 3).
     """
-    from vedette.upkeep import collect
+    from vedette.operations.maintenance import collect
 
     session.store()
     done = collect(session.loaded, now=session.now(), is_trial=dry_run)
@@ -170,7 +170,7 @@ def upgrade(
     before = version(place)
     prepare(session.loaded.data, create=False)
     if panel:
-        from vedette.panel_runs import Panel
+        from vedette.app.panel import Panel
 
         with Panel(session.loaded, clock=session.clock).store():
             session.out.note("the database of the panel has all that a batch needs")
@@ -198,7 +198,7 @@ def adopt(
     is dropped, and rows that have a schedule keep it.  Here: its endpoints become sources, its items watches.  Stopped
     anywhere, say it again.  Exit 6 when rows could not be taken; each is named with its reason.
     """
-    from vedette.adopting import Adoption
+    from vedette.operations.adopt import Adoption
 
     with session.out.progress("items") as progress:
         work = Adoption(

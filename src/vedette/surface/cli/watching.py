@@ -56,7 +56,7 @@ def init(
     Beside it goes vedette.schema.json, for editors that complete and check.
     An existing configuration is not overwritten (exit 3) unless --force.  A store is never overwritten.
     """
-    from vedette.config import CONFIG_NAME, schema
+    from vedette.config.model import CONFIG_NAME, schema
     from vedette.report.plain import dump
     from vedette.surface.cli.template import CONFIG
 
@@ -206,11 +206,11 @@ def _refused_address(session: Session, source: Source) -> str:
     """An address that the guard will not connect to, said now and not after the first run."""
     from urllib.parse import urlsplit
 
+    from vedette.config.policies import fetch_settings
     from vedette.contracts.words import Outcome
     from vedette.core.remedies import advice
     from vedette.core.urls import host_of
     from vedette.fetch.guard import Guard
-    from vedette.policies import fetch_settings
 
     host, parts = host_of(source.url), urlsplit(source.url)
     if not host.replace(".", "").isdigit() and ":" not in host:
@@ -302,8 +302,8 @@ def refuse_blocked(session: Session, url: str) -> None:
 
 def keep(session: Session, db: sqlite3.Connection, source: Source) -> tuple[Source, bool]:
     """Save a source and its first watch.  A URL that is known keeps its source; an id that is taken is made unique."""
+    from vedette.config.policies import another_id, classifier
     from vedette.core.urls import watch_id
-    from vedette.policies import another_id, classifier
     from vedette.store import operator
 
     known = operator.source_of_url(db, source.url)
@@ -417,7 +417,7 @@ def _keep_all(session: Session, taken: list[tuple[Entry, Source]]) -> list[bool]
 
 def _say_profile(session: Session, file: str) -> None:
     """A registry of a country is read best with the defaults of that country."""
-    from vedette.config_profiles import PROFILES
+    from vedette.config.profiles import PROFILES
 
     country = file.removeprefix(REGISTRY)
     if file.startswith(REGISTRY) and country in PROFILES and session.loaded.config.profile != country:

@@ -60,9 +60,9 @@ class Parsed:
 
 def source_of(keys: Mapping[str, Any], *, origin: str) -> Source:
     """A source from the keys of a `sources` section; InputError or ConfigError says what is wrong."""
-    from vedette.config import parse
-    from vedette.policies import slug
-    from vedette.policies import source_of as as_source
+    from vedette.config.model import parse
+    from vedette.config.policies import slug
+    from vedette.config.policies import source_of as as_source
 
     given = dict(keys)
     if not isinstance(given.get("url"), str):
@@ -129,7 +129,7 @@ def keys_of(source: Source) -> dict[str, Any]:
 
 def slug_of(url: str) -> str:
     """A readable id of a URL: host and path."""
-    from vedette.policies import slug
+    from vedette.config.policies import slug
 
     return slug(url.partition("//")[2].partition("?")[0])[:MOST_ID].strip("-")
 

@@ -7,11 +7,11 @@ import re
 
 import yaml
 
+from vedette.config.yaml_text import LOADER, NotYaml
+from vedette.config.yaml_text import read_yaml as values_of
 from vedette.contracts.source import Source
 from vedette.surface.cli.formats.entry import Entry, Parsed, keys_of
 from vedette.surface.cli.formats.tables import decoded
-from vedette.yaml_text import LOADER, NotYaml
-from vedette.yaml_text import read_yaml as values_of
 
 _SOURCES = re.compile(rb"(?m)^sources\s*:")
 

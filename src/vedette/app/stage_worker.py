@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
-from vedette.config import Loaded
+from vedette.config.model import Loaded
 from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.jobs import STAGES, QueuedJob
 from vedette.contracts.ports import Clock

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from vedette.config import Loaded
+from vedette.config.model import Loaded
+from vedette.config.policies import classifier, lane_policies, settings_in_force, sources_of
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import RunId
 from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.evidence.recovery import Damage
-from vedette.policies import classifier, lane_policies, settings_in_force, sources_of
 from vedette.store.clock_heal import Ahead
 from vedette.store.healing import take_effect
 from vedette.store.migrate import ARCHIVE, prepare

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from pydantic import Field
 
-from vedette.config_values import MOST_LOOKS, Duration, RiskWord, Section
+from vedette.config.values import MOST_LOOKS, Duration, RiskWord, Section
 from vedette.contracts.words import Risk
 from vedette.core.schedule.ewma import EwmaParams
 from vedette.core.velocity import VelocityParams

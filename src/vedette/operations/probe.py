@@ -8,7 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 
-from vedette.config import Loaded
+from vedette.config.model import Loaded
+from vedette.config.policies import fetch_settings, lane_policies
 from vedette.contracts.documents import Document
 from vedette.contracts.fetching import Extraction, Fetched, FetchSettings, RobotsRules
 from vedette.contracts.ports import Clock
@@ -26,7 +27,6 @@ from vedette.fetch.browser import Chromium
 from vedette.fetch.http import HttpFetcher
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import ALL
-from vedette.policies import fetch_settings, lane_policies
 from vedette.telemetry.clock import SystemClock
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from vedette.config_values import CurrencyCode, Duration, LanguageCode, Section
+from vedette.config.values import CurrencyCode, Duration, LanguageCode, Section
 from vedette.contracts.source import TrapBudgets
 
 _TRAPS = TrapBudgets()

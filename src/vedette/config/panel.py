@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from vedette.config_values import Duration, Section, parse_duration
+from vedette.config.values import Duration, Section, parse_duration
 from vedette.contracts.errors import ConfigError
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from vedette.config import Loaded
+from vedette.config.model import Loaded
 from vedette.contracts.evidence import Segment
 from vedette.core.segments import day_is_over, expired
 from vedette.evidence.archive import Archive, ArchiveSettings

@@ -9,11 +9,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vedette.config import Loaded
+from vedette.app.configured_providers import callers, panellists
+from vedette.config.model import Loaded
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.words import Outcome
 from vedette.core.panel.models import Finding, ModelRow, canonical_name, refresh
-from vedette.panellists import callers, panellists
 from vedette.providers.table import ProviderRow
 from vedette.store.operator import operating
 from vedette.store.panel_models import count_calls, read_models, save_models

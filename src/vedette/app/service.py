@@ -11,8 +11,13 @@ from datetime import datetime, timedelta
 from typing import Any, TextIO
 
 from vedette import __version__
-from vedette.app import Around, raise_descriptors, run_around
-from vedette.config import Loaded, is_debug, is_production
+from vedette.app.channels import sending
+from vedette.app.crawl_run import OnEvent, RunRequest, Station
+from vedette.app.model_refresh import refresh_models
+from vedette.app.run import Around, raise_descriptors, run_around
+from vedette.config.alert_policies import MODELS, RUNS, cron_entries, router, secrets_of, watchdog_params
+from vedette.config.model import Loaded, is_debug, is_production
+from vedette.config.policies import sources_of
 from vedette.contracts.alerting import ChannelName, Delivery, Message
 from vedette.contracts.errors import StoreError, StoreWaitError
 from vedette.contracts.jobs import SENTINEL, STAGES, NewJob, QueuedJob, SentinelResult
@@ -26,10 +31,6 @@ from vedette.engine.cron import Entry, missed
 from vedette.engine.loop import Ended
 from vedette.engine.sentinel import SentinelWorker
 from vedette.engine.watchdog import Checked, check_health
-from vedette.policies import sources_of
-from vedette.policies_alerting import MODELS, RUNS, cron_entries, router, secrets_of, watchdog_params
-from vedette.rollcall import refresh_models
-from vedette.station import OnEvent, RunRequest, Station
 from vedette.store.connecting import connect
 from vedette.store.gauges import Figures, figures
 from vedette.store.jobs import SqliteJobBus
@@ -40,7 +41,6 @@ from vedette.telemetry.events import Event
 from vedette.telemetry.logs import Log, Scrubber
 from vedette.telemetry.meters import Meters
 from vedette.telemetry.metrics import Registry
-from vedette.telling import sending
 
 KEPT = timedelta(days=90)  # what was sent stays in the outbox for so long
 WAIT_S = 5.0  # before what goes on beside the engine tries a store again that took nothing

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from vedette.config import Config, ProviderConfig, keys_of, limits_of, secret
+from vedette.config.model import Config, ProviderConfig, keys_of, limits_of, secret
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.ports import Fetcher
 from vedette.contracts.secret import Secret
@@ -40,7 +40,7 @@ def panellists(config: Config) -> tuple[Panellist, ...]:
 
 def callers(config: Config, fetcher: Fetcher, timeout: timedelta | None = None) -> Iterator[HttpProvider]:
     """One per provider and key, ready to be asked, each with a lane of its own."""
-    from vedette.policies import fetch_settings
+    from vedette.config.policies import fetch_settings
     from vedette.providers.caller import TIMEOUT, HttpProvider
 
     most = timeout or TIMEOUT
@@ -77,7 +77,7 @@ def _filed(row: ProviderRow, given: ProviderConfig | None) -> ProviderRow:
 
 def _own_row(name: str, given: ProviderConfig) -> ProviderRow:
     """A provider that the table does not have: it needs a format, an address and a model."""
-    from vedette.policies import slug
+    from vedette.config.policies import slug
 
     needed = ("format", "base_url", "model")
     missing = [word for word in needed if getattr(given, word) is None]

@@ -14,8 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from vedette.config import Config, secret
-from vedette.config_alerting import ChannelConfig
+from vedette.config.alert_policies import channel_policies, channel_rows, rules, send_retry
+from vedette.config.model import Config, secret
+from vedette.config.notify import ChannelConfig
+from vedette.config.policies import fetch_settings
 from vedette.contracts.alerting import ChannelName, Delivery, Notice
 from vedette.contracts.errors import ConfigError, InputError
 from vedette.contracts.fetching import FetchSettings
@@ -30,8 +32,6 @@ from vedette.notify.mail import PORTS, MailChannel, MailServer
 from vedette.notify.sender import Sender, Way
 from vedette.notify.services import ServiceChannel, apprise_service
 from vedette.notify.signing import read_secret
-from vedette.policies import fetch_settings
-from vedette.policies_alerting import channel_policies, channel_rows, rules, send_retry
 from vedette.report.notices import digest_notice, probe_notice
 from vedette.store.outbox import SqliteOutbox
 

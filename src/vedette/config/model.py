@@ -17,16 +17,16 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field, ValidationError
 
-from vedette.config_alerting import CronConfig, HealthConfig, LogConfig, NotifyConfig, ServeConfig
-from vedette.config_databases import MAIN, data_folder, notices
-from vedette.config_databases import VARIABLES as DATABASES
-from vedette.config_hunt import HuntConfig
-from vedette.config_listing import SelectorsConfig, StructuredConfig, TrapsConfig
-from vedette.config_panel import VARIABLES, PanelConfig
-from vedette.config_problems import Place, tell_problems
-from vedette.config_profiles import with_profile
-from vedette.config_schedule import ObjectiveConfig, ScheduleConfig
-from vedette.config_values import (
+from vedette.config.databases import MAIN, data_folder, notices
+from vedette.config.databases import VARIABLES as DATABASES
+from vedette.config.hunt import HuntConfig
+from vedette.config.listing import SelectorsConfig, StructuredConfig, TrapsConfig
+from vedette.config.notify import CronConfig, HealthConfig, LogConfig, NotifyConfig, ServeConfig
+from vedette.config.panel import VARIABLES, PanelConfig
+from vedette.config.problems import Place, tell_problems
+from vedette.config.profiles import with_profile
+from vedette.config.schedule import ObjectiveConfig, ScheduleConfig
+from vedette.config.values import (
     MOST_BYTES,
     Day,
     Duration,
@@ -305,7 +305,7 @@ def data_origin(given: Path | None, loaded: Loaded) -> str:
 
 def read(path: Path) -> Config:
     """Parse and check one file."""
-    from vedette.yaml_text import (  # costs a tenth of a read, and often there is no file
+    from vedette.config.yaml_text import (  # costs a tenth of a read, and often there is no file
         NotYaml,
         first_tab,
         line_of,

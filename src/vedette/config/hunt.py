@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from vedette.config_values import MOST_LOOKS, Section
+from vedette.config.values import MOST_LOOKS, Section
 
 
 class HuntConfig(Section):

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
-from vedette.config import Loaded
+from vedette.config.model import Loaded
 from vedette.contracts.errors import RESTORE, InputError, RefusedError, StoreError
 from vedette.evidence.files import FULL
 from vedette.evidence.findings import Report

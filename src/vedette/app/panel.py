@@ -13,8 +13,23 @@ from datetime import datetime, timedelta
 
 from pydantic_core import to_json
 
-from vedette.config import Loaded, panel_settings
-from vedette.config_panel import PanelConfig
+from vedette.app.configured_providers import Panellist, callers, panellists
+from vedette.app.model_refresh import house_of, note_calls
+from vedette.app.panel_resources import (
+    Desk,
+    Door,
+    Judging,
+    Shown,
+    open_desk,
+    open_store,
+    refused_words,
+    spent_words,
+    unparked,
+    weather,
+)
+from vedette.config.model import Loaded, panel_settings
+from vedette.config.panel import PanelConfig
+from vedette.config.policies import fetch_settings
 from vedette.contracts.errors import ConfigError, InputError, RefusedError, TakenOverError, VedetteError
 from vedette.contracts.fetching import FetchRequest
 from vedette.contracts.lane import LanePolicy
@@ -44,22 +59,7 @@ from vedette.engine.panel.loop import BatchEnd, PanelEngine
 from vedette.fetch.http import HttpFetcher
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import LanePolicies
-from vedette.panel_desk import (
-    Desk,
-    Door,
-    Judging,
-    Shown,
-    open_desk,
-    open_store,
-    refused_words,
-    spent_words,
-    unparked,
-    weather,
-)
-from vedette.panellists import Panellist, callers, panellists
-from vedette.policies import fetch_settings
 from vedette.providers.table import ProviderRow
-from vedette.rollcall import house_of, note_calls
 from vedette.store.migrate import prepare
 from vedette.store.panel import PanelStore, open_view
 from vedette.store.panel_asked import AskedJournal, asked_cells, asked_path

@@ -9,8 +9,9 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from vedette.config import Loaded
-from vedette.config_panel import PanelConfig
+from vedette.app.configured_providers import panellists
+from vedette.config.model import Loaded
+from vedette.config.panel import PanelConfig
 from vedette.contracts.panel import Prompt, ProviderResp, QualityFlag
 from vedette.contracts.panel_run import Batch, PanelNote, Parked
 from vedette.contracts.ports import Clock
@@ -20,7 +21,6 @@ from vedette.core.panel.quality import Repeats, scores_of
 from vedette.engine.ids import Ids
 from vedette.engine.panel.desk import Judged
 from vedette.engine.panel.loop import BatchEnd
-from vedette.panellists import panellists
 from vedette.store.dialect import SqliteSql, open_sql
 from vedette.store.migrate import prepare
 from vedette.store.panel import PanelStore

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from vedette.config import Config, secret, zone_name
-from vedette.config_alerting import ChannelConfig
+from vedette.config.model import Config, secret, zone_name
+from vedette.config.notify import ChannelConfig
 from vedette.contracts.alerting import ChannelName, ChannelPolicy, Message, Notice, Rule
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.ports import Clock

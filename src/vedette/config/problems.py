@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from vedette.config_values import Section
+from vedette.config.values import Section
 from vedette.core.nearest import nearest, unknown
 
 MOST = 20  # problems that are told; all are counted

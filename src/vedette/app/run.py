@@ -11,22 +11,20 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 
-from vedette.checkup import check_sources
-from vedette.config import Config, Loaded
+from vedette.app.channels import check_notify, sending
+from vedette.app.crawl_run import OnEvent, RunRequest, Station
+from vedette.app.open_store import open_store
+from vedette.app.stage_worker import DRAIN, Hooks, beside, hearing
+from vedette.config.model import Config, Loaded
+from vedette.config.policies import classifier, due_rule, fetch_settings, screens, sources_of
 from vedette.contracts.errors import ConfigError, InputError
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.engine.loop import Ended
 from vedette.fetch.http import HttpFetcher, check_settings
-from vedette.opening import open_store
-from vedette.policies import classifier, due_rule, fetch_settings, screens, sources_of
-from vedette.station import OnEvent, RunRequest, Station
 from vedette.store.sqlite import Pick
 from vedette.telemetry.clock import SystemClock
-from vedette.telling import check_notify, sending
-from vedette.tryout import fetch_robots, look_once
-from vedette.working import DRAIN, Hooks, beside, hearing
 
-__all__ = ["Ended", "RunRequest", "check_sources", "fetch_robots", "look_once", "run_async", "run_engine"]
+__all__ = ["Ended", "RunRequest", "run_async", "run_engine"]
 
 Beside = Callable[[Station], AbstractAsyncContextManager[None]]
 ENDED_BY_ITSELF = ("idle", "limit")

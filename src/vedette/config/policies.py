@@ -11,8 +11,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from vedette import __version__
-from vedette.config import Config, FetchConfig, LaneConfig, SourceConfig, parse, secret, written
-from vedette.config_values import file_digest
+from vedette.config.model import Config, FetchConfig, LaneConfig, SourceConfig, parse, secret, written
+from vedette.config.values import file_digest
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetching import FetchSettings
 from vedette.contracts.lane import BROWSER, LanePolicies, LanePolicy

@@ -11,7 +11,21 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from vedette.config import Loaded
+from vedette.app.open_store import Opened
+from vedette.app.tool_retry import ToolWatch
+from vedette.config.alert_policies import router
+from vedette.config.model import Loaded
+from vedette.config.policies import (
+    classifier,
+    due_rule,
+    fetch_settings,
+    hunt_options,
+    lane_policies,
+    retry_rule,
+    rules_text,
+    scheduler_options,
+    screens,
+)
 from vedette.contracts.alerting import Message
 from vedette.contracts.errors import StoreError
 from vedette.contracts.jobs import Miss, QueuedJob, SentinelResult
@@ -47,19 +61,6 @@ from vedette.fetch.browser import Chromium
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
 from vedette.lanes.purse import Purse
-from vedette.opening import Opened
-from vedette.policies import (
-    classifier,
-    due_rule,
-    fetch_settings,
-    hunt_options,
-    lane_policies,
-    retry_rule,
-    rules_text,
-    scheduler_options,
-    screens,
-)
-from vedette.policies_alerting import router
 from vedette.report.explaining import lane_words
 from vedette.report.misses import miss_json
 from vedette.report.results import result_json
@@ -71,7 +72,6 @@ from vedette.store.rows import dump_json
 from vedette.store.scheduling import ScheduleReader
 from vedette.store.sqlite import LOOK
 from vedette.telemetry.events import Event, events_of
-from vedette.waiting import ToolWatch
 
 if TYPE_CHECKING:
     from vedette.engine.hunter import Hunter

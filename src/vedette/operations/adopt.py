@@ -15,7 +15,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from vedette.config import Loaded, SourceConfig
+from vedette.config.model import Loaded, SourceConfig
+from vedette.config.policies import source_of
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.source import Source
 from vedette.contracts.watch import Watch
@@ -25,7 +26,6 @@ from vedette.core.auto_source import auto_source
 from vedette.core.blocked import blocked_by
 from vedette.core.classify import Classification
 from vedette.core.urls import canonical, host_of, lane_of, too_long, watch_id
-from vedette.policies import source_of
 from vedette.store.adopt import CHUNK, OldItem, OldStore, old_store
 from vedette.store.migrate import prepare
 from vedette.store.operator import operating, order, save_source, save_watches

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from itertools import groupby
 
-from vedette.config import Loaded
+from vedette.config.model import Loaded
+from vedette.config.policies import fetch_settings, lane_policies
 from vedette.contracts.fetching import Fetched, RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.ports import Clock
@@ -25,7 +26,6 @@ from vedette.fetch.browser import Chromium
 from vedette.fetch.http import HttpFetcher
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import ALL
-from vedette.policies import fetch_settings, lane_policies
 from vedette.telemetry.clock import SystemClock
 
 TICK = 0.1  # seconds: there is no engine here that wakes lanes

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from vedette.config import Loaded
+from vedette.config.model import Loaded
 from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.evidence import Located
 from vedette.contracts.source import ActMetadata

@@ -1,0 +1,74 @@
+"""The law of imports and the gauge: what is planted against them is found."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LAW = "from importlinter.cli import lint_imports; import sys; sys.exit(lint_imports(no_cache=True))"
+PLANTED = {
+    "core of config": ("core/blocked.py", "vedette.config.yaml_text"),
+    "contracts of config": ("contracts/secret.py", "vedette.config.values"),
+    "operations of surface": ("operations/probe.py", "vedette.surface.plots"),
+    "app of operations": ("app/channels.py", "vedette.operations.probe"),
+    "a stage of another": ("fetch/robots.py", "vedette.extract.page"),
+    "config of the living web": ("config/values.py", "vedette.livingweb.web"),
+    "core of the network": ("core/lane.py", "socket"),
+}
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program and its rules, to be broken."""
+    root = tmp_path_factory.mktemp("house")
+    shutil.copytree(ROOT / "src", root / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "tools", root / "tools", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", root)
+    return root
+
+
+def run(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    around = os.environ | {"PYTHONPATH": str(root / "src")}
+    return subprocess.run(
+        [sys.executable, *words], cwd=root, env=around, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_untouched_program_keeps_the_law(copy):
+    told = run(copy, "-c", LAW)
+    assert told.returncode == 0, told.stdout + told.stderr
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_an_import_that_points_the_wrong_way_fails_the_gate(copy, planted):
+    file, module = PLANTED[planted]
+    path = copy / "src/vedette" / file
+    whole = path.read_text("utf-8")
+    path.write_text(whole + f"\nimport {module}\n", "utf-8")
+    try:
+        told = run(copy, "-c", LAW)
+    finally:
+        path.write_text(whole, "utf-8")
+    assert told.returncode == 1, told.stdout
+    assert module in told.stdout
+
+
+@pytest.mark.parametrize("stray", ["vedette/stray.py", "vedette/cellar/__init__.py"])
+def test_nothing_stands_outside_the_law(copy, stray):
+    path = copy / "src" / stray
+    path.parent.mkdir(exist_ok=True)
+    path.write_text('"""Stray."""\n', "utf-8")
+    try:
+        law, size = run(copy, "-c", LAW), run(copy, "tools/gauge.py")
+    finally:
+        path.unlink()
+        if path.parent.name != "vedette":
+            path.parent.rmdir()
+    assert law.returncode == 1, law.stdout
+    assert (size.returncode == 1) is (path.parent.name == "vedette"), size.stdout
