@@ -15,8 +15,8 @@ from pathlib import Path
 
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import LaneKey, Risk, RunId, SourceId
-from vedette.core.urls import lane_of, watch_id
-from vedette.engine.settler import Settler, SettlerCalls
+from vedette.core.urls.canonical import lane_of, watch_id
+from vedette.engine.settle.settler import Settler, SettlerCalls
 from vedette.frontier import Frontier
 from vedette.store import statements as sql
 from vedette.store.migrate import prepare

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from vedette.app.run import RunRequest, run_engine
 from vedette.config.model import Config, Loaded, parse
-from vedette.engine.loop import Mode
+from vedette.engine.crawl.loop import Mode
 from vedette.store.migrate import prepare
 from vedette.telemetry.events import Event
 

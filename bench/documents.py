@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "stages"))
 from document_kit import BOMBS, DAMAGES, LINES, TYPES, WHOLE, scanned
 
 from vedette.contracts.documents import Document
-from vedette.engine.documents import DocumentDesk
-from vedette.engine.workers import Workers
+from vedette.engine.crawl.document_reader import DocumentReader
+from vedette.engine.workers.pool import Workers
 from vedette.extract.documents import read_document
 
 SCANS = [
@@ -45,14 +45,14 @@ def costs() -> None:
         print(f"  {kind:<5} {(time.process_time() - started) * 20:6.2f}")
 
 
-async def ocr(desk: DocumentDesk) -> bool:
+async def ocr(reader: DocumentReader) -> bool:
     is_good = True
     for dpi, target in TARGETS.items():
         found, times = [], []
         for seed, how in enumerate(SCANS):
             body = scanned(dpi, seed=seed, **how)
             started = time.perf_counter()
-            document = await desk.read((body, "application/pdf", "http://a.example/scan.pdf"))
+            document = await reader.read((body, "application/pdf", "http://a.example/scan.pdf"))
             times.append(time.perf_counter() - started)
             found.append(_similarity(document))
         print(
@@ -63,7 +63,7 @@ async def ocr(desk: DocumentDesk) -> bool:
     return is_good
 
 
-async def harm(desk: DocumentDesk, files: int) -> bool:
+async def harm(reader: DocumentReader, files: int) -> bool:
     """Reads so many whole, damaged and hostile files, and now and then a good one that must come out right."""
     chance = random.Random(7)
     ends: Counter[str] = Counter()
@@ -78,7 +78,7 @@ async def harm(desk: DocumentDesk, files: int) -> bool:
             name = f"{number}.{kind}"
             body = whole[kind] if number % 20 == 0 else chance.choice(DAMAGES)(whole[kind], chance)
         started = time.perf_counter()
-        document = await desk.read((body, "", f"http://a.example/{name.replace(' ', '-')}"))
+        document = await reader.read((body, "", f"http://a.example/{name.replace(' ', '-')}"))
         slowest = max(slowest, time.perf_counter() - started)
         ends[_end(document)] += 1
         wrong += body in whole.values() and not document.blocks
@@ -116,11 +116,11 @@ async def main() -> int:
     given = options.parse_args()
     costs()
     workers = Workers()
-    desk = DocumentDesk(workers=workers)
+    reader = DocumentReader(workers=workers)
     try:
-        is_good = await harm(desk, given.files)
+        is_good = await harm(reader, given.files)
         if not given.no_ocr:
-            is_good = await ocr(desk) and is_good
+            is_good = await ocr(reader) and is_good
     finally:
         workers.close()
     return 0 if is_good else 1

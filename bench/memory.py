@@ -87,7 +87,7 @@ def watch(places: dict[str, Any], told: Any) -> None:
 
     from vedette.app.run import RunRequest, run_async
     from vedette.config.model import Loaded, parse
-    from vedette.engine.loop import Mode
+    from vedette.engine.crawl.loop import Mode
     from vedette.telemetry.events import Event
 
     outcomes: dict[str, int] = {}

@@ -11,8 +11,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "stage
 
 from settlements import NOON, a_group, a_look, a_place, a_watch
 
-from vedette.engine.result import RunLog
-from vedette.engine.telling import messages_of
+from vedette.engine.crawl.run_result import RunLog
+from vedette.engine.settle.change_messages import messages_of
 from vedette.telemetry.meters import Meters
 
 LOOKS = 200

@@ -25,7 +25,7 @@ import psutil
 import uvloop
 
 from vedette.app.configured_providers import panellists
-from vedette.app.panel import Asked, Panel
+from vedette.app.panel import Panel, PanelRequest
 from vedette.config.model import Loaded, parse
 from vedette.contracts.panel_run import Progress
 from vedette.providers.formats import FORMATS, Question
@@ -124,7 +124,7 @@ def _ours(config: object, names: list[str]) -> tuple[float, tuple[int, int], int
     with tempfile.TemporaryDirectory() as folder:
         loaded = Loaded(config=config, path=None, data=Path(folder), digest="bench")  # type: ignore[arg-type]
         panel = Panel(loaded, clock=SystemClock())
-        asked = Asked(domains=[(str(n), name) for n, name in enumerate(names)])
+        asked = PanelRequest(domains=[(str(n), name) for n, name in enumerate(names)])
         begun, at = time.process_time(), time.perf_counter()
         end = panel.run(asked, on_progress)
         spent = time.process_time() - begun

@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from vedette.core.hunt import Turn, Yields, choose, prospect_of
-from vedette.core.priority import UrlSignals, score_url_priority
-from vedette.core.priority_columns import SignalColumns, score_columns
+from vedette.core.priority.score import UrlSignals, score_url_priority
+from vedette.core.priority.score_columns import SignalColumns, score_columns
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 ALONE = 20_000  # URLs that are scored one by one

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "core"))
 from change_lives import Life
 from restless_pages import RestlessPage, edit_steady, end_unit, make_page
 
-from vedette.contracts.changing import Comparison
+from vedette.contracts.change import Comparison
 
 VISITS = 30
 PATIENCE = 20  # looks in which what was restless and is not any more has to be told

@@ -19,7 +19,7 @@ from settlements import a_group, a_look, a_watch
 from vedette.contracts.watch import Decision, Group
 from vedette.store.group import rows_of
 from vedette.store.migrate import prepare
-from vedette.store.sealing import seal
+from vedette.store.seal_rows import seal
 from vedette.store.sqlite import Writer
 
 GROUP = 200

@@ -21,7 +21,7 @@ from urllib.request import urlopen
 
 from vedette.app.run import RunRequest, run_engine
 from vedette.config.model import Loaded, parse
-from vedette.engine.loop import Mode
+from vedette.engine.crawl.loop import Mode
 from vedette.telemetry.events import Event
 
 QUICK = {"gap_min": "0s", "gap_max": "0s", "per_minute": 0, "at_once": 4}

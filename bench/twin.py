@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from vedette.app.run import RunRequest, run_async
 from vedette.config.model import Loaded, parse
-from vedette.core.classify import classify_url
+from vedette.core.urls.classify import classify_url
 from vedette.livingweb import LivingWeb, Ports, World
 from vedette.livingweb.croatia import SCRIPTED, croatia_world
 from vedette.surface.cli import main as cli

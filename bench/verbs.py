@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from vedette.core.urls import lane_of, watch_id
+from vedette.core.urls.canonical import lane_of, watch_id
 from vedette.store.rows import WATCH_COLUMNS, lane_id
 
 LIMIT = 0.6  # CPU seconds

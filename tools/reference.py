@@ -14,17 +14,17 @@ import typer
 
 from vedette import __version__
 from vedette.config import model as config
-from vedette.contracts.alerting import NoticeKind
-from vedette.contracts.fetching import FetchSettings
+from vedette.contracts.alerts import NoticeKind
+from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.source import ListerKind
 from vedette.contracts.words import NodeRole, Risk
-from vedette.core.priority_schema import scored_url_schema, url_signals_schema
+from vedette.core.priority.score_schema import scored_url_schema, url_signals_schema
 from vedette.store.migrate import NEWEST, newest_text
-from vedette.surface.cli.exits import MEANING
+from vedette.surface.cli.exit_codes import MEANING
 from vedette.surface.cli.program import WORDS as WORDS_OF_PROGRAM
 from vedette.surface.cli.program import program
-from vedette.surface.cli.verbs import SHARED
+from vedette.surface.cli.verb import SHARED
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CLI, CONFIG = ROOT / "docs/reference/cli.md", ROOT / "docs/reference/config.md"

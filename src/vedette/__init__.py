@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from vedette.contracts.words import Risk
-    from vedette.core.classify import classify_url
-    from vedette.core.priority import ScoredUrl, UrlSignals, rank_urls_for_crawling, score_url_priority
-    from vedette.core.priority_schema import ScoredUrlSchema, UrlSignalsSchema
+    from vedette.core.priority.score import ScoredUrl, UrlSignals, rank_urls_for_crawling, score_url_priority
+    from vedette.core.priority.score_schema import ScoredUrlSchema, UrlSignalsSchema
     from vedette.core.schedule import make_policy
     from vedette.core.schedule.ewma import calculate_next_scan
-    from vedette.core.velocity import update_velocity
+    from vedette.core.schedule.velocity import update_velocity
+    from vedette.core.urls.classify import classify_url
 
 __version__ = "0.1.0"
 __all__ = [
@@ -35,16 +35,16 @@ __all__ = [
 
 _HOMES = {
     "Risk": "vedette.contracts.words",
-    "ScoredUrl": "vedette.core.priority",
-    "ScoredUrlSchema": "vedette.core.priority_schema",
-    "UrlSignals": "vedette.core.priority",
-    "UrlSignalsSchema": "vedette.core.priority_schema",
+    "ScoredUrl": "vedette.core.priority.score",
+    "ScoredUrlSchema": "vedette.core.priority.score_schema",
+    "UrlSignals": "vedette.core.priority.score",
+    "UrlSignalsSchema": "vedette.core.priority.score_schema",
     "calculate_next_scan": "vedette.core.schedule.ewma",
-    "classify_url": "vedette.core.classify",
+    "classify_url": "vedette.core.urls.classify",
     "make_policy": "vedette.core.schedule",
-    "rank_urls_for_crawling": "vedette.core.priority",
-    "score_url_priority": "vedette.core.priority",
-    "update_velocity": "vedette.core.velocity",
+    "rank_urls_for_crawling": "vedette.core.priority.score",
+    "score_url_priority": "vedette.core.priority.score",
+    "update_velocity": "vedette.core.schedule.velocity",
 }
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from vedette.contracts.changing import ChangeKind, Comparison, Noise
+from vedette.contracts.change import ChangeKind, Comparison, Noise
 from vedette.contracts.words import Outcome, Risk
-from vedette.core.change.life import Blocks, Confirm, Look, Nothing, Observe, Past, Pending, advance
+from vedette.core.change.life import Blocks, Confirm, LookState, Nothing, Observe, Past, Pending, advance
 from vedette.extract.outline import page_blocks
 
 START = datetime(2026, 11, 2, tzinfo=UTC)
@@ -54,7 +54,7 @@ class Life:
                 age=self.age,
                 risk=self.risk,
             )
-            step = advance(Look(outcome=Outcome.OK, at=self.at, blocks=blocks), past)
+            step = advance(LookState(outcome=Outcome.OK, at=self.at, blocks=blocks), past)
             if not isinstance(step, Observe):
                 break
             looks, ats = (pending.looks, pending.ats) if pending else ((), ())

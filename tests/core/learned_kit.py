@@ -8,7 +8,7 @@ from datetime import timedelta
 import numpy as np
 
 from vedette.core.schedule import make_policy
-from vedette.core.schedule.learned.belief import Around, Beliefs
+from vedette.core.schedule.learned.belief import BeliefContext, Beliefs
 from vedette.core.schedule.learned.clock import Clocks
 from vedette.core.schedule.learned.learn import Looks
 from vedette.core.schedule.learned.policy import LearnedPolicy
@@ -26,7 +26,7 @@ def belief(n: int = 1, **parts: float | np.ndarray) -> Beliefs:
     return Beliefs(*(np.full(n, value) for value in plain.values()))
 
 
-def around(n: int = 1, clocks: Clocks | None = None, **parts: object) -> Around:
+def around(n: int = 1, clocks: Clocks | None = None, **parts: object) -> BeliefContext:
     flat = Clocks()
     flat.grow(1)
     plain: dict[str, object] = {
@@ -34,7 +34,7 @@ def around(n: int = 1, clocks: Clocks | None = None, **parts: object) -> Around:
         "weight": np.ones(n), "listed_at": np.full(n, -np.inf), "listed_every": np.full(n, np.inf),
         "recall": np.zeros(n), "pull": np.zeros(n), "dear": np.ones(n), "lively": np.ones(n),
     } | parts  # fmt: skip
-    return Around(**plain)  # type: ignore[arg-type]
+    return BeliefContext(**plain)  # type: ignore[arg-type]
 
 
 def looks(at: float, changed: bool, modified: float = math.nan, n: int = 1) -> Looks:

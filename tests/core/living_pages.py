@@ -7,9 +7,9 @@ import random
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from vedette.contracts.changing import ChangeKind, Noise
+from vedette.contracts.change import ChangeKind, Noise
 from vedette.contracts.words import Outcome
-from vedette.core.change.life import Blocks, Confirm, Look, Observe, Past, Pending, advance
+from vedette.core.change.life import Blocks, Confirm, LookState, Observe, Past, Pending, advance
 from vedette.extract.outline import page_blocks
 from vedette.livingweb import grid_world
 from vedette.livingweb.chance import Chance
@@ -65,7 +65,7 @@ class _Watching:
             states = [truth, now]
             while True:
                 past = Past(before=seen, before_at=_at(seen_at), noise=noise, pending=pending, age=age)
-                step = advance(Look(outcome=Outcome.OK, at=_at(self.t), blocks=blocks), past)
+                step = advance(LookState(outcome=Outcome.OK, at=_at(self.t), blocks=blocks), past)
                 if not isinstance(step, Observe):
                     break
                 looks, ats = (pending.looks, pending.ats) if pending else ((), ())

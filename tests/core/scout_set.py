@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from vedette.contracts.judging import Exhibit, Verdict, VerdictWord
+from vedette.contracts.verdict import EvidenceFacts, Verdict, VerdictWord
 from vedette.contracts.words import EvidenceId, Outcome, Risk, WatchId
 from vedette.core.change.gate import gate
-from vedette.core.traits import measure
-from vedette.core.verdict import judge
+from vedette.core.judging.traits import measure
+from vedette.core.judging.verdict import judge
 from vedette.extract import extract
 
 FOLDER = Path(__file__).resolve().parent.parent / "fixtures" / "scout"
@@ -33,7 +33,7 @@ class Page:
         body, kind = self.html.encode(), "text/html; charset=utf-8"
         extraction = extract(body, url=URL, content_type=kind)
         gated = gate(status=200, extraction=extraction, url=URL, seen=None)
-        exhibit = Exhibit(
+        facts = EvidenceFacts(
             evidence=EvidenceId(1),
             watch=WatchId(1),
             url=URL,
@@ -45,7 +45,7 @@ class Page:
             text_chars=len(extraction.text),
             traits=measure(extraction),
         )
-        return judge(exhibit, now=NOW)
+        return judge(facts, now=NOW)
 
 
 @cache

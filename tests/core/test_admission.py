@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.source import ListerKind, ListerOptions, TrapBudgets
 from vedette.contracts.words import Reason
-from vedette.core.admission import (
+from vedette.core.urls.admission import (
     AdmissionRules,
     Admitted,
     Candidate,
@@ -23,9 +23,9 @@ from vedette.core.admission import (
     observe_content,
     rules_of,
 )
-from vedette.core.shape import is_document, shape_of
-from vedette.core.tally import SourceTally
-from vedette.core.urls import canonical
+from vedette.core.urls.canonical import canonical
+from vedette.core.urls.trap_counters import SourceTally
+from vedette.core.urls.url_shape import is_document, shape_of
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 CRAWL = rules_of(ListerKind.CRAWL, ListerOptions(max_urls=100_000))

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from vedette.contracts.lane import LanePolicy, LaneState
-from vedette.core import ahead
-from vedette.core.budget import Allowance, opens_at, spent, used
-from vedette.core.lane import ask, finished, started
+from vedette.core.lanes.lane import ask, finished, started
+from vedette.core.limits import clock_limits as ahead
+from vedette.core.limits.look_budget import LookAllowance, opens_at, spent, used
 
 NOW = datetime(2026, 11, 17, 12, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -74,7 +74,7 @@ def test_a_clock_that_is_set_leaves_as_much_to_wait_as_there_was(by: timedelta):
 
 @pytest.mark.parametrize("per_day", [1.0, 5.0, 1000.0])
 def test_a_budget_that_was_spent_ahead_of_time_is_a_used_up_one_and_no_more(per_day: float):
-    allowance = Allowance(per_day)
+    allowance = LookAllowance(per_day)
     empty_at = spent(allowance, None, NOW + 90 * DAY, allowance.burst)
     opens = opens_at(allowance, empty_at, NOW, is_second=True)
     assert opens is not None

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.contracts.alerting import AlarmState, Sign
-from vedette.core.alarm import DEFAULT, Move, hold, step
+from vedette.contracts.alerts import AlarmState, Sign
+from vedette.core.health.alarm import DEFAULT, Move, hold, step
 
 START = datetime(2026, 11, 15, 6, 30, tzinfo=UTC)
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)

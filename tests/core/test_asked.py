@@ -13,11 +13,11 @@ from vedette.contracts.lane import LanePolicy
 from vedette.contracts.schedule import Asked
 from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.words import Outcome, Risk, SourceId
-from vedette.core import ledger
-from vedette.core.ledger import InForce, Written, adds_up
-from vedette.core.outcomes import MEANING
-from vedette.core.schedule.asked import SHORTEST, Limits, asked_of, strongest
-from vedette.core.schedule.due import DUE_RULES, LEARNED, Due, Facts, decide, due_params
+from vedette.core.evidence import ledger
+from vedette.core.evidence.ledger import InForce, LedgerEntry, adds_up
+from vedette.core.lanes.outcomes import MEANING
+from vedette.core.schedule.asked import SHORTEST, AskedLimits, asked_of, strongest
+from vedette.core.schedule.due import DUE_RULES, LEARNED, Due, LookFacts, decide, due_params
 from vedette.core.schedule.hours import to_hours
 from vedette.core.schedule.learned.deciding import Case, Decided
 from vedette.core.schedule.learned.deciding import decide as decide_learned
@@ -46,7 +46,7 @@ def waits(
     if policy == LEARNED:
         decided = learned(asked, risk, parked)[1]
         return decided.wait, decided.reasons
-    facts = Facts(
+    facts = LookFacts(
         velocity=velocity, scan_count=9, risk=risk, changed=False, now=NOW, jitter=jitter, asked=asked,
         is_parked=parked,
     )  # fmt: skip
@@ -101,9 +101,9 @@ def test_what_was_asked_is_on_record_and_replays(policy, every, ceiling, parked)
             due_at=NOW + decided.wait, interval=decided.wait, velocity=velocity, scan_count=10,
             reasons=decided.reasons,
         )  # fmt: skip
-        made = ledger.learned_decision(case, (0.5, 9), due, decided, Written(1, None, None))
+        made = ledger.learned_decision(case, (0.5, 9), due, decided, LedgerEntry(1, None, None))
     else:
-        facts = Facts(
+        facts = LookFacts(
             velocity=0.5, scan_count=9, risk=Risk.HIGH, changed=None if parked else False, now=NOW, jitter=0.3,
             asked=asked, is_parked=parked,
         )  # fmt: skip
@@ -134,14 +134,14 @@ def test_a_frequency_holds_for_the_page_itself_and_for_listings_but_not_for_what
 @pytest.mark.parametrize(
     ("asked", "limits", "code", "interval"),
     [
-        (10 * MINUTE, Limits(lane=POLITE), None, None),
-        (10 * MINUTE, Limits(lane=POLITE, crawl_delay=15 * MINUTE), "crawl_delay", 15 * MINUTE),
-        (timedelta(seconds=10), Limits(lane=POLITE), "floor", MINUTE),
-        (10 * MINUTE, Limits(lane=replace(POLITE, gap_min=HOUR, gap_max=HOUR)), "lane_gap", HOUR),
-        (10 * MINUTE, Limits(lane=replace(POLITE, per_minute=0.01)), "lane_bucket", 100 * MINUTE),
-        (10 * MINUTE, Limits(lane=POLITE, host_budget=48), "host_budget", 30 * MINUTE),
-        (10 * MINUTE, Limits(lane=POLITE, budget=24), "budget", HOUR),
-        (10 * MINUTE, Limits(lane=POLITE, host_budget=48, crawl_delay=HOUR), "crawl_delay", HOUR),
+        (10 * MINUTE, AskedLimits(lane=POLITE), None, None),
+        (10 * MINUTE, AskedLimits(lane=POLITE, crawl_delay=15 * MINUTE), "crawl_delay", 15 * MINUTE),
+        (timedelta(seconds=10), AskedLimits(lane=POLITE), "floor", MINUTE),
+        (10 * MINUTE, AskedLimits(lane=replace(POLITE, gap_min=HOUR, gap_max=HOUR)), "lane_gap", HOUR),
+        (10 * MINUTE, AskedLimits(lane=replace(POLITE, per_minute=0.01)), "lane_bucket", 100 * MINUTE),
+        (10 * MINUTE, AskedLimits(lane=POLITE, host_budget=48), "host_budget", 30 * MINUTE),
+        (10 * MINUTE, AskedLimits(lane=POLITE, budget=24), "budget", HOUR),
+        (10 * MINUTE, AskedLimits(lane=POLITE, host_budget=48, crawl_delay=HOUR), "crawl_delay", HOUR),
     ],
 )
 def test_what_is_stronger_than_the_interval_that_was_asked_for(asked, limits, code, interval):
@@ -150,7 +150,7 @@ def test_what_is_stronger_than_the_interval_that_was_asked_for(asked, limits, co
 
 
 def test_a_host_of_which_more_is_asked_than_it_takes_makes_all_late_alike():
-    crowded = Limits(lane=replace(POLITE, gap_min=6 * MINUTE, gap_max=6 * MINUTE), beside=336)
+    crowded = AskedLimits(lane=replace(POLITE, gap_min=6 * MINUTE, gap_max=6 * MINUTE), beside=336)
     found = strongest(10 * MINUTE, crowded)  # 144 + 336 a day, of 240
     assert (found.code, found.interval) == ("lane_crowded", 20 * MINUTE)
     assert found.words == "480 looks a day are asked of its host, which takes 240"

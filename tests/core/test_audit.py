@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.words import Risk
-from vedette.core.audit import SEED, Lot, audited, chance, place
-from vedette.core.ledger import adds_up, difference, recompute, schedule_decision
+from vedette.core.evidence.ledger import adds_up, difference, recompute, schedule_decision
+from vedette.core.schedule.audit import SEED, Lot, audited, chance, place
 from vedette.core.schedule.chance import chances
-from vedette.core.schedule.due import Facts, decide
+from vedette.core.schedule.due import LookFacts, decide
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 IDS = st.integers(0, 2**63 - 1)
-FACTS = Facts(velocity=0.4, scan_count=7, risk=Risk.HIGH, changed=True, now=NOW, jitter=0.3)
+FACTS = LookFacts(velocity=0.4, scan_count=7, risk=Risk.HIGH, changed=True, now=NOW, jitter=0.3)
 
 
 def certain(watch: int) -> Lot:

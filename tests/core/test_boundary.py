@@ -22,12 +22,12 @@ ALLOWED = {
     "notify/services.py": {"apprise"},
     "telling.py": {"ssl"},
     # and databases
-    "store/redis_board.py": {"redis"},
+    "store/panel/redis_board.py": {"redis"},
     "store/dialect.py": {"psycopg"},
     # listens, on loopback unless a token is set
-    "surface/door.py": {"aiohttp", "create_server"},
-    "surface/api/panel.py": {"aiohttp"},
-    "surface/api/serving.py": {"aiohttp"},
+    "surface/http/server.py": {"aiohttp", "create_server"},
+    "surface/http/panel_admin.py": {"aiohttp"},
+    "surface/http/service_pages.py": {"aiohttp"},
     # the name of this machine, for the lock
     "opening.py": {"socket"},
     "upkeep.py": {"socket"},

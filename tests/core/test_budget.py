@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.core.budget import Allowance, given_back, opens_at, spent, used
+from vedette.core.limits.look_budget import LookAllowance, given_back, opens_at, spent, used
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -17,7 +17,7 @@ DAY = timedelta(days=1)
 
 def started(per_day: float, waits: list[float], second: list[bool]) -> list[datetime]:
     """Looks that start as early as they may, after the waits (hours) that their schedule leaves between them."""
-    allowance, empty_at, now, looks = Allowance(per_day), None, START, []
+    allowance, empty_at, now, looks = LookAllowance(per_day), None, START, []
     for wait, is_second in zip(waits, second, strict=True):
         now += timedelta(hours=wait)
         now = opens_at(allowance, empty_at, now, is_second=is_second) or now
@@ -40,11 +40,11 @@ def test_in_the_long_run_nearly_the_whole_budget_can_be_spent() -> None:
     looks = started(240, [0.0] * 1000, [False] * 1000)
     days = (looks[-1] - looks[0]) / DAY
     assert 1000 / days >= 0.95 * 240
-    assert Allowance(240).steady == 230
+    assert LookAllowance(240).steady == 230
 
 
 def test_second_looks_may_take_what_others_may_not() -> None:
-    allowance = Allowance(480)
+    allowance = LookAllowance(480)
     empty_at = None
     while opens_at(allowance, empty_at, START) is None:
         empty_at = spent(allowance, empty_at, START)
@@ -53,7 +53,7 @@ def test_second_looks_may_take_what_others_may_not() -> None:
 
 
 def test_a_look_that_did_not_take_place_is_given_back() -> None:
-    allowance = Allowance(24)
+    allowance = LookAllowance(24)
     once = spent(allowance, None, START)
     assert opens_at(allowance, once, START) == once
     assert opens_at(allowance, given_back(allowance, once), START) is None

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.contracts.evidence import ChainRow, RecordKind, Segment, VisitFacts, Written
+from vedette.contracts.evidence import ChainRow, RecordKind, Segment, VisitFacts, WrittenRecord
 from vedette.contracts.words import Outcome, VisitId, WatchId
-from vedette.core import chain
+from vedette.core.evidence import chain
 
 FACTS = VisitFacts(
     visit=VisitId(7),
@@ -81,7 +81,7 @@ def test_a_naive_time_is_a_bug():
 def test_a_link_remembers_its_kind_and_everything_before(facts, where):
     kind, offset, length, digest = where
     head = chain.link(chain.GENESIS, chain.canonical_facts(facts, *where))
-    written = Written(
+    written = WrittenRecord(
         visit=facts.visit, segment="s", seq=1, offset=offset, length=length, record_digest=digest, chain=head
     )
     row = ChainRow(facts=facts, written=written)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.contracts.changing import DiffOp
+from vedette.contracts.change import DiffOp
 from vedette.core.change.diff import diff_blocks, diff_chars, diff_lines, diff_words, summary, unified
 
 

@@ -9,9 +9,9 @@ from random import Random
 
 import pytest
 
-from vedette.contracts.changing import Block, ChangeKind, Noise
+from vedette.contracts.change import Block, ChangeKind, Noise
 from vedette.contracts.words import Outcome, Risk
-from vedette.core.change.life import Look, Past, Pending, advance
+from vedette.core.change.life import LookState, Past, Pending, advance
 from vedette.store.noise_column import dump_noise
 
 pytestmark = pytest.mark.slow
@@ -88,7 +88,7 @@ def second_look(page: Callable[[int, Random], Page], size: int) -> None:
     ats = tuple(NOON + timedelta(seconds=5 * n) for n in range(3))
     pending = Pending(kind=ChangeKind.CHANGED, looks=tuple(looks), ats=ats[:2])
     past = Past(before=before, before_at=NOON - timedelta(hours=1), risk=Risk.LOW, pending=pending, age=30)
-    advance(Look(outcome=Outcome.OK, at=ats[2], blocks=last), past)
+    advance(LookState(outcome=Outcome.OK, at=ats[2], blocks=last), past)
 
 
 @pytest.mark.parametrize("page", [all_new, alike, repeated, coming_and_going])
@@ -98,7 +98,7 @@ def test_what_is_kept_of_a_page_is_bounded_however_much_varies(page):
         shown = page(700, chance)
         if before is not None:
             past = Past(before=before, before_at=at, age=visit, noise=noise)
-            step = advance(Look(outcome=Outcome.OK, at=at + timedelta(seconds=5), blocks=shown), past)
+            step = advance(LookState(outcome=Outcome.OK, at=at + timedelta(seconds=5), blocks=shown), past)
             noise = step.noise
         before, at = shown, at + timedelta(hours=4)
     assert len(dump_noise(noise) or "") < 64_000

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vedette.contracts.fetching import Extraction
+from vedette.contracts.fetch import Extraction
 from vedette.contracts.watch import Seen
 from vedette.contracts.words import ContentClass, EvidenceId, Outcome, VisitId
 from vedette.core.change.gate import SIGNS, gate

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from vedette.contracts.changing import Layer, Noise
-from vedette.contracts.fetching import Extraction
+from vedette.contracts.change import Layer, Noise
+from vedette.contracts.fetch import Extraction
 from vedette.contracts.words import ContentClass
 from vedette.core.change.layers import compare, text_key
 from vedette.core.change.state import State

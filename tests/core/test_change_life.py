@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from vedette.contracts.changing import ChangeKind, Noise
+from vedette.contracts.change import ChangeKind, Noise
 from vedette.contracts.words import Outcome, Risk
 from vedette.core.change.life import (
     TRUSTED,
     Confirm,
-    Look,
+    LookState,
     Nothing,
     Observe,
     Past,
@@ -31,8 +31,8 @@ def page(*lines: str) -> tuple[tuple[str, str], ...]:
     return tuple((f"main/p[{n}]", line) for n, line in enumerate((LAW, *lines), 1))
 
 
-def look(*lines: str, outcome: Outcome = Outcome.OK) -> Look:
-    return Look(outcome=outcome, at=NOON, blocks=page(*lines))
+def look(*lines: str, outcome: Outcome = Outcome.OK) -> LookState:
+    return LookState(outcome=outcome, at=NOON, blocks=page(*lines))
 
 
 def past(*lines: str, **known) -> Past:
@@ -84,7 +84,7 @@ def test_a_real_change_among_noise_is_confirmed_without_the_noise():
 
 
 def test_a_difference_that_went_away_is_rejected():
-    equal = Look(outcome=Outcome.OK, at=NOON, is_equal=True)
+    equal = LookState(outcome=Outcome.OK, at=NOON, is_equal=True)
     step = advance(equal, past("PDV 25 %", pending=observed(page("Oglas dana"))))
     assert isinstance(step, Reject)
     assert step.reasons[0].code == "went_away"
@@ -92,7 +92,7 @@ def test_a_difference_that_went_away_is_rejected():
 
 def test_one_odd_answer_does_not_teach_that_the_whole_page_is_noise():
     odd = (("main/p", "Nešto sasvim drugo na cijeloj stranici, bez ijedne riječi zakona."),)
-    equal = Look(outcome=Outcome.OK, at=NOON, is_equal=True)
+    equal = LookState(outcome=Outcome.OK, at=NOON, is_equal=True)
     before = Past(before=page("PDV 25 %"), before_at=NOON - timedelta(hours=1), pending=observed(odd), age=30)
     step = advance(equal, before)
     assert isinstance(step, Reject)
@@ -106,7 +106,7 @@ def lived(before: Past, *states: tuple[tuple[str, str], ...]):
     known, looks, ats = before, (), ()
     for number, state in enumerate(states, 1):
         at = NOON + STEP * number
-        step = advance(Look(outcome=Outcome.OK, at=at, blocks=state), known)
+        step = advance(LookState(outcome=Outcome.OK, at=at, blocks=state), known)
         if not isinstance(step, Observe):
             return step, number
         looks, ats = (*looks, state), (*ats, at)
@@ -163,7 +163,7 @@ def test_a_second_look_that_comes_late_teaches_no_noise():
     assert isinstance(step, Observe)
     looks, ats = (page("PDV 24 %"), page("PDV 23 %")), (NOON - timedelta(hours=3), NOON)
     waiting = Pending(kind=ChangeKind.CHANGED, looks=looks, ats=ats)
-    after = Look(outcome=Outcome.OK, at=NOON + STEP, blocks=page("PDV 23 %"))
+    after = LookState(outcome=Outcome.OK, at=NOON + STEP, blocks=page("PDV 23 %"))
     confirmed = advance(after, past("PDV 25 %", pending=waiting))
     assert isinstance(confirmed, Confirm)
     assert confirmed.then is not None
@@ -213,7 +213,7 @@ def test_there_and_back_again_is_two_changes():
 def test_a_clock_on_the_page_is_not_a_change():
     then, now = NOON - timedelta(hours=3, minutes=7), NOON
     known = Past(before=page("Sada je 9:53 sati"), before_at=then)
-    step = advance(Look(outcome=Outcome.OK, at=now, blocks=page("Sada je 13:00 sati")), known)
+    step = advance(LookState(outcome=Outcome.OK, at=now, blocks=page("Sada je 13:00 sati")), known)
     assert isinstance(step, Nothing)
     assert step.reasons[0].code == "shows_the_time"
 
@@ -283,7 +283,7 @@ def test_a_line_that_shows_the_date_of_the_visit_is_no_news_for_a_week_and_anoth
                 continue
             shown = page("Rok: 5. veljače 2026.", f"{day}.01.2026.")
             known = Past(before=before, before_at=at, noise=noise, age=4 * (day - 13))
-            step = advance(Look(outcome=Outcome.OK, at=now, blocks=shown), known)
+            step = advance(LookState(outcome=Outcome.OK, at=now, blocks=shown), known)
             assert isinstance(step, Nothing), (day, hour)
             noise, before, at = step.noise, shown, now
     edited = page("Rok: 15. ožujka 2026.", "21.01.2026.")

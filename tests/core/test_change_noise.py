@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.contracts.changing import Place, Presence
+from vedette.contracts.change import Place, Presence
 from vedette.core.change.noise import (
     ERROR,
     SETTLED,

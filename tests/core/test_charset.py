@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.source import ListerKind, ListerOptions
-from vedette.core.charset import _CODECS, PIECE, decode, is_clean_utf8
-from vedette.discover import Document, read_listing
+from vedette.core.text.charset import _CODECS, PIECE, decode, is_clean_utf8
+from vedette.discover import ListingDocument, read_listing
 from vedette.extract import extract
 
 TEXT = "Čuđenje šumske ježevke: žuti đurđevak, ćilim"
@@ -92,7 +92,9 @@ def test_the_title_in_a_listing_has_the_letters_of_the_page(codec, header, meta)
     )
     body = page.encode(codec)
     read = extract(body, url="https://a.hr/", content_type=header)
-    document = Document(url="https://a.hr/", body=body, content_type=header, now=NOW, options=ListerOptions())
+    document = ListingDocument(
+        url="https://a.hr/", body=body, content_type=header, now=NOW, options=ListerOptions()
+    )
     listing = read_listing(ListerKind.HTML_LIST, document)
     assert read.title == TEXT
     assert [seen.title for seen in listing.sightings] == [f"{TEXT} {n}" for n in range(5)]

@@ -26,7 +26,7 @@ from vedette.config.model import (
 )
 from vedette.config.policies import fetch_settings, lane_policies, slug, source_of, sources_of
 from vedette.contracts.errors import ConfigError
-from vedette.contracts.fetching import FetchSettings
+from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.source import ListerKind
 from vedette.contracts.words import LaneKey, Risk

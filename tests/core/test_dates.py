@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.core.dates import read_date, read_date_or
+from vedette.core.text.dates import read_date, read_date_or
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from vedette.contracts.words import Outcome
-from vedette.core.outcomes import MEANING
-from vedette.core.remedies import ALL_SETTINGS, READING, REMEDIES
+from vedette.core.health.remedies import ALL_SETTINGS, READING, REMEDIES
+from vedette.core.lanes.outcomes import MEANING
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -161,7 +161,7 @@ def test_every_action_of_the_ledger_is_listed():
 
 
 def test_every_table_is_listed_with_every_column():
-    from vedette.store.panel_schema import metadata
+    from vedette.store.panel.panel_schema import metadata
 
     page = (DOCS / "reference" / "store.md").read_text("utf-8")
     parts = {part.partition("\n")[0].strip("` "): part for part in page.split("\n### ")[1:]}

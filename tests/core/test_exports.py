@@ -30,7 +30,7 @@ def test_neither_the_package_nor_the_scalar_rules_load_numpy_or_sqlalchemy() -> 
     code = (
         "import sys, vedette; vedette.classify_url, vedette.calculate_next_scan, vedette.make_policy\n"
         "vedette.score_url_priority, vedette.rank_urls_for_crawling\n"
-        "import vedette.core.schedule.due, vedette.core.lane, vedette.core.ledger\n"
+        "import vedette.core.schedule.due, vedette.core.lanes.lane, vedette.core.evidence.ledger\n"
         "print([m for m in ('numpy', 'sqlalchemy', 'pydantic', 'asyncio') if m in sys.modules])"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

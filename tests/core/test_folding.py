@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.report.folding import LEAST, MORE, cut, fold, wide
+from vedette.report.fold import LEAST, MORE, cut, fold, wide
 from vedette.report.lines import Line, as_text, line
 
 WORD = st.text(alphabet="abcé漢/-_.?=&0", min_size=1, max_size=30)

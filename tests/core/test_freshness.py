@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vedette.contracts.lane import LanePolicy
-from vedette.core.audit import Lot, place
 from vedette.core.freshness.expected import Outlook, expect
 from vedette.core.freshness.measured import measure, stale_by_audits, wilson
-from vedette.core.lane import starts_per_day
+from vedette.core.lanes.lane import starts_per_day
 from vedette.core.schedule import make_policy
+from vedette.core.schedule.audit import Lot, place
 from vedette.core.whatif.history import History, Targets, gaps
 from vedette.core.whatif.teach import teach
 

@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from vedette.contracts.alerting import AlertKind, Finding, HealthFacts, Sign, SourceHealth
+from vedette.contracts.alerts import AlertKind, Finding, HealthFacts, Sign, SourceHealth
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.words import Outcome, Risk, SourceId
-from vedette.core.health import findings, health_of, is_healthy
+from vedette.core.health.source_health import findings, health_of, is_healthy
 
 NOW = datetime(2026, 11, 15, 6, 30, tzinfo=UTC)
 HOUR = timedelta(hours=1)

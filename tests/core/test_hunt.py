@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from yield_world import BATCH, LOOKS, World, found_by_choice, found_uniformly, world_of
 
 from vedette.contracts.errors import InputError
-from vedette.contracts.hunt import Record
+from vedette.contracts.hunt import HuntRecord
+from vedette.core.evidence.ledger import adds_up
 from vedette.core.hunt import HuntParams, Prospect, Turn, Yields, choose, prospect_of, room_of, weigh
-from vedette.core.ledger import adds_up
 
 SEEDS = (1, 2, 3, 4, 5)
 MANY = 1000
@@ -124,10 +124,10 @@ def test_a_deep_or_repeating_path_costs_and_a_plain_one_of_the_same_place_goes_f
 
 
 def test_an_error_costs_the_room_of_several_pages() -> None:
-    assert room_of(Record()) == 200
-    assert room_of(Record(looks=10)) == 190
-    assert room_of(Record(looks=10, errors=10)) == 150
-    assert room_of(Record(looks=40, errors=40)) == room_of(Record(looks=400)) == 0
+    assert room_of(HuntRecord()) == 200
+    assert room_of(HuntRecord(looks=10)) == 190
+    assert room_of(HuntRecord(looks=10, errors=10)) == 150
+    assert room_of(HuntRecord(looks=40, errors=40)) == room_of(HuntRecord(looks=400)) == 0
 
 
 def test_a_host_is_asked_for_no_more_than_its_room() -> None:
@@ -202,11 +202,11 @@ def test_whatever_happened_choices_are_unique_bounded_explained_and_best_first(
         assert values == sorted(values, reverse=True)
     by_host = [one.prospect.host for one in chosen]
     for host in set(by_host):
-        assert by_host.count(host) <= room_of(yields.hosts.get(host, Record()), params)
+        assert by_host.count(host) <= room_of(yields.hosts.get(host, HuntRecord()), params)
     if len(chosen) < most:  # it stops only when there is nothing left that may be asked
         taken = {one.prospect.url for one in chosen}
         left = {one.host for one in known if one.url not in taken}
-        assert all(by_host.count(h) == room_of(yields.hosts.get(h, Record()), params) for h in left)
+        assert all(by_host.count(h) == room_of(yields.hosts.get(h, HuntRecord()), params) for h in left)
 
 
 def test_nothing_to_choose_from_gives_nothing() -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.engine.ids import Ids
+from vedette.engine.settle.ids import Ids
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 MS = timedelta(milliseconds=1)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vedette.contracts.lane import Go, LanePolicy, LaneState, Wait
-from vedette.core import lane
+from vedette.core.lanes import lane
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)

@@ -14,11 +14,11 @@ from vedette.contracts.errors import InputError
 from vedette.contracts.schedule import Asked
 from vedette.contracts.watch import Decision
 from vedette.contracts.words import Outcome, Reason, Risk
-from vedette.core import ledger
-from vedette.core.classify import classify_url, inherit_risk
-from vedette.core.retry import Failure, next_attempt
-from vedette.core.schedule.due import DUE_RULES, Facts, decide, due_params
+from vedette.core.evidence import ledger
+from vedette.core.lanes.retry import Failure, next_attempt
+from vedette.core.schedule.due import DUE_RULES, LookFacts, decide, due_params
 from vedette.core.schedule.fixed import FixedRule
+from vedette.core.urls.classify import classify_url, inherit_risk
 
 NOW = datetime(2026, 11, 15, 12, 0, 0, 123, tzinfo=UTC)
 JITTERS = st.floats(0, 1, exclude_max=True)
@@ -46,7 +46,7 @@ def test_a_schedule_decision_survives_json_and_recomputes(
     seconds: int | None,
     is_parked: bool,
 ) -> None:
-    facts = Facts(
+    facts = LookFacts(
         velocity=velocity, scan_count=4, risk=risk, changed=changed, now=NOW, jitter=jitter,
         asked=Asked(ceiling=None if seconds is None else timedelta(seconds=seconds)), is_parked=is_parked,
     )  # fmt: skip
@@ -73,14 +73,14 @@ def test_an_admission_recomputes(parent: Risk | None) -> None:
 
 
 def test_a_rule_that_changed_since_is_seen() -> None:
-    facts = Facts(velocity=0.5, scan_count=4, risk=Risk.LOW, changed=True, now=NOW, jitter=0.5)
+    facts = LookFacts(velocity=0.5, scan_count=4, risk=Risk.LOW, changed=True, now=NOW, jitter=0.5)
     row = ledger.schedule_decision(facts, decide(facts))
     wrong = replace(row, output={**row.output, "velocity": 0.66})  # type: ignore[dict-item]
     assert "0.66" in (ledger.difference(wrong) or "")
 
 
 def test_a_configured_rule_is_recomputed_with_its_configuration() -> None:
-    facts = Facts(velocity=0.5, scan_count=4, risk=Risk.LOW, changed=True, now=NOW, jitter=0.5)
+    facts = LookFacts(velocity=0.5, scan_count=4, risk=Risk.LOW, changed=True, now=NOW, jitter=0.5)
     hourly = due_params("fixed", FixedRule(every_hours=1.0))
     row = ledger.schedule_decision(facts, decide(facts, hourly), "fixed")
     assert ledger.difference(row, ledger.InForce(due=hourly)) is None

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from vedette.contracts.words import Risk
-from vedette.core.limits import RunLimits, Tally, claim_room, shed, sighting_room, spent
+from vedette.core.limits.run_limits import RunLimits, Tally, claim_room, shed, sighting_room, spent
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 LATER, SOONER = NOW + timedelta(seconds=1), NOW - timedelta(seconds=1)

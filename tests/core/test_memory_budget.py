@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.contracts.fetching import MIB
-from vedette.core.memory_budget import SMALL, Use, body_claim, bounded, fits, for_bodies
+from vedette.contracts.fetch import MIB
+from vedette.core.limits.memory_budget import SMALL, Use, body_claim, bounded, fits, for_bodies
 
 TOTAL = 288 * MIB
 sizes = st.integers(1, 40 * MIB)

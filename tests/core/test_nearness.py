@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.words import WatchId
-from vedette.core.nearness import CrawlDepths
+from vedette.core.urls.link_distance import CrawlDepths
 
 Graph = dict[int, list[int]]
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.words import Outcome
-from vedette.core.outcomes import MEANING, outcome_of_status
+from vedette.core.lanes.outcomes import MEANING, outcome_of_status
 
 
 def test_every_outcome_has_a_meaning_and_words() -> None:

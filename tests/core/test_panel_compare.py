@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from vedette.core.panel.compare import Cohort, Match, Row, cohort, compare
+from vedette.core.panel.compare import AnswerRow, Cohort, Match, cohort, compare
 from vedette.core.panel.sameness import difference, subjects
 
 MODELS = tuple(f"house{n}/model-{n}" for n in range(12))
@@ -54,8 +54,8 @@ class World:
                       for n, label in enumerate(labels)}  # fmt: skip
         self.facts = {key: self._facts(name) for key, name in self.names.items()}
         keys = [(domain, model, KIND) for domain in self.names for model in MODELS]
-        self.shadow = {key: Row(self.said(key[0])) for key in keys}
-        self.legacy = {key: Row(self.said(key[0])) for key in keys}
+        self.shadow = {key: AnswerRow(self.said(key[0])) for key in keys}
+        self.legacy = {key: AnswerRow(self.said(key[0])) for key in keys}
 
     def _facts(self, name: str) -> dict[str, object]:
         chance = self.chance
@@ -82,7 +82,7 @@ class World:
             if text is None:
                 del self.legacy[key]
             else:
-                self.legacy[key] = Row(text)
+                self.legacy[key] = AnswerRow(text)
         return len(chosen)
 
     def compared(self):
@@ -187,15 +187,15 @@ def test_a_provider_that_the_shadow_has_no_row_of_counts_by_the_plan():
 
 @pytest.mark.parametrize("flags", [(None, False), (True, None), (False, True), (None, None)])
 def test_equal_texts_agree_whatever_flag_a_side_has(flags):
-    ours = {(str(n), "a", "x"): Row(f"Answer {n}.", flags[0]) for n in range(1000)}
-    theirs = {key: Row(row.text, flags[1]) for key, row in ours.items()}
+    ours = {(str(n), "a", "x"): AnswerRow(f"Answer {n}.", flags[0]) for n in range(1000)}
+    theirs = {key: AnswerRow(row.text, flags[1]) for key, row in ours.items()}
     found = compare(ours, theirs)
     assert (found.match, found.diverging) == (Match.AGREE, 0)
 
 
 def test_a_flag_alone_decides_nothing_where_the_other_side_has_none():
     world = World(secrets.randbelow(10**9), domains=20)
-    flagged = {key: Row(row.text, world.chance.random() < 0.2) for key, row in world.shadow.items()}
+    flagged = {key: AnswerRow(row.text, world.chance.random() < 0.2) for key, row in world.shadow.items()}
     found = compare(flagged, world.legacy, names=world.names)
     assert found.diverging <= 2
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.core.panel.agreement import agreement, similarity, words
-from vedette.core.panel.canary import Seen, Verdict, judge
-from vedette.core.panel.compare import CompareParams, Match, Row, compare, pairs_needed
-from vedette.core.panel.domains import Domain, Problem, normalise, read_domains
+from vedette.core.panel.canary import CanarySeen, CanaryVerdict, judge
+from vedette.core.panel.compare import AnswerRow, CompareParams, Match, compare, pairs_needed
+from vedette.core.panel.domains import Domain, DomainProblem, normalise, read_domains
 from vedette.core.panel.drift import drift
 from vedette.core.panel.exact import at_least, interval, wilson_low
 
@@ -62,13 +62,19 @@ def test_likeness_is_symmetric_and_between_nothing_and_all(a, b):
 @pytest.mark.parametrize(
     ("seen", "verdict"),
     [
-        (Seen(canaries=20, canaries_differ=0, answers=1000, answers_differ=20), Verdict.STEADY),
-        (Seen(canaries=20, canaries_differ=0, answers=1000, answers_differ=90), Verdict.WORLD_CHANGED),
-        (Seen(canaries=20, canaries_differ=5, answers=1000, answers_differ=400), Verdict.MODEL_CHANGED),
-        (Seen(canaries=20, canaries_differ=1, answers=1000, answers_differ=10), Verdict.STEADY),
-        (Seen(canaries=0, canaries_differ=0, answers=1000, answers_differ=400), Verdict.UNKNOWN),
-        (Seen(canaries=1, canaries_differ=0, answers=1000, answers_differ=400), Verdict.UNKNOWN),
-        (Seen(canaries=0, canaries_differ=0, answers=0, answers_differ=0), Verdict.STEADY),
+        (CanarySeen(canaries=20, canaries_differ=0, answers=1000, answers_differ=20), CanaryVerdict.STEADY),
+        (
+            CanarySeen(canaries=20, canaries_differ=0, answers=1000, answers_differ=90),
+            CanaryVerdict.WORLD_CHANGED,
+        ),
+        (
+            CanarySeen(canaries=20, canaries_differ=5, answers=1000, answers_differ=400),
+            CanaryVerdict.MODEL_CHANGED,
+        ),
+        (CanarySeen(canaries=20, canaries_differ=1, answers=1000, answers_differ=10), CanaryVerdict.STEADY),
+        (CanarySeen(canaries=0, canaries_differ=0, answers=1000, answers_differ=400), CanaryVerdict.UNKNOWN),
+        (CanarySeen(canaries=1, canaries_differ=0, answers=1000, answers_differ=400), CanaryVerdict.UNKNOWN),
+        (CanarySeen(canaries=0, canaries_differ=0, answers=0, answers_differ=0), CanaryVerdict.STEADY),
     ],
 )
 def test_canaries_tell_a_changed_model_from_a_changed_world(seen, verdict):
@@ -78,10 +84,10 @@ def test_canaries_tell_a_changed_model_from_a_changed_world(seen, verdict):
 def cohort(pairs: int, planted: float, seed: int = 1) -> tuple[dict, dict]:
     """Two samples of one pipeline, and a share of rows that say something else."""
     chance = random.Random(seed)
-    legacy = {(f"d{n}", "m", "brand"): Row(f"{SAME} It is number {n}.") for n in range(pairs)}
-    shadow = {key: Row(row.text.replace("keeps", "has kept")) for key, row in legacy.items()}
+    legacy = {(f"d{n}", "m", "brand"): AnswerRow(f"{SAME} It is number {n}.") for n in range(pairs)}
+    shadow = {key: AnswerRow(row.text.replace("keeps", "has kept")) for key, row in legacy.items()}
     for key in chance.sample(sorted(shadow), round(pairs * planted)):
-        shadow[key] = Row(OTHER)
+        shadow[key] = AnswerRow(OTHER)
     return shadow, legacy
 
 
@@ -111,8 +117,16 @@ def test_the_rule_keeps_its_error_rates():
 
 
 def test_a_row_that_is_missing_or_useless_on_one_side_diverges_and_is_named():
-    legacy = {("d1", "a", "x"): Row(SAME), ("d2", "a", "x"): Row(SAME), ("d3", "b", "x"): Row(SAME)}
-    shadow = {("d1", "a", "x"): Row(SAME), ("d2", "a", "x"): Row("", False), ("d4", "b", "x"): Row(SAME)}
+    legacy = {
+        ("d1", "a", "x"): AnswerRow(SAME),
+        ("d2", "a", "x"): AnswerRow(SAME),
+        ("d3", "b", "x"): AnswerRow(SAME),
+    }
+    shadow = {
+        ("d1", "a", "x"): AnswerRow(SAME),
+        ("d2", "a", "x"): AnswerRow("", False),
+        ("d4", "b", "x"): AnswerRow(SAME),
+    }
     found = compare(shadow, legacy)
     told = [(d.key[0], d.why) for d in found.examples]
     assert told == [
@@ -177,8 +191,8 @@ def test_duplicates_are_told_with_the_row_they_repeat():
     rows = list(read_domains(["# list", "", "example.org", "http://EXAMPLE.org/", "b ad", "other.org"]))
     assert rows == [
         Domain(3, "example.org"),
-        Problem(4, "http://EXAMPLE.org/", "the same domain as row 3"),
-        Problem(5, "b ad", rows[2].why),
+        DomainProblem(4, "http://EXAMPLE.org/", "the same domain as row 3"),
+        DomainProblem(5, "b ad", rows[2].why),
         Domain(6, "other.org"),
     ]
 
@@ -192,9 +206,9 @@ def answers(texts, canaries=20, others=400):
 @pytest.mark.parametrize(
     ("now", "verdict"),
     [
-        ({"canary": [SAME] * 3, "brand": [SAME] * 3}, Verdict.STEADY),
-        ({"canary": [SAME] * 3, "brand": [OTHER] * 3}, Verdict.WORLD_CHANGED),
-        ({"canary": [OTHER] * 3, "brand": [OTHER] * 3}, Verdict.MODEL_CHANGED),
+        ({"canary": [SAME] * 3, "brand": [SAME] * 3}, CanaryVerdict.STEADY),
+        ({"canary": [SAME] * 3, "brand": [OTHER] * 3}, CanaryVerdict.WORLD_CHANGED),
+        ({"canary": [OTHER] * 3, "brand": [OTHER] * 3}, CanaryVerdict.MODEL_CHANGED),
     ],
 )
 def test_between_two_batches_the_canaries_say_whose_change_it_is(now, verdict):
@@ -210,9 +224,9 @@ def test_a_model_that_differs_from_itself_is_not_said_to_have_changed():
     turned = {"canary": [OTHER, SAME], "brand": [OTHER, SAME]}
     found = drift("m", answers(turned), answers(texts), frozenset(("canary",)))
     assert found.seen.noise > 0.5
-    assert found.verdict is not Verdict.WORLD_CHANGED
+    assert found.verdict is not CanaryVerdict.WORLD_CHANGED
 
 
 def test_without_a_batch_before_nothing_is_said_to_have_changed():
     found = drift("m", answers({"canary": [SAME], "brand": [SAME]}), {}, frozenset())
-    assert (found.verdict, found.agreement) == (Verdict.STEADY, None)
+    assert (found.verdict, found.agreement) == (CanaryVerdict.STEADY, None)

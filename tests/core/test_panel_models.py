@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from vedette.contracts.errors import InputError
 from vedette.contracts.words import Outcome
 from vedette.core.panel.models import (
-    Finding,
+    ModelFinding,
     ModelRow,
     canonical_name,
     is_failure,
@@ -32,7 +32,7 @@ def rows(*names: str) -> tuple[ModelRow, ...]:
     return found
 
 
-def kinds(findings: tuple[Finding, ...]) -> list[tuple[str, str, str]]:
+def kinds(findings: tuple[ModelFinding, ...]) -> list[tuple[str, str, str]]:
     return [(finding.kind, finding.name, finding.successor) for finding in findings]
 
 

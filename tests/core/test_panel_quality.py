@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from vedette.contracts.panel import QualityFlag
 from vedette.core.panel.quality import (
     REFUSAL_CHARS,
-    Asked,
+    AskedAnswer,
     Repeats,
     flag_of,
     is_on_topic,
@@ -18,8 +18,10 @@ from vedette.core.panel.quality import (
     text_key,
 )
 
-HGK = Asked(domain="hgk.hr", text="What do you know about the organisation behind hgk.hr and its registers?")
-PU = Asked(domain="porezna-uprava.gov.hr", text="Čime se bavi ustanova iza porezna-uprava.gov.hr?")
+HGK = AskedAnswer(
+    domain="hgk.hr", text="What do you know about the organisation behind hgk.hr and its registers?"
+)
+PU = AskedAnswer(domain="porezna-uprava.gov.hr", text="Čime se bavi ustanova iza porezna-uprava.gov.hr?")
 GOOD = "hgk.hr is the site of the Croatian Chamber of Economy."
 
 
@@ -84,18 +86,18 @@ ON_TOPIC = [
     (HGK, "It keeps public registers of its members."),  # a word of the question
     (PU, "Porezna uprava prikuplja poreze."),
     (PU, "To je ustanova u sastavu ministarstva."),
-    (Asked(domain="openstreetmap.org", text="Who runs it?"), "Open Street Map is run by a foundation."),
-    (Asked(domain="x.hr", text="Who?"), "Nothing in this question could be shared."),  # cannot be told
+    (AskedAnswer(domain="openstreetmap.org", text="Who runs it?"), "Open Street Map is run by a foundation."),
+    (AskedAnswer(domain="x.hr", text="Who?"), "Nothing in this question could be shared."),  # cannot be told
 ]
 
 
 @pytest.mark.parametrize(("asked", "text"), ON_TOPIC)
-def test_a_text_that_could_be_about_the_domain_is_on_topic(asked: Asked, text: str):
+def test_a_text_that_could_be_about_the_domain_is_on_topic(asked: AskedAnswer, text: str):
     assert is_on_topic(text, asked)
 
 
 @pytest.mark.parametrize("asked", [HGK, PU])
-def test_a_text_that_shares_nothing_is_off_topic(asked: Asked):
+def test_a_text_that_shares_nothing_is_off_topic(asked: AskedAnswer):
     text = "Bananas ripen faster in a closed paper bag."
     assert flag_of(text, asked) is QualityFlag.OFF_TOPIC
 
@@ -135,7 +137,7 @@ def test_scores_are_counts():
     st.sampled_from(["", "stop", "length"]),
 )
 def test_any_text_has_a_flag_scores_and_a_key(text: str, domain: str, question: str, finish: str):
-    assert flag_of(text, Asked(domain=domain, text=question), finish=finish) in QualityFlag
+    assert flag_of(text, AskedAnswer(domain=domain, text=question), finish=finish) in QualityFlag
     scores = scores_of(text, domain, (text,))
     assert scores.words <= scores.chars == len(text)
     assert text_key("s", domain, text) == text_key("s", domain, f" {text}\n")

@@ -9,15 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.panel import Prompt
-from vedette.contracts.panel_run import Price, Shape
+from vedette.contracts.panel_run import BatchShape, Price
 from vedette.contracts.words import Outcome
-from vedette.core.outcomes import MEANING
+from vedette.core.lanes.outcomes import MEANING
+from vedette.core.lanes.retry import Failure
 from vedette.core.panel import cost, deadline
 from vedette.core.panel.ending import RETRIES, Again, Done, PutBack, ending
 from vedette.core.panel.latency import Latencies
-from vedette.core.panel.plan import Limits, Terms, lower_bound, plan
+from vedette.core.panel.plan import PlanLimits, PlanTerms, lower_bound, plan
 from vedette.core.panel.shape import (
-    Place,
+    CellPlace,
     block,
     cells,
     cells_per_tier,
@@ -26,7 +27,6 @@ from vedette.core.panel.shape import (
     rows_between,
     tiers,
 )
-from vedette.core.retry import Failure
 
 NOW = datetime(2026, 11, 16, 6, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -40,7 +40,7 @@ def prompts(*given_tiers: int) -> tuple[Prompt, ...]:
 
 
 SHAPES = st.builds(
-    Shape,
+    BatchShape,
     domains=st.integers(1, 9),
     models=st.lists(st.text("ab", min_size=1), min_size=1, max_size=3, unique=True).map(tuple),
     prompts=st.lists(st.integers(1, 4), min_size=1, max_size=4).map(
@@ -53,7 +53,7 @@ SHAPES = st.builds(
 @given(SHAPES)
 def test_every_cell_has_one_number_and_every_number_one_cell(shape):
     places = [
-        Place(m, p, r, d)
+        CellPlace(m, p, r, d)
         for m in range(len(shape.models))
         for p in range(len(shape.prompts))
         for r in range(shape.repeats)
@@ -99,30 +99,30 @@ def test_no_schedule_beats_the_lower_bound(requests, rates):
 
 
 def test_the_plan_names_who_binds_and_says_what_fits():
-    shape = Shape(domains=10_000, models=("slow", "fast"), prompts=(ASK,))
-    limits = [Limits(model="slow", per_minute=(84,)), Limits(model="fast", per_minute=(500, 500))]
-    made = plan(shape, limits, {"slow": Price(request=0.001)}, Terms())
+    shape = BatchShape(domains=10_000, models=("slow", "fast"), prompts=(ASK,))
+    limits = [PlanLimits(model="slow", per_minute=(84,)), PlanLimits(model="fast", per_minute=(500, 500))]
+    made = plan(shape, limits, {"slow": Price(request=0.001)}, PlanTerms())
     assert (made.cells, made.binds) == (20_000, "slow")
     assert (made.within_target, made.within_hard) == (False, False), "84 leaves no room to ask 1 % again"
     assert made.lower_bound == pytest.approx(timedelta(seconds=9999 * 60 / 84 + 2), abs=timedelta(seconds=1))
     assert made.unpriced == ("fast",)
     assert made.cost_usd == pytest.approx(10.0)
-    wide = plan(shape, [Limits(model="slow", per_minute=(85, 85)), limits[1]], {}, Terms())
+    wide = plan(shape, [PlanLimits(model="slow", per_minute=(85, 85)), limits[1]], {}, PlanTerms())
     assert (wide.within_target, wide.within_hard) == (True, True)
 
 
 def test_the_plan_knows_when_the_calls_at_once_bind():
     """003: 120,000 calls of 2 s in an hour need 67 at once."""
-    shape = Shape(domains=10_000, models=tuple("abcdefghijkl"), prompts=(ASK,))
-    limits = [Limits(model=name, per_minute=(1000,)) for name in shape.models]
-    assert plan(shape, limits, {}, Terms(at_once=64)).binds == "concurrency"
-    assert not plan(shape, limits, {}, Terms(at_once=64)).within_target
-    assert plan(shape, limits, {}, Terms(at_once=96)).within_target
+    shape = BatchShape(domains=10_000, models=tuple("abcdefghijkl"), prompts=(ASK,))
+    limits = [PlanLimits(model=name, per_minute=(1000,)) for name in shape.models]
+    assert plan(shape, limits, {}, PlanTerms(at_once=64)).binds == "concurrency"
+    assert not plan(shape, limits, {}, PlanTerms(at_once=64)).within_target
+    assert plan(shape, limits, {}, PlanTerms(at_once=96)).within_target
 
 
 def test_a_key_without_a_known_limit_has_no_bound_and_is_named():
-    shape = Shape(domains=10, models=("a",), prompts=(ASK,))
-    made = plan(shape, [Limits(model="a", per_minute=(0.0,))], {}, Terms())
+    shape = BatchShape(domains=10, models=("a",), prompts=(ASK,))
+    made = plan(shape, [PlanLimits(model="a", per_minute=(0.0,))], {}, PlanTerms())
     assert made.unlimited == ("a",)
     assert made.providers[0].expected is None
 
@@ -182,19 +182,19 @@ def test_the_hard_stop_is_a_moment():
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=60), st.floats(0, 5), st.integers(1, 8))
 def test_the_ceiling_holds_whatever_is_under_way(calls, ceiling, width):
     """Each call costs a share of the most that it can; calls end in any order."""
-    purse = cost.Purse(ceiling=ceiling)
+    budget = cost.CostBudget(ceiling=ceiling)
     under_way: list[tuple[float, float]] = []
     for most, share in calls:
         if len(under_way) == width:
             done = under_way.pop(0)
-            purse = cost.settle(purse, *done)
-        if cost.may_spend(purse, most):
-            purse = cost.reserve(purse, most)
+            budget = cost.settle(budget, *done)
+        if cost.may_spend(budget, most):
+            budget = cost.reserve(budget, most)
             under_way.append((most, most * share))
     for done in under_way:
-        purse = cost.settle(purse, *done)
-    assert purse.spent <= ceiling + 1e-9
-    assert purse.reserved == pytest.approx(0, abs=1e-9)
+        budget = cost.settle(budget, *done)
+    assert budget.spent <= ceiling + 1e-9
+    assert budget.reserved == pytest.approx(0, abs=1e-9)
 
 
 def test_a_call_costs_at_most_its_text_and_all_tokens_it_may_answer():

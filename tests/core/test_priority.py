@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 import vedette
 from vedette.contracts.errors import InputError
 from vedette.contracts.words import Reason
-from vedette.core.ledger import adds_up
-from vedette.core.priority import (
+from vedette.core.evidence.ledger import adds_up
+from vedette.core.priority.score import (
     LEVELS,
     NAMES,
     RULES,
@@ -28,8 +28,8 @@ from vedette.core.priority import (
     rank_urls_for_crawling,
     score_url_priority,
 )
-from vedette.core.priority_columns import Gathering, SignalColumns, score_columns
-from vedette.core.priority_schema import scored_url_schema, url_signals_schema
+from vedette.core.priority.score_columns import ColumnBuilder, SignalColumns, score_columns
+from vedette.core.priority.score_schema import scored_url_schema, url_signals_schema
 
 NOW = datetime(2024, 6, 15, 12, tzinfo=UTC)
 URL = "https://reuters.com/world/europe"
@@ -173,7 +173,7 @@ def test_equal_scores_keep_their_order_and_a_repeated_url_is_scored_each_time() 
 
 def test_nothing_ranks_as_nothing() -> None:
     assert rank_urls_for_crawling([], now=NOW) == []
-    assert score_columns(Gathering().columns(), now=NOW).order().tolist() == []
+    assert score_columns(ColumnBuilder().columns(), now=NOW).order().tolist() == []
 
 
 def test_the_score_depends_on_now_alone_and_on_no_zone() -> None:
@@ -267,7 +267,7 @@ BEST = UrlSignals(url=URL, last_visited=NOW - 8 * DAY, last_changed=NOW, topic_r
 def test_columns_agree_with_one_url_in_every_row_and_in_the_order(
     rows: list[UrlSignals], top: int, least: int
 ) -> None:
-    gathering = Gathering()
+    gathering = ColumnBuilder()
     for signals in rows:
         gathering.add(signals)
     columns = score_columns(gathering.columns(), now=NOW)

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from vedette.contracts.errors import InputError
 from vedette.contracts.schedule import Asked
 from vedette.contracts.words import Risk
-from vedette.core.ledger import adds_up
+from vedette.core.evidence.ledger import adds_up
 from vedette.core.schedule import POLICIES, make_policy
 from vedette.core.schedule.chance import chances
-from vedette.core.schedule.due import DUE_RULES, Facts, decide, due_params, value
+from vedette.core.schedule.due import DUE_RULES, LookFacts, decide, due_params, value
 from vedette.core.schedule.ewma import EwmaParams, EwmaRule, calculate_next_scan, interval
 from vedette.core.schedule.fixed import FixedRule
 from vedette.core.schedule.hours import EPOCH, from_hours, to_hours
@@ -85,11 +85,11 @@ def test_more_velocity_or_more_risk_never_means_a_longer_wait(a: float, b: float
 # The due rule of the engine
 
 
-def facts(**given: object) -> Facts:
+def facts(**given: object) -> LookFacts:
     usual: dict[str, object] = {
         "velocity": 0.5, "scan_count": 10, "risk": Risk.MEDIUM, "changed": False, "now": NOW, "jitter": 0.5,
     }  # fmt: skip
-    return Facts(**{**usual, **given})  # type: ignore[arg-type]
+    return LookFacts(**{**usual, **given})  # type: ignore[arg-type]
 
 
 @given(

@@ -10,7 +10,7 @@ from vedette.core.schedule import make_policy
 from vedette.core.schedule.hours import from_hours
 from vedette.core.schedule.learned import deciding, row
 from vedette.core.schedule.learned.hosts import Hosts
-from vedette.core.schedule.learned.lively import Liveliness, spread
+from vedette.core.schedule.learned.lively import HostActivity, spread
 from vedette.core.schedule.learned.settings import ALIKE, Published
 from vedette.core.schedule.learned.telling import _quantile
 from vedette.core.schedule.protocol import SchedulePolicy
@@ -31,7 +31,7 @@ def test_chance_alone_makes_no_host_lively(ratio: float) -> None:
 
 
 def test_a_quiet_host_among_lively_ones_is_known_for_it() -> None:
-    lively = Liveliness()
+    lively = HostActivity()
     lively.grow(12)
     hosts = np.arange(12)
     lively.learn(hosts, np.where(hosts == 0, 1.0, 30.0), np.full(12, 25.0))
@@ -43,7 +43,7 @@ def test_a_quiet_host_among_lively_ones_is_known_for_it() -> None:
 
 
 def test_a_host_that_nobody_watched_is_an_ordinary_one() -> None:
-    lively = Liveliness()
+    lively = HostActivity()
     lively.grow(3)
     assert lively.times(np.arange(3), (1.0, 2.0)).tolist() == [1.0, 1.0, 1.0]
     assert spread(lively.counts) == (1.0, ALIKE)

@@ -7,7 +7,7 @@ import hashlib
 import pytest
 
 from vedette.contracts.errors import InputError
-from vedette.core.screen import EMPTY_TABLE, ScreenRow, screen, screen_table
+from vedette.core.evidence.screen import EMPTY_TABLE, ScreenRow, screen, screen_table
 
 DIGEST = hashlib.sha256(b"body").digest()
 ROWS = (

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.evidence import Segment
-from vedette.core.segments import SegmentName, day_is_over, expired, is_full, kept_until, next_name, order
+from vedette.core.evidence.segments import (
+    SegmentName,
+    day_is_over,
+    expired,
+    is_full,
+    kept_until,
+    next_name,
+    order,
+)
 
 DAY = date(2026, 11, 15)
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)

@@ -24,9 +24,9 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.source import Source
 from vedette.contracts.words import LaneKey, Risk
-from vedette.core.admission import AdmissionRules, rules_of
 from vedette.core.schedule.ewma import EwmaRule
-from vedette.core.velocity import VelocityParams
+from vedette.core.schedule.velocity import VelocityParams
+from vedette.core.urls.admission import AdmissionRules, rules_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "settings-of-001.md"
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)

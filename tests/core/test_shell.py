@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from vedette.contracts.fetching import Extraction
+from vedette.contracts.fetch import Extraction
 from vedette.contracts.words import ContentClass
-from vedette.core.shell import LITTLE, is_shell
+from vedette.core.text.shell import LITTLE, is_shell
 
 SCRIPT = '<script src="/static/main.js"></script>'
 

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vedette.core.urls import MAX_URL, canonical, fold, host_of, lane_of, origin_of, port_of, shown, watch_id
+from vedette.core.urls.canonical import (
+    MAX_URL,
+    canonical,
+    fold,
+    host_of,
+    lane_of,
+    origin_of,
+    port_of,
+    shown,
+    watch_id,
+)
 
 VARIANTS = [
     "https://Example.hr/Propisi/",

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scout_set import NOW, Page, figures, labelled
 
-from vedette.contracts.fetching import Extraction
-from vedette.contracts.judging import Exhibit, Traits, VerdictWord
+from vedette.contracts.fetch import Extraction
 from vedette.contracts.source import ListerKind
+from vedette.contracts.verdict import EvidenceFacts, Traits, VerdictWord
 from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Risk, WatchId
-from vedette.core.ledger import difference, verdict_note
-from vedette.core.traits import FUNCTION_WORDS, SIGNS, measure
-from vedette.core.verdict import RULE, SIGN_POINTS, judge
+from vedette.core.evidence.ledger import difference, verdict_note
+from vedette.core.judging.traits import FUNCTION_WORDS, SIGNS, measure
+from vedette.core.judging.verdict import RULE, SIGN_POINTS, judge
 from vedette.extract import extract
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +27,7 @@ ARTICLE = Traits(
     chars=2400, words=380, visible_chars=3000, link_chars=90, sentences=14, sample_words=190, function_words=30,
     distinct_words=120, language="hr", text_key=7,
 )  # fmt: skip
-GOOD = Exhibit(
+GOOD = EvidenceFacts(
     evidence=EvidenceId(2),
     watch=WatchId(3),
     url="https://example.org/zakon",
@@ -41,8 +41,8 @@ GOOD = Exhibit(
 )
 
 
-def word(exhibit: Exhibit) -> str:
-    return judge(exhibit, now=NOW).word.value
+def word(facts: EvidenceFacts) -> str:
+    return judge(facts, now=NOW).word.value
 
 
 def of(made: str) -> tuple[Page, ...]:
@@ -123,7 +123,7 @@ SMALL = {
 }
 
 
-def seen(body: str, name: str, content_type: str, risk: Risk = Risk.HIGH) -> Exhibit:
+def seen(body: str, name: str, content_type: str, risk: Risk = Risk.HIGH) -> EvidenceFacts:
     read = extract(body.encode(), url=f"https://a.hr/{name}", content_type=content_type)
     chars = len(read.text)
     return replace(GOOD, content_class=read.content_class, traits=measure(read), text_chars=chars, risk=risk)
@@ -200,8 +200,8 @@ def test_points_add_up_to_the_score_and_the_score_is_between_0_and_100(found, ki
     st.none() | st.sampled_from(ListerKind),
 )  # fmt: skip
 def test_a_verdict_is_decided_alike_from_its_ledger_row(found, kind, outcome, risk, lister):
-    exhibit = replace(GOOD, traits=found, content_class=kind, outcome=outcome, risk=risk, lister=lister)
-    decision = verdict_note(exhibit, judge(exhibit, now=NOW)).decision
+    facts = replace(GOOD, traits=found, content_class=kind, outcome=outcome, risk=risk, lister=lister)
+    decision = verdict_note(facts, judge(facts, now=NOW)).decision
     kept = replace(decision, inputs=json.loads(json.dumps(decision.inputs)))
     assert difference(kept) is None
 

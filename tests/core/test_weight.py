@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from vedette.core import weight
-from vedette.core.weight import is_irregular, lean, too_heavy
+from vedette.core.text import parse_cost as weight
+from vedette.core.text.parse_cost import is_irregular, lean, too_heavy
 
 ROW = "<tr><td><a href=x><b>x</b></a><td><p>a<p>b<br><img src=y></tr>"
 DEEP = {

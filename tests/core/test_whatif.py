@@ -8,16 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vedette.contracts.errors import InputError
-from vedette.core.classify import classify_url
 from vedette.core.schedule import make_policy
+from vedette.core.urls.classify import classify_url
 from vedette.core.whatif.bounds import ALL, Bounds, bounds, exact, figures
 from vedette.core.whatif.history import History, Targets, Truth, first_and_last, gaps, sorted_truth
 from vedette.core.whatif.impute import Extreme, imputer
-from vedette.core.whatif.play import Terms, play
+from vedette.core.whatif.play import PlayTerms, play
 from vedette.core.whatif.rates import FASTEST, SLOWEST, estimate
 from vedette.core.whatif.teach import teach
 from vedette.livingweb import grid_world
-from vedette.surface.cli.living import truth_of
+from vedette.surface.cli.living_truth import truth_of
 
 DAY = 24.0
 FIGURES = ("requests", "delay", "within", "missed")
@@ -56,7 +56,7 @@ def test_a_gap_is_the_time_between_two_looks_at_one_target():
 def test_every_draw_and_every_extreme_would_have_left_the_same_history(seed, of, number):
     """Looked at where it was looked at, an imputed truth shows a change exactly where the history has one."""
     history = play(
-        make_policy("seed-ewma", seed=seed), poisson(12, 0.7, 10, seed), Terms(), record=True
+        make_policy("seed-ewma", seed=seed), poisson(12, 0.7, 10, seed), PlayTerms(), record=True
     ).history
     made = imputer(history)
     truths = [made.draw(number, of, seed), *(made.extreme(which) for which in Extreme)]
@@ -70,7 +70,7 @@ def test_every_draw_and_every_extreme_would_have_left_the_same_history(seed, of,
 
 
 def test_the_same_draw_is_the_same_truth_and_another_is_another():
-    history = play(make_policy("fixed"), poisson(20, 1.0, 10, 3), Terms(), record=True).history
+    history = play(make_policy("fixed"), poisson(20, 1.0, 10, 3), PlayTerms(), record=True).history
     made = imputer(history)
     assert made.draw(3, 20).at.tolist() == made.draw(3, 20).at.tolist()
     assert made.draw(3, 20).at.tolist() != made.draw(4, 20).at.tolist()
@@ -85,7 +85,7 @@ def test_extremes_put_the_change_right_after_and_right_before():
 
 def test_rates_find_the_truth_where_the_looks_tell_and_stay_open_where_they_do_not():
     history = play(
-        make_policy("fixed", every_hours=6.0), poisson(300, 1.0, 60, 5), Terms(), record=True
+        make_policy("fixed", every_hours=6.0), poisson(300, 1.0, 60, 5), PlayTerms(), record=True
     ).history
     mean = estimate(gaps(history), 300).mean() * DAY
     assert np.median(mean) == pytest.approx(1.0, rel=0.15)
@@ -103,32 +103,32 @@ def test_play_counts_delay_missed_states_and_requests():
     """Looked at every 6 hours: of two changes in one gap the first state is missed, both have their delay."""
     truth = sorted_truth(some_targets(1), np.array([0, 0, 0]), np.array([7.0, 9.0, 20.0]), (0.0, 48.0))
     policy = make_policy("fixed", every_hours=6.0, jitter_share=0.0)
-    played = play(policy, truth, Terms(within=(4.0,) * 4, step=1.0))
+    played = play(policy, truth, PlayTerms(within=(4.0,) * 4, step=1.0))
     # looks at 1, 7, 13, 19, 25, ...: the change at 7 is seen at once, that of 9 at 13, that of 20 at 25
     assert (played.changes[0], played.missed[0], played.unseen[0]) == (3, 0, 0)
     assert played.delay[0] == pytest.approx(0 + 4 + 5)
     assert (played.judged[0], played.in_time[0]) == (3, 2)
     late = sorted_truth(some_targets(1), np.array([0, 0, 0]), np.array([8.0, 9.0, 47.5]), (0.0, 48.0))
-    again = play(make_policy("fixed", every_hours=6.0, jitter_share=0.0), late, Terms(step=1.0))
+    again = play(make_policy("fixed", every_hours=6.0, jitter_share=0.0), late, PlayTerms(step=1.0))
     assert (again.missed[0], again.unseen[0], again.judged[0]) == (1, 1, 2)
     assert figures(again)["LOW"]["delay"] == pytest.approx((5 + 4 + 0.5) / 3)
 
 
 def test_what_was_there_at_the_first_look_is_no_change():
     truth = sorted_truth(some_targets(1), np.array([0]), np.array([0.1]), (0.0, 48.0))
-    assert play(make_policy("fixed"), truth, Terms()).changes.sum() == 0
+    assert play(make_policy("fixed"), truth, PlayTerms()).changes.sum() == 0
 
 
 @settings(max_examples=15, deadline=None)
 @given(st.sampled_from(["seed-ewma", "fixed", "per-risk"]), st.floats(2, 80), st.integers(0, 99))
 def test_a_budget_is_never_passed(name, budget, seed):
-    played = play(make_policy(name, seed=seed), poisson(30, 0.5, 7, seed), Terms(budget=budget))
+    played = play(make_policy(name, seed=seed), poisson(30, 0.5, 7, seed), PlayTerms(budget=budget))
     assert played.looks.sum() <= budget * 7 + 1
 
 
 def test_a_tight_host_is_never_asked_more_than_its_room():
     truth = poisson(30, 0.5, 7, 1)
-    played = play(make_policy("fixed", every_hours=2.0), truth, Terms(room={0: 20.0}), record=True)
+    played = play(make_policy("fixed", every_hours=2.0), truth, PlayTerms(room={0: 20.0}), record=True)
     hosts = truth.targets.host[played.history.row]
     assert (hosts == 0).sum() <= 20 * 7 + 1
     assert (hosts == 1).sum() > 10 * 11 * 7
@@ -137,27 +137,28 @@ def test_a_tight_host_is_never_asked_more_than_its_room():
 def test_more_budget_sees_sooner():
     truth = poisson(200, 0.5, 14, 2)
     delays = [
-        figures(play(make_policy("seed-ewma"), truth, Terms(budget=b)))[ALL]["delay"] for b in (100, 300, 900)
+        figures(play(make_policy("seed-ewma"), truth, PlayTerms(budget=b)))[ALL]["delay"]
+        for b in (100, 300, 900)
     ]
     assert delays == sorted(delays, reverse=True)
 
 
 def test_a_budget_that_buys_nothing_is_said():
     with pytest.raises(InputError, match="buys no look"):
-        play(make_policy("fixed"), poisson(3, 1.0, 3, 1), Terms(budget=0.0))
+        play(make_policy("fixed"), poisson(3, 1.0, 3, 1), PlayTerms(budget=0.0))
     with pytest.raises(InputError, match="no length"):
         sorted_truth(some_targets(1), np.zeros(0, np.int64), np.zeros(0), (5.0, 5.0))
 
 
 def test_a_known_truth_has_bounds_without_width():
-    table = exact(figures(play(make_policy("fixed"), poisson(20, 1.0, 5, 1), Terms())))
+    table = exact(figures(play(make_policy("fixed"), poisson(20, 1.0, 5, 1), PlayTerms())))
     assert table[ALL]["delay"].low == table[ALL]["delay"].high
 
 
 def test_a_taught_policy_knows_what_one_knows_that_made_the_looks_itself():
     truth = poisson(40, 1.0, 20, 9)
     own = make_policy("seed-ewma", seed=4)
-    history = play(own, truth, Terms(), record=True).history
+    history = play(own, truth, PlayTerms(), record=True).history
     told = make_policy("seed-ewma", seed=4)
     teach(told, history)
     assert [told.next_due(n) for n in range(40)] == [own.next_due(n) for n in range(40)]
@@ -177,11 +178,11 @@ def held(
     found: Held = []
     for seed in seeds:
         truth = truth_of(grid_world(12, 16, seed=seed), days, classify_url)
-        history = play(make_policy("seed-ewma", seed=1), truth, Terms(step=step), record=True).history
+        history = play(make_policy("seed-ewma", seed=1), truth, PlayTerms(step=step), record=True).history
         made, spent = imputer(history), history.requests / history.days
         for name in policies:
             for share in shares:
-                terms = Terms(budget=None if share is None else share * spent, step=step)
+                terms = PlayTerms(budget=None if share is None else share * spent, step=step)
                 real = figures(play(make_policy(name, seed=2), truth, terms))
                 table = bounds(lambda name=name: make_policy(name, seed=2), made, terms)
                 found += [(risk, key, real[risk][key], table[risk][key]) for risk in table for key in FIGURES]

@@ -18,11 +18,11 @@ from urllib.parse import urlsplit
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
-from vedette.contracts.evidence import SEALS, ChainRow, VisitFacts, Written
+from vedette.contracts.evidence import SEALS, ChainRow, VisitFacts, WrittenRecord
 from vedette.contracts.words import Outcome
-from vedette.core import chain
+from vedette.core.evidence import chain
 from vedette.evidence.anchors import Anchors
-from vedette.evidence.reading import UnreadableRecord, check_digests, read_record, read_start
+from vedette.evidence.read_records import UnreadableRecord, check_digests, read_record, read_start
 from vedette.store.claims import StoreClaims
 from vedette.store.rows import from_ms
 
@@ -247,7 +247,7 @@ class Inspector:
             visit=visit, watch=watch, url=url, at=from_ms(at), outcome=Outcome(outcome), status=status,
             digest=digest,
         )  # fmt: skip
-        written = Written(
+        written = WrittenRecord(
             visit=visit, segment=segment, seq=number, offset=offset, length=length, record_digest=sha, chain=link
         )  # fmt: skip
         follows = number == seq + 1 and chain.link_kind(last, ChainRow(facts=facts, written=written))

@@ -11,12 +11,12 @@ from typing import Any
 
 from vedette.contracts.lane import LanePolicy, LaneState
 from vedette.contracts.panel import Allowance, Answer, Prompt, ProviderResp
-from vedette.contracts.panel_run import Batch, BatchId, CellRow, PanelGroup, PanelNote, Progress, Shape
+from vedette.contracts.panel_run import Batch, BatchId, BatchShape, CellRow, PanelGroup, PanelNote, Progress
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Outcome
 from vedette.core.panel.pace import PaceParams
-from vedette.engine.panel.desk import KeySetup, PanelParts
 from vedette.engine.panel.loop import BatchEnd, PanelEngine
+from vedette.engine.panel.provider_lanes import KeySetup, PanelParts
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import LanePolicies
 from vedette.telemetry.clock import VirtualClock, VirtualLoop
@@ -178,7 +178,7 @@ def names(count: int) -> list[str]:
 
 
 def batch_of(domains: int, models: Sequence[str], prompts: Sequence[Prompt] = (ASK,), **given: Any) -> Batch:
-    shape = Shape(
+    shape = BatchShape(
         domains=domains, models=tuple(models), prompts=tuple(prompts), repeats=given.pop("repeats", 1)
     )
     times = {"target_at": START + timedelta(hours=1), "hard_at": START + timedelta(hours=2)}

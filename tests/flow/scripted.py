@@ -10,9 +10,9 @@ from typing import Any
 from watching import Watched
 
 from vedette.config.model import parse
-from vedette.contracts.fetching import Fetched, FetchRequest
+from vedette.contracts.fetch import Fetched, FetchRequest
 from vedette.contracts.words import Outcome
-from vedette.core.outcomes import outcome_of_status
+from vedette.core.lanes.outcomes import outcome_of_status
 from vedette.telemetry.clock import JumpingClock
 
 START = datetime(2026, 1, 5, 8, tzinfo=UTC)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vedette.core.seals import COVERED
-from vedette.evidence.findings import Report
+from vedette.core.evidence.seals import COVERED
 from vedette.evidence.verify import Claims, verify
+from vedette.evidence.verify_findings import Report
 from vedette.store.claims import StoreClaims
 from vedette.store.statements import SEAL_COLUMNS
 

@@ -11,7 +11,7 @@ import yaml
 from bad_kit import program, tell
 
 from vedette.contracts.words import Outcome
-from vedette.core.urls import MAX_URL
+from vedette.core.urls.canonical import MAX_URL
 
 BAD_INPUT, REFUSED, BAD_CONFIG, STORE = 2, 3, 4, 5
 GOOD_URL = "http://good.example/a"

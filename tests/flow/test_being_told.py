@@ -10,9 +10,9 @@ from receivers import SECRET, receiver
 from scripted import life, page
 from stocked import RULES, stocked
 
-from vedette.contracts.alerting import ChannelName, ChannelPolicy, Message, Notice
-from vedette.core.attention import route
-from vedette.engine.watchdog import WatchdogParams, check_health
+from vedette.contracts.alerts import ChannelName, ChannelPolicy, Message, Notice
+from vedette.core.health.attention import route
+from vedette.engine.service.watchdog import WatchdogParams, check_health
 from vedette.store.operator import operating
 
 OPS = (ChannelPolicy(name=ChannelName("ops")),)

@@ -14,7 +14,7 @@ from cli_call import Cli
 from scripted import START, Life, Scripted, life
 
 from vedette.config.model import parse
-from vedette.contracts.fetching import Fetched, FetchRequest
+from vedette.contracts.fetch import Fetched, FetchRequest
 
 DAY = 86400.0
 SITE = "https://mfin.example"

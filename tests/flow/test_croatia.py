@@ -12,7 +12,7 @@ from document_kit import needs_tesseract
 from watching import Judgement, Watched, clock_of, judge, living
 
 from vedette.app.run import RunRequest
-from vedette.engine.loop import Mode
+from vedette.engine.crawl.loop import Mode
 from vedette.livingweb import LivingWeb, Ports
 from vedette.livingweb.croatia import croatia_world
 from vedette.livingweb.listings import find_listing

@@ -22,7 +22,7 @@ from surroundings_kit import Program, Running, a_program
 pytestmark = pytest.mark.slow
 MIB = 1024 * 1024
 LOCKED_S = 60
-STORE = 5  # exit code: surface/cli/exits.py
+STORE = 5  # exit code: surface/cli/exit_codes.py
 
 
 @pytest.fixture

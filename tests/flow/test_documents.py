@@ -21,9 +21,9 @@ from watching import Watched, clock_of, judge, living
 
 from vedette.config.model import Loaded, parse
 from vedette.contracts.documents import Document
-from vedette.contracts.fetching import Fetched, FetchRequest
+from vedette.contracts.fetch import Fetched, FetchRequest
 from vedette.contracts.words import ContentClass
-from vedette.evidence.shelf import Shelf
+from vedette.evidence.text_cache import TextCache
 from vedette.livingweb import LivingWeb, Ports, document_world
 from vedette.livingweb.documents import make_pdf
 from vedette.livingweb.makers import MAKERS
@@ -168,7 +168,7 @@ async def test_gc_drops_the_text_with_its_evidence_and_the_next_look_makes_it_ag
     watched = documents(tmp_path, lambda hours: old if hours < 6 else new, evidence=SHORT)
     await watched.run(seconds=DAY / 2)
     assert len(texts_below(tmp_path)) == 2
-    stray = Shelf(tmp_path, "r").put(b"x" * 32, Document(content_class=ContentClass.DOCX))
+    stray = TextCache(tmp_path, "r").put(b"x" * 32, Document(content_class=ContentClass.DOCX))
     watched.clock.advance(timedelta(days=30))
     loaded = Loaded(config=watched.config, path=None, data=tmp_path, digest="d")
     trial = collect(loaded, now=watched.clock.now(), is_trial=True)

@@ -17,7 +17,7 @@ from scripted import START, Life, life, page
 from stocked import FixedClock
 
 from vedette.contracts.evidence import Located
-from vedette.evidence.reading import read_payload
+from vedette.evidence.read_records import read_payload
 from vedette.operations.evidence import raw_content
 
 URL, BROKEN = "https://ured.hr/obavijest", "https://ured.hr/nema"

@@ -13,13 +13,13 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 LAW = "from importlinter.cli import lint_imports; import sys; sys.exit(lint_imports(no_cache=True))"
 PLANTED = {
-    "core of config": ("core/blocked.py", "vedette.config.yaml_text"),
+    "core of config": ("core/urls/blocked.py", "vedette.config.yaml_text"),
     "contracts of config": ("contracts/secret.py", "vedette.config.values"),
-    "operations of surface": ("operations/probe.py", "vedette.surface.plots"),
+    "operations of surface": ("operations/probe.py", "vedette.surface.cli.plots"),
     "app of operations": ("app/channels.py", "vedette.operations.probe"),
     "a stage of another": ("fetch/robots.py", "vedette.extract.page"),
     "config of the living web": ("config/values.py", "vedette.livingweb.web"),
-    "core of the network": ("core/lane.py", "socket"),
+    "core of the network": ("core/lanes/lane.py", "socket"),
 }
 
 

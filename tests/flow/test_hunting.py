@@ -8,7 +8,7 @@ from datetime import timedelta
 from scripted import Life, life
 
 from vedette.config.model import parse
-from vedette.engine.loop import Mode
+from vedette.engine.crawl.loop import Mode
 
 SEED = "https://start.example/"
 HOSTS = [f"h{n}.example" for n in range(12)]
@@ -98,7 +98,7 @@ async def test_looks_per_day_bound_the_hunt_over_restarts(tmp_path):
 
 
 async def test_places_that_are_forgotten_are_read_again(tmp_path, monkeypatch):
-    from vedette.engine import hunter
+    from vedette.engine.settle import hunter
 
     whole, forgetful = (hunting(tmp_path / name, looks_per_day=120) for name in ("whole", "forgetful"))
     await whole.run(seconds=4 * 3600.0)
@@ -132,7 +132,7 @@ async def test_runs_that_look_once_go_on_with_what_the_one_before_chose(tmp_path
 
 
 async def test_every_choice_is_on_record_with_reasons_that_add_up(tmp_path):
-    from vedette.core.ledger import adds_up, difference
+    from vedette.core.evidence.ledger import adds_up, difference
     from vedette.store.queries import Queries
     from vedette.store.views import LedgerFilter
 
@@ -150,7 +150,7 @@ async def test_every_choice_is_on_record_with_reasons_that_add_up(tmp_path):
 
 
 async def test_a_bug_in_the_hunt_costs_a_choice_and_no_look(tmp_path, monkeypatch):
-    from vedette.engine import hunter
+    from vedette.engine.settle import hunter
 
     def broken(*given, **more):
         raise ZeroDivisionError("oops")

@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 from scripted import Life, life, page
 
-from vedette.store.scheduling import ScheduleReader
+from vedette.store.schedule_rows import ScheduleReader
 from vedette.store.sqlite import connect
 from vedette.surface.cli import main
 

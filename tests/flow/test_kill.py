@@ -173,7 +173,7 @@ def test_a_kill_during_a_start_does_not_hide_the_kill_before_it(tmp_path: Path):
 
 HAS_A_WORKER = """
 import asyncio, os
-from vedette.engine.workers import Workers
+from vedette.engine.workers.pool import Workers
 async def main():
     print(await Workers().run(os.getpid), flush=True)
     await asyncio.sleep(60)

@@ -16,7 +16,7 @@ from scripted import Life, life, page
 from watching import clock_of, living, staleness
 
 from vedette.contracts.words import Reason
-from vedette.core.ledger import adds_up
+from vedette.core.evidence.ledger import adds_up
 from vedette.core.schedule.hours import to_hours
 from vedette.core.schedule.learned import learn, listing, naming, worth
 from vedette.core.schedule.learned.row import unpack_beliefs

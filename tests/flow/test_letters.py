@@ -11,7 +11,7 @@ from cli_call import Cli
 from document_kit import word_file
 from scripted import Life, Scripted, life, page
 
-from vedette.contracts.fetching import Fetched, FetchRequest
+from vedette.contracts.fetch import Fetched, FetchRequest
 
 DAY = 86400.0
 TYPED = "https://uprava.example/propisi/šume-i-đaci?upit=čćžšđ ČĆŽŠĐ"

@@ -11,7 +11,7 @@ from vedette.contracts.panel import Prompt
 from vedette.contracts.panel_run import Dropped, Price
 from vedette.contracts.words import Outcome
 from vedette.core.panel.cost import cost_of, most_cost, tokens_of
-from vedette.core.panel.leftover import Standing, left_over, status_of
+from vedette.core.panel.leftover import BatchStanding, left_over, status_of
 
 
 def test_a_batch_whose_key_is_refused_in_mid_run_is_not_complete_and_goes_on_with_a_new_key():
@@ -45,7 +45,7 @@ def test_a_model_that_has_no_key_any_more_leaves_its_batch_incomplete():
 def test_what_has_no_row_says_why():
     shape = batch_of(10, "abcd").shape
     done = {("a", 1): 10, ("b", 1): 4}
-    standing = Standing(
+    standing = BatchStanding(
         shape=shape, done=done, breakers={"b": "blocked", "c": "stopped"}, notes={"b": "told"}
     )
     left = left_over(standing, "complete")

@@ -23,9 +23,9 @@ from machine import patient
 from panel_town import HOME
 from redis_kit import own_redis
 
-from vedette.app.panel import Asked, Panel
+from vedette.app.panel import Panel, PanelRequest
 from vedette.config.model import Loaded, parse
-from vedette.engine.panel.desk import PROVIDER_LANE
+from vedette.engine.panel.provider_lanes import PROVIDER_LANE
 from vedette.livingweb.clock import real_time
 from vedette.livingweb.providers import TWELVE, FaultRule, KeyLimit, LivingProviders
 from vedette.providers.table import BY_NAME
@@ -111,7 +111,7 @@ def test_the_broken_recover_by_probes_the_others_do_not_notice_and_the_report_sa
                 place.soon(hosts[THROTTLING].set_limit, 6)
             seen.append({row.model: row for row in progress.providers})
 
-        end = panel.run(Asked(domains=[(str(n), f"d{n}.example") for n in range(CELLS)]), weather)
+        end = panel.run(PanelRequest(domains=[(str(n), f"d{n}.example") for n in range(CELLS)]), weather)
         stats = place.town.stats()["providers"]
         with panel.store() as store:
             view = store.view(end.batch)

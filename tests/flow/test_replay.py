@@ -12,7 +12,7 @@ from datetime import timedelta
 import pytest
 from scripted import life, page
 
-from vedette.core import ledger
+from vedette.core.evidence import ledger
 from vedette.core.schedule import ewma
 from vedette.surface.cli import main
 

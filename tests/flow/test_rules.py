@@ -13,13 +13,13 @@ from watching import clock_of, living
 
 from vedette.contracts.jobs import SentinelOrder
 from vedette.contracts.words import RunId, SourceId
-from vedette.core.health import health_of, is_healthy
-from vedette.core.urls import watch_id
+from vedette.core.health.source_health import health_of, is_healthy
+from vedette.core.urls.canonical import watch_id
 from vedette.livingweb import HostSpec, LivingWeb, World
 from vedette.livingweb.process import Never
 from vedette.store.alerts import health_facts
+from vedette.store.cron_marks import order_sources
 from vedette.store.operator import operating
-from vedette.store.triggers import order_sources
 
 URL = "https://ured.hr/obavijest"
 NEW, FRONT = "https://ured.hr/stope/2026", "https://ured.hr/"

@@ -20,14 +20,14 @@ import pytest
 from aiohttp import web
 from stocked import blank
 
-from vedette.app.run import Around, RunRequest, run_around
+from vedette.app.run import RunHooks, RunRequest, run_around
 from vedette.app.service import Service
 from vedette.config.model import Loaded, parse
 from vedette.contracts.jobs import SENTINEL, NewJob
-from vedette.engine.loop import Ended
-from vedette.store.jobs import SqliteJobBus
+from vedette.engine.crawl.loop import Ended
+from vedette.store.job_bus import SqliteJobBus
 from vedette.store.operator import operating
-from vedette.surface.api.serving import opened
+from vedette.surface.http.service_pages import opened
 from vedette.telemetry.clock import SystemClock
 from vedette.telemetry.events import Event
 
@@ -129,7 +129,7 @@ async def serving(folder: Path, **sections: Any) -> AsyncIterator[Running]:
         said, clock = io.StringIO(), SystemClock()
         service = Service(loaded, clock, events.append, door=opened("127.0.0.1:0", None), stdout=said)
         running = Running(service, path, site, events, said)
-        around = Around(on_event=events.append, clock=clock, beside=service.beside)
+        around = RunHooks(on_event=events.append, clock=clock, beside=service.beside)
         task = asyncio.create_task(run_around(loaded, RunRequest(), around))
         try:
             await running.until(lambda: service.is_ready or task.done(), "ready")

@@ -14,7 +14,7 @@ from killing import drill
 from watching import Watched, clock_of, living
 
 from vedette.contracts.jobs import QueuedJob
-from vedette.engine.stages import Served, StageWorker
+from vedette.engine.stages.queue_worker import Served, StageWorker
 from vedette.livingweb import HostSpec, LivingWeb, World
 from vedette.livingweb.process import Never
 

@@ -8,7 +8,7 @@ import pytest
 from watching import clock_of, judge, living
 
 from vedette.app.run import RunRequest
-from vedette.engine.loop import Mode
+from vedette.engine.crawl.loop import Mode
 from vedette.livingweb import LivingWeb, Ports, grid_world
 
 PORTS = Ports(web=18241, moves=True)  # the same URLs in every run, and so the same life

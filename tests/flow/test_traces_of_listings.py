@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scripted import life, page
 
-from vedette.core.urls import watch_id
+from vedette.core.urls.canonical import watch_id
 from vedette.store.queries import Queries
 
 DOCS = "https://a.hr/docs/"

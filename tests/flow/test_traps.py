@@ -8,8 +8,8 @@ import pytest
 from watching import clock_of, living
 
 from vedette.app.run import RunRequest
-from vedette.core.admission import DEFAULT_TRAPS
-from vedette.engine.loop import Mode
+from vedette.core.urls.admission import DEFAULT_TRAPS
+from vedette.engine.crawl.loop import Mode
 from vedette.livingweb import LivingWeb, trap_world
 
 BUDGETS = {

@@ -18,10 +18,10 @@ from vedette.core.schedule.hours import to_hours
 from vedette.core.whatif.bounds import bounds, figures
 from vedette.core.whatif.history import History, Targets, Truth, sorted_truth
 from vedette.core.whatif.impute import imputer
-from vedette.core.whatif.play import Terms, play
+from vedette.core.whatif.play import PlayTerms, play
 from vedette.livingweb import LivingWeb, World, grid_world
 from vedette.store.queries import Queries
-from vedette.store.recorded import recorded
+from vedette.store.recorded_looks import recorded
 from vedette.store.views import WatchFilter
 from vedette.surface.cli import main
 
@@ -75,7 +75,7 @@ async def test_a_record_says_when_it_changed_and_bounds_what_would_have_been(tmp
     watched = await lived(tmp_path, seed=5, days=4)
     history, truth = on_record(watched)
     _agrees_with_the_truth(history, truth)
-    made, terms = imputer(history), Terms(budget=history.requests / history.days / 2, step=0.5)
+    made, terms = imputer(history), PlayTerms(budget=history.requests / history.days / 2, step=0.5)
     for name in ("seed-ewma", "per-risk"):
         real = figures(play(make_policy(name, seed=3), truth, terms))
         table = bounds(lambda name=name: make_policy(name, seed=3), made, terms)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from vedette.app.run import RunRequest, run_async
 from vedette.config.model import Loaded, parse
-from vedette.contracts.fetching import Fetched, FetchRequest
-from vedette.engine.loop import Mode
+from vedette.contracts.fetch import Fetched, FetchRequest
+from vedette.engine.crawl.loop import Mode
 from vedette.fetch.http import HttpFetcher
 from vedette.telemetry.clock import SystemClock
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from vedette.app.run import RunRequest, run_async
 from vedette.config.model import Config, Loaded, parse
-from vedette.engine.loop import Ended
+from vedette.engine.crawl.loop import Ended
 from vedette.livingweb import LivingWeb, World
 from vedette.telemetry.clock import JumpingClock
 from vedette.telemetry.events import Event

@@ -14,9 +14,9 @@ from settlements import NOON, RUN, SECOND, a_look, a_place
 from vedette.contracts.lane import LanePolicy, LaneState
 from vedette.contracts.watch import Ask, Group, Job, Release, Settlement, Watch
 from vedette.contracts.words import LaneKey, Risk, WatchId
-from vedette.core.limits import RunLimits
-from vedette.engine.loop import Ended, Engine, Mode, Parts
-from vedette.engine.settler import Aside
+from vedette.core.limits.run_limits import RunLimits
+from vedette.engine.crawl.loop import Ended, Engine, Mode, Parts
+from vedette.engine.settle.settler import Aside
 from vedette.frontier import Frontier
 from vedette.frontier.queue import best
 from vedette.lanes import LaneKeeper, LanePolicies

@@ -14,7 +14,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from vedette.contracts.fetching import Fetched, FetchRequest, FetchSettings
+from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings
 from vedette.contracts.ports import Fetcher
 from vedette.telemetry.clock import SystemClock
 

@@ -12,8 +12,8 @@ from typing import Any
 from stocked import HOUR, NEWS, NOW, RULES, Stock, stocked
 
 from vedette.contracts.panel_run import Progress, ProviderTally
-from vedette.core.limits import Tally
-from vedette.engine.loop import Ended
+from vedette.core.limits.run_limits import Tally
+from vedette.engine.crawl.loop import Ended
 from vedette.surface.cli import main
 from vedette.surface.cli.output import Output
 from vedette.surface.cli.panel_runs import showing

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-from vedette.contracts.fetching import FetchSettings
+from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.panel import Prompt
 from vedette.contracts.secret import Secret
 from vedette.fetch.http import HttpFetcher

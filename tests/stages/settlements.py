@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
-from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, VisitFacts, Written
+from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, VisitFacts, WrittenRecord
 from vedette.contracts.watch import (
     Decision,
     Group,
@@ -29,7 +29,7 @@ from vedette.contracts.words import (
     SourceId,
     VisitId,
 )
-from vedette.core.urls import lane_of, watch_id
+from vedette.core.urls.canonical import lane_of, watch_id
 
 NOON = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -111,7 +111,7 @@ def a_place(settled: Settlement, *, seq: int | None = None) -> Placed:
     """As if the archive had taken it as a record of its own."""
     number = settled.visit.id
     has_body = settled.entry.kind is RecordKind.RESPONSE
-    written = Written(
+    written = WrittenRecord(
         visit=number,
         segment=SEGMENT,
         seq=seq or number,

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from vedette.contracts.changing import (
+from vedette.contracts.change import (
     Change,
     ChangeKind,
     ChangeState,
@@ -22,7 +22,7 @@ from vedette.contracts.changing import (
     RestlessLine,
     Template,
 )
-from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, VisitFacts, Written
+from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, VisitFacts, WrittenRecord
 from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import (
     Decision,
@@ -45,7 +45,7 @@ from vedette.contracts.words import (
     VisitId,
     WatchId,
 )
-from vedette.core.urls import watch_id
+from vedette.core.urls.canonical import watch_id
 from vedette.store.migrate import ARCHIVE, DATABASE, prepare
 from vedette.store.operator import operating, save_source
 from vedette.store.private import make_file, make_folder, mend
@@ -172,7 +172,7 @@ class Stock:
 
     def _settle(self, settled: Settlement, kind: RecordKind) -> None:
         number, has_body = settled.visit.id, kind is RecordKind.RESPONSE
-        written = Written(
+        written = WrittenRecord(
             visit=number, segment="standard-20261115-0001", seq=self.count,
             offset=self.count * 100 if has_body else None, length=90 if has_body else None,
             record_digest=b"r" * 32 if has_body else None, chain=b"c" * 32,

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import pytest
 from settlements import HOUR, NOON, RUN, SECOND, a_group, a_job, a_look, a_place, a_watch
 
-from vedette.contracts.changing import Change, ChangeKind, ChangeState, Comparison, DiffOp, Layer
+from vedette.contracts.change import Change, ChangeKind, ChangeState, Comparison, DiffOp, Layer
 from vedette.contracts.errors import StoreError
-from vedette.contracts.fetching import RobotsRules
+from vedette.contracts.fetch import RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import (
@@ -40,7 +40,7 @@ from vedette.contracts.words import (
     VisitId,
     WatchId,
 )
-from vedette.core.urls import watch_id
+from vedette.core.urls.canonical import watch_id
 
 A, B = LaneKey("host:a.example"), LaneKey("host:b.example")
 LATER = NOON + 10 * HOUR

@@ -14,8 +14,8 @@ from test_store_panel import NOW, batch_of, filled, row_of
 
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.panel_run import PanelGroup, Progress, ProviderTally
-from vedette.surface.api.panel import Office, opened, routes
-from vedette.surface.api.panel_metrics import Writes
+from vedette.surface.http.panel_admin import PanelAdmin, opened, routes
+from vedette.surface.http.panel_metrics import Writes
 
 TOKEN = "let-me-in"
 WITH = {"Authorization": f"Bearer {TOKEN}"}
@@ -45,10 +45,10 @@ def store(tmp_path):
 
 @pytest.fixture
 async def ask(store):
-    office = Office(
+    admin = PanelAdmin(
         lambda writes: nullcontext(store), FixedClock(NOW), lambda: Writes(groups=2, rows=3, seconds=0.5)
     )
-    async with opened(office, "127.0.0.1:0", TOKEN) as address, aiohttp.ClientSession(address) as session:
+    async with opened(admin, "127.0.0.1:0", TOKEN) as address, aiohttp.ClientSession(address) as session:
 
         async def asked(path, *, headers=WITH, method="GET"):
             async with session.request(method, path, headers=headers) as answer:
@@ -65,7 +65,7 @@ async def test_the_probes_answer_without_a_token(ask):
 async def test_everything_else_is_refused_without_the_token(ask, store):
     paths = {
         route.path.replace("{id}", "b1").replace("{name:.+}", "b/c")
-        for route in routes(Office(lambda writes: nullcontext(store), FixedClock()))
+        for route in routes(PanelAdmin(lambda writes: nullcontext(store), FixedClock()))
     }
     for path in (paths | {"/nothing", "/batch/../metrics"}) - {"/healthz", "/readyz"}:
         for method in ("GET", "POST"):
@@ -95,8 +95,8 @@ async def test_the_kill_switch_stops_what_runs_and_nothing_else(ask, store):
 
 
 async def test_without_a_token_the_kill_switch_is_shut(store):
-    office = Office(lambda writes: nullcontext(store), FixedClock(NOW))
-    async with opened(office, "127.0.0.1:0", None) as address, aiohttp.ClientSession(address) as session:
+    admin = PanelAdmin(lambda writes: nullcontext(store), FixedClock(NOW))
+    async with opened(admin, "127.0.0.1:0", None) as address, aiohttp.ClientSession(address) as session:
         async with session.post("/kill-switch") as answer:
             assert answer.status == 403
         async with session.get("/batch/b1") as answer:
@@ -106,7 +106,7 @@ async def test_without_a_token_the_kill_switch_is_shut(store):
 
 def test_beyond_loopback_a_token_is_needed(store):
     with pytest.raises(ConfigError, match=r"panel\.token"):
-        opened(Office(lambda writes: nullcontext(store), FixedClock(NOW)), "0.0.0.0:0", None)
+        opened(PanelAdmin(lambda writes: nullcontext(store), FixedClock(NOW)), "0.0.0.0:0", None)
 
 
 MUST_HAVE = {  # 003, observability

@@ -43,25 +43,25 @@ Shell = Callable[..., "asyncio.Future[Told]"]
 
 
 @pytest.fixture
-async def station(tmp_path: Path) -> Station:
-    station = Station(tmp_path / "data")
-    await station.run()
-    return station
+async def crawl_run(tmp_path: Path) -> Station:
+    crawl_run = Station(tmp_path / "data")
+    await crawl_run.run()
+    return crawl_run
 
 
 @pytest.fixture
-def shell(station: Station) -> Shell:
+def shell(crawl_run: Station) -> Shell:
     """The command line in a thread of its own: some verbs run a loop."""
 
     def call(*words: str, data: Path | None = None) -> asyncio.Future[Told]:
-        cli = Cli(data or station.data, clock=FixedClock(station.clock.now()))
+        cli = Cli(data or crawl_run.data, clock=FixedClock(crawl_run.clock.now()))
         return asyncio.get_running_loop().run_in_executor(None, lambda: cli(*words))
 
     return call
 
 
 async def test_a_backup_is_restored_elsewhere_whole_and_goes_on(
-    station: Station, shell: Shell, tmp_path: Path
+    crawl_run: Station, shell: Shell, tmp_path: Path
 ):
     made = await shell("backup", str(tmp_path / "kept"), "--json")
     assert (made.code, made.json["visits"], made.json["problems"]) == (0, 4, 0)
@@ -70,28 +70,28 @@ async def test_a_backup_is_restored_elsewhere_whole_and_goes_on(
     checked = await shell("evidence", "verify", "--json", data=tmp_path / "new")
     assert (checked.code, checked.json["whole"], checked.json["visits"]) == (0, True, 4)
     again = Station(tmp_path / "new")
-    again.clock.advance(station.clock.now() - again.clock.now())
+    again.clock.advance(crawl_run.clock.now() - again.clock.now())
     ended = await again.run(seconds=3600.0 * 48)
     assert ended.error is None
 
 
 async def test_a_restore_overwrites_nothing_unless_told_and_then_moves_it_aside(
-    station: Station, shell: Shell, tmp_path: Path
+    crawl_run: Station, shell: Shell, tmp_path: Path
 ):
     await shell("backup", str(tmp_path / "kept"))
-    before = (station.data / "vedette.db").read_bytes()
+    before = (crawl_run.data / "vedette.db").read_bytes()
     told = await shell("restore", str(tmp_path / "kept"))
     assert (told.code, "--replace" in told.err) == (REFUSED, True)
-    assert (station.data / "vedette.db").read_bytes() == before
+    assert (crawl_run.data / "vedette.db").read_bytes() == before
     told = await shell("restore", str(tmp_path / "kept"), "--replace")
     assert told.code == 0, told.err
-    (aside,) = station.data.glob("before-restore-*")
+    (aside,) = crawl_run.data.glob("before-restore-*")
     assert (aside / "vedette.db").read_bytes() == before
     assert (await shell("evidence", "verify")).code == 0
 
 
 async def test_a_backup_takes_no_folder_that_is_there_and_a_restore_nothing_that_is_no_backup(
-    station: Station, shell: Shell, tmp_path: Path
+    crawl_run: Station, shell: Shell, tmp_path: Path
 ):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine").write_text("x")
@@ -106,7 +106,7 @@ async def test_a_backup_takes_no_folder_that_is_there_and_a_restore_nothing_that
     assert not (tmp_path / "new" / "vedette.db").exists()
 
 
-async def test_a_backup_is_private_whatever_the_umask(station: Station, shell: Shell, tmp_path: Path):
+async def test_a_backup_is_private_whatever_the_umask(crawl_run: Station, shell: Shell, tmp_path: Path):
     await shell("backup", str(tmp_path / "kept"))
     await shell("restore", str(tmp_path / "kept"), data=tmp_path / "new")
     for folder in (tmp_path / "kept", tmp_path / "new"):
@@ -116,12 +116,12 @@ async def test_a_backup_is_private_whatever_the_umask(station: Station, shell: S
 
 @pytest.mark.parametrize("seed", range(6))
 async def test_a_damaged_page_is_told_by_every_verb_and_found_by_doctor(
-    station: Station, shell: Shell, tmp_path: Path, seed: int
+    crawl_run: Station, shell: Shell, tmp_path: Path, seed: int
 ):
     """No traceback, whatever page it is; whoever meets the damage says how to get back."""
     chance = random.Random(seed)
     await shell("backup", str(tmp_path / "kept"))
-    path = station.data / "vedette.db"
+    path = crawl_run.data / "vedette.db"
     db = sqlite3.connect(path)
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     size = int(db.execute("PRAGMA page_size").fetchone()[0])
@@ -147,8 +147,8 @@ async def test_a_damaged_page_is_told_by_every_verb_and_found_by_doctor(
     assert (await shell("evidence", "verify")).code == 0
 
 
-async def test_a_run_on_a_damaged_database_ends_in_words(station: Station, shell: Shell):
-    path = station.data / "vedette.db"
+async def test_a_run_on_a_damaged_database_ends_in_words(crawl_run: Station, shell: Shell):
+    path = crawl_run.data / "vedette.db"
     db = sqlite3.connect(path)
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     (root,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'ix_watches_queue'").fetchone()
@@ -162,10 +162,10 @@ async def test_a_run_on_a_damaged_database_ends_in_words(station: Station, shell
 
 
 async def test_a_segment_that_was_lost_comes_back_with_the_backup(
-    station: Station, shell: Shell, tmp_path: Path
+    crawl_run: Station, shell: Shell, tmp_path: Path
 ):
     await shell("backup", str(tmp_path / "kept"))
-    shutil.rmtree(station.data / "archive")
+    shutil.rmtree(crawl_run.data / "archive")
     told = await shell("evidence", "verify")
     assert told.code == PROBLEMS
     assert (await shell("restore", str(tmp_path / "kept"), "--replace")).code == 0

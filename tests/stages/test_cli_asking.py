@@ -12,7 +12,7 @@ from stocked import EVIL, HOUR, NEWS, NOW, PRIVATE, RULES, Stock, stocked
 from vedette.contracts.lane import LaneState
 from vedette.contracts.watch import Parked, Refused
 from vedette.contracts.words import LaneKey, Outcome, Reason, SourceId, WatchId
-from vedette.core.urls import watch_id
+from vedette.core.urls.canonical import watch_id
 from vedette.store.operator import LOCK
 from vedette.store.rows import to_ms
 from vedette.store.sqlite import StoreLock

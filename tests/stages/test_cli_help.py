@@ -12,8 +12,8 @@ import pytest
 import typer
 from cli_call import Cli
 
-from vedette.surface.cli.exits import MEANING
-from vedette.surface.cli.grouped import GROUPS, OTHER_WORDS
+from vedette.surface.cli.exit_codes import MEANING
+from vedette.surface.cli.help_groups import GROUPS, OTHER_WORDS
 from vedette.surface.cli.program import program
 
 TOP: Any = typer.main.get_command(program())

@@ -13,11 +13,11 @@ from stocked import NOW, Stock, blank, stocked
 from vedette.config.model import parse
 from vedette.config.policies import hunt_params, sources_of
 from vedette.contracts.errors import ConfigError
-from vedette.contracts.hunt import DueNow, HuntRows, HuntState, Record
+from vedette.contracts.hunt import DueNow, HuntRecord, HuntRows, HuntState
 from vedette.contracts.words import SourceId
 from vedette.core.hunt import HuntParams
-from vedette.core.urls import lane_of, watch_id
-from vedette.store.hunting import HuntReader, release
+from vedette.core.urls.canonical import lane_of, watch_id
+from vedette.store.hunt_rows import HuntReader, release
 from vedette.store.operator import operating, pause_source, remove_source, resume_source
 from vedette.store.sqlite import Pick, connect
 
@@ -31,10 +31,14 @@ def stock(tmp_path: Path) -> Stock:
     first = stock.watch("https://h0.example/")
     found = tuple(replace(first, id=watch_id(url), url=url, lane=lane_of(url), due_at=None) for url in OPEN)
     stock.visit("https://h0.example/", found=found)
-    yields = (("", Record(9, 4.5, 1)), ("h1.example", Record(5, 4.0)), ("h1.example/part", Record(5, 4.0)))
+    yields = (
+        ("", HuntRecord(9, 4.5, 1)),
+        ("h1.example", HuntRecord(5, 4.0)),
+        ("h1.example/part", HuntRecord(5, 4.0)),
+    )
     rows = HuntRows(
         opened=tuple(watch_id(url) for url in OPEN),
-        yields=(*yields, ("h2.example", Record(40, 0.0, 40))),
+        yields=(*yields, ("h2.example", HuntRecord(40, 0.0, 40))),
         state=HuntState(number=10),
     )
     stock.group(hunt=rows)

@@ -12,7 +12,7 @@ from stocked import HOUR, NEWS, NOW, RULES, Stock, stocked
 from vedette.contracts.lane import LaneState
 from vedette.contracts.watch import Parked
 from vedette.contracts.words import LaneKey, Outcome
-from vedette.core.urls import watch_id
+from vedette.core.urls.canonical import watch_id
 
 HOST = LaneKey("host:example.org")
 

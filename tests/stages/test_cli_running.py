@@ -16,11 +16,11 @@ from stocked import EVIL, HOUR, NEWS, NOW, RULES, Stock, stocked
 
 from vedette.app.run import RunRequest
 from vedette.contracts.errors import RefusedError
-from vedette.contracts.fetching import Extraction, Fetched, RobotsRules
+from vedette.contracts.fetch import Extraction, Fetched, RobotsRules
 from vedette.contracts.words import ContentClass, Outcome, Reason, Risk
-from vedette.core.limits import Tally
-from vedette.engine.loop import Ended, Mode
-from vedette.surface.cli.live import Counts
+from vedette.core.limits.run_limits import Tally
+from vedette.engine.crawl.loop import Ended, Mode
+from vedette.surface.cli.live_view import Counts
 from vedette.telemetry.events import Event
 
 VISITED = Event(name="visited", at=NOW, fields={"url": RULES, "outcome": "ok", "title": EVIL})
@@ -147,7 +147,7 @@ def test_how_a_run_ended_is_its_exit_code(stock: Stock):
 
 
 def test_a_reader_that_went_away_asks_the_run_to_end_and_breaks_nothing(stock: Stock):
-    from vedette.surface.cli.live import _Reader
+    from vedette.surface.cli.live_view import _Reader
 
     heard: list[str] = []
     stops: list[int] = []

@@ -18,7 +18,7 @@ from cli_call import Cli
 from machine import patient
 from stocked import RULES, stocked
 
-from vedette.surface.cli.exits import MEANING
+from vedette.surface.cli.exit_codes import MEANING
 from vedette.surface.cli.program import program
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -12,7 +12,7 @@ from cli_call import Cli
 from stocked import NOW, Stock, blank
 
 from vedette.config import model as config
-from vedette.core.urls import watch_id
+from vedette.core.urls.canonical import watch_id
 from vedette.store.queries import Queries
 
 URLWATCH = b"""\

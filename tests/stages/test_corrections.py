@@ -14,12 +14,12 @@ from test_engine_app import Station
 
 from vedette.config.model import Loaded, parse
 from vedette.config.policies import settings_in_force
-from vedette.contracts.fetching import Fetched, FetchRequest, FetchSettings
+from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings
 from vedette.contracts.source import ListerOptions
 from vedette.contracts.words import Outcome, SourceId
-from vedette.core.outcomes import MEANING, SEEN
-from vedette.core.remedies import REMEDIES, healed_by
-from vedette.engine.loop import Mode
+from vedette.core.health.remedies import REMEDIES, healed_by
+from vedette.core.lanes.outcomes import MEANING, SEEN
+from vedette.engine.crawl.loop import Mode
 from vedette.store.operator import operating, reset_source
 
 PAGE = "https://a.example/page"
@@ -43,8 +43,8 @@ OTHER: dict[str, Any] = {
 class TellingWeb:
     """Answers every look with one outcome, or with a list page that supports validators."""
 
-    def __init__(self, station: Station) -> None:
-        self.clock = station.clock
+    def __init__(self, crawl_run: Station) -> None:
+        self.clock = crawl_run.clock
         self.outcome = Outcome.OK
         self.asked: list[str] = []
 

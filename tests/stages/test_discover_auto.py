@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from vedette.contracts.source import ListerKind, Listing
-from vedette.discover import Document, read_listing
+from vedette.discover import ListingDocument, read_listing
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 RSS = "<rss><channel><item><link>https://h.hr/1</link></item></channel></rss>"
@@ -35,7 +35,7 @@ def look(
     kind: str = "text/html",
 ) -> Listing:
     data = body.encode() if isinstance(body, str) else body
-    document = Document(url=url, body=data, content_type=kind, sitemaps=sitemaps, now=NOW)
+    document = ListingDocument(url=url, body=data, content_type=kind, sitemaps=sitemaps, now=NOW)
     return read_listing(ListerKind.AUTO, document)
 
 

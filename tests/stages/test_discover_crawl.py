@@ -9,8 +9,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from vedette.contracts.source import ListerKind, ListerOptions, Listing, Sighting
-from vedette.core.urls import canonical, watch_id
-from vedette.discover import Document, lister_of_found, read_listing
+from vedette.core.urls.canonical import canonical, watch_id
+from vedette.discover import ListingDocument, lister_of_found, read_listing
 from vedette.discover.crawl import _PLAIN, LinkReader, sight
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
@@ -19,7 +19,7 @@ PAGE = "https://www.h.hr/a/b/page.html?x=1"
 
 def read(html: str, *, depth: int = 0, **options: object) -> Listing:
     wanted = ListerOptions(**options)  # type: ignore[arg-type]
-    document = Document(
+    document = ListingDocument(
         url=PAGE, body=html.encode(), content_type="text/html", options=wanted, depth=depth, now=NOW
     )
     return read_listing(ListerKind.CRAWL, document)

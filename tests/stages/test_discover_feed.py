@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from vedette.contracts.source import ListerKind, ListerOptions, Listing
-from vedette.discover import Document, read_listing
+from vedette.discover import ListingDocument, read_listing
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 URL = "https://h.hr/rss/feed.xml"
@@ -47,7 +47,7 @@ RDF = """<?xml version="1.0"?><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-r
 def read(body: str | bytes, *, content_type: str = "application/xml", **options: object) -> Listing:
     data = body.encode() if isinstance(body, str) else body
     wanted = ListerOptions(**options)  # type: ignore[arg-type]
-    document = Document(url=URL, body=data, content_type=content_type, options=wanted, now=NOW)
+    document = ListingDocument(url=URL, body=data, content_type=content_type, options=wanted, now=NOW)
     return read_listing(ListerKind.FEED, document)
 
 

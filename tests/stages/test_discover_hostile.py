@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vedette.contracts.source import ListerKind
-from vedette.discover import LISTERS, Document, read_listing
+from vedette.discover import LISTERS, ListingDocument, read_listing
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 PIECES = (
@@ -39,7 +39,7 @@ TYPE = st.sampled_from(
 @settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(list(LISTERS)), BODY, URL, TYPE, st.integers(0, 30))
 def test_no_document_makes_a_lister_raise(kind, body, url, content_type, depth):
-    document = Document(url=url, body=body, content_type=content_type, depth=depth, now=NOW)
+    document = ListingDocument(url=url, body=body, content_type=content_type, depth=depth, now=NOW)
     listing = read_listing(ListerKind(kind), document)
     for sighting in listing.sightings:
         assert sighting.url.startswith(("http://", "https://"))

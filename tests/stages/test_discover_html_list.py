@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from vedette.contracts.source import ListerKind, ListerOptions, Listing, ListSelectors
-from vedette.discover import Document, read_listing
+from vedette.discover import ListingDocument, read_listing
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 
@@ -25,7 +25,7 @@ HZZO = f"""<html><body>{MENU}<main>
 def read(html: str | bytes, *, url: str = "https://hzzo.hr/novosti/", **options: object) -> Listing:
     body = html.encode() if isinstance(html, str) else html
     wanted = ListerOptions(**options)  # type: ignore[arg-type]
-    document = Document(url=url, body=body, content_type="text/html", options=wanted, now=NOW)
+    document = ListingDocument(url=url, body=body, content_type="text/html", options=wanted, now=NOW)
     return read_listing(ListerKind.HTML_LIST, document)
 
 

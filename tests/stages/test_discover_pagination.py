@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from vedette.contracts.source import ListerKind, ListerOptions, Listing
-from vedette.discover import Document, read_listing
+from vedette.discover import ListingDocument, read_listing
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 ITEMS = "".join(f'<article><a href="/clanak/{n}">Članak {n}</a></article>' for n in range(3))
@@ -15,7 +15,7 @@ ITEMS = "".join(f'<article><a href="/clanak/{n}">Članak {n}</a></article>' for 
 
 def read(html: str, *, url: str = "https://h.hr/vijesti", depth: int = 0, **options: object) -> Listing:
     wanted = ListerOptions(**options)  # type: ignore[arg-type]
-    document = Document(
+    document = ListingDocument(
         url=url, body=html.encode(), content_type="text/html", options=wanted, depth=depth, now=NOW
     )
     return read_listing(ListerKind.PAGINATION, document)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from vedette.contracts.source import ListerKind, ListerOptions, Listing
-from vedette.discover import Document, read_listing
+from vedette.discover import ListingDocument, read_listing
 from vedette.discover.sitemap import MAX_ENTRIES, read_lastmod
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
@@ -21,7 +21,9 @@ def read(
 ) -> Listing:
     data = body.encode() if isinstance(body, str) else body
     wanted = ListerOptions(**options)  # type: ignore[arg-type]
-    document = Document(url=URL, body=data, content_type=content_type, options=wanted, depth=depth, now=NOW)
+    document = ListingDocument(
+        url=URL, body=data, content_type=content_type, options=wanted, depth=depth, now=NOW
+    )
     return read_listing(ListerKind.SITEMAP, document)
 
 
@@ -106,15 +108,15 @@ def test_children_are_followed_one_deeper_until_the_limit():
 
 
 def test_an_index_that_refers_to_itself_in_circles_ends():
-    seen, queue = set(), [Document(url=URL, body=b"", now=NOW)]
+    seen, queue = set(), [ListingDocument(url=URL, body=b"", now=NOW)]
     while queue:
         at = queue.pop()
         body = index(f"https://h.hr/{len(at.url)}.xml", URL, "https://h.hr/other.xml").encode()
-        document = Document(url=at.url, body=body, depth=at.depth, now=NOW)
+        document = ListingDocument(url=at.url, body=body, depth=at.depth, now=NOW)
         for child in read_listing(ListerKind.SITEMAP, document).follow:
             if child.url not in seen:
                 seen.add(child.url)
-                queue.append(Document(url=child.url, body=b"", depth=child.depth, now=NOW))
+                queue.append(ListingDocument(url=child.url, body=b"", depth=child.depth, now=NOW))
     assert len(seen) < 10
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.source import ListerKind, ListerOptions, Listing, StructuredOptions
-from vedette.discover import Document, read_listing
+from vedette.discover import ListingDocument, read_listing
 from vedette.discover.eurlex import celex_in, parse_celex
 from vedette.discover.hnb import read_rates
 from vedette.discover.mrms import article_number
@@ -26,10 +26,10 @@ LEX = "https://eur-lex.europa.eu/legal-content/HR/TXT/?uri=CELEX:32006L0112"
 ALL = [ListerKind.HNB, ListerKind.NN, ListerKind.EURLEX, ListerKind.MRMS, ListerKind.HOK]
 
 
-def document(name: str, url: str, content_type: str = "", **structured: object) -> Document:
+def document(name: str, url: str, content_type: str = "", **structured: object) -> ListingDocument:
     options = ListerOptions(structured=StructuredOptions(**structured))  # type: ignore[arg-type]
     body = (SHAPES / name).read_bytes()
-    return Document(url=url, body=body, content_type=content_type, options=options, now=NOW)
+    return ListingDocument(url=url, body=body, content_type=content_type, options=options, now=NOW)
 
 
 def urls(listing: Listing) -> list[str]:
@@ -65,7 +65,7 @@ def test_both_editions_of_the_rate_list_are_read_and_the_decimal_comma_stays():
     "body", [b"{}", b"[]", b"[1, null]", b'[{"valuta": 5}]', b"<html></html>", b"[" * 9000]
 )
 def test_what_is_no_rate_list_is_a_problem_in_words(body):
-    listing = read_listing(ListerKind.HNB, Document(url=HNB, body=body, now=NOW))
+    listing = read_listing(ListerKind.HNB, ListingDocument(url=HNB, body=body, now=NOW))
     assert listing.problem.startswith("not a list of rates")
 
 
@@ -125,7 +125,9 @@ def test_an_act_may_say_it_in_short_json_ld_inside_its_page():
     page = f'<html><head><script type="application/ld+json">{json.dumps(said)}</script></head><body></body></html>'
     broken = '<script type="application/ld+json">{"@id": </script>'
     url = f"{NN}/clanci/sluzbeni/2013_06_73_1451.html"
-    found = read_metadata(Document(url=url, body=(broken + page).encode(), content_type="text/html", now=NOW))
+    found = read_metadata(
+        ListingDocument(url=url, body=(broken + page).encode(), content_type="text/html", now=NOW)
+    )
     assert (found.eli, found.said) == (
         "/eli/sluzbeni/2013/73/1451",
         (("publisher", ("Narodne novine d.d.",)), ("repeals", (f"{NN}/eli/sluzbeni/1995/47/872",))),
@@ -135,7 +137,7 @@ def test_an_act_may_say_it_in_short_json_ld_inside_its_page():
 def test_an_issue_of_the_gazette_lists_its_acts():
     page = b"<html><a href='/clanci/oglasni/o8012.html'>x</a><a href='/clanci/sluzbeni/2026_11_120_7.html'>Odluka</a>"
     listing = read_listing(
-        ListerKind.NN, Document(url=f"{NN}/search.aspx", body=page, content_type="text/html", now=NOW)
+        ListerKind.NN, ListingDocument(url=f"{NN}/search.aspx", body=page, content_type="text/html", now=NOW)
     )
     assert [(s.url, s.title) for s in listing.sightings] == [
         (f"{NN}/clanci/sluzbeni/2026_11_120_7.html", "Odluka")
@@ -263,7 +265,9 @@ PIECES = (
 )
 def test_no_data_makes_a_structured_lister_raise(kind, text, content_type):
     body = text.encode("utf-8", "replace")
-    listing = read_listing(kind, Document(url=f"{NN}/x", body=body, content_type=content_type, now=NOW))
+    listing = read_listing(
+        kind, ListingDocument(url=f"{NN}/x", body=body, content_type=content_type, now=NOW)
+    )
     found = urls(listing)
     assert len(set(found)) == len(found)
     assert all(url.startswith(("http://", "https://")) for url in found)

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from vedette.contracts.source import ListerKind, ListerOptions, TrapBudgets
-from vedette.core.admission import Admitted, Candidate, admit, rules_of
-from vedette.core.tally import SourceTally
+from vedette.core.urls.admission import Admitted, Candidate, admit, rules_of
+from vedette.core.urls.trap_counters import SourceTally
 from vedette.discover.crawl import LinkReader
 from vedette.livingweb.chance import Chance
 from vedette.livingweb.traps import trap_entry, trap_links

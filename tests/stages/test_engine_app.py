@@ -13,14 +13,14 @@ import pytest
 from machine import patient
 from settlements import HOUR, NOON
 
-from vedette.app.run import Around, RunRequest, run_around, run_async
+from vedette.app.run import RunHooks, RunRequest, run_around, run_async
 from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import RefusedError, StoreError
-from vedette.contracts.fetching import Fetched, FetchRequest
+from vedette.contracts.fetch import Fetched, FetchRequest
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey, Outcome, SourceId
-from vedette.core.outcomes import outcome_of_status
-from vedette.engine.loop import Ended, Mode
+from vedette.core.lanes.outcomes import outcome_of_status
+from vedette.engine.crawl.loop import Ended, Mode
 from vedette.store.migrate import prepare
 from vedette.store.operator import operating, pause_source, resume_source, save_lane
 from vedette.store.sqlite import Reader, StoreLock, connect
@@ -91,22 +91,22 @@ class Station:
 
 
 @pytest.fixture
-def station(tmp_path: Path) -> Station:
+def crawl_run(tmp_path: Path) -> Station:
     return Station(tmp_path)
 
 
-async def test_a_run_looks_at_the_listing_and_at_what_it_finds(station: Station):
-    ended = await station.run()
+async def test_a_run_looks_at_the_listing_and_at_what_it_finds(crawl_run: Station):
+    ended = await crawl_run.run()
     assert (ended.by, ended.error, ended.tally.visits) == ("idle", None, 4)
-    assert station.rows("SELECT outcome, COUNT(*) FROM visits GROUP BY 1") == [("ok", 4)]
-    assert station.web.asked[0] == "https://a.example/robots.txt"
-    assert station.rows("SELECT COUNT(*) FROM leases") == [(0,)]
-    assert station.web.is_closed
+    assert crawl_run.rows("SELECT outcome, COUNT(*) FROM visits GROUP BY 1") == [("ok", 4)]
+    assert crawl_run.web.asked[0] == "https://a.example/robots.txt"
+    assert crawl_run.rows("SELECT COUNT(*) FROM leases") == [(0,)]
+    assert crawl_run.web.is_closed
 
 
 @pytest.mark.parametrize("owns_process", [False, True])
 async def test_only_a_program_of_its_own_keeps_what_is_loaded_from_the_garbage_collector(
-    station: Station, owns_process: bool
+    crawl_run: Station, owns_process: bool
 ):
     frozen: list[int] = []
 
@@ -114,108 +114,108 @@ async def test_only_a_program_of_its_own_keeps_what_is_loaded_from_the_garbage_c
         frozen.append(gc.get_freeze_count())
 
     request = RunRequest(mode=Mode.UNTIL_IDLE, takes_orders=False)
-    around = Around(on_event=hear, clock=station.clock, fetcher=station.web, owns_process=owns_process)
-    await run_around(station.loaded, request, around)
+    around = RunHooks(on_event=hear, clock=crawl_run.clock, fetcher=crawl_run.web, owns_process=owns_process)
+    await run_around(crawl_run.loaded, request, around)
     assert bool(max(frozen)) is owns_process
     assert gc.get_freeze_count() == 0
 
 
-async def test_the_world_hears_of_a_visit_only_when_it_is_on_disk(station: Station):
+async def test_the_world_hears_of_a_visit_only_when_it_is_on_disk(crawl_run: Station):
     told: list[int] = []
 
     def hear(event: Event) -> None:
         if event.name == "visited":
             number = event.fields["visit"]
-            told.append(station.rows(f"SELECT COUNT(*) FROM visits WHERE id = {number}")[0][0])
+            told.append(crawl_run.rows(f"SELECT COUNT(*) FROM visits WHERE id = {number}")[0][0])
 
     request = RunRequest(mode=Mode.UNTIL_IDLE, takes_orders=False)
-    await run_async(station.loaded, request, on_event=hear, clock=station.clock, fetcher=station.web)
+    await run_async(crawl_run.loaded, request, on_event=hear, clock=crawl_run.clock, fetcher=crawl_run.web)
     assert told == [1, 1, 1, 1]
 
 
-async def test_a_second_engine_is_refused_and_told_who_runs(station: Station):
-    prepare(station.data)
-    lock = StoreLock(station.data / "lock")
+async def test_a_second_engine_is_refused_and_told_who_runs(crawl_run: Station):
+    prepare(crawl_run.data)
+    lock = StoreLock(crawl_run.data / "lock")
     lock.take("pid 4711 on hermes")
     with pytest.raises(RefusedError, match="pid 4711"):
-        await station.run()
+        await crawl_run.run()
     lock.release()
-    assert (await station.run()).by == "idle"
+    assert (await crawl_run.run()).by == "idle"
 
 
-async def test_a_start_that_fails_lets_go_of_the_store(station: Station):
-    await station.run()
-    (station.data / "archive" / "HEADS").unlink()
+async def test_a_start_that_fails_lets_go_of_the_store(crawl_run: Station):
+    await crawl_run.run()
+    (crawl_run.data / "archive" / "HEADS").unlink()
     with pytest.raises(StoreError):
-        await station.run()
-    lock = StoreLock(station.data / "lock")
+        await crawl_run.run()
+    lock = StoreLock(crawl_run.data / "lock")
     lock.take("pid 1")
     lock.release()
 
 
-async def test_a_run_that_was_killed_is_marked_and_its_leases_return(station: Station):
+async def test_a_run_that_was_killed_is_marked_and_its_leases_return(crawl_run: Station):
     """Both: leases that were open once hid the run that was."""
-    await station.run(mode=Mode.ONCE)
-    db = connect(station.data / "vedette.db")
+    await crawl_run.run(mode=Mode.ONCE)
+    db = connect(crawl_run.data / "vedette.db")
     db.execute("INSERT INTO leases SELECT id, 'gone:1', 0, 99999999999999 FROM watches")
     db.execute("INSERT INTO runs (id, started_at, policy, config_digest) VALUES ('run-x', 5, 'fixed', 'd')")
     db.close()
-    ended = await station.run()
+    ended = await crawl_run.run()
     assert ended.tally.visits == 3
-    assert station.rows("SELECT ended_by FROM runs WHERE id = 'run-x'") == [("killed",)]
-    assert station.rows("SELECT COUNT(*) FROM leases") == [(0,)]
-    assert station.rows("SELECT COUNT(*) FROM runs WHERE ended_by IS NULL") == [(0,)]
+    assert crawl_run.rows("SELECT ended_by FROM runs WHERE id = 'run-x'") == [("killed",)]
+    assert crawl_run.rows("SELECT COUNT(*) FROM leases") == [(0,)]
+    assert crawl_run.rows("SELECT COUNT(*) FROM runs WHERE ended_by IS NULL") == [(0,)]
 
 
-async def test_how_a_source_fares_is_saved_to_the_last_moment(station: Station):
-    await station.run(mode=Mode.ONCE)
-    (row,) = station.rows("SELECT last_success_at, tally FROM sources")
+async def test_how_a_source_fares_is_saved_to_the_last_moment(crawl_run: Station):
+    await crawl_run.run(mode=Mode.ONCE)
+    (row,) = crawl_run.rows("SELECT last_success_at, tally FROM sources")
     assert row[0] is not None
     assert row[1] != "{}"  # what the listing gave counts against its budgets after a restart too
 
 
 async def test_a_source_that_the_operator_paused_stays_paused_over_restarts_until_they_resume_it(
-    station: Station,
+    crawl_run: Station,
 ):
-    await station.run(mode=Mode.ONCE)
-    with operating(station.data / "vedette.db") as db:
-        assert pause_source(db, SourceId("news"), now=station.clock.now()) == 4
+    await crawl_run.run(mode=Mode.ONCE)
+    with operating(crawl_run.data / "vedette.db") as db:
+        assert pause_source(db, SourceId("news"), now=crawl_run.clock.now()) == 4
     for _ in range(2):
-        station.clock.advance(48 * HOUR)
-        assert (await station.run(mode=Mode.ONCE)).tally.visits == 0
-        reader = Reader(station.data / "vedette.db")
+        crawl_run.clock.advance(48 * HOUR)
+        assert (await crawl_run.run(mode=Mode.ONCE)).tally.visits == 0
+        reader = Reader(crawl_run.data / "vedette.db")
         source, _ = reader.source(SourceId("news"))
         reader.close()
         assert not source.is_active
-    with operating(station.data / "vedette.db") as db:
-        assert resume_source(db, SourceId("news"), now=station.clock.now()) == 4
-    station.clock.advance(HOUR)
-    assert (await station.run(mode=Mode.ONCE)).tally.visits == 4
+    with operating(crawl_run.data / "vedette.db") as db:
+        assert resume_source(db, SourceId("news"), now=crawl_run.clock.now()) == 4
+    crawl_run.clock.advance(HOUR)
+    assert (await crawl_run.run(mode=Mode.ONCE)).tally.visits == 4
 
 
-async def test_a_source_follows_what_the_configuration_says_of_it(station: Station):
+async def test_a_source_follows_what_the_configuration_says_of_it(crawl_run: Station):
     """Not active, then active again: its watches rest and come back without a word of the operator."""
-    await station.run(mode=Mode.ONCE)
+    await crawl_run.run(mode=Mode.ONCE)
     for active, visits in ((False, 0), (False, 0), (True, 4)):
-        station.clock.advance(48 * HOUR)
-        station.configure(active=active)
-        assert (await station.run(mode=Mode.ONCE)).tally.visits == visits
+        crawl_run.clock.advance(48 * HOUR)
+        crawl_run.configure(active=active)
+        assert (await crawl_run.run(mode=Mode.ONCE)).tally.visits == visits
 
 
-async def test_a_reset_wins_over_what_the_engine_writes_in_the_same_second(station: Station):
+async def test_a_reset_wins_over_what_the_engine_writes_in_the_same_second(crawl_run: Station):
     """The lane closes in the engine's memory, the operator resets it, the engine commits what it had."""
-    path = station.data / "vedette.db"
+    path = crawl_run.data / "vedette.db"
     lane = LaneKey("host:a.example")
 
     async def reset_meanwhile() -> None:
         with operating(path) as db:
-            save_lane(db, lane, LaneState(), now=station.clock.now())
+            save_lane(db, lane, LaneState(), now=crawl_run.clock.now())
 
-    await station.run(mode=Mode.ONCE)
+    await crawl_run.run(mode=Mode.ONCE)
     with operating(path) as db:
         db.execute("UPDATE lanes SET failures = 4, held_until = next_start_at, word = 0")
-    station.web.before["https://a.example/1"] = reset_meanwhile
-    await station.run()  # hears no orders: as if it were killed before it did
+    crawl_run.web.before["https://a.example/1"] = reset_meanwhile
+    await crawl_run.run()  # hears no orders: as if it were killed before it did
     reader = Reader(path)
     state = reader.lane(lane)
     reader.close()
@@ -223,70 +223,70 @@ async def test_a_reset_wins_over_what_the_engine_writes_in_the_same_second(stati
 
 
 async def test_a_source_that_asks_for_a_browser_is_not_fetched_plainly_and_says_so(
-    station: Station, monkeypatch: pytest.MonkeyPatch
+    crawl_run: Station, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("PATH", "")  # so that no browser is found
-    station.configure(requires_headless=True)
-    ended = await station.run()
-    assert (ended.by, ended.tally.visits, station.web.asked) == ("idle", 1, [])
-    ((outcome, detail, kind),) = station.rows("SELECT outcome, detail, kind FROM visits")
+    crawl_run.configure(requires_headless=True)
+    ended = await crawl_run.run()
+    assert (ended.by, ended.tally.visits, crawl_run.web.asked) == ("idle", 1, [])
+    ((outcome, detail, kind),) = crawl_run.rows("SELECT outcome, detail, kind FROM visits")
     assert (outcome, kind) == (Outcome.NO_BROWSER.value, "none")
     assert "is not installed" in detail
-    ((error,),) = station.rows("SELECT last_error FROM sources")
+    ((error,),) = crawl_run.rows("SELECT last_error FROM sources")
     assert error == f"no_browser: {detail}"
-    assert station.rows("SELECT outcome, detail FROM parked") == [(outcome, detail)]
-    station.configure()  # the key is taken away: from the next look on it is fetched
-    station.clock.advance(1000 * HOUR)
-    assert (await station.run(mode=Mode.ONCE)).tally.visits == 1
-    assert station.web.asked == ["https://a.example/robots.txt", FEED]
+    assert crawl_run.rows("SELECT outcome, detail FROM parked") == [(outcome, detail)]
+    crawl_run.configure()  # the key is taken away: from the next look on it is fetched
+    crawl_run.clock.advance(1000 * HOUR)
+    assert (await crawl_run.run(mode=Mode.ONCE)).tally.visits == 1
+    assert crawl_run.web.asked == ["https://a.example/robots.txt", FEED]
 
 
-async def test_ids_rise_though_the_clock_was_set_back(station: Station):
-    await station.run(mode=Mode.ONCE)
-    (first,) = station.rows("SELECT MAX(id) FROM visits")
-    station.clock.advance(-48 * HOUR)
-    db = connect(station.data / "vedette.db")
+async def test_ids_rise_though_the_clock_was_set_back(crawl_run: Station):
+    await crawl_run.run(mode=Mode.ONCE)
+    (first,) = crawl_run.rows("SELECT MAX(id) FROM visits")
+    crawl_run.clock.advance(-48 * HOUR)
+    db = connect(crawl_run.data / "vedette.db")
     db.execute("UPDATE watches SET due_at = 0")
     db.execute("DELETE FROM lanes")
     db.close()
-    ended = await station.run(mode=Mode.ONCE)
+    ended = await crawl_run.run(mode=Mode.ONCE)
     assert ended.tally.visits == 4
-    assert station.rows(f"SELECT COUNT(*) FROM visits WHERE id > {first[0]}") == [(4,)]
+    assert crawl_run.rows(f"SELECT COUNT(*) FROM visits WHERE id > {first[0]}") == [(4,)]
 
 
-async def test_a_limit_of_visits_is_exact_on_a_real_store_too(station: Station):
-    ended = await station.run(max_visits=2)
+async def test_a_limit_of_visits_is_exact_on_a_real_store_too(crawl_run: Station):
+    ended = await crawl_run.run(max_visits=2)
     assert (ended.by, ended.tally.visits) == ("limit", 2)
-    assert station.rows("SELECT COUNT(*) FROM visits") == [(2,)]
+    assert crawl_run.rows("SELECT COUNT(*) FROM visits") == [(2,)]
 
 
-async def test_a_store_that_breaks_ends_the_run_with_the_error_and_what_was_said_is_kept(station: Station):
+async def test_a_store_that_breaks_ends_the_run_with_the_error_and_what_was_said_is_kept(crawl_run: Station):
     async def breaks() -> None:
-        db = connect(station.data / "vedette.db")
+        db = connect(crawl_run.data / "vedette.db")
         db.execute("ALTER TABLE ledger RENAME TO lost")
         db.close()
 
-    station.web.before["https://a.example/1"] = breaks
-    ended = await station.run()
+    crawl_run.web.before["https://a.example/1"] = breaks
+    ended = await crawl_run.run()
     assert ended.by == "failed"
     assert isinstance(ended.error, StoreError)
-    told = [event.fields["visit"] for event in station.events if event.name == "visited"]
-    kept = [number for (number,) in station.rows("SELECT id FROM visits ORDER BY id")]
+    told = [event.fields["visit"] for event in crawl_run.events if event.name == "visited"]
+    kept = [number for (number,) in crawl_run.rows("SELECT id FROM visits ORDER BY id")]
     assert told == kept
 
 
-async def test_a_page_that_breaks_our_code_is_parked_and_the_others_go_on(station: Station):
+async def test_a_page_that_breaks_our_code_is_parked_and_the_others_go_on(crawl_run: Station):
     async def breaks() -> None:
         raise RuntimeError("a bug of ours")
 
-    station.web.before["https://a.example/1"] = breaks
-    ended = await station.run()
+    crawl_run.web.before["https://a.example/1"] = breaks
+    ended = await crawl_run.run()
     assert (ended.by, ended.tally.visits) == ("idle", 4)
-    ((outcome, detail),) = station.rows("SELECT outcome, detail FROM parked")
+    ((outcome, detail),) = crawl_run.rows("SELECT outcome, detail FROM parked")
     assert (outcome, detail) == (Outcome.BUG.value, "RuntimeError: a bug of ours")
 
 
-async def test_what_robots_said_is_remembered_by_the_next_run(station: Station):
-    await station.run(mode=Mode.ONCE)
-    await station.run()
-    assert station.web.asked.count("https://a.example/robots.txt") == 1
+async def test_what_robots_said_is_remembered_by_the_next_run(crawl_run: Station):
+    await crawl_run.run(mode=Mode.ONCE)
+    await crawl_run.run()
+    assert crawl_run.web.asked.count("https://a.example/robots.txt") == 1

@@ -13,21 +13,21 @@ from engine_kit import Rig
 from settlements import HOUR, NOON, SECOND, a_job, a_watch
 
 from vedette.contracts.evidence import RecordKind
-from vedette.contracts.fetching import Fetched, FetchSettings
+from vedette.contracts.fetch import Fetched, FetchSettings
 from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import Job, Release, Settlement, SourceState
 from vedette.contracts.words import LaneKey, Outcome, SourceId
-from vedette.core.screen import ScreenRow, screen_table
-from vedette.engine.assess import AssessOptions, Assessor
-from vedette.engine.compare import Comparer
-from vedette.engine.documents import DocumentDesk
-from vedette.engine.finding import Finder
-from vedette.engine.ids import Ids
-from vedette.engine.inheriting import RiskHeirs
-from vedette.engine.look import Reached
-from vedette.engine.reading import ReadingDesk
-from vedette.engine.sources import CLOSED_FOR, SAVE_EVERY, TRIPS_AFTER, SourceBook
-from vedette.engine.workers import Workers
+from vedette.core.evidence.screen import ScreenRow, screen_table
+from vedette.engine.crawl.assess import AssessOptions, Assessor
+from vedette.engine.crawl.compare_states import Comparer
+from vedette.engine.crawl.content_reader import ContentReader
+from vedette.engine.crawl.document_reader import DocumentReader
+from vedette.engine.crawl.find_urls import Finder
+from vedette.engine.crawl.inherited_risk import RiskHeirs
+from vedette.engine.crawl.look import Reached
+from vedette.engine.crawl.source_runtime import CLOSED_FOR, SAVE_EVERY, TRIPS_AFTER, SourceBook
+from vedette.engine.settle.ids import Ids
+from vedette.engine.workers.pool import Workers
 from vedette.telemetry.clock import JumpingClock
 
 PAGE = "https://a.example/zakon"
@@ -77,7 +77,7 @@ def assessor(answer: Reached | Fetched | Exception, *, screens=(), source: Sourc
     clock = JumpingClock(NOON)
     looker = Told(Reached(fetched=answer) if isinstance(answer, Fetched) else answer)
     workers = Workers()
-    desk = ReadingDesk(looker=looker, workers=workers, documents=DocumentDesk(workers=workers))  # type: ignore[arg-type]
+    desk = ContentReader(looker=looker, workers=workers, documents=DocumentReader(workers=workers))  # type: ignore[arg-type]
     return Assessor(
         looker=looker,  # type: ignore[arg-type]
         finder=Finder(known=lambda ids: set()),

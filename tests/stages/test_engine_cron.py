@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from vedette.config.alert_policies import cron_entries
 from vedette.config.model import parse
 from vedette.contracts.errors import ConfigError
-from vedette.engine.cron import Entry, entry, missed
+from vedette.engine.service.cron import CronEntry, entry, missed
 
 ZAGREB = ZoneInfo("Europe/Zagreb")
-SIX = Entry(name="runs", expression="0 6 * * *", zone=ZAGREB)
+SIX = CronEntry(name="runs", expression="0 6 * * *", zone=ZAGREB)
 HOUR = timedelta(hours=1)
 
 
-def fires(what: Entry, start: str, days: int) -> list[datetime]:
+def fires(what: CronEntry, start: str, days: int) -> list[datetime]:
     at = datetime.fromisoformat(start).replace(tzinfo=ZAGREB)
     end = at + timedelta(days=days)
     found = []
@@ -38,7 +38,7 @@ def test_six_in_zagreb_is_six_in_zagreb_every_day_also_when_the_clocks_change(st
 @pytest.mark.parametrize(("start", "count"), [("2026-03-28T12:00", 2), ("2026-10-24T12:00", 2)])
 def test_a_time_that_is_skipped_or_comes_twice_fires_once(start: str, count: int):
     """02:30 does not exist on 2026-03-29 and comes twice on 2026-10-25."""
-    found = fires(Entry(name="x", expression="30 2 * * *", zone=ZAGREB), start, 2)
+    found = fires(CronEntry(name="x", expression="30 2 * * *", zone=ZAGREB), start, 2)
     assert len(found) == count
     assert len({at.astimezone(ZAGREB).date() for at in found}) == count
 

@@ -17,11 +17,11 @@ from document_kit import BOMBS, DAMAGES, LINES, TITLE, URL, WHOLE, needs_tessera
 from vedette.contracts.documents import Document
 from vedette.contracts.words import ContentClass, Outcome
 from vedette.core.change.gate import gate
-from vedette.engine.documents import DocumentDesk, extraction_of
-from vedette.engine.workers import Workers
-from vedette.evidence.shelf import Shelf
+from vedette.engine.crawl.document_reader import DocumentReader, extraction_of
+from vedette.engine.workers.pool import Workers
+from vedette.evidence.text_cache import TextCache
 from vedette.extract.documents.versions import reader_version
-from vedette.extract.ocr import REMEDY, Recognised, Tesseract, _recognised, _run, find_tesseract
+from vedette.extract.ocr import REMEDY, OcrText, Tesseract, _recognised, _run, find_tesseract
 
 WHOLE_TEXT = Document(
     content_class=ContentClass.DOCX, blocks=(("p", "Šuma"), ("p[2]", "đak")), confidence=((0, 91.5),), pages=1
@@ -36,12 +36,12 @@ async def workers() -> AsyncIterator[Workers]:
 
 
 @pytest.fixture
-def desk(workers: Workers, tmp_path: Path) -> DocumentDesk:
-    return DocumentDesk(workers=workers, shelf=Shelf(tmp_path, "reader"), languages="hrv+eng")
+def reader(workers: Workers, tmp_path: Path) -> DocumentReader:
+    return DocumentReader(workers=workers, text_cache=TextCache(tmp_path, "reader"), languages="hrv+eng")
 
 
-async def test_a_document_becomes_an_extraction_with_title_text_and_language(desk: DocumentDesk):
-    found = extraction_of(await desk.read((WHOLE["docx"](), "", URL)), URL)
+async def test_a_document_becomes_an_extraction_with_title_text_and_language(reader: DocumentReader):
+    found = extraction_of(await reader.read((WHOLE["docx"](), "", URL)), URL)
     assert (found.title, found.language, found.content_class) == (TITLE, "hr", ContentClass.DOCX)
     assert LINES[2] in found.text
     assert found.metadata == {"author": "Ana Čović"}
@@ -52,28 +52,28 @@ def files_below(folder: Path) -> list[Path]:
 
 
 async def test_nothing_reaches_the_disk_until_it_is_kept_and_then_it_is_not_parsed_again(
-    desk: DocumentDesk, tmp_path: Path
+    reader: DocumentReader, tmp_path: Path
 ):
     body = WHOLE["docx"]()
-    document = await desk.read((body, "", URL))
+    document = await reader.read((body, "", URL))
     assert files_below(tmp_path) == []
-    made = await desk.keep(hashlib.sha256(body).digest(), document)
+    made = await reader.keep(hashlib.sha256(body).digest(), document)
     assert made is not None
     assert (made.kind, made.confidence, files_below(tmp_path)) == ("text", None, [tmp_path / made.path])
-    desk.workers.close()
-    desk.workers.run = None  # type: ignore[assignment,method-assign]  # any parse would fail now
-    assert await desk.read((body, "", URL)) == document
+    reader.workers.close()
+    reader.workers.run = None  # type: ignore[assignment,method-assign]  # any parse would fail now
+    assert await reader.read((body, "", URL)) == document
 
 
 def test_a_shelf_gives_back_what_was_put_there_and_forgets_what_is_dropped(tmp_path: Path):
-    shelf, digest = Shelf(tmp_path, "r1"), hashlib.sha256(b"x").digest()
-    made = shelf.put(digest, WHOLE_TEXT)
+    text_cache, digest = TextCache(tmp_path, "r1"), hashlib.sha256(b"x").digest()
+    made = text_cache.put(digest, WHOLE_TEXT)
     assert (made.kind, made.confidence, made.chars) == ("ocr", 91.5, 7)
-    assert shelf.get(digest) == WHOLE_TEXT
-    assert Shelf(tmp_path, "r2").get(digest) is None  # another reader may read other words
+    assert text_cache.get(digest) == WHOLE_TEXT
+    assert TextCache(tmp_path, "r2").get(digest) is None  # another reader may read other words
     (tmp_path / made.path).write_bytes(b"damaged")
-    assert shelf.get(digest) is None
-    assert shelf.drop([digest]) == 1
+    assert text_cache.get(digest) is None
+    assert text_cache.drop([digest]) == 1
     assert list(tmp_path.rglob("*.zst")) == []
 
 
@@ -83,36 +83,38 @@ def test_another_language_is_another_reader():
 
 
 @pytest.mark.parametrize("name", ["far cell.xlsx", "wild pieces.doc", "pages in a circle.pdf"])
-async def test_a_file_that_kills_its_parser_costs_nothing_but_itself(desk: DocumentDesk, name: str, capfd):
-    await desk.read((BOMBS[name](), "", f"http://a.example/{name.replace(' ', '-')}"))
-    assert (await desk.read((WHOLE["pdf"](), "", URL))).blocks
+async def test_a_file_that_kills_its_parser_costs_nothing_but_itself(
+    reader: DocumentReader, name: str, capfd
+):
+    await reader.read((BOMBS[name](), "", f"http://a.example/{name.replace(' ', '-')}"))
+    assert (await reader.read((WHOLE["pdf"](), "", URL))).blocks
     assert capfd.readouterr().err == ""
 
 
-async def test_damaged_files_are_values_though_their_parser_may_hang(desk: DocumentDesk):
-    desk.workers._wall_s = 5.0
+async def test_damaged_files_are_values_though_their_parser_may_hang(reader: DocumentReader):
+    reader.workers._wall_s = 5.0
     chance = random.Random(5)
     for kind in ("pdf", "doc", "xls", "xlsx", "ods", "ppt", "rtf"):
         for damage in DAMAGES:
-            found = await desk.read((damage(WHOLE[kind](), chance), "", f"http://a.example/a.{kind}"))
+            found = await reader.read((damage(WHOLE[kind](), chance), "", f"http://a.example/a.{kind}"))
             assert isinstance(found, Document)
 
 
 async def test_what_needs_too_much_time_is_a_problem_with_a_name(workers: Workers):
     workers._wall_s = 0.001
-    found = await DocumentDesk(workers=workers).read((WHOLE["pdf"](), "", URL))
+    found = await DocumentReader(workers=workers).read((WHOLE["pdf"](), "", URL))
     assert found.problem == "reading it takes too much time or memory"
     assert gate(200, extraction_of(found, URL), URL, None).outcome is Outcome.PARSE_FAILED  # type: ignore[union-attr]
 
 
-async def test_without_the_program_a_scan_says_how_to_get_it(desk: DocumentDesk):
+async def test_without_the_program_a_scan_says_how_to_get_it(reader: DocumentReader):
     assert REMEDY in str(await find_tesseract(name="no-such-program"))
-    desk.languages = "zzz"
-    found = await desk.read((scanned(150), "", URL))
+    reader.languages = "zzz"
+    found = await reader.read((scanned(150), "", URL))
     assert "tesseract" in found.missing
     assert "apt-get install" in found.missing
     assert gate(200, extraction_of(found, URL), URL, None).outcome is Outcome.TOOL_MISSING  # type: ignore[union-attr]
-    assert await desk.keep(b"x" * 32, found) is None
+    assert await reader.keep(b"x" * 32, found) is None
 
 
 async def test_a_program_that_is_asked_without_input_has_no_pipe_that_it_could_close_before_us():
@@ -150,7 +152,7 @@ def test_words_of_the_table_become_paragraphs_with_a_confidence():
         "5\t1\t2\t1\t1\t2\tx\t300\t100\t20\t70\tbroken",
     ]
     found = _recognised("\n".join([head, *rows]).encode())
-    assert found == Recognised(("Obveznik plaća.", "Članak"), 81.0)
+    assert found == OcrText(("Obveznik plaća.", "Članak"), 81.0)
 
 
 @needs_tesseract
@@ -165,36 +167,36 @@ def test_words_of_the_table_become_paragraphs_with_a_confidence():
     ],
 )
 async def test_skewed_blurred_and_noisy_croatian_pages_are_read(
-    desk: DocumentDesk, dpi: int, font: str, skew: float, noise: float, least: float
+    reader: DocumentReader, dpi: int, font: str, skew: float, noise: float, least: float
 ):
     body = scanned(dpi, font=font, skew=skew, noise=noise)
-    found = await desk.read((body, "application/pdf", URL))
+    found = await reader.read((body, "application/pdf", URL))
     said = " ".join(text for _, text in found.blocks)
     assert difflib.SequenceMatcher(None, said, " ".join(LINES), autojunk=False).ratio() >= least
     assert (found.content_class, found.scans, found.language) == (ContentClass.PDF_SCANNED, (), "hr")
     assert found.confidence[0][1] > 80
-    made = await desk.keep(hashlib.sha256(body).digest(), found)
+    made = await reader.keep(hashlib.sha256(body).digest(), found)
     assert made == replace(made, kind="ocr", confidence=found.confidence[0][1])
 
 
 @pytest.mark.slow
-async def test_of_many_damaged_files_none_harms_the_main_process(desk: DocumentDesk):
+async def test_of_many_damaged_files_none_harms_the_main_process(reader: DocumentReader):
     """A small form of `bench/documents.py`, which reads a thousand."""
-    desk.workers._wall_s = 10.0
+    reader.workers._wall_s = 10.0
     chance = random.Random(23)
     whole = {kind: make() for kind, make in WHOLE.items()}
     for number in range(150):
         kind = chance.choice(list(whole))
         body = chance.choice(DAMAGES)(whole[kind], chance)
-        found = await desk.read((body, "", f"http://a.example/{number}.{kind}"))
+        found = await reader.read((body, "", f"http://a.example/{number}.{kind}"))
         assert isinstance(found, Document)
     for kind, body in whole.items():
-        assert (await desk.read((body, "", f"http://a.example/whole.{kind}"))).blocks
+        assert (await reader.read((body, "", f"http://a.example/whole.{kind}"))).blocks
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(400)  # many of them use up the limits of a worker
-async def test_no_bomb_harms_the_main_process(desk: DocumentDesk):
+async def test_no_bomb_harms_the_main_process(reader: DocumentReader):
     for name, make in BOMBS.items():
-        await desk.read((make(), "", f"http://a.example/{name.replace(' ', '-')}"))
-    assert (await desk.read((WHOLE["xlsx"](), "", URL))).blocks
+        await reader.read((make(), "", f"http://a.example/{name.replace(' ', '-')}"))
+    assert (await reader.read((WHOLE["xlsx"](), "", URL))).blocks

@@ -12,9 +12,9 @@ from settlements import HOUR, NOON, a_look, a_watch
 
 from vedette.contracts.schedule import Lesson, ScheduleRows
 from vedette.contracts.watch import Settlement
-from vedette.core.ledger import adds_up, difference
-from vedette.core.velocity import update_velocity
-from vedette.engine.fallback import GuardedScheduler, safely_due
+from vedette.core.evidence.ledger import adds_up, difference
+from vedette.core.schedule.velocity import update_velocity
+from vedette.engine.settle.fallback import GuardedScheduler, safely_due
 
 
 class Fake:

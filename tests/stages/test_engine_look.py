@@ -13,12 +13,12 @@ from settlements import ALL, HOUR, NOON, SECOND, a_job, a_look, a_watch
 
 from vedette.config.model import parse
 from vedette.config.policies import lane_policies
-from vedette.contracts.fetching import Fetched, FetchRequest, FetchSettings, RobotsRules
+from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings, RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey, Outcome
-from vedette.core.outcomes import outcome_of_status
-from vedette.engine.look import ROBOTS_LIMIT, ROBOTS_REDIRECTS, Looker, Reached
-from vedette.engine.robots import SHELF, RobotsShelf
+from vedette.core.lanes.outcomes import outcome_of_status
+from vedette.engine.crawl.look import ROBOTS_LIMIT, ROBOTS_REDIRECTS, Looker, Reached
+from vedette.engine.crawl.robots_cache import SHELF, RobotsCache
 from vedette.lanes import LaneKeeper, LanePolicies
 from vedette.lanes.keeper import BROWSER
 from vedette.telemetry.clock import JumpingClock
@@ -77,7 +77,7 @@ class Walks:
         self.looker = Looker(
             fetcher=self.web,
             keeper=self.keeper,
-            robots=RobotsShelf(load=self.kept.get, save=self._save, clock=self.clock),
+            robots=RobotsCache(load=self.kept.get, save=self._save, clock=self.clock),
             clock=self.clock,
             settings_of=lambda source: FetchSettings(**settings),
         )
@@ -174,13 +174,13 @@ def test_the_shelf_forgets_the_origin_that_was_not_asked_about_for_longest():
         loaded.append(origin)
         return rules
 
-    shelf = RobotsShelf(load=load, save=lambda rules: None, clock=JumpingClock(NOON))
+    text_cache = RobotsCache(load=load, save=lambda rules: None, clock=JumpingClock(NOON))
     origins = [f"https://{n}.example" for n in range(SHELF + 1)]
     for origin in (*origins[:-1], origins[0], origins[-1]):
-        shelf.rules(origin)
+        text_cache.rules(origin)
     loaded.clear()
     for origin in (origins[0], origins[-1], origins[1]):
-        shelf.rules(origin)
+        text_cache.rules(origin)
     assert loaded == [origins[1]]
 
 

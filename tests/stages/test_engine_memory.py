@@ -7,12 +7,12 @@ from itertools import count
 
 import pytest
 
-from vedette.contracts.fetching import MIB
+from vedette.contracts.fetch import MIB
 from vedette.contracts.words import WatchId
-from vedette.core.memory_budget import MARKUP, WORKER
-from vedette.engine.memory import MemoryBudget
-from vedette.engine.turns import Rank, Turns
-from vedette.engine.workers import Workers
+from vedette.core.limits.memory_budget import MARKUP, WORKER
+from vedette.engine.crawl.memory_room import MemoryBudget
+from vedette.engine.workers.pool import Workers
+from vedette.engine.workers.turns import Rank, Turns
 from vedette.extract import extract_in_worker
 
 LARGE = 20 * MIB

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from vedette.contracts.judging import Exhibit
+from vedette.contracts.verdict import EvidenceFacts
 from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Risk, WatchId
-from vedette.core.embedding import CANDIDATES, SIMILAR, embed, pack_vector
-from vedette.engine.neighbours import Neighbours
+from vedette.core.judging.embedding import CANDIDATES, SIMILAR, embed, pack_vector
+from vedette.engine.stages.neighbours import Neighbours
 
 LAW = (
     "Porezni obveznik podnosi prijavu do kraja veljače za prethodnu godinu, a upravitelj odlučuje o njoj u roku. "
@@ -24,8 +24,8 @@ def packed(text: str) -> bytes:
     return pack_vector(embed(text))
 
 
-def exhibit(number: int, *, watch: int = 0, kind: ContentClass = ContentClass.HTML) -> Exhibit:
-    return Exhibit(
+def facts(number: int, *, watch: int = 0, kind: ContentClass = ContentClass.HTML) -> EvidenceFacts:
+    return EvidenceFacts(
         evidence=EvidenceId(number), watch=WatchId(watch or number), url="https://a.hr/", risk=Risk.MEDIUM,
         outcome=Outcome.OK, content_class=kind, content_type="", digest=b"", text_chars=1, traits=None,
     )  # fmt: skip
@@ -48,14 +48,14 @@ class Rows:
 
 
 def alike(neighbours: Neighbours, number: int, text: str, **more: object) -> int | None:
-    found = neighbours.alike(exhibit(number, **more), packed(text))  # type: ignore[arg-type]
+    found = neighbours.alike(facts(number, **more), packed(text))  # type: ignore[arg-type]
     return None if found is None else found.other
 
 
 def test_a_text_of_another_target_that_differs_in_a_word_is_named_and_another_text_is_not():
     neighbours = Neighbours(Rows().vectors)
     assert alike(neighbours, 1, LAW) is None
-    found = neighbours.alike(exhibit(2), packed(NEARLY))
+    found = neighbours.alike(facts(2), packed(NEARLY))
     assert found is not None
     assert (found.evidence, found.other) == (2, 1)
     assert SIMILAR == 0.9 <= found.share < 1
@@ -96,7 +96,7 @@ def test_the_nearest_is_found_among_many_though_only_some_are_compared():
     neighbours = Neighbours(Rows().vectors)
     for number in range(1, 20 * CANDIDATES):
         alike(neighbours, number, " ".join(f"{word}{number}" for word in words))
-    neighbours.alike(exhibit(5000), packed(LAW))
+    neighbours.alike(facts(5000), packed(LAW))
     for number in range(5001, 5001 + 2 * CANDIDATES):
         alike(neighbours, number, OTHER)
     assert alike(neighbours, 9000, NEARLY) == 5000
@@ -116,14 +116,14 @@ def test_a_vector_that_is_damaged_is_passed_over():
     neighbours = Neighbours(rows.vectors)
     neighbours.catch_up()
     assert alike(neighbours, 3, LAW) is None
-    assert neighbours.alike(exhibit(4), b"") is None
-    assert neighbours.alike(exhibit(5), np.full(256, np.nan, "<f2").tobytes()) is None
-    assert neighbours.alike(exhibit(6), bytes(512)) is None  # a text without words
+    assert neighbours.alike(facts(4), b"") is None
+    assert neighbours.alike(facts(5), np.full(256, np.nan, "<f2").tobytes()) is None
+    assert neighbours.alike(facts(6), bytes(512)) is None  # a text without words
 
 
 def test_texts_without_words_do_not_have_the_store_read_again():
     neighbours = Neighbours(Rows().vectors)
-    assert neighbours.alike(exhibit(1), bytes(512)) is None
+    assert neighbours.alike(facts(1), bytes(512)) is None
     assert not neighbours.is_behind
 
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from vedette.engine.workers import Workers
+from vedette.engine.workers.pool import Workers
 
 
 @pytest.fixture

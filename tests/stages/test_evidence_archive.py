@@ -27,7 +27,7 @@ from vedette.contracts.errors import StoreError, StoreWaitError
 from vedette.contracts.evidence import ChainRow
 from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.evidence.files import Files
-from vedette.evidence.heads import Event, read_heads
+from vedette.evidence.heads import HeadEvent, read_heads
 
 FIRST = "standard-20261115-0001"
 
@@ -211,11 +211,11 @@ def test_heads_are_anchored_at_once_then_now_and_then_and_at_the_end(tmp_path):
     archive.close(NOON + timedelta(seconds=80))
     lines = [(line.event, line.segment.count) for line in read_heads(tmp_path)]
     assert lines == [
-        (Event.BEGUN, 0),
-        (Event.OPENED, 0),
-        (Event.ANCHOR, 1),
-        (Event.ANCHOR, 4),
-        (Event.ANCHOR, 5),
+        (HeadEvent.BEGUN, 0),
+        (HeadEvent.OPENED, 0),
+        (HeadEvent.ANCHOR, 1),
+        (HeadEvent.ANCHOR, 4),
+        (HeadEvent.ANCHOR, 5),
     ]
 
 
@@ -370,7 +370,7 @@ def test_heads_are_lasting_before_the_first_segment(tmp_path):
     disk = DroppingDisk(tmp_path)
     started(tmp_path, Database(), disk)
     disk.crash()
-    assert [line.event for line in read_heads(tmp_path)] == [Event.BEGUN]
+    assert [line.event for line in read_heads(tmp_path)] == [HeadEvent.BEGUN]
 
 
 def test_missing_heads_are_refused(tmp_path):

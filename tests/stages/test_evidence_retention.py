@@ -11,11 +11,11 @@ from warcio.archiveiterator import ArchiveIterator
 
 from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.evidence import ChainRow, Located
-from vedette.core.segments import expired
+from vedette.core.evidence.segments import expired
 from vedette.evidence.archive import Archive
 from vedette.evidence.export import export
 from vedette.evidence.files import Files
-from vedette.evidence.heads import Event, HeadLine, Heads, read_heads
+from vedette.evidence.heads import HeadEvent, HeadLine, Heads, read_heads
 from vedette.evidence.retention import expire
 
 FIRST = "standard-20261115-0001"
@@ -105,7 +105,9 @@ def test_expiring_twice_does_no_harm(tmp_path):
     twice = expire(closed, heads=heads, now=LATER + timedelta(days=1))
     assert once == twice
     stones = [
-        line for line in read_heads(tmp_path) if isinstance(line, HeadLine) and line.event is Event.EXPIRED
+        line
+        for line in read_heads(tmp_path)
+        if isinstance(line, HeadLine) and line.event is HeadEvent.EXPIRED
     ]
     assert len(stones) == 1
 

@@ -16,13 +16,13 @@ from test_evidence_warc import rewritten, with_field
 
 from vedette.contracts.evidence import ChainRow, RecordKind
 from vedette.contracts.words import Outcome, VisitId, WatchId
-from vedette.core import chain
+from vedette.core.evidence import chain
 from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.evidence.files import Files
-from vedette.evidence.findings import MAX_PROBLEMS, Report
-from vedette.evidence.heads import Event, Heads
-from vedette.evidence.reading import read_start
+from vedette.evidence.heads import HeadEvent, Heads
+from vedette.evidence.read_records import read_start
 from vedette.evidence.verify import Claims, verify
+from vedette.evidence.verify_findings import MAX_PROBLEMS, Report
 
 FIRST = "standard-20261115-0001"
 SECOND = "standard-20261115-0002"
@@ -300,7 +300,7 @@ def test_heads_that_were_begun_anew_after_a_segment_do_not_vouch_for_it(kept):
     heads = Heads(directory, Files())
     heads.begin(NOON)
     heads.note(
-        [(Event.CLOSED, segment) for name, segment in database.segments.items() if name != FIRST], NOON
+        [(HeadEvent.CLOSED, segment) for name, segment in database.segments.items() if name != FIRST], NOON
     )
     assert [(one.kind, one.segment) for one in database.verify(directory).problems] == [("heads", FIRST)]
 

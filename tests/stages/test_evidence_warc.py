@@ -21,7 +21,7 @@ from warcio.cli import main as warcio_cli
 from vedette.contracts.errors import StoreError
 from vedette.contracts.evidence import ArchiveEntry, Located, RecordKind
 from vedette.contracts.words import Outcome
-from vedette.evidence.reading import (
+from vedette.evidence.read_records import (
     UnreadableRecord,
     check_digests,
     check_for_others,

@@ -34,7 +34,7 @@ from vedette.contracts.words import ContentClass
 from vedette.extract import content_class
 from vedette.extract.documents import read_document
 from vedette.extract.documents.marks import document_date, property_date
-from vedette.extract.documents.paragraphs import Line, paragraphs
+from vedette.extract.documents.paragraphs import TextLine, paragraphs
 from vedette.extract.documents.scans import slant_of
 from vedette.livingweb.documents import make_pdf
 from vedette.livingweb.makers import MAKERS
@@ -139,11 +139,11 @@ def test_a_word_more_changes_one_line_of_a_pdf_and_not_all_after_it():
 
 def test_a_heading_and_a_list_are_not_joined_with_what_follows():
     page = [
-        Line("NASLOV ZAKONA KOJI IDE PREKO CIJELE STRANICE", 10, 500, 700, 724),
-        Line("Tekst prvoga stavka koji ide do ruba stranice i nastavlja", 10, 500, 680, 692),
-        Line("se u drugome retku", 10, 200, 666, 678),
-        Line("1. prva točka koja je duga i ide sve do samoga ruba", 10, 500, 652, 664),
-        Line("2. druga točka", 10, 120, 638, 650),
+        TextLine("NASLOV ZAKONA KOJI IDE PREKO CIJELE STRANICE", 10, 500, 700, 724),
+        TextLine("Tekst prvoga stavka koji ide do ruba stranice i nastavlja", 10, 500, 680, 692),
+        TextLine("se u drugome retku", 10, 200, 666, 678),
+        TextLine("1. prva točka koja je duga i ide sve do samoga ruba", 10, 500, 652, 664),
+        TextLine("2. druga točka", 10, 120, 638, 650),
     ]
     found = list(paragraphs(page))
     assert found == [

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from vedette.contracts.words import ContentClass as C
-from vedette.core.charset import decode
+from vedette.core.text.charset import decode
 from vedette.extract import blocks, extract
 from vedette.extract.classes import content_class
 from vedette.extract.scope import fold

@@ -14,10 +14,10 @@ from vedette.contracts.documents import Document
 from vedette.contracts.jobs import OCR
 from vedette.contracts.words import ContentClass, Outcome
 from vedette.core.change.gate import gate
-from vedette.core.images import ENOUGH, MOST_PIXELS, drawn_size, is_line_of_text, refusal
-from vedette.core.stage_jobs import route
-from vedette.engine.documents import DocumentDesk, extraction_of
-from vedette.engine.workers import Workers
+from vedette.core.judging.stage_jobs import route
+from vedette.core.text.images import ENOUGH, MOST_PIXELS, drawn_size, is_line_of_text, refusal
+from vedette.engine.crawl.document_reader import DocumentReader, extraction_of
+from vedette.engine.workers.pool import Workers
 from vedette.extract import content_class
 from vedette.extract.documents import read_document
 
@@ -25,14 +25,14 @@ URL = "http://town.example/docs/notice"
 
 
 @pytest.fixture
-async def desk() -> AsyncIterator[DocumentDesk]:
+async def reader() -> AsyncIterator[DocumentReader]:
     workers = Workers(wall_s=60.0)
-    yield DocumentDesk(workers=workers)
+    yield DocumentReader(workers=workers)
     workers.close()
 
 
-async def read(desk: DocumentDesk, body: bytes) -> Document:
-    return await desk.read((body, "", URL))
+async def read(reader: DocumentReader, body: bytes) -> Document:
+    return await reader.read((body, "", URL))
 
 
 def words_of(document: Document) -> str:
@@ -62,8 +62,8 @@ def test_sound_film_text_and_other_images_are_not_taken_for_it(body: bytes):
 
 @needs_tesseract
 @pytest.mark.parametrize("name", ENCODINGS)
-async def test_the_text_of_an_image_is_read_in_every_encoding(desk: DocumentDesk, name: str):
-    found = await read(desk, ENCODINGS[name]())
+async def test_the_text_of_an_image_is_read_in_every_encoding(reader: DocumentReader, name: str):
+    found = await read(reader, ENCODINGS[name]())
     assert (found.content_class, found.problem, found.missing, found.scans) == (
         ContentClass.IMAGE,
         "",
@@ -75,9 +75,9 @@ async def test_the_text_of_an_image_is_read_in_every_encoding(desk: DocumentDesk
 
 
 @needs_tesseract
-async def test_every_page_of_a_tiff_is_read(desk: DocumentDesk):
+async def test_every_page_of_a_tiff_is_read(reader: DocumentReader):
     second = notice(("The second page names another room: 118.",))
-    found = await read(desk, saved(notice(), "TIFF", save_all=True, append_images=[second]))
+    found = await read(reader, saved(notice(), "TIFF", save_all=True, append_images=[second]))
     assert found.pages == 2
     assert [text for path, text in found.blocks if path.startswith("page[2]")] == [
         "The second page names another room: 118."
@@ -87,10 +87,12 @@ async def test_every_page_of_a_tiff_is_read(desk: DocumentDesk):
 @needs_tesseract
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
-async def test_a_photograph_without_a_word_says_nothing_however_it_was_saved(desk: DocumentDesk, seed: int):
+async def test_a_photograph_without_a_word_says_nothing_however_it_was_saved(
+    reader: DocumentReader, seed: int
+):
     made = photograph(seed)
     for body in (saved(made, "PNG"), saved(made, "JPEG", quality=70), saved(made, "WEBP", quality=60)):
-        assert (await read(desk, body)).blocks == ()
+        assert (await read(reader, body)).blocks == ()
 
 
 def test_a_line_counts_when_ocr_is_sure_of_half_of_its_letters():
@@ -112,13 +114,13 @@ def test_what_is_too_large_is_refused_by_its_head_and_small_letters_are_doubled(
 
 
 @pytest.mark.parametrize("name", HURTFUL)
-async def test_an_image_that_is_built_to_hurt_is_a_value(desk: DocumentDesk, name: str):
-    found = await read(desk, HURTFUL[name]())
+async def test_an_image_that_is_built_to_hurt_is_a_value(reader: DocumentReader, name: str):
+    found = await read(reader, HURTFUL[name]())
     assert found.content_class is ContentClass.IMAGE
     if name != "pages in a circle.tiff":  # which has one
         assert found.problem
         assert gate(200, extraction_of(found, URL), URL, None).outcome is Outcome.PARSE_FAILED  # type: ignore[union-attr]
-    assert words_of(await read(desk, saved(Image.new("L", (4, 4), 0), "PNG"))) == ""  # the next one is fine
+    assert words_of(await read(reader, saved(Image.new("L", (4, 4), 0), "PNG"))) == ""  # the next one is fine
 
 
 def test_a_bomb_is_named_before_it_is_decoded():
@@ -127,20 +129,20 @@ def test_a_bomb_is_named_before_it_is_decoded():
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 5000), (7, 7)])
-async def test_where_no_letter_has_room_ocr_is_not_asked(desk: DocumentDesk, size: tuple[int, int]):
-    desk.languages = "zzz"  # not there: asking would say so
-    found = await read(desk, saved(Image.new("RGB", size), "PNG"))
+async def test_where_no_letter_has_room_ocr_is_not_asked(reader: DocumentReader, size: tuple[int, int]):
+    reader.languages = "zzz"  # not there: asking would say so
+    found = await read(reader, saved(Image.new("RGB", size), "PNG"))
     assert (found.is_whole, found.blocks, found.pages) == (True, (), 1)
 
 
-async def test_without_ocr_an_image_says_what_is_missing(desk: DocumentDesk):
-    desk.languages = "zzz"
-    found = await read(desk, ENCODINGS["png"]())
+async def test_without_ocr_an_image_says_what_is_missing(reader: DocumentReader):
+    reader.languages = "zzz"
+    found = await read(reader, ENCODINGS["png"]())
     assert "tesseract" in found.missing
     assert gate(200, extraction_of(found, URL), URL, None).outcome is Outcome.TOOL_MISSING  # type: ignore[union-attr]
 
 
-async def test_damaged_images_are_values(desk: DocumentDesk):
+async def test_damaged_images_are_values(reader: DocumentReader):
     chance = random.Random(20261117)
     for _ in range(60):
         body = ENCODINGS[chance.choice(list(ENCODINGS))]()
@@ -150,14 +152,14 @@ async def test_damaged_images_are_values(desk: DocumentDesk):
         found = read_document(hurt, url=URL, content_type="")
         assert found.problem or found.scans or found.is_whole
         if found.scans:
-            await read(desk, hurt)
+            await read(reader, hurt)
 
 
 @needs_tesseract
-async def test_an_image_that_ends_too_early_is_not_read_in_part(desk: DocumentDesk):
+async def test_an_image_that_ends_too_early_is_not_read_in_part(reader: DocumentReader):
     """Half of a notice would seem to have lost its other half."""
     whole = ENCODINGS["png"]()
     for body in (whole[: len(whole) // 2], png_of(3000, 3000, rows=bytes(10)), ENCODINGS["jpeg"]()[:3000]):
-        found = await read(desk, body)
+        found = await read(reader, body)
         assert found.problem.startswith("page 1 cannot be drawn: not a readable image")
         assert found.blocks == ()

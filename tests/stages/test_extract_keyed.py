@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.contracts.changing import DiffOp
+from vedette.contracts.change import DiffOp
 from vedette.core.change.fields import field_summary, moved_fields
 from vedette.core.change.layers import compare
 from vedette.core.change.state import State

@@ -12,7 +12,7 @@ import pytest
 from browser_kit import HOME, INNER, MISSING, Stage, needs_chromium, stage_set
 
 from vedette.config.model import Loaded, parse
-from vedette.contracts.fetching import Fetched, FetchRequest, FetchSettings
+from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings
 from vedette.contracts.words import Outcome
 from vedette.fetch import browser as module
 from vedette.fetch.browser import Chromium, agent_of, find_browser

@@ -13,7 +13,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.contracts.fetching import MIB
+from vedette.contracts.fetch import MIB
 from vedette.contracts.words import Outcome
 from vedette.fetch.decode import BodyDecoder, DecodeLimits, codings_of, make_decoder
 from vedette.fetch.faults import Fault

@@ -19,9 +19,9 @@ import uvloop
 import zstandard
 from hostile import HELLO, OK, Do, Hostile, Step, StoppedClock
 
-from vedette.contracts.fetching import MIB, Fetched, FetchRequest
+from vedette.contracts.fetch import MIB, Fetched, FetchRequest
 from vedette.contracts.words import Outcome
-from vedette.core.outcomes import MEANING
+from vedette.core.lanes.outcomes import MEANING
 from vedette.fetch.faults import fault_of
 from vedette.fetch.http import HttpFetcher
 from vedette.fetch.resolver import DnsFault

@@ -23,9 +23,9 @@ from hostile import (
 )
 
 from vedette.contracts.errors import ConfigError
-from vedette.contracts.fetching import FetchRequest, FetchSettings
+from vedette.contracts.fetch import FetchRequest, FetchSettings
 from vedette.contracts.words import Outcome
-from vedette.core.outcomes import MEANING
+from vedette.core.lanes.outcomes import MEANING
 from vedette.fetch.connections import MAX_CLIENTS
 from vedette.fetch.heads import read_retry_after
 from vedette.fetch.http import HttpFetcher, check_settings

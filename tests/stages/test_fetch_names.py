@@ -22,7 +22,7 @@ from hostile import (
     quick_settings,
 )
 
-from vedette.contracts.fetching import FetchSettings
+from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.words import Outcome
 from vedette.fetch.http import HttpFetcher
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.contracts.fetching import Fetched, RobotsRules
+from vedette.contracts.fetch import Fetched, RobotsRules
 from vedette.contracts.words import Outcome
-from vedette.core.urls import canonical
+from vedette.core.urls.canonical import canonical
 from vedette.fetch.robots import CACHED_CHARS, RobotsJudge, merge_robots, parse_robots
 from vedette.fetch.robots_text import PATH_SIZE, SPECIALS, read_robots
 

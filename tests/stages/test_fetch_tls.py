@@ -25,7 +25,7 @@ from hostile import (
     ask,
 )
 
-from vedette.contracts.fetching import FetchSettings
+from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.words import Outcome
 from vedette.fetch.http import HttpFetcher
 

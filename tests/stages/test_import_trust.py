@@ -14,7 +14,7 @@ import yaml
 from cli_call import Cli
 
 from vedette.config.model import FetchConfig
-from vedette.core.doors import HARMLESS
+from vedette.core.limits.import_limits import HARMLESS
 from vedette.store.migrate import DATABASE
 from vedette.store.queries import Queries
 

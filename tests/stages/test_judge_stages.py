@@ -17,18 +17,18 @@ from stocked import NOW, FixedClock, blank
 from vedette.contracts.documents import Artifact
 from vedette.contracts.errors import StoreError
 from vedette.contracts.jobs import EMBED, EXTRACT, OCR, ROUTER, SCOUT, STAGES, NewJob
-from vedette.contracts.judging import Exhibit, Likeness, Traits
 from vedette.contracts.stage_work import Failed, Handled, StageOrder
+from vedette.contracts.verdict import EvidenceFacts, Likeness, Traits
 from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Risk, RunId, VisitId, WatchId
-from vedette.core.stage_jobs import scout_job, stage_job
-from vedette.engine.stages import Served, StageWorker
+from vedette.core.judging.stage_jobs import scout_job, stage_job
+from vedette.engine.stages.queue_worker import Served, StageWorker
 from vedette.judge import Handle, handlers
-from vedette.store.jobs import SqliteJobBus
+from vedette.store.job_bus import SqliteJobBus
 
 ORDER = StageOrder(evidence=EvidenceId(17), run=RunId("run-1"))
 TEXT = Artifact(kind="ocr", reader="r1", chars=900, confidence=91.0, path="artifacts/ab/x.zst")
 VECTOR = b"\0" * 512
-PAGE = Exhibit(
+PAGE = EvidenceFacts(
     evidence=EvidenceId(17),
     watch=WatchId(3),
     url="https://example.org/zakon",
@@ -47,27 +47,29 @@ SCAN = replace(PAGE, content_class=ContentClass.PDF_SCANNED)
 
 
 class ShownBench:
-    """One exhibit, and a note of everything that was read."""
+    """Facts of one piece of evidence, and a note of everything that was read."""
 
-    def __init__(self, exhibit: Exhibit = PAGE, *, read: Artifact | str = TEXT, vector: bytes | str = VECTOR):
-        self.exhibit, self._read, self._vector = exhibit, read, vector
+    def __init__(
+        self, facts: EvidenceFacts = PAGE, *, read: Artifact | str = TEXT, vector: bytes | str = VECTOR
+    ):
+        self.facts, self._read, self._vector = facts, read, vector
         self.asked: list[str] = []
         self.near: Likeness | None = None
 
-    async def read(self, exhibit: Exhibit) -> Artifact | str:
+    async def read(self, facts: EvidenceFacts) -> Artifact | str:
         self.asked.append("read")
         return self._read
 
-    async def vector(self, exhibit: Exhibit) -> bytes | str:
+    async def vector(self, facts: EvidenceFacts) -> bytes | str:
         self.asked.append("vector")
         return self._vector
 
-    async def alike(self, exhibit: Exhibit, vector: bytes) -> Likeness | None:
+    async def alike(self, facts: EvidenceFacts, vector: bytes) -> Likeness | None:
         return self.near
 
 
 async def serve(queue: str, bench: ShownBench, *, embeds: bool = True) -> Handled | Failed:
-    return await handlers(bench, clock=FixedClock(), embeds=embeds)[queue](ORDER, bench.exhibit)
+    return await handlers(bench, clock=FixedClock(), embeds=embeds)[queue](ORDER, bench.facts)
 
 
 # what each handler gives
@@ -89,20 +91,22 @@ async def test_the_scout_reads_nothing_and_what_it_skips_goes_nowhere():
 
 
 @pytest.mark.parametrize(
-    ("exhibit", "ids"),
+    ("facts", "ids"),
     [(PAGE, ["extract-17"]), (SCAN, ["ocr-17"]), (replace(PAGE, content_class=ContentClass.OTHER), [])],
 )
-async def test_the_router_sends_by_content_class(exhibit: Exhibit, ids: list[str]):
-    given = await serve(ROUTER, ShownBench(exhibit))
+async def test_the_router_sends_by_content_class(facts: EvidenceFacts, ids: list[str]):
+    given = await serve(ROUTER, ShownBench(facts))
     assert isinstance(given, Handled)
     assert [job.id for job in given.then] == ids
 
 
 @pytest.mark.parametrize(
-    ("queue", "exhibit"), [(OCR, SCAN), (EXTRACT, replace(SCAN, content_class=ContentClass.DOCX))]
+    ("queue", "facts"), [(OCR, SCAN), (EXTRACT, replace(SCAN, content_class=ContentClass.DOCX))]
 )
-async def test_a_document_that_the_look_has_read_is_linked_and_not_read_again(queue: str, exhibit: Exhibit):
-    bench = ShownBench(replace(exhibit, artifacts=(TEXT,)))
+async def test_a_document_that_the_look_has_read_is_linked_and_not_read_again(
+    queue: str, facts: EvidenceFacts
+):
+    bench = ShownBench(replace(facts, artifacts=(TEXT,)))
     given = await serve(queue, bench)
     assert isinstance(given, Handled)
     assert (given.result["text"], given.artifact, bench.asked) == (TEXT.path, None, [])
@@ -177,16 +181,16 @@ def worker_of(
     bus: SqliteJobBus, handle: Handle, clock: FixedClock, counter: Counter, queue: str = OCR
 ) -> StageWorker:
     return StageWorker(
-        bus=bus, handlers={queue: handle}, exhibit=lambda evidence: PAGE, save=counter.save, clock=clock, worker="w",
+        bus=bus, handlers={queue: handle}, facts=lambda evidence: PAGE, save=counter.save, clock=clock, worker="w",
         on_served=counter.hear,
     )  # fmt: skip
 
 
-async def fine(order: StageOrder, exhibit: Exhibit) -> Handled:
+async def fine(order: StageOrder, facts: EvidenceFacts) -> Handled:
     return Handled(result={"evidenceId": str(order.evidence)}, then=(stage_job(EMBED, order),))
 
 
-async def broken(order: StageOrder, exhibit: Exhibit) -> Handled:
+async def broken(order: StageOrder, facts: EvidenceFacts) -> Handled:
     raise KeyError("pages")
 
 
@@ -260,7 +264,7 @@ async def test_a_hostile_payload_is_parked_and_the_job_beside_it_is_done(bus: Sq
 async def test_evidence_that_retention_dropped_is_nothing_to_do_and_no_failure(bus: SqliteJobBus, queue: str):
     counter = Counter()
     worker = worker_of(bus, broken, FixedClock(NOW), counter, queue)
-    worker.exhibit = lambda evidence: None
+    worker.facts = lambda evidence: None
     bus.add([stage_job(queue, ORDER)], now=NOW)
     assert await worker.turn() == 1
     assert [(one.is_done, one.job.id) for one in counter.served] == [(True, f"{queue}-17")]
@@ -271,7 +275,7 @@ async def test_what_follows_is_done_at_once_and_kept_as_if_it_had_been_taken(bus
     asked: list[EvidenceId] = []
     worker = worker_of(bus, fine, FixedClock(NOW), counter)
     worker.handlers = handlers(ShownBench(PAGE), clock=FixedClock())
-    worker.exhibit = lambda evidence: asked.append(evidence) or PAGE
+    worker.facts = lambda evidence: asked.append(evidence) or PAGE
     bus.add([scout_job(ORDER.evidence, ORDER.run, VisitId(17))], now=NOW)
     assert await worker.turn() == 1
     assert [one.job.id for one in counter.served] == ["scout-17", "router-17", "extract-17", "embed-17"]
@@ -289,7 +293,7 @@ async def test_what_follows_waits_in_its_queue_when_it_fails_is_long_or_is_anoth
     assert bus.depth(EMBED, now=NOW).waiting == 1
     await worker.turn()
     assert (counter.served[-1].job.id, counter.served[-1].error) == ("embed-17", "the disk is away")
-    worker.exhibit = lambda evidence: SCAN
+    worker.facts = lambda evidence: SCAN
     bus.add([stage_job(ROUTER, replace(ORDER, evidence=EvidenceId(18)))], now=NOW)
     worker.handlers = {ROUTER: worker.handlers[ROUTER]}
     await worker.turn()
@@ -297,7 +301,7 @@ async def test_what_follows_waits_in_its_queue_when_it_fails_is_long_or_is_anoth
 
 
 async def test_a_broken_store_is_no_fault_of_the_job(bus: SqliteJobBus):
-    async def full(order: StageOrder, exhibit: Exhibit) -> Handled:
+    async def full(order: StageOrder, facts: EvidenceFacts) -> Handled:
         raise StoreError("the disk is full")
 
     worker = worker_of(bus, full, FixedClock(NOW), Counter())
@@ -321,7 +325,7 @@ async def test_queues_are_served_in_order_and_jobs_in_groups(bus: SqliteJobBus):
     order: list[str] = []
 
     def noting(queue: str) -> Handle:
-        async def handle(given: StageOrder, exhibit: Exhibit) -> Handled:
+        async def handle(given: StageOrder, facts: EvidenceFacts) -> Handled:
             order.append(queue)
             return Handled(result={})
 
@@ -341,9 +345,9 @@ async def test_a_worker_told_to_stop_ends_the_group_at_hand_and_no_other(bus: Sq
     counter = Counter()
     worker = worker_of(bus, fine, FixedClock(NOW), counter)
 
-    async def stopping(order: StageOrder, exhibit: Exhibit) -> Handled:
+    async def stopping(order: StageOrder, facts: EvidenceFacts) -> Handled:
         worker.stop()
-        return await fine(order, exhibit)
+        return await fine(order, facts)
 
     worker.handlers = {OCR: stopping}
     bus.add([stage_job(OCR, StageOrder(evidence=EvidenceId(n), run=RunId("r"))) for n in (1, 2)], now=NOW)
@@ -357,12 +361,12 @@ async def test_a_job_that_takes_longer_than_its_lease_is_kept(bus: SqliteJobBus)
     worker = worker_of(bus, fine, clock, counter)
     worker.extend_s = 0.01
 
-    async def long(order: StageOrder, exhibit: Exhibit) -> Handled:
+    async def long(order: StageOrder, facts: EvidenceFacts) -> Handled:
         for _ in range(3):  # twelve minutes, in three steps of less than a lease
             clock.at += timedelta(minutes=4)
             await asyncio.sleep(0.05)
             assert bus.take(OCR, worker="other", now=clock.at) is None
-        return await fine(order, exhibit)
+        return await fine(order, facts)
 
     worker.handlers = {OCR: long}
     bus.add([stage_job(OCR, ORDER)], now=NOW)
@@ -371,7 +375,7 @@ async def test_a_job_that_takes_longer_than_its_lease_is_kept(bus: SqliteJobBus)
 
 
 def test_stage_queues_have_the_documents_rule(tmp_path: Path):
-    from vedette.store.jobs import PLAIN, RULES
+    from vedette.store.job_bus import PLAIN, RULES
 
     for queue in STAGES:
         rule = RULES.get(queue, PLAIN)

@@ -12,7 +12,7 @@ import pytest
 from vedette.config.model import parse
 from vedette.config.policies import source_of
 from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors
-from vedette.discover import Document, read_listing
+from vedette.discover import ListingDocument, read_listing
 from vedette.discover.hnb import read_rates
 from vedette.livingweb import EPOCH, World
 from vedette.livingweb.croatia import SCRIPTED, croatia_world
@@ -47,10 +47,10 @@ class Visitor:
         self.site.end(ask, reply)
         return reply
 
-    def document(self, target: str, depth: int = 0, **fields: object) -> Document:
+    def document(self, target: str, depth: int = 0, **fields: object) -> ListingDocument:
         reply = self.get(target)
         kind = re.search(rb"Content-Type: ([^\r]+)", reply.head)
-        return Document(
+        return ListingDocument(
             url=self.base + target,
             body=reply.body,
             content_type=kind[1].decode() if kind else "",

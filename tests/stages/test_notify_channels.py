@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from receivers import KEY, SECRET, postman, receiver
 from selectolax.lexbor import LexborHTMLParser as HTMLParser
 
-from vedette.contracts.alerting import Delivery, Notice, NoticeKind
+from vedette.contracts.alerts import Delivery, Notice, NoticeKind
 from vedette.contracts.errors import ConfigError
-from vedette.contracts.fetching import FetchSettings
+from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.words import Outcome, Risk
 from vedette.fetch.post import HttpPoster
 from vedette.notify import templates

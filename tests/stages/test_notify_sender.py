@@ -17,13 +17,13 @@ import pytest
 from receivers import SECRET, Receiver, receiving
 from stocked import blank
 
-from vedette.contracts.alerting import ChannelName, ChannelPolicy, Delivery, Message, Notice, NoticeKind
+from vedette.contracts.alerts import ChannelName, ChannelPolicy, Delivery, Message, Notice, NoticeKind
 from vedette.contracts.words import LaneKey, Outcome, Risk
-from vedette.core.retry import RetryParams
-from vedette.notify.sender import Sender, Way
+from vedette.core.lanes.retry import RetryParams
+from vedette.notify.sender import ChannelRoute, Sender
 from vedette.report.notices import digest_notice
 from vedette.store.operator import operating
-from vedette.store.outbox import SqliteOutbox, Waiting, listing, put, resend, trim
+from vedette.store.outbox import SqliteOutbox, WaitingNotice, listing, put, resend, trim
 from vedette.telemetry.clock import JumpingClock
 
 START = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
@@ -85,13 +85,13 @@ class Desk:
             title=f"change {number}",
         )
 
-    def parked(self) -> list[Waiting]:
+    def parked(self) -> list[WaitingNotice]:
         with operating(self.path) as db:
             return listing(db, states=("parked",), most=0)
 
     def sender(self, *channels: Told, **policy: Any) -> Sender:
         ways = {
-            ChannelName(one.name): Way(one, ChannelPolicy(name=ChannelName(one.name), **policy))
+            ChannelName(one.name): ChannelRoute(one, ChannelPolicy(name=ChannelName(one.name), **policy))
             for one in channels
         }
         return Sender(

@@ -14,13 +14,13 @@ from stocked import NOW, Stock, a_change
 
 from vedette.app.channels import channels, check_notify
 from vedette.config.model import parse
-from vedette.contracts.alerting import ChannelName, ChannelPolicy, Message, Notice, NoticeKind
-from vedette.contracts.changing import Change
+from vedette.contracts.alerts import ChannelName, ChannelPolicy, Message, Notice, NoticeKind
+from vedette.contracts.change import Change
 from vedette.contracts.errors import ConfigError, StoreError
 from vedette.contracts.watch import Group
 from vedette.contracts.words import Risk, RunId, VisitId
-from vedette.core.attention import route
-from vedette.engine.telling import messages_of
+from vedette.core.health.attention import route
+from vedette.engine.settle.change_messages import messages_of
 from vedette.report.notices import change_notice
 from vedette.store.outbox import listing
 from vedette.store.sqlite import Writer, connect

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from redis_kit import own_redis
 
-from vedette.app.panel import Asked, Panel
+from vedette.app.panel import Panel, PanelRequest
 from vedette.config.model import Loaded, parse
 from vedette.livingweb.providers import TWELVE, LivingProviders
 from vedette.providers.table import BY_NAME
@@ -80,7 +80,7 @@ def test_a_hundred_domains_of_three_providers_are_rows_in_the_database(place, re
         panel = panel_at(town, tmp_path, monkeypatch, database=place, redis=redis.url)
         with panel.store() as store:
             ids = store.ids_of([f"d{n}.example" for n in range(100)])
-        end = panel.run(Asked(domains=[(key, name) for name, key in ids.items()]), look)
+        end = panel.run(PanelRequest(domains=[(key, name) for name, key in ids.items()]), look)
         assert (end.by, end.progress.answered, end.dropped, end.warnings) == ("complete", 300, (), ())
         assert town.stats()["answers"] == 300
     db = open_sql(place)
@@ -114,7 +114,7 @@ def test_a_redis_that_hangs_in_mid_run_stops_nothing_and_is_told_once(redis, tmp
         with played() as town:
             panel = panel_at(town, tmp_path, monkeypatch, rate=600, redis=redis.url)
             domains = [(str(n), f"d{n}.example") for n in range(40)]
-            end = panel.run(Asked(domains=domains), hang)
+            end = panel.run(PanelRequest(domains=domains), hang)
     finally:
         redis.wake()
     assert hung[0] < 120, "it did hang before the end"
@@ -129,6 +129,6 @@ def test_a_redis_that_hangs_in_mid_run_stops_nothing_and_is_told_once(redis, tmp
 def test_redis_that_was_never_there_costs_no_answer(tmp_path, monkeypatch):
     with played() as town:
         panel = panel_at(town, tmp_path, monkeypatch, redis="redis://127.0.0.1:1/0")
-        end = panel.run(Asked(domains=[("1", "d0.example")]), lambda progress: None)
+        end = panel.run(PanelRequest(domains=[("1", "d0.example")]), lambda progress: None)
     assert end.progress.answered == 3
     assert "the consensus of 1 answered domains is still cached" in end.warnings[0]

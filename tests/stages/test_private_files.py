@@ -30,13 +30,13 @@ def open_to_others(folder: Path) -> list[Path]:
 
 
 async def test_a_run_leaves_nothing_that_others_can_read(tmp_path: Path):
-    station = Station(tmp_path / "deep" / "data")
+    crawl_run = Station(tmp_path / "deep" / "data")
     seen: list[Path] = []
-    station.web.before["https://a.example/2"] = lambda: _note(seen, station.data)
-    await station.run()
+    crawl_run.web.before["https://a.example/2"] = lambda: _note(seen, crawl_run.data)
+    await crawl_run.run()
     assert seen == []  # while it runs: the log of SQLite, its shared memory, the lock
-    assert open_to_others(station.data) == []
-    assert len(list(station.data.rglob("*"))) >= 4
+    assert open_to_others(crawl_run.data) == []
+    assert len(list(crawl_run.data.rglob("*"))) >= 4
 
 
 async def _note(seen: list[Path], data: Path) -> None:
@@ -45,13 +45,13 @@ async def _note(seen: list[Path], data: Path) -> None:
 
 
 async def test_a_store_of_before_is_mended_when_it_is_opened_and_the_run_says_so(tmp_path: Path):
-    station = Station(tmp_path / "data")
-    await station.run()
-    for path in (station.data, *station.data.rglob("*")):
+    crawl_run = Station(tmp_path / "data")
+    await crawl_run.run()
+    for path in (crawl_run.data, *crawl_run.data.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
-    await station.run()
-    assert open_to_others(station.data) == []
-    (told,) = [event.fields["count"] for event in station.events if event.name == "made_private"]
+    await crawl_run.run()
+    assert open_to_others(crawl_run.data) == []
+    (told,) = [event.fields["count"] for event in crawl_run.events if event.name == "made_private"]
     assert isinstance(told, int)
     assert told >= 4
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from vedette.contracts.fetching import FetchSettings
+from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.panel import Prompt, QualityFlag
 from vedette.contracts.secret import Secret
 from vedette.contracts.words import Outcome

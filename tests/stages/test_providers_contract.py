@@ -14,7 +14,7 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.panel import Provider, QualityFlag
 from vedette.contracts.secret import Secret
 from vedette.contracts.words import Outcome
-from vedette.core.outcomes import MEANING
+from vedette.core.lanes.outcomes import MEANING
 from vedette.livingweb.providers import FAULTS, TWELVE, KeyLimit
 from vedette.providers.errors import ROWS
 from vedette.providers.formats import FORMATS, YOU

@@ -14,10 +14,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from provider_kit import ABOUT, KEY, panel
 
-from vedette.contracts.fetching import Fetched, FetchRequest, FetchSettings
+from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings
 from vedette.contracts.secret import Secret
 from vedette.contracts.words import Outcome
-from vedette.core.outcomes import MEANING, outcome_of_status
+from vedette.core.lanes.outcomes import MEANING, outcome_of_status
 from vedette.livingweb.providers.bodies import Told, answer
 from vedette.providers.caller import HttpProvider
 from vedette.providers.errors import error_in_answer, judge, said, told_wait
@@ -31,8 +31,8 @@ from vedette.providers.limits import (
     read_span,
     retry_after,
 )
-from vedette.providers.reading import parse, text_of
-from vedette.providers.secrecy import Scrubber
+from vedette.providers.read_body import parse, text_of
+from vedette.providers.secrecy import KeyScrubber
 from vedette.providers.table import PROVIDERS
 
 NOON = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
@@ -295,7 +295,7 @@ def test_a_key_that_is_hidden_in_an_answer_is_masked(format_: str, how: str):
 def test_every_longer_piece_of_a_key_is_masked_in_errors(key: str, data: Any):
     start = data.draw(st.integers(0, len(key) - 8))
     piece = key[start : start + data.draw(st.integers(8, len(key)))]
-    cleaned = Scrubber(Secret(key)).clean_words(f"Incorrect key: {piece}***, see the page.")
+    cleaned = KeyScrubber(Secret(key)).clean_words(f"Incorrect key: {piece}***, see the page.")
     assert piece not in cleaned
     assert cleaned.startswith("Incorrect ")
 

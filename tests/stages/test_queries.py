@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from stocked import EVIL, HOUR, NEWS, NOW, PRIVATE, RULES, Stock, a_change, stocked
 
-from vedette.contracts.changing import ChangeState
+from vedette.contracts.change import ChangeState
 from vedette.contracts.errors import StoreError
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors, Source, TrapBudgets
 from vedette.contracts.watch import Refused
 from vedette.contracts.words import LaneKey, NodeType, Outcome, Reason, Risk, SourceId, WatchId
-from vedette.core.urls import watch_id
+from vedette.core.urls.canonical import watch_id
 from vedette.store import operator
 from vedette.store.claims import claims_of
 from vedette.store.queries import Queries

@@ -68,7 +68,7 @@ def shut(folder: Path) -> None:
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Iterator[Path]:
+def text_cache(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path
     for path in [tmp_path, *tmp_path.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)
@@ -89,8 +89,8 @@ def left_by_a_kill(stock: Path, target: Path, *, with_index: bool) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", READS, ids=" ".join)
-def test_a_store_on_a_read_only_medium_can_be_read(shelf: Path, words: tuple[str, ...]):
-    stock = stocked(shelf / "data")
+def test_a_store_on_a_read_only_medium_can_be_read(text_cache: Path, words: tuple[str, ...]):
+    stock = stocked(text_cache / "data")
     expected = Cli(stock.path.parent)(*words, "--json")
     for name in ("vedette.db-wal", "vedette.db-shm"):  # as a clean stop leaves it
         (stock.path.parent / name).unlink(missing_ok=True)
@@ -103,22 +103,22 @@ def test_a_store_on_a_read_only_medium_can_be_read(shelf: Path, words: tuple[str
 
 @pytest.mark.slow
 @pytest.mark.parametrize("with_index", [True, False])
-def test_what_a_kill_left_in_the_log_is_read_on_a_read_only_medium(shelf: Path, with_index: bool):
-    stock = stocked(shelf / "data")
-    left_by_a_kill(stock.path, shelf / "copy", with_index=with_index)
-    shut(shelf / "copy")
-    told = asked(shelf / "copy", "list", "--json")
+def test_what_a_kill_left_in_the_log_is_read_on_a_read_only_medium(text_cache: Path, with_index: bool):
+    stock = stocked(text_cache / "data")
+    left_by_a_kill(stock.path, text_cache / "copy", with_index=with_index)
+    shut(text_cache / "copy")
+    told = asked(text_cache / "copy", "list", "--json")
     assert told.returncode == 0, told.stderr
     assert "only in the log" in told.stdout
-    assert not list(copies(shelf / "copy").iterdir()), "the copy is gone"
+    assert not list(copies(text_cache / "copy").iterdir()), "the copy is gone"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [("add", "https://new.example/"), ("sources", "pause", "rules"), ("run", "--once")]
 )
-def test_what_needs_to_write_says_that_it_cannot_and_what_to_do(shelf: Path, words: tuple[str, ...]):
-    stock = stocked(shelf / "data")
+def test_what_needs_to_write_says_that_it_cannot_and_what_to_do(text_cache: Path, words: tuple[str, ...]):
+    stock = stocked(text_cache / "data")
     shut(stock.path.parent)
     told = asked(stock.path.parent, *words)
     assert told.returncode in (5, 1)
@@ -128,14 +128,14 @@ def test_what_needs_to_write_says_that_it_cannot_and_what_to_do(shelf: Path, wor
 
 
 @pytest.mark.slow
-def test_evidence_on_a_read_only_medium_is_verified_and_given_out(shelf: Path):
+def test_evidence_on_a_read_only_medium_is_verified_and_given_out(text_cache: Path):
     (packed,) = (Path(__file__).parents[1] / "fixtures" / "stores").glob("0012-*.tar.xz")
     with tarfile.open(packed) as archive:
-        archive.extractall(shelf / "data", filter="data")
-    assert Cli(shelf / "data")("db", "upgrade").code == 0
-    (url,) = (w["url"] for w in Cli(shelf / "data")("list", "rules", "--json").json["watches"])
-    shut(shelf / "data")
-    told = asked(shelf / "data", "evidence", "verify", "--json")
+        archive.extractall(text_cache / "data", filter="data")
+    assert Cli(text_cache / "data")("db", "upgrade").code == 0
+    (url,) = (w["url"] for w in Cli(text_cache / "data")("list", "rules", "--json").json["watches"])
+    shut(text_cache / "data")
+    told = asked(text_cache / "data", "evidence", "verify", "--json")
     assert told.returncode == 0, told.stderr
     assert json.loads(told.stdout)["whole"] is True
-    assert "The rate is 24 %." in asked(shelf / "data", "evidence", "cat", url, "--text").stdout
+    assert "The rate is 24 %." in asked(text_cache / "data", "evidence", "cat", url, "--text").stdout

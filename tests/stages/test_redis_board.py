@@ -12,8 +12,8 @@ from redis_kit import own_redis
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.panel_run import BatchId, Circuit, Told
 from vedette.contracts.words import LaneKey
-from vedette.store import redis_board
-from vedette.store.redis_board import RedisBoard
+from vedette.store.panel import redis_board
+from vedette.store.panel.redis_board import RedisBoard
 from vedette.telemetry.clock import SystemClock
 
 B1 = BatchId("b1")

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stocked import RULES, a_change
 
-from vedette.contracts.changing import Change, DiffOp
+from vedette.contracts.change import Change, DiffOp
 from vedette.contracts.words import Risk, VisitId, WatchId
 from vedette.core.change.diff import diff_words
 from vedette.report.brief import ROWS, _near, brief
 from vedette.report.diffs import excerpt
-from vedette.report.folding import MORE, wide
+from vedette.report.fold import MORE, wide
 from vedette.report.lines import as_text
 
 CHANGE: Change = a_change()(WatchId(1), VisitId(2))  # type: ignore[operator]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stocked import DIFF, EVIL, NOW, RULES, a_change
 
-from vedette.contracts.changing import Change, DiffOp
+from vedette.contracts.change import Change, DiffOp
 from vedette.contracts.words import Outcome, Risk, VisitId, WatchId
 from vedette.core.change.diff import diff_words
 from vedette.report.changes import change_json, change_text, render_change

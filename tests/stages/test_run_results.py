@@ -17,13 +17,13 @@ from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind
 from vedette.contracts.watch import Group
 from vedette.contracts.words import LaneKey, Outcome, Risk, RunId, SourceId, WatchId
-from vedette.core.limits import Tally
-from vedette.core.outcomes import SEEN
-from vedette.engine.loop import Ended
-from vedette.engine.result import DEAD_LINKS, RunLog
+from vedette.core.lanes.outcomes import SEEN
+from vedette.core.limits.run_limits import Tally
+from vedette.engine.crawl.loop import Ended
+from vedette.engine.crawl.run_result import DEAD_LINKS, RunLog
 from vedette.report.results import result_json, result_lines
+from vedette.store.cron_marks import order_sources
 from vedette.store.operator import operating
-from vedette.store.triggers import order_sources
 
 OPEN = LaneState()
 
@@ -130,7 +130,7 @@ def test_a_crawl_may_meet_dead_links_and_what_it_saw_before_is_no_such_link(outc
 
 
 def test_so_many_misses_are_counted_that_are_not_named(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("vedette.engine.result.MOST_MISSES", 3)
+    monkeypatch.setattr("vedette.engine.crawl.run_result.MOST_MISSES", 3)
     looks = [a_look(a_watch(f"https://a.example/{n}"), n, None, outcome=Outcome.TIMEOUT) for n in range(1, 9)]
     missed = log_of(*looks).missed()
     assert (len(missed.misses), missed.count, missed.unseen) == (3, 8, 8)

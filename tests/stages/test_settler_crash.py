@@ -13,7 +13,7 @@ from stocked import blank
 
 from vedette.contracts.evidence import Segment
 from vedette.contracts.watch import Group
-from vedette.engine.settler import Settler, SettlerCalls
+from vedette.engine.settle.settler import Settler, SettlerCalls
 from vedette.evidence.archive import Archive
 from vedette.evidence.files import Files
 from vedette.evidence.verify import Claims, verify

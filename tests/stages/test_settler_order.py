@@ -14,11 +14,11 @@ import pytest
 from settlements import HOUR, NOON, RUN, SECOND, SEGMENT, a_job, a_look, a_watch
 
 from vedette.contracts.errors import StoreError
-from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
+from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, WrittenRecord
 from vedette.contracts.lane import LaneState
 from vedette.contracts.watch import Ask, Decision, Group, LedgerNote, Payload, Release, SourceState, Watch
 from vedette.contracts.words import EvidenceId, LaneKey, Risk, SourceId, WatchId
-from vedette.engine.settler import GROUP, HEARTBEAT, PATIENCE_S, QUIET_S, Settler, SettlerCalls
+from vedette.engine.settle.settler import GROUP, HEARTBEAT, PATIENCE_S, QUIET_S, Settler, SettlerCalls
 from vedette.frontier.queue import LEASE, Heads
 from vedette.telemetry.clock import JumpingClock
 
@@ -90,11 +90,11 @@ class FakeArchive:
         self.log = log
         self.entries: list[ArchiveEntry] = []
 
-    def append(self, entry: ArchiveEntry) -> Written:
+    def append(self, entry: ArchiveEntry) -> WrittenRecord:
         self.log.note("append")
         self.entries.append(entry)
         seq, has_record = len(self.entries), entry.kind is not RecordKind.NONE
-        return Written(
+        return WrittenRecord(
             visit=entry.facts.visit,
             segment=SEGMENT.replace("standard", entry.retention),
             seq=seq,

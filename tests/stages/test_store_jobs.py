@@ -10,8 +10,8 @@ from jobbus_contract import NOON, RULES, WIDE, JobBusContract, a_job
 from stocked import blank
 
 from vedette.contracts.jobs import SENTINEL
-from vedette.store.jobs import RULES as OURS
-from vedette.store.jobs import SqliteJobBus
+from vedette.store.job_bus import RULES as OURS
+from vedette.store.job_bus import SqliteJobBus
 
 
 class TestSqliteJobBus(JobBusContract):

@@ -13,8 +13,8 @@ from stocked import HOUR, NOW, Stock
 
 from vedette.contracts.source import ListerKind, ListerOptions, Registered
 from vedette.contracts.words import Outcome, Risk
-from vedette.core.health import is_success
-from vedette.core.outcomes import MEANING
+from vedette.core.health.source_health import is_success
+from vedette.core.lanes.outcomes import MEANING
 from vedette.store.rows import to_ms
 from vedette.store.sqlite import connect
 

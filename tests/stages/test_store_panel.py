@@ -11,19 +11,19 @@ from vedette.contracts.panel import Prompt
 from vedette.contracts.panel_run import (
     Batch,
     BatchId,
+    BatchShape,
     CellNumber,
     CellRow,
     PanelGroup,
     Progress,
     ProviderTally,
     Reopening,
-    Shape,
 )
 from vedette.contracts.words import Outcome
-from vedette.core.panel.shape import Place, number_of
+from vedette.core.panel.shape import CellPlace, number_of
 from vedette.store.dialect import open_sql
-from vedette.store.panel import PanelStore
-from vedette.store.panel_brownfield import choose_key, prepare_panel
+from vedette.store.panel.batches import PanelStore
+from vedette.store.panel.existing_tables import choose_key, prepare_panel
 
 NOW = datetime(2026, 11, 16, 6, 0, tzinfo=UTC)
 ONE = Prompt(prompt_type="brand", text="What is {domain}?", version="3", system="Be brief.")
@@ -31,7 +31,9 @@ TWO = Prompt(prompt_type="news", text="News of {domain}?", tier=2)
 
 
 def batch_of(domains: int = 3, **given) -> Batch:
-    shape = Shape(domains=domains, models=("a", "b/c"), prompts=(ONE, TWO), repeats=given.pop("repeats", 1))
+    shape = BatchShape(
+        domains=domains, models=("a", "b/c"), prompts=(ONE, TWO), repeats=given.pop("repeats", 1)
+    )
     times = {"target_at": NOW + timedelta(hours=1), "hard_at": NOW + timedelta(hours=2)}
     return Batch(id=BatchId(given.pop("id", "b1")), shape=shape, started_at=NOW, **times, **given)
 
@@ -41,7 +43,7 @@ def row_of(
 ) -> CellRow:
     asked = batch.shape.prompts[prompt]
     values = {
-        "cell": number_of(batch.shape, Place(model, prompt, repeat, domain)),
+        "cell": number_of(batch.shape, CellPlace(model, prompt, repeat, domain)),
         "domain_id": str(domain + 1),
         "domain": f"d{domain}.example",
         "model": batch.shape.models[model],

@@ -20,8 +20,9 @@ from stocked import blank
 import vedette.store.migrations
 from vedette.contracts.errors import StoreError
 from vedette.contracts.words import WatchId
-from vedette.store import group, operator, panel_schema, rows, sqlite, statements
+from vedette.store import group, operator, rows, sqlite, statements
 from vedette.store.migrate import HEAD, prepare, version
+from vedette.store.panel import panel_schema
 from vedette.store.sqlite import Reader, Writer, connect
 
 TABLES = panel_schema.metadata.tables

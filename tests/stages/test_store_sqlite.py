@@ -17,7 +17,7 @@ from settlements import HOUR, NOON, a_group, a_look, a_watch
 from stocked import blank
 from store_contract import a_change
 
-from vedette.contracts.changing import Noise, Place, Presence, RestlessLine, Template
+from vedette.contracts.change import Noise, Place, Presence, RestlessLine, Template
 from vedette.contracts.errors import RefusedError, StoreError
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors, Source

@@ -13,15 +13,12 @@ from stocked import FixedClock
 from test_store_panel import NOW, batch_of, filled, row_of
 
 from vedette.app.panel import Panel
-from vedette.app.service import Pages
+from vedette.app.service import ServiceState
 from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.panel_run import PanelGroup, Progress, ProviderTally
 from vedette.store.migrate import prepare
-from vedette.surface.api.panel import Office
-from vedette.surface.api.serving import opened
-from vedette.surface.door import OPEN
-from vedette.surface.door_rules import (
+from vedette.surface.http.access import (
     HEAD_S,
     LINES,
     REQUEST_S,
@@ -32,6 +29,9 @@ from vedette.surface.door_rules import (
     TokenCheck,
     is_ours,
 )
+from vedette.surface.http.panel_admin import PanelAdmin
+from vedette.surface.http.server import OPEN
+from vedette.surface.http.service_pages import opened
 
 PATHS = ("/healthz", "/readyz", "/metrics", "/", "/api/v1/watches", "/metrics/../healthz", "/nothing")
 
@@ -40,8 +40,8 @@ async def metrics() -> str:
     return "vedette_x 1\n"
 
 
-def pages(is_ready: bool = True) -> Pages:
-    return Pages(metrics, lambda: is_ready)
+def pages(is_ready: bool = True) -> ServiceState:
+    return ServiceState(metrics, lambda: is_ready)
 
 
 async def asked(
@@ -114,8 +114,8 @@ async def test_a_port_that_is_taken_is_told_as_such():
 async def test_the_service_shows_the_batches_of_the_panel_too(tmp_path):
     loaded = Loaded(config=parse({}), path=None, data=tmp_path, digest="x")
     panel = Panel(loaded, clock=FixedClock(NOW))
-    office = Office(lambda writes: panel.view(read_only=not writes), FixedClock(NOW))
-    way = opened("127.0.0.1:0", "let-me-in", office)
+    admin = PanelAdmin(lambda writes: panel.view(read_only=not writes), FixedClock(NOW))
+    way = opened("127.0.0.1:0", "let-me-in", admin)
     headers = {"Authorization": "Bearer let-me-in"}
     async with way(pages()) as address, aiohttp.ClientSession(address, headers=headers) as session:
 

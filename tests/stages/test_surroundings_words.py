@@ -18,12 +18,12 @@ from test_engine_app import FEED, WEB, SmallWeb, Station
 
 from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import StoreWaitError
-from vedette.contracts.fetching import Fetched, FetchRequest
+from vedette.contracts.fetch import Fetched, FetchRequest
 from vedette.contracts.words import Outcome
-from vedette.engine.loop import Mode
-from vedette.engine.workers import Workers
+from vedette.engine.crawl.loop import Mode
+from vedette.engine.workers.pool import Workers
 from vedette.fetch.faults import fault_of
-from vedette.store.connecting import connect
+from vedette.store.connection import connect
 
 
 class Frozen(SmallWeb):
@@ -43,13 +43,13 @@ class Frozen(SmallWeb):
 
 
 async def test_a_server_that_says_304_for_ever_hides_a_change_for_eight_looks_at_most(tmp_path: Path):
-    station = Station(tmp_path / "data")
-    station.web = web = Frozen(station.clock)
-    station.configure(every="1h")
-    await station.run(mode=Mode.FOREVER, seconds=40 * 3600.0)
+    crawl_run = Station(tmp_path / "data")
+    crawl_run.web = web = Frozen(crawl_run.clock)
+    crawl_run.configure(every="1h")
+    await crawl_run.run(mode=Mode.FOREVER, seconds=40 * 3600.0)
     assert web.conditional >= 30
     assert 5 <= web.bare <= 8
-    (longest,) = station.rows(
+    (longest,) = crawl_run.rows(
         "SELECT MAX(n) FROM (SELECT COUNT(*) n FROM visits v JOIN watches w ON w.id = v.watch_id "
         "WHERE w.lister IS NOT NULL AND v.outcome = 'not_modified' "
         "GROUP BY (SELECT COUNT(*) FROM visits o WHERE o.watch_id = v.watch_id AND o.id < v.id AND o.outcome = 'ok'))"
@@ -59,18 +59,18 @@ async def test_a_server_that_says_304_for_ever_hides_a_change_for_eight_looks_at
 
 
 async def test_settings_of_a_source_that_cannot_be_used_are_called_that_and_no_bug(tmp_path: Path):
-    station = Station(tmp_path / "data")
-    await station.run()
-    db = sqlite3.connect(station.data / "vedette.db")
+    crawl_run = Station(tmp_path / "data")
+    await crawl_run.run()
+    db = sqlite3.connect(crawl_run.data / "vedette.db")
     db.execute("""UPDATE sources SET fetch = '{"headers": [["X-Key", "env:NOT_SET_ANYWHERE"]]}'""")
     db.execute("UPDATE watches SET due_at = 0, attempt = 0")
     db.commit()
     db.close()
-    station.loaded = Loaded(config=parse({}), path=None, data=station.data, digest="d")
-    await station.run(seconds=600.0)
-    looked = station.rows("SELECT outcome, COUNT(*) FROM visits GROUP BY outcome")
+    crawl_run.loaded = Loaded(config=parse({}), path=None, data=crawl_run.data, digest="d")
+    await crawl_run.run(seconds=600.0)
+    looked = crawl_run.rows("SELECT outcome, COUNT(*) FROM visits GROUP BY outcome")
     assert looked == [("bad_settings", 4), ("ok", 4)]
-    (detail,) = station.rows("SELECT DISTINCT detail FROM parked")
+    (detail,) = crawl_run.rows("SELECT DISTINCT detail FROM parked")
     assert "NOT_SET_ANYWHERE" in detail[0]
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from vedette.contracts.changing import Noise, Place
+from vedette.contracts.change import Noise, Place
 from vedette.core.change.diff import diff_lines, with_headings
 from vedette.core.change.layers import compare
 from vedette.core.change.state import State

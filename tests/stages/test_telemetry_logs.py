@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from vedette.config.alert_policies import secrets_of
 from vedette.config.model import parse
 from vedette.telemetry.events import Event
-from vedette.telemetry.logs import FORMS, LEVELS, Log, Scrubber
+from vedette.telemetry.logs import FORMS, LEVELS, Log, LogScrubber
 
 AT = datetime(2026, 1, 14, 6, 0, tzinfo=UTC)
 FOUND = Event(
@@ -59,7 +59,7 @@ def test_no_secret_reaches_a_line_whatever_field_it_stands_in(is_json: bool):
     event = Event(
         name="problem", at=AT, fields={"what": f"refused {secrets[0]} and {secrets[1]}", "url": secrets[1]}
     )
-    text = "".join(lines(event, is_json=is_json, scrubber=Scrubber(secrets)))
+    text = "".join(lines(event, is_json=is_json, scrubber=LogScrubber(secrets)))
     assert "***" in text
     assert "word" not in text
     assert "B0/xyz" not in text

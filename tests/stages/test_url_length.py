@@ -21,11 +21,11 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.evidence import ArchiveEntry
 from vedette.contracts.source import ListerKind, ListerOptions
 from vedette.contracts.words import Outcome
-from vedette.core.admission import AdmissionRules, Candidate, admit
-from vedette.core.filters import filters_of
-from vedette.core.tally import SourceTally
-from vedette.core.urls import MAX_URL, TOO_LONG, canonical
-from vedette.discover import Document, read_listing
+from vedette.core.urls.admission import AdmissionRules, Candidate, admit
+from vedette.core.urls.canonical import MAX_URL, TOO_LONG, canonical
+from vedette.core.urls.filters import filters_of
+from vedette.core.urls.trap_counters import SourceTally
+from vedette.discover import ListingDocument, read_listing
 from vedette.discover.crawl import LinkReader
 from vedette.evidence import warc
 from vedette.evidence.warc import visit_record
@@ -68,7 +68,7 @@ LISTINGS = {
 @pytest.mark.parametrize(("kind", "body"), LISTINGS.items())
 def test_a_listing_says_that_it_left_long_addresses_out(kind, body, length):
     text = body.format(home=HOME, long="z" * length)
-    document = Document(
+    document = ListingDocument(
         url=HOME, body=text.encode(), content_type="", options=ListerOptions(), depth=0, now=NOW
     )
     listing = read_listing(kind, document)

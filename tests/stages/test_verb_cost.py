@@ -18,7 +18,7 @@ from vedette.store.migrate import DATABASE
 from vedette.store.rows import WATCH_COLUMNS
 from vedette.surface.cli import main
 from vedette.surface.cli.program import HOMES
-from vedette.surface.cli.verbs import LazyVerbs
+from vedette.surface.cli.verb import LazyVerbs
 
 SRC = Path(__file__).parents[2] / "src"
 SCRIPT = """

@@ -9,11 +9,11 @@ import pytest
 from cli_call import Cli
 from stocked import HOUR, NEWS, NOW, RULES, FixedClock, Stock
 
-from vedette.contracts.alerting import ChannelName, ChannelPolicy, Message, Notice
+from vedette.contracts.alerts import ChannelName, ChannelPolicy, Message, Notice
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey, Outcome, Risk
-from vedette.core.attention import route
-from vedette.engine.watchdog import Checked, WatchdogParams, check_health
+from vedette.core.health.attention import route
+from vedette.engine.service.watchdog import HealthChecked, WatchdogParams, check_health
 from vedette.store.operator import operating
 
 HOST = LaneKey("host:example.org")
@@ -36,7 +36,7 @@ def cli(stock: Stock) -> Cli:
     return Cli(stock.data)
 
 
-def check(stock: Stock, now: datetime = NOW) -> Checked:
+def check(stock: Stock, now: datetime = NOW) -> HealthChecked:
     def to_ops(notice: Notice) -> list[Message]:
         return route(notice, OPS, (), now=now)
 

@@ -10,11 +10,11 @@ from stocked import HOUR, NOW, FixedClock, Stock
 
 from vedette.contracts.watch import Decision, Parked
 from vedette.contracts.words import Outcome
-from vedette.core.outcomes import MEANING, SEEN
-from vedette.core.remedies import ALL_SETTINGS, REMEDIES, advice
+from vedette.core.health.remedies import ALL_SETTINGS, REMEDIES, advice
+from vedette.core.lanes.outcomes import MEANING, SEEN
 from vedette.core.schedule.due import DUE_RULES, LEARNED
-from vedette.core.urls import watch_id
-from vedette.report.absence import INTERVAL_BY
+from vedette.core.urls.canonical import watch_id
+from vedette.report.why_not import INTERVAL_BY
 
 POLICIES = (*DUE_RULES, LEARNED)
 PAGE = "https://example.org/page"

@@ -18,7 +18,7 @@ from settlements import a_watch
 from stocked import RULES, Stock, a_change, stocked
 
 import vedette
-from vedette.contracts.changing import Change
+from vedette.contracts.change import Change
 from vedette.contracts.words import NodeRole, Reason, Risk, VisitId
 from vedette.notify import templates
 from vedette.report.changes import BECAUSE, because, change_text

@@ -18,18 +18,18 @@ from vedette.config.alert_policies import channel_policies, channel_rows, rules,
 from vedette.config.model import Config, secret
 from vedette.config.notify import ChannelConfig
 from vedette.config.policies import fetch_settings
-from vedette.contracts.alerting import ChannelName, Delivery, Notice
+from vedette.contracts.alerts import ChannelName, Delivery, Notice
 from vedette.contracts.errors import ConfigError, InputError
-from vedette.contracts.fetching import FetchSettings
+from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.ports import Channel, Clock, Poster
-from vedette.core.nearest import unknown
-from vedette.core.urls import canonical
+from vedette.core.text.nearest import unknown
+from vedette.core.urls.canonical import canonical
 from vedette.fetch.connections import tls_context
 from vedette.fetch.http import check_settings
 from vedette.fetch.post import HttpPoster
 from vedette.notify.channels import SlackChannel, StdoutChannel, WebhookChannel
 from vedette.notify.mail import PORTS, MailChannel, MailServer
-from vedette.notify.sender import Sender, Way
+from vedette.notify.sender import ChannelRoute, Sender
 from vedette.notify.services import ServiceChannel, apprise_service
 from vedette.notify.signing import read_secret
 from vedette.report.notices import digest_notice, probe_notice
@@ -112,7 +112,7 @@ def sending(
     made = channels(config, poster, stdout)
     outbox = SqliteOutbox(path)
     policies = {policy.name: policy for policy in channel_policies(config)}
-    ways = {name: Way(channel, policies[name]) for name, channel in made.items()}
+    ways = {name: ChannelRoute(channel, policies[name]) for name, channel in made.items()}
     try:
         yield (
             Sender(ways=ways, outbox=outbox, clock=clock, retry=send_retry(config), make_digest=_digest),

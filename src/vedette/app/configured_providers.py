@@ -11,7 +11,7 @@ from vedette.config.model import Config, ProviderConfig, keys_of, limits_of, sec
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.ports import Fetcher
 from vedette.contracts.secret import Secret
-from vedette.core.urls import canonical
+from vedette.core.urls.canonical import canonical
 from vedette.providers.table import BY_NAME, CHAT, ProviderRow
 
 if TYPE_CHECKING:
@@ -21,21 +21,21 @@ _SAME = ("format", "path", "model", "models_path", "per_minute", "at_once")  # s
 
 
 @dataclass(frozen=True, slots=True)
-class Panellist:
+class ConfiguredProvider:
     """One provider and the keys that there are for it."""
 
     row: ProviderRow
     keys: tuple[Secret, ...]
 
 
-def panellists(config: Config) -> tuple[Panellist, ...]:
+def panellists(config: Config) -> tuple[ConfiguredProvider, ...]:
     """Every provider that is active, those of the table first; one without a key has none to be asked by."""
     unknown = (name for name in config.providers if name not in BY_NAME)
     rows = [
         _row(row, config.providers.get(name)) for name, row in BY_NAME.items() if _is_active(config, name)
     ]
     rows += [_own_row(name, config.providers[name]) for name in unknown if _is_active(config, name)]
-    return tuple(Panellist(row, _keys(row, config.providers.get(row.name))) for row in rows)
+    return tuple(ConfiguredProvider(row, _keys(row, config.providers.get(row.name))) for row in rows)
 
 
 def callers(config: Config, fetcher: Fetcher, timeout: timedelta | None = None) -> Iterator[HttpProvider]:

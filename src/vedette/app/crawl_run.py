@@ -26,56 +26,56 @@ from vedette.config.policies import (
     scheduler_options,
     screens,
 )
-from vedette.contracts.alerting import Message
+from vedette.contracts.alerts import Message
 from vedette.contracts.errors import StoreError
 from vedette.contracts.jobs import Miss, QueuedJob, SentinelResult
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.watch import Decision, Group, LedgerNote, Placed
 from vedette.contracts.words import LaneKey, Outcome, Reason, Risk, RunId, SourceId, WatchId
-from vedette.core.auto_source import Homes
-from vedette.core.lane import SHUT, condition
-from vedette.core.limits import RunLimits
+from vedette.core.lanes.lane import SHUT, condition
+from vedette.core.limits.run_limits import RunLimits
 from vedette.core.schedule.due import LEARNED
-from vedette.core.urls import lane_of
-from vedette.engine.assess import AssessOptions, Assessor
-from vedette.engine.compare import Comparer
-from vedette.engine.documents import DocumentDesk
-from vedette.engine.fallback import GuardedHunter, GuardedScheduler
-from vedette.engine.finding import Finder
-from vedette.engine.ids import Ids
-from vedette.engine.inheriting import RiskHeirs
-from vedette.engine.look import Looker
-from vedette.engine.loop import Ended, Engine, Mode, Parts
-from vedette.engine.memory import MemoryBudget
-from vedette.engine.reading import ReadingDesk
-from vedette.engine.recall import Memory
-from vedette.engine.result import MOST_ERRORS, RunLog
-from vedette.engine.robots import RobotsShelf
-from vedette.engine.settler import Settler, SettlerCalls
-from vedette.engine.sources import SourceBook
-from vedette.engine.telling import messages_of
-from vedette.engine.workers import Workers
-from vedette.evidence.shelf import Shelf
+from vedette.core.urls.auto_source import Homes
+from vedette.core.urls.canonical import lane_of
+from vedette.engine.crawl.assess import AssessOptions, Assessor
+from vedette.engine.crawl.compare_states import Comparer
+from vedette.engine.crawl.content_reader import ContentReader
+from vedette.engine.crawl.document_reader import DocumentReader
+from vedette.engine.crawl.find_urls import Finder
+from vedette.engine.crawl.inherited_risk import RiskHeirs
+from vedette.engine.crawl.look import Looker
+from vedette.engine.crawl.loop import Ended, Engine, Mode, Parts
+from vedette.engine.crawl.memory_room import MemoryBudget
+from vedette.engine.crawl.past_states import PastStates
+from vedette.engine.crawl.robots_cache import RobotsCache
+from vedette.engine.crawl.run_result import MOST_ERRORS, RunLog
+from vedette.engine.crawl.source_runtime import SourceBook
+from vedette.engine.settle.change_messages import messages_of
+from vedette.engine.settle.fallback import GuardedHunter, GuardedScheduler
+from vedette.engine.settle.ids import Ids
+from vedette.engine.settle.settler import Settler, SettlerCalls
+from vedette.engine.workers.pool import Workers
+from vedette.evidence.text_cache import TextCache
 from vedette.extract.documents.versions import reader_version
 from vedette.fetch.browser import Chromium
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
-from vedette.lanes.purse import Purse
-from vedette.report.explaining import lane_words
-from vedette.report.misses import miss_json
+from vedette.lanes.look_budgets import LookBudgets
+from vedette.report.explanation import lane_words
+from vedette.report.failures import miss_json
 from vedette.report.results import result_json
-from vedette.store.clock_heal import Ahead
-from vedette.store.hunting import HuntReader, release
+from vedette.store.clock_repair import Ahead
+from vedette.store.hunt_rows import HuntReader, release
 from vedette.store.migrate import ARCHIVE
-from vedette.store.orders import HEALED
+from vedette.store.operator_orders import HEALED
 from vedette.store.rows import dump_json
-from vedette.store.scheduling import ScheduleReader
+from vedette.store.schedule_rows import ScheduleReader
 from vedette.store.sqlite import LOOK
 from vedette.telemetry.events import Event, events_of
 
 if TYPE_CHECKING:
-    from vedette.engine.hunter import Hunter
-    from vedette.engine.scheduler import Scheduler
+    from vedette.engine.settle.hunter import Hunter
+    from vedette.engine.settle.scheduler import Scheduler
 
 OnEvent = Callable[[Event], None]
 
@@ -104,7 +104,7 @@ GOES_ON = (
 )
 
 
-class Station:
+class CrawlRun:
     """Everything of one run, wired."""
 
     def __init__(
@@ -137,7 +137,7 @@ class Station:
             not_before=self._began if opened.was_killed else None,
         )
         self.keeper.on_closed = lambda key, reason: self._closings.append(self._note("breaker", key, reason))
-        self.purse = self._purse()
+        self.look_budgets = self._purse()
         self.frontier = Frontier(run=self.run_id, room=config.run.per_cycle)
         plain = fetch_settings(config)  # of all sources that have none of their own
         self.book = SourceBook(
@@ -162,7 +162,7 @@ class Station:
         settler = self._settler(loop)
         self._took = self.clock.stopwatch()
         self.engine.parts.settler = settler
-        robots = RobotsShelf(load=self.opened.reader.robots, save=settler.aside, clock=self.clock)
+        robots = RobotsCache(load=self.opened.reader.robots, save=settler.aside, clock=self.clock)
         browser = Chromium(fetcher, self.clock)
         looker = Looker(
             fetcher=fetcher,
@@ -212,13 +212,15 @@ class Station:
             release(db, hunting, now=self._began)
         return bool(hunting)
 
-    def _purse(self) -> Purse:
+    def _purse(self) -> LookBudgets:
         """The budgets of the day.  What a killed run had under way counts as spent."""
         schedule, opened = self.loaded.config.schedule, self.opened
-        purse = Purse(schedule.budget_per_day, schedule.host_budget_per_day, load=opened.reader.lane)
+        look_budgets = LookBudgets(
+            schedule.budget_per_day, schedule.host_budget_per_day, load=opened.reader.lane
+        )
         for lane in opened.writer.leased() if opened.was_killed else ():
-            purse.spend(lane, self._began)
-        return purse
+            look_budgets.spend(lane, self._began)
+        return look_budgets
 
     def _engine(self) -> Engine:
         request = self.request
@@ -230,7 +232,7 @@ class Station:
             on_committed=self._note_group,
             on_stopping=lambda: self._save_desks(all_of_them=True),
             take_orders=self._take_orders if request.takes_orders else None,
-            purse=self.purse,
+            look_budgets=self.look_budgets,
             memory=MemoryBudget(self.loaded.config.run.memory),
             hunts=self.hunts,
             on_clock_set=self._clock_set,
@@ -244,23 +246,23 @@ class Station:
     def _assessor(self, looker: Looker) -> Assessor:
         config = self.loaded.config
         languages = config.extract.ocr_languages
-        shelf = Shelf(self.loaded.data, reader_version(languages))
+        text_cache = TextCache(self.loaded.data, reader_version(languages))
         return Assessor(
             looker=looker,
             finder=self.finder,
             comparer=Comparer(
-                Memory(self.opened.reader, self.loaded.data / ARCHIVE),
+                PastStates(self.opened.reader, self.loaded.data / ARCHIVE),
                 config.extract.scope,
                 config.run.confirm_after,
-                shelf=shelf,
+                text_cache=text_cache,
             ),
             book=self.book,
             ids=self.ids,
             clock=self.clock,
-            reading=ReadingDesk(
+            reading=ContentReader(
                 looker=looker,
                 workers=self.workers,
-                documents=DocumentDesk(workers=self.workers, shelf=shelf, languages=languages),
+                documents=DocumentReader(workers=self.workers, text_cache=text_cache, languages=languages),
                 scope=config.extract.scope,
                 worker_above=config.extract.worker_above,
                 renders_shells=config.extract.render == "auto",
@@ -269,7 +271,7 @@ class Station:
             peer=self.opened.reader.watch,
             heirs=RiskHeirs(
                 peer=self.opened.reader.watch,
-                has_own_risk=lambda source: self.book.desk(source).source.risk is not None,
+                has_own_risk=lambda source: self.book.runtime(source).source.risk is not None,
                 ids=self.ids,
             ),
             options=AssessOptions(
@@ -293,7 +295,7 @@ class Station:
             committed=lambda group: self._acknowledge(group, post),
             claimed=lambda claimed: _post(post, self.engine.on_claimed, claimed),
             failed=lambda error: _post(post, self.engine.on_failed, error),
-            dirty_lanes=lambda: (*self.keeper.take_dirty(), *self.purse.take_dirty()),
+            dirty_lanes=lambda: (*self.keeper.take_dirty(), *self.look_budgets.take_dirty()),
             lane_notes=self._take_closings,
             messages=self._messages,
             paused=lambda error: self._paused(post, "paused", {"what": str(error)}),
@@ -309,13 +311,13 @@ class Station:
         )
 
     def _scheduler(self) -> Scheduler:
-        from vedette.engine.scheduler import Scheduler  # numpy, which other policies do without
+        from vedette.engine.settle.scheduler import Scheduler  # numpy, which other policies do without
 
         reader = ScheduleReader(self.opened.writer.connection)
         return Scheduler(reader, scheduler_options(self.loaded.config, reader.crawl_delay), self.ids.next)
 
     def _hunter(self) -> Hunter:
-        from vedette.engine.hunter import Hunter  # numpy, which runs without a hunt do without
+        from vedette.engine.settle.hunter import Hunter  # numpy, which runs without a hunt do without
 
         reader = HuntReader(self.opened.writer.connection, self.opened.pick.clause())
         return Hunter(reader, hunt_options(self.loaded.config), self.ids.next)
@@ -331,8 +333,8 @@ class Station:
     def _clock_set(self, by: timedelta) -> None:
         """While we run.  Memory is right again; the store is healed by the thread that writes to it."""
         now = self.clock.now()
-        for desk in self.book.desks():
-            desk.clock_set(by, now)
+        for runtime in self.book.desks():
+            runtime.clock_set(by, now)
         self.on_event(Event(name="clock_set", at=now, fields={"seconds": round(by.total_seconds(), 3)}))
         self.engine.parts.settler.heal()
 

@@ -13,34 +13,34 @@ from vedette.app.configured_providers import callers, panellists
 from vedette.config.model import Loaded
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.words import Outcome
-from vedette.core.panel.models import Finding, ModelRow, canonical_name, refresh
+from vedette.core.panel.models import ModelFinding, ModelRow, canonical_name, refresh
 from vedette.providers.table import ProviderRow
 from vedette.store.operator import operating
-from vedette.store.panel_models import count_calls, read_models, save_models
+from vedette.store.panel.model_registry import count_calls, read_models, save_models
 from vedette.telemetry.wall_clock import SystemClock
 
 if TYPE_CHECKING:
-    from vedette.providers.caller import HttpProvider, Listing
+    from vedette.providers.caller import HttpProvider, ModelListing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Called:
+class ProviderListing:
     """What one house answered."""
 
     house: str
     outcome: Outcome | None  # None: it was not asked
     detail: str = ""
     listed: int = 0
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[ModelFinding, ...] = ()
 
 
-def call_roll(
+def list_models(
     loaded: Loaded,
     known: Sequence[ModelRow],
     *,
     clock: Clock | None = None,
     make: Callable[[Clock], Fetcher] | None = None,
-) -> tuple[tuple[ModelRow, ...], tuple[Called, ...]]:
+) -> tuple[tuple[ModelRow, ...], tuple[ProviderListing, ...]]:
     """The registry after the roll was called, and what is worth telling.  Blocking."""
     import asyncio
 
@@ -49,11 +49,11 @@ def call_roll(
     return asyncio.run(_call_roll(loaded, known, clock or SystemClock(), make or HttpFetcher))
 
 
-def refresh_models(loaded: Loaded, path: Path, *, clock: Clock) -> tuple[Called, ...]:
+def refresh_models(loaded: Loaded, path: Path, *, clock: Clock) -> tuple[ProviderListing, ...]:
     """Calls the roll and keeps what was heard.  Blocking; the store is not held while the providers are asked."""
     with operating(path) as db:
         known = read_models(db)
-    registry, called = call_roll(loaded, known, clock=clock)
+    registry, called = list_models(loaded, known, clock=clock)
     with operating(path) as db:
         save_models(db, registry)
     return called
@@ -92,7 +92,7 @@ def house_of(row: ProviderRow) -> str:
 
 async def _call_roll(
     loaded: Loaded, known: Sequence[ModelRow], clock: Clock, make: Callable[[Clock], Fetcher]
-) -> tuple[tuple[ModelRow, ...], tuple[Called, ...]]:
+) -> tuple[tuple[ModelRow, ...], tuple[ProviderListing, ...]]:
     from asyncio import gather
 
     fetcher = make(clock)
@@ -110,7 +110,9 @@ async def _call_roll(
         told = heard.get(house)
         if told is None:
             variable = next(row.key_env for row in rows if house_of(row) == house)
-            called.append(Called(house=house, outcome=None, detail=f"no key: set {variable or 'its keys'}"))
+            called.append(
+                ProviderListing(house=house, outcome=None, detail=f"no key: set {variable or 'its keys'}")
+            )
             continue
         registry, one = _heard(registry, house, told, asked_models(rows), clock.now())
         called.append(one)
@@ -118,12 +120,12 @@ async def _call_roll(
 
 
 def _heard(
-    registry: list[ModelRow], house: str, told: Listing, asked: frozenset[str], now: datetime
-) -> tuple[list[ModelRow], Called]:
+    registry: list[ModelRow], house: str, told: ModelListing, asked: frozenset[str], now: datetime
+) -> tuple[list[ModelRow], ProviderListing]:
     mine = [row for row in registry if row.provider == house]
     rest = [row for row in registry if row.provider != house]
     after, findings = refresh(mine, house, told.names, now=now, asked=asked)
-    called = Called(
+    called = ProviderListing(
         house=house, outcome=told.outcome, detail=told.detail, listed=len(told.names), findings=findings
     )
     return [*rest, *after], called

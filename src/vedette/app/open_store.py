@@ -10,18 +10,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from vedette.app.process import locked
 from vedette.config.model import Loaded
 from vedette.config.policies import classifier, lane_policies, settings_in_force, sources_of
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import RunId
 from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.evidence.recovery import Damage
-from vedette.store.clock_heal import Ahead
-from vedette.store.healing import take_effect
+from vedette.store.clock_repair import Ahead
+from vedette.store.corrections import take_effect
 from vedette.store.migrate import ARCHIVE, prepare
 from vedette.store.operator import save_source
 from vedette.store.private import mend
-from vedette.store.sqlite import Pick, Reader, StoreLock, Writer
+from vedette.store.sqlite import Pick, Reader, Writer
 
 
 @dataclass(slots=True)
@@ -55,9 +56,7 @@ def open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[Opened]:
     """Takes the lock, lets an archive that was cut off recover, and holds both until the run is over."""
     path = prepare(loaded.data)
     mended = mend(loaded.data)
-    lock = StoreLock(loaded.data / "lock")
-    lock.take(f"pid {os.getpid()} on {socket.gethostname()}")
-    try:
+    with locked(loaded.data):
         writer = Writer(path, worker=f"{socket.gethostname()}:{os.getpid()}", pick=pick)
         writer.checkpoint()  # a run that is killed again and again would never come to it
         healed = writer.heal(now=clock.now(), policy_of=lane_policies(loaded.config).of)
@@ -67,8 +66,6 @@ def open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[Opened]:
         found = archive.recover(writer.segments(), now=clock.now())
         was_killed = writer.was_killed()
         yield Opened(writer, Reader(path), archive, was_killed, path, pick, mended, healed, found.damage)
-    finally:
-        lock.release()
 
 
 def _save_sources(loaded: Loaded, writer: Writer, pick: Pick, now: datetime) -> None:

@@ -4,39 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
-import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from pydantic_core import to_json
 
-from vedette.app.configured_providers import Panellist, callers, panellists
+from vedette.app.configured_providers import ConfiguredProvider, callers, panellists
 from vedette.app.model_refresh import house_of, note_calls
 from vedette.app.panel_resources import (
-    Desk,
     Door,
     Judging,
-    Shown,
-    open_desk,
+    PanelResources,
+    ShownBatch,
+    open_resources,
     open_store,
+    redis_warnings,
     refused_words,
     spent_words,
     unparked,
-    weather,
 )
+from vedette.app.process import locked, run_loop, signals
 from vedette.config.model import Loaded, panel_settings
 from vedette.config.panel import PanelConfig
 from vedette.config.policies import fetch_settings
 from vedette.contracts.errors import ConfigError, InputError, RefusedError, TakenOverError, VedetteError
-from vedette.contracts.fetching import FetchRequest
+from vedette.contracts.fetch import FetchRequest
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.panel import Prompt
 from vedette.contracts.panel_run import (
     Batch,
     BatchId,
+    BatchShape,
     BatchView,
     Dropped,
     PanelGroup,
@@ -44,7 +44,6 @@ from vedette.contracts.panel_run import (
     Price,
     Progress,
     Reopening,
-    Shape,
 )
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.words import Outcome
@@ -52,20 +51,19 @@ from vedette.core.panel.cost import ceiling_of, unpriced
 from vedette.core.panel.leftover import RUNNING, SOFT_CUT, STOPPED, status_of
 from vedette.core.panel.models import canonical_name, nearest
 from vedette.core.panel.pace import PaceParams, begin, policy_of
-from vedette.core.panel.plan import Limits, Plan, Terms, plan
-from vedette.core.urls import canonical
-from vedette.engine.panel.desk import PROVIDER_LANE, KeySetup, PanelParts
+from vedette.core.panel.plan import Plan, PlanLimits, PlanTerms, plan
+from vedette.core.urls.canonical import canonical
 from vedette.engine.panel.loop import BatchEnd, PanelEngine
+from vedette.engine.panel.provider_lanes import PROVIDER_LANE, KeySetup, PanelParts
 from vedette.fetch.http import HttpFetcher
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import LanePolicies
 from vedette.providers.table import ProviderRow
 from vedette.store.migrate import prepare
-from vedette.store.panel import PanelStore, open_view
-from vedette.store.panel_asked import AskedJournal, asked_cells, asked_path
-from vedette.store.panel_models import read_models
-from vedette.store.panel_thread import ThreadedPanelLog
-from vedette.store.sqlite import StoreLock
+from vedette.store.panel.asked_cells import AskedJournal, asked_cells, asked_path
+from vedette.store.panel.batches import PanelStore, open_view
+from vedette.store.panel.model_registry import read_models
+from vedette.store.panel.store_thread import ThreadedPanelLog
 from vedette.telemetry.clock import SystemClock
 
 LOCK = "panel-lock"  # one panel engine per data folder
@@ -75,7 +73,7 @@ OnProgress = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PanelRequest:
     """What the operator wants asked."""
 
     domains: Sequence[tuple[str, str]]  # id and name
@@ -124,7 +122,7 @@ class Panel:
     def __post_init__(self) -> None:
         self.config = panel_settings(self.loaded.config, reads_environment=self.reads_environment)
 
-    def shape(self, domains: int, models: Sequence[str]) -> Shape:
+    def shape(self, domains: int, models: Sequence[str]) -> BatchShape:
         prompts = tuple(
             Prompt(
                 prompt_type=row.type,
@@ -138,9 +136,9 @@ class Panel:
         )
         if len({prompt.prompt_type for prompt in prompts}) < len(prompts):
             raise ConfigError("`panel.prompts`: every prompt has a type of its own")
-        return Shape(domains=domains, models=tuple(models), prompts=prompts, repeats=self.config.repeats)
+        return BatchShape(domains=domains, models=tuple(models), prompts=prompts, repeats=self.config.repeats)
 
-    def members(self, models: Sequence[str] = (), *, needs_keys: bool = True) -> list[Panellist]:
+    def members(self, models: Sequence[str] = (), *, needs_keys: bool = True) -> list[ConfiguredProvider]:
         """The providers that are asked: those named, else all that have a key."""
         named = tuple(models) or self.config.models
         found = {one.row.name: one for one in panellists(self.loaded.config)}
@@ -168,7 +166,7 @@ class Panel:
         is_refused = bool(keyless) and (len(keyless) == len(everyone) or bool(models or self.config.models))
         members = everyone if is_refused else [one for one in everyone if one.keys]
         limits = [
-            Limits(
+            PlanLimits(
                 model=one.row.name,
                 per_minute=(one.row.per_minute,) * max(1, len(one.keys)),
                 at_once=one.row.at_once * max(1, len(one.keys)),
@@ -176,7 +174,7 @@ class Panel:
             )
             for one in members
         ]
-        terms = Terms(target=self.config.target, hard=self.config.hard, at_once=self.config.at_once)
+        terms = PlanTerms(target=self.config.target, hard=self.config.hard, at_once=self.config.at_once)
         made = plan(self.shape(domains, [row.model for row in limits]), limits, prices_of(members), terms)
         return made, tuple(_before_a_run(keyless, is_refused, self.config.budget_usd, made))
 
@@ -203,7 +201,7 @@ class Panel:
             raise InputError(f"{_bare(url)!r} is not an http or https URL")
         return asyncio.run(self._fetch(address))
 
-    def run(self, asked: Asked, on_progress: OnProgress) -> PanelEnd:
+    def run(self, asked: PanelRequest, on_progress: OnProgress) -> PanelEnd:
         """A new batch, from its first call to its end.  Blocking."""
         members = self.members(asked.models)
         budget = self.config.budget_usd if asked.budget_usd is None else asked.budget_usd
@@ -217,14 +215,14 @@ class Panel:
             hard_at=now + self.config.hard,
             budget_usd=budget,
         )
-        with self._locked(), open_desk(self.loaded, self.config, self.clock) as desk:
-            desk.store.create(batch, asked.domains)
-            return self._run(desk, batch, on_progress)
+        with self._locked(), open_resources(self.loaded, self.config, self.clock) as resources:
+            resources.store.create(batch, asked.domains)
+            return self._run(resources, batch, on_progress)
 
     def resume(self, batch_id: BatchId, on_progress: OnProgress, how: Resume) -> PanelEnd:
         """The rest of a batch."""
-        with self._locked(), open_desk(self.loaded, self.config, self.clock) as desk:
-            view = desk.store.view(batch_id)
+        with self._locked(), open_resources(self.loaded, self.config, self.clock) as resources:
+            view = resources.store.view(batch_id)
             now = self.clock.now()
             self._check_resume(view, how)
             batch = view.batch
@@ -238,7 +236,7 @@ class Panel:
             budget = ceiling_of(how.budget_usd, self.config.budget_usd, batch.budget_usd)
             self._check_budget(self.members(batch.shape.models), budget)
             if how.parked and view.parked:
-                desk.ledger.write_alone(PanelGroup(batch=batch_id, notes=unparked(view.parked, now)))
+                resources.ledger.write_alone(PanelGroup(batch=batch_id, notes=unparked(view.parked, now)))
             reopening = Reopening(
                 target_at=target_at,
                 hard_at=hard_at,
@@ -246,17 +244,17 @@ class Panel:
                 with_parked=how.parked,
                 with_cut=how.fresh,
             )
-            asked = self._asked_before(desk, view)
-            batch, leased = desk.store.reopen(batch_id, reopening)
-            end = self._run(desk, batch, on_progress, is_resumed=True)
+            asked = self._asked_before(resources, view)
+            batch, leased = resources.store.reopen(batch_id, reopening)
+            end = self._run(resources, batch, on_progress, is_resumed=True)
             return replace(end, asked_again=leased if asked is None else asked)
 
-    def _asked_before(self, desk: Desk, view: BatchView) -> int | None:
+    def _asked_before(self, resources: PanelResources, view: BatchView) -> int | None:
         """Cells that were asked and have no row; None: they were asked on another machine, and only it knows."""
         asked = asked_cells(asked_path(self.loaded.data, view.batch.id))
         if asked is None:
             return None
-        settled = desk.store.settled(view.batch.id, 0, view.cells)
+        settled = resources.store.settled(view.batch.id, 0, view.cells)
         return len(asked - settled)
 
     async def _fetch(self, url: str) -> bytes:
@@ -273,22 +271,18 @@ class Panel:
         return fetched.body
 
     def _run(
-        self, desk: Desk, batch: Batch, on_progress: OnProgress, *, is_resumed: bool = False
+        self, resources: PanelResources, batch: Batch, on_progress: OnProgress, *, is_resumed: bool = False
     ) -> PanelEnd:
-        with suppress(ImportError):
-            import uvloop
-
-            uvloop.install()
-        end = asyncio.run(self._engine(desk, batch, on_progress, is_resumed))
+        end = run_loop(self._engine(resources, batch, on_progress, is_resumed))
         if isinstance(end.error, TakenOverError):
             raise end.error  # its end is not ours to write
         now = self.clock.now()
-        dropped = desk.store.end(batch, by=end.by, now=now)
+        dropped = resources.store.end(batch, by=end.by, now=now)
         by = status_of(end.by, dropped)
         tally = to_json({"settled": end.progress.settled, "answered": end.progress.answered}).decode()
-        desk.ledger.run_ended(batch, now=now, by=by, tally=tally)
-        self._note_reliability(desk, batch, end.progress)
-        silent = self._silent(desk, batch)
+        resources.ledger.run_ended(batch, now=now, by=by, tally=tally)
+        self._note_reliability(resources, batch, end.progress)
+        silent = self._silent(resources, batch)
         return PanelEnd(
             batch=batch.id,
             by=by,
@@ -296,31 +290,31 @@ class Panel:
             dropped=dropped,
             error=end.error,
             unanswered=tuple(silent),
-            refused=sum(desk.store.refused.values()),
+            refused=sum(resources.store.refused.values()),
             warnings=(
                 *spent_words(batch, end),
                 *silent.values(),
-                *refused_words(desk.store.refused),
-                *weather(desk.board),
+                *refused_words(resources.store.refused),
+                *redis_warnings(resources.board),
             ),
         )
 
-    def _silent(self, desk: Desk, batch: Batch) -> dict[str, str]:
+    def _silent(self, resources: PanelResources, batch: Batch) -> dict[str, str]:
         """Providers that were asked and answered nothing in all of the batch, or were stopped, in words."""
         rows = {one.row.name: one.row for one in self.members(batch.shape.models, needs_keys=False)}
         told: dict[str, str] = {}
-        for model, breaker, ok, calls, outcome, detail in desk.store.silent(batch.id):
+        for model, breaker, ok, calls, outcome, detail in resources.store.silent(batch.id):
             what = f"{model} answered {ok} of {calls} calls"
             why = f", the others ended as {outcome}: {detail}" if outcome else ""
             stopped = "; it was stopped" if breaker == STOPPED else ""
-            next_ = self._successor(desk, rows[model]) if model in rows and breaker == STOPPED else ""
+            next_ = self._successor(resources, rows[model]) if model in rows and breaker == STOPPED else ""
             told[model] = f"{what}{why}{stopped}{next_}"
         return told
 
-    def _successor(self, desk: Desk, row: ProviderRow) -> str:
+    def _successor(self, resources: PanelResources, row: ProviderRow) -> str:
         """What to ask instead: the nearest of the models that the provider lists, or that are known of it."""
         name = canonical_name(row.name, row.model)
-        known = [one for one in read_models(desk.ledger.db.db) if one.provider == house_of(row)]
+        known = [one for one in read_models(resources.ledger.db.db) if one.provider == house_of(row)]
         listed = asyncio.run(self._listed(row))
         others = {canonical_name(row.name, one) for one in listed}
         others = others or {one.name for one in known if one.retired_at is None}
@@ -342,22 +336,26 @@ class Panel:
         finally:
             await fetcher.close()
 
-    def _note_reliability(self, desk: Desk, batch: Batch, progress: Progress) -> None:
+    def _note_reliability(self, resources: PanelResources, batch: Batch, progress: Progress) -> None:
         """Each call of this run counts for or against its model, in the registry of models."""
         rows = [one.row for one in self.members(batch.shape.models, needs_keys=False)]
         counted = {row.model: (row.ok, row.failed) for row in progress.providers}
-        with desk.ledger.db.transaction():
-            note_calls(desk.ledger.db.db, rows, counted)
+        with resources.ledger.db.transaction():
+            note_calls(resources.ledger.db.db, rows, counted)
 
-    async def _engine(self, desk: Desk, batch: Batch, on_progress: OnProgress, is_resumed: bool) -> BatchEnd:
-        fetcher = self.make_fetcher(desk.clock)
-        log = ThreadedPanelLog(desk.store, desk.reader, self.clock.stopwatch)
+    async def _engine(
+        self, resources: PanelResources, batch: Batch, on_progress: OnProgress, is_resumed: bool
+    ) -> BatchEnd:
+        fetcher = self.make_fetcher(resources.clock)
+        log = ThreadedPanelLog(resources.store, resources.reader, self.clock.stopwatch)
         journal, is_clean = AskedJournal(asked_path(self.loaded.data, batch.id)), False
         try:
             keys = self._keys(batch.shape.models, fetcher)
             parts = PanelParts(
-                clock=desk.clock,
-                keeper=self._keeper(desk, keys, not_before=desk.clock.now() if is_resumed else None),
+                clock=resources.clock,
+                keeper=self._keeper(
+                    resources, keys, not_before=resources.clock.now() if is_resumed else None
+                ),
                 log=log,
                 keys=keys,
                 prices=prices_of(self.members(batch.shape.models)),
@@ -366,18 +364,20 @@ class Panel:
                 timeout=self.config.timeout,
                 is_resumed=is_resumed,
                 lane=self.lane,
-                board=desk.board,
-                latencies=desk.store.latencies(batch.id) if is_resumed else {},
+                board=resources.board,
+                latencies=resources.store.latencies(batch.id) if is_resumed else {},
                 on_asked=journal.note,
-                wall=desk.clock.wall,
+                wall=resources.clock.wall,
             )
             engine = PanelEngine(batch, parts)
             engine.on_note = self.on_note
-            async with self.door(Shown(desk.shown, log, desk.board)) if self.door else nullcontext():
+            async with (
+                self.door(ShownBatch(resources.shown, log, resources.board)) if self.door else nullcontext()
+            ):
                 telling = asyncio.create_task(
                     _tell(engine, on_progress)
                 )  # from its first word on the door is open
-                with _signals(engine.stop):
+                with signals(engine.stop):
                     end = await engine.run()
             telling.cancel()
             on_progress(end.progress)
@@ -400,15 +400,17 @@ class Panel:
             if one.row.name in models
         )
 
-    def _keeper(self, desk: Desk, keys: Sequence[KeySetup], *, not_before: datetime | None) -> LaneKeeper:
+    def _keeper(
+        self, resources: PanelResources, keys: Sequence[KeySetup], *, not_before: datetime | None
+    ) -> LaneKeeper:
         everything = LanePolicy(
             gap_min=_ZERO, gap_max=_ZERO, per_minute=0, at_once=self.config.at_once, trips_after=1_000_000
         )
         named: dict[str, LanePolicy] = {key.lane: policy_of(begin(key.pace), self.lane) for key in keys}
         policies = LanePolicies(named={**named, "all": everything})
-        return LaneKeeper(policies, load=desk.lanes.lane, clock=desk.clock, not_before=not_before)
+        return LaneKeeper(policies, load=resources.lanes.lane, clock=resources.clock, not_before=not_before)
 
-    def _check_budget(self, members: Sequence[Panellist], budget: float | None) -> None:
+    def _check_budget(self, members: Sequence[ConfiguredProvider], budget: float | None) -> None:
         """A ceiling that cannot be held is refused before the first call (003)."""
         missing = unpriced((one.row.name for one in members), prices_of(members))
         if budget is not None and missing:
@@ -435,15 +437,11 @@ class Panel:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         prepare(self.loaded.data)
-        lock = StoreLock(self.loaded.data / LOCK)
-        lock.take(f"pid {os.getpid()} on {socket.gethostname()}")
-        try:
+        with locked(self.loaded.data, LOCK):
             yield
-        finally:
-            lock.release()
 
 
-def prices_of(members: Sequence[Panellist]) -> dict[str, Price]:
+def prices_of(members: Sequence[ConfiguredProvider]) -> dict[str, Price]:
     return {
         one.row.name: Price(tokens_in=one.row.price[0], tokens_out=one.row.price[1], request=one.row.price[2])
         for one in members
@@ -475,20 +473,3 @@ async def _tell(engine: PanelEngine, on_progress: OnProgress) -> None:
     while True:
         on_progress(engine.progress())
         await asyncio.sleep(1.0)
-
-
-@contextmanager
-def _signals(stop: Callable[[str], None]) -> Iterator[None]:
-    """SIGINT and SIGTERM stop new calls; what is under way ends."""
-    loop = asyncio.get_running_loop()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    handled = []
-    for number in numbers:
-        with suppress(ValueError, RuntimeError):  # not the main thread
-            loop.add_signal_handler(number, stop, "stopped")
-            handled.append(number)
-    try:
-        yield
-    finally:
-        for number in handled:
-            loop.remove_signal_handler(number)

@@ -13,51 +13,51 @@ from vedette.app.configured_providers import panellists
 from vedette.config.model import Loaded
 from vedette.config.panel import PanelConfig
 from vedette.contracts.panel import Prompt, ProviderResp, QualityFlag
-from vedette.contracts.panel_run import Batch, PanelNote, Parked
+from vedette.contracts.panel_run import Batch, PanelNote, ParkedCell
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import Reason
 from vedette.core.panel.domains import MOST_NAME
 from vedette.core.panel.quality import Repeats, scores_of
-from vedette.engine.ids import Ids
-from vedette.engine.panel.desk import Judged
 from vedette.engine.panel.loop import BatchEnd
+from vedette.engine.panel.provider_lanes import Judged
+from vedette.engine.settle.ids import Ids
 from vedette.store.dialect import SqliteSql, open_sql
 from vedette.store.migrate import prepare
-from vedette.store.panel import PanelStore
-from vedette.store.panel_brownfield import prepare_panel
-from vedette.store.panel_ledger import Ledger
-from vedette.store.panel_rows import RESPONSES
-from vedette.store.panel_thread import ThreadedPanelLog
-from vedette.store.redis_board import RedisBoard
+from vedette.store.panel.batches import PanelStore
+from vedette.store.panel.existing_tables import prepare_panel
+from vedette.store.panel.lane_ledger import PanelLedger
+from vedette.store.panel.panel_rows import RESPONSES
+from vedette.store.panel.redis_board import RedisBoard
+from vedette.store.panel.store_thread import ThreadedPanelLog
 from vedette.store.sqlite import Reader
 from vedette.telemetry.clock import SteadyClock
 
 BATCH_ID = len("panel-20261116T060000-4194304")
 CHARS_PER_TOKEN = 4  # of an answer that is as long as it may be
-PANEL_WORKER = 1  # of `engine/ids.py`: the web engine beside us is 0
+PANEL_WORKER = 1  # of `engine/settle/ids.py`: the web engine beside us is 0
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class PanelResources:
     """What a run has open."""
 
     store: PanelStore
     reader: PanelStore
     shown: PanelStore  # for whoever looks over HTTP
-    ledger: Ledger
+    ledger: PanelLedger
     lanes: Reader
     clock: SteadyClock  # deadlines and lanes go by it: no correction of the wall clock moves it
     board: RedisBoard | None = None
 
 
 @contextmanager
-def open_desk(loaded: Loaded, config: PanelConfig, clock: Clock) -> Iterator[Desk]:
+def open_resources(loaded: Loaded, config: PanelConfig, clock: Clock) -> Iterator[PanelResources]:
     steady = SteadyClock(clock)
     path = prepare(loaded.data)
     lanes = Reader(path)
-    ledger = Ledger(SqliteSql(path), Ids(PANEL_WORKER, after=lanes.last_id()).next)
+    ledger = PanelLedger(SqliteSql(path), Ids(PANEL_WORKER, after=lanes.last_id()).next)
     board = _board(loaded, config, steady)
-    desk = Desk(
+    resources = PanelResources(
         store=open_store(loaded, config, ledger, board),
         reader=open_store(loaded, config),
         shown=open_store(loaded, config),
@@ -67,14 +67,21 @@ def open_desk(loaded: Loaded, config: PanelConfig, clock: Clock) -> Iterator[Des
         board=board,
     )
     try:
-        yield desk
+        yield resources
     finally:
-        for one in (desk.store, desk.reader, desk.shown, ledger, lanes, *((board,) if board else ())):
+        for one in (
+            resources.store,
+            resources.reader,
+            resources.shown,
+            ledger,
+            lanes,
+            *((board,) if board else ()),
+        ):
             one.close()
 
 
 def open_store(
-    loaded: Loaded, config: PanelConfig, ledger: Ledger | None = None, cache: RedisBoard | None = None
+    loaded: Loaded, config: PanelConfig, ledger: PanelLedger | None = None, cache: RedisBoard | None = None
 ) -> PanelStore:
     url = config.database
     if url is None:
@@ -99,7 +106,7 @@ def _widths(loaded: Loaded, config: PanelConfig) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownBatch:
     """What a run has to show while it goes."""
 
     store: PanelStore
@@ -107,7 +114,7 @@ class Shown:
     board: RedisBoard | None = None
 
 
-Door = Callable[[Shown], AbstractAsyncContextManager[str]]
+Door = Callable[[ShownBatch], AbstractAsyncContextManager[str]]
 
 
 class Judging:
@@ -145,7 +152,7 @@ def refused_words(counted: Mapping[str, int]) -> Iterator[str]:
         yield f"the database refused {rows} rows: {words}; the answers are in `panel_answers` where they fit"
 
 
-def unparked(parked: Sequence[Parked], now: datetime) -> tuple[PanelNote, ...]:
+def unparked(parked: Sequence[ParkedCell], now: datetime) -> tuple[PanelNote, ...]:
     """What the rows that go said, so that nothing is forgotten."""
     return tuple(
         PanelNote(
@@ -158,7 +165,7 @@ def unparked(parked: Sequence[Parked], now: datetime) -> tuple[PanelNote, ...]:
     )
 
 
-def weather(board: RedisBoard | None) -> tuple[str, ...]:
+def redis_warnings(board: RedisBoard | None) -> tuple[str, ...]:
     """What is worth a line about Redis, once, at the end."""
     if board is None:
         return ()

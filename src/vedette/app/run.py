@@ -4,36 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import resource
-import signal
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 
 from vedette.app.channels import check_notify, sending
-from vedette.app.crawl_run import OnEvent, RunRequest, Station
+from vedette.app.crawl_run import CrawlRun, OnEvent, RunRequest
 from vedette.app.open_store import open_store
+from vedette.app.process import run_loop, signals
 from vedette.app.stage_worker import DRAIN, Hooks, beside, hearing
 from vedette.config.model import Config, Loaded
 from vedette.config.policies import classifier, due_rule, fetch_settings, screens, sources_of
 from vedette.contracts.errors import ConfigError, InputError
 from vedette.contracts.ports import Clock, Fetcher
-from vedette.engine.loop import Ended
+from vedette.engine.crawl.loop import Ended
 from vedette.fetch.http import HttpFetcher, check_settings
 from vedette.store.sqlite import Pick
 from vedette.telemetry.clock import SystemClock
 
 __all__ = ["Ended", "RunRequest", "run_async", "run_engine"]
 
-Beside = Callable[[Station], AbstractAsyncContextManager[None]]
+Beside = Callable[[CrawlRun], AbstractAsyncContextManager[None]]
 ENDED_BY_ITSELF = ("idle", "limit")
-DESCRIPTORS = 8192
 LAST_WORDS_S = 10.0  # at the end of a run, for what it still has to tell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
+class RunHooks:
     """What a run is embedded in."""
 
     on_event: OnEvent
@@ -47,22 +44,8 @@ def run_engine(
     loaded: Loaded, request: RunRequest, *, on_event: OnEvent, clock: Clock | None = None
 ) -> Ended:
     """Watch until told to stop.  Blocking; SIGINT and SIGTERM end it cleanly."""
-    raise_descriptors()
-    with suppress(ImportError):
-        import uvloop
-
-        uvloop.install()
-    around = Around(on_event=on_event, clock=clock or SystemClock(), owns_process=True)
-    return asyncio.run(run_around(loaded, request, around))
-
-
-def raise_descriptors() -> None:
-    """As many open files as we may have: every request that waits is one, and 1,024 are the usual beginning."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    around = RunHooks(on_event=on_event, clock=clock or SystemClock(), owns_process=True)
+    return run_loop(run_around(loaded, request, around))
 
 
 async def run_async(
@@ -74,11 +57,11 @@ async def run_async(
     fetcher: Fetcher | None = None,
 ) -> Ended:
     """The same inside a loop that somebody else owns."""
-    around = Around(on_event=on_event, clock=clock or SystemClock(), fetcher=fetcher)
+    around = RunHooks(on_event=on_event, clock=clock or SystemClock(), fetcher=fetcher)
     return await run_around(loaded, request, around)
 
 
-async def run_around(loaded: Loaded, request: RunRequest, around: Around) -> Ended:
+async def run_around(loaded: Loaded, request: RunRequest, around: RunHooks) -> Ended:
     """The same, with what goes on beside it."""
     _check(loaded.config)
     check_notify(loaded.config)
@@ -91,25 +74,25 @@ async def run_around(loaded: Loaded, request: RunRequest, around: Around) -> End
     )
     clock = around.clock
     with open_store(loaded, pick, clock) as opened:
-        station = Station(loaded, request, clock=clock, opened=opened, on_event=around.on_event)
+        crawl_run = CrawlRun(loaded, request, clock=clock, opened=opened, on_event=around.on_event)
         try:
-            with _signals(station.engine.stop), _without_garbage(around.owns_process):
-                async with (around.beside or _telling)(station), _judging(station):
-                    return await station.run(around.fetcher or HttpFetcher(clock))
+            with signals(crawl_run.engine.stop), _without_garbage(around.owns_process):
+                async with (around.beside or _telling)(crawl_run), _judging(crawl_run):
+                    return await crawl_run.run(around.fetcher or HttpFetcher(clock))
         finally:
-            station.tell_end()
+            crawl_run.tell_end()
             opened.reader.close()
 
 
 @asynccontextmanager
-async def _telling(station: Station) -> AsyncIterator[None]:
+async def _telling(crawl_run: CrawlRun) -> AsyncIterator[None]:
     """Sends what the run tells of while it runs; at its end what is left gets a moment, the rest the next run."""
-    config = station.loaded.config
+    config = crawl_run.loaded.config
     if not config.notify.channels:
         yield
         return
-    with sending(config, station.opened.path, clock=station.clock) as (sender, poster):
-        station.on_told = sender.wake
+    with sending(config, crawl_run.opened.path, clock=crawl_run.clock) as (sender, poster):
+        crawl_run.on_told = sender.wake
         task = asyncio.create_task(sender.run())
         try:
             yield
@@ -123,18 +106,18 @@ async def _telling(station: Station) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def _judging(station: Station) -> AsyncIterator[None]:
+async def _judging(crawl_run: CrawlRun) -> AsyncIterator[None]:
     """Serves the stage queues beside the looks; a run that ended by itself leaves as little waiting as it can."""
-    if not station.loaded.config.stages.in_process:
+    if not crawl_run.loaded.config.stages.in_process:
         yield
         return
     hooks = Hooks(
-        station.on_event, lambda: station.engine.under_way > 0, lambda *said: station.on_served(*said)
+        crawl_run.on_event, lambda: crawl_run.engine.under_way > 0, lambda *said: crawl_run.on_served(*said)
     )
-    async with beside(station.loaded, station.opened.path, clock=station.clock, hooks=hooks) as worker:
-        station.listeners.append(hearing(worker))
+    async with beside(crawl_run.loaded, crawl_run.opened.path, clock=crawl_run.clock, hooks=hooks) as worker:
+        crawl_run.listeners.append(hearing(worker))
         yield
-        if station.ended_by in ENDED_BY_ITSELF:
+        if crawl_run.ended_by in ENDED_BY_ITSELF:
             await worker.settle_down(within=DRAIN)
 
 
@@ -163,28 +146,3 @@ def _without_garbage(owns_process: bool) -> Iterator[None]:
         yield
     finally:
         gc.unfreeze()
-
-
-@contextmanager
-def _signals(stop: Callable[[str], None]) -> Iterator[None]:
-    """SIGINT and SIGTERM end the run cleanly; a second one ends it at once."""
-    loop = asyncio.get_running_loop()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    is_main = threading.current_thread() is threading.main_thread()
-    if is_main:
-        for number in numbers:
-            loop.add_signal_handler(number, _stop_once, stop, loop, numbers)
-    try:
-        yield
-    finally:
-        if is_main:
-            for number in numbers:
-                loop.remove_signal_handler(number)
-
-
-def _stop_once(
-    stop: Callable[[str], None], loop: asyncio.AbstractEventLoop, numbers: tuple[int, ...]
-) -> None:
-    stop("stopped")
-    for number in numbers:
-        loop.remove_signal_handler(number)

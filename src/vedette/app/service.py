@@ -5,40 +5,41 @@ from __future__ import annotations
 import asyncio
 import errno
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, TextIO
 
 from vedette import __version__
 from vedette.app.channels import sending
-from vedette.app.crawl_run import OnEvent, RunRequest, Station
+from vedette.app.crawl_run import CrawlRun, OnEvent, RunRequest
 from vedette.app.model_refresh import refresh_models
-from vedette.app.run import Around, raise_descriptors, run_around
+from vedette.app.process import run_loop
+from vedette.app.run import RunHooks, run_around
 from vedette.config.alert_policies import MODELS, RUNS, cron_entries, router, secrets_of, watchdog_params
 from vedette.config.model import Loaded, is_debug, is_production
 from vedette.config.policies import sources_of
-from vedette.contracts.alerting import ChannelName, Delivery, Message
+from vedette.contracts.alerts import ChannelName, Delivery, Message
 from vedette.contracts.errors import StoreError, StoreWaitError
 from vedette.contracts.jobs import SENTINEL, STAGES, NewJob, QueuedJob, SentinelResult
 from vedette.contracts.ports import Clock
 from vedette.contracts.watch import Group
 from vedette.contracts.words import Outcome
-from vedette.core.health import is_healthy
-from vedette.core.orders import order_data, staggered
-from vedette.core.urls import host_of
-from vedette.engine.cron import Entry, missed
-from vedette.engine.loop import Ended
-from vedette.engine.sentinel import SentinelWorker
-from vedette.engine.watchdog import Checked, check_health
-from vedette.store.connecting import connect
-from vedette.store.gauges import Figures, figures
-from vedette.store.jobs import SqliteJobBus
+from vedette.core.health.source_health import is_healthy
+from vedette.core.legacy.sentinel_payload import order_data, staggered
+from vedette.core.urls.canonical import host_of
+from vedette.engine.crawl.loop import Ended
+from vedette.engine.service.cron import CronEntry, missed
+from vedette.engine.service.sentinel import SentinelWorker
+from vedette.engine.service.watchdog import HealthChecked, check_health
+from vedette.store.connection import connect
+from vedette.store.cron_marks import fired_at, mark_fired
+from vedette.store.job_bus import SqliteJobBus
 from vedette.store.operator import operating
 from vedette.store.outbox import trim
-from vedette.store.triggers import fired_at, mark_fired
+from vedette.store.scrape import ScrapeFigures, figures
 from vedette.telemetry.events import Event
-from vedette.telemetry.logs import Log, Scrubber
+from vedette.telemetry.logs import Log, LogScrubber
 from vedette.telemetry.meters import Meters
 from vedette.telemetry.metrics import Registry
 
@@ -50,14 +51,14 @@ REST = 20  # and never more than a twentieth of the time is spent on reading the
 
 
 @dataclass(slots=True)
-class Pages:
+class ServiceState:
     """What the door shows."""
 
     metrics: Callable[[], Coroutine[Any, Any, str]]
     is_ready: Callable[[], bool]
 
 
-Door = Callable[[Pages], AbstractAsyncContextManager[str]]  # gives the address that it listens on
+Door = Callable[[ServiceState], AbstractAsyncContextManager[str]]  # gives the address that it listens on
 
 
 async def serve(loaded: Loaded, *, clock: Clock, stdout: TextIO, stderr: TextIO, door: Door) -> Ended:
@@ -67,10 +68,10 @@ async def serve(loaded: Loaded, *, clock: Clock, stdout: TextIO, stderr: TextIO,
         stderr,
         is_json=config.log.format == "json" or (config.log.format == "auto" and is_production()),
         level="debug" if is_debug() else config.log.level,
-        scrubber=Scrubber(secrets_of(config)),
+        scrubber=LogScrubber(secrets_of(config)),
     )
     service = Service(loaded, clock, log.hear, door=door, stdout=stdout)
-    around = Around(on_event=log.hear, clock=clock, beside=service.beside, owns_process=True)
+    around = RunHooks(on_event=log.hear, clock=clock, beside=service.beside, owns_process=True)
     return await run_around(loaded, RunRequest(), around)
 
 
@@ -84,7 +85,7 @@ class Service:
     meters: Meters = field(init=False)
     registry: Registry = field(init=False)
     is_ready: bool = False
-    _station: Station = field(init=False)
+    _station: CrawlRun = field(init=False)
     _wake: Callable[[], None] = lambda: None
     _figures_at: datetime | None = None
 
@@ -96,24 +97,24 @@ class Service:
         self.registry = self.meters.registry()
 
     @asynccontextmanager
-    async def beside(self, station: Station) -> AsyncIterator[None]:
+    async def beside(self, crawl_run: CrawlRun) -> AsyncIterator[None]:
         """Everything that goes on while the engine runs.  What breaks here stops the engine, loudly."""
-        self._station = station
-        config, path = self.loaded.config, station.opened.path
-        station.route = router(config, self.clock)
-        station.listeners.append(self._committed)
-        station.on_served = lambda job, status, took: self.meters.job_ended(
+        self._station = crawl_run
+        config, path = self.loaded.config, crawl_run.opened.path
+        crawl_run.route = router(config, self.clock)
+        crawl_run.listeners.append(self._committed)
+        crawl_run.on_served = lambda job, status, took: self.meters.job_ended(
             job.queue, status=status, took=took
         )
-        self.registry.before.append(self.meters.watch_active(lambda: station.engine.under_way))
+        self.registry.before.append(self.meters.watch_active(lambda: crawl_run.engine.under_way))
         with (
             sending(config, path, clock=self.clock, stdout=self.stdout) as (sender, poster),
             closing(SqliteJobBus(path)) as filled,
             closing(SqliteJobBus(path)) as served,  # a connection is one task's
         ):
             sender.on_sent, sender.on_bug = self._sent, self._bug
-            station.on_told = self._wake = sender.wake
-            async with self.door(Pages(self._metrics, lambda: self.is_ready)) as listen:
+            crawl_run.on_told = self._wake = sender.wake
+            async with self.door(ServiceState(self._metrics, lambda: self.is_ready)) as listen:
                 self._tell("serving", listen=listen)
                 sentinel = self._sentinel(served)
                 works = (sender.run, self._watch_health, lambda: self._cron(filled), sentinel.run)
@@ -128,7 +129,7 @@ class Service:
                     await asyncio.wait(tasks)
                     await poster.close()
 
-    async def check(self) -> Checked:
+    async def check(self) -> HealthChecked:
         """One health check, now."""
         checked = await asyncio.to_thread(self._check)
         for alert in checked.opened:
@@ -139,7 +140,7 @@ class Service:
             self._wake()
         return checked
 
-    async def fire(self, entry: Entry, at: datetime, bus: SqliteJobBus) -> None:
+    async def fire(self, entry: CronEntry, at: datetime, bus: SqliteJobBus) -> None:
         """The jobs of a cron run have ids of their moment: fired twice, after a kill, they are queued once."""
         if entry.name == RUNS:
             orders = staggered(at, self.loaded.config.cron.stagger)
@@ -230,7 +231,7 @@ class Service:
             self._tell("problem", what=str(error) or type(error).__name__)
             self._station.engine.on_failed(error)
 
-    def _check(self) -> Checked:
+    def _check(self) -> HealthChecked:
         config = self.loaded.config
         now, route = self.clock.now(), router(config, self.clock)
         with operating(self._station.opened.path) as db:
@@ -273,11 +274,11 @@ class Service:
             self.meters.read_at.set(now.timestamp())
         return self.registry.text()
 
-    def _read_figures(self, now: datetime) -> Figures:
+    def _read_figures(self, now: datetime) -> ScrapeFigures:
         with closing(connect(self._station.opened.path, read_only=True)) as db:
             return figures(db, now=now)
 
-    def _show(self, found: Figures) -> None:
+    def _show(self, found: ScrapeFigures) -> None:
         meters = self.meters
         meters.due.replace(((risk.name,), float(count)) for risk, (count, _) in found.due.items())
         meters.oldest_due.replace(((risk.name,), age) for risk, (_, age) in found.due.items())
@@ -306,9 +307,4 @@ def is_out_of_files(error: BaseException | None) -> bool:
 
 def run_service(loaded: Loaded, *, clock: Clock, stdout: TextIO, stderr: TextIO, door: Door) -> Ended:
     """Blocking; SIGINT and SIGTERM end it cleanly."""
-    raise_descriptors()
-    with suppress(ImportError):
-        import uvloop
-
-        uvloop.install()
-    return asyncio.run(serve(loaded, clock=clock, stdout=stdout, stderr=stderr, door=door))
+    return run_loop(serve(loaded, clock=clock, stdout=stdout, stderr=stderr, door=door))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, closing, suppress
@@ -12,26 +11,27 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
+from vedette.app.process import run_loop, signals
 from vedette.config.model import Loaded
 from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.jobs import STAGES, QueuedJob
 from vedette.contracts.ports import Clock
 from vedette.contracts.watch import Group
-from vedette.core.nearest import unknown
-from vedette.engine.bench import EvidenceBench
-from vedette.engine.documents import DocumentDesk
-from vedette.engine.neighbours import Neighbours
-from vedette.engine.recall import Memory
-from vedette.engine.stages import Served, StageWorker
-from vedette.engine.workers import Workers
-from vedette.evidence.shelf import Shelf
+from vedette.core.text.nearest import unknown
+from vedette.engine.crawl.document_reader import DocumentReader
+from vedette.engine.crawl.past_states import PastStates
+from vedette.engine.stages.evidence_access import EvidenceAccess
+from vedette.engine.stages.neighbours import Neighbours
+from vedette.engine.stages.queue_worker import Served, StageWorker
+from vedette.engine.workers.pool import Workers
+from vedette.evidence.text_cache import TextCache
 from vedette.extract.documents.versions import reader_version
 from vedette.judge import Handle, handlers
-from vedette.store.jobs import SqliteJobBus
-from vedette.store.judging import Exhibits, Findings
+from vedette.store.job_bus import SqliteJobBus
 from vedette.store.migrate import ARCHIVE
 from vedette.store.rows import to_ms
 from vedette.store.sqlite import Reader
+from vedette.store.stage_results import EvidenceFactsReader, StageFindings
 from vedette.telemetry.events import Event
 
 BESIDE = "beside"  # the worker of a run; one per store, as there is one run
@@ -65,24 +65,24 @@ async def opened(
     """A stage worker with everything that it needs, on connections of its own."""
     config = loaded.config
     workers = Workers()
-    shelf = Shelf(loaded.data, reader_version(config.extract.ocr_languages))
-    desk = DocumentDesk(workers=workers, shelf=shelf, languages=config.extract.ocr_languages)
+    text_cache = TextCache(loaded.data, reader_version(config.extract.ocr_languages))
+    stage = DocumentReader(workers=workers, text_cache=text_cache, languages=config.extract.ocr_languages)
     with (
         closing(SqliteJobBus(path)) as bus,
-        closing(Exhibits(path)) as rows,
-        closing(Findings(path)) as findings,
+        closing(EvidenceFactsReader(path)) as rows,
+        closing(StageFindings(path)) as findings,
         closing(Reader(path)) as reader,
     ):
-        bench = EvidenceBench(
-            body=Memory(reader, loaded.data / ARCHIVE).body,
-            shelf=shelf,
-            documents=desk,
+        evidence = EvidenceAccess(
+            body=PastStates(reader, loaded.data / ARCHIVE).body,
+            text_cache=text_cache,
+            documents=stage,
             workers=workers,
             neighbours=Neighbours(rows.vectors, least=config.stages.similar),
             scope=config.extract.scope,
             worker_above=config.extract.worker_above,
         )
-        served = handlers(bench, clock=clock, embeds=config.stages.embed)
+        served = handlers(evidence, clock=clock, embeds=config.stages.embed)
         queues = hooks.queues or config.stages.queues
         chosen: dict[str, Handle] = {name: served[name] for name in STAGES if name in queues}
         bus.lose(worker, now=clock.now())
@@ -90,7 +90,7 @@ async def opened(
             yield StageWorker(
                 bus=bus,
                 handlers=chosen,
-                exhibit=rows.exhibit,
+                facts=rows.facts,
                 save=lambda handled: findings.save(handled, at_ms=to_ms(clock.now())),
                 clock=clock,
                 worker=worker,
@@ -130,7 +130,7 @@ def hearing(worker: StageWorker) -> Callable[[Group], None]:
 
 def run_worker(loaded: Loaded, path: Path, *, clock: Clock, hooks: Hooks, work: Work) -> None:
     """Blocking; SIGINT and SIGTERM end it after the group at hand."""
-    asyncio.run(_work(loaded, path, clock=clock, hooks=hooks, work=work))
+    run_loop(_work(loaded, path, clock=clock, hooks=hooks, work=work))
 
 
 def stage_queues(words: str | None) -> tuple[str, ...]:
@@ -145,13 +145,10 @@ def stage_queues(words: str | None) -> tuple[str, ...]:
 async def _work(loaded: Loaded, path: Path, *, clock: Clock, hooks: Hooks, work: Work) -> None:
     """`vedette worker`: until told to stop, or until nothing waits."""
     name = f"{socket.gethostname()}-{os.getpid()}"
-    loop = asyncio.get_running_loop()
     serving = replace(hooks, queues=work.queues)
     async with opened(loaded, path, clock=clock, hooks=serving, worker=name) as worker:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with suppress(NotImplementedError, RuntimeError, ValueError):
-                loop.add_signal_handler(number, worker.stop)
-        await (worker.drain() if work.until_idle else worker.run())
+        with signals(lambda by: worker.stop()):
+            await (worker.drain() if work.until_idle else worker.run())
 
 
 async def _keep_on(worker: StageWorker, clock: Clock, hooks: Hooks) -> None:

@@ -12,7 +12,7 @@ from vedette.contracts.errors import StoreError
 from vedette.contracts.ports import Clock
 from vedette.extract.tools import missing_tools
 from vedette.fetch.browser import find_browser
-from vedette.store.connecting import connect
+from vedette.store.connection import connect
 from vedette.store.operator import operating, parked_for_tools, retry_for_tools
 
 EVERY_S = 300.0  # installations happen in real time, whatever clock the run goes by

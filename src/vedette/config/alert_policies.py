@@ -7,16 +7,16 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from vedette.config.model import Config, secret, zone_name
 from vedette.config.notify import ChannelConfig
-from vedette.contracts.alerting import ChannelName, ChannelPolicy, Message, Notice, Rule
+from vedette.contracts.alerts import ChannelName, ChannelPolicy, Message, Notice, Rule
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.ports import Clock
-from vedette.core.alarm import AlarmParams
-from vedette.core.attention import route
-from vedette.core.health import HealthParams
-from vedette.core.nearest import unknown
-from vedette.core.retry import RetryParams
-from vedette.engine.cron import Entry, entry
-from vedette.engine.watchdog import WatchdogParams
+from vedette.core.health.alarm import AlarmParams
+from vedette.core.health.attention import route
+from vedette.core.health.source_health import HealthParams
+from vedette.core.lanes.retry import RetryParams
+from vedette.core.text.nearest import unknown
+from vedette.engine.service.cron import CronEntry, entry
+from vedette.engine.service.watchdog import WatchdogParams
 
 RUNS, HEALTH, MODELS = "runs", "health", "models"  # cron entries
 STDOUT = ChannelName("stdout")  # the channel of those who configured none
@@ -78,7 +78,7 @@ def zone(name: str | None, where: str) -> ZoneInfo:
         ) from None
 
 
-def cron_entries(config: Config) -> tuple[Entry, ...]:
+def cron_entries(config: Config) -> tuple[CronEntry, ...]:
     """The entries that are not empty, in their zone."""
     row = config.cron
     where = zone(row.timezone, "cron.timezone")

@@ -46,8 +46,8 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.secret import Secret
 from vedette.contracts.source import ListerKind
 from vedette.contracts.words import NodeRole, Risk
-from vedette.core.memory_budget import DEFAULT as DEFAULT_MEMORY
-from vedette.core.memory_budget import WORKER as LEAST_MEMORY
+from vedette.core.limits.memory_budget import DEFAULT as DEFAULT_MEMORY
+from vedette.core.limits.memory_budget import WORKER as LEAST_MEMORY
 
 CONFIG_NAME = "vedette.yaml"
 DATA_NAME = "vedette-data"

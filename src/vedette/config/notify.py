@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from vedette.config.values import Duration, RiskWord, Section
-from vedette.contracts.alerting import NoticeKind
+from vedette.contracts.alerts import NoticeKind
 from vedette.contracts.words import Risk
 
 

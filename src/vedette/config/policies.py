@@ -14,7 +14,7 @@ from vedette import __version__
 from vedette.config.model import Config, FetchConfig, LaneConfig, SourceConfig, parse, secret, written
 from vedette.config.values import file_digest
 from vedette.contracts.errors import ConfigError
-from vedette.contracts.fetching import FetchSettings
+from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.lane import BROWSER, LanePolicies, LanePolicy
 from vedette.contracts.source import (
     ANYWHERE,
@@ -27,28 +27,28 @@ from vedette.contracts.source import (
     TrapBudgets,
 )
 from vedette.contracts.words import LaneKey, Risk, SourceId, WatchId
-from vedette.core.classify import Classification, classify_url
-from vedette.core.filters import compile_pattern, filters_of
-from vedette.core.lane import starts_per_day
-from vedette.core.packs import RolePattern
-from vedette.core.retry import RetryParams
+from vedette.core.evidence.screen import ScreenRow, ScreenTable, screen_table
+from vedette.core.evidence.segments import is_retention
+from vedette.core.lanes.lane import starts_per_day
+from vedette.core.lanes.retry import RetryParams
 from vedette.core.schedule import make_policy
 from vedette.core.schedule.due import DueParams, due_params
 from vedette.core.schedule.ewma import EwmaParams, EwmaRule
 from vedette.core.schedule.fixed import FixedRule
 from vedette.core.schedule.rule import IntervalRule
-from vedette.core.screen import ScreenRow, ScreenTable, screen_table
-from vedette.core.segments import is_retention
-from vedette.core.urls import canonical, clipped, too_long, watch_id
-from vedette.core.velocity import VelocityParams
-from vedette.store.healing import FETCH_ONLY, SETTINGS
+from vedette.core.schedule.velocity import VelocityParams
+from vedette.core.urls.canonical import canonical, clipped, too_long, watch_id
+from vedette.core.urls.classify import Classification, classify_url
+from vedette.core.urls.filters import compile_pattern, filters_of
+from vedette.core.urls.word_packs import RolePattern
+from vedette.store.corrections import FETCH_ONLY, SETTINGS
 
 if TYPE_CHECKING:
+    from vedette.core.evidence.ledger import InForce
     from vedette.core.hunt import HuntParams
-    from vedette.core.ledger import InForce
     from vedette.core.schedule.protocol import SchedulePolicy
-    from vedette.engine.hunter import HuntOptions
-    from vedette.engine.scheduler import SchedulerOptions
+    from vedette.engine.settle.hunter import HuntOptions
+    from vedette.engine.settle.scheduler import SchedulerOptions
 
 _FETCH_NAMES = {field.name for field in fields(FetchSettings)}
 RULE_SECTIONS = ("classify", "hunt", "objectives", "retry", "schedule")
@@ -258,7 +258,7 @@ def schedule_policy(
 
 def scheduler_options(config: Config, crawl_delay: Callable[[LaneKey], timedelta | None]) -> SchedulerOptions:
     """What the scheduler of the engine may spend and has to promise."""
-    from vedette.engine.scheduler import SchedulerOptions
+    from vedette.engine.settle.scheduler import SchedulerOptions
 
     lanes, most = lane_policies(config), config.schedule.host_budget_per_day
     return SchedulerOptions(
@@ -283,7 +283,7 @@ def rooms(config: Config, hosts: Iterable[tuple[str, timedelta | None]]) -> list
 
 def hunt_options(config: Config) -> HuntOptions:
     """Where the hunt of the engine may look, and how much."""
-    from vedette.engine.hunter import HuntOptions
+    from vedette.engine.settle.hunter import HuntOptions
 
     return HuntOptions(params=hunt_params(config), looks_per_day=config.hunt.looks_per_day)
 
@@ -303,7 +303,7 @@ def retry_rule(config: Config) -> RetryParams:
 
 def in_force(config: Config, policy: str) -> InForce:
     """The rules by which decisions are made, and made again."""
-    from vedette.core.ledger import InForce
+    from vedette.core.evidence.ledger import InForce
 
     return InForce(
         due=due_rule(config, policy),

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from vedette.config.values import Section
-from vedette.core.nearest import nearest, unknown
+from vedette.core.text.nearest import nearest, unknown
 
 MOST = 20  # problems that are told; all are counted
 SHOWN = 60  # characters of a value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from vedette.contracts.changing import Block
+from vedette.contracts.change import Block
 from vedette.contracts.words import ContentClass
 
 

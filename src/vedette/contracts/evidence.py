@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from vedette.contracts.fetching import Headers
+from vedette.contracts.fetch import Headers
 from vedette.contracts.words import Outcome, VisitId, WatchId
 
 SEALS = "seals"  # how HEADS names the chain of sealed rows, beside the segments
@@ -60,7 +60,7 @@ class ArchiveEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class WrittenRecord:
     """Where an entry ended up."""
 
     visit: VisitId
@@ -90,7 +90,7 @@ class ChainRow:
     """A visit row as the store has it, for `verify`."""
 
     facts: VisitFacts
-    written: Written
+    written: WrittenRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

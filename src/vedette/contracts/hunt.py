@@ -9,7 +9,7 @@ from typing import NamedTuple
 from vedette.contracts.words import LaneKey, Risk, WatchId
 
 
-class Record(NamedTuple):
+class HuntRecord(NamedTuple):
     """What looks at one place came to."""
 
     looks: int = 0
@@ -59,6 +59,6 @@ class HuntRows:
     opened: tuple[WatchId, ...] = ()  # found by this group
     chosen: tuple[DueNow, ...] = ()
     ended: tuple[WatchId, ...] = ()  # looked at
-    yields: tuple[tuple[str, Record], ...] = ()  # by place; "" is the whole
+    yields: tuple[tuple[str, HuntRecord], ...] = ()  # by place; "" is the whole
     state: HuntState | None = None
     again_at: datetime | None = None  # there is more to choose then; None: after the next look

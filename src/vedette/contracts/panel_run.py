@@ -30,7 +30,7 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class BatchShape:
     """What a batch asks.  Fixed when the batch begins: cell numbers count on it."""
 
     domains: int
@@ -44,7 +44,7 @@ class Batch:
     """One run of the panel."""
 
     id: BatchId
-    shape: Shape
+    shape: BatchShape
     started_at: datetime
     target_at: datetime  # soft cut
     hard_at: datetime  # hard stop
@@ -139,7 +139,7 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parked:
+class ParkedCell:
     """Cells that were asked and ended without an answer; the operator may have them asked again."""
 
     model: str
@@ -271,5 +271,5 @@ class BatchView:
     written_to: str
     unasked: int  # cells without a row
     dropped: tuple[Dropped, ...]
-    parked: tuple[Parked, ...]
+    parked: tuple[ParkedCell, ...]
     providers: tuple[Mapping[str, Any], ...]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from vedette.contracts.alerting import ChannelName, Delivery, Message, Notice
-from vedette.contracts.fetching import Fetched, FetchRequest, FetchSettings, PostRequest
+from vedette.contracts.alerts import ChannelName, Delivery, Message, Notice
+from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings, PostRequest
 from vedette.contracts.jobs import Data, Depth, JobEnd, NewJob, ParkedJob, QueuedJob
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey

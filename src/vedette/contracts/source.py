@@ -36,7 +36,7 @@ class ListSelectors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrapBudgets:
-    """How much of each class of made-up addresses a crawl takes.  The table is at the head of `core/admission.py`."""
+    """How much of each class of made-up addresses a crawl takes.  The table heads `core/urls/admission.py`."""
 
     path_depth: int = 12
     session: int = 300

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from vedette.contracts.documents import Artifact
 from vedette.contracts.jobs import Data, NewJob
-from vedette.contracts.judging import Likeness, Verdict
+from vedette.contracts.verdict import Likeness, Verdict
 from vedette.contracts.watch import LedgerNote
 from vedette.contracts.words import EvidenceId, RunId
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from vedette.contracts.alerting import Message
-from vedette.contracts.changing import Change, ChangeState, Noise
+from vedette.contracts.alerts import Message
+from vedette.contracts.change import Change, ChangeState, Noise
 from vedette.contracts.documents import Artifact
-from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Standing, Written
-from vedette.contracts.fetching import RobotsRules
+from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Standing, WrittenRecord
+from vedette.contracts.fetch import RobotsRules
 from vedette.contracts.hunt import HuntRows
-from vedette.contracts.judging import Traits
 from vedette.contracts.lane import LaneState
 from vedette.contracts.schedule import Lesson, ScheduleRows
 from vedette.contracts.source import ListerKind, Source
+from vedette.contracts.verdict import Traits
 from vedette.contracts.words import (
     ChangeId,
     ContentClass,
@@ -208,7 +208,7 @@ class Settlement:
     like: EvidenceId | None = None  # the earlier state that it differs from by noise alone
     artifact: Artifact | None = None  # text that was made of a document
     traits: Traits | None = None  # of the text, for the scout
-    vector: bytes | None = None  # of the text, `core/embedding.py`
+    vector: bytes | None = None  # of the text, `core/judging/embedding.py`
     lesson: Lesson | None = None  # not None: the scheduler decides the due time, with those of its group
     notes: tuple[LedgerNote, ...] = ()  # what this look decided about other watches
 
@@ -235,7 +235,7 @@ class Placed:
 
     settlement: Settlement
     kind: RecordKind  # what was really written: a known payload becomes a revisit
-    written: Written
+    written: WrittenRecord
     evidence: EvidenceId | None  # what the visit showed; None: no content
     payload: Payload | None  # not None: a new evidence row, with the place of its payload
 

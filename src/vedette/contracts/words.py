@@ -78,7 +78,7 @@ DOCUMENTS = frozenset(
 
 
 class Outcome(StrEnum):
-    """How a look ended.  `core/outcomes.py` says what each means."""
+    """How a look ended.  `core/lanes/outcomes.py` says what each means."""
 
     OK = "ok"
     NOT_MODIFIED = "not_modified"

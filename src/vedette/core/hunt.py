@@ -25,11 +25,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from vedette.contracts.errors import InputError
-from vedette.contracts.hunt import Record
+from vedette.contracts.hunt import HuntRecord
 from vedette.contracts.words import Reason
 from vedette.core.schedule.chance import chances
-from vedette.core.shape import shape_of
-from vedette.core.urls import host_of, watch_id
+from vedette.core.urls.canonical import host_of, watch_id
+from vedette.core.urls.url_shape import shape_of
 
 # Points of a first look; half of them for the second, a third for the third, and so on.
 NEW_HOST, NEW_NEIGHBOURHOOD = 60.0, 40.0
@@ -65,7 +65,7 @@ _BOUNDS = (
     ("deep_after", 0, math.inf), ("depth_cost", 0, math.inf), ("repeat_cost", 0, math.inf),
 )  # fmt: skip
 DEFAULT = HuntParams()
-NOTHING = Record()
+NOTHING = HuntRecord()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +82,9 @@ class Prospect:
 class Yields:
     """What all looks came to, by host and by neighbourhood.  Changes only in `note`."""
 
-    whole: Record = NOTHING
-    hosts: dict[str, Record] = field(default_factory=dict)
-    neighbourhoods: dict[str, Record] = field(default_factory=dict)
+    whole: HuntRecord = NOTHING
+    hosts: dict[str, HuntRecord] = field(default_factory=dict)
+    neighbourhoods: dict[str, HuntRecord] = field(default_factory=dict)
 
     def note(self, prospect: Prospect, found: float | None) -> None:
         """One look ended.  `found` from 0 to 1; None: an error, nothing came back."""
@@ -96,12 +96,12 @@ class Yields:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class HuntFigures:
     """What is known of a place when a look at it is weighed."""
 
-    whole: Record
-    at_host: Record
-    here: Record
+    whole: HuntRecord
+    at_host: HuntRecord
+    here: HuntRecord
     waiting_at_host: int = 0  # looks that were chosen and have not ended
     waiting_here: int = 0
 
@@ -112,7 +112,7 @@ class Chosen:
 
     prospect: Prospect
     is_new: bool  # taken from the share for what is new
-    figures: Figures
+    figures: HuntFigures
     reasons: tuple[Reason, ...]
 
     @property
@@ -166,20 +166,20 @@ def prospect_of(url: str, params: HuntParams = DEFAULT) -> Prospect:
 
 
 def weigh(
-    prospect: Prospect, figures: Figures, *, is_new: bool, params: HuntParams = DEFAULT
+    prospect: Prospect, figures: HuntFigures, *, is_new: bool, params: HuntParams = DEFAULT
 ) -> tuple[Reason, ...]:
     """What a look is worth, point by point: as something new, or for what it may find."""
     own = _novelty(prospect, figures) if is_new else _yield(figures, params)
     return (*own, *prospect.costs)
 
 
-def room_of(record: Record, params: HuntParams = DEFAULT) -> int:
+def room_of(record: HuntRecord, params: HuntParams = DEFAULT) -> int:
     """Pages that a host may still be asked for.  An error takes the room of several."""
     spent = (record.looks - record.errors) + params.error_cost * record.errors
     return max(0, math.floor(params.host_budget - spent))
 
 
-def _novelty(prospect: Prospect, figures: Figures) -> tuple[Reason, ...]:
+def _novelty(prospect: Prospect, figures: HuntFigures) -> tuple[Reason, ...]:
     at_host = figures.at_host.looks + figures.waiting_at_host
     here = figures.here.looks + figures.waiting_here
     return (
@@ -190,7 +190,7 @@ def _novelty(prospect: Prospect, figures: Figures) -> tuple[Reason, ...]:
     )
 
 
-def _yield(figures: Figures, params: HuntParams) -> tuple[Reason, ...]:
+def _yield(figures: HuntFigures, params: HuntParams) -> tuple[Reason, ...]:
     """100 points are a find with every look."""
     whole = _mean(figures.whole, params.prior_yield, params)
     host = _mean(figures.at_host, whole, params)
@@ -250,9 +250,9 @@ class _Search:
         looks = self._yields.neighbourhoods.get(place, NOTHING).looks + self._waiting[place]
         return is_new and looks >= self._params.known_after
 
-    def _weighed(self, place: str, is_new: bool) -> tuple[Figures, tuple[Reason, ...]]:
+    def _weighed(self, place: str, is_new: bool) -> tuple[HuntFigures, tuple[Reason, ...]]:
         host, yields = self._hosts[place], self._yields
-        figures = Figures(
+        figures = HuntFigures(
             yields.whole,
             yields.hosts.get(host, NOTHING),
             yields.neighbourhoods.get(place, NOTHING),
@@ -279,7 +279,7 @@ def _queues(prospects: Iterable[Prospect], seed: int) -> tuple[dict[str, list[Pr
     return {place: [unique[at] for _, _, at in queue] for place, queue in ordered.items()}, ties
 
 
-def _mean(record: Record, larger: float, params: HuntParams) -> float:
+def _mean(record: HuntRecord, larger: float, params: HuntParams) -> float:
     """What a look at this place is expected to find; `larger` is the same of the place that holds it."""
     return (record.found + params.prior_looks * larger) / (record.looks + params.prior_looks)
 
@@ -288,5 +288,5 @@ def _sum(reasons: Iterable[Reason]) -> float:
     return math.fsum(reason.points for reason in reasons)
 
 
-def _with(record: Record, found: float | None) -> Record:
-    return Record(record.looks + 1, record.found + (found or 0.0), record.errors + (found is None))
+def _with(record: HuntRecord, found: float | None) -> HuntRecord:
+    return HuntRecord(record.looks + 1, record.found + (found or 0.0), record.errors + (found is None))

@@ -8,7 +8,7 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.source import ListerKind, Listing, Sighting
 from vedette.discover.auto import make_auto
 from vedette.discover.crawl import read_crawl
-from vedette.discover.document import Document
+from vedette.discover.document import ListingDocument
 from vedette.discover.eurlex import read_eurlex
 from vedette.discover.feed import read_feed
 from vedette.discover.hnb import read_hnb
@@ -20,9 +20,9 @@ from vedette.discover.page import read_page
 from vedette.discover.pagination import read_pagination
 from vedette.discover.sitemap import read_sitemap
 
-__all__ = ["LISTERS", "Document", "lister_of_found", "read_listing"]
+__all__ = ["LISTERS", "ListingDocument", "lister_of_found", "read_listing"]
 
-_PLAIN: dict[ListerKind, Callable[[Document], Listing]] = {
+_PLAIN: dict[ListerKind, Callable[[ListingDocument], Listing]] = {
     ListerKind.PAGE: read_page,
     ListerKind.FEED: read_feed,
     ListerKind.SITEMAP: read_sitemap,
@@ -35,10 +35,13 @@ _PLAIN: dict[ListerKind, Callable[[Document], Listing]] = {
     ListerKind.MRMS: read_mrms,
     ListerKind.HOK: read_hok,
 }
-LISTERS: Mapping[ListerKind, Callable[[Document], Listing]] = {**_PLAIN, ListerKind.AUTO: make_auto(_PLAIN)}
+LISTERS: Mapping[ListerKind, Callable[[ListingDocument], Listing]] = {
+    **_PLAIN,
+    ListerKind.AUTO: make_auto(_PLAIN),
+}
 
 
-def read_listing(kind: ListerKind, document: Document) -> Listing:
+def read_listing(kind: ListerKind, document: ListingDocument) -> Listing:
     """What the document lists.  Never raises for what it says: `problem` tells the user what is wrong."""
     try:
         return LISTERS[kind](document)

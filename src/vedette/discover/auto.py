@@ -11,18 +11,18 @@ from dataclasses import dataclass, replace
 
 from vedette.contracts.source import ListerKind, Listing
 from vedette.contracts.words import Reason
-from vedette.core.urls import canonical, host_of
+from vedette.core.urls.canonical import canonical, host_of
 from vedette.discover.crawl import LinkReader
-from vedette.discover.document import Document
+from vedette.discover.document import ListingDocument
 from vedette.discover.feed import is_feed
 from vedette.discover.html_list import find_items
 from vedette.discover.json_feed import is_json_feed
 from vedette.discover.markup import Markup, is_html, open_markup
 from vedette.discover.pagination import has_pager
 from vedette.discover.sitemap import is_sitemap, site_of
-from vedette.discover.tree import Page, attribute, is_navigation
+from vedette.discover.tree import LinkPage, attribute, is_navigation
 
-Lister = Callable[[Document], Listing]
+Lister = Callable[[ListingDocument], Listing]
 FEED_TYPES = (
     "application/rss+xml",
     "application/atom+xml",
@@ -37,7 +37,7 @@ _GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class ProbedPage:
     """What one look at the document found."""
 
     is_front: bool = False  # the site's first page
@@ -68,36 +68,36 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Sign:
+class ListerSign:
     """One row: when it applies, which lister it speaks for, how strongly, and in what words."""
 
     points: int
     lister: ListerKind
-    applies: Callable[[Look], bool]
+    applies: Callable[[ProbedPage], bool]
     words: str
 
 
-SIGNS: tuple[Sign, ...] = (
-    Sign(100, ListerKind.FEED, lambda look: look.is_feed, "the document is a feed"),
-    Sign(100, ListerKind.SITEMAP, lambda look: look.is_sitemap, "the document is a sitemap"),
-    Sign(90, ListerKind.PAGE, lambda look: not look.is_page, "the document is not a web page"),
-    Sign(80, ListerKind.SITEMAP, lambda look: look.is_front and look.sitemap != "", "robots.txt has sitemap"),
-    Sign(75, ListerKind.PAGINATION, lambda look: look.has_pager and look.items > 1, "a list of many pages"),
-    Sign(70, ListerKind.FEED, lambda look: look.is_own_feed, "the page names a feed of its own section"),
-    Sign(65, ListerKind.FEED, lambda look: look.is_front and bool(look.feed), "the site names a feed"),
-    Sign(60, ListerKind.CRAWL, lambda look: look.is_front and look.has_many_links, "a front page of links"),
-    Sign(55, ListerKind.HTML_LIST, lambda look: look.is_list, "the page is a list"),
-    Sign(50, ListerKind.HTML_LIST, lambda look: look.lists_documents, "the page links to documents"),
-    Sign(40, ListerKind.PAGE, lambda look: look.text_chars >= MUCH_TEXT, "the page is mostly text"),
-    Sign(30, ListerKind.CRAWL, lambda look: look.has_many_links, "many links and little text"),
-    Sign(10, ListerKind.PAGE, lambda look: True, "nothing on the page lists other pages"),
+SIGNS: tuple[ListerSign, ...] = (
+    ListerSign(100, ListerKind.FEED, lambda look: look.is_feed, "the document is a feed"),
+    ListerSign(100, ListerKind.SITEMAP, lambda look: look.is_sitemap, "the document is a sitemap"),
+    ListerSign(90, ListerKind.PAGE, lambda look: not look.is_page, "the document is not a web page"),
+    ListerSign(80, ListerKind.SITEMAP, lambda look: look.is_front and look.sitemap != "", "robots.txt has sitemap"),
+    ListerSign(75, ListerKind.PAGINATION, lambda look: look.has_pager and look.items > 1, "a list of many pages"),
+    ListerSign(70, ListerKind.FEED, lambda look: look.is_own_feed, "the page names a feed of its own section"),
+    ListerSign(65, ListerKind.FEED, lambda look: look.is_front and bool(look.feed), "the site names a feed"),
+    ListerSign(60, ListerKind.CRAWL, lambda look: look.is_front and look.has_many_links, "a front page of links"),
+    ListerSign(55, ListerKind.HTML_LIST, lambda look: look.is_list, "the page is a list"),
+    ListerSign(50, ListerKind.HTML_LIST, lambda look: look.lists_documents, "the page links to documents"),
+    ListerSign(40, ListerKind.PAGE, lambda look: look.text_chars >= MUCH_TEXT, "the page is mostly text"),
+    ListerSign(30, ListerKind.CRAWL, lambda look: look.has_many_links, "many links and little text"),
+    ListerSign(10, ListerKind.PAGE, lambda look: True, "nothing on the page lists other pages"),
 )  # fmt: skip
 
 
 def make_auto(listers: Mapping[ListerKind, Lister]) -> Lister:
     """The `auto` lister over the others."""
 
-    def read_auto(document: Document) -> Listing:
+    def read_auto(document: ListingDocument) -> Listing:
         look = look_at(document)
         signs = judge(look)
         best = signs[0]
@@ -115,30 +115,30 @@ def make_auto(listers: Mapping[ListerKind, Lister]) -> Lister:
     return read_auto
 
 
-def judge(look: Look) -> list[Sign]:
+def judge(look: ProbedPage) -> list[ListerSign]:
     """The signs that apply, best first."""
     return sorted((sign for sign in SIGNS if sign.applies(look)), key=lambda sign: -sign.points)
 
 
-def look_at(document: Document) -> Look:
+def look_at(document: ListingDocument) -> ProbedPage:
     """Everything the signs ask, read once."""
     is_front = canonical("/", document.url) == document.url.partition("?")[0] and "?" not in document.url
     if document.body.startswith(_GZIP):
-        return Look(is_front=is_front, is_sitemap=".xml" in document.url or "sitemap" in document.url)
+        return ProbedPage(is_front=is_front, is_sitemap=".xml" in document.url or "sitemap" in document.url)
     if is_json_feed(document):
-        return Look(is_front=is_front, is_feed=True)
+        return ProbedPage(is_front=is_front, is_feed=True)
     markup = open_markup(document)
     if is_feed(markup) or is_sitemap(markup):
-        return Look(is_front=is_front, is_feed=is_feed(markup), is_sitemap=is_sitemap(markup))
+        return ProbedPage(is_front=is_front, is_feed=is_feed(markup), is_sitemap=is_sitemap(markup))
     if not _is_page(document, markup):
-        return Look(is_front=is_front)
-    page = Page(document)
+        return ProbedPage(is_front=is_front)
+    page = LinkPage(document)
     items, guess = find_items(document, page)
     feeds = list(_feeds(page))
     section = document.url.partition("?")[0].rstrip("/") + "/"
     own = next((feed for feed in feeds if feed.startswith(section)), "")
     hrefs = [href for _, href in page.links()]
-    return Look(
+    return ProbedPage(
         is_front=is_front,
         is_page=True,
         sitemap=_sitemap(document),
@@ -152,11 +152,11 @@ def look_at(document: Document) -> Look:
     )
 
 
-def _is_page(document: Document, markup: Markup) -> bool:
+def _is_page(document: ListingDocument, markup: Markup) -> bool:
     return "html" in document.content_type.lower() or is_html(markup)
 
 
-def _feeds(page: Page) -> Iterator[str]:
+def _feeds(page: LinkPage) -> Iterator[str]:
     """Feeds the page names, without those of comments."""
     for node in page.tree.css('link[rel~="alternate"][href]'):
         url = canonical(attribute(node, "href"), page.base)
@@ -169,7 +169,7 @@ def _feeds(page: Page) -> Iterator[str]:
             yield url
 
 
-def _sitemap(document: Document) -> str:
+def _sitemap(document: ListingDocument) -> str:
     """The first sitemap of robots.txt that belongs to this site."""
     site = site_of(host_of(document.url))
     urls = (canonical(text, document.url) for text in document.sitemaps)

@@ -12,11 +12,11 @@ from dataclasses import replace
 
 from vedette.contracts.source import ANYWHERE, ListerOptions, Listing, Sighting
 from vedette.contracts.words import Reason, WatchId
-from vedette.core.filters import filters_of
-from vedette.core.shape import is_document, is_part
-from vedette.core.urls import MAX_URL, canonical, host_of, origin_of, watch_id
-from vedette.discover.document import Document
-from vedette.discover.tree import Page, attribute
+from vedette.core.urls.canonical import MAX_URL, canonical, host_of, origin_of, watch_id
+from vedette.core.urls.filters import filters_of
+from vedette.core.urls.url_shape import is_document, is_part
+from vedette.discover.document import ListingDocument
+from vedette.discover.tree import LinkPage, attribute
 
 Link = tuple[WatchId, str]
 MEMO = 16_384  # raw addresses remembered per source: about 6 MB when full
@@ -110,9 +110,9 @@ class LinkReader:
         return self._is_everywhere or _bare(host_of(url)) in self._hosts
 
 
-def read_crawl(document: Document) -> Listing:
+def read_crawl(document: ListingDocument) -> Listing:
     """The links of one page.  Where it is extracted anyway, `LinkReader` and `sight` do the same for less."""
-    page = Page(document)
+    page = LinkPage(document)
     options = document.options
     if options.honour_nofollow and _says_nofollow(page):
         return Listing(notes=(Reason("nofollow", note="the page asks not to follow its links"),))
@@ -144,7 +144,7 @@ def sight(links: Iterable[Link], options: ListerOptions, depth: int) -> Listing:
     return Listing(sightings=tuple(sightings), refused=tuple(refused))
 
 
-def _says_nofollow(page: Page) -> bool:
+def _says_nofollow(page: LinkPage) -> bool:
     for node in page.tree.css("meta[name]"):
         if attribute(node, "name").lower() == "robots":
             words = attribute(node, "content").lower().replace(",", " ").split()

@@ -6,18 +6,18 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from vedette.discover.document import Document, text_of
+from vedette.discover.document import ListingDocument, text_of
 
 MAX_NODES = 50_000  # objects of one document that are looked at
 MAX_TEXT = 4096  # of one field; a longer address, title or date is none
 
 
-def is_data(document: Document) -> bool:
+def is_data(document: ListingDocument) -> bool:
     """Is it JSON, whatever it calls itself?"""
     return document.body[:64].lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"["))
 
 
-def read_data(document: Document) -> tuple[Any, str]:
+def read_data(document: ListingDocument) -> tuple[Any, str]:
     """The value, or what is wrong."""
     return read_json(text_of(document.body, document.content_type))
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from vedette.contracts.source import ListerOptions
-from vedette.core.charset import decode
+from vedette.core.text.charset import decode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class ListingDocument:
     """A listing's body.  `depth`: how many listings lie between it and the source; 0 is the source itself."""
 
     url: str  # that answered, canonical

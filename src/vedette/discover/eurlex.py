@@ -15,14 +15,14 @@ from urllib.parse import unquote
 
 from vedette.contracts.source import Listing
 from vedette.contracts.words import Reason
-from vedette.core.dates import read_date
-from vedette.core.urls import canonical, host_of, origin_of
+from vedette.core.text.dates import read_date
+from vedette.core.urls.canonical import canonical, host_of, origin_of
 from vedette.discover.data import MAX_TEXT, is_data, read_data
-from vedette.discover.document import Document
+from vedette.discover.document import ListingDocument
 from vedette.discover.feed import is_feed, read_feed
 from vedette.discover.gather import Found, Gathering, clean_title
 from vedette.discover.markup import is_html, open_markup
-from vedette.discover.tree import Page
+from vedette.discover.tree import LinkPage
 
 HOME = "https://eur-lex.europa.eu"  # where acts are read that another host names
 OFFICE = "publications.europa.eu"
@@ -48,7 +48,7 @@ class Celex:
     applies_at: datetime | None = None  # of a consolidated text
 
 
-def read_eurlex(document: Document) -> Listing:
+def read_eurlex(document: ListingDocument) -> Listing:
     """Every act that the document names, once per wanted language."""
     problem, named = _named(document)
     gathering = Gathering(document)
@@ -90,7 +90,7 @@ def celex_in(url: str) -> Celex | None:
 Named = tuple[Celex, str, datetime | None]  # number, title, date
 
 
-def _named(document: Document) -> tuple[str, Iterator[Named]]:
+def _named(document: ListingDocument) -> tuple[str, Iterator[Named]]:
     """What is wrong with the document, and what it names."""
     if is_data(document):
         value, problem = read_data(document)
@@ -102,11 +102,11 @@ def _named(document: Document) -> tuple[str, Iterator[Named]]:
         return listing.problem, ((celex, title, at) for celex, title, at in found if celex is not None)
     if not is_html(markup) and "html" not in document.content_type.lower():
         return markup.problem or "neither a page, a feed nor JSON", iter(())
-    page = Page(document)
+    page = LinkPage(document)
     return page.problem, _in_page(page)
 
 
-def _in_page(page: Page) -> Iterator[Named]:
+def _in_page(page: LinkPage) -> Iterator[Named]:
     for node, href in page.links():
         celex = celex_in(href)
         if celex is not None:

@@ -15,12 +15,12 @@ from itertools import islice, pairwise
 from lxml import etree
 
 from vedette.contracts.source import Listing
-from vedette.core.admission import LISTED_MAX_URLS
-from vedette.core.charset import decode
-from vedette.core.dates import read_date
-from vedette.core.shape import is_document
-from vedette.core.urls import canonical
-from vedette.discover.document import Document
+from vedette.core.text.charset import decode
+from vedette.core.text.dates import read_date
+from vedette.core.urls.admission import LISTED_MAX_URLS
+from vedette.core.urls.canonical import canonical
+from vedette.core.urls.url_shape import is_document
+from vedette.discover.document import ListingDocument
 from vedette.discover.gather import DOCUMENT_TYPES, Found, Gathering, clean_title
 from vedette.discover.json_feed import is_json, read_json_feed
 from vedette.discover.markup import Markup, is_html, local_name, open_markup, parse, repaired, stream
@@ -38,7 +38,7 @@ _ENTRY_END = re.compile(rb"</(?:[\w.-]{1,40}:)?(?:item|entry)\s{0,9}>")
 _MAX_TEXT = 4096  # of one field; a longer address or date is none
 
 
-def read_feed(document: Document) -> Listing:
+def read_feed(document: ListingDocument) -> Listing:
     """Every entry's page, and the documents it encloses."""
     if is_json(document):
         return read_json_feed(document)
@@ -54,7 +54,7 @@ def read_feed(document: Document) -> Listing:
     return gathering.listing(problem=_nothing_read(markup, count, gathering))
 
 
-def _gathered(document: Document, entries: Iterator[_Entry]) -> tuple[Gathering, int]:
+def _gathered(document: ListingDocument, entries: Iterator[_Entry]) -> tuple[Gathering, int]:
     gathering, count = Gathering(document), 0
     for entry in entries:  # to the end: a feed that breaks off is told from one that is long
         count += 1

@@ -9,11 +9,11 @@ from datetime import datetime
 
 from vedette.contracts.source import Follow, Listing, Sighting
 from vedette.contracts.words import Reason, WatchId
-from vedette.core.admission import LISTED_MAX_URLS
-from vedette.core.filters import filters_of
-from vedette.core.shape import PART_NOTE, is_document, is_part
-from vedette.core.urls import MAX_URL, TOO_LONG, canonical, watch_id
-from vedette.discover.document import Document
+from vedette.core.urls.admission import LISTED_MAX_URLS
+from vedette.core.urls.canonical import MAX_URL, TOO_LONG, canonical, watch_id
+from vedette.core.urls.filters import filters_of
+from vedette.core.urls.url_shape import PART_NOTE, is_document, is_part
+from vedette.discover.document import ListingDocument
 
 MAX_REFUSED = 1000  # kept per listing; the rest is counted in a note
 MAX_TITLE = 300
@@ -38,7 +38,7 @@ class Found:
 class Gathering:
     """Collects the sightings of one document.  Raises ConfigError where an option cannot be used."""
 
-    def __init__(self, document: Document, *, limit: int = LISTED_MAX_URLS) -> None:
+    def __init__(self, document: ListingDocument, *, limit: int = LISTED_MAX_URLS) -> None:
         self._base = document.url
         self._filters = filters_of(document.options)
         wanted = document.options.max_urls

@@ -14,9 +14,9 @@ from datetime import datetime
 from typing import Any
 
 from vedette.contracts.source import Listing
-from vedette.core.dates import read_date
+from vedette.core.text.dates import read_date
 from vedette.discover.data import is_data, read_data, text_in
-from vedette.discover.document import Document
+from vedette.discover.document import ListingDocument
 from vedette.discover.gather import Found, Gathering
 
 MAX_RATES = 1000  # there are about fifteen currencies; a range of days has one list for each
@@ -53,7 +53,7 @@ class Rate:
         return read_date(self.applies_on)
 
 
-def read_hnb(document: Document) -> Listing:
+def read_hnb(document: ListingDocument) -> Listing:
     """The documents of the wanted currencies, and a note of what the list says."""
     rates, problem = read_rates(document)
     if problem:
@@ -72,7 +72,7 @@ def read_hnb(document: Document) -> Listing:
     return gathering.listing()
 
 
-def read_rates(document: Document) -> tuple[list[Rate], str]:
+def read_rates(document: ListingDocument) -> tuple[list[Rate], str]:
     """The rates, or why there are none."""
     value, problem = read_data(document) if is_data(document) else (None, "the document is not JSON")
     if problem:

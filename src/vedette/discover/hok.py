@@ -12,12 +12,12 @@ from dataclasses import replace
 from selectolax.lexbor import LexborNode
 
 from vedette.contracts.source import ListerKind, Listing, ListSelectors
-from vedette.core.dates import read_date
-from vedette.core.urls import canonical, host_of
-from vedette.discover.document import Document
+from vedette.core.text.dates import read_date
+from vedette.core.urls.canonical import canonical, host_of
+from vedette.discover.document import ListingDocument
 from vedette.discover.gather import Found, Gathering, clean_title
 from vedette.discover.pagination import read_pagination
-from vedette.discover.tree import MAX_NODES, Page, attribute, is_navigation
+from vedette.discover.tree import MAX_NODES, LinkPage, attribute, is_navigation
 
 SELECTORS = ListSelectors(
     item=".views-row, article.node--view-mode-teaser",
@@ -27,13 +27,13 @@ SELECTORS = ListSelectors(
 )
 
 
-def read_hok(document: Document) -> Listing:
+def read_hok(document: ListingDocument) -> Listing:
     """Entries by their lasting address, files, and the pages of the list that follow."""
     options = document.options
     wanted = replace(options, selectors=options.selectors or SELECTORS)
     pages = read_pagination(replace(document, options=wanted))
     follow = tuple(replace(page, lister=ListerKind.HOK) for page in pages.follow)
-    page = Page(document)
+    page = LinkPage(document)
     gathering = Gathering(document)
     for found in _teasers(page, document.url):
         gathering.add(found)
@@ -44,7 +44,7 @@ def read_hok(document: Document) -> Listing:
     return gathering.listing(follow=follow)
 
 
-def _teasers(page: Page, url: str) -> Iterator[Found]:
+def _teasers(page: LinkPage, url: str) -> Iterator[Found]:
     for node in page.tree.css("article[about]")[:MAX_NODES]:
         address = canonical(attribute(node, "about"), page.base)
         if address is None or host_of(address) != host_of(url) or is_navigation(node):

@@ -9,11 +9,11 @@ from datetime import datetime
 from selectolax.lexbor import LexborNode
 
 from vedette.contracts.source import Listing, ListSelectors
-from vedette.core.dates import read_date
-from vedette.core.urls import host_of
-from vedette.discover.document import Document
+from vedette.core.text.dates import read_date
+from vedette.core.urls.canonical import host_of
+from vedette.discover.document import ListingDocument
 from vedette.discover.gather import Found, Gathering, clean_title
-from vedette.discover.tree import Page, attribute, is_navigation, nearest
+from vedette.discover.tree import LinkPage, attribute, is_navigation, nearest
 
 # 001 B.3.  A site's row serves its subdomains too.
 SITES: Mapping[str, ListSelectors] = {
@@ -38,14 +38,14 @@ _MIN_GROUP = 3
 _LEVELS = 3  # ancestors that make a group of links
 
 
-def read_html_list(document: Document) -> Listing:
+def read_html_list(document: ListingDocument) -> Listing:
     """The entries of the list, then the documents linked anywhere on the page."""
-    page = Page(document)
+    page = LinkPage(document)
     gathering = Gathering(document)
     return gathering.listing(problem=gather_list(document, page, gathering))
 
 
-def gather_list(document: Document, page: Page, gathering: Gathering) -> str:
+def gather_list(document: ListingDocument, page: LinkPage, gathering: Gathering) -> str:
     """Adds what the page lists; returns the problem when it lists nothing."""
     found, note = find_items(document, page)
     if note:
@@ -63,7 +63,7 @@ def gather_list(document: Document, page: Page, gathering: Gathering) -> str:
     return "no list found: no selector matches and there is no group of links; set selectors for this site"
 
 
-def find_items(document: Document, page: Page) -> tuple[list[Found], str]:
+def find_items(document: ListingDocument, page: LinkPage) -> tuple[list[Found], str]:
     """The entries, and a note when they had to be guessed."""
     wanted = document.options.selectors or site_selectors(host_of(document.url))
     if wanted is not None:
@@ -99,7 +99,7 @@ class _Item:
     dates: list[LexborNode] = field(default_factory=list)
 
 
-def _by_selectors(page: Page, selectors: ListSelectors, *, is_generic: bool) -> list[Found]:
+def _by_selectors(page: LinkPage, selectors: ListSelectors, *, is_generic: bool) -> list[Found]:
     """Each selector runs once over the page, not once per entry: a page of nested entries stays cheap."""
     nodes = page.select(selectors.item, "selectors.item")
     items = {node.mem_id: _Item(node) for node in nodes if not (is_generic and is_navigation(node))}
@@ -120,7 +120,7 @@ def _item_of(node: LexborNode, items: dict[int, _Item]) -> _Item | None:
     return items[around.mem_id] if around is not None else None
 
 
-def _found(page: Page, item: _Item) -> Found:
+def _found(page: LinkPage, item: _Item) -> Found:
     heading = item.headings[0] if item.headings else None
     link = _main_link(item.links, heading)
     title = _text(heading) if heading is not None else ""
@@ -158,7 +158,7 @@ def _text(node: LexborNode) -> str:
     return clean_title(node.text(separator=" ", strip=True))
 
 
-def _largest_group(page: Page) -> list[Found]:
+def _largest_group(page: LinkPage) -> list[Found]:
     """Links that stand in the same place of the template; the group with most words in it is the list."""
     groups: dict[str, dict[str, Found]] = {}
     for node, href in page.links():

@@ -9,11 +9,11 @@ from itertools import islice
 from typing import Any
 
 from vedette.contracts.source import Listing
-from vedette.core.admission import LISTED_MAX_URLS
-from vedette.core.dates import read_date
-from vedette.core.shape import is_document
-from vedette.core.urls import canonical
-from vedette.discover.document import Document, text_of
+from vedette.core.text.dates import read_date
+from vedette.core.urls.admission import LISTED_MAX_URLS
+from vedette.core.urls.canonical import canonical
+from vedette.core.urls.url_shape import is_document
+from vedette.discover.document import ListingDocument, text_of
 from vedette.discover.gather import DOCUMENT_TYPES, Found, Gathering, clean_title
 
 MAX_ATTACHMENTS = 100  # of one entry
@@ -21,16 +21,16 @@ _VERSION = re.compile(r"https?://(?:www\.)?jsonfeed\.org/version/1(?:\.\d+)?/?")
 _MAX_TEXT = 4096  # of one field; a longer address or date is none
 
 
-def is_json(document: Document) -> bool:
+def is_json(document: ListingDocument) -> bool:
     """Is it an object of JSON, whatever it calls itself?"""
     return document.body[:64].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
 
 
-def is_json_feed(document: Document) -> bool:
+def is_json_feed(document: ListingDocument) -> bool:
     return is_json(document) and b"jsonfeed.org" in document.body and isinstance(_items(document), list)
 
 
-def read_json_feed(document: Document) -> Listing:
+def read_json_feed(document: ListingDocument) -> Listing:
     """Every entry's page, and the documents attached to it.  What is no entry is passed over."""
     items = _items(document)
     if isinstance(items, str):
@@ -44,7 +44,7 @@ def read_json_feed(document: Document) -> Listing:
     return gathering.listing(problem=f"none of the {len(items)} entries has an address" if is_lost else "")
 
 
-def _items(document: Document) -> list[Any] | str:
+def _items(document: ListingDocument) -> list[Any] | str:
     """The entries, or why there are none."""
     try:
         feed = json.loads(

@@ -10,8 +10,8 @@ from typing import Any
 
 from lxml import etree
 
-from vedette.core.charset import is_clean_utf8
-from vedette.discover.document import Document, text_of
+from vedette.core.text.charset import is_clean_utf8
+from vedette.discover.document import ListingDocument, text_of
 
 _NAME = re.compile(rb"<([A-Za-z_][\w.:-]{0,100})")
 _BARE = re.compile(rb"&(?!#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|[A-Za-z][A-Za-z0-9]{1,31};)")
@@ -42,7 +42,7 @@ class Markup:
     problem: str = ""
 
 
-def open_markup(document: Document) -> Markup:
+def open_markup(document: ListingDocument) -> Markup:
     """Decodes, finds the root element, refuses documents that declare entities."""
     data = _in_utf8(document)
     if not data:
@@ -60,7 +60,7 @@ def open_markup(document: Document) -> Markup:
     return Markup(data, root)
 
 
-def _in_utf8(document: Document) -> bytes:
+def _in_utf8(document: ListingDocument) -> bytes:
     """What is in UTF-8 already is not copied: a sitemap may have 50 MB."""
     body = document.body
     if "charset" not in document.content_type.lower() and is_clean_utf8(body):

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from vedette.contracts.source import ListerKind, Listing, ListSelectors, Sighting
 from vedette.contracts.words import Reason
-from vedette.discover.document import Document
+from vedette.discover.document import ListingDocument
 from vedette.discover.pagination import read_pagination
 
 SELECTORS = ListSelectors(
@@ -24,7 +24,7 @@ SELECTORS = ListSelectors(
 _DIGITS = 9  # of a number; longer ones are none
 
 
-def read_mrms(document: Document) -> Listing:
+def read_mrms(document: ListingDocument) -> Listing:
     """Articles once each, files, and the pages of the list that follow."""
     options = document.options
     wanted = replace(options, selectors=options.selectors or SELECTORS)

@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vedette.contracts.source import ActMetadata, ListerKind, Listing, Sighting
-from vedette.core.dates import read_date
-from vedette.core.urls import canonical, origin_of, watch_id
+from vedette.core.text.dates import read_date
+from vedette.core.urls.canonical import canonical, origin_of, watch_id
 from vedette.discover.data import MAX_TEXT, is_data, objects, read_data, read_json
-from vedette.discover.document import Document
+from vedette.discover.document import ListingDocument
 from vedette.discover.gather import Found, Gathering, clean_title
 from vedette.discover.markup import is_html, open_markup
 from vedette.discover.sitemap import read_sitemap
-from vedette.discover.tree import Page, attribute
+from vedette.discover.tree import LinkPage, attribute
 
 PARTS = {
     "sluzbeni": 1,
@@ -74,7 +74,7 @@ class Act:
         return f"/eli/{self.part}/{self.year}/{self.issue}/{self.number}"
 
 
-def read_nn(document: Document) -> Listing:
+def read_nn(document: ListingDocument) -> Listing:
     """A sitemap, an issue, an act or its metadata: the acts it names, in the wanted forms."""
     if is_data(document):
         return _read_act(document, read_metadata(document), "not metadata of an act: no ELI in the JSON")
@@ -94,9 +94,9 @@ def act_of(url: str) -> Act | None:
     return Act(eli[1], int(eli[2]), int(eli[3]), int(eli[4])) if eli else None
 
 
-def read_metadata(document: Document) -> ActMetadata:
+def read_metadata(document: ListingDocument) -> ActMetadata:
     """What the document says in the ELI ontology; an empty `eli` where it says nothing."""
-    said = _said_in_data(read_data(document)[0]) if is_data(document) else _said_in_page(Page(document))
+    said = _said_in_data(read_data(document)[0]) if is_data(document) else _said_in_page(LinkPage(document))
     own, eli = act_of(document.url), ""
     found: dict[str, dict[str, None]] = {}  # values in order, each once
     for about, local, value in said:
@@ -110,13 +110,13 @@ def read_metadata(document: Document) -> ActMetadata:
     return ActMetadata(eli=eli, said=tuple((name, tuple(found[name])) for name in KNOWN if found.get(name)))
 
 
-def _read_sitemap(document: Document) -> Listing:
+def _read_sitemap(document: ListingDocument) -> Listing:
     listing = read_sitemap(document)
     follow = tuple(replace(child, lister=ListerKind.NN) for child in listing.follow)
     return replace(listing, sightings=tuple(_forms(document, listing.sightings)), follow=follow)
 
 
-def _forms(document: Document, listed: Iterable[Sighting]) -> Iterator[Sighting]:
+def _forms(document: ListingDocument, listed: Iterable[Sighting]) -> Iterator[Sighting]:
     """Each act in the wanted forms; what is no act passes as it is listed."""
     wanted = document.options.structured.formats
     seen: set[int] = set()
@@ -131,7 +131,7 @@ def _forms(document: Document, listed: Iterable[Sighting]) -> Iterator[Sighting]
                 yield replace(sighting, url=url, is_document=sighting.is_document or form == "pdf")
 
 
-def _read_act(document: Document, metadata: ActMetadata, problem: str) -> Listing:
+def _read_act(document: ListingDocument, metadata: ActMetadata, problem: str) -> Listing:
     """The other forms of the act, and the acts that changed it."""
     if not metadata.eli:
         return Listing(problem=problem)
@@ -164,9 +164,9 @@ def _note(gathering: Gathering, metadata: ActMetadata) -> None:
         gathering.note(f"act_{relation}", address)
 
 
-def _read_issue(document: Document) -> Listing:
+def _read_issue(document: ListingDocument) -> Listing:
     """A page of the gazette that lists acts."""
-    page = Page(document)
+    page = LinkPage(document)
     gathering = Gathering(document)
     for node, href in page.links():
         url = canonical(href, page.base)
@@ -198,7 +198,7 @@ def _texts(raw: Any) -> Iterator[str]:
             yield text
 
 
-def _said_in_page(page: Page) -> Iterator[Said]:
+def _said_in_page(page: LinkPage) -> Iterator[Said]:
     """RDFa, `<meta about= property= content=>`, or `resource=` where the value is an address; JSON-LD in the page."""
     for node in page.tree.css("meta[property]")[:2000]:
         about = attribute(node, "about") or page.url

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from vedette.contracts.source import Listing
-from vedette.discover.document import Document
+from vedette.discover.document import ListingDocument
 
 
-def read_page(document: Document) -> Listing:
+def read_page(document: ListingDocument) -> Listing:
     """The page is its own target."""
     return Listing()

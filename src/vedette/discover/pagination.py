@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from selectolax.lexbor import LexborNode
 
 from vedette.contracts.source import Follow, ListerKind, Listing
-from vedette.core.filters import Pattern, compile_pattern
-from vedette.core.urls import canonical, fold, host_of, watch_id
-from vedette.discover.document import Document
+from vedette.core.urls.canonical import canonical, fold, host_of, watch_id
+from vedette.core.urls.filters import UrlPattern, compile_pattern
+from vedette.discover.document import ListingDocument
 from vedette.discover.gather import Gathering
 from vedette.discover.html_list import gather_list
-from vedette.discover.tree import Page, attribute
+from vedette.discover.tree import LinkPage, attribute
 
 # 001 B.4, and what the common systems call theirs.
 PAGERS = (
@@ -60,9 +60,9 @@ class _Step:
     slot: Slot | None
 
 
-def read_pagination(document: Document) -> Listing:
+def read_pagination(document: ListingDocument) -> Listing:
     """The entries of this page, and the pages after it.  An empty page is the last one."""
-    page = Page(document)
+    page = LinkPage(document)
     gathering = Gathering(document)
     steps = list(_steps(document, page))
     for step in steps:
@@ -74,11 +74,11 @@ def read_pagination(document: Document) -> Listing:
     return gathering.listing(problem=problem, follow=_follow(document, steps))
 
 
-def has_pager(document: Document, page: Page) -> bool:
+def has_pager(document: ListingDocument, page: LinkPage) -> bool:
     return bool(_follow(document, list(_steps(document, page))))
 
 
-def slot_of(url: str, pattern: Pattern | None = None) -> Slot | None:
+def slot_of(url: str, pattern: UrlPattern | None = None) -> Slot | None:
     """The page's number in this address: `?page=N`, `&p=N`, `/page/N`, or the last number in the pattern."""
     if pattern is not None:
         return _slot_by_pattern(url, pattern)
@@ -91,7 +91,7 @@ def slot_of(url: str, pattern: Pattern | None = None) -> Slot | None:
     return Slot(url[: match.start(1)], rest, int(match.group(1)), listing)
 
 
-def _slot_by_pattern(url: str, pattern: Pattern) -> Slot | None:
+def _slot_by_pattern(url: str, pattern: UrlPattern) -> Slot | None:
     match = pattern.search(url)
     numbers = list(_NUMBER.finditer(url, match.start(), match.end())) if match else []
     if not numbers:
@@ -108,7 +108,7 @@ def _slot_by_words(url: str, words: str) -> Slot | None:
     return Slot(url[: match.start(1)], url[match.end(1) :], int(match[1]), "") if match else None
 
 
-def _steps(document: Document, page: Page) -> Iterator[_Step]:
+def _steps(document: ListingDocument, page: LinkPage) -> Iterator[_Step]:
     text = document.options.pagination_pattern
     pattern = compile_pattern("pagination_pattern", text) if text else None
     own, host = slot_of(document.url, pattern), host_of(document.url)
@@ -139,7 +139,7 @@ def _is_next(node: LexborNode, words: str, is_in_pager: bool) -> bool:
     return _NOT_LETTERS.sub("", words).strip().lower() in NEXT_WORDS
 
 
-def _follow(document: Document, steps: list[_Step]) -> tuple[Follow, ...]:
+def _follow(document: ListingDocument, steps: list[_Step]) -> tuple[Follow, ...]:
     follow: dict[int, Follow] = {}
     own = watch_id(document.url)
     for url, depth in (*_numbered(document, steps), *_unnumbered(document, steps)):
@@ -149,7 +149,7 @@ def _follow(document: Document, steps: list[_Step]) -> tuple[Follow, ...]:
     return tuple(follow.values())
 
 
-def _numbered(document: Document, steps: list[_Step]) -> Iterator[tuple[str, int]]:
+def _numbered(document: ListingDocument, steps: list[_Step]) -> Iterator[tuple[str, int]]:
     """Later pages by number, gaps filled in.  What comes before this page was read, or is not wanted."""
     slots = [step.slot for step in steps if step.slot is not None]
     if not slots:
@@ -163,7 +163,7 @@ def _numbered(document: Document, steps: list[_Step]) -> Iterator[tuple[str, int
         yield linked.get(number) or f"{before}{number}{after}", document.depth + number - current
 
 
-def _own_number(document: Document, same: list[_Step]) -> int:
+def _own_number(document: ListingDocument, same: list[_Step]) -> int:
     """Of this page: in its address, or told by a link whose text is a number, or one before the first."""
     first = next(slot for step in same if (slot := step.slot))
     own = re.compile(re.escape(first.before) + r"(\d{1,6})" + re.escape(first.after) + "$").match(
@@ -177,7 +177,7 @@ def _own_number(document: Document, same: list[_Step]) -> int:
     return min(step.slot.number for step in same if step.slot) - 1
 
 
-def _unnumbered(document: Document, steps: list[_Step]) -> Iterator[tuple[str, int]]:
+def _unnumbered(document: ListingDocument, steps: list[_Step]) -> Iterator[tuple[str, int]]:
     """A cursor: only the next page is known."""
     for step in steps:
         if step.is_next and step.slot is None:

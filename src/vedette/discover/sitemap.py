@@ -16,12 +16,12 @@ from functools import lru_cache
 from lxml import etree
 from publicsuffixlist import PublicSuffixList
 
-from vedette.contracts.fetching import MIB
+from vedette.contracts.fetch import MIB
 from vedette.contracts.source import Follow, ListerKind, ListerOptions, Listing
 from vedette.contracts.words import Reason
-from vedette.core.dates import read_date
-from vedette.core.urls import canonical, host_of, watch_id
-from vedette.discover.document import Document
+from vedette.core.text.dates import read_date
+from vedette.core.urls.canonical import canonical, host_of, watch_id
+from vedette.discover.document import ListingDocument
 from vedette.discover.feed import is_feed, read_feed
 from vedette.discover.gather import Found, Gathering, clean_title
 from vedette.discover.markup import Markup, is_html, local_name, open_markup, repaired, stream
@@ -36,7 +36,7 @@ _TYPED = re.compile(r"sitemap[_-](\d{1,3})(?:[_-]\d{1,6})+\.xml(?:\.gz)?$")
 _GZIP = b"\x1f\x8b"
 
 
-def read_sitemap(document: Document) -> Listing:
+def read_sitemap(document: ListingDocument) -> Listing:
     """The pages it names, and the sitemaps it refers to."""
     body, problem = _unpacked(document.body)
     if not body:
@@ -72,7 +72,7 @@ class _Entry:
         self.url = self.modified = self.published = self.title = ""
 
 
-def _read_xml(document: Document, markup: Markup, gathering: Gathering) -> Listing:
+def _read_xml(document: ListingDocument, markup: Markup, gathering: Gathering) -> Listing:
     entries, problem = _entries(markup.data)
     follow: dict[int, Follow] = {}
     site = site_of(host_of(document.url))
@@ -119,7 +119,7 @@ def _add(gathering: Gathering, url: str, entry: _Entry) -> None:
     )
 
 
-def _is_wanted(document: Document, url: str, gathering: Gathering) -> bool:
+def _is_wanted(document: ListingDocument, url: str, gathering: Gathering) -> bool:
     """May this child be followed?  Says why not in `refused`."""
     options = document.options
     if document.depth >= options.max_sitemap_depth:
@@ -230,7 +230,7 @@ def _read_news(news: etree._Element, entry: _Entry) -> None:
             entry.title = (child.text or "")[:1000]
 
 
-def _read_text(document: Document, data: bytes, gathering: Gathering) -> Listing:
+def _read_text(document: ListingDocument, data: bytes, gathering: Gathering) -> Listing:
     """One address per line."""
     site = site_of(host_of(document.url))
     for line in data.decode("utf-8", "replace").splitlines():

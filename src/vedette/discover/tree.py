@@ -10,10 +10,10 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.source import ListSelectors
-from vedette.core.shape import is_document
-from vedette.core.urls import canonical
-from vedette.core.weight import too_heavy
-from vedette.discover.document import Document, text_of
+from vedette.core.text.parse_cost import too_heavy
+from vedette.core.urls.canonical import canonical
+from vedette.core.urls.url_shape import is_document
+from vedette.discover.document import ListingDocument, text_of
 
 MAX_NODES = 5000  # a list is never longer; a page made to hurt is
 _MAX_ANCESTORS = 40
@@ -38,10 +38,10 @@ def _select(tree: LexborHTMLParser, selector: str, option: str) -> list[LexborNo
         raise ConfigError(f"{option}: {selector!r} is not a CSS selector ({error})") from None
 
 
-class Page:
+class LinkPage:
     """A parsed page; one that must not be parsed has nothing in it.  `base` is what its links resolve against."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: ListingDocument) -> None:
         self.url = document.url
         self.problem = too_heavy(document.body)
         text = "" if self.problem else text_of(document.body, document.content_type)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from vedette.contracts.fetching import Extraction, Fetched
+from vedette.contracts.fetch import Extraction, Fetched
 from vedette.contracts.words import Reason
-from vedette.core.robots_tag import says_nofollow
-from vedette.engine.sources import SourceDesk
+from vedette.core.urls.robots_tag import says_nofollow
+from vedette.engine.crawl.source_runtime import SourceRuntime
 
 Followed = tuple[tuple[str, ...], tuple[Reason, ...]]
 
 
-def followed(extraction: Extraction, fetched: Fetched, desk: SourceDesk) -> Followed:
+def followed(extraction: Extraction, fetched: Fetched, runtime: SourceRuntime) -> Followed:
     """The links to follow, and why others are left: marked nofollow, or all of a page that asks so."""
-    if not desk.source.options.honour_nofollow:
+    if not runtime.source.options.honour_nofollow:
         return extraction.hrefs, ()
     tags = (value for name, value in fetched.headers if name.lower() == "x-robots-tag")
-    if extraction.is_nofollow or says_nofollow(tags, desk.settings.robots_agent):
+    if extraction.is_nofollow or says_nofollow(tags, runtime.settings.robots_agent):
         return (), (Reason("nofollow", note="the page asks not to follow its links"),)
     marked = frozenset(extraction.nofollow)
     if not marked:

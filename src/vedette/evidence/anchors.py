@@ -7,8 +7,8 @@ from collections import defaultdict
 from pathlib import Path
 
 from vedette.contracts.evidence import SEALS, Segment
-from vedette.core.segments import SegmentName
-from vedette.evidence.heads import Event, HeadLine, read_heads
+from vedette.core.evidence.segments import SegmentName
+from vedette.evidence.heads import HeadEvent, HeadLine, read_heads
 
 _MARK = struct.Struct(">Q32s")  # packed: a year of HEADS is half a million lines
 
@@ -60,5 +60,5 @@ class Anchors:
         name = SegmentName.parse(segment.name)
         if name is not None and name >= self._newest.get(name.retention, name):
             self._newest[name.retention] = name
-        if line.event is Event.EXPIRED:
+        if line.event is HeadEvent.EXPIRED:
             self._tombstones[segment.name] = segment

@@ -15,13 +15,13 @@ from hashlib import sha256
 from pathlib import Path
 
 from vedette.contracts.errors import NO_MORE_FILES, StoreError, StoreWaitError
-from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Written
-from vedette.core import chain
-from vedette.core.segments import SegmentName, is_full, next_name, order
+from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, WrittenRecord
+from vedette.core.evidence import chain
+from vedette.core.evidence.segments import SegmentName, is_full, next_name, order
 from vedette.evidence import recovery
 from vedette.evidence.files import FULL, NO_FILES, Files, write_all
-from vedette.evidence.heads import Event, Heads
-from vedette.evidence.reading import segment_name, segment_path
+from vedette.evidence.heads import HeadEvent, Heads
+from vedette.evidence.read_records import segment_name, segment_path
 from vedette.evidence.recovery import Damage, Recovery
 from vedette.evidence.warc import visit_record, warcinfo_record
 
@@ -81,7 +81,7 @@ class Archive:
         self._sealed: Segment | None = None
         self._heads: Heads | None = None
         self._awaits_commit = False
-        self._unnoted: list[tuple[Event, Segment]] = []  # HEADS could not be written
+        self._unnoted: list[tuple[HeadEvent, Segment]] = []  # HEADS could not be written
         self._broken = ""
 
     def recover(
@@ -111,7 +111,7 @@ class Archive:
         except OSError as error:
             raise StoreError(f"cannot take up the archive in {self._directory}: {error}") from error
 
-    def append(self, entry: ArchiveEntry) -> Written:
+    def append(self, entry: ArchiveEntry) -> WrittenRecord:
         """Writes the record and links the visit.  StoreError: all since the last commit is undone."""
         self._check_ready()
         try:
@@ -130,7 +130,7 @@ class Archive:
         file.size += len(member)
         file.count += 1
         file.head = chain.link(file.head, facts)
-        return Written(
+        return WrittenRecord(
             visit=entry.facts.visit,
             segment=file.text,
             seq=file.count,
@@ -169,15 +169,15 @@ class Archive:
         self._sealed = sealed or self._sealed
         if self._touched and not self._awaits_commit:
             raise RuntimeError("committed() without sync(): the records are not lasting yet")
-        events: list[tuple[Event, Segment]] = []
+        events: list[tuple[HeadEvent, Segment]] = []
         for file in self._touched.values():
             file.committed = file.state()
             if file.opened is not None:
-                events.append((Event.OPENED, file.opened))
+                events.append((HeadEvent.OPENED, file.opened))
                 file.opened = None
             if file.is_closed:
                 self._files.close(file.handle)
-                events.append((Event.CLOSED, file.committed))
+                events.append((HeadEvent.CLOSED, file.committed))
         self._touched.clear()
         self._set_aside.clear()
         self._awaits_commit = False
@@ -337,7 +337,7 @@ class Archive:
             return StoreWaitError(f"{where}; {NO_MORE_FILES}")
         return StoreError(f"{where}; check the disk, then start again")
 
-    def _note(self, events: list[tuple[Event, Segment]], now: datetime, every: timedelta) -> None:
+    def _note(self, events: list[tuple[HeadEvent, Segment]], now: datetime, every: timedelta) -> None:
         """Into HEADS, which may come later: what a full disk does not take is written with the next.
 
         A stop before that leaves it to the next start, which finds it in the database.
@@ -347,7 +347,7 @@ class Archive:
             self.heads.note(self._unnoted + self._due_anchors(now, every), now)
             self._unnoted = []
 
-    def _due_anchors(self, now: datetime, every: timedelta) -> list[tuple[Event, Segment]]:
+    def _due_anchors(self, now: datetime, every: timedelta) -> list[tuple[HeadEvent, Segment]]:
         """Committed states that HEADS does not have yet, once it is time again."""
         states = [*(file.committed for file in self._current.values()), self._sealed]
         due = []
@@ -356,7 +356,7 @@ class Archive:
             if line is not None and line.segment.count == state.count:
                 continue
             if line is None or not timedelta(0) <= now - line.at < every:
-                due.append((Event.ANCHOR, state))
+                due.append((HeadEvent.ANCHOR, state))
         return due
 
     def _check_ready(self) -> None:

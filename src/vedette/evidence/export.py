@@ -13,7 +13,7 @@ from pathlib import Path
 
 from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.evidence import Located
-from vedette.evidence.reading import check_digests, read_member, read_record
+from vedette.evidence.read_records import check_digests, read_member, read_record
 from vedette.evidence.warc import warcinfo_record
 
 

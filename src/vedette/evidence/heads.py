@@ -18,8 +18,8 @@ from pathlib import Path
 
 from vedette.contracts.errors import NO_MORE_FILES, StoreError, StoreWaitError
 from vedette.contracts.evidence import Segment
-from vedette.core import chain
-from vedette.core.segments import SegmentName
+from vedette.core.evidence import chain
+from vedette.core.evidence.segments import SegmentName
 from vedette.evidence.files import FULL, NO_FILES, Files, write_all
 
 FILE_NAME = "HEADS"
@@ -31,7 +31,7 @@ _LINE = re.compile(
 _NOTHING = Segment(name="-", retention="", day="", size=0, count=0, head=chain.GENESIS)
 
 
-class Event(StrEnum):
+class HeadEvent(StrEnum):
     BEGUN = "begun"  # the archive was new
     OPENED = "opened"  # how its chain begins, before any visit
     ANCHOR = "anchor"  # so far had the segment come, committed
@@ -46,7 +46,7 @@ class HeadLine:
     """One line: how far `segment` had come.  `chain` covers the line and all lines before it."""
 
     at: datetime
-    event: Event
+    event: HeadEvent
     segment: Segment
     chain: bytes
 
@@ -80,11 +80,11 @@ class Heads:
         """Makes the file.  Before the first segment, so that a missing HEADS is never innocent."""
         if self.files.size(self._path) is None:
             self.files.close(self.files.create(self._path))
-        self._append([(Event.BEGUN, _NOTHING)], now)
+        self._append([(HeadEvent.BEGUN, _NOTHING)], now)
         self.files.fsync_directory(self.directory)
         self.is_new = False
 
-    def note(self, events: list[tuple[Event, Segment]], now: datetime) -> None:
+    def note(self, events: list[tuple[HeadEvent, Segment]], now: datetime) -> None:
         """Writes down committed states, lasting when this returns.  StoreError: nothing was written."""
         if events:
             self._append(events, now)
@@ -108,7 +108,7 @@ class Heads:
         if (size := self.files.size(self._path)) is not None:
             self._size = _whole_lines(self._path, size)
 
-    def _append(self, events: list[tuple[Event, Segment]], now: datetime) -> None:
+    def _append(self, events: list[tuple[HeadEvent, Segment]], now: datetime) -> None:
         lines = _chained(events, now, self._chain)
         data = "".join(f"{line}\n" for line in lines).encode()
         if self.files.size(self._path) != self._size:
@@ -178,7 +178,7 @@ def read_heads(directory: Path) -> Iterator[HeadLine | BadLine]:
 
 def _parse(text: str) -> HeadLine | None:
     found = _LINE.fullmatch(text)
-    if found is None or found["event"] not in Event._value2member_map_:
+    if found is None or found["event"] not in HeadEvent._value2member_map_:
         return None
     try:
         at = datetime.fromisoformat(found["at"]).replace(tzinfo=UTC)
@@ -193,11 +193,11 @@ def _parse(text: str) -> HeadLine | None:
         count=int(found["count"]),
         head=bytes.fromhex(found["head"]),
     )
-    line = HeadLine(at, Event(found["event"]), segment, bytes.fromhex(found["chain"]))
+    line = HeadLine(at, HeadEvent(found["event"]), segment, bytes.fromhex(found["chain"]))
     return line if str(line) == text else None
 
 
-def _chained(events: list[tuple[Event, Segment]], at: datetime, before: bytes) -> list[HeadLine]:
+def _chained(events: list[tuple[HeadEvent, Segment]], at: datetime, before: bytes) -> list[HeadLine]:
     lines = []
     for event, segment in events:
         before = chain.link(before, chain.anchor(event, segment, at))

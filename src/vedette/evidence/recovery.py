@@ -12,10 +12,10 @@ from pathlib import Path
 
 from vedette.contracts.errors import StoreError
 from vedette.contracts.evidence import SEALS, Segment
-from vedette.core.segments import SegmentName
+from vedette.core.evidence.segments import SegmentName
 from vedette.evidence.files import Files
-from vedette.evidence.heads import FILE_NAME, Event, Heads
-from vedette.evidence.reading import UnreadableRecord, read_start, segment_path
+from vedette.evidence.heads import FILE_NAME, HeadEvent, Heads
+from vedette.evidence.read_records import UnreadableRecord, read_start, segment_path
 
 SUFFIX = ".warc.gz"
 
@@ -56,7 +56,7 @@ def blocking_damage(known: Mapping[str, Segment], heads: Heads, disk: Mapping[st
     if heads.is_new and known:
         found.append(Damage(FILE_NAME, "is missing or empty, yet the database knows segments"))
     for name, line in heads.latest.items():
-        if line.event is Event.DAMAGED or name in ("-", SEALS):
+        if line.event is HeadEvent.DAMAGED or name in ("-", SEALS):
             continue
         row = known.get(name)
         if row is None:
@@ -78,7 +78,7 @@ def not_yet_set_aside(
     for one in found:
         line, row = heads.latest.get(one.segment), known.get(one.segment)
         is_aside = (
-            line is not None and line.event is Event.DAMAGED and row is not None and row.state != "open"
+            line is not None and line.event is HeadEvent.DAMAGED and row is not None and row.state != "open"
         )
         if one.segment not in named and not is_aside:
             named.add(one.segment)
@@ -88,7 +88,9 @@ def not_yet_set_aside(
 
 def lasting_damage(known: Mapping[str, Segment], heads: Heads, disk: Mapping[str, int]) -> list[Damage]:
     """Closed segments that are not whole.  No reason not to start: nothing is written there again."""
-    gone = {name for name, line in heads.latest.items() if line.event in (Event.EXPIRED, Event.DAMAGED)}
+    gone = {
+        name for name, line in heads.latest.items() if line.event in (HeadEvent.EXPIRED, HeadEvent.DAMAGED)
+    }
     return _short((one for one in known.values() if one.state == "closed" and one.name not in gone), disk)
 
 
@@ -115,20 +117,20 @@ def set_orphans_aside(directory: Path, files: Files, known: Collection[str]) -> 
 
 def late_notes(
     directory: Path, known: Mapping[str, Segment], heads: Heads, damaged: Collection[str]
-) -> list[tuple[Event, Segment]]:
+) -> list[tuple[HeadEvent, Segment]]:
     """What HEADS must still say: states committed just before a stop, and what we go on without."""
     notes = []
     for segment in known.values():
         line = heads.latest.get(segment.name)
         if segment.name in damaged:
-            notes.append((Event.DAMAGED, segment))
+            notes.append((HeadEvent.DAMAGED, segment))
             continue
         if line is None and (opened := _opened(directory, segment)) is not None:
-            notes.append((Event.OPENED, opened))
+            notes.append((HeadEvent.OPENED, opened))
         if segment.state != "expired" and (line is None or line.segment.count < segment.count):
-            notes.append((Event.RECOVERED, segment))
+            notes.append((HeadEvent.RECOVERED, segment))
     lost = (name for name in damaged if name not in known and name in heads.latest)
-    return notes + [(Event.DAMAGED, heads.latest[name].segment) for name in lost]
+    return notes + [(HeadEvent.DAMAGED, heads.latest[name].segment) for name in lost]
 
 
 def _opened(directory: Path, segment: Segment) -> Segment | None:

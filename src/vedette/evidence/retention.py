@@ -11,9 +11,9 @@ from datetime import datetime
 
 from vedette.contracts.errors import StoreError
 from vedette.contracts.evidence import Segment
-from vedette.core import chain
-from vedette.evidence.heads import Event, Heads
-from vedette.evidence.reading import segment_path
+from vedette.core.evidence import chain
+from vedette.evidence.heads import HeadEvent, Heads
+from vedette.evidence.read_records import segment_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ def expire(
     if segment.state == "open":
         raise ValueError(f"{segment.name} is still written to; only a closed segment expires")
     line = heads.latest.get(segment.name)
-    if line is None or line.event is not Event.EXPIRED:
-        heads.note([(Event.EXPIRED, segment)], now)
+    if line is None or line.event is not HeadEvent.EXPIRED:
+        heads.note([(HeadEvent.EXPIRED, segment)], now)
     else:
         now = line.at
     state = replace(segment, state="expired")

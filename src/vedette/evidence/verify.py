@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from vedette.contracts.evidence import SEALS, ChainRow, Located, RecordKind, Segment
-from vedette.core import chain
-from vedette.core.segments import SegmentName, order
+from vedette.core.evidence import chain
+from vedette.core.evidence.segments import SegmentName, order
 from vedette.evidence.anchors import Anchors
-from vedette.evidence.findings import ProblemKind, Report
-from vedette.evidence.reading import (
+from vedette.evidence.read_records import (
     RECORD_LIMIT,
-    Start,
+    RecordStart,
     UnreadableRecord,
     check_digests,
     check_for_others,
@@ -28,6 +27,7 @@ from vedette.evidence.reading import (
     read_start,
     segment_path,
 )
+from vedette.evidence.verify_findings import ProblemKind, Report
 
 _BUFFER = 1024 * 1024
 
@@ -203,7 +203,7 @@ class _SegmentCheck:
         except UnreadableRecord as error:
             self._add(ProblemKind.UNREADABLE, f"the first record: {error}")
 
-    def _continues(self, start: Start, before: Segment | None) -> bool:
+    def _continues(self, start: RecordStart, before: Segment | None) -> bool:
         if before is None:
             before = self._anchors.tombstone(start.previous)  # a row of a segment that expired may be gone
         if before is None:

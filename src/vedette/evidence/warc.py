@@ -17,9 +17,9 @@ from uuid import UUID, uuid5
 from isal import isal_zlib
 
 from vedette.contracts.evidence import ArchiveEntry, RecordKind
-from vedette.contracts.fetching import Headers
+from vedette.contracts.fetch import Headers
 from vedette.contracts.words import Outcome
-from vedette.core.chain import stamp
+from vedette.core.evidence.chain import stamp
 
 # ISA-L at level 1: 65 us for a page of 24 KB, against 186 us for fastwarc's writer and 322 us for zlib at
 # level 1, and the members are smaller than zlib's.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vedette.contracts.changing import Block
-from vedette.contracts.fetching import Extraction
+from vedette.contracts.change import Block
+from vedette.contracts.fetch import Extraction
 from vedette.contracts.words import ContentClass
 from vedette.extract.classes import content_class
 from vedette.extract.fields import Unreadable, json_fields, text_lines, xml_fields

@@ -9,7 +9,7 @@ import re
 from urllib.parse import unquote
 
 from vedette.contracts.words import ContentClass
-from vedette.core.charset import decode
+from vedette.core.text.charset import decode
 from vedette.extract.containers import OLE, first_name, read_compound, zip_names
 
 C = ContentClass

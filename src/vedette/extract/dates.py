@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from vedette.core.dates import read_date_or
+from vedette.core.text.dates import read_date_or
 
 LANGUAGES = ["hr", "en"]
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from lxml import etree
 
-from vedette.contracts.changing import Block
-from vedette.core.charset import decode
+from vedette.contracts.change import Block
+from vedette.core.text.charset import decode
 from vedette.extract.keyed import steps
 from vedette.extract.scope import fold
 

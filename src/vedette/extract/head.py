@@ -8,8 +8,8 @@ from datetime import datetime
 
 from selectolax.lexbor import LexborHTMLParser
 
-from vedette.core.dates import read_date
-from vedette.core.urls import canonical, host_of
+from vedette.core.text.dates import read_date
+from vedette.core.urls.canonical import canonical, host_of
 from vedette.extract.scope import fold
 
 MAX_TITLE = 500

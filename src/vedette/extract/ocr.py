@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from vedette.core.images import is_line_of_text
+from vedette.core.text.images import is_line_of_text
 from vedette.extract.documents.marks import clean
-from vedette.extract.documents.paragraphs import Line, paragraphs
+from vedette.extract.documents.paragraphs import TextLine, paragraphs
 
 LANGUAGES = "eng"
 WALL_S = 60.0  # for one page; a page of dense print takes five
@@ -27,7 +27,7 @@ _VERSION = re.compile(r"tesseract v?(\S+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Recognised:
+class OcrText:
     """What a picture of a page says."""
 
     paragraphs: tuple[str, ...]
@@ -43,7 +43,7 @@ class Tesseract:
     languages: str = LANGUAGES
     wall_s: float = WALL_S
 
-    async def read(self, image: bytes, *, may_be_photo: bool = False) -> Recognised | None:
+    async def read(self, image: bytes, *, may_be_photo: bool = False) -> OcrText | None:
         """The text of a page image (PGM).  None: it took too long, or the program failed.
 
         `may_be_photo`: what looks like letters may be leaves; only lines that OCR is sure of are taken.
@@ -100,7 +100,7 @@ async def _run(command: tuple[str, ...], given: bytes, wall_s: float) -> bytes |
     return answer if process.returncode == 0 and len(answer) <= MAX_OUTPUT else None
 
 
-def _recognised(table: bytes, *, may_be_photo: bool = False) -> Recognised:
+def _recognised(table: bytes, *, may_be_photo: bool = False) -> OcrText:
     words = list(_words(table.decode("utf-8", "replace")))
     if may_be_photo:
         words = _in_sure_lines(words)
@@ -108,7 +108,7 @@ def _recognised(table: bytes, *, may_be_photo: bool = False) -> Recognised:
     confidence = sum(word.confidence * len(word.text) for word in words) / letters if letters else 0.0
     found = (clean(text) for block in _blocks(words) for text in paragraphs(block))
     kept = tuple(text for text in found if any(letter.isalnum() for letter in text))
-    return Recognised(kept, round(confidence, 1))
+    return OcrText(kept, round(confidence, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def _in_sure_lines(words: list[_Word]) -> list[_Word]:
     return [word for word in words if word.line in sure]
 
 
-def _blocks(words: list[_Word]) -> Iterator[list[Line]]:
+def _blocks(words: list[_Word]) -> Iterator[list[TextLine]]:
     """Lines by block of the page (a column, a table), in the order in which they were read."""
     by_block: dict[str, dict[str, list[_Word]]] = {}
     for word in words:
@@ -155,10 +155,10 @@ def _blocks(words: list[_Word]) -> Iterator[list[Line]]:
         yield [_line(line) for line in lines.values()]
 
 
-def _line(words: list[_Word]) -> Line:
+def _line(words: list[_Word]) -> TextLine:
     """The height is the middle one of its words: a speck beside a line must not raise it."""
     heights = sorted(word.bottom - word.top for word in words)
     bottom = max(word.bottom for word in words)
     text = " ".join(word.text for word in words)
     height = heights[len(heights) * 3 // 4]
-    return Line(text, min(w.left for w in words), max(w.right for w in words), -bottom, height - bottom)
+    return TextLine(text, min(w.left for w in words), max(w.right for w in words), -bottom, height - bottom)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborNode
 
-from vedette.contracts.changing import Block
-from vedette.core.weight import too_heavy
+from vedette.contracts.change import Block
+from vedette.core.text.parse_cost import too_heavy
 from vedette.extract.article import NONE, narrow_to_article, spared_parts
 from vedette.extract.head import read_head
 from vedette.extract.page import document_target

@@ -6,11 +6,11 @@ import re
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from vedette.contracts.fetching import Extraction
+from vedette.contracts.fetch import Extraction
 from vedette.contracts.words import ContentClass
-from vedette.core.shape import is_document
-from vedette.core.urls import canonical
-from vedette.core.weight import too_heavy
+from vedette.core.text.parse_cost import too_heavy
+from vedette.core.urls.canonical import canonical
+from vedette.core.urls.url_shape import is_document
 from vedette.extract.article import narrow_to_article
 from vedette.extract.head import read_head
 from vedette.extract.scope import HUGE_PAGE, LARGE_PAGE, MAIN, fold, narrowed, raw_text, tree_of, visible

@@ -13,8 +13,8 @@ from itertools import islice
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from vedette.core.charset import decode
-from vedette.core.weight import lean
+from vedette.core.text.charset import decode
+from vedette.core.text.parse_cost import lean
 from vedette.extract.article import prose_chars
 
 MAIN = "main"

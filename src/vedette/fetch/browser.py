@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from vedette.contracts.fetching import MIB, Fetched, FetchRequest, FetchSettings
+from vedette.contracts.fetch import MIB, Fetched, FetchRequest, FetchSettings
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.words import Outcome
-from vedette.core.urls import canonical, origin_of
+from vedette.core.urls.canonical import canonical, origin_of
 from vedette.fetch.faults import plain
 
 if TYPE_CHECKING:

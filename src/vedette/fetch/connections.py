@@ -23,7 +23,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from vedette.contracts.errors import ConfigError
-from vedette.contracts.fetching import MIB, FetchSettings
+from vedette.contracts.fetch import MIB, FetchSettings
 from vedette.fetch.guard import Guard
 from vedette.fetch.resolver import GuardedResolver, NameserverLookup, SystemLookup
 
@@ -162,7 +162,7 @@ class Sending(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _Route:
     """Everything that connections must agree on to be shared."""
 
     nameservers: tuple[str, ...]
@@ -181,7 +181,7 @@ class Client:
     request whose line was cut, past the lane's permit, and costs a fifth of the whole exchange.
     """
 
-    def __init__(self, way: _Way, system: SystemLookup) -> None:
+    def __init__(self, way: _Route, system: SystemLookup) -> None:
         self.guard = Guard(way.networks, way.ports)
         self.under_way = 0
         self._loop = asyncio.get_running_loop()
@@ -240,7 +240,7 @@ class Clients:
     """A bounded number of clients, the least used closed first, none while it is at work."""
 
     def __init__(self) -> None:
-        self._clients: OrderedDict[_Way, Client] = OrderedDict()
+        self._clients: OrderedDict[_Route, Client] = OrderedDict()
         self._system = SystemLookup(DNS_TIMEOUT)
 
     async def of(self, settings: FetchSettings) -> Client:
@@ -265,8 +265,8 @@ class Clients:
             await self._clients.pop(way).close()
 
 
-def _way_of(settings: FetchSettings) -> _Way:
-    return _Way(
+def _way_of(settings: FetchSettings) -> _Route:
+    return _Route(
         nameservers=settings.nameservers,
         ca_file=settings.ca_file,
         proxy=settings.proxy,
@@ -277,7 +277,7 @@ def _way_of(settings: FetchSettings) -> _Way:
     )
 
 
-def _connector(way: _Way, guard: Guard, resolver: GuardedResolver) -> TCPConnector:
+def _connector(way: _Route, guard: Guard, resolver: GuardedResolver) -> TCPConnector:
     """No limit of its own: lanes decide how much goes on.  No DNS cache of its own: ours is guarded."""
     options: dict[str, Any] = {"force_close": True}
     if way.keep_alive > 0:

@@ -14,7 +14,7 @@ import brotli
 import zstandard
 from isal import isal_zlib
 
-from vedette.contracts.fetching import MIB
+from vedette.contracts.fetch import MIB
 from vedette.contracts.words import Outcome
 from vedette.fetch.faults import Fault, plain
 

@@ -115,7 +115,7 @@ class Guard:
         family, kind, protocol, _, where = place
         address, port, *scope = where
         self.check(f"{address}%{scope[-1]}" if scope and scope[-1] else address, port)
-        return Line(family, kind, protocol)
+        return GuardedLine(family, kind, protocol)
 
     def _judge(self, text: str) -> Reason | None:
         try:
@@ -132,7 +132,7 @@ class Guard:
         return Reason("address_refused", note=f"{text} is {kind}; only fetch.allow_networks can open it")
 
 
-class Line(socket.socket):
+class GuardedLine(socket.socket):
     """A socket that closes what it opened and nothing else.
 
     uvloop (0.23.0) closes a line that is reset while TLS begins and leaves the number of the file with this

@@ -11,7 +11,7 @@ from itertools import chain
 from aiohttp import hdrs
 from multidict import CIMultiDictProxy
 
-from vedette.contracts.fetching import Headers
+from vedette.contracts.fetch import Headers
 from vedette.fetch.decode import codings_of
 
 HEAD_SIZE = 256 * 1024  # as browsers

@@ -16,12 +16,12 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from vedette.contracts.errors import ConfigError
-from vedette.contracts.fetching import MIB, Fetched, FetchRequest, FetchSettings
+from vedette.contracts.fetch import MIB, Fetched, FetchRequest, FetchSettings
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import Outcome
-from vedette.core.memory_budget import FREE, body_claim
-from vedette.core.outcomes import outcome_of_status
-from vedette.core.urls import canonical, too_long
+from vedette.core.lanes.outcomes import outcome_of_status
+from vedette.core.limits.memory_budget import FREE, body_claim
+from vedette.core.urls.canonical import canonical, too_long
 from vedette.fetch.connections import Client, Clients, FarResponse, Sending, tls_context
 from vedette.fetch.decode import BodyDecoder, DecodeLimits, make_decoder
 from vedette.fetch.faults import WEATHER, Fault, fault_of, plain

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vedette.contracts.alerting import Delivery
-from vedette.contracts.fetching import Fetched, FetchRequest, PostRequest
+from vedette.contracts.alerts import Delivery
+from vedette.contracts.fetch import Fetched, FetchRequest, PostRequest
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import Outcome
-from vedette.core.outcomes import outcome_of_status
+from vedette.core.lanes.outcomes import outcome_of_status
 from vedette.fetch.faults import plain
 from vedette.fetch.http import HttpFetcher
 

@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 import re2
 from protego import Protego
 
-from vedette.contracts.fetching import Fetched, RobotsRules
+from vedette.contracts.fetch import Fetched, RobotsRules
 from vedette.contracts.words import Outcome, Reason
-from vedette.core.urls import canonical
-from vedette.fetch.robots_text import OwnRules, Rule, as_text, names_agents, read_robots
+from vedette.core.urls.canonical import canonical
+from vedette.fetch.robots_text import OwnRules, RobotsRule, as_text, names_agents, read_robots
 
 TEXT_SIZE = 500 * 1024  # RFC 9309 section 2.5
 SHORTEST, LONGEST = timedelta(hours=1), timedelta(hours=24)  # section 2.4
@@ -128,7 +128,7 @@ class _Parsed:
         words = f"line {rule.line}: {str(rule)[:200]}" if rule is not None else "a rule of robots.txt"
         return Reason("robots_rule", note=words)
 
-    def _find(self, url: str) -> Rule | None:
+    def _find(self, url: str) -> RobotsRule | None:
         """The longest rule that alone would refuse it: Protego tells a verdict only, so each is tried."""
         forbidding = sorted((rule for rule in self.own.rules if not rule.is_allow), key=_by_length)
         alone = ((rule, Protego.parse(as_text((rule,)))) for rule in forbidding[:EXPLAINED])
@@ -149,7 +149,7 @@ def _verdict(fetched: Fetched) -> str:
 _TOO_MANY = 429
 
 
-def _by_length(rule: Rule) -> int:
+def _by_length(rule: RobotsRule) -> int:
     return -len(rule.path)
 
 

@@ -33,7 +33,7 @@ _CUT_ESCAPE = re2.compile(r"%[0-9A-Fa-f]?$")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RobotsRule:
     line: int
     is_allow: bool
     path: str
@@ -47,13 +47,13 @@ class _Group:
     """All that the file says to one agent; groups with the same name are one (RFC 9309 section 2.2.1)."""
 
     is_named: bool = False
-    rules: list[Rule] = field(default_factory=list)
+    rules: list[RobotsRule] = field(default_factory=list)
     crawl_delay: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class OwnRules:
-    rules: tuple[Rule, ...]
+    rules: tuple[RobotsRule, ...]
     crawl_delay: float | None
     sitemaps: tuple[str, ...]
 
@@ -92,7 +92,7 @@ def names_agents(text: str) -> bool:
     return any(name == "agent" for _, name, _ in _directives(text))
 
 
-def as_text(rules: tuple[Rule, ...]) -> str:
+def as_text(rules: tuple[RobotsRule, ...]) -> str:
     """Rules alone, for everyone: what Protego gets to see."""
     return "\n".join(["User-agent: *", *(str(rule) for rule in rules)])
 
@@ -131,13 +131,13 @@ def _add(group: _Group, number: int, name: str, value: str) -> None:
         if math.isfinite(delay) and delay >= 0:
             group.crawl_delay = delay
     elif name in ("allow", "disallow") and value:
-        group.rules.append(Rule(number, name == "allow", value))
+        group.rules.append(RobotsRule(number, name == "allow", value))
 
 
-def _within_budget(rules: list[Rule]) -> tuple[Rule, ...]:
+def _within_budget(rules: list[RobotsRule]) -> tuple[RobotsRule, ...]:
     """Past the budget a Disallow counts by its plain beginning and an Allow not at all: never too much."""
     left = SPECIALS
-    kept: dict[tuple[bool, str], Rule] = {}
+    kept: dict[tuple[bool, str], RobotsRule] = {}
     for rule in rules:
         path = rule.path
         cost = path.count("*") + path.count("$")
@@ -150,5 +150,5 @@ def _within_budget(rules: list[Rule]) -> tuple[Rule, ...]:
             left -= cost
         path = path if path.isprintable() else "".join(c if c.isprintable() else quote(c) for c in path)
         if path:
-            kept.setdefault((rule.is_allow, path), Rule(rule.line, rule.is_allow, path))
+            kept.setdefault((rule.is_allow, path), RobotsRule(rule.line, rule.is_allow, path))
     return tuple(kept.values())

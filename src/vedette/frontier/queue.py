@@ -14,8 +14,8 @@ from datetime import datetime, timedelta
 
 from vedette.contracts.watch import Ask, Job, Watch
 from vedette.contracts.words import LaneKey, Risk, RunId, WatchId
+from vedette.core.lanes.waiting_requests import AT_ONCE, DOUBTFUL_SHARE, doubtful_order, doubtful_value
 from vedette.core.schedule.due import value
-from vedette.core.waiting_room import AT_ONCE, DOUBTFUL_SHARE, doubtful_order, doubtful_value
 
 LEASE = timedelta(minutes=5)
 HORIZON = timedelta(seconds=2)  # lease about this much work of a lane at once

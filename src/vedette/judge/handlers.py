@@ -12,94 +12,94 @@ from typing import Protocol
 
 from vedette.contracts.documents import Artifact
 from vedette.contracts.jobs import EMBED, EXTRACT, OCR, ROUTER, SCOUT
-from vedette.contracts.judging import Exhibit, Likeness, VerdictWord
 from vedette.contracts.ports import Clock
 from vedette.contracts.stage_work import Failed, Handled, StageOrder
+from vedette.contracts.verdict import EvidenceFacts, Likeness, VerdictWord
 from vedette.contracts.words import DOCUMENTS
-from vedette.core.embedding import VERSION
-from vedette.core.ledger import verdict_note
-from vedette.core.stage_jobs import route, stage_job
-from vedette.core.verdict import judge
+from vedette.core.evidence.ledger import verdict_note
+from vedette.core.judging.embedding import VERSION
+from vedette.core.judging.stage_jobs import route, stage_job
+from vedette.core.judging.verdict import judge
 
 GONE = "there is no such evidence, or retention has dropped it"
-Handle = Callable[[StageOrder, Exhibit], Awaitable[Handled | Failed]]
+Handle = Callable[[StageOrder, EvidenceFacts], Awaitable[Handled | Failed]]
 
 
-class Bench(Protocol):
+class EvidenceReader(Protocol):
     """Where evidence lies open: what handlers need of archive and readers."""
 
-    async def read(self, exhibit: Exhibit) -> Artifact | str:
+    async def read(self, facts: EvidenceFacts) -> Artifact | str:
         """The text of a document, made now and kept; or why it cannot be made."""
         ...
 
-    async def vector(self, exhibit: Exhibit) -> bytes | str:
+    async def vector(self, facts: EvidenceFacts) -> bytes | str:
         """The vector of its text, made now; or why there is none."""
         ...
 
-    async def alike(self, exhibit: Exhibit, vector: bytes) -> Likeness | None:
+    async def alike(self, facts: EvidenceFacts, vector: bytes) -> Likeness | None:
         """Evidence of another target that says nearly the same."""
         ...
 
 
-def handlers(bench: Bench, *, clock: Clock, embeds: bool = True) -> Mapping[str, Handle]:
+def handlers(reader: EvidenceReader, *, clock: Clock, embeds: bool = True) -> Mapping[str, Handle]:
     """What serves each stage queue."""
-    desk = _Desk(bench, clock, embeds)
+    stage = _StageHandlers(reader, clock, embeds)
     return {
-        SCOUT: desk.scout,
-        ROUTER: desk.route,
-        OCR: desk.read,
-        EXTRACT: desk.read,
-        EMBED: desk.embed,
+        SCOUT: stage.scout,
+        ROUTER: stage.route,
+        OCR: stage.read,
+        EXTRACT: stage.read,
+        EMBED: stage.embed,
     }
 
 
 @dataclass(frozen=True, slots=True)
-class _Desk:
-    bench: Bench
+class _StageHandlers:
+    reader: EvidenceReader
     clock: Clock
     embeds: bool
 
-    async def scout(self, order: StageOrder, exhibit: Exhibit) -> Handled | Failed:
+    async def scout(self, order: StageOrder, facts: EvidenceFacts) -> Handled | Failed:
         """Judges quality before anything expensive."""
-        verdict = judge(exhibit, now=self.clock.now())
+        verdict = judge(facts, now=self.clock.now())
         then = () if verdict.word is VerdictWord.SKIP else (stage_job(ROUTER, order),)
         result = {"evidenceId": str(order.evidence), "verdict": verdict.word.value, "score": verdict.score}
-        note = verdict_note(exhibit, verdict)
+        note = verdict_note(facts, verdict)
         return Handled(result=result, then=then, verdict=verdict, note=(order.run, note))
 
-    async def route(self, order: StageOrder, exhibit: Exhibit) -> Handled | Failed:
+    async def route(self, order: StageOrder, facts: EvidenceFacts) -> Handled | Failed:
         """To ocr or extract by its content class, or nowhere."""
-        queue = route(exhibit.content_class)
+        queue = route(facts.content_class)
         then = () if queue is None else (stage_job(queue, order),)
         return Handled(result={"evidenceId": str(order.evidence), "route": queue or "skip"}, then=then)
 
-    async def read(self, order: StageOrder, exhibit: Exhibit) -> Handled | Failed:
+    async def read(self, order: StageOrder, facts: EvidenceFacts) -> Handled | Failed:
         """Links the text: of a page it is in the evidence, of a document on the shelf.  What is missing is read now."""
         result: dict[str, object] = {"evidenceId": str(order.evidence)}
         then = (stage_job(EMBED, order),) if self.embeds else ()
-        if exhibit.content_class not in DOCUMENTS:
-            chars = exhibit.text_chars or 0
+        if facts.content_class not in DOCUMENTS:
+            chars = facts.text_chars or 0
             return Handled(result={**result, "text": "evidence", "chars": chars}, then=then)
-        made = next(iter(exhibit.artifacts), None)
+        made = next(iter(facts.artifacts), None)
         new = None
         if made is None:
-            read = await self.bench.read(exhibit)
+            read = await self.reader.read(facts)
             if isinstance(read, str):
                 return Failed(error=read)
             made, new = read, (order.evidence, read)
         linked = {**result, "text": made.path, "kind": made.kind, "chars": made.chars}
         return Handled(result=linked, then=then, artifact=new)
 
-    async def embed(self, order: StageOrder, exhibit: Exhibit) -> Handled | Failed:
+    async def embed(self, order: StageOrder, facts: EvidenceFacts) -> Handled | Failed:
         """Enrichment: nothing waits for it (001 section 12.7).  Most looks have made the vector of what they read."""
-        made = exhibit.vector or await self.bench.vector(exhibit)
+        made = facts.vector or await self.reader.vector(facts)
         if isinstance(made, str):
             return Failed(error=made)
         result: dict[str, object] = {"evidenceId": str(order.evidence), "vector": VERSION}
-        near = await self.bench.alike(exhibit, made)
+        near = await self.reader.alike(facts, made)
         if near is not None:
             result |= {"similarEvidenceId": str(near.other), "similarity": round(near.share, 4)}
-        new = None if exhibit.vector else (order.evidence, made)
+        new = None if facts.vector else (order.evidence, made)
         return Handled(result=result, vector=new, likeness=near)
 
 

@@ -16,9 +16,9 @@ from datetime import datetime, timedelta
 from vedette.contracts.lane import ALL, BROWSER, Go, LanePolicies, LanePolicy, LaneState, Wait
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Reason
-from vedette.core import ahead
-from vedette.core import lane as rule
-from vedette.core.waiting_room import doubtful_width, failing, is_doubtful, is_paced, waiting_room
+from vedette.core.lanes import lane as rule
+from vedette.core.lanes.waiting_requests import doubtful_width, failing, is_doubtful, is_paced, waiting_room
+from vedette.core.limits import clock_limits as ahead
 
 __all__ = ["ALL", "BROWSER", "PATIENCE", "ROOM", "LaneKeeper", "LanePolicies"]
 DOUBTFUL = LaneKey("all:doubtful")  # the part of `all` for hosts of which nobody knows whether they answer

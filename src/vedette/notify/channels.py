@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TextIO
 
-from vedette.contracts.alerting import Delivery, Notice
-from vedette.contracts.fetching import FetchSettings, Headers, PostRequest
+from vedette.contracts.alerts import Delivery, Notice
+from vedette.contracts.fetch import FetchSettings, Headers, PostRequest
 from vedette.contracts.ports import Poster
 from vedette.contracts.words import LaneKey, Outcome
-from vedette.core.urls import host_of
+from vedette.core.urls.canonical import host_of
 from vedette.notify import signing, templates
 
 LOCAL = LaneKey("notify:stdout")

@@ -11,7 +11,7 @@ from datetime import datetime
 from email.message import EmailMessage
 from email.utils import format_datetime
 
-from vedette.contracts.alerting import Delivery, Notice
+from vedette.contracts.alerts import Delivery, Notice
 from vedette.contracts.words import LaneKey, Outcome
 from vedette.notify import templates
 

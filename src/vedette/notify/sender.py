@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from vedette.contracts.alerting import ChannelName, ChannelPolicy, Delivery, Message, Notice
+from vedette.contracts.alerts import ChannelName, ChannelPolicy, Delivery, Message, Notice
 from vedette.contracts.errors import StoreWaitError
 from vedette.contracts.lane import LanePolicy, Wait
 from vedette.contracts.ports import Channel, Clock, Outbox
 from vedette.contracts.words import Outcome
-from vedette.core import lane as lanes
-from vedette.core.attention import day_start, digest_id, held_until
-from vedette.core.outcomes import MEANING
-from vedette.core.retry import Failure, Retry, RetryParams, next_attempt
+from vedette.core.health.attention import day_start, digest_id, held_until
+from vedette.core.lanes import lane as lanes
+from vedette.core.lanes.outcomes import MEANING
+from vedette.core.lanes.retry import Failure, Retry, RetryParams, next_attempt
 
 POLL = timedelta(seconds=2)  # messages of other processes are heard of within this
 TICK = timedelta(milliseconds=50)
@@ -42,7 +42,7 @@ Heard = Callable[[ChannelName, Message, Delivery], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ChannelRoute:
     """A channel and how much it may bother its readers."""
 
     channel: Channel
@@ -51,7 +51,7 @@ class Way:
 
 @dataclass(slots=True, kw_only=True)
 class Sender:
-    ways: Mapping[ChannelName, Way]
+    ways: Mapping[ChannelName, ChannelRoute]
     outbox: Outbox
     clock: Clock
     retry: RetryParams
@@ -133,7 +133,7 @@ class Sender:
             if await self.turn(name) is not None:
                 return
 
-    async def _settle(self, way: Way, message: Message, delivery: Delivery) -> None:
+    async def _settle(self, way: ChannelRoute, message: Message, delivery: Delivery) -> None:
         """Delivered, tried again later, or parked for a person: by the one table of retries."""
         now = self.clock.now()
         if delivery.outcome is Outcome.OK:

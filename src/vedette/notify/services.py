@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from vedette.contracts.alerting import Delivery, Notice
+from vedette.contracts.alerts import Delivery, Notice
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.words import LaneKey, Outcome
 from vedette.notify import templates

@@ -9,7 +9,7 @@ import json
 import re
 from string import Template
 
-from vedette.contracts.alerting import Notice
+from vedette.contracts.alerts import Notice
 
 SUBJECT = 200  # characters of a mail's subject
 CHAT = 3500  # characters; a chat cuts longer ones by itself, in the middle of a word

@@ -21,12 +21,12 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.source import Source
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import NodeRole, NodeType, Outcome, Risk, SourceId
-from vedette.core.adoption import LEFT_ALONE, NEVER_SEEN, source_words, start_of
-from vedette.core.auto_source import auto_source
-from vedette.core.blocked import blocked_by
-from vedette.core.classify import Classification
-from vedette.core.urls import canonical, host_of, lane_of, too_long, watch_id
-from vedette.store.adopt import CHUNK, OldItem, OldStore, old_store
+from vedette.core.legacy.adoption import LEFT_ALONE, NEVER_SEEN, source_words, start_of
+from vedette.core.urls.auto_source import auto_source
+from vedette.core.urls.blocked import blocked_by
+from vedette.core.urls.canonical import canonical, host_of, lane_of, too_long, watch_id
+from vedette.core.urls.classify import Classification
+from vedette.store.legacy_sentinel import CHUNK, OldItem, OldStore, old_store
 from vedette.store.migrate import prepare
 from vedette.store.operator import operating, order, save_source, save_watches
 

@@ -18,18 +18,18 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
+from vedette.app.process import locked
 from vedette.config.model import Loaded
 from vedette.contracts.errors import RESTORE, InputError, RefusedError, StoreError
 from vedette.evidence.files import FULL
-from vedette.evidence.findings import Report
 from vedette.evidence.heads import FILE_NAME
-from vedette.evidence.reading import segment_path
-from vedette.evidence.shelf import FOLDER
+from vedette.evidence.read_records import segment_path
+from vedette.evidence.text_cache import FOLDER
 from vedette.evidence.verify import Claims, verify
+from vedette.evidence.verify_findings import Report
 from vedette.store.claims import claims_of
-from vedette.store.connecting import connect, damage_of
+from vedette.store.connection import connect, damage_of
 from vedette.store.migrate import ARCHIVE, DATABASE, HEAD, version
-from vedette.store.sqlite import StoreLock
 
 MANIFEST = "BACKUP.json"
 CONFIG = "vedette.yaml"
@@ -86,18 +86,13 @@ def restore(backup: Path, data: Path, *, now: datetime, replace: bool, progress:
             f"{data} holds a store ({', '.join(old)}); `vedette restore {backup} --replace` moves it aside first, "
             "or name another folder with --data"
         )
-    lock = StoreLock(data / "lock")
-    lock.take(f"pid {os.getpid()}, restoring")
-    try:
-        with _fresh_folder(data, ".restore-") as part:
-            _copy_all(backup, part)
-            found = _examined(part, made_at=before.made_at, path=str(data), progress=progress)
-            if found.visits != before.visits:
-                raise StoreError(f"{backup} has {found.visits} looks, its manifest says {before.visits}")
-            _make_lasting(part)
-            _swap(data, part, old, data / f"before-restore-{now:%Y%m%dT%H%M%S}")
-    finally:
-        lock.release()
+    with locked(data, doing=", restoring"), _fresh_folder(data, ".restore-") as part:
+        _copy_all(backup, part)
+        found = _examined(part, made_at=before.made_at, path=str(data), progress=progress)
+        if found.visits != before.visits:
+            raise StoreError(f"{backup} has {found.visits} looks, its manifest says {before.visits}")
+        _make_lasting(part)
+        _swap(data, part, old, data / f"before-restore-{now:%Y%m%dT%H%M%S}")
     return found
 
 

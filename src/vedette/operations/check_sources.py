@@ -9,18 +9,18 @@ from itertools import groupby
 
 from vedette.config.model import Loaded
 from vedette.config.policies import fetch_settings, lane_policies
-from vedette.contracts.fetching import Fetched, RobotsRules
+from vedette.contracts.fetch import Fetched, RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.ports import Clock
 from vedette.contracts.source import ListerKind, Listing, Source
 from vedette.contracts.watch import Job, Watch
 from vedette.contracts.words import LaneKey, Outcome, RunId
 from vedette.core.change.gate import gate
-from vedette.core.checkup import Checked, SourceLook, judge_source
-from vedette.core.urls import lane_of, watch_id
-from vedette.discover import Document, read_listing
-from vedette.engine.look import Looker, Reached
-from vedette.engine.robots import RobotsShelf
+from vedette.core.health.source_check import Checked, SourceLook, judge_source
+from vedette.core.urls.canonical import lane_of, watch_id
+from vedette.discover import ListingDocument, read_listing
+from vedette.engine.crawl.look import Looker, Reached
+from vedette.engine.crawl.robots_cache import RobotsCache
 from vedette.extract import extract
 from vedette.fetch.browser import Chromium
 from vedette.fetch.http import HttpFetcher
@@ -41,12 +41,12 @@ def check_sources(
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[list[Checked], Lanes]:
     """One look at each, host beside host; what each is found to be, and the lanes as they are from now on."""
-    desk = _Desk(loaded, sources, load_lane, SystemClock())
-    checked = asyncio.run(desk.check(progress))
-    return checked, tuple((key, state) for key, state in desk.keeper.take_dirty() if key != ALL)
+    looker = _OneShotLooker(loaded, sources, load_lane, SystemClock())
+    checked = asyncio.run(looker.check(progress))
+    return checked, tuple((key, state) for key, state in looker.keeper.take_dirty() if key != ALL)
 
 
-class _Desk:
+class _OneShotLooker:
     """A looker that stands in the lanes like anyone else."""
 
     def __init__(
@@ -63,7 +63,7 @@ class _Desk:
         self._rules: dict[str, RobotsRules] = {}
         self._done = 0
         self.keeper = LaneKeeper(lane_policies(loaded.config), load=load_lane, clock=clock)
-        self._shelf = RobotsShelf(load=self._rules.get, save=self._keep_rules, clock=clock)
+        self._shelf = RobotsCache(load=self._rules.get, save=self._keep_rules, clock=clock)
 
     async def check(self, progress: Callable[[int, int], None]) -> list[Checked]:
         fetcher = HttpFetcher(self._clock)
@@ -138,7 +138,7 @@ class _Desk:
         )
 
     def _listed(self, source: Source, fetched: Fetched) -> tuple[Listing, ListerKind | None]:
-        document = Document(
+        document = ListingDocument(
             url=fetched.url,
             body=fetched.body,
             content_type=fetched.content_type,

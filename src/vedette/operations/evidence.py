@@ -20,17 +20,17 @@ from vedette.contracts.evidence import Located
 from vedette.contracts.source import ActMetadata
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import DOCUMENTS, ContentClass, EvidenceId, WatchId
-from vedette.core.charset import decode
-from vedette.core.urls import origin_of, watch_id
-from vedette.discover.document import Document
+from vedette.core.text.charset import decode
+from vedette.core.urls.canonical import origin_of, watch_id
+from vedette.discover.document import ListingDocument
 from vedette.discover.nn import FORMS, act_of, read_metadata
-from vedette.engine.recall import read_body
-from vedette.evidence.shelf import Shelf
+from vedette.engine.crawl.past_states import read_body
+from vedette.evidence.text_cache import TextCache
 from vedette.extract import ALL, blocks
 from vedette.extract.documents import read_document
 from vedette.extract.documents.versions import reader_version
 from vedette.extract.outline import row_headings
-from vedette.store.connecting import connect
+from vedette.store.connection import connect
 from vedette.store.migrate import ARCHIVE, DATABASE
 from vedette.store.queries import Queries
 from vedette.store.rows import to_ms
@@ -88,8 +88,8 @@ def text_of(loaded: Loaded, one: EvidenceView) -> str:
     if ContentClass(one.content_class) not in DOCUMENTS:
         found = blocks(body, url=one.url, content_type=one.content_type, scope=ALL)
         return "\n".join(text for _, text in found)
-    shelf = Shelf(loaded.data, reader_version(loaded.config.extract.ocr_languages))
-    document = shelf.latest(one.digest)
+    text_cache = TextCache(loaded.data, reader_version(loaded.config.extract.ocr_languages))
+    document = text_cache.latest(one.digest)
     if document is None and one.content_class != ContentClass.IMAGE:
         document = read_document(body, url=one.url, content_type=one.content_type)
     if document is None or (document.scans and not document.blocks):
@@ -113,7 +113,7 @@ def act_metadata(loaded: Loaded, one: EvidenceView) -> ActMetadata | None:
     body = read_body(loaded.data / ARCHIVE, located)
     if body is None:
         return None
-    read = read_metadata(Document(url=one.url, body=body, content_type=one.content_type, now=one.at))
+    read = read_metadata(ListingDocument(url=one.url, body=body, content_type=one.content_type, now=one.at))
     return read if read.eli else None
 
 

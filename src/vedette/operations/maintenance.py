@@ -5,29 +5,28 @@ Both need the store for themselves: HEADS has one writer.
 
 from __future__ import annotations
 
-import os
-import socket
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from vedette.app.process import locked
 from vedette.config.model import Loaded
 from vedette.contracts.evidence import Segment
-from vedette.core.segments import day_is_over, expired
+from vedette.core.evidence.segments import day_is_over, expired
 from vedette.evidence.archive import Archive, ArchiveSettings
-from vedette.evidence.findings import ProblemKind, Report
-from vedette.evidence.reading import segment_path
+from vedette.evidence.read_records import segment_path
 from vedette.evidence.recovery import Damage
 from vedette.evidence.retention import expire
-from vedette.evidence.shelf import Shelf
+from vedette.evidence.text_cache import TextCache
 from vedette.evidence.verify import Claims, verify
-from vedette.store import retention
+from vedette.evidence.verify_findings import ProblemKind, Report
+from vedette.store import row_retention as retention
 from vedette.store.claims import claims_of
 from vedette.store.migrate import ARCHIVE, prepare
 from vedette.store.operator import operating
-from vedette.store.sqlite import StoreLock, connect
+from vedette.store.sqlite import connect
 
 Progress = Callable[[int, int], None]
 _IN_FILES = (
@@ -63,12 +62,12 @@ def collect(loaded: Loaded, *, now: datetime, is_trial: bool = False) -> Collect
     before = _before(loaded.config.evidence.ledger, now)
     if is_trial:
         return _trial(loaded, path, now)
-    shelf = Shelf(loaded.data)
-    with _alone(loaded):
+    text_cache = TextCache(loaded.data)
+    with locked(loaded.data):
         over = _drop_segments(loaded, path, now)
         with closing(connect(path, read_only=True)) as db:
-            texts = retention.not_kept(db, shelf.digests())
-        shelf.drop(texts)
+            texts = retention.not_kept(db, text_cache.digests())
+        text_cache.drop(texts)
         dropped = 0
         while before is not None:
             with operating(path) as db:
@@ -86,7 +85,7 @@ def _trial(loaded: Loaded, path: Path, now: datetime) -> Collected:
     with closing(connect(path, read_only=True)) as db:
         over = _over(loaded, day_is_over(retention.segments(db), now), now)
         names = frozenset(segment.name for segment in over)
-        texts = len(retention.not_kept(db, Shelf(loaded.data).digests(), without=names))
+        texts = len(retention.not_kept(db, TextCache(loaded.data).digests(), without=names))
         ledger = retention.old_ledger(db, before) if before else 0
         versions = sum(map(len, retention.unnamed_versions(db)))
     return Collected(segments=tuple(over), ledger=ledger, texts=texts, versions=versions)
@@ -109,7 +108,7 @@ def set_aside_damaged(loaded: Loaded, *, now: datetime, progress: Progress | Non
     asked without condition at its next look, so it is kept anew.
     """
     path = prepare(loaded.data, create=False)
-    with _alone(loaded):
+    with locked(loaded.data):
         report = _verified(loaded, path, progress)
         broken = _broken_records(report)
         archive = _archive(loaded)
@@ -203,16 +202,6 @@ def _size(loaded: Loaded, name: str) -> int:
         return 0
     path = segment_path(loaded.data / ARCHIVE, name)
     return path.stat().st_size if path.exists() else 0
-
-
-@contextmanager
-def _alone(loaded: Loaded) -> Iterator[None]:
-    lock = StoreLock(loaded.data / "lock")
-    lock.take(f"pid {os.getpid()} on {socket.gethostname()}")
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def _archive(loaded: Loaded) -> Archive:

@@ -11,17 +11,17 @@ from datetime import timedelta
 from vedette.config.model import Loaded
 from vedette.config.policies import fetch_settings, lane_policies
 from vedette.contracts.documents import Document
-from vedette.contracts.fetching import Extraction, Fetched, FetchSettings, RobotsRules
+from vedette.contracts.fetch import Extraction, Fetched, FetchSettings, RobotsRules
 from vedette.contracts.ports import Clock
 from vedette.contracts.watch import Job, Watch
 from vedette.contracts.words import DOCUMENTS, ContentClass, Outcome, Reason, RunId, SourceId
 from vedette.core.change.gate import gate
-from vedette.core.shell import is_shell
-from vedette.core.urls import lane_of, origin_of, watch_id
-from vedette.engine.documents import DocumentDesk, extraction_of
-from vedette.engine.look import Looker, Reached
-from vedette.engine.robots import RobotsShelf
-from vedette.engine.workers import Workers
+from vedette.core.text.shell import is_shell
+from vedette.core.urls.canonical import lane_of, origin_of, watch_id
+from vedette.engine.crawl.document_reader import DocumentReader, extraction_of
+from vedette.engine.crawl.look import Looker, Reached
+from vedette.engine.crawl.robots_cache import RobotsCache
+from vedette.engine.workers.pool import Workers
 from vedette.extract import content_class, extract
 from vedette.fetch.browser import Chromium
 from vedette.fetch.http import HttpFetcher
@@ -32,12 +32,12 @@ from vedette.telemetry.clock import SystemClock
 
 def look_once(loaded: Loaded, url: str) -> tuple[Fetched, Extraction, tuple[Reason, ...]]:
     """Ask for one URL as the engine would: what came, what it says, and why it would not count as content."""
-    fetched = asyncio.run(_Desk(loaded, SystemClock()).look(url)).fetched
+    fetched = asyncio.run(_OneShotLooker(loaded, SystemClock()).look(url)).fetched
     if fetched.outcome is not Outcome.OK:
         return fetched, Extraction(content_class=ContentClass.OTHER), ()
     found = _extract(loaded, fetched)
     if loaded.config.extract.render == "auto" and is_shell(found, fetched.body):
-        shown = asyncio.run(_Desk(loaded, SystemClock()).show(fetched))
+        shown = asyncio.run(_OneShotLooker(loaded, SystemClock()).show(fetched))
         if shown.outcome is Outcome.OK:
             fetched, found = shown, _extract(loaded, shown)
     refused = gate(status=fetched.status or 200, extraction=found, url=fetched.url, seen=None)
@@ -57,19 +57,19 @@ def _extract(loaded: Loaded, fetched: Fetched) -> Extraction:
 
 async def _read_document(loaded: Loaded, fetched: Fetched) -> Document:
     workers = Workers()
-    desk = DocumentDesk(workers=workers, languages=loaded.config.extract.ocr_languages)
+    reader = DocumentReader(workers=workers, languages=loaded.config.extract.ocr_languages)
     try:
-        return await desk.read((fetched.body, fetched.content_type, fetched.url))
+        return await reader.read((fetched.body, fetched.content_type, fetched.url))
     finally:
         workers.close()
 
 
 def fetch_robots(loaded: Loaded, url: str) -> tuple[RobotsRules, Reason | None]:
     """What the origin's robots.txt says, and whether it refuses this URL."""
-    return asyncio.run(_Desk(loaded, SystemClock()).robots(url))
+    return asyncio.run(_OneShotLooker(loaded, SystemClock()).robots(url))
 
 
-class _Desk:
+class _OneShotLooker:
     """A looker with nothing behind it."""
 
     def __init__(self, loaded: Loaded, clock: Clock) -> None:
@@ -77,7 +77,7 @@ class _Desk:
         self._settings: FetchSettings = fetch_settings(loaded.config)
         self._kept: dict[str, RobotsRules] = {}
         self._keeper = LaneKeeper(lane_policies(loaded.config), load=lambda key: None, clock=clock)
-        self._shelf = RobotsShelf(load=self._kept.get, save=self._save, clock=clock)
+        self._shelf = RobotsCache(load=self._kept.get, save=self._save, clock=clock)
 
     async def look(self, url: str) -> Reached:
         now = self._clock.now()

@@ -8,17 +8,17 @@ from datetime import timedelta
 from typing import Any
 
 from vedette.contracts.errors import ConfigError
-from vedette.contracts.fetching import MIB, Fetched, FetchRequest, FetchSettings
+from vedette.contracts.fetch import MIB, Fetched, FetchRequest, FetchSettings
 from vedette.contracts.panel import Answer, Prompt, ProviderResp
 from vedette.contracts.ports import Fetcher
 from vedette.contracts.secret import Secret
 from vedette.contracts.words import LaneKey, Outcome
-from vedette.core.panel.quality import Asked, flag_of
+from vedette.core.panel.quality import AskedAnswer, flag_of
 from vedette.providers.errors import error_in_answer, judge, said, told_wait
 from vedette.providers.formats import FAILED, FILTER, FORMATS, Question, Said
 from vedette.providers.limits import allowance, retry_after
-from vedette.providers.reading import parse
-from vedette.providers.secrecy import Scrubber
+from vedette.providers.read_body import parse
+from vedette.providers.secrecy import KeyScrubber
 from vedette.providers.table import ProviderRow
 
 BODY_LIMIT = 2 * MIB
@@ -33,7 +33,7 @@ _UNSAID = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class ModelListing:
     """What a provider says it has; `names` is empty when it does not say, and `outcome` tells why."""
 
     names: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class HttpProvider:
         self.lane = LaneKey(f"provider:{row.lane}/k{number}")
         self._format = FORMATS[row.format]
         self._fetcher = fetcher
-        self._scrubber = Scrubber(key)
+        self._scrubber = KeyScrubber(key)
         # Only our own headers: what the operator sends to sites is none of a provider's business.
         self._settings = replace(settings, headers=self._format.headers(key), keep_alive=KEEP_ALIVE)
         self._base = row.base_url.rstrip("/")
@@ -76,18 +76,20 @@ class HttpProvider:
     async def list_models(self) -> Sequence[str]:
         return (await self.listing()).names
 
-    async def listing(self) -> Listing:
+    async def listing(self) -> ModelListing:
         """What the provider says it has, and why where it says nothing."""
         if not self.row.models_path:
-            return Listing(detail="the provider does not tell its models")
+            return ModelListing(detail="the provider does not tell its models")
         fetched = await self._fetch(self.row.models_path, None, None)
         if fetched.outcome is not Outcome.OK or fetched.redirect_to is not None:
             outcome, detail = self._wrong(fetched)
-            return Listing(outcome=outcome, detail=detail)
+            return ModelListing(outcome=outcome, detail=detail)
         names = self._format.models(parse(fetched.body))
         if not names:
-            return Listing(outcome=Outcome.MALFORMED_ANSWER, detail="no whole list of models in the answer")
-        return Listing(names=tuple(map(self._scrubber.clean, names)))
+            return ModelListing(
+                outcome=Outcome.MALFORMED_ANSWER, detail="no whole list of models in the answer"
+            )
+        return ModelListing(names=tuple(map(self._scrubber.clean, names)))
 
     async def query(
         self, domain: str, prompt: Prompt, *, on_sent: Callable[[], None] | None = None
@@ -111,7 +113,7 @@ class HttpProvider:
         if answer.finish in _UNSAID and not answer.text.strip():
             outcome, words = _UNSAID[answer.finish]
             return self._answer(fetched, outcome, used, detail=words)
-        made = self._answered(fetched, answer, Asked(domain=domain, text=question.text))
+        made = self._answered(fetched, answer, AskedAnswer(domain=domain, text=question.text))
         return replace(made, tokens_in=used[0], tokens_out=used[1])
 
     async def _fetch(self, path: str, body: bytes | None, on_sent: Callable[[], None] | None) -> Fetched:
@@ -126,7 +128,7 @@ class HttpProvider:
             )
         )
 
-    def _answered(self, fetched: Fetched, answer: Said, asked: Asked) -> Answer:
+    def _answered(self, fetched: Fetched, answer: Said, asked: AskedAnswer) -> Answer:
         text = answer.text
         meta: Mapping[str, Any] = {
             "model": answer.model,

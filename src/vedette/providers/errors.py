@@ -12,9 +12,9 @@ from datetime import timedelta
 from typing import Any
 
 from vedette.contracts.words import Outcome
-from vedette.core.outcomes import outcome_of_status
+from vedette.core.lanes.outcomes import outcome_of_status
 from vedette.providers.formats import COHERE, GEMINI
-from vedette.providers.reading import at, rows, text_of
+from vedette.providers.read_body import at, rows, text_of
 
 WORDS_SIZE = 300
 LONGEST = timedelta(days=1)
@@ -22,7 +22,7 @@ _SECONDS = re.compile(r"(\d{1,6}(?:\.\d{1,9})?)s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ErrorRow:
     """What an error of these statuses (none: any) with one of these words (none: any) means."""
 
     outcome: Outcome
@@ -41,21 +41,27 @@ _REFUSED = (
 )
 _BUSY = r"overloaded|capacity|unavailable"
 
-ROWS: tuple[Row, ...] = (
+ROWS: tuple[ErrorRow, ...] = (
     # Gemini says "exceeded your current quota" for a minute's limit too; only the id of the quota tells.
-    Row(outcome=Outcome.QUOTA_SPENT, status=(429,), words=r"perday", format=GEMINI),
-    Row(outcome=Outcome.THROTTLED, status=(429,), format=GEMINI),
-    Row(outcome=Outcome.AUTH_ERROR, status=(400,), words=r"api_key_invalid|api key not valid", format=GEMINI),
-    Row(outcome=Outcome.QUOTA_SPENT, status=(400,), words=r"failed_precondition.*billing", format=GEMINI),
-    Row(outcome=Outcome.REFUSED_CONTENT, status=(498,), format=COHERE),
-    Row(outcome=Outcome.QUOTA_SPENT, status=(402,)),
-    Row(outcome=Outcome.QUOTA_SPENT, status=(400, 401, 403, 429), words=_SPENT),
-    Row(outcome=Outcome.AUTH_ERROR, status=(401, 407, 511)),
-    Row(outcome=Outcome.REFUSED_CONTENT, status=(400, 403, 422, 451), words=_REFUSED),
-    Row(outcome=Outcome.AUTH_ERROR, status=(403,), words=r"."),
-    Row(outcome=Outcome.BLOCKED_PAGE, status=(403,)),  # a page for people: a wall in front of the provider
-    Row(outcome=Outcome.OVERLOADED, status=(498, 503, 529)),
-    Row(outcome=Outcome.OVERLOADED, status=(500, 502, 504), words=_BUSY),
+    ErrorRow(outcome=Outcome.QUOTA_SPENT, status=(429,), words=r"perday", format=GEMINI),
+    ErrorRow(outcome=Outcome.THROTTLED, status=(429,), format=GEMINI),
+    ErrorRow(
+        outcome=Outcome.AUTH_ERROR, status=(400,), words=r"api_key_invalid|api key not valid", format=GEMINI
+    ),
+    ErrorRow(
+        outcome=Outcome.QUOTA_SPENT, status=(400,), words=r"failed_precondition.*billing", format=GEMINI
+    ),
+    ErrorRow(outcome=Outcome.REFUSED_CONTENT, status=(498,), format=COHERE),
+    ErrorRow(outcome=Outcome.QUOTA_SPENT, status=(402,)),
+    ErrorRow(outcome=Outcome.QUOTA_SPENT, status=(400, 401, 403, 429), words=_SPENT),
+    ErrorRow(outcome=Outcome.AUTH_ERROR, status=(401, 407, 511)),
+    ErrorRow(outcome=Outcome.REFUSED_CONTENT, status=(400, 403, 422, 451), words=_REFUSED),
+    ErrorRow(outcome=Outcome.AUTH_ERROR, status=(403,), words=r"."),
+    ErrorRow(
+        outcome=Outcome.BLOCKED_PAGE, status=(403,)
+    ),  # a page for people: a wall in front of the provider
+    ErrorRow(outcome=Outcome.OVERLOADED, status=(498, 503, 529)),
+    ErrorRow(outcome=Outcome.OVERLOADED, status=(500, 502, 504), words=_BUSY),
 )
 _COMPILED = tuple((row, re.compile(row.words) if row.words else None) for row in ROWS)
 

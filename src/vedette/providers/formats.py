@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from vedette.contracts.fetching import Headers
+from vedette.contracts.fetch import Headers
 from vedette.contracts.secret import Secret
-from vedette.providers.reading import (
+from vedette.providers.read_body import (
     MOST_COUNT,
     NAME_SIZE,
     at,

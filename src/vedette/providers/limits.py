@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from vedette.contracts.fetching import Headers
+from vedette.contracts.fetch import Headers
 from vedette.contracts.panel import Allowance
 
 MOST = 1e9  # a limit beyond it, or below one, is not a limit

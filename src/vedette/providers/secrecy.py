@@ -12,7 +12,7 @@ PIECE = 8  # so many characters of a key in a row are as good as the key: masked
 SHORT = 8  # a key shorter than that is a word; only the whole of it is masked
 
 
-class Scrubber:
+class KeyScrubber:
     """Takes one key, and every longer piece of it, out of text."""
 
     def __init__(self, key: Secret) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 from vedette.contracts.errors import InputError
-from vedette.core.nearest import unknown
+from vedette.core.text.nearest import unknown
 
 _ENDING = ".yaml"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vedette.contracts.changing import Change, DiffOp
+from vedette.contracts.change import Change, DiffOp
 from vedette.contracts.words import Risk
-from vedette.core.urls import shown
+from vedette.core.urls.canonical import shown
 from vedette.report.diffs import excerpt
-from vedette.report.folding import MORE, cut, joints
+from vedette.report.fold import MORE, cut, joints
 from vedette.report.lines import Line, Span, line, quoted
 from vedette.report.plain import plain
 

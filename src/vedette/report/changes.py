@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from vedette.contracts.changing import Change
+from vedette.contracts.change import Change
 from vedette.contracts.words import Reason, Risk
-from vedette.core.urls import shown
+from vedette.core.urls.canonical import shown
 from vedette.report.diffs import diff_json, excerpt
 from vedette.report.lines import Line, as_rich, as_text, line, quoted
 from vedette.report.plain import moment

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from vedette.contracts.changing import DiffOp
+from vedette.contracts.change import DiffOp
 from vedette.core.change.align import runs
 from vedette.core.change.diff import diff_words, is_rewritten
 from vedette.core.change.fields import moved_fields

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from vedette.contracts.alerting import Alert, SourceHealth
+from vedette.contracts.alerts import Alert, SourceHealth
 from vedette.contracts.words import Risk
-from vedette.core.remedies import advice
+from vedette.core.health.remedies import advice
 from vedette.report.plain import ago, count, plain, span
 
 _HOUR = timedelta(hours=1)

@@ -10,14 +10,14 @@ from vedette.report.plain import span
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class AskedInterval:
     """What the operator asked for; `stronger` None: it is obeyed."""
 
     asked: Asked
     stronger: Stronger | None = None
 
 
-def interval_words(one: Interval) -> str:
+def interval_words(one: AskedInterval) -> str:
     """`asked every 10 min; robots.txt Crawl-delay 900 s is stronger: every 15 min`."""
     asked = one.asked
     words = f"every {span(asked.every)}" if asked.every is not None else ""
@@ -28,7 +28,7 @@ def interval_words(one: Interval) -> str:
     return f"asked {words}; {one.stronger.words} is stronger: every {span(one.stronger.interval)}"
 
 
-def interval_json(one: Interval) -> dict[str, object]:
+def interval_json(one: AskedInterval) -> dict[str, object]:
     stronger = one.stronger
     return {
         "every": one.asked.every,

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from vedette.contracts.changing import Change
+from vedette.contracts.change import Change
 from vedette.contracts.watch import Visit, Watch
 from vedette.contracts.words import Outcome, Risk
-from vedette.core.outcomes import MEANING
-from vedette.core.urls import shown
-from vedette.report.absence import Answer
+from vedette.core.lanes.outcomes import MEANING
+from vedette.core.urls.canonical import shown
 from vedette.report.changes import change_json, change_lines
 from vedette.report.lines import Line, line, quoted
+from vedette.report.why_not import WhyNotAnswer
 
 SAW = (Outcome.OK, Outcome.NOT_MODIFIED)
 
@@ -40,7 +40,7 @@ class Looked:
     visit: Visit | None = None  # the last one since the order; None: there was none
     changes: tuple[Change, ...] = ()  # reported since the order
     found: int = 0  # new targets that it listed
-    why: Answer | None = None  # why there was no look
+    why: WhyNotAnswer | None = None  # why there was no look
 
     @property
     def saw(self) -> Saw:

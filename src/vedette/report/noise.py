@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vedette.contracts.changing import Noise, Presence, Template
+from vedette.contracts.change import Noise, Presence, Template
 from vedette.report.lines import Line, line, quoted
 
 MOST = 12  # of each sort; a page may have hundreds

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from vedette.contracts.alerting import Alert, AlertKind, ChannelName, Notice, NoticeKind
-from vedette.contracts.changing import Change
+from vedette.contracts.alerts import Alert, AlertKind, ChannelName, Notice, NoticeKind
+from vedette.contracts.change import Change
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import Risk
-from vedette.core.urls import shown
+from vedette.core.urls.canonical import shown
 from vedette.report.changes import because
 from vedette.report.diffs import excerpt
 from vedette.report.lines import as_text

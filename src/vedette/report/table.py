@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from vedette.report.folding import fold, wide
+from vedette.report.fold import fold, wide
 from vedette.report.lines import Line, Span, line
 
 GAP = 2  # between two columns

@@ -8,16 +8,16 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from vedette.contracts.alerting import AlarmState, Alert, AlertId, AlertKind, Finding, HealthFacts
+from vedette.contracts.alerts import AlarmState, Alert, AlertId, AlertKind, Finding, HealthFacts
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.watch import SourceState
 from vedette.contracts.words import Outcome, Risk, SourceId
-from vedette.core.ahead import AHEAD
-from vedette.core.health import Look, failing_since, is_success
-from vedette.core.lane import HALF_OPEN, OPEN, condition
-from vedette.core.tally import SourceTally
-from vedette.core.urls import host_of, lane_of
+from vedette.core.health.source_health import Look, failing_since, is_success
+from vedette.core.lanes.lane import HALF_OPEN, OPEN, condition
+from vedette.core.limits.clock_limits import AHEAD
+from vedette.core.urls.canonical import host_of, lane_of
+from vedette.core.urls.trap_counters import SourceTally
 from vedette.store import statements as sql
 from vedette.store.own_address import own_watch
 from vedette.store.rows import dump_json, from_ms, lane_id, opt_at, opt_ms, read_lane, read_source, to_ms

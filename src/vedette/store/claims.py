@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from vedette.contracts.errors import RESTORE, StoreError
-from vedette.contracts.evidence import ChainRow, Located, Segment, VisitFacts, Written
+from vedette.contracts.evidence import ChainRow, Located, Segment, VisitFacts, WrittenRecord
 from vedette.contracts.words import Outcome, VisitId, WatchId
-from vedette.core import seals
-from vedette.core.seal_check import compare, last_seals
-from vedette.core.seals import COVERED, UPGRADED, Covered
-from vedette.core.segments import SegmentName
-from vedette.store.connecting import connect
+from vedette.core.evidence import seals
+from vedette.core.evidence.seal_check import compare, last_seals
+from vedette.core.evidence.seals import COVERED, UPGRADED, Covered
+from vedette.core.evidence.segments import SegmentName
+from vedette.store.connection import connect
 from vedette.store.rows import from_ms
-from vedette.store.sealing import columns_of
+from vedette.store.seal_rows import columns_of
 
 Marks = Mapping[int, Iterable[bytes]]  # heads that HEADS remembers, by the number of links they cover
 Wrong = tuple[str, str]  # which row, what is wrong with it
@@ -168,8 +168,8 @@ def _unreadable(row: tuple[Any, ...]) -> ChainRow:
 
 def _written(
     row: tuple[Any, ...], offset: int | None, length: int | None, record: bytes | None, chain: bytes
-) -> Written:
-    return Written(
+) -> WrittenRecord:
+    return WrittenRecord(
         visit=VisitId(row[0]),
         segment=str(row[7]),
         seq=row[8],

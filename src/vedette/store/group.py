@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from vedette.contracts.changing import Change, ChangeState, Comparison
+from vedette.contracts.change import Change, ChangeState, Comparison
 from vedette.contracts.evidence import Standing
-from vedette.contracts.fetching import RobotsRules
+from vedette.contracts.fetch import RobotsRules
 from vedette.contracts.watch import (
     ChangeMove,
     Decision,
@@ -23,9 +23,9 @@ from vedette.contracts.watch import (
     SourceState,
 )
 from vedette.contracts.words import EvidenceId, Outcome, RunId
-from vedette.core.stage_jobs import scout_job
+from vedette.core.judging.stage_jobs import scout_job
 from vedette.store import statements as sql
-from vedette.store.hunting import hunt_statements
+from vedette.store.hunt_rows import hunt_statements
 from vedette.store.measures import measure_row
 from vedette.store.messages import message_row
 from vedette.store.rows import (
@@ -40,8 +40,8 @@ from vedette.store.rows import (
     to_ms,
     watch_row,
 )
-from vedette.store.scheduling import schedule_statements
-from vedette.store.sealing import Touched
+from vedette.store.schedule_rows import schedule_statements
+from vedette.store.seal_rows import Touched
 
 Row = tuple[Any, ...]
 _MOVING = [WATCH_COLUMNS.index(name) for name in sql.MOVING_WATCH_COLUMNS]

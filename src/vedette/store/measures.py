@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from vedette.contracts.judging import Traits
+from vedette.contracts.verdict import Traits
 from vedette.contracts.words import EvidenceId
 from vedette.store.rows import dump_json
 

@@ -8,7 +8,7 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
-from vedette.contracts.alerting import ChannelName, Message, Notice, NoticeKind
+from vedette.contracts.alerts import ChannelName, Message, Notice, NoticeKind
 from vedette.contracts.words import Risk
 from vedette.store.rows import dump_json, from_ms, to_ms
 

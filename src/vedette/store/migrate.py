@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vedette.contracts.errors import StoreError
-from vedette.store.connecting import BUSY_MS, connect_to_read, unusable, use_wal
+from vedette.store.connection import BUSY_MS, connect_to_read, unusable, use_wal
 from vedette.store.private import make_file, make_folder
 from vedette.store.schema_check import add_missing, differences
-from vedette.store.sealing import seal_store
+from vedette.store.seal_rows import seal_store
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

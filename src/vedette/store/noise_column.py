@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from vedette.contracts.changing import Noise, Place, Presence, RestlessLine, Template
+from vedette.contracts.change import Noise, Place, Presence, RestlessLine, Template
 from vedette.core.change.paths import shape
 
 # Of the text that it was learned of.  1: cells of tables were lines of their own, articles were not cut down.

@@ -18,19 +18,19 @@ from vedette.contracts.errors import InputError
 from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import NodeType, Outcome, SourceId, WatchId
-from vedette.core.classify import Classification, classify_url
-from vedette.core.remedies import READING, changed_settings, healed_by
+from vedette.core.health.remedies import READING, changed_settings, healed_by
 from vedette.core.schedule.asked import SHORTEST
-from vedette.core.urls import lane_of, watch_id
+from vedette.core.urls.canonical import lane_of, watch_id
+from vedette.core.urls.classify import Classification, classify_url
 from vedette.store import statements as sql
-from vedette.store.connecting import connect, transaction
-from vedette.store.healing import heal, reread
-from vedette.store.orders import lane_state as lane_state
-from vedette.store.orders import order as order
-from vedette.store.orders import save_lane as save_lane
+from vedette.store.connection import connect, transaction
+from vedette.store.corrections import heal, reread
+from vedette.store.operator_orders import lane_state as lane_state
+from vedette.store.operator_orders import order as order
+from vedette.store.operator_orders import save_lane as save_lane
 from vedette.store.own_address import own_watch
 from vedette.store.rows import read_source, source_row, to_ms, watch_row
-from vedette.store.sealing import seal
+from vedette.store.seal_rows import seal
 from vedette.store.sqlite import LOOK
 
 LOCK = "lock"  # beside the database; the engine holds it while it runs

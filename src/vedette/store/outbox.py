@@ -9,11 +9,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from vedette.contracts.alerting import ChannelName, Message, Notice
+from vedette.contracts.alerts import ChannelName, Message, Notice
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey
 from vedette.store import statements as sql
-from vedette.store.connecting import connect, transaction
+from vedette.store.connection import connect, transaction
 from vedette.store.messages import message_row, read_message
 from vedette.store.rows import from_ms, lane_id, lane_row, opt_at, read_lane, to_ms
 
@@ -93,7 +93,7 @@ class SqliteOutbox:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class WaitingNotice:
     """A row of the outbox, for people."""
 
     message: Message
@@ -119,14 +119,14 @@ def trim(db: sqlite3.Connection, *, before: datetime) -> int:
     return db.execute("DELETE FROM outbox WHERE state = 'sent' AND created_at < ?", (to_ms(before),)).rowcount
 
 
-def listing(db: sqlite3.Connection, *, states: Sequence[str], most: int) -> list[Waiting]:
+def listing(db: sqlite3.Connection, *, states: Sequence[str], most: int) -> list[WaitingNotice]:
     """Newest first."""
     columns = "body, channel, due_at, attempts, state, created_at, sent_at, error"
     limit = f" LIMIT {int(most)}" if most else ""
     where = f"state IN ({', '.join('?' * len(states))})"
     rows = db.execute(f"SELECT {columns} FROM outbox WHERE {where} ORDER BY id DESC{limit}", tuple(states))
     return [
-        Waiting(
+        WaitingNotice(
             message=read_message(row[:4]),
             state=row[4],
             created_at=from_ms(row[5]),

@@ -6,7 +6,7 @@ import sqlite3
 
 from vedette.contracts.source import Source
 from vedette.contracts.words import WatchId
-from vedette.core.urls import watch_id
+from vedette.core.urls.canonical import watch_id
 
 
 def own_watch(db: sqlite3.Connection, source: Source) -> WatchId:

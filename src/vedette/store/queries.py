@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from vedette.contracts.errors import StoreError
 from vedette.contracts.evidence import Segment
-from vedette.contracts.fetching import RobotsRules
+from vedette.contracts.fetch import RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.schedule import PublishedRow
 from vedette.contracts.source import ListerKind, Source
@@ -29,10 +29,11 @@ from vedette.contracts.words import (
     VisitId,
     WatchId,
 )
-from vedette.core.outcomes import SEEN
-from vedette.core.urls import host_of, lane_of, watch_id
+from vedette.core.lanes.outcomes import SEEN
+from vedette.core.urls.canonical import host_of, lane_of, watch_id
 from vedette.store import views
-from vedette.store.connecting import connect, unusable
+from vedette.store.connection import connect, unusable
+from vedette.store.query_terms import QueryTerms, change_terms, ledger_terms, limit, marks, parts, watch_terms
 from vedette.store.rows import (
     WATCH_COLUMNS,
     from_ms,
@@ -45,7 +46,7 @@ from vedette.store.rows import (
     read_watch,
     to_ms,
 )
-from vedette.store.scheduling import read_published
+from vedette.store.schedule_rows import read_published
 from vedette.store.statements import (
     LANE_COLUMNS,
     LAST_PUBLISHED,
@@ -55,7 +56,6 @@ from vedette.store.statements import (
     SEGMENT_COLUMNS,
     SOURCE_COLUMNS,
 )
-from vedette.store.terms import Terms, change_terms, ledger_terms, limit, marks, parts, watch_terms
 
 _T = TypeVar("_T")
 _TELLING = (Outcome.OK, Outcome.NOT_MODIFIED, Outcome.GONE)  # looks that say whether the content changed
@@ -195,7 +195,7 @@ class Queries:
     def looks(self, since: datetime | None = None) -> list[tuple[int, int, int, int]]:
         """Watch, time (ms), audit interval (s; -1: no audit) and "showed a change" (0 or 1) of every look that saw
         content, or that it was gone.  By watch, then by time."""
-        terms = Terms()
+        terms = QueryTerms()
         terms.any_of("outcome", [one.value for one in _TELLING])
         if since is not None:
             terms.add("at >= ?", to_ms(since))
@@ -204,7 +204,7 @@ class Queries:
 
     def requests(self, since: datetime | None = None) -> tuple[int, datetime | None, datetime | None]:
         """How many looks there were of any outcome, the first and the last."""
-        terms = Terms()
+        terms = QueryTerms()
         if since is not None:
             terms.add("at >= ?", to_ms(since))
         row = self._first(f"SELECT count(*), min(at), max(at) FROM visits{terms.where}", *terms.values)
@@ -318,7 +318,7 @@ class Queries:
 
     def parked(self, watch: WatchId | None = None, *, most: int = 0) -> list[Parked]:
         """Newest first."""
-        terms = Terms()
+        terms = QueryTerms()
         if watch is not None:
             terms.add("watch_id = ?", watch)
         query = f"SELECT * FROM parked{terms.where} ORDER BY at DESC{limit(most)}"
@@ -393,7 +393,7 @@ class Queries:
             return view
         if row["merged_into"] is not None:
             own = WatchId(row["merged_into"])
-        terms = Terms()
+        terms = QueryTerms()
         terms.add("watch_id = ?", own)
         last = self._last_look(terms)
         good = last
@@ -409,7 +409,7 @@ class Queries:
             last_detail=last["detail"] if last else "",
         )
 
-    def _last_look(self, terms: Terms) -> Any:
+    def _last_look(self, terms: QueryTerms) -> Any:
         query = f"SELECT at, outcome, detail FROM visits{terms.where} ORDER BY at DESC LIMIT 1"
         return self._first(query, *terms.values)
 

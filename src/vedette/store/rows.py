@@ -11,7 +11,7 @@ from typing import Any
 import xxhash
 from pydantic_core import to_json
 
-from vedette.contracts.changing import (
+from vedette.contracts.change import (
     Change,
     ChangeKind,
     ChangeState,
@@ -20,7 +20,7 @@ from vedette.contracts.changing import (
     Layer,
 )
 from vedette.contracts.evidence import Segment
-from vedette.contracts.fetching import FetchSettings, RobotsRules
+from vedette.contracts.fetch import FetchSettings, RobotsRules
 from vedette.contracts.jobs import NewJob
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import (
@@ -46,7 +46,7 @@ from vedette.contracts.words import (
     VisitId,
     WatchId,
 )
-from vedette.core.urls import lane_of
+from vedette.core.urls.canonical import lane_of
 from vedette.store.noise_column import dump_noise, read_noise
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -1,6 +1,6 @@
 """The tables, once, for every dialect.  Times are integer milliseconds since 1970, UTC; ids are ours.
 
-Columns that the evidence chain covers are marked in `core/chain.py`, not here.
+Columns that the evidence chain covers are marked in `core/evidence/chain.py`, not here.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ sources = Table(
     Column("last_error", Text),
     Column("last_success_at", BigInteger),
     Column("closed_until", BigInteger),
-    Column("tally", Text, nullable=False, server_default="{}"),  # trap budgets, core/admission.py
+    Column("tally", Text, nullable=False, server_default="{}"),  # trap budgets, core/urls/admission.py
     Column("paused_at", BigInteger),  # by the operator's hand; stands until they resume it
 )
 
@@ -215,7 +215,7 @@ verdicts = Table(  # what was measured of a text at its look, and what the scout
     Column("evidence_id", Id, primary_key=True, autoincrement=False),
     Column("text_key", BigInteger, nullable=False, server_default="0", index=True),  # 0: no text
     Column("traits", Text),  # JSON; null: no text was made of it
-    Column("vector", LargeBinary),  # 256 halves, `core/embedding.py`
+    Column("vector", LargeBinary),  # 256 halves, `core/judging/embedding.py`
     Column("word", String),  # skip | persist | escalate; null: not judged yet
     Column("score", Float),
     Column("reasons", Text, nullable=False, server_default="[]"),
@@ -308,7 +308,7 @@ segments = Table(
     Column("state", String, nullable=False, server_default="open"),
 )
 
-seals = Table(  # what each transaction wrote of the covered rows, chained: core/seals.py
+seals = Table(  # what each transaction wrote of the covered rows, chained: core/evidence/seals.py
     "seals",
     metadata,
     Column("number", Id, primary_key=True, autoincrement=False),

@@ -14,19 +14,19 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from vedette.contracts.changing import Change
+from vedette.contracts.change import Change
 from vedette.contracts.errors import RefusedError, StoreError
 from vedette.contracts.evidence import Located, Segment, Standing
-from vedette.contracts.fetching import RobotsRules
+from vedette.contracts.fetch import RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.watch import Ask, Group, Payload, SourceState, Watch
 from vedette.contracts.words import ChangeId, EvidenceId, LaneKey, Risk, RunId, SourceId, VisitId, WatchId
-from vedette.core.urls import lane_of
+from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
-from vedette.store.clock_heal import Ahead, PolicyOf, has_signs, heal
-from vedette.store.connecting import connect as connect  # where most look for it
-from vedette.store.connecting import told
+from vedette.store.clock_repair import Ahead, PolicyOf, has_signs, heal
+from vedette.store.connection import connect as connect  # where most look for it
+from vedette.store.connection import told
 from vedette.store.group import GroupRows, rows_of
 from vedette.store.own_address import own_watch
 from vedette.store.private import make_file
@@ -42,7 +42,7 @@ from vedette.store.rows import (
     read_watch,
     to_ms,
 )
-from vedette.store.sealing import seal
+from vedette.store.seal_rows import seal
 
 _T = TypeVar("_T")
 LOOK = "look"  # an order that names a watch

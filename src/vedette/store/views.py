@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from vedette.contracts.changing import (
+from vedette.contracts.change import (
     Change,
     ChangeState,
 )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC
 from typing import TextIO
 
-from vedette.core.outcomes import SEEN
+from vedette.core.lanes.outcomes import SEEN
 from vedette.telemetry.events import Event
 
 LEVELS = ("debug", "info", "warn", "error")
@@ -79,7 +79,7 @@ REFUSED = Form("warn", "notify", "send", "{notice} to {channel}: {outcome}, {det
 _SEEN = frozenset(outcome.value for outcome in SEEN)
 
 
-class Scrubber:
+class LogScrubber:
     """Takes secrets out of text, also where JSON wrote them with escapes."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
@@ -100,7 +100,7 @@ class Log:
     stream: TextIO
     is_json: bool = True
     level: str = "info"
-    scrubber: Scrubber = field(default_factory=Scrubber)
+    scrubber: LogScrubber = field(default_factory=LogScrubber)
     _lowest: int = field(init=False)
     _write: Callable[[Event, Form], str] = field(init=False)
 

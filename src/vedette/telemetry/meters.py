@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 
 from vedette.contracts.watch import Group, Placed
 from vedette.contracts.words import Outcome
-from vedette.core.outcomes import MEANING
-from vedette.core.urls import host_of
+from vedette.core.lanes.outcomes import MEANING
+from vedette.core.urls.canonical import host_of
 from vedette.telemetry.metrics import Counter, Gauge, Histogram, Registry
 
 WORKER, LOOKS = "sentinel", "fetch"  # our looks, in 001's words: worker and queue

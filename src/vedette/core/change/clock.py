@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
-from vedette.contracts.changing import Template
+from vedette.contracts.change import Template
 from vedette.core.change.kinds import DATE, NUMBER, TIME, kind_of
 from vedette.core.change.template import values
-from vedette.core.dates import read_date
+from vedette.core.text.dates import read_date
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)  # within less hardly any midnight passes, and a date that moves was edited

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 
-from vedette.contracts.changing import Block, DiffOp
+from vedette.contracts.change import Block, DiffOp
 from vedette.contracts.words import Reason
 from vedette.core.change.align import Run, runs
 from vedette.core.change.kinds import units

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from functools import cache
 
-from vedette.contracts.changing import Place
-from vedette.core.change.noise import Ledger, chance
+from vedette.contracts.change import Place
+from vedette.core.change.noise import NoiseRecord, chance
 from vedette.core.change.tracks import Tracks, Vector
 
 STANDS_OUT = 0.1  # chance that a drawn text stays so long: below it, further looks tell
@@ -15,7 +15,7 @@ STANDS_OUT = 0.1  # chance that a drawn text stays so long: below it, further lo
 class Drawings:
     """The places of a target, by their record and by these looks."""
 
-    def __init__(self, tracks: Tracks, ledger: Ledger, owned: Container[int]) -> None:
+    def __init__(self, tracks: Tracks, ledger: NoiseRecord, owned: Container[int]) -> None:
         self.tracks, self.ledger, self.owned = tracks, ledger, owned
         self.record = cache(self._record)
         self.crowds = cache(self._crowds)

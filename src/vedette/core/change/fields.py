@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from vedette.contracts.changing import DiffOp
+from vedette.contracts.change import DiffOp
 
 SUMMARY = 200  # 001 4.1
 SHOWN = 40
@@ -17,7 +17,7 @@ _JOINT = ": "
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class MovedField:
     """One field, or several of one name, that went from one value to another."""
 
     path: str  # "/*/name" where it stands for several
@@ -26,9 +26,9 @@ class Moved:
     times: int = 1
 
 
-def moved_fields(diff: Sequence[DiffOp]) -> list[Moved]:
+def moved_fields(diff: Sequence[DiffOp]) -> list[MovedField]:
     """Fields that went from one value to another, those that moved alike as one and last."""
-    alike: dict[tuple[str, str, str], list[Moved]] = {}
+    alike: dict[tuple[str, str, str], list[MovedField]] = {}
     for one in _moved(diff):
         alike.setdefault((_name(one.path), one.before, one.after), []).append(one)
     alone = [one for group in alike.values() if len(group) < EVERYWHERE for one in group]
@@ -58,7 +58,7 @@ def field_summary(diff: Sequence[DiffOp]) -> str:
     return _fitted(head, examples)
 
 
-def _moved(diff: Sequence[DiffOp]) -> Iterable[Moved]:
+def _moved(diff: Sequence[DiffOp]) -> Iterable[MovedField]:
     for op in diff:
         if op.op != "replace":
             continue
@@ -66,16 +66,16 @@ def _moved(diff: Sequence[DiffOp]) -> Iterable[Moved]:
             path, joint, old = before.partition(_JOINT)
             other, _, new = after.partition(_JOINT)
             if joint and path == other:
-                yield Moved(path, old, new)
+                yield MovedField(path, old, new)
             else:
-                yield Moved(before, before, after)
+                yield MovedField(before, before, after)
 
 
 def _name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _told(one: Moved) -> str:
+def _told(one: MovedField) -> str:
     times = f" ({one.times} times)" if one.times > 1 else ""
     return f"{one.path} '{one.before[:SHOWN]}' -> '{one.after[:SHOWN]}'{times}"
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import re2
 
-from vedette.contracts.fetching import Extraction
+from vedette.contracts.fetch import Extraction
 from vedette.contracts.watch import Seen
 from vedette.contracts.words import ContentClass, Outcome, Reason
 
@@ -38,7 +38,7 @@ class Gated:
     reasons: tuple[Reason, ...]
 
 
-class Sign(NamedTuple):
+class GateSign(NamedTuple):
     outcome: Outcome
     code: str
     where: str  # title | text
@@ -46,8 +46,8 @@ class Sign(NamedTuple):
     regex: Any
 
 
-def _sign(outcome: Outcome, code: str, where: str, points: float, pattern: str) -> Sign:
-    return Sign(outcome, code, where, points, re2.compile(f"(?i){pattern}"))
+def _sign(outcome: Outcome, code: str, where: str, points: float, pattern: str) -> GateSign:
+    return GateSign(outcome, code, where, points, re2.compile(f"(?i){pattern}"))
 
 
 BLOCKED, LOGIN, LOST = Outcome.BLOCKED_PAGE, Outcome.LOGIN_WALL, Outcome.SOFT_404

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from vedette.core.dates import read_date
+from vedette.core.text.dates import read_date
 
 NONE, NUMBER, DATE, TIME, RATE, TOKEN, WORDS, ANY = "none number date time rate token words any".split()
 AGE = "age"

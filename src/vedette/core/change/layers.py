@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import xxhash
 
-from vedette.contracts.changing import Block, Comparison, DiffOp, Layer
-from vedette.contracts.fetching import Extraction, TextKeys
+from vedette.contracts.change import Block, Comparison, DiffOp, Layer
+from vedette.contracts.fetch import Extraction, TextKeys
 from vedette.contracts.words import Reason
 from vedette.core.change.diff import diff_lines, summary
 from vedette.core.change.fields import field_summary

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from vedette.contracts.changing import Block, ChangeKind, Comparison, Layer, Noise
+from vedette.contracts.change import Block, ChangeKind, Comparison, Layer, Noise
 from vedette.contracts.words import Outcome, Reason, Risk
 from vedette.core.change.layers import compare
 from vedette.core.change.state import State
@@ -25,7 +25,7 @@ Blocks = tuple[Block, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class LookState:
     """What this look showed.  `is_equal`: the keys already say "unchanged", so no blocks are needed."""
 
     outcome: Outcome
@@ -100,7 +100,7 @@ class Reject:
 Step = Nothing | Observe | Confirm | Reject
 
 
-def advance(look: Look, past: Past) -> Step:
+def advance(look: LookState, past: Past) -> Step:
     """The next step in the life of a change."""
     if look.outcome is Outcome.GONE:
         return _gone(past)
@@ -131,7 +131,7 @@ def _gone(past: Past) -> Step:
     )
 
 
-def _restored(look: Look, past: Past) -> Step:
+def _restored(look: LookState, past: Past) -> Step:
     before, after = State(past.before), _state(look, past)
     weighed = _weighed((before, after), (past.before_at, look.at), past)
     found = compare(before, after, None if weighed.is_open else weighed)
@@ -141,7 +141,7 @@ def _restored(look: Look, past: Past) -> Step:
     return Confirm(kind=ChangeKind.RESTORED, noise=weighed.noise, reasons=reasons, comparison=comparison)
 
 
-def _looked_first(look: Look, past: Past, *, came_back: bool) -> Step:
+def _looked_first(look: LookState, past: Past, *, came_back: bool) -> Step:
     before, after = State(past.before), _state(look, past)
     weighed = _weighed((before, after), (past.before_at, look.at), past)
     if weighed.is_open:
@@ -171,7 +171,7 @@ def _looked_first(look: Look, past: Past, *, came_back: bool) -> Step:
     return Nothing(noise=weighed.noise, reasons=reasons, comparison=comparison)
 
 
-def _looked_again(look: Look, past: Past, pending: Pending) -> Step:
+def _looked_again(look: LookState, past: Past, pending: Pending) -> Step:
     """All looks since the difference, together."""
     states = (State(past.before), *map(State, pending.looks), _state(look, past))
     ats = (past.before_at, *pending.ats, look.at)
@@ -217,7 +217,7 @@ def _weighed(states: tuple[State, ...], ats: tuple[datetime, ...], past: Past) -
     return weigh(looks, noise, age=max(1, age - noise.begun_at), is_trusted=is_trusted)
 
 
-def _state(look: Look, past: Past) -> State:
+def _state(look: LookState, past: Past) -> State:
     return State(past.before if look.is_equal else look.blocks)
 
 

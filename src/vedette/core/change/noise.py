@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import exp, lgamma
 
-from vedette.contracts.changing import Noise, Place, Presence, RestlessLine, Template
+from vedette.contracts.change import Noise, Place, Presence, RestlessLine, Template
 from vedette.core.change.paths import is_below
 from vedette.core.change.state import State, form_of
 
@@ -82,7 +82,7 @@ def is_in_any_order(noise: Noise, path: str) -> bool:
 
 
 @dataclass(slots=True)
-class Ledger:
+class NoiseRecord:
     """The noise of a target while looks are added to it."""
 
     lines: dict[int, RestlessLine] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class Ledger:
     wild: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, noise: Noise) -> Ledger:
+    def of(cls, noise: Noise) -> NoiseRecord:
         return cls(
             lines={line.key: line for line in noise.lines},
             templates=list(noise.templates),

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import re2
 
-from vedette.contracts.changing import Block
+from vedette.contracts.change import Block
 
 MIN_RANDOM = 32  # characters of an unnamed token: MD5 in hex; shorter ones are left to learned masks
 _BEFORE = 40  # characters in which a checksum announces itself
@@ -21,15 +21,15 @@ _CHECKSUM = re2.compile(r"(?i)sha-?\d|md5|checksum|hash|digest|otis(?:ak|ka)|kon
 _STAMP = r"[\d.,:/\-TZ+ ]*\d(?: ?(?:ms|s|sec|seconds?|sekund[aei]?|UTC|GMT|CEST|CET))?\b"
 
 
-class Pattern(NamedTuple):
+class NoisePattern(NamedTuple):
     hints: tuple[str, ...]  # one of these is in every text that can match; lower case
     regex: Any
     put: str
 
 
 PATTERNS = (
-    Pattern((":",), re2.compile(r"\b\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?\b"), "<clock>"),
-    Pattern(
+    NoisePattern((":",), re2.compile(r"\b\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?\b"), "<clock>"),
+    NoisePattern(
         ("generat", "generir", "render", "executed", "load", "učita", "izvođ", "time", "vrijeme", "refresh"),
         re2.compile(
             r"(?i)\b((?:page |stranica )?(?:generated|generirana|generirano|rendered|executed|loaded|"
@@ -39,7 +39,7 @@ PATTERNS = (
         ),
         r"\1 <stamp>",
     ),
-    Pattern(
+    NoisePattern(
         (
             "sess",
             "sid",
@@ -61,7 +61,7 @@ PATTERNS = (
         ),
         r"\1 <token>",
     ),
-    Pattern(
+    NoisePattern(
         ("?", "&"),
         re2.compile(r"(?i)([?&])(?:_|cb|cachebuster|nocache|rand|rnd|ts?|timestamp)=\d{6,}"),
         r"\1",

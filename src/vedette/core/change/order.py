@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from vedette.contracts.changing import Noise
+from vedette.contracts.change import Noise
 from vedette.core.change.align import increasing
 from vedette.core.change.paths import is_below, parent
 from vedette.core.change.state import State

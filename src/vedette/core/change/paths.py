@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from vedette.contracts.changing import Block
+from vedette.contracts.change import Block
 
 _INDEX = re.compile(r"\[\d+\]|(?<=/)\d+(?=/|$)")
 

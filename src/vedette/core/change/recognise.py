@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from vedette.contracts.changing import Noise, Place, Template
+from vedette.contracts.change import Noise, Place, Template
 from vedette.contracts.words import Reason
 from vedette.core.change.clock import bare_clock, rises, shows_moment, shows_the_time
-from vedette.core.change.noise import Ledger
+from vedette.core.change.noise import NoiseRecord
 from vedette.core.change.state import form_of
 from vedette.core.change.template import accepting, bare_template, fits, is_bare, learn_template, same_words
 from vedette.core.change.tracks import Chain, Looks, Tracks, Vector
@@ -36,7 +36,7 @@ class Shown:
 class Recognised:
     """All lines that differ between the looks, as far as they can be told from the looks alone."""
 
-    def __init__(self, looks: Looks, noise: Noise, ledger: Ledger, age: int) -> None:
+    def __init__(self, looks: Looks, noise: Noise, ledger: NoiseRecord, age: int) -> None:
         self.looks, self.noise, self.ledger = looks, noise, ledger
         self.is_young = age < OLD
         self.tracks = Tracks(looks)

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import xxhash
 
-from vedette.contracts.changing import Block
+from vedette.contracts.change import Block
 from vedette.core.change.kinds import WORDS, kind_of, units
 from vedette.core.change.normalise import normalise
 from vedette.core.change.paths import lines, shape

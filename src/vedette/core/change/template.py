@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from vedette.contracts.changing import Presence, Template
+from vedette.contracts.change import Presence, Template
 from vedette.core.change.align import runs
 from vedette.core.change.kinds import accepts, joined, kind_of, units
 from vedette.core.change.state import key_of

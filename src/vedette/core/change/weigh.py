@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from vedette.contracts.changing import Noise, Presence, RestlessLine, Template
+from vedette.contracts.change import Noise, Presence, RestlessLine, Template
 from vedette.contracts.words import Reason
 from vedette.core.change.drawings import Drawings
 from vedette.core.change.noise import (
     CROWDED,
     MAX_REPLACED,
     SETTLED,
-    Ledger,
+    NoiseRecord,
     chance_of_draws,
     is_away_too_long,
     stays_too_long,
@@ -69,7 +69,7 @@ def looks_needed(steady: int, bar: float) -> int:
 class _Weighing:
     def __init__(self, looks: Looks, noise: Noise, age: int, is_trusted: bool) -> None:
         self.looks, self.noise, self.age, self.is_trusted = looks, noise, age, is_trusted
-        self.ledger = Ledger.of(noise)
+        self.ledger = NoiseRecord.of(noise)
         self.seen = Recognised(looks, noise, self.ledger, age)
         self.tracks, self.vectors = self.seen.tracks, self.seen.vectors
         self.drawings = Drawings(self.tracks, self.ledger, self.seen.owner)

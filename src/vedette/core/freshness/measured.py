@@ -6,7 +6,7 @@ it counts for as many as its target's rate lets expect.  The interval allows for
 its gap a change came, that gaps hold MORE times as many changes as that, or as few, because changes come in bursts, and
 changes that no look showed.  `sure` are those whose whole gap was within T, wherever in it they came.
 
-Stale share, by audits: looks at random moments, each weighed by its interval (core/audit.py); unbiased.
+Stale share, by audits: looks at random moments, each weighed by its interval (core/schedule/audit.py); unbiased.
 Stale share, by gaps: from the rates that the gaps tell (core/whatif/rates.py); steadier, and only as good as they are.
 """
 

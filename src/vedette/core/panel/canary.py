@@ -19,7 +19,7 @@ NOISE = (
 SURE = 0.01
 
 
-class Verdict(StrEnum):
+class CanaryVerdict(StrEnum):
     STEADY = "steady"
     MODEL_CHANGED = "model_changed"
     WORLD_CHANGED = "world_changed"
@@ -27,7 +27,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class CanarySeen:
     """Pairs of answers of one model to the same question, before and now, and how many of them differ."""
 
     canaries: int
@@ -37,16 +37,20 @@ class Seen:
     noise: float = NOISE
 
 
-def judge(seen: Seen, sure: float = SURE) -> tuple[Verdict, Reason]:
+def judge(seen: CanarySeen, sure: float = SURE) -> tuple[CanaryVerdict, Reason]:
     """What the differences mean."""
     noise = min(max(seen.noise, 1e-6), 0.5)
     p_model = at_least(seen.canaries_differ, seen.canaries, noise)
     p_world = at_least(seen.answers_differ, seen.answers, noise)
     told = f"{seen.canaries_differ} of {seen.canaries} canaries"
     if seen.canaries and p_model < sure:
-        return Verdict.MODEL_CHANGED, Reason("canary", p_model, f"{told} differ")
+        return CanaryVerdict.MODEL_CHANGED, Reason("canary", p_model, f"{told} differ")
     if not seen.answers or p_world >= sure:
-        return Verdict.STEADY, Reason("noise", p_world, f"{seen.answers_differ} of {seen.answers} differ")
+        return CanaryVerdict.STEADY, Reason(
+            "noise", p_world, f"{seen.answers_differ} of {seen.answers} differ"
+        )
     if at_least(seen.canaries, seen.canaries, noise) >= sure:
-        return Verdict.UNKNOWN, Reason("too_few_canaries", seen.canaries, f"{told}: even all could be noise")
-    return Verdict.WORLD_CHANGED, Reason("answers", p_world, f"{told} differ, answers do")
+        return CanaryVerdict.UNKNOWN, Reason(
+            "too_few_canaries", seen.canaries, f"{told}: even all could be noise"
+        )
+    return CanaryVerdict.WORLD_CHANGED, Reason("answers", p_world, f"{told} differ, answers do")

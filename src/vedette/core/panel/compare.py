@@ -37,7 +37,7 @@ class CompareParams:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AnswerRow:
     """What is compared of a stored answer."""
 
     text: str
@@ -61,7 +61,7 @@ class Divergence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class PanelComparison:
     match: Match
     pairs: int
     diverging: int
@@ -75,13 +75,13 @@ class Comparison:
 
 
 def compare(
-    shadow: Mapping[Key, Row],
-    legacy: Mapping[Key, Row],
+    shadow: Mapping[Key, AnswerRow],
+    legacy: Mapping[Key, AnswerRow],
     params: CompareParams | None = None,
     *,
     names: Mapping[str, str] | None = None,
     shown: int = 20,
-) -> Comparison:
+) -> PanelComparison:
     """Over one cohort.  `names`: the domain of each id."""
     rule = params or CompareParams()
     keys = sorted(shadow.keys() | legacy.keys())
@@ -91,7 +91,7 @@ def compare(
     needed = pairs_needed(rule)
     match = Match.DIFFER if chance < rule.sure else Match.AGREE if len(keys) >= needed else Match.TOO_FEW
     low, high = interval(len(found), len(keys))
-    return Comparison(
+    return PanelComparison(
         match=match,
         pairs=len(keys),
         diverging=len(found),
@@ -106,13 +106,13 @@ def compare(
 
 
 def cohort(
-    shadow: Mapping[Key, Row], legacy: Mapping[Key, Row], asked: Sequence[Cohort] = ()
-) -> dict[Key, Row]:
+    shadow: Mapping[Key, AnswerRow], legacy: Mapping[Key, AnswerRow], asked: Sequence[Cohort] = ()
+) -> dict[Key, AnswerRow]:
     """The legacy rows that the shadow run had to match: those of the domains, models and prompt types that it planned
     to ask.  Where no plan is known, those it has rows of.  Older rows that name no prompt type are of the only one.
     """
     seen = _as_seen(shadow)
-    found: dict[Key, Row] = {}
+    found: dict[Key, AnswerRow] = {}
     for plan in asked or (seen,):
         only = next((next(iter(kinds)) for kinds in (plan.kinds, seen.kinds) if len(kinds) == 1), "")
         for (domain, model, kind), row in legacy.items():
@@ -123,7 +123,7 @@ def cohort(
     return found
 
 
-def _as_seen(shadow: Mapping[Key, Row]) -> Cohort:
+def _as_seen(shadow: Mapping[Key, AnswerRow]) -> Cohort:
     return Cohort(
         domains={domain: "" for domain, _, _ in shadow},
         models=frozenset(model for _, model, _ in shadow),
@@ -162,8 +162,8 @@ def _alarm_at(pairs: int, rule: CompareParams) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    shadow: Mapping[Key, Row]
-    legacy: Mapping[Key, Row]
+    shadow: Mapping[Key, AnswerRow]
+    legacy: Mapping[Key, AnswerRow]
     names: Mapping[str, str]
     alike: float
     known: Subjects = field(init=False)
@@ -185,7 +185,7 @@ class _Pairs:
         return Divergence(key=key, why=why, likeness=likeness) if why else None
 
 
-def _is_usable(row: Row, other: Row) -> bool:
+def _is_usable(row: AnswerRow, other: AnswerRow) -> bool:
     """By its flag where both have one, else by its words."""
     if row.is_flagged_usable is not None and other.is_flagged_usable is not None:
         return row.is_flagged_usable

@@ -23,7 +23,7 @@ _MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Purse:
+class CostBudget:
     """Dollars.  `ceiling` None: no limit."""
 
     ceiling: float | None = None
@@ -43,18 +43,18 @@ class CallEnd:
     is_sent: bool = True  # the request went out
 
 
-def may_spend(purse: Purse, most: float) -> bool:
-    return purse.ceiling is None or purse.spent + purse.reserved + most <= purse.ceiling
+def may_spend(budget: CostBudget, most: float) -> bool:
+    return budget.ceiling is None or budget.spent + budget.reserved + most <= budget.ceiling
 
 
-def reserve(purse: Purse, most: float) -> Purse:
-    return Purse(ceiling=purse.ceiling, spent=purse.spent, reserved=purse.reserved + most)
+def reserve(budget: CostBudget, most: float) -> CostBudget:
+    return CostBudget(ceiling=budget.ceiling, spent=budget.spent, reserved=budget.reserved + most)
 
 
-def settle(purse: Purse, most: float, cost: float) -> Purse:
+def settle(budget: CostBudget, most: float, cost: float) -> CostBudget:
     """The call that `most` was reserved for ended and cost this."""
-    left = max(0.0, purse.reserved - most)
-    return Purse(ceiling=purse.ceiling, spent=purse.spent + cost, reserved=left)
+    left = max(0.0, budget.reserved - most)
+    return CostBudget(ceiling=budget.ceiling, spent=budget.spent + cost, reserved=left)
 
 
 def cost_of_call(price: Price | None, prompt: Prompt, domain_chars: int, end: CallEnd) -> float:

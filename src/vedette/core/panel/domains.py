@@ -25,7 +25,7 @@ class Domain:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class DomainProblem:
     """A row that is not asked about."""
 
     row: int
@@ -33,7 +33,7 @@ class Problem:
     why: str
 
 
-def read_domains(rows: Iterable[str]) -> Iterator[Domain | Problem]:
+def read_domains(rows: Iterable[str]) -> Iterator[Domain | DomainProblem]:
     """In order.  Blank rows and rows that begin with # are nothing."""
     seen: dict[str, int] = {}
     for number, text in enumerate(rows, start=1):
@@ -42,9 +42,9 @@ def read_domains(rows: Iterable[str]) -> Iterator[Domain | Problem]:
             continue
         name, why = normalise(word)
         if name is None:
-            yield Problem(number, shown(word), why)
+            yield DomainProblem(number, shown(word), why)
         elif name in seen:
-            yield Problem(number, shown(word), f"the same domain as row {seen[name]}")
+            yield DomainProblem(number, shown(word), f"the same domain as row {seen[name]}")
         else:
             seen[name] = number
             yield Domain(number, name)

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from vedette.contracts.words import Reason
 from vedette.core.panel.agreement import ALIKE, agreement, similarity, words
-from vedette.core.panel.canary import NOISE, Seen, Verdict, judge
+from vedette.core.panel.canary import NOISE, CanarySeen, CanaryVerdict, judge
 
 Question = tuple[str, str]  # domain, prompt_type
 Answers = Mapping[Question, Sequence[str]]  # the repeats of each
@@ -23,8 +23,8 @@ class Drift:
     questions: int
     agreement: float | None
     confidence: float | None
-    seen: Seen
-    verdict: Verdict
+    seen: CanarySeen
+    verdict: CanaryVerdict
     reason: Reason
 
 
@@ -35,7 +35,7 @@ def drift(model: str, now: Answers, before: Answers, canaries: frozenset[str]) -
     differs = {key: _differs(now[key], before[key]) for key in pairs}
     watched = [key for key in pairs if key[1] in canaries]
     others = [key for key in pairs if key[1] not in canaries]
-    seen = Seen(
+    seen = CanarySeen(
         canaries=len(watched),
         canaries_differ=sum(differs[key] for key in watched),
         answers=len(others),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from vedette.contracts.panel_run import Dropped, Shape
+from vedette.contracts.panel_run import BatchShape, Dropped
 from vedette.core.panel.shape import cells_per_tier
 
 COMPLETE, INCOMPLETE, RUNNING = "complete", "incomplete", "running"
@@ -17,10 +17,10 @@ WHY_SHUT: Mapping[str, str] = MappingProxyType({"blocked": "no_key", STOPPED: "s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class BatchStanding:
     """How far a batch is: rows by model and tier, tiers that were cut, how each provider does."""
 
-    shape: Shape
+    shape: BatchShape
     done: Mapping[tuple[str, int], int]
     cut: int | None = None  # tiers from this one on are asked no more
     breakers: Mapping[str, str] = field(default_factory=dict)  # by model
@@ -32,12 +32,12 @@ def status_of(by: str, dropped: tuple[Dropped, ...]) -> str:
     return INCOMPLETE if by == COMPLETE and dropped else by
 
 
-def left_over(standing: Standing, by: str) -> tuple[Dropped, ...]:
+def left_over(standing: BatchStanding, by: str) -> tuple[Dropped, ...]:
     """Cells without a row, by model and tier.  While it runs: those that nobody will ask any more."""
     return tuple(_left_over(standing, by))
 
 
-def _left_over(standing: Standing, by: str) -> Iterator[Dropped]:
+def _left_over(standing: BatchStanding, by: str) -> Iterator[Dropped]:
     whole = cells_per_tier(standing.shape)
     for model in standing.shape.models:
         shut = WHY_SHUT.get(standing.breakers.get(model, ""))

@@ -13,8 +13,8 @@ from datetime import datetime
 
 from vedette.contracts.errors import InputError
 from vedette.contracts.words import Outcome
-from vedette.core.nearest import unknown
-from vedette.core.outcomes import MEANING
+from vedette.core.lanes.outcomes import MEANING
+from vedette.core.text.nearest import unknown
 
 # What a provider appends to one and the same model: a day, a build, "latest".
 _EDITION = re.compile(
@@ -46,7 +46,7 @@ class ModelRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ModelFinding:
     """What a refresh found about one model."""
 
     kind: str  # new | back | renamed | retired
@@ -103,7 +103,7 @@ def stem(name: str) -> str:
 
 def refresh(
     rows: Sequence[ModelRow], provider: str, listed: Sequence[str], *, now: datetime, asked: frozenset[str]
-) -> tuple[tuple[ModelRow, ...], tuple[Finding, ...]]:
+) -> tuple[tuple[ModelRow, ...], tuple[ModelFinding, ...]]:
     """The rows of one provider after its listing, and what is worth telling.  `asked`: names the panel uses.
 
     A model that vanished while a new one of the same stem appeared was renamed; one that just vanished is retired,
@@ -113,15 +113,15 @@ def refresh(
         return tuple(rows), ()
     known = {row.name: row for row in rows}
     here = {canonical_name(provider, name): name for name in listed}
-    findings: list[Finding] = []
+    findings: list[ModelFinding] = []
     after: dict[str, ModelRow] = {}
     for name, spelled in here.items():
         before = known.get(name)
         after[name] = _present(before, name, spelled, provider, now)
         if before is None or before.first_seen_at is None:
-            findings.append(Finding("new", name, is_asked=name in asked))
+            findings.append(ModelFinding("new", name, is_asked=name in asked))
         elif before.retired_at is not None:
-            findings.append(Finding("back", name, is_asked=name in asked))
+            findings.append(ModelFinding("back", name, is_asked=name in asked))
     new = {finding.name for finding in findings if finding.kind == "new"} - known.keys()
     for name, row in known.items():
         if name in here:
@@ -143,7 +143,7 @@ def _present(row: ModelRow | None, name: str, spelled: str, provider: str, now: 
 
 def _absent(
     row: ModelRow, here: Mapping[str, str], new: set[str], now: datetime, is_asked: bool
-) -> tuple[ModelRow, list[Finding]]:
+) -> tuple[ModelRow, list[ModelFinding]]:
     """A model that the listing does not have.  One that never was in a listing, and is not asked, is left alone."""
     if row.retired_at is not None or (row.first_seen_at is None and not is_asked):
         return row, []
@@ -152,7 +152,7 @@ def _absent(
     successor = renamed[-1] if renamed else nearest(row.name, here)
     kind = "renamed" if renamed else "retired"
     row = replace(row, retired_at=now, successor=successor)
-    return row, [Finding(kind, row.name, successor, is_asked)]
+    return row, [ModelFinding(kind, row.name, successor, is_asked)]
 
 
 def nearest(name: str, others: Iterable[str]) -> str:

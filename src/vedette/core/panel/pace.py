@@ -19,7 +19,7 @@ from datetime import datetime, timedelta
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.panel import Allowance
 from vedette.contracts.words import Outcome
-from vedette.core.outcomes import MEANING
+from vedette.core.lanes.outcomes import MEANING
 from vedette.core.panel.plan import HEADROOM
 
 UNKNOWN_RATE = 30.0  # a minute, for a key whose limit nobody stated: below every paid tier that we know

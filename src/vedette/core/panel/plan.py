@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from vedette.contracts.panel_run import Price, Shape
+from vedette.contracts.panel_run import BatchShape, Price
 from vedette.core.panel import shape as cells
 from vedette.core.panel.cost import most_cost, typical_cost
 
@@ -22,7 +22,7 @@ _MINUTE = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class PlanLimits:
     """What one provider lets through, and how long it takes."""
 
     model: str
@@ -61,7 +61,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class PlanTerms:
     """What the batch has to keep to."""
 
     target: timedelta = timedelta(hours=1)  # CRAWL_SLA_TARGET_SECS
@@ -70,7 +70,9 @@ class Terms:
     headroom: float = HEADROOM
 
 
-def plan(shape: Shape, limits: Sequence[Limits], prices: Mapping[str, Price], terms: Terms) -> Plan:
+def plan(
+    shape: BatchShape, limits: Sequence[PlanLimits], prices: Mapping[str, Price], terms: PlanTerms
+) -> Plan:
     """One row per provider, and what they come to together."""
     requests = cells.block_size(shape)
     rows = tuple(_provider(shape, one, prices.get(one.model), terms) for one in limits)
@@ -116,7 +118,7 @@ def lower_bound(requests: int, per_minute: Sequence[float], latency: float) -> f
     return high + latency
 
 
-def _provider(shape: Shape, limits: Limits, price: Price | None, terms: Terms) -> ProviderPlan:
+def _provider(shape: BatchShape, limits: PlanLimits, price: Price | None, terms: PlanTerms) -> ProviderPlan:
     requests = cells.block_size(shape)
     bound = lower_bound(requests, limits.per_minute, limits.latency)
     held = [rate * (1 - terms.headroom) for rate in limits.per_minute]

@@ -66,7 +66,7 @@ _KINDS = frozenset("www co com net org gov edu ac info biz vlada".split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AskedAnswer:
     """What the answer answers."""
 
     domain: str
@@ -84,7 +84,7 @@ class Scores:
     own_citations: int  # of pages on the domain itself
 
 
-def flag_of(text: str, asked: Asked, *, finish: str = "", is_repeated: bool = False) -> QualityFlag:
+def flag_of(text: str, asked: AskedAnswer, *, finish: str = "", is_repeated: bool = False) -> QualityFlag:
     """The first rule that holds."""
     if not _ANY.search(text):
         return QualityFlag.EMPTY
@@ -114,7 +114,7 @@ def is_refusal(text: str) -> bool:
     return any(mark in head for mark in _MARKS) and _REFUSALS.search(head) is not None
 
 
-def is_on_topic(text: str, asked: Asked) -> bool:
+def is_on_topic(text: str, asked: AskedAnswer) -> bool:
     """Cheap checks first; a text that could be about the domain is taken to be."""
     folded = text.casefold()
     if asked.domain.casefold() in folded or _mentions(text, asked.domain):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from vedette.contracts.words import Outcome, Reason
-from vedette.core.outcomes import MEANING
+from vedette.core.lanes.outcomes import MEANING
 from vedette.core.panel.ending import OF_THE_KEY
 
 STOP_AFTER = 20

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from vedette.contracts.panel_run import Circuit, Told
-from vedette.core import lane
+from vedette.core.lanes import lane
 
 # core.lane.condition -> 003's word.  A key that is refused says nothing about the provider: no row.
 WORDS: Mapping[str, Circuit] = {

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from vedette.contracts.errors import InputError
-from vedette.core.nearest import unknown
+from vedette.core.text.nearest import unknown
 
 if TYPE_CHECKING:
     from vedette.core.schedule.columns import PolicyOptions

@@ -17,8 +17,8 @@ from vedette.contracts.lane import LanePolicy
 from vedette.contracts.schedule import Asked
 from vedette.contracts.source import Source
 from vedette.contracts.words import Outcome
-from vedette.core.lane import starts_per_day
-from vedette.core.outcomes import MEANING
+from vedette.core.lanes.lane import starts_per_day
+from vedette.core.lanes.outcomes import MEANING
 
 SHORTEST = timedelta(minutes=1)  # a `scrape_frequency` of 0 (EVERY_RUN) must not become a busy loop
 SHORTEST_HOURS = SHORTEST / timedelta(hours=1)
@@ -28,7 +28,7 @@ _ZERO = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class AskedStep:
     """From the interval of a policy to the one that was asked for."""
 
     code: str
@@ -49,20 +49,20 @@ def asked_of(source: Source, *, is_own: bool, is_listing: bool, outcome: Outcome
     )
 
 
-def step(hours: float, asked: Asked, *, is_parked: bool, sooner: float = 0.0) -> Step | None:
+def step(hours: float, asked: Asked, *, is_parked: bool, sooner: float = 0.0) -> AskedStep | None:
     """None: the policy's interval stands.  `sooner`: a share of jitter, which a ceiling only allows to shorten it."""
     if asked.every is not None:
         wanted = max(SHORTEST_HOURS, asked.every / _HOUR)
-        return Step("every", wanted, f"asked for every {wanted:.4g} h")
+        return AskedStep("every", wanted, f"asked for every {wanted:.4g} h")
     if asked.ceiling is None or is_parked:
         return None
     ceiling = asked.ceiling / _HOUR
     most = max(SHORTEST_HOURS, ceiling * (1 - sooner))
-    return Step("scrape_frequency", most, f"at most {ceiling:g} h") if hours > most else None
+    return AskedStep("scrape_frequency", most, f"at most {ceiling:g} h") if hours > most else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class AskedLimits:
     """What a host and the operator's budgets allow one watch."""
 
     lane: LanePolicy
@@ -81,7 +81,7 @@ class Stronger:
     words: str
 
 
-def strongest(asked: timedelta, limits: Limits) -> Stronger | None:
+def strongest(asked: timedelta, limits: AskedLimits) -> Stronger | None:
     """What will be obeyed instead of `asked`; None: `asked` will be."""
     lane = limits.lane
     gap = (lane.gap_min + max(lane.gap_min, lane.gap_max)) / 2
@@ -99,7 +99,7 @@ def strongest(asked: timedelta, limits: Limits) -> Stronger | None:
     return found if found.interval > asked else None
 
 
-def _budgets(limits: Limits) -> list[Stronger]:
+def _budgets(limits: AskedLimits) -> list[Stronger]:
     rows = (
         ("host_budget", limits.host_budget, "looks a day at one host"),
         ("budget", limits.budget, "looks a day in all"),
@@ -111,7 +111,7 @@ def _budgets(limits: Limits) -> list[Stronger]:
     ]
 
 
-def _crowd(asked: timedelta, limits: Limits) -> list[Stronger]:
+def _crowd(asked: timedelta, limits: AskedLimits) -> list[Stronger]:
     """More is asked of the lane than it lets through: all who wait there are late alike."""
     room = starts_per_day(limits.lane, limits.crawl_delay)
     interval = max(asked, SHORTEST)

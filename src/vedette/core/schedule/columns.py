@@ -39,7 +39,7 @@ from vedette.core.schedule.index import IdIndex, Rows
 from vedette.core.schedule.packing import pack, unpack
 from vedette.core.schedule.protocol import Explanation, Forecast, Risks
 from vedette.core.schedule.rule import IntervalRule
-from vedette.core.velocity import VelocityParams
+from vedette.core.schedule.velocity import VelocityParams
 
 if TYPE_CHECKING:
     from vedette.core.schedule.protocol import Flags, Floats, Ints

@@ -14,14 +14,14 @@ from types import MappingProxyType
 from vedette.contracts.errors import InputError
 from vedette.contracts.schedule import Asked
 from vedette.contracts.words import Reason, Risk
-from vedette.core.nearest import unknown
 from vedette.core.schedule.asked import step as asked_step
 from vedette.core.schedule.ewma import EwmaRule
 from vedette.core.schedule.fixed import FixedRule
 from vedette.core.schedule.per_risk import PerRiskRule
 from vedette.core.schedule.protocol import RISK_WEIGHT
 from vedette.core.schedule.rule import IntervalRule, jittered
-from vedette.core.velocity import VelocityParams, update_velocity
+from vedette.core.schedule.velocity import VelocityParams, update_velocity
+from vedette.core.text.nearest import unknown
 
 # One row per policy that can decide from the facts of one watch.
 DUE_RULES: Mapping[str, IntervalRule] = MappingProxyType(
@@ -37,7 +37,7 @@ _MINUTE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class LookFacts:
     """What the due time of a watch depends on."""
 
     velocity: float
@@ -73,7 +73,7 @@ class Due:
     reasons: tuple[Reason, ...]
 
 
-def decide(facts: Facts, params: DueParams = DEFAULT) -> Due:
+def decide(facts: LookFacts, params: DueParams = DEFAULT) -> Due:
     """When to look next, and why."""
     velocity, scan_count = facts.velocity, facts.scan_count
     if facts.changed is not None:

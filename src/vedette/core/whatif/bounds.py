@@ -18,7 +18,7 @@ from vedette.contracts.words import Risk
 from vedette.core.schedule.protocol import SchedulePolicy
 from vedette.core.whatif.history import Floats, Truth
 from vedette.core.whatif.impute import Extreme, Imputer
-from vedette.core.whatif.play import CLASSES, Played, Terms, play
+from vedette.core.whatif.play import CLASSES, PlayResult, PlayTerms, play
 
 DRAWS = 20
 # Standard deviations that bounds reach at least.  Found by trial on living webs: few figures escape (a test counts).
@@ -58,7 +58,7 @@ BoundTable = Mapping[str, Mapping[str, Bounds]]
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class PlayedTruth:
     """A policy with a budget, and what it would have done."""
 
     policy: str
@@ -70,7 +70,7 @@ class Scene:
         return "no limit" if self.budget is None else f"{self.budget:,.0f}/day"
 
 
-def figures(played: Played) -> Table:
+def figures(played: PlayResult) -> Table:
     """Per risk class and for all: requests per day, mean delay in hours, share within the objective, states
     never seen, changes."""
     table = {risk.name: _figures(played, np.eye(CLASSES)[risk]) for risk in reversed(Risk)}
@@ -80,7 +80,7 @@ def figures(played: Played) -> Table:
 def bounds(
     make: Callable[[], SchedulePolicy],
     history: Imputer,
-    terms: Terms,
+    terms: PlayTerms,
     draws: int = DRAWS,
     on_play: Callable[[int, int], None] | None = None,
 ) -> BoundTable:
@@ -106,7 +106,7 @@ def exact(table: Table) -> BoundTable:
     }
 
 
-def _figures(played: Played, weight: Floats) -> Figures:
+def _figures(played: PlayResult, weight: Floats) -> Figures:
     changes = float(weight @ played.changes)
     return {
         "requests": float(weight @ played.looks) / played.days,

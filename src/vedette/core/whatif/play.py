@@ -23,7 +23,7 @@ CLASSES = len(Risk)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class PlayTerms:
     """What a play is held to."""
 
     budget: float | None = None  # looks per day; None: what the policy's own schedule asks for
@@ -33,7 +33,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
+class PlayResult:
     """Sums by risk, LOW to CRITICAL, and what was recorded on the way."""
 
     days: float
@@ -50,17 +50,17 @@ class Played:
 def play(
     policy: SchedulePolicy,
     truth: Truth,
-    terms: Terms,
+    terms: PlayTerms,
     *,
     record: bool = False,
     on_step: Callable[[int, int], None] | None = None,
-) -> Played:
+) -> PlayResult:
     """Let the policy watch this truth from its start to its end."""
     if terms.budget is not None and not terms.budget > 0:
         raise InputError(f"a budget of {terms.budget:g} looks per day buys no look")
     court = _Court(truth, terms)
     tape = _Tape() if record else None
-    purse = _Purse(truth.targets, terms)
+    daily = _DailyBudget(truth.targets, terms)
     births = np.argsort(truth.targets.since, kind="stable")
     born_at = truth.targets.since[births]
     known, steps = 0, max(1, round((truth.end - truth.start) / terms.step))
@@ -71,10 +71,10 @@ def play(
             new = births[known:upto]
             policy.add(new, risk=truth.targets.risk[new].tolist(), host=truth.targets.host[new], now=t)
             known = upto
-        rows = policy.next(t, purse.take(known), host_room=purse.room())
+        rows = policy.next(t, daily.take(known), host_room=daily.room())
         if len(rows):
             changed = court.look(rows, t)
-            purse.pay(rows)
+            daily.pay(rows)
             policy.observe(rows, t, changed)
             if tape is not None:
                 tape.note(rows, t, changed)
@@ -86,7 +86,7 @@ def play(
 class _Court:
     """Knows the truth and judges every look by it."""
 
-    def __init__(self, truth: Truth, terms: Terms) -> None:
+    def __init__(self, truth: Truth, terms: PlayTerms) -> None:
         n = len(truth.targets)
         self._truth, self._terms = truth, terms
         self._span = truth.end - truth.start + 1000.0  # farther apart than any two times
@@ -112,7 +112,7 @@ class _Court:
             self._count(rows[changed], old[changed], new[changed], t, is_seen=True)
         return changed
 
-    def verdict(self, history: History | None) -> Played:
+    def verdict(self, history: History | None) -> PlayResult:
         """What is unseen at the end counts as far as it is known."""
         truth = self._truth
         self._add("looks", truth.targets.risk, self._looks)
@@ -120,7 +120,7 @@ class _Court:
         old, new = self._seen[rows], self._upto(rows, truth.end)
         left = new > old
         self._count(rows[left], old[left], new[left], truth.end, is_seen=False)
-        return Played(days=(truth.end - truth.start) / 24.0, history=history, **self._sum)
+        return PlayResult(days=(truth.end - truth.start) / 24.0, history=history, **self._sum)
 
     def _count(self, rows: Rows, old: Rows, new: Rows, t: float, *, is_seen: bool) -> None:
         risk = self._truth.targets.risk[rows]
@@ -147,10 +147,10 @@ class _Court:
         self._sum[name] += np.bincount(risk, amount, CLASSES)
 
 
-class _Purse:
+class _DailyBudget:
     """What the budget and the hosts have left."""
 
-    def __init__(self, targets: Targets, terms: Terms) -> None:
+    def __init__(self, targets: Targets, terms: PlayTerms) -> None:
         self._per_step = None if terms.budget is None else terms.budget * terms.step / 24.0
         self._credit = 0.0
         size = np.bincount(targets.host) if len(targets) else np.zeros(0, np.int64)

@@ -1,7 +1,7 @@
 """One batch from its first call to its last row.
 
 A lane is looked at when something about it changed: a call ended, its time came, cells were leased.  A call starts
-when its lane and `all` say Go and the purse allows it.  Deadlines, the budget and the kill switch stop new calls;
+when its lane and `all` say Go and the budget allows it.  Deadlines, the budget and the kill switch stop new calls;
 what is under way ends.
 """
 
@@ -18,16 +18,16 @@ from vedette.contracts.lane import LaneState, Wait
 from vedette.contracts.panel import Answer
 from vedette.contracts.panel_run import Batch, Cell, CellRow, PanelNote, Progress, ProviderTally
 from vedette.contracts.words import LaneKey, Outcome, Reason
-from vedette.core import lane as rule
-from vedette.core.outcomes import MEANING
+from vedette.core.lanes import lane as rule
+from vedette.core.lanes.outcomes import MEANING
+from vedette.core.lanes.retry import Failure
 from vedette.core.panel import cost as money
 from vedette.core.panel import deadline, same_error
 from vedette.core.panel.ending import Again, Done, PutBack, ending
 from vedette.core.panel.leftover import COMPLETE, INCOMPLETE, STOPPED
 from vedette.core.panel.pace import hold
-from vedette.core.retry import Failure
-from vedette.engine.panel.desk import Call, KeyLane, PanelParts, lanes_of, row_of
-from vedette.engine.panel.shared import RECLAIM, Shared
+from vedette.engine.panel.provider_lanes import Call, KeyLane, PanelParts, lanes_of, row_of
+from vedette.engine.panel.run_sharing import RECLAIM, RunSharing
 from vedette.engine.panel.writer import GroupWriter
 from vedette.lanes.keeper import ALL
 
@@ -59,10 +59,10 @@ class PanelEngine:
         self.writer.on_written, self.writer.on_spent = self._on_written, self._on_spent_elsewhere
         self.on_rows: Callable[[Sequence[CellRow]], None] = lambda rows: None
         self.on_note: Callable[[PanelNote], None] = lambda note: None
-        self.shared = Shared(parts.board, batch.id, parts.clock, parts.log)
+        self.shared = RunSharing(parts.board, batch.id, parts.clock, parts.log)
         self.shared.on_news, self.shared.on_settled = self._on_news, self._on_settled_elsewhere
         self.shared.on_error = self._on_error
-        self._purse = money.Purse(ceiling=batch.budget_usd, spent=batch.spent_usd)
+        self._purse = money.CostBudget(ceiling=batch.budget_usd, spent=batch.spent_usd)
         self._deadlines = deadline.Deadlines(target_at=batch.target_at, hard_at=batch.hard_at)
         self._dropped_from = batch.dropped_from
         self._looked_at: datetime | None = None  # at the tiers, after the soft cut
@@ -152,7 +152,7 @@ class PanelEngine:
         return not self.writer.is_behind and not isinstance(self.keeper.ask((ALL,), now), Wait)
 
     def _serve(self, lane: KeyLane, now: datetime) -> None:
-        """Start calls of one lane while it, `all`, the purse and the disk allow it."""
+        """Start calls of one lane while it, `all`, the budget and the disk allow it."""
         while not lane.is_shut and not self._stopped_by:
             answer = self.keeper.ask((lane.key,), now)
             if not isinstance(answer, Wait):

@@ -15,7 +15,7 @@ import numpy as np
 
 from vedette.contracts.documents import Document
 from vedette.contracts.words import ContentClass
-from vedette.core.images import drawn_size, may_have_text, refusal
+from vedette.core.text.images import drawn_size, may_have_text, refusal
 from vedette.extract.fields import Unreadable
 
 if TYPE_CHECKING:

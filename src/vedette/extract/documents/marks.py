@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from vedette.contracts.changing import Block
-from vedette.core.dates import read_date
+from vedette.contracts.change import Block
+from vedette.core.text.dates import read_date
 from vedette.extract.fields import Unreadable
 from vedette.extract.scope import fold
 

@@ -16,7 +16,7 @@ _STOPS = (".", "!", "?", ":", ";")
 _HYPHENS = ("\x02", "\ufffe", "\u00ad")  # how pdfium marks a hyphen at the end of a line
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """A line with its place; y grows upwards.  Without a height its place is not known."""
 
     text: str
@@ -26,7 +26,7 @@ class Line(NamedTuple):
     top: float = 0.0
 
 
-def paragraphs(lines: Iterable[Line]) -> Iterator[str]:
+def paragraphs(lines: Iterable[TextLine]) -> Iterator[str]:
     found = list(lines)
     edge = max((line.right for line in found), default=0.0)
     gathered = ""
@@ -43,7 +43,7 @@ def _joined(text: str, line: str) -> str:
     return f"{text} {line}" if text else line
 
 
-def _goes_on(line: Line, after: Line, edge: float) -> bool:
+def _goes_on(line: TextLine, after: TextLine, edge: float) -> bool:
     height = line.top - line.bottom
     is_over = line.text.endswith(_STOPS) and after.text[:1].isupper()
     if height <= 0 or is_over or _STARTS.match(after.text):

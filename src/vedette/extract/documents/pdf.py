@@ -9,7 +9,7 @@ from typing import Any
 from vedette.contracts.documents import Document
 from vedette.contracts.words import ContentClass
 from vedette.extract.documents.marks import ENCRYPTED, Blocks, clean, property_date
-from vedette.extract.documents.paragraphs import Line, paragraphs
+from vedette.extract.documents.paragraphs import TextLine, paragraphs
 from vedette.extract.fields import Unreadable
 
 SCAN_CHARS = 100  # a page with fewer may be a scan (001 A.2, page by page: DESIGN section 3)
@@ -99,7 +99,7 @@ def _is_drawn(page: Any) -> bool:
     return False
 
 
-def _lines(words: Any, text: str) -> Iterator[Line]:
+def _lines(words: Any, text: str) -> Iterator[TextLine]:
     """Lines of the page with their place; without a place when pdfium counts characters in another way."""
     has_places = words.count_chars() == len(text)
     start = 0
@@ -108,7 +108,7 @@ def _lines(words: Any, text: str) -> Iterator[Line]:
         if line.strip():
             first = start + len(line) - len(line.lstrip())
             box = _box(words, first, start + len(line) - 1) if has_places else (0.0, 0.0, 0.0, 0.0)
-            yield Line(line, *box)
+            yield TextLine(line, *box)
         start += len(raw) + 1
 
 

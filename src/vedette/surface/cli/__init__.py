@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None, *, clock: Clock | None = None, app: Any = None) -> int:
     """Run one command; gives the exit code of `exits.py`.  Clock and app are handed in by tests."""
     if argv is None:
-        from vedette.surface.cli.ending import end_by_signal
+        from vedette.surface.cli.interrupt import end_by_signal
 
         end_by_signal()
         os.umask(0o077)  # a process of its own: whatever it writes is for its owner alone

@@ -11,23 +11,23 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vedette.app.crawl_run import RunRequest, Station
-from vedette.app.run import Around, run_around
+from vedette.app.crawl_run import CrawlRun, RunRequest
+from vedette.app.run import RunHooks, run_around
 from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import InputError
-from vedette.core.nearest import unknown
-from vedette.core.urls import host_of
+from vedette.core.text.nearest import unknown
+from vedette.core.urls.canonical import host_of
 from vedette.livingweb import LivingWeb, croatia_world, demo_world
 from vedette.report.lines import line
 from vedette.store.migrate import prepare
-from vedette.surface.cli.demo_summary import Seen, summarise
-from vedette.surface.cli.exits import Exit
-from vedette.surface.cli.live import watching
+from vedette.surface.cli.demo_summary import DemoSeen, summarise
+from vedette.surface.cli.exit_codes import Exit
+from vedette.surface.cli.live_view import watching
 from vedette.surface.cli.session import Session
 from vedette.telemetry.clock import PacedClock
 
 if TYPE_CHECKING:
-    from vedette.engine.loop import Ended
+    from vedette.engine.crawl.loop import Ended
     from vedette.livingweb import World
     from vedette.telemetry.events import Event
 
@@ -69,7 +69,7 @@ def run_demo(session: Session, *, seconds: float | None, twin: str | None, langu
     speed = SPEED if left is None else max(SPEED, LEAST_HOURS * 3600.0 / left)
     clock = PacedClock(datetime.fromtimestamp(world.epoch, UTC), speed=speed)
     stage = replace(session, clock=clock, given=replace(session.given, data=data), _loaded=None)
-    seen = Seen(world=world, began_at=clock.now(), elapsed=clock.stopwatch())
+    seen = DemoSeen(world=world, began_at=clock.now(), elapsed=clock.stopwatch())
     with watching(stage, is_demo=True) as show:
 
         def hear(event: Event) -> None:
@@ -109,15 +109,15 @@ def _world(language: str, is_short: bool, before: datetime) -> World:
 
 
 async def _watch(
-    stage: Session, seen: Seen, seconds: float | None, on_event: Callable[[Event], None]
+    stage: Session, seen: DemoSeen, seconds: float | None, on_event: Callable[[Event], None]
 ) -> Ended:
     clock = stage.clock
 
     @asynccontextmanager
-    async def until_time(station: Station) -> AsyncIterator[None]:
+    async def until_time(crawl_run: CrawlRun) -> AsyncIterator[None]:
         """By the machine's own time: whoever asked for ten seconds gets ten."""
         loop = asyncio.get_running_loop()
-        timer = None if seconds is None else loop.call_later(seconds, station.engine.stop, ENDED)
+        timer = None if seconds is None else loop.call_later(seconds, crawl_run.engine.stop, ENDED)
         try:
             yield
         finally:
@@ -125,7 +125,7 @@ async def _watch(
                 timer.cancel()
 
     async with LivingWeb(seen.world, now=lambda: clock.now().timestamp()) as web:
-        around = Around(on_event=on_event, clock=clock, beside=until_time, owns_process=True)
+        around = RunHooks(on_event=on_event, clock=clock, beside=until_time, owns_process=True)
         request = RunRequest(takes_orders=False)
         ended = await run_around(_loaded(web, stage.given.data or Path()), request, around)
         seen.served = web.stats()

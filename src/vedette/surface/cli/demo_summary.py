@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vedette.contracts.words import ChangeId, VisitId
-from vedette.core.urls import host_of
+from vedette.core.urls.canonical import host_of
 from vedette.evidence.verify import Claims, verify
 from vedette.report.lines import line
 from vedette.report.plain import count, span
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Seen:
+class DemoSeen:
     """What happened, by the events of the run and by the count of the servers."""
 
     world: World
@@ -68,7 +68,7 @@ class Seen:
         )
 
 
-def summarise(session: Session, stage: Session, seen: Seen) -> None:
+def summarise(session: Session, stage: Session, seen: DemoSeen) -> None:
     """For people; with --json the events were the result."""
     data = stage.given.data or Path()
     with Queries(data / DATABASE) as queries:

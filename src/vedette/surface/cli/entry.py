@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 
-from vedette.surface.cli.ending import INTERRUPTED, end_at_once
+from vedette.surface.cli.interrupt import INTERRUPTED, end_at_once
 from vedette.telemetry.wall_clock import SystemClock
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ def enter(argv: Sequence[str] | None, *, clock: Clock | None, app: Any) -> int:
 
         sys.stdout.write(f"vedette {__version__}\n")
         return 0
-    from vedette.surface.cli.loading import collect_seldom
+    from vedette.surface.cli.load_guard import collect_seldom
 
     collect_seldom()
     begun = SystemClock().stopwatch()

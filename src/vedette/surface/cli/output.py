@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from vedette.report.folding import folded, wide
+from vedette.report.fold import folded, wide
 from vedette.report.lines import Line, as_rich, as_text, quoted
 from vedette.report.plain import dump, plain
 

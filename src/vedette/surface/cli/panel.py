@@ -7,7 +7,7 @@ import typer
 from vedette.surface.cli import panel_runs as runs
 from vedette.surface.cli.panel_demo import demo
 from vedette.surface.cli.panel_models import models
-from vedette.surface.cli.verbs import group, verb
+from vedette.surface.cli.verb import group, verb
 
 
 def register(app: typer.Typer) -> None:

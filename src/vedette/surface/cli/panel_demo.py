@@ -36,9 +36,9 @@ def demo(
     Asks about made-up domains, one provider failing for a while, and shows the batch and some answers.  Nothing of
     your configuration or environment is used, and nothing is kept unless --data names a folder.
     """
-    from vedette.app.panel import Asked, Panel
+    from vedette.app.panel import Panel, PanelRequest
     from vedette.surface.cli.panel_runs import showing
-    from vedette.surface.cli.panel_words import answers_lines, end_json, view_lines
+    from vedette.surface.cli.panel_text import answers_lines, end_json, view_lines
 
     session.out.note("Twelve played providers on this machine; cohere fails at first, and its breaker opens.")
     folder = tempfile.TemporaryDirectory(prefix="vedette-panel-", ignore_cleanup_errors=True)
@@ -46,7 +46,7 @@ def demo(
         loaded = _loaded(town, session.given.data or Path(name))
         panel = Panel(loaded, clock=session.clock, reads_environment=False)
         names = [NAMES[n] if n < len(NAMES) else f"site{n}.example" for n in range(domains)]
-        asked = Asked(domains=[(str(n), one) for n, one in enumerate(names, start=1)])
+        asked = PanelRequest(domains=[(str(n), one) for n, one in enumerate(names, start=1)])
         with showing(session) as on_progress:
             end = panel.run(asked, on_progress)
         if end.error is not None:

@@ -14,42 +14,42 @@ from typing import TYPE_CHECKING, Any
 from vedette.contracts.errors import InputError
 
 if TYPE_CHECKING:
-    from vedette.core.panel.domains import Problem
-    from vedette.store.panel import PanelStore
+    from vedette.core.panel.domains import DomainProblem
+    from vedette.store.panel.batches import PanelStore
 
 COLUMNS = ("domain", "host", "hostname", "name", "url", "website")  # what a CSV or a registry calls it
 MOST_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenDomains:
     """Id and name of each, and the rows that are not asked about."""
 
     domains: Sequence[tuple[str, str]]
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[DomainProblem, ...] = ()
 
 
-def from_rows(rows: Iterable[str], store: PanelStore, *, is_planned: bool = False) -> Chosen:
+def from_rows(rows: Iterable[str], store: PanelStore, *, is_planned: bool = False) -> ChosenDomains:
     """Names become domains with an id of the table `domains`; a plan needs none, and adds none."""
-    from vedette.core.panel.domains import Domain, Problem, read_domains
+    from vedette.core.panel.domains import Domain, DomainProblem, read_domains
 
     names, problems = [], []
     for one in read_domains(rows):
         match one:
             case Domain(name=name):
                 names.append(name)
-            case Problem():
+            case DomainProblem():
                 problems.append(one)
     if is_planned:
         store.check_names(names)
-        return Chosen([("", name) for name in names], tuple(problems))
+        return ChosenDomains([("", name) for name in names], tuple(problems))
     ids = store.ids_of(names)
-    return Chosen([(ids[name], name) for name in names], tuple(problems))
+    return ChosenDomains([(ids[name], name) for name in names], tuple(problems))
 
 
-def from_table(store: PanelStore) -> Chosen:
+def from_table(store: PanelStore) -> ChosenDomains:
     """`domains WHERE active`, under the ids that it has."""
-    from vedette.core.panel.domains import Domain, Problem, read_domains
+    from vedette.core.panel.domains import Domain, DomainProblem, read_domains
 
     rows = list(store.active_domains())
     chosen, problems = [], []
@@ -57,12 +57,12 @@ def from_table(store: PanelStore) -> Chosen:
         match one:
             case Domain(row=row, name=name):
                 chosen.append((rows[row - 1][0], name))
-            case Problem():
+            case DomainProblem():
                 problems.append(one)
-    return Chosen(chosen, tuple(problems))
+    return ChosenDomains(chosen, tuple(problems))
 
 
-def problems_json(chosen: Chosen | None) -> list[dict[str, object]]:
+def problems_json(chosen: ChosenDomains | None) -> list[dict[str, object]]:
     """For a program: every row that is not asked about."""
     return [{"row": one.row, "text": one.text, "why": one.why} for one in (chosen.problems if chosen else ())]
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vedette.surface.cli.exits import Exit
+from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.session import Session
 
 if TYPE_CHECKING:
-    from vedette.app.model_refresh import Called
-    from vedette.core.panel.models import Finding, ModelRow
+    from vedette.app.model_refresh import ProviderListing
+    from vedette.core.panel.models import ModelFinding, ModelRow
 
 _WORDS = {
     "new": "{name} is new",
@@ -37,17 +37,17 @@ def models(
     asks was renamed or is no longer listed; `providers.NAME.model` in the configuration names another.
     """
     from vedette.app.configured_providers import panellists
-    from vedette.app.model_refresh import asked_models, call_roll, with_table
+    from vedette.app.model_refresh import asked_models, list_models, with_table
     from vedette.core.panel.models import resolve_alias
-    from vedette.store.panel_models import read_models, save_models
+    from vedette.store.panel.model_registry import read_models, save_models
 
     rows = [one.row for one in panellists(session.loaded.config)]
-    called: tuple[Called, ...] = ()
+    called: tuple[ProviderListing, ...] = ()
     with session.operating(create=True) as db:
         known = read_models(db)
     registry = with_table(known, rows)
     if refresh:
-        registry, called = call_roll(session.loaded, known, clock=session.clock)
+        registry, called = list_models(session.loaded, known, clock=session.clock)
         with session.operating() as db:
             save_models(db, registry)
     asked = asked_models(rows)
@@ -59,7 +59,9 @@ def models(
         raise typer.Exit(Exit.FOUND_PROBLEMS)
 
 
-def _give(session: Session, rows: list[ModelRow], called: tuple[Called, ...], asked: frozenset[str]) -> None:
+def _give(
+    session: Session, rows: list[ModelRow], called: tuple[ProviderListing, ...], asked: frozenset[str]
+) -> None:
     if session.given.as_json:
         session.out.document(
             {
@@ -89,7 +91,7 @@ def _state(row: ModelRow) -> str:
     return "not looked up" if row.last_seen_at is None else f"listed {row.last_seen_at:%Y-%m-%d}"
 
 
-def _told(finding: Finding) -> str:
+def _told(finding: ModelFinding) -> str:
     return _WORDS[finding.kind].format(name=finding.name, successor=finding.successor or "none")
 
 
@@ -110,7 +112,7 @@ def _plain(row: ModelRow, asked: frozenset[str]) -> dict[str, object]:
     }
 
 
-def _plain_call(called: Called) -> dict[str, object]:
+def _plain_call(called: ProviderListing) -> dict[str, object]:
     findings = [{"kind": f.kind, "name": f.name, "successor": f.successor} for f in called.findings]
     return {
         "provider": called.house,

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.contracts.errors import InputError, VedetteError
-from vedette.surface.cli.exits import Exit
+from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.session import Session
 
 if TYPE_CHECKING:
     from vedette.app.panel import Panel, PanelEnd
-    from vedette.app.panel_resources import Door, Shown
+    from vedette.app.panel_resources import Door, ShownBatch
     from vedette.contracts.panel_run import BatchId, PanelNote, Progress
-    from vedette.store.panel import PanelStore
-    from vedette.surface.cli.panel_domains import Chosen
+    from vedette.store.panel.batches import PanelStore
+    from vedette.surface.cli.panel_domains import ChosenDomains
 
 DomainsOption = Annotated[
     Path | None, typer.Option("--domains", metavar="FILE", help="Names in lines, or CSV; - is stdin.")
@@ -52,7 +52,7 @@ def plan(
     before the hard stop.
     """
     from vedette.surface.cli.panel_domains import problems_json
-    from vedette.surface.cli.panel_words import plan_json, plan_lines
+    from vedette.surface.cli.panel_text import plan_json, plan_lines
 
     panel = _panel(session)
     where = _Where(domains, from_table, registry, is_planned=True)
@@ -89,14 +89,14 @@ def run(
 
     Ctrl-C stops new calls; `panel resume` goes on.  Exit 6 when cells were dropped.
     """
-    from vedette.app.panel import Asked
+    from vedette.app.panel import PanelRequest
     from vedette.surface.cli.panel_domains import problems_json
 
     panel = _panel(session, listen=listen)
     chosen = _chosen(session, panel, _Where(domains, from_table, registry))
     if not chosen.domains:
         raise InputError("there is no domain to ask about; name some with --domains FILE")
-    asked = Asked(domains=chosen.domains, models=tuple(model or ()), budget_usd=budget)
+    asked = PanelRequest(domains=chosen.domains, models=tuple(model or ()), budget_usd=budget)
     if session.given.as_json and chosen.problems:
         session.out.stream({"event": "panel_domains_left_out", "problems": problems_json(chosen)})
     with showing(session) as on_progress:
@@ -141,7 +141,7 @@ def resume(
 
 def status(session: Session, batch: BatchArgument = None) -> None:
     """How far a batch has come, by provider, and what it dropped."""
-    from vedette.surface.cli.panel_words import view_json, view_lines
+    from vedette.surface.cli.panel_text import view_json, view_lines
 
     with viewing(session) as store:
         view = store.view(_batch(store, batch))
@@ -189,7 +189,7 @@ def compare(
     """
     from vedette.core.panel.compare import CompareParams, Match, cohort
     from vedette.core.panel.compare import compare as decide
-    from vedette.surface.cli.panel_words import comparison_json, comparison_lines
+    from vedette.surface.cli.panel_text import comparison_json, comparison_lines
 
     with viewing(session) as store:
         rows, older = store.responses(shadow), store.responses(legacy)
@@ -218,7 +218,7 @@ def answers(
     """What the providers answered about a domain.  Cells without an answer say how they ended."""
     from vedette.contracts.panel_run import BatchId
     from vedette.core.panel.domains import normalise
-    from vedette.surface.cli.panel_words import answers_lines
+    from vedette.surface.cli.panel_text import answers_lines
 
     name, why = normalise(domain)
     if name is None:
@@ -246,9 +246,9 @@ def drift(
     Prompts with `canary: true` have answers that the world cannot change.  Exit 6 when a model changed.
     """
     from vedette.contracts.panel_run import BatchId
-    from vedette.core.panel.canary import Verdict
+    from vedette.core.panel.canary import CanaryVerdict
     from vedette.core.panel.drift import drift as decide
-    from vedette.surface.cli.panel_words import drift_lines
+    from vedette.surface.cli.panel_text import drift_lines
 
     canaries = frozenset(prompt.type for prompt in session.loaded.config.panel.prompts if prompt.canary)
     with viewing(session) as store:
@@ -262,7 +262,7 @@ def drift(
         session.out.document({"batch": now, "before": then, "models": [asdict(one) for one in found]})
     else:
         drift_lines(session.out, found, has_before=then is not None)
-    if any(one.verdict is Verdict.MODEL_CHANGED for one in found):
+    if any(one.verdict is CanaryVerdict.MODEL_CHANGED for one in found):
         raise typer.Exit(Exit.FOUND_PROBLEMS)
 
 
@@ -270,7 +270,7 @@ def drift(
 def viewing(session: Session, *, read_only: bool = True) -> Iterator[PanelStore]:
     """The panel's tables as they are, without what a run loads."""
     from vedette.config.model import panel_settings
-    from vedette.store.panel import open_view
+    from vedette.store.panel.batches import open_view
 
     config = panel_settings(session.loaded.config)
     data = session.loaded.data
@@ -291,7 +291,7 @@ def _panel(session: Session, *, listen: bool = False) -> Panel:
 def _logging() -> Callable[[PanelNote], None]:
     """Decisions of a run go to stderr when RUST_LOG asks for them; they hold no question, no answer and no key."""
     from vedette.config.model import is_production, panel_log_level
-    from vedette.surface.cli.teller import Teller
+    from vedette.surface.cli.progress_writer import ProgressWriter
     from vedette.telemetry.events import Event
     from vedette.telemetry.logs import Log
 
@@ -305,19 +305,19 @@ def _logging() -> Callable[[PanelNote], None]:
         fields: dict[str, object] = {"action": note.action, "subject": note.subject, "reason": words}
         log.hear(Event(name="panel_noted", at=note.at, fields=fields))
 
-    teller = Teller(hear, most=1000)
-    atexit.register(teller.close)
-    return teller.tell
+    writer = ProgressWriter(hear, most=1000)
+    atexit.register(writer.close)
+    return writer.tell
 
 
 def _door(session: Session, panel: Panel) -> Door:
     from vedette.config.model import secret
-    from vedette.surface.api.panel import Office, opened
-    from vedette.surface.api.panel_metrics import Writes
+    from vedette.surface.http.panel_admin import PanelAdmin, opened
+    from vedette.surface.http.panel_metrics import Writes
 
     token = None if panel.config.token is None else secret(panel.config.token)
 
-    def made(shown: Shown) -> AbstractAsyncContextManager[str]:
+    def made(shown: ShownBatch) -> AbstractAsyncContextManager[str]:
         log, board = shown.log, shown.board
 
         def writes() -> Writes:
@@ -325,8 +325,8 @@ def _door(session: Session, panel: Panel) -> Door:
             is_away = board is not None and board.is_away
             return Writes(log.groups, log.rows, log.writing.total_seconds(), ops, is_away)
 
-        office = Office(lambda writes: nullcontext(shown.store), session.clock, writes)
-        return opened(office, panel.config.listen, token, panel.config.hosts)
+        admin = PanelAdmin(lambda writes: nullcontext(shown.store), session.clock, writes)
+        return opened(admin, panel.config.listen, token, panel.config.hosts)
 
     return made
 
@@ -341,7 +341,7 @@ class _Where:
     is_planned: bool = False
 
 
-def _chosen(session: Session, panel: Panel, where: _Where) -> Chosen:
+def _chosen(session: Session, panel: Panel, where: _Where) -> ChosenDomains:
     """One place at most; without one, the configured registry, else the table."""
     from vedette.surface.cli.panel_domains import from_rows, read_file, read_registry
     from vedette.surface.cli.panel_domains import from_table as of_table
@@ -378,8 +378,8 @@ def _batch(store: PanelStore, word: str | None) -> BatchId:
 @contextmanager
 def showing(session: Session) -> Iterator[Callable[[Progress], None]]:
     """Live progress on a terminal, a line of JSON per second for a program.  Whoever does not read holds nothing up."""
-    from vedette.surface.cli.panel_words import progress_json, progress_words
-    from vedette.surface.cli.teller import telling
+    from vedette.surface.cli.panel_text import progress_json, progress_words
+    from vedette.surface.cli.progress_writer import telling
 
     if session.given.as_json:
 
@@ -406,7 +406,7 @@ def showing(session: Session) -> Iterator[Callable[[Progress], None]]:
 
 
 def _ended(session: Session, end: PanelEnd) -> None:
-    from vedette.surface.cli.panel_words import end_json, end_lines
+    from vedette.surface.cli.panel_text import end_json, end_lines
 
     if end.error is not None:
         if isinstance(end.error, VedetteError):

@@ -12,9 +12,9 @@ import typer
 
 from vedette.contracts.errors import RESTORE, VedetteError
 from vedette.report.plain import dump, plain
-from vedette.surface.cli import verbs
-from vedette.surface.cli.exits import Exit, exit_of
-from vedette.surface.cli.grouped import START, Verbs
+from vedette.surface.cli import verb as verbs
+from vedette.surface.cli.exit_codes import Exit, exit_of
+from vedette.surface.cli.help_groups import START, Verbs
 from vedette.surface.cli.output import print_line
 from vedette.surface.cli.session import Session
 from vedette.telemetry.wall_clock import SystemClock
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
 
 # The file of each verb, in the order in which a user meets them.  Only the file of the verb that was typed is loaded.
 HOMES = {
-    "watching": "init add import",
-    "exporting": "export",
-    "pausing": "pause resume remove mute unmute note",
-    "running": "demo run",
-    "looking_now": "look",
-    "serving": "serve worker",
-    "asking": "list due history changes",
-    "diffing": "diff",
-    "explaining": "explain why-not",
-    "foreseeing": "freshness",
-    "hunting": "hunt",
-    "simulating": "simulate",
-    "replaying": "replay",
-    "looking": "test classify robots",
-    "ranking": "rank",
-    "proving": "evidence",
-    "safekeeping": "backup restore",
-    "keeping": "lanes sources",
-    "parking": "parked",
-    "alerting": "health alerts",
+    "add": "init add import",
+    "export": "export",
+    "pause": "pause resume remove mute unmute note",
+    "run": "demo run",
+    "look_now": "look",
+    "serve": "serve worker",
+    "queries": "list due history changes",
+    "diff": "diff",
+    "explain": "explain why-not",
+    "freshness": "freshness",
+    "hunt": "hunt",
+    "simulate": "simulate",
+    "replay": "replay",
+    "probe": "test classify robots",
+    "rank": "rank",
+    "evidence": "evidence",
+    "backup": "backup restore",
+    "sources": "lanes sources",
+    "parked": "parked",
+    "alerts": "health alerts",
     "panel": "panel",
-    "tending": "doctor gc db",
-    "settings": "config",
-    "helping": "help version completion",
+    "maintenance": "doctor gc db",
+    "config_show": "config",
+    "help": "help version completion",
 }
 HELP = {"help_option_names": ["-h", "--help"]}
 WORDS = "Watch the web you answer for: looks politely, proves what changed, says why it looked."
@@ -116,7 +116,7 @@ def _store_words(error: Exception, used: Sequence[Path]) -> str:
 
 def _damage(paths: Sequence[Path]) -> str:
     """What is wrong with a database that was used; empty: nothing, and the fault is ours."""
-    from vedette.store.connecting import damage_of
+    from vedette.store.connection import damage_of
 
     for path in dict.fromkeys(paths):
         found = damage_of(path) if path.is_file() else ""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from vedette.contracts.errors import ConfigError, InputError, StoreError
 from vedette.contracts.words import Reason, Risk
 from vedette.report.plain import show_times_in
-from vedette.surface.cli.loading import collect_as_usual, loading
+from vedette.surface.cli.load_guard import collect_as_usual, loading
 from vedette.surface.cli.output import Output
 
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     from vedette.app.run import RunRequest
     from vedette.config.model import Loaded
-    from vedette.contracts.fetching import Extraction, Fetched, RobotsRules
+    from vedette.contracts.fetch import Extraction, Fetched, RobotsRules
     from vedette.contracts.lane import LaneState
     from vedette.contracts.ports import Clock
     from vedette.contracts.source import Source
     from vedette.contracts.words import LaneKey
-    from vedette.core.checkup import Checked
-    from vedette.core.classify import Classification
-    from vedette.engine.loop import Ended
+    from vedette.core.health.source_check import Checked
+    from vedette.core.urls.classify import Classification
+    from vedette.engine.crawl.loop import Ended
     from vedette.operations.check_sources import Lanes
     from vedette.store.queries import Queries
     from vedette.telemetry.events import Event
@@ -57,7 +57,7 @@ class App(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class CommonOptions:
     """The options that every verb takes."""
 
     config: Path | None = None
@@ -66,9 +66,9 @@ class Given:
     quiet: bool = False
     local_time: bool = False
 
-    def also(self, other: Given) -> Given:
+    def also(self, other: CommonOptions) -> CommonOptions:
         """An option after the verb wins over one before it."""
-        return Given(
+        return CommonOptions(
             config=other.config or self.config,
             data=other.data or self.data,
             as_json=other.as_json or self.as_json,
@@ -81,12 +81,12 @@ class Given:
 class Session:
     clock: Clock
     app: Any = None  # App; None: vedette.operations.engine, imported when a verb needs it
-    given: Given = field(default_factory=Given)
+    given: CommonOptions = field(default_factory=CommonOptions)
     begun: Callable[[], timedelta] = timedelta  # the time since the program was called
     used: list[Path] = field(default_factory=list)  # databases, for whoever has to say what went wrong
     _loaded: Loaded | None = None
 
-    def with_options(self, given: Given) -> Session:
+    def with_options(self, given: CommonOptions) -> Session:
         return replace(self, given=self.given.also(given), _loaded=None)
 
     @property
@@ -174,7 +174,7 @@ class Session:
         """A connection that changes nothing."""
         from contextlib import closing
 
-        from vedette.store.connecting import connect
+        from vedette.store.connection import connect
 
         with closing(connect(self.store(), read_only=True)) as db:
             yield db
@@ -189,8 +189,8 @@ class Session:
 
     def classify(self, url: str, content_type: str | None = None) -> Classification:
         """By the configured packs and patterns."""
-        from vedette.core.classify import classify_url
-        from vedette.core.packs import RolePattern
+        from vedette.core.urls.classify import classify_url
+        from vedette.core.urls.word_packs import RolePattern
 
         section = self.loaded.config.classify
         try:
@@ -207,7 +207,7 @@ def a_risk(word: str | None, option: str) -> Risk | None:
     try:
         return Risk.parse(word)
     except ValueError:
-        from vedette.core.nearest import unknown
+        from vedette.core.text.nearest import unknown
 
         raise InputError(f"{option}: {unknown(option.strip('-'), word.upper(), Risk.__members__)}") from None
 
@@ -217,7 +217,7 @@ def check_source(session: Session, source: str | None, option: str = "--source: 
     if source is None:
         return
     from vedette.config.policies import sources_of
-    from vedette.core.nearest import unknown
+    from vedette.core.text.nearest import unknown
     from vedette.store.migrate import DATABASE
 
     known = {str(one.id) for one in sources_of(session.loaded.config)}
@@ -232,7 +232,7 @@ def tagged(session: Session, tag: str | None) -> tuple[str, ...] | None:
     """The sources with this tag; None: none was asked for.  An unknown tag is an error that names the nearest."""
     if tag is None:
         return None
-    from vedette.core.nearest import unknown
+    from vedette.core.text.nearest import unknown
 
     with session.queries() as queries:
         by_source = {str(view.source.id): view.source.registered.tags for view in queries.sources()}
@@ -246,7 +246,7 @@ def tagged(session: Session, tag: str | None) -> tuple[str, ...] | None:
 
 def a_url(text: str) -> str:
     """The canonical URL of what the user typed, or InputError that says how to write it."""
-    from vedette.core.urls import canonical, too_long
+    from vedette.core.urls.canonical import canonical, too_long
 
     url = canonical(text)
     if url is not None:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from vedette.core.outcomes import SEEN
-from vedette.core.urls import shown
-from vedette.report.folding import fold, joints, wide
+from vedette.core.lanes.outcomes import SEEN
+from vedette.core.urls.canonical import shown
+from vedette.report.fold import fold, joints, wide
 from vedette.report.lines import Line, Span, line
 from vedette.report.plain import about, plain, span
 from vedette.surface.cli.output import Cell, is_terminal

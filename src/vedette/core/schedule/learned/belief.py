@@ -39,7 +39,7 @@ class Beliefs:
 
 
 @dataclass(slots=True)
-class Around:
+class BeliefContext:
     """What a belief is read with: the host's clock, the hub's listing, and what all targets taught."""
 
     published: Published
@@ -64,8 +64,8 @@ class Around:
         price: Floats = self.published.price * self.dear
         return price
 
-    def take(self, where: Any) -> Around:
-        return Around(
+    def take(self, where: Any) -> BeliefContext:
+        return BeliefContext(
             self.published, self.clocks, self.host[where], self.weight[where],
             self.listed_at[where], self.listed_every[where], self.recall[where], self.pull[where], self.dear[where],
             self.lively[where],

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vedette.core.schedule.learned.belief import Around, Beliefs
+from vedette.core.schedule.learned.belief import BeliefContext, Beliefs
 from vedette.core.schedule.learned.objective import DAY_PART, Tier, in_tier, weekly
 from vedette.core.schedule.learned.settings import BURST_HOURS, FALLS_ASLEEP, WAKES
 
@@ -35,7 +35,7 @@ class Seen:
     tier: Tier | None
 
 
-def coverage(b: Beliefs, around: Around, seen: Seen, weight: Floats, waking: Floats) -> float:
+def coverage(b: Beliefs, around: BeliefContext, seen: Seen, weight: Floats, waking: Floats) -> float:
     """Share of the changes of these targets that are seen in time; `weight`: changes that each will have."""
     if not len(b):
         return 1.0
@@ -54,7 +54,7 @@ def coverage(b: Beliefs, around: Around, seen: Seen, weight: Floats, waking: Flo
     return float((weight * in_time).sum() / max(weight.sum(), 1e-300))
 
 
-def changes(b: Beliefs, around: Around, gap: Floats) -> Floats:
+def changes(b: Beliefs, around: BeliefContext, gap: Floats) -> Floats:
     """Changes per hour that looks every `gap` hours would show: those of the rate, and those that follow one.
 
     The rate is credited with a part of the changes only (learn.py), so it alone would tell too few of busy targets.

@@ -20,7 +20,7 @@ from vedette.contracts.words import Reason
 from vedette.core.schedule.asked import step as asked_step
 from vedette.core.schedule.due import parked_hours
 from vedette.core.schedule.hours import EPOCH, to_hours
-from vedette.core.schedule.learned.belief import Around, Beliefs
+from vedette.core.schedule.learned.belief import BeliefContext, Beliefs
 from vedette.core.schedule.learned.hosts import PROBE_HOURS
 from vedette.core.schedule.learned.learn import Lesson, Looks, learn
 from vedette.core.schedule.learned.listing import share
@@ -81,7 +81,7 @@ class Batch:
     decided: list[Decided]
     good: Rows  # the cases that taught something
     before: Beliefs  # of these,
-    around: Around
+    around: BeliefContext
     looks: Looks
     lesson: Lesson | None  # None: no look was good
     moved: Floats  # of every case: by how much its share of its hub's pull moved
@@ -207,7 +207,7 @@ def _put(known: Beliefs, rows: Rows, after: Beliefs) -> None:
         getattr(known, name)[rows] = getattr(after, name)
 
 
-def _shares(cases: Sequence[Case], b: Beliefs, around: Around, old: Floats) -> Floats:
+def _shares(cases: Sequence[Case], b: Beliefs, around: BeliefContext, old: Floats) -> Floats:
     """What each watch now adds to the pull of its hub, at today's belief and price."""
     listed = np.flatnonzero(around.recall > 0)
     if not len(listed):
@@ -218,18 +218,20 @@ def _shares(cases: Sequence[Case], b: Beliefs, around: Around, old: Floats) -> F
     return new
 
 
-def planned_hours(b: Beliefs, around: Around, risk: NDArray[np.int8], objectives: Objectives) -> Floats:
+def planned_hours(
+    b: Beliefs, around: BeliefContext, risk: NDArray[np.int8], objectives: Objectives
+) -> Floats:
     """Hours from the last look to the next one, marks and failures apart."""
     hours = np.clip(_worth_it(b, around), least_hours(risk, around), MOST_HOURS)
     return np.minimum(hours, asked_hours(b, around, risk, objectives))
 
 
-def _worth_it(b: Beliefs, around: Around) -> Floats:
+def _worth_it(b: Beliefs, around: BeliefContext) -> Floats:
     """Hours at which a look is worth its price."""
     return np.minimum(crossing(values(b, around)[0], around.price), MOST_HOURS)
 
 
-def _plans(b: Beliefs, around: Around, cases: Sequence[Case], objectives: Objectives) -> list[_Plan]:
+def _plans(b: Beliefs, around: BeliefContext, cases: Sequence[Case], objectives: Objectives) -> list[_Plan]:
     risk = np.array([case.place.risk for case in cases], np.int8)
     hours, asked = _worth_it(b, around), asked_hours(b, around, risk, objectives)
     shape, scale = around.prior

@@ -11,7 +11,7 @@ from vedette.contracts.schedule import HostBelief
 from vedette.contracts.words import LaneKey
 from vedette.core.schedule.learned.clock import Clocks
 from vedette.core.schedule.learned.listing import Quality
-from vedette.core.schedule.learned.lively import Liveliness
+from vedette.core.schedule.learned.lively import HostActivity
 from vedette.core.schedule.learned.options import LearnedOptions
 
 Rows = NDArray[np.int64]
@@ -43,7 +43,7 @@ class Hosts:
     def __init__(self) -> None:
         self.clocks = Clocks()
         self.quality = Quality()
-        self.lively = Liveliness()
+        self.lively = HostActivity()
         self.ids: dict[int, int] = {}
         self._dates = np.zeros((0, 2), np.float32)
         self._spent = np.zeros(0, np.float32)  # looks on the day below

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from vedette.core.schedule.learned.belief import NEW_MARK, Around, Beliefs
+from vedette.core.schedule.learned.belief import NEW_MARK, BeliefContext, Beliefs
 from vedette.core.schedule.learned.settings import BURST_HOURS, FALLS_ASLEEP
 from vedette.core.schedule.learned.unseen import Unseen, clock_hours, unseen
 
@@ -44,7 +44,7 @@ class Lesson:
     first_room: Floats  # the first changes that an ordinary host would have shown
 
 
-def learn(b: Beliefs, around: Around, looks: Looks) -> tuple[Beliefs, Lesson]:
+def learn(b: Beliefs, around: BeliefContext, looks: Looks) -> tuple[Beliefs, Lesson]:
     """Belief after the looks, and the lesson for everyone else."""
     age = np.maximum(looks.at - b.last, _SHORTEST)
     first = b.mark >= NEW_MARK
@@ -93,7 +93,7 @@ def _states(b: Beliefs, before: Unseen, changed: Flags, since: Floats) -> tuple[
     return steady, asleep
 
 
-def _rates(b: Beliefs, around: Around, before: Unseen, seen: _Seen) -> tuple[Floats, Floats]:
+def _rates(b: Beliefs, around: BeliefContext, before: Unseen, seen: _Seen) -> tuple[Floats, Floats]:
     shape, scale = around.prior
     a, hours = b.events + shape, b.hours + scale
     awake = 1.0 - (b.asleep + np.where(seen.looks.changed, b.asleep, seen.asleep)) / 2
@@ -125,7 +125,7 @@ def _matched(a: Floats, hours: Floats, clock: Floats) -> tuple[Floats, Floats]:
     return mean**2 / spread, mean / spread
 
 
-def _lesson(b: Beliefs, around: Around, said: Unseen, seen: _Seen) -> Lesson:
+def _lesson(b: Beliefs, around: BeliefContext, said: Unseen, seen: _Seen) -> Lesson:
     looks, taught = seen.looks, b.mark < NEW_MARK
     age = np.maximum(looks.at - b.last, _SHORTEST)
     known = taught & (b.mark == 0)  # marks choose their moment: they would teach bursts

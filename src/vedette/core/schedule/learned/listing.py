@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vedette.core.schedule.learned.belief import Around, Beliefs
+from vedette.core.schedule.learned.belief import BeliefContext, Beliefs
 from vedette.core.schedule.learned.worth import age_at_value, rate_ahead
 
 Floats = NDArray[np.float64]
@@ -124,7 +124,7 @@ class Told:
     false: float
 
 
-def mark(b: Beliefs, around: Around, told: Told, modified: Floats) -> tuple[Floats, Floats]:
+def mark(b: Beliefs, around: BeliefContext, told: Told, modified: Floats) -> tuple[Floats, Floats]:
     """Marks of the named targets and hours from their last look to the change."""
     begin = np.maximum(b.last, told.before)
     rate = rate_ahead(b, around)
@@ -145,7 +145,7 @@ def mark(b: Beliefs, around: Around, told: Told, modified: Floats) -> tuple[Floa
     return np.where(is_new, b.mark, both), np.where(is_new, b.mark_lag, lag)
 
 
-def share(b: Beliefs, around: Around, false: Floats) -> Floats:
+def share(b: Beliefs, around: BeliefContext, false: Floats) -> Floats:
     """What each leaf adds to the pull of its hub.
 
     Seen by its own looks, a change costs weight * T (half in delay, half in looks), T the hours between looks.

@@ -24,7 +24,7 @@ _BOUNDS = (-4.0, 2.0)  # of the result, in powers of two,
 _STEPS = 2  # and steps of each: what moves with every look would be another plan for every new page
 
 
-class Liveliness:
+class HostActivity:
     """Of hosts, by number."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vedette.core.schedule.learned.belief import NEW_MARK, Around, Beliefs
+from vedette.core.schedule.learned.belief import NEW_MARK, BeliefContext, Beliefs
 from vedette.core.schedule.learned.learn import Looks, learn
 from vedette.core.schedule.learned.listing import Told, mark, share
 from vedette.core.schedule.learned.order import Order
@@ -63,7 +63,7 @@ class Memory(Shared):
             if row >= 0:
                 self.hubs.link(self.hubs.ids[name], row, int(self.table["host"][row]))
 
-    def around(self, rows: Rows, t: float) -> Around:
+    def around(self, rows: Rows, t: float) -> BeliefContext:
         """What the beliefs of these rows are read with at `t`."""
         table = self.table
         none = np.full(len(rows), -1)
@@ -100,7 +100,7 @@ class Memory(Shared):
             self.table["mark"][rows] = marks
             self.table["mark_lag"][rows] = lag
 
-    def pull(self, rows: Rows, b: Beliefs, around: Around) -> None:
+    def pull(self, rows: Rows, b: Beliefs, around: BeliefContext) -> None:
         """What these leaves add to the pull of their hubs, at today's beliefs and price."""
         has = np.flatnonzero(around.recall > 0)
         if len(has):

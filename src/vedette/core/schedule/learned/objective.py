@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vedette.contracts.words import Risk
-from vedette.core.schedule.learned.belief import Around, Beliefs
+from vedette.core.schedule.learned.belief import BeliefContext, Beliefs
 from vedette.core.schedule.learned.settings import BURST_HOURS, WAKES
 
 Floats = NDArray[np.float64]
@@ -47,7 +47,7 @@ class Tier:
 
 
 def asked_hours(
-    b: Beliefs, around: Around, risk: NDArray[np.int8], objectives: Mapping[str, tuple[float, float]]
+    b: Beliefs, around: BeliefContext, risk: NDArray[np.int8], objectives: Mapping[str, tuple[float, float]]
 ) -> Floats:
     """Hours after the last look at which an objective asks for the next; inf: none does."""
     asked = np.full(len(risk), np.inf)
@@ -64,20 +64,20 @@ def asked_hours(
     return asked
 
 
-def is_kept(b: Beliefs, around: Around, least: float) -> NDArray[np.bool_]:
+def is_kept(b: Beliefs, around: BeliefContext, least: float) -> NDArray[np.bool_]:
     """Which targets are looked at within the promised time, whatever the hour; `least` inf: none."""
     kept: NDArray[np.bool_] = (expected(b, around) >= least) | ((b.hours < KNOWN_HOURS) & np.isfinite(least))
     return kept
 
 
-def expected(b: Beliefs, around: Around) -> Floats:
+def expected(b: Beliefs, around: BeliefContext) -> Floats:
     """Changes per hour to expect, at no hour in particular; one that sleeps may wake."""
     shape, scale = around.prior
     rate: Floats = (b.events + shape) / (b.hours + scale) * (1.0 - b.asleep) + WAKES * b.asleep
     return rate
 
 
-def kept(b: Beliefs, around: Around, goal: tuple[float, float], each: float) -> Tier:
+def kept(b: Beliefs, around: BeliefContext, goal: tuple[float, float], each: float) -> Tier:
     """The promise kept: who may be left out, and what the others take.  Each target stands for `each`.
 
     Who is left out adds up to few of the changes, even if they change more often than believed and the others less.
@@ -102,7 +102,7 @@ def kept(b: Beliefs, around: Around, goal: tuple[float, float], each: float) -> 
     return Tier(least, looks, covered, looks, is_kept=True)
 
 
-def in_tier(b: Beliefs, around: Around, one: Tier) -> NDArray[np.bool_]:
+def in_tier(b: Beliefs, around: BeliefContext, one: Tier) -> NDArray[np.bool_]:
     """In which of the 48 hours of a working day and a weekend day each target is looked at for the promise."""
     if one.is_kept:
         return np.broadcast_to(is_kept(b, around, one.least)[:, None], (len(b), len(DAY_PART)))
@@ -110,7 +110,7 @@ def in_tier(b: Beliefs, around: Around, one: Tier) -> NDArray[np.bool_]:
     return hours
 
 
-def published_tier(around: Around, risk: Risk) -> Tier:
+def published_tier(around: BeliefContext, risk: Risk) -> Tier:
     """The tier of a risk as it was published last."""
     least = around.published.kept_from[risk]
     if np.isfinite(least):
@@ -118,7 +118,7 @@ def published_tier(around: Around, risk: Risk) -> Tier:
     return Tier(around.published.objective_price[risk], 0.0, 0.0, 0.0)
 
 
-def hours_left(b: Beliefs, around: Around, within: float, least: float) -> Floats:
+def hours_left(b: Beliefs, around: BeliefContext, within: float, least: float) -> Floats:
     """Hours after the last look at which the objective asks for the next; inf: not within three days."""
     late = hazard(b, around, _AHEAD) >= least
     begun = b.last - np.floor(b.last)  # clocks go by full hours
@@ -126,7 +126,7 @@ def hours_left(b: Beliefs, around: Around, within: float, least: float) -> Float
     return np.maximum(first + within - SLACK, SLACK)
 
 
-def hazard(b: Beliefs, around: Around, ahead: Floats) -> Floats:
+def hazard(b: Beliefs, around: BeliefContext, ahead: Floats) -> Floats:
     """Changes per hour expected so many hours after the last look, a matrix of targets and hours."""
     shape, scale = around.prior
     rate = (b.events + shape) / (b.hours + scale) * (1.0 - b.asleep)
@@ -137,7 +137,7 @@ def hazard(b: Beliefs, around: Around, ahead: Floats) -> Floats:
     return rate[:, None] * speed + burst
 
 
-def tier(b: Beliefs, around: Around, goal: tuple[float, float], room: float) -> Tier:
+def tier(b: Beliefs, around: BeliefContext, goal: tuple[float, float], room: float) -> Tier:
     """The least rate of change worth a tier look: as many as the promise takes, at most `room` looks per day."""
     within, share = goal
     rate = weekly(b, around)
@@ -153,7 +153,7 @@ def tier(b: Beliefs, around: Around, goal: tuple[float, float], room: float) -> 
     return Tier(float(flat[last]), float(looks[last]), float(covered[last]), float(looks[enough]))
 
 
-def weekly(b: Beliefs, around: Around) -> Floats:
+def weekly(b: Beliefs, around: BeliefContext) -> Floats:
     """Changes per hour in each of the 48 hours of a working day and a weekend day."""
     shape, scale = around.prior
     rate = (b.events + shape) / (b.hours + scale) * (1.0 - b.asleep)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vedette.contracts.words import Reason, Risk
-from vedette.core.schedule.learned.belief import Around, Beliefs
+from vedette.core.schedule.learned.belief import BeliefContext, Beliefs
 from vedette.core.schedule.learned.coverage import Seen, changes, coverage, steadiness, waking
 from vedette.core.schedule.learned.objective import DAY_PART, TIER, Tier, in_tier, kept, published_tier, tier
 from vedette.core.schedule.learned.settings import MOST_HOURS, Published
@@ -38,7 +38,7 @@ class Sample:
     """Some of the targets, standing for `each` targets apiece."""
 
     beliefs: Beliefs
-    around: Around
+    around: BeliefContext
     risk: NDArray[np.int8]
     each: float
 

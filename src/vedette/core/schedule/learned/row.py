@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from vedette.contracts.errors import InputError
 from vedette.contracts.words import Risk
-from vedette.core.schedule.learned.belief import NEW_MARK, Around, Beliefs
+from vedette.core.schedule.learned.belief import NEW_MARK, BeliefContext, Beliefs
 from vedette.core.schedule.learned.clock import Clocks
 from vedette.core.schedule.learned.settings import AWAKE, STEADY, WEIGHT, Published
 
@@ -143,7 +143,7 @@ def unpack_published(text: str) -> Published:
     return Published.of(json.loads(text))
 
 
-def surroundings(places: Sequence[Place], published: Published) -> Around:
+def surroundings(places: Sequence[Place], published: Published) -> BeliefContext:
     """What the beliefs of watches at these places are read with."""
     numbers: dict[bytes, int] = {}
     host = [numbers.setdefault(one.host_clock, len(numbers)) for one in places]
@@ -153,7 +153,7 @@ def surroundings(places: Sequence[Place], published: Published) -> Around:
         if row:
             clocks.upto[number] = unpack_clock(row)
     told = [one.hub or _NOTHING_TOLD for one in places]
-    return Around(
+    return BeliefContext(
         published,
         clocks,
         np.array(host, np.int64),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from vedette.core.schedule.learned.belief import Around, Beliefs
+from vedette.core.schedule.learned.belief import BeliefContext, Beliefs
 from vedette.core.schedule.learned.calibration import Calibration
 from vedette.core.schedule.learned.hosts import Hosts
 from vedette.core.schedule.learned.learn import Lesson, Looks
@@ -38,7 +38,7 @@ class Shared:
         start = [1.0, *[BURST_START] * len(BURST_HOURS)]
         self.bursts = np.array([start, np.ones(len(start))]) * BURST_TRUST  # seen, and what they could follow
 
-    def around_of(self, where: Where, t: float) -> Around:
+    def around_of(self, where: Where, t: float) -> BeliefContext:
         """What the beliefs of these targets are read with at `t`."""
         n = len(where.host)
         listed, every, recall, pull = np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n), np.zeros(n)
@@ -50,13 +50,13 @@ class Shared:
             every[has] = np.maximum(c["every"][of], t - listed[has])
             recall[has] = self.hosts.quality.recall(c["host"][of])
             pull = np.where(where.own >= 0, self.hubs.pull(np.maximum(where.own, 0), t), 0.0)
-        return Around(
+        return BeliefContext(
             self.published, self.hosts.clocks, where.host, WEIGHT[where.risk], listed, every, recall, pull,
             self.hosts.dear[where.host], self.hosts.lively.times(where.host, self.published.hosts),
         )  # fmt: skip
 
     def taught(
-        self, hub: Rows, known: tuple[Beliefs, Around], looks: Looks, lesson: Lesson
+        self, hub: Rows, known: tuple[Beliefs, BeliefContext], looks: Looks, lesson: Lesson
     ) -> NDArray[np.int64]:
         """What the looks say beyond their targets.  Gives the hosts whose clocks have counted changes."""
         self._check_listings(hub, known, looks, lesson)
@@ -88,7 +88,9 @@ class Shared:
             self.hosts.quality.counts[int(c["host"][hub]), ROOM] += c["leaves"][hub] * (t - before)
         return before
 
-    def _check_listings(self, hub: Rows, known: tuple[Beliefs, Around], looks: Looks, lesson: Lesson) -> None:
+    def _check_listings(
+        self, hub: Rows, known: tuple[Beliefs, BeliefContext], looks: Looks, lesson: Lesson
+    ) -> None:
         """Was the mark true, was the change named?  A change that nobody named counts as far as it was covered."""
         rows = np.flatnonzero(lesson.taught & (known[1].recall > 0))
         if not len(rows):

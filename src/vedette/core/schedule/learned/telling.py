@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vedette.contracts.words import Reason, Risk
-from vedette.core.schedule.learned.belief import NEW_MARK, Around, Beliefs
+from vedette.core.schedule.learned.belief import NEW_MARK, BeliefContext, Beliefs
 from vedette.core.schedule.learned.clock import Clocks
 from vedette.core.schedule.learned.objective import asked_hours
 from vedette.core.schedule.learned.settings import MOST_HOURS
@@ -33,7 +33,7 @@ class Subject:
     id: int
     risk: Risk
     beliefs: Beliefs
-    around: Around
+    around: BeliefContext
     due_at: float
     failures: int
     moved_by: Reason | None = None  # what the decision on record names beyond the belief: an audit, a ceiling
@@ -85,7 +85,7 @@ def _parts(
     return tuple(reasons)
 
 
-def _steps(b: Beliefs, around: Around) -> list[tuple[str, str, Beliefs, Around]]:
+def _steps(b: Beliefs, around: BeliefContext) -> list[tuple[str, str, Beliefs, BeliefContext]]:
     """The belief, part after part."""
     shape, scale = around.prior
     rate = float(b.events[0] + shape[0]) / (float(b.hours[0]) + scale) * 24
@@ -113,7 +113,7 @@ def _steps(b: Beliefs, around: Around) -> list[tuple[str, str, Beliefs, Around]]
     ]
 
 
-def _lively(around: Around) -> str:
+def _lively(around: BeliefContext) -> str:
     times = float(around.lively[0])
     return (
         "" if times == 1.0 else f"; targets of its host are {times:.2g} times as likely as others to change"

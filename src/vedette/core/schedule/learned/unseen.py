@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vedette.core.schedule.learned.belief import Around, Beliefs
+from vedette.core.schedule.learned.belief import BeliefContext, Beliefs
 from vedette.core.schedule.learned.settings import BURST_HOURS, FALLS_ASLEEP, WAKES
 
 Floats = NDArray[np.float64]
@@ -40,7 +40,7 @@ class Unseen:
         return np.maximum(p, 0.0)
 
 
-def unseen(b: Beliefs, around: Around, age: Floats) -> Unseen:
+def unseen(b: Beliefs, around: BeliefContext, age: Floats) -> Unseen:
     """At `age` hours after the last look.  All arguments broadcast, so ages may be a grid."""
     shape, scale = around.prior
     clock = clock_hours(b, around, age)
@@ -64,7 +64,7 @@ def unseen(b: Beliefs, around: Around, age: Floats) -> Unseen:
     )
 
 
-def clock_hours(b: Beliefs, around: Around, age: Floats) -> Floats:
+def clock_hours(b: Beliefs, around: BeliefContext, age: Floats) -> Floats:
     """Clock hours from the last look to `age` later, those that a listing covers thinned by its recall."""
     end = b.last + age
     full = around.clocks.hours(around.host, b.last, end)
@@ -75,7 +75,7 @@ def clock_hours(b: Beliefs, around: Around, age: Floats) -> Floats:
     return np.maximum(full - around.recall * covered, 0.0)
 
 
-def bursts(around: Around, lag: Floats, age: Floats) -> Floats:
+def bursts(around: BeliefContext, lag: Floats, age: Floats) -> Floats:
     """Changes expected to follow the last known one, between the last look and `age` hours later."""
     expected = np.zeros(np.broadcast_shapes(lag.shape, age.shape))
     for more, hours in zip(around.published.bursts, BURST_HOURS, strict=True):

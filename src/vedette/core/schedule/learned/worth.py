@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vedette.core.schedule.learned.belief import Around, Beliefs
+from vedette.core.schedule.learned.belief import BeliefContext, Beliefs
 from vedette.core.schedule.learned.settings import (
     BURST_HOURS,
     KAPPA,
@@ -34,7 +34,7 @@ GRID = np.geomspace(0.25, MOST_HOURS, 25)  # ages that a plan is sought on; 40 %
 _SLOWEST = 1e-6  # changes per hour: once in a century
 
 
-def value_now(b: Beliefs, around: Around, t: float) -> tuple[Floats, Floats]:
+def value_now(b: Beliefs, around: BeliefContext, t: float) -> tuple[Floats, Floats]:
     """Value of a look at `t`, and the chance that it finds a change."""
     age = np.maximum(t - b.last, 1e-6)
     column = (slice(None), None)
@@ -53,18 +53,18 @@ def value_now(b: Beliefs, around: Around, t: float) -> tuple[Floats, Floats]:
     return around.weight * plain + told(around.pull, age), stale
 
 
-def plan(b: Beliefs, around: Around, least: Floats) -> Floats:
+def plan(b: Beliefs, around: BeliefContext, least: Floats) -> Floats:
     """Hours after the last look at which the value reaches the price, at least `least`; marks are not counted."""
     value, _ = values(b, around)
     return np.clip(crossing(value, around.price), least, MOST_HOURS)
 
 
-def least_hours(risk: NDArray[np.int8], around: Around) -> Floats:
+def least_hours(risk: NDArray[np.int8], around: BeliefContext) -> Floats:
     """The floor of the interval: by risk, and of a hub with a listing that of the highest risk."""
     return np.where(around.pull > 0, np.minimum(LEAST_HOURS[risk], LEAST_HUB_HOURS), LEAST_HOURS[risk])
 
 
-def values(b: Beliefs, around: Around) -> tuple[Floats, Floats]:
+def values(b: Beliefs, around: BeliefContext) -> tuple[Floats, Floats]:
     """Value and chance of change at every age of the grid."""
     column = (slice(None), None)
     p = unseen(b.take(column), around.take(column), GRID[None, :]).changed
@@ -100,7 +100,7 @@ def age_at_value(value: Floats, rate: Floats) -> Floats:
     return age
 
 
-def rate_ahead(b: Beliefs, around: Around) -> Floats:
+def rate_ahead(b: Beliefs, around: BeliefContext) -> Floats:
     """Changes per hour to expect after a look, bursts spread over the longest constant."""
     shape, scale = around.prior
     base = (b.events + shape) / (b.hours + scale) * (1.0 - b.asleep)

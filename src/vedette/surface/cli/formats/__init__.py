@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from vedette.contracts.errors import InputError
 from vedette.contracts.source import Source
-from vedette.core.nearest import unknown
+from vedette.core.text.nearest import unknown
 from vedette.surface.cli.formats import changedetection, distill, feeds, jobs, own, sheets, tables
 from vedette.surface.cli.formats.entry import Parsed
 

@@ -19,7 +19,7 @@ from vedette.contracts.source import (
     TrapBudgets,
 )
 from vedette.contracts.words import SourceId
-from vedette.core.urls import canonical, host_of, letters_of, shown
+from vedette.core.urls.canonical import canonical, host_of, letters_of, shown
 from vedette.surface.cli.session import a_url
 
 MOST_ID = 60

@@ -12,8 +12,8 @@ from itertools import chain
 from typing import IO, Any
 
 from vedette.contracts.errors import InputError
-from vedette.core.priority import NAMES, UrlSignals, check_not_ahead
-from vedette.core.priority_columns import Gathering
+from vedette.core.priority.score import NAMES, UrlSignals, check_not_ahead
+from vedette.core.priority.score_columns import ColumnBuilder
 
 FORMS = ("auto", "jsonl", "csv")
 MOST_LINE = 2**20  # bytes; a longer line is no row of signals
@@ -32,7 +32,7 @@ class Gathered:
     """What a file held: the rows that can be ranked, and every row that cannot, counted."""
 
     urls: list[str] = field(default_factory=list)
-    rows: Gathering = field(default_factory=Gathering)
+    rows: ColumnBuilder = field(default_factory=ColumnBuilder)
     problems: list[tuple[int, str]] = field(default_factory=list)  # line and reason, the first MOST_TOLD
     bad: int = 0
     not_used: dict[str, None] = field(default_factory=dict)  # names that mean nothing to us, in their order

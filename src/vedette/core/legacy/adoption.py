@@ -1,0 +1,72 @@
+"""An item of an older sentinel, as 000 section 6 takes it over: phases 2 and 3, and its words in ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any
+
+import xxhash
+
+from vedette.contracts.source import ListerKind
+from vedette.contracts.words import NodeRole, NodeType, Risk
+from vedette.core.schedule.ewma import calculate_next_scan
+from vedette.core.urls.classify import Classification
+
+NEUTRAL_VELOCITY = 0.5  # 000 section 6, phase 3
+LISTERS: Mapping[str, ListerKind] = MappingProxyType(
+    {
+        "RSS_FEED": ListerKind.FEED,
+        "SITEMAP_XML": ListerKind.SITEMAP,
+        "HTML_LIST": ListerKind.HTML_LIST,
+        "PAGINATION": ListerKind.PAGINATION,
+        "CRAWL": ListerKind.CRAWL,
+    }
+)  # 001 section 3.2
+LEFT_ALONE = frozenset({"SKIPPED"})  # 001 section 4.4: someone decided against these
+NEVER_SEEN = frozenset({"PENDING"})
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptedStart:
+    """What an item begins with: the columns that 000 section 1 adds."""
+
+    node_type: NodeType
+    node_role: NodeRole | None
+    risk: Risk
+    velocity: float
+    scan_count: int
+    next_scan_due: datetime
+
+
+def start_of(url: str, *, now: datetime, classify: Callable[[str], Classification]) -> AdoptedStart:
+    """Classification by the URL, neutral velocity, due by its risk.  Items do not all fall due at one moment."""
+    said = classify(url)
+    jitter = (xxhash.xxh3_64_intdigest(url.encode()) >> 11) / 2**53
+    due = calculate_next_scan(NEUTRAL_VELOCITY, said.risk, now=now, jitter=jitter)
+    return AdoptedStart(said.node_type, said.node_role, said.risk, NEUTRAL_VELOCITY, 0, due)
+
+
+def source_words(endpoint: Mapping[str, Any]) -> dict[str, Any]:
+    """A `DiscoveryEndpoint` (001 section 3.2) in the words of our configuration.
+
+    Raises KeyError for a row without a domain, ValueError for a strategy that 001 does not name.
+    """
+    strategy = str(endpoint.get("listingStrategy") or "CRAWL")
+    if strategy not in LISTERS:
+        raise ValueError(f"listingStrategy {strategy!r} is not one of {', '.join(LISTERS)}")
+    domain, path = str(endpoint["domain"]), str(endpoint.get("path") or "/")
+    words: dict[str, Any] = {
+        "id": str(endpoint["id"]) if endpoint.get("id") else None,
+        "url": f"https://{domain}{path if path.startswith('/') else '/' + path}",
+        "name": endpoint.get("name") or domain,
+        "lister": LISTERS[strategy].value,
+        "tier": endpoint.get("priority") or "NORMAL",
+        "active": bool(endpoint.get("isActive", True)),
+        "scrape_frequency": endpoint.get("scrapeFrequency"),
+        "url_pattern": endpoint.get("urlPattern"),
+        "pagination_pattern": endpoint.get("paginationPattern"),
+    }
+    return {name: word for name, word in words.items() if word is not None}

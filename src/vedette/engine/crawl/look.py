@@ -1,0 +1,316 @@
+"""One look: robots, permits, hops.  Every request takes its own permit in the lane of the host it goes to."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings, RobotsRules
+from vedette.contracts.lane import Wait
+from vedette.contracts.ports import Clock, Fetcher, Renderer
+from vedette.contracts.watch import Job, Watch
+from vedette.contracts.words import ContentClass, LaneKey, Outcome, Reason, SourceId
+from vedette.core.health.remedies import LEADS_TO
+from vedette.core.lanes.outcomes import MEANING
+from vedette.core.schedule.conditional import asks_anew
+from vedette.core.urls.canonical import canonical, lane_of, origin_of
+from vedette.engine.crawl.memory_room import MemoryBudget
+from vedette.engine.crawl.slow_requests import CUT, Held
+from vedette.extract import content_class
+from vedette.fetch.browser import agent_of
+from vedette.lanes import LaneKeeper
+from vedette.lanes.keeper import BROWSER
+
+NO_RENDERER = "the source asks for a browser (requires_headless) and this run has none"
+ROBOTS_REDIRECTS = 5  # RFC 9309 section 2.3.1.2
+ROBOTS_LIMIT = 512 * 1024  # RFC 9309 section 2.5: at least 500 KiB
+REDIRECTS = {301, 302, 303, 307, 308}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """Where a look ended and what it passed on the way."""
+
+    fetched: Fetched
+    hops: tuple[str, ...] = ()
+    is_permanent: bool = False  # every hop said so (301, 308)
+    shut: LaneKey | None = None  # the lane that ended the look by being shut
+    reasons: tuple[Reason, ...] = ()
+
+
+class RobotsLookup(Protocol):
+    """Remembers and judges robots.txt."""
+
+    def rules(self, origin: str) -> RobotsRules | None: ...
+    def keep(self, fetched: Fetched, origin: str, agent: str) -> RobotsRules: ...
+    def refuses(self, rules: RobotsRules, url: str, agent: str) -> Reason | None: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Looker:
+    fetcher: Fetcher
+    keeper: LaneKeeper
+    robots: RobotsLookup
+    clock: Clock
+    settings_of: Callable[[SourceId], FetchSettings]
+    needs_browser: Callable[[SourceId], bool] = lambda source: False
+    renderer: Renderer | None = None
+    memory: MemoryBudget | None = None  # None: one look at a time, nothing to share
+
+    async def fetch_robots(self, origin: str, settings: FetchSettings) -> Fetched:
+        """Only the robots.txt of an origin, with a permit of its own."""
+        walk = _Walk(self, settings, home=origin)
+        try:
+            return await walk.fetch_robots(origin)
+        finally:
+            walk.leave()
+
+    async def look(self, job: Job) -> Reached:
+        """Ask for the watch's URL and follow where it leads.  The first permit is already taken."""
+        try:
+            settings = self.settings_of(job.watch.source)
+            is_shown = self.needs_browser(job.watch.source)
+        except BaseException:  # nothing went out: the lane must not wait for it for ever
+            self.keeper.give_back(job.lanes, self.clock.now())
+            raise
+        if is_shown:
+            settings = replace(settings, user_agent=agent_of(settings))
+        walk = _Walk(self, settings, home=origin_of(job.watch.url), held=job.lanes)
+        if self.memory is not None:
+            walk.reserve = functools.partial(self.memory.claim, job.watch.id)
+        try:
+            reached = await (self._go_with_browser(walk, job.watch) if is_shown else walk.go(job.watch))
+            return reached if walk.shut is None else replace(reached, shut=walk.shut)
+        finally:
+            walk.leave()
+
+    async def render(self, fetched: Fetched, source: SourceId) -> Fetched:
+        """An answer as scripts make it, with a permit of the browser's lane; `no_browser` when there is none."""
+        missing = self._browser_problem()
+        if missing:
+            return replace(fetched, outcome=Outcome.NO_BROWSER, detail=missing)
+        wait = await self.keeper.enter((BROWSER,))
+        if wait is not None:
+            return _shut(fetched.url, wait, self.clock)
+        try:
+            return await self._rendered(fetched, self.settings_of(source))
+        finally:
+            self.keeper.give_back((BROWSER,), self.clock.now())
+
+    async def _go_with_browser(self, walk: _Walk, watch: Watch) -> Reached:
+        """The browser's turn comes first: nobody is asked for a page that would then have to wait."""
+        missing = self._browser_problem()
+        if missing:
+            return Reached(fetched=_without_browser(watch.url, missing, self.clock))
+        wait = await self.keeper.enter((BROWSER,))
+        if wait is not None:
+            # Who only waited too long stands in line again; a lane that is blocked says so in the ledger.
+            shut = BROWSER if wait.reason.code == "lane_blocked" else None
+            return Reached(fetched=_shut(watch.url, wait, self.clock), shut=shut)
+        try:
+            reached = await walk.go(watch)
+            if not _is_page(reached.fetched):
+                return reached
+            return replace(reached, fetched=await self._rendered(reached.fetched, walk.settings))
+        finally:
+            self.keeper.give_back((BROWSER,), self.clock.now())
+
+    async def _rendered(self, fetched: Fetched, settings: FetchSettings) -> Fetched:
+        assert self.renderer is not None  # noqa: S101  whoever has a permit asked for it
+        self.keeper.sent((BROWSER,), self.clock.now())
+        return await self.renderer.render(fetched, settings)
+
+    def _browser_problem(self) -> str:
+        return NO_RENDERER if self.renderer is None else self.renderer.problem()
+
+
+class _Walk:
+    """The state of one look: which permit it holds."""
+
+    def __init__(
+        self, looker: Looker, settings: FetchSettings, *, home: str, held: tuple[LaneKey, ...] | None = None
+    ) -> None:
+        self._of = looker
+        self.settings = settings
+        self._home = home  # the origin that the settings are for: credentials go nowhere else
+        self._held = held
+        self._is_sent = False  # what the permit is for
+        self._is_heard = False
+        self.shut: LaneKey | None = None
+        self.reserve: Callable[[int], Awaitable[bool]] | None = None
+
+    async def go(self, watch: Watch) -> Reached:
+        url, is_permanent = watch.url, True
+        hops: tuple[str, ...] = ()
+        while True:
+            refused = await self._robots_refuse(url)
+            if refused is not None:
+                return Reached(fetched=_led_to(refused, hops), hops=hops)
+            fetched = await self._request(watch, url, is_first=not hops)
+            target = fetched.redirect_to
+            if target is None:
+                fetched = _led_to(fetched, hops)
+                return Reached(fetched=fetched, hops=hops, is_permanent=bool(hops) and is_permanent)
+            is_permanent = is_permanent and fetched.status in (301, 308)
+            hops = (*hops, url)
+            if len(hops) > self.settings.redirects or target in hops:
+                why = "comes back to itself" if target in hops else f"passed {self.settings.redirects} hops"
+                failed = replace(
+                    fetched, outcome=Outcome.REDIRECT_ERROR, redirect_to=None, detail=f"redirect {why}"
+                )
+                return Reached(fetched=failed, hops=hops)
+            url = target
+
+    def leave(self) -> None:
+        """A look that ends while it holds a permit gives it back."""
+        held, self._held = self._held, None
+        if held is not None and self._is_sent:
+            self._of.keeper.finish(held, ok=None, now=self._of.clock.now())
+        elif held is not None:
+            self._of.keeper.give_back(held, self._of.clock.now())
+
+    async def _request(self, watch: Watch, url: str, *, is_first: bool) -> Fetched:
+        is_conditional = is_first and may_be_conditional(watch)
+        request = FetchRequest(
+            url=url,
+            settings=self.settings,
+            etag=watch.etag if is_conditional else None,
+            last_modified=watch.last_modified if is_conditional else None,
+            is_foreign=origin_of(url) != self._home,
+        )
+        return await self._ask(request)
+
+    async def _ask(self, request: FetchRequest) -> Fetched:
+        """One request with a permit of its own."""
+        of, now = self._of, self._of.clock.now
+        host = lane_of(request.url)
+        if self._held is None or self._held[0] != host:
+            self.leave()
+            lanes = of.keeper.lanes_to(host)
+            wait = await of.keeper.enter(lanes)
+            if wait is not None:
+                self.shut = host
+                return _shut(request.url, wait, of.clock)
+            self._held = lanes
+        fetched = await self._fetch(request, self._held)
+        held, self._held = self._held, None
+        if not self._is_sent:
+            self._went_out(held, fetched.at + fetched.sent_after)
+        if not self._is_heard:
+            self._heard(held, now())
+        ok = MEANING[fetched.outcome].lane_verdict
+        of.keeper.finish(held, ok=ok, now=now(), retry_after=fetched.retry_after)
+        return fetched
+
+    async def _fetch(self, request: FetchRequest, lanes: tuple[LaneKey, ...]) -> Fetched:
+        """Leaves in `_held` the lanes that the request holds at its end."""
+        of, now = self._of, self._of.clock.now
+        permit = Held(of.keeper, of.clock, lanes)
+        self._is_sent = self._is_heard = False
+
+        def heard() -> None:
+            permit.is_heard = True
+            self._heard(lanes, now())
+
+        asked = replace(
+            request,
+            on_sent=lambda: self._went_out(lanes, now()),
+            on_heard=heard,
+            reserve=self.reserve,
+        )
+        at, took = now(), of.clock.stopwatch()
+        try:
+            fetched = await permit.within(lambda: of.fetcher.fetch(asked))
+        finally:
+            self._held = permit.lanes
+        if fetched is not None:
+            return fetched
+        spent = took()
+        return Fetched(
+            url=request.url, outcome=Outcome.TIMEOUT, at=at, took=spent, sent_after=spent, detail=CUT
+        )
+
+    def _went_out(self, lanes: tuple[LaneKey, ...], at: datetime) -> None:
+        self._is_sent = True
+        self._of.keeper.sent(lanes, at)
+
+    def _heard(self, lanes: tuple[LaneKey, ...], at: datetime) -> None:
+        self._is_heard = True
+        self._of.keeper.heard(lanes, at)
+
+    async def _robots_refuse(self, url: str) -> Fetched | None:
+        """Not None: what the look ends with, because robots.txt forbids it or cannot be reached."""
+        if not self.settings.respect_robots:
+            return None
+        of, origin, agent = self._of, origin_of(url), self.settings.robots_agent
+        rules = of.robots.rules(origin)
+        if rules is None:
+            fetched = await self.fetch_robots(origin)
+            if fetched.outcome is Outcome.LANE_CLOSED:
+                return replace(fetched, url=url)
+            rules = of.robots.keep(fetched, origin, agent)
+            if rules.verdict == "deny_all" and rules.status is None:
+                is_of_host = fetched.outcome is Outcome.ADDRESS_REFUSED and origin_of(fetched.url) == origin
+                about = "" if is_of_host else "robots.txt: "
+                return replace(fetched, url=url, detail=f"{about}{fetched.detail or fetched.outcome.value}")
+        of.keeper.crawl_delay(lane_of(url), rules.crawl_delay)
+        reason = of.robots.refuses(rules, url, agent)
+        if reason is None:
+            return None
+        return Fetched(
+            url=url,
+            outcome=Outcome.ROBOTS_REFUSED,
+            at=of.clock.now(),
+            took=timedelta(0),
+            detail=reason.note or reason.code,
+        )
+
+    async def fetch_robots(self, origin: str) -> Fetched:
+        url = canonical(origin + "/robots.txt") or origin
+        for _ in range(ROBOTS_REDIRECTS + 1):
+            request = FetchRequest(
+                url=url,
+                settings=self.settings,
+                accept="text/plain,*/*;q=0.5",
+                body_limit=ROBOTS_LIMIT,
+                is_foreign=origin_of(url) != self._home,
+            )
+            fetched = await self._ask(request)
+            if fetched.redirect_to is None:
+                return fetched
+            url = fetched.redirect_to
+        return replace(
+            fetched, outcome=Outcome.GONE, redirect_to=None, detail="robots.txt redirects without end"
+        )
+
+
+def _led_to(fetched: Fetched, hops: tuple[str, ...]) -> Fetched:
+    """An address that was refused after a redirect is not the one that the operator chose: it is named."""
+    if not hops or fetched.outcome is not Outcome.ADDRESS_REFUSED:
+        return fetched
+    return replace(fetched, detail=f"{LEADS_TO}{fetched.url}: {fetched.detail}")
+
+
+def _is_page(fetched: Fetched) -> bool:
+    """Only what a browser would show as a page: not a PDF, not an error, not "not modified"."""
+    kind = content_class(fetched.body, url=fetched.url, content_type=fetched.content_type)
+    return fetched.outcome is Outcome.OK and kind is ContentClass.HTML
+
+
+def _without_browser(url: str, missing: str, clock: Clock) -> Fetched:
+    """Fetched plainly, such a page would show an empty frame, and its absence of text would be kept as what it says."""
+    return Fetched(url=url, outcome=Outcome.NO_BROWSER, at=clock.now(), took=timedelta(0), detail=missing)
+
+
+def _shut(url: str, wait: Wait, clock: Clock) -> Fetched:
+    words = f"{wait.reason.code}{f' until {wait.until.isoformat()}' if wait.until else ''}"
+    return Fetched(url=url, outcome=Outcome.LANE_CLOSED, at=clock.now(), took=timedelta(0), detail=words)
+
+
+def may_be_conditional(watch: Watch) -> bool:
+    """A second look must see for itself, and so must one look in so many: the validator could be what is wrong."""
+    is_known = watch.seen is not None and watch.pending is None
+    return is_known and not asks_anew(watch.id, watch.scan_count, watch.interval)

@@ -1,0 +1,61 @@
+"""The shelf of robots.txt: memory first, then the store, then the far end."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+from vedette.contracts.fetch import Fetched, RobotsRules
+from vedette.contracts.ports import Clock
+from vedette.contracts.words import Reason
+from vedette.core.limits.clock_limits import ROBOTS, is_ahead
+from vedette.fetch.robots import RobotsJudge, merge_robots, parse_robots
+
+SHELF = 20_000  # origins kept in memory
+
+
+class RobotsCache:
+    """Remembers what each origin's robots.txt said and judges by it."""
+
+    def __init__(
+        self,
+        *,
+        load: Callable[[str], RobotsRules | None],
+        save: Callable[[RobotsRules], None],
+        clock: Clock,
+    ) -> None:
+        self._load = load
+        self._save = save
+        self._clock = clock
+        self._judge = RobotsJudge()
+        self._rules: OrderedDict[str, RobotsRules] = OrderedDict()
+
+    def rules(self, origin: str) -> RobotsRules | None:
+        """Rules that still hold; None: ask the far end."""
+        kept, now = self._rules.get(origin) or self._load(origin), self._clock.now()
+        if kept is None or kept.expires_at <= now:
+            return None
+        if is_ahead(kept.fetched_at, now) or kept.expires_at > now + ROBOTS:
+            return None  # kept by a clock that stood ahead: how old it is, nobody knows
+        self._remember(origin, kept)
+        return kept
+
+    def keep(self, fetched: Fetched, origin: str, agent: str) -> RobotsRules:
+        """What a fresh fetch says, merged with what was known: a failed refresh does not forget the rules."""
+        now = self._clock.now()
+        fresh = parse_robots(fetched, origin=origin, agent=agent, now=now)
+        rules = merge_robots(self._rules.get(origin) or self._load(origin), fresh, now)
+        is_unreachable = rules.verdict == "deny_all" and rules.status is None
+        if not is_unreachable:  # the next look must try again, not read our memory of a bad moment
+            self._remember(origin, rules)
+            self._save(rules)
+        return rules
+
+    def refuses(self, rules: RobotsRules, url: str, agent: str) -> Reason | None:
+        return self._judge.allows(rules, url, agent)
+
+    def _remember(self, origin: str, rules: RobotsRules) -> None:
+        self._rules[origin] = rules
+        self._rules.move_to_end(origin)
+        while len(self._rules) > SHELF:
+            self._rules.popitem(last=False)

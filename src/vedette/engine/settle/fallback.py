@@ -1,0 +1,154 @@
+"""A bug in the scheduler or the hunt costs a plan, never a look: what is not decided is due by the documents' rule.
+
+When a group cannot be decided, the scheduler is made anew from the last commit and its looks are tried one by one.
+Those that fail alone get their next look by `seed-ewma`, with a `problem` in the ledger and a `problem` event; the
+others are decided together as ever.  Their beliefs stay as they were, so the next look finds them whole.  A hunt that
+fails on a group is made anew as well: what the group found is open, what it looked at is not counted.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from vedette.contracts.errors import StoreError
+from vedette.contracts.hunt import HuntRows
+from vedette.contracts.schedule import Lesson, ScheduleRows
+from vedette.contracts.watch import Decision, LedgerNote, Settlement
+from vedette.contracts.words import Reason
+from vedette.core.evidence.ledger import schedule_decision
+from vedette.core.schedule.due import LookFacts, decide, due_params
+
+if TYPE_CHECKING:
+    from vedette.engine.settle.hunter import Hunter
+    from vedette.engine.settle.scheduler import Scheduler
+
+RULE = "seed-ewma"
+_STORAGE = (sqlite3.Error, OSError, StoreError)  # broken storage is no bug of the plan: the run must end
+_MIDDLE = 0.5  # no jitter: which looks fail together is chance enough
+_MOST_NOTE = 300  # characters of an error
+
+Decided = tuple[list[Settlement], ScheduleRows | None]
+Hunted = tuple[HuntRows | None, tuple[LedgerNote, ...]]
+
+
+class GuardedScheduler:
+    """`tell` hears of every group that could not be decided as a whole, in words."""
+
+    def __init__(self, make: Callable[[], Scheduler], tell: Callable[[str], None]) -> None:
+        self._make = make
+        self._tell = tell
+        self._scheduler: Scheduler | None = None
+
+    def decide(self, settlements: Sequence[Settlement]) -> Decided:
+        if all(settled.lesson is None for settled in settlements):
+            return list(settlements), None
+        decided = self._try(settlements)
+        return self._one_by_one(settlements, decided) if isinstance(decided, Exception) else decided
+
+    def _try(self, settlements: Sequence[Settlement]) -> Decided | Exception:
+        """After a failure the scheduler is forgotten: what it knows is half of a group ahead of the store."""
+        try:
+            if self._scheduler is None:
+                self._scheduler = self._make()
+            return self._scheduler.decide(settlements)
+        except _STORAGE:
+            raise
+        except Exception as error:  # noqa: BLE001  a fault of ours costs one plan, not the run
+            self._scheduler = None
+            return error
+
+    def _one_by_one(self, settlements: Sequence[Settlement], first: Exception) -> Decided:
+        failed: dict[int, Exception] = {}
+        for n, settled in enumerate(settlements):
+            if settled.lesson is not None:
+                alone = self._try([settled])
+                self._scheduler = None  # it was only to be tried
+                if isinstance(alone, Exception):
+                    failed[n] = alone
+        rest = [settled for n, settled in enumerate(settlements) if n not in failed]
+        decided = self._try(rest) if failed else first
+        if isinstance(decided, Exception):  # they fail together only: nobody is left to blame
+            failed = {n: failed.get(n, decided) for n, s in enumerate(settlements) if s.lesson is not None}
+            decided = ([s for n, s in enumerate(settlements) if n not in failed], None)
+        self._say(settlements, failed)
+        others = iter(decided[0])
+        done = [
+            safely_due(settled, failed[n]) if n in failed else next(others)
+            for n, settled in enumerate(settlements)
+        ]
+        return done, decided[1]
+
+    def _say(self, settlements: Sequence[Settlement], failed: dict[int, Exception]) -> None:
+        n, error = next(iter(failed.items()))
+        more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+        url = settlements[n].watch.url
+        self._tell(f"the scheduler failed on {url}{more}; due by {RULE} instead: {_words(error)}")
+
+
+class GuardedHunter:
+    """`tell` hears of every group that the hunt failed on, in words."""
+
+    def __init__(self, make: Callable[[], Hunter], tell: Callable[[str], None]) -> None:
+        self._make = make
+        self._tell = tell
+        self._hunter: Hunter | None = None
+
+    def hunt(self, settlements: Sequence[Settlement], now: datetime) -> Hunted:
+        try:
+            if self._hunter is None:
+                self._hunter = self._make()
+            return self._hunter.hunt(settlements, now)
+        except _STORAGE:
+            raise
+        except Exception as error:  # noqa: BLE001  a fault of ours costs one choice, not the run
+            self._hunter = None
+            self._tell(f"the hunt failed on a group and chose nothing: {_words(error)}")
+            opened = tuple(one.id for s in settlements for one in s.found if one.due_at is None)
+            ended = tuple(s.watch.id for s in settlements if s.job.watch.last_visit_at is None)
+            return HuntRows(opened=opened, ended=ended), ()
+
+
+def safely_due(settled: Settlement, error: Exception) -> Settlement:
+    """The look with a next one by the documents' rule, and with the problem on record."""
+    problem = Decision(
+        action="problem", reasons=(Reason("scheduler_failed", note=_words(error)),), output=RULE
+    )
+    lesson, watch = settled.lesson, settled.watch
+    if lesson is None or lesson.has_due:
+        return replace(settled, decisions=(*settled.decisions, problem))
+    facts = _facts(settled, lesson)
+    due = decide(facts, due_params(RULE))
+    due_at = due.due_at if lesson.not_before is None else max(due.due_at, lesson.not_before)
+    moved = replace(
+        watch,
+        velocity=due.velocity,
+        scan_count=due.scan_count,
+        interval=due.interval,
+        due_at=None if watch.due_at is None else due_at,
+        audit=None,
+    )
+    return replace(
+        settled, watch=moved, decisions=(*settled.decisions, problem, schedule_decision(facts, due, RULE))
+    )
+
+
+def _facts(settled: Settlement, lesson: Lesson) -> LookFacts:
+    watch = settled.watch
+    return LookFacts(
+        velocity=watch.velocity,
+        scan_count=watch.scan_count,
+        risk=watch.risk,
+        changed=lesson.changed,
+        now=lesson.now,
+        jitter=_MIDDLE,
+        asked=lesson.asked,
+        is_parked=lesson.is_parked,
+    )
+
+
+def _words(error: Exception) -> str:
+    return repr(error)[:_MOST_NOTE]

@@ -1,0 +1,465 @@
+"""The one thread that writes: archive first, synced, then one transaction, then the acknowledgement.
+
+It owns the write connection and the archive.  Settlements that arrive while a group is being written form the
+next group, so a fast crawl commits in large groups and a slow one at once.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Protocol, TypeVar
+
+from vedette.contracts.alerts import Message
+from vedette.contracts.errors import StoreWaitError, VedetteError
+from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Standing, WrittenRecord
+from vedette.contracts.fetch import RobotsRules
+from vedette.contracts.hunt import HuntRows
+from vedette.contracts.lane import LaneState
+from vedette.contracts.ports import Clock
+from vedette.contracts.schedule import ScheduleRows
+from vedette.contracts.watch import (
+    Ask,
+    Group,
+    LedgerNote,
+    Payload,
+    Placed,
+    Release,
+    Settlement,
+    SourceState,
+    Watch,
+)
+from vedette.contracts.words import EvidenceId, LaneKey, Risk, RunId, WatchId
+from vedette.core.evidence.segments import SegmentName
+from vedette.frontier.queue import LEASE, Dues, Heads, best
+
+GROUP = 200  # rows; DESIGN section 7
+QUIET_S = 0.05  # when nothing came for so long, the group is written
+PATIENCE_S = 0.25  # and never later than this after its first settlement, however many keep coming
+HEARTBEAT = timedelta(seconds=30)
+CHECKPOINT_EVERY = 40  # groups
+AGAIN_S = 1.0  # a store that takes nothing just now is tried again after this,
+LAST_TRIES_S = 10.0  # and for so long after the run was told to end
+REVISITS = (RecordKind.IDENTICAL, RecordKind.NOT_MODIFIED)
+
+_T = TypeVar("_T")
+Claimed = list[tuple[LaneKey, list[Watch], Dues]]
+
+
+class WriteSide(Protocol):
+    """What the settler needs of the store."""
+
+    def claim(self, asks: Sequence[Ask], *, now: datetime, due_by: datetime) -> Mapping[LaneKey, Heads]: ...
+    def take(self, ids: Sequence[WatchId], *, now: datetime, until: datetime) -> list[Watch]: ...
+    def next_due(self, lane: LaneKey, risk: Risk, *, after: datetime) -> datetime | None: ...
+    def payloads(self, digests: Sequence[bytes]) -> dict[bytes, list[Payload]]: ...
+    def kept(self, evidence: Sequence[EvidenceId]) -> dict[EvidenceId, Payload]: ...
+    def settle(self, group: Group) -> Segment | None: ...
+    def commit(self) -> None: ...
+    def heartbeat(self, *, until: datetime) -> None: ...
+    def checkpoint(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class ArchiveSide(Protocol):
+    """What the settler needs of the archive."""
+
+    def append(self, entry: ArchiveEntry) -> WrittenRecord: ...
+    def sync(self) -> tuple[Segment, ...]: ...
+    def committed(self, now: datetime, sealed: Segment | None = None) -> None: ...
+    def rollback(self) -> None: ...
+    def abandon(self) -> None: ...
+    def close(self, now: datetime) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    asks: tuple[Ask, ...]
+    due_by: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Barrier:
+    done: threading.Event
+
+
+@dataclass(frozen=True, slots=True)
+class _Hunt:
+    """There may be something to choose, though no look ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Heal:
+    """The clock was set: times that lie too far ahead are brought back."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Hurry:
+    """Nothing more is coming: write what there is."""
+
+
+# The due times of a group, and what is to be written beside them.
+Decide = Callable[[Sequence[Settlement]], tuple[list[Settlement], ScheduleRows | None]]
+Aside = RobotsRules | SourceState | LedgerNote | Release
+Hunt = Callable[[Sequence[Settlement], datetime], tuple[HuntRows | None, tuple[LedgerNote, ...]]]
+_Order = Settlement | _Claim | _Barrier | _Hurry | _Hunt | _Heal | Aside | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettlerCalls:
+    """Whom the settler tells, from its own thread."""
+
+    committed: Callable[[Group], None]
+    claimed: Callable[[Claimed], None]
+    failed: Callable[[BaseException], None]
+    dirty_lanes: Callable[[], tuple[tuple[LaneKey, LaneState], ...]]
+    lane_notes: Callable[[], tuple[LedgerNote, ...]] = lambda: ()  # why those lanes closed; asked after them
+    schedule: Decide = lambda settlements: (list(settlements), None)
+    hunt: Hunt = lambda settlements, now: (None, ())
+    messages: Callable[[Sequence[Placed]], tuple[Message, ...]] = lambda placed: ()  # written with the group
+    paused: Callable[[StoreWaitError], None] = lambda error: None  # the store takes nothing just now
+    resumed: Callable[[timedelta], None] = lambda after: None  # it does again
+    heal: Callable[[], None] = lambda: None  # the clock was set: brings times back that lie too far ahead
+
+
+_HURRY = _Hurry()
+
+
+class Settler(threading.Thread):
+    def __init__(
+        self, store: WriteSide, archive: ArchiveSide, *, run: RunId, clock: Clock, calls: SettlerCalls
+    ) -> None:
+        super().__init__(name="settler", daemon=True)
+        self._store = store
+        self._archive = archive
+        self._run = run
+        self._clock = clock
+        self._calls = calls
+        self._orders: queue.SimpleQueue[_Order] = queue.SimpleQueue()
+        self._asides: list[Aside] = []
+        self._groups = 0
+        self._heals = False
+        self._is_stopping = threading.Event()
+        self._paused: Callable[[], timedelta] | None = None  # how long the store has taken nothing
+        self._beat_at = clock.now() + HEARTBEAT
+
+    def settle(self, settlement: Settlement) -> None:
+        self._orders.put(settlement)
+
+    def claim(self, asks: Sequence[Ask], *, due_by: datetime) -> None:
+        """Lease the best watches of these lanes that are due by then."""
+        self._orders.put(_Claim(tuple(asks), due_by))
+
+    def aside(self, value: Aside) -> None:
+        """Goes along with the next group."""
+        self._orders.put(value)
+
+    def hunt(self) -> None:
+        """Choose prospects, though no look ended."""
+        self._orders.put(_Hunt())
+
+    def heal(self) -> None:
+        """The clock was set while we ran."""
+        self._orders.put(_Heal())
+
+    def hurry(self) -> None:
+        """The engine has nothing else under way, so waiting for company is in vain."""
+        self._orders.put(_HURRY)
+
+    def drain(self, timeout: float = 60.0) -> bool:
+        """Everything handed over so far is committed when this returns True."""
+        barrier = _Barrier(threading.Event())
+        self._orders.put(barrier)
+        return barrier.done.wait(timeout)
+
+    def stop(self) -> None:
+        self._orders.put(None)
+        self._is_stopping.set()
+
+    def run(self) -> None:
+        try:
+            while self.turn():
+                pass
+            self._checkpoint()
+        except BaseException as error:  # noqa: BLE001  the engine must hear of it, whatever it is
+            self._calls.failed(error)
+        finally:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Both are closed, whatever the first one says; a full disk is heard of here too."""
+        for close in (partial(self._archive.close, self._clock.now()), self._store.close):
+            try:
+                close()
+            except VedetteError as error:
+                self._calls.failed(error)
+
+    def turn(self) -> bool:
+        """One round: gather orders, answer claims at once, write the group.  False: stop."""
+        settlements: list[Settlement] = []
+        barriers: list[_Barrier] = []
+        goes_on, hunts = True, 0
+        for order in self._gather(settlements):
+            if order is None:
+                goes_on = False
+            elif isinstance(order, _Hunt):
+                hunts += 1
+            elif isinstance(order, _Barrier):
+                barriers.append(order)
+            else:
+                self._asides.append(order)
+        if settlements or self._asides or barriers or hunts or not goes_on:
+            self._write(settlements, hunts)
+        self._keep_house()
+        if self._heals:
+            self._heals = False
+            self._patiently(self._calls.heal)
+        for barrier in barriers:
+            barrier.done.set()
+        return goes_on
+
+    def _gather(self, settlements: list[Settlement]) -> list[_Barrier | _Hunt | Aside | None]:
+        """Orders until the group is full, patience is over, or someone waits for us."""
+        others: list[_Barrier | _Hunt | Aside | None] = []
+        timeout = HEARTBEAT.total_seconds() / 2
+        waited = None  # since the first settlement
+        while len(settlements) < GROUP:
+            try:
+                order = self._orders.get(timeout=timeout)
+            except queue.Empty:
+                break
+            if isinstance(order, _Claim):
+                self._patiently(partial(self._answer, order))
+                timeout = min(timeout, QUIET_S) if settlements else 0.0
+            elif isinstance(order, _Hurry):
+                timeout = 0.0
+            elif isinstance(order, _Heal):
+                self._heals, timeout = True, 0.0
+            elif isinstance(order, Settlement):
+                settlements.append(order)
+                waited = waited or self._clock.stopwatch()
+                left = PATIENCE_S - waited().total_seconds()
+                timeout = min(timeout, QUIET_S, max(0.0, left))
+            else:
+                others.append(order)
+                if order is None or isinstance(order, _Barrier):
+                    break
+                timeout = 0.0 if isinstance(order, _Hunt) else min(timeout, QUIET_S)
+        return others
+
+    def _answer(self, claim: _Claim) -> None:
+        now = self._clock.now()
+        self._beat(now)  # a clock that jumped (suspend) must not hand out what we have leased already
+        heads = self._store.claim(claim.asks, now=now, due_by=claim.due_by)
+        chosen = {ask.lane: best(heads[ask.lane], ask.most, now) for ask in claim.asks}
+        ids = [i for picks in chosen.values() for i in picks]
+        watches = {w.id: w for w in self._store.take(ids, now=now, until=now + LEASE)} if ids else {}
+        claimed: Claimed = []
+        for ask in claim.asks:
+            picks = chosen[ask.lane]
+            dues = self._dues_after(ask, heads[ask.lane], set(picks), claim.due_by)
+            claimed.append((ask.lane, [watches[i] for i in picks if i in watches], dues))
+        self._calls.claimed(claimed)
+
+    def _dues_after(self, ask: Ask, heads: Heads, taken: set[WatchId], due_by: datetime) -> Dues:
+        """When each class of the lane is due again.  A class that filled the claim has more that is due now."""
+        dues: list[datetime | None] = []
+        for risk in Risk:
+            mine = [head for head in heads if head[1] is risk]
+            left = [head for head in mine if head[0] not in taken]
+            if left:
+                dues.append(left[0][2])
+            elif len(mine) == ask.most:
+                dues.append(mine[-1][2])
+            else:
+                dues.append(self._store.next_due(ask.lane, risk, after=due_by))
+        return dues
+
+    def _write(self, settlements: list[Settlement], hunts: int) -> None:
+        asides, self._asides = self._asides, []
+        try:
+            settlements, schedule = self._calls.schedule(settlements)
+            hunt, choices = self._hunted(settlements, hunts)
+            placed, segments = self._patiently(lambda: self._archived(settlements))
+            group = Group(
+                run=self._run,
+                placed=tuple(placed),
+                segments=segments,
+                lanes=self._calls.dirty_lanes(),
+                sources=tuple(a for a in asides if isinstance(a, SourceState)),
+                robots=tuple(a for a in asides if isinstance(a, RobotsRules)),
+                notes=(
+                    *(a for a in asides if isinstance(a, LedgerNote)),
+                    *self._calls.lane_notes(),
+                    *choices,
+                ),
+                released=tuple(a.job for a in asides if isinstance(a, Release)),
+                schedule=schedule,
+                hunt=hunt,
+                hunts=hunts,
+                messages=self._calls.messages(placed),
+            )
+        except BaseException:
+            self._archive.rollback()
+            raise
+        self._commit(group)
+
+    def _archived(self, settlements: list[Settlement]) -> tuple[list[Placed], tuple[Segment, ...]]:
+        """On the disk, lasting; or undone."""
+        return self._place(settlements), self._archive.sync()
+
+    def _commit(self, group: Group) -> None:
+        """A commit that failed may be found whole after a stop: the same group is tried again, and nothing is cut."""
+        try:
+            sealed = self._patiently(lambda: self._store.settle(group))
+        except BaseException:
+            self._archive.abandon()
+            raise
+        self._archive.committed(self._clock.now(), sealed)
+        self._calls.committed(group)
+        self._groups += 1
+
+    def _hunted(
+        self, settlements: list[Settlement], hunts: int
+    ) -> tuple[HuntRows | None, tuple[LedgerNote, ...]]:
+        """Not whenever something is written aside: when that happens hangs on the machine."""
+        return self._calls.hunt(settlements, self._clock.now()) if settlements or hunts else (None, ())
+
+    def _place(self, settlements: list[Settlement]) -> list[Placed]:
+        """Into the archive, in order.  A payload that is there already is written as a revisit, and only such a one."""
+        seen = [s.visit.evidence for s in settlements if s.entry.kind in REVISITS and s.visit.evidence]
+        seen += [s.like for s in settlements if s.like is not None]
+        kept = self._store.kept(seen) if seen else {}
+        settlements = [_referring(settled, kept) for settled in settlements]
+        digests = [
+            s.entry.facts.digest
+            for s in settlements
+            if s.entry.kind is RecordKind.RESPONSE and s.entry.facts.digest is not None
+        ]
+        known = self._store.payloads(digests) if digests else {}
+        return [self._place_one(settled, known, kept) for settled in settlements]
+
+    def _place_one(
+        self, settled: Settlement, known: dict[bytes, list[Payload]], kept: Mapping[EvidenceId, Payload]
+    ) -> Placed:
+        entry = settled.entry
+        digest = entry.facts.digest
+        if entry.kind is not RecordKind.RESPONSE or digest is None:
+            written = self._archive.append(entry)
+            return Placed(
+                settlement=settled,
+                kind=entry.kind,
+                written=written,
+                evidence=settled.visit.evidence,
+                payload=None,
+            )
+        twins = [twin for twin in known.get(digest, []) if _keeps(twin, settled)]
+        if twins:
+            entry = _revisit(replace(entry, kind=RecordKind.IDENTICAL), twins[0])
+        written = self._archive.append(entry)
+        own = next((twin for twin in twins if twin.watch == settled.watch.id), None)
+        new = None if own is not None else _standing(_payload(settled, written, twins), settled, kept)
+        if new is not None:
+            known.setdefault(digest, []).append(new)
+        evidence = own.evidence if own is not None else EvidenceId(settled.visit.id)
+        return Placed(settlement=settled, kind=entry.kind, written=written, evidence=evidence, payload=new)
+
+    def _keep_house(self) -> None:
+        self._patiently(lambda: self._beat(self._clock.now()))
+        self._patiently(self._store.commit)
+        if self._groups >= CHECKPOINT_EVERY:
+            self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        """Not now, when the disk is full: everything is in the log of SQLite, and the next group tries again."""
+        with suppress(StoreWaitError):
+            self._store.checkpoint()
+            self._groups = 0
+
+    def _patiently(self, do: Callable[[], _T]) -> _T:
+        """Does it, when the store takes it: a full disk and a lock that another holds are waited for.
+
+        Nothing is lost meanwhile: what was looked at waits here, and no new look starts.  A run that is told to end
+        does not wait for ever.
+        """
+        left = LAST_TRIES_S
+        while True:
+            try:
+                done = do()
+            except StoreWaitError as error:
+                if self._paused is None:
+                    self._paused = self._clock.stopwatch()
+                    self._calls.paused(error)
+                left -= AGAIN_S if self._is_stopping.is_set() else 0.0
+                if left <= 0:
+                    raise
+                time.sleep(AGAIN_S)
+            else:
+                if self._paused is not None:
+                    paused, self._paused = self._paused, None
+                    self._calls.resumed(paused())
+                return done
+
+    def _beat(self, now: datetime) -> None:
+        if now >= self._beat_at or self._beat_at > now + HEARTBEAT:  # the clock was set back
+            self._store.heartbeat(until=now + LEASE)
+            self._beat_at = now + HEARTBEAT
+
+
+def _keeps(twin: Payload, settled: Settlement) -> bool:
+    """A payload of another retention class goes when that class does: it is not ours to rely on."""
+    name = SegmentName.parse(twin.segment)
+    return twin.watch == settled.watch.id or (name is not None and name.retention == settled.entry.retention)
+
+
+def _payload(settled: Settlement, written: WrittenRecord, twins: list[Payload]) -> Payload:
+    """A new piece of evidence: its own record, or the place of a twin's payload."""
+    evidence = EvidenceId(settled.visit.id)
+    if twins:
+        return replace(twins[0], evidence=evidence, watch=settled.watch.id)
+    return Payload(
+        evidence=evidence,
+        watch=settled.watch.id,
+        stored_by=settled.visit.id,
+        url=settled.visit.url,
+        at=settled.visit.at,
+        segment=written.segment,
+        offset=written.offset or 0,
+        length=written.length or 0,
+    )
+
+
+def _standing(payload: Payload, settled: Settlement, kept: Mapping[EvidenceId, Payload]) -> Payload:
+    """What the new payload is.  Noise needs the evidence that it is like; when that has expired, it is evidence."""
+    like = kept.get(settled.like) if settled.like is not None else None
+    if settled.standing is not Standing.NOISE:
+        return replace(payload, standing=settled.standing, same_as=None)
+    if like is None:
+        return replace(payload, standing=Standing.CONTENT, same_as=None)
+    return replace(payload, standing=Standing.NOISE, same_as=like.same_as or like.evidence)
+
+
+def _referring(settled: Settlement, kept: Mapping[EvidenceId, Payload]) -> Settlement:
+    """A look that showed a known state names the record with its payload, however many looks ago that was.
+
+    When that record is gone (it expired) and the bytes came again, they are kept anew.
+    """
+    entry = settled.entry
+    payload = kept.get(settled.visit.evidence) if settled.visit.evidence else None
+    if entry.kind not in REVISITS:
+        return settled
+    if payload is not None:
+        return replace(settled, entry=_revisit(entry, payload))
+    is_there = entry.kind is RecordKind.IDENTICAL and entry.payload
+    return replace(settled, entry=replace(entry, kind=RecordKind.RESPONSE)) if is_there else settled
+
+
+def _revisit(entry: ArchiveEntry, payload: Payload) -> ArchiveEntry:
+    record = (payload.segment, payload.stored_by)
+    return replace(entry, payload=b"", refers_to=(payload.url, payload.at), refers_to_record=record)

@@ -1,0 +1,104 @@
+"""What was not seen, why, and what to do: line by line while a run goes on, and summed up at its end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from vedette.contracts.jobs import Miss, Missed
+from vedette.contracts.words import Outcome
+from vedette.core.health.remedies import advice
+from vedette.core.lanes.outcomes import MEANING, SEEN
+from vedette.core.urls.canonical import host_of, shown
+from vedette.report.lines import Line, line, quoted
+from vedette.report.plain import ago, count
+
+ONE_BY_ONE = 3  # pages of one host and outcome that are named; the others are counted
+GROUPS = 12  # of a summary
+DETAIL = 200  # characters
+
+
+def miss_json(miss: Miss) -> dict[str, object]:
+    return {
+        "url": miss.url,
+        "source": miss.source,
+        "outcome": miss.outcome.value,
+        "detail": miss.detail,
+        "count": miss.count,
+        "again_at": None if miss.again_at is None else miss.again_at.isoformat(),
+        "is_dead_link": miss.is_dead_link,
+        "remedy": advice(miss.outcome, url=miss.url, detail=miss.detail),
+    }
+
+
+@dataclass(slots=True)
+class FailureLines:
+    """A line for each look that failed; many of one host and outcome become a count."""
+
+    _told: set[tuple[str, Outcome]] = field(default_factory=set)  # attempts at one page are one line
+    _counts: Counter[tuple[str, Outcome]] = field(default_factory=Counter)
+
+    def lines(self, url: str, outcome: Outcome, detail: str) -> list[Line]:
+        key = (host_of(url), outcome)
+        if outcome in SEEN or (url, outcome) in self._told:
+            return []
+        self._counts[key] += 1
+        number = self._counts[key]
+        if number <= ONE_BY_ONE:
+            self._told.add((url, outcome))
+            return [line(("bad", "not seen"), "  ", quoted(shown(url)), "  ", *_why(outcome, detail))]
+        if number == ONE_BY_ONE + 1:
+            more = f"more of {key[0]}: {outcome.value}; counted from here on"
+            return [line(("bad", "not seen"), "  ", quoted(more))]
+        if number % 10 ** (len(str(number)) - 1) == 0 and number % 10 == 0:
+            return [line(("bad", "not seen"), "  ", quoted(f"{number} looks at {key[0]}: {outcome.value}"))]
+        return []
+
+
+def summary_lines(missed: Missed, now: datetime) -> list[Line]:
+    """What a run did not see, by host and outcome; what nobody asked for comes last, in one line."""
+    wanted = [miss for miss in missed.misses if not miss.is_dead_link]
+    groups = list(_groups(wanted).values())
+    lines: list[Line] = []
+    if missed.unseen:
+        lines.append(line(("bad", f"not seen: {count(missed.unseen, 'page')}")))
+    for group in groups[:GROUPS]:
+        lines += _group_lines(group, now)
+    if len(groups) > GROUPS:
+        rest = sum(miss.count for group in groups[GROUPS:] for miss in group)
+        lines.append(
+            line(f"  ... and {count(rest, 'page')} more; `vedette health` and `vedette list` name them")
+        )
+    links = missed.count - missed.unseen
+    if links:
+        words = f"{count(links, 'link')} of crawled pages led to nothing, or to pages that are not for us"
+        lines.append(line(("dim", f"{words} (vedette list shows their outcomes)")))
+    return lines
+
+
+def _groups(misses: Iterable[Miss]) -> dict[tuple[str, Outcome], list[Miss]]:
+    groups: dict[tuple[str, Outcome], list[Miss]] = {}
+    for miss in misses:
+        groups.setdefault((host_of(miss.url), miss.outcome), []).append(miss)
+    return groups
+
+
+def _group_lines(group: list[Miss], now: datetime) -> list[Line]:
+    """The pages, why, when they are tried again, and what to do."""
+    first = group[0]
+    lines = [line("  ", quoted(shown(miss.url), "mark")) for miss in group[:ONE_BY_ONE]]
+    left = sum(miss.count for miss in group) - len(lines)
+    if left:
+        lines.append(line(f"  ... and {count(left, 'page')} more of ", quoted(host_of(first.url))))
+    times = [miss.again_at for miss in group if miss.again_at is not None]
+    again = f"; tried again {ago(min(times), now)}" if times else ""
+    lines.append(line("    why:  ", *_why(first.outcome, first.detail), again))
+    remedy = advice(first.outcome, url=first.url, detail=first.detail)
+    return [*lines, *([line("    do:   ", quoted(remedy))] if remedy else [])]
+
+
+def _why(outcome: Outcome, detail: str) -> tuple[tuple[str, str], ...]:
+    words = f"{outcome.value}: {MEANING[outcome].words}"
+    return (quoted(f"{words} ({detail})" if detail else words, limit=DETAIL),)

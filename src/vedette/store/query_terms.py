@@ -1,0 +1,110 @@
+"""What the rows of an answer must fulfil: SQL with its values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from vedette.contracts.words import LaneKey
+from vedette.core.lanes.outcomes import SEEN
+from vedette.core.urls.canonical import spellings
+from vedette.store import views
+from vedette.store.rows import lane_id, to_ms
+
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class QueryTerms:
+    """What a row must fulfil: SQL with its values, all of it."""
+
+    parts: list[str] = field(default_factory=list)
+    values: list[Any] = field(default_factory=list)
+
+    def add(self, part: str, *values: Any) -> None:
+        self.parts.append(part)
+        self.values += values
+
+    def any_of(self, column: str, values: Sequence[Any], *, but: bool = False) -> None:
+        self.add(f"{column} {'NOT IN' if but else 'IN'} ({marks(values)})", *values)
+
+    @property
+    def where(self) -> str:
+        return f" WHERE {' AND '.join(self.parts)}" if self.parts else ""
+
+
+def watch_terms(which: views.WatchFilter) -> QueryTerms:
+    terms = QueryTerms()
+    exactly = (
+        ("source_id = ?", which.source),
+        ("lane_id = ?", which.host and lane_id(LaneKey(f"host:{which.host}"))),
+        ("risk = ?", which.risk),
+        ("last_outcome = ?", which.outcome),
+        ("source_id IN (SELECT id FROM sources WHERE tier = ?)", which.tier),
+    )
+    for part, value in exactly:
+        if value is not None:
+            terms.add(part, getattr(value, "value", value))
+    if which.sources is not None:
+        terms.any_of("source_id", which.sources)
+    if which.text:
+        likes = [f"%{_escaped(word.lower())}%" for word in (which.text, *spellings(which.text))]
+        urls = " OR lower(url) LIKE ? ESCAPE '!'" * (len(likes) - 1)
+        terms.add(f"(lower(title) LIKE ? ESCAPE '!'{urls})", *likes)
+    if which.due_before is not None:
+        terms.add("due_at IS NOT NULL AND due_at <= ?", to_ms(which.due_before))
+    if which.only_listings:
+        terms.add("lister IS NOT NULL")
+    if which.only_scheduled:
+        terms.add("due_at IS NOT NULL")
+    if which.only_kept:
+        terms.add("source_id IN (SELECT id FROM sources)")
+    if which.only_unseen:
+        terms.any_of("last_outcome", [outcome.value for outcome in SEEN], but=True)
+    return terms
+
+
+def ledger_terms(which: views.LedgerFilter) -> QueryTerms:
+    terms = QueryTerms()
+    if which.watch is not None:
+        terms.add("watch_id = ?", which.watch)
+    if which.since is not None:
+        terms.add("at >= ?", to_ms(which.since))
+    return terms
+
+
+def change_terms(which: views.ChangeFilter) -> QueryTerms:
+    terms = QueryTerms()
+    if which.since is not None:
+        terms.add("changes.observed_at >= ?", to_ms(which.since))
+    if which.until is not None:
+        terms.add("changes.observed_at < ?", to_ms(which.until))
+    if which.risk is not None:
+        terms.add("watches.risk >= ?", int(which.risk))
+    if which.states:
+        terms.any_of("changes.state", [state.value for state in which.states])
+    if which.watch is not None:
+        terms.add("changes.watch_id = ?", which.watch)
+    if which.source is not None:
+        terms.add("watches.source_id = ?", which.source)
+    if which.sources is not None:
+        terms.any_of("watches.source_id", which.sources)
+    return terms
+
+
+def parts(ids: Sequence[_T]) -> Iterator[Sequence[_T]]:
+    return (ids[start : start + 500] for start in range(0, len(ids), 500))
+
+
+def marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def limit(most: int) -> str:
+    return f" LIMIT {most}" if most else ""
+
+
+def _escaped(text: str) -> str:
+    """For LIKE ... ESCAPE '!': a percent sign is no wildcard."""
+    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")

@@ -1,1 +1,0 @@
-"""What programs touch over HTTP."""

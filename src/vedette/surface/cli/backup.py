@@ -1,0 +1,71 @@
+"""A copy of everything, and the way back: backup, restore."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vedette.report.plain import count
+from vedette.surface.cli.exit_codes import Exit
+from vedette.surface.cli.session import Session
+from vedette.surface.cli.verb import verb
+
+if TYPE_CHECKING:
+    from vedette.operations.backup import Backup
+
+
+def register(app: typer.Typer) -> None:
+    verb(app, "backup", example="vedette backup backups/monday")(backup)
+    verb(
+        app,
+        "restore",
+        example="vedette restore backups/monday --data new\nvedette restore backups/monday --replace",
+    )(restore)
+
+
+def backup(
+    session: Session,
+    target: Annotated[Path, typer.Argument(metavar="TARGET", help="A new folder.")],
+) -> None:
+    """Copy the whole store, also while an engine runs: one moment of the database, and the evidence that it covers.
+
+    The copy is verified.  Exit 6 when it holds problems, which are then those of the store itself.
+    """
+    from vedette.operations.backup import back_up
+
+    session.store()
+    with session.out.progress("copying") as progress:
+        made = back_up(session.loaded, target, now=session.now(), progress=progress)
+    _tell(session, made, f"backup made in {target}")
+
+
+def restore(
+    session: Session,
+    backup: Annotated[Path, typer.Argument(metavar="BACKUP", help="What `vedette backup` made.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Move the store that is there aside first; nothing is deleted.")
+    ] = False,
+) -> None:
+    """Bring a store back from a backup.  Refuses to touch a store that is there, unless told to (exit 3).
+
+    The copy is verified before it takes the place of anything.  Stop the engine first.
+    """
+    from vedette.operations.backup import restore as bring_back
+
+    data = session.loaded.data
+    with session.out.progress("copying") as progress:
+        found = bring_back(backup, data, now=session.now(), replace=replace, progress=progress)
+    _tell(session, found, f"restored in {data}, as of {found.made_at}")
+
+
+def _tell(session: Session, made: Backup, words: str) -> None:
+    if session.given.as_json:
+        session.out.document(asdict(made))
+    looks, files = count(made.visits, "look"), count(made.segments, "archive file")
+    session.out.say(f"{words}: {looks}, {files}, {count(made.size, 'byte')}")
+    if made.problems:
+        session.out.note(f"{count(made.problems, 'problem')} in it; `vedette evidence verify` names them")
+        raise typer.Exit(Exit.FOUND_PROBLEMS)

@@ -1,0 +1,284 @@
+"""A run as it goes: event lines for a program, a status line and every reported change for people.
+
+Events arrive on the engine's writing thread, after their commit.
+"""
+
+from __future__ import annotations
+
+import errno
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from vedette.contracts.errors import StoreError
+from vedette.contracts.words import ChangeId, Outcome
+from vedette.core.lanes.outcomes import SEEN
+from vedette.core.urls.canonical import host_of
+from vedette.report.brief import brief
+from vedette.report.changes import change_lines
+from vedette.report.failures import FailureLines
+from vedette.report.fold import folded
+from vedette.report.lines import Line, as_rich, line, quoted
+from vedette.report.plain import count, safe_json, span
+from vedette.store.migrate import DATABASE
+from vedette.store.queries import Queries
+from vedette.store.views import WatchFilter
+from vedette.surface.cli.output import print_line
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from vedette.surface.cli.session import Session
+    from vedette.telemetry.events import Event
+
+OnEvent = Callable[["Event"], None]
+Fields = Mapping[str, object]
+RATE_OVER = timedelta(seconds=10)
+COUNT_EVERY = timedelta(seconds=1)  # how often the due watches are counted, where that is cheap
+COUNT_SHARE = 50  # counting takes at most one part in so many of the time
+PIPE_WIDTH = 100  # columns of a demonstration that nobody sees on a screen
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+@contextmanager
+def watching(session: Session, *, is_demo: bool = False) -> Iterator[OnEvent]:
+    """What to hand to the engine; the screen is restored at the end, however it ends."""
+    if session.given.as_json:
+        reader = _Reader(lambda event: print_line(safe_json(event.line())))
+        yield reader.hear
+        reader.check()
+        return
+    show = Show(session, is_demo=is_demo)
+    reader = _Reader(show.hear)
+    if session.given.quiet or not sys.stdout.isatty():
+        yield reader.hear
+    else:
+        with show.live():
+            yield reader.hear
+    reader.check()
+    show.end()
+
+
+@dataclass(slots=True)
+class Counts:
+    """What a run has done so far.  Rates are by the machine's own time, whatever time the run lives in."""
+
+    elapsed: Callable[[], timedelta]
+    visits: int = 0
+    changes: int = 0
+    found: int = 0
+    errors: int = 0
+    hosts: set[str] = field(default_factory=set)
+    recent: deque[timedelta] = field(default_factory=lambda: deque(maxlen=20_000))
+
+    def add(self, event: Event) -> None:
+        if event.name == "visited":
+            self.visits += 1
+            self.hosts.add(host_of(str(event.fields["url"])))
+            self.recent.append(self.elapsed())
+            self.errors += Outcome(str(event.fields["outcome"])) not in SEEN
+        elif event.name == "changed":
+            self.changes += 1
+        elif event.name == "found":
+            self.found += int(str(event.fields.get("count", 0)))
+
+    def rate(self) -> float:
+        """Looks per second, over the last moments."""
+        now = self.elapsed()
+        while self.recent and self.recent[0] < now - RATE_OVER:
+            self.recent.popleft()
+        over = min(RATE_OVER, max(now, timedelta(seconds=1)))
+        return len(self.recent) / over.total_seconds()
+
+    def words(self, *, due: int | None = None, width: int = 0, lead: str = "") -> str:
+        """How it goes, in one line; where the screen is narrow what matters least is left out."""
+        parts = [
+            (0, lead),
+            (0, count(self.visits, "look")),
+            (0, count(self.changes, "change")),
+            (6, f"{self.found} found"),
+            (5, count(len(self.hosts), "host")),
+            (4, "" if due is None else f"{due} due"),
+            (3, count(self.errors, "error")),
+            (2, f"{self.rate():.1f} looks/s"),
+            (1, span(self.elapsed())),
+        ]
+        while True:
+            said = ", ".join(words for _, words in parts if words)
+            least = max(parts)[0]
+            if not width or len(said) <= width or not least:
+                return said if not width else said[:width]
+            parts = [part for part in parts if part[0] != least]
+
+
+class Show:
+    """For people: every reported change in a few lines, and how the run goes."""
+
+    def __init__(self, session: Session, *, is_demo: bool = False) -> None:
+        self._session = session
+        self._out = session.out
+        self._is_demo = is_demo
+        self._console: Console | None = None
+        self._counts = Counts(session.clock.stopwatch())
+        self._due = _DueCount(session, self._counts.elapsed)
+        self._diffs = _Diffs(session)
+        self._failures = FailureLines()
+
+    def hear(self, event: Event) -> None:
+        self._counts.add(event)
+        lines = self._lines(event)
+        if not lines:
+            return
+        if self._console is not None:
+            self._console.print(as_rich(folded(lines, self._console.width)), soft_wrap=True)
+        else:
+            self._out.lines(lines)
+
+    @contextmanager
+    def live(self) -> Iterator[None]:
+        """A status line that moves while changes scroll by above it."""
+        from rich.live import Live
+
+        console = self._out.console()
+        self._console = console
+        try:
+            with Live(get_renderable=self._status, console=console, refresh_per_second=4, transient=True):
+                yield
+        finally:
+            self._console = None
+
+    def end(self) -> None:
+        self._due.close()
+        self._diffs.close()
+        if not self._is_demo:  # which sums up by itself
+            self._out.note(self._counts.words())
+
+    def _status(self) -> RenderableType:
+        now = self._session.now()
+        width = self._console.width - 1 if self._console is not None else 0
+        lead = f"{now:%a %H:%M} there" if self._is_demo else ""
+        words = self._counts.words(due=self._due.count(now), width=width, lead=lead)
+        return as_rich([line(("dim", words))])
+
+    def _lines(self, event: Event) -> list[Line]:
+        if event.name == "changed":
+            return self._diffs.lines(event, self._width())
+        if event.name == "visited":
+            said = event.fields
+            outcome = Outcome(str(said["outcome"]))
+            return self._failures.lines(str(said["url"]), outcome, str(said.get("detail") or ""))
+        if event.name in WORDS and not self._out.quiet:
+            return [line(("warn", event.name), "  ", quoted(WORDS[event.name](event.fields), limit=300))]
+        return []
+
+    def _width(self) -> int:
+        """Of a change in few lines; 0: it is told in full."""
+        if self._console is not None:
+            return self._console.width
+        return PIPE_WIDTH if self._is_demo else 0
+
+
+def _breaker(said: Fields) -> str:
+    """Its reasons are pairs of code and note."""
+    reasons = said.get("reasons")
+    notes = [str(pair[-1]) for pair in reasons if pair] if isinstance(reasons, list) else []
+    return f"{said.get('lane', '')} is left alone, {'; '.join(notes)}"
+
+
+def _parked(said: Fields) -> str:
+    tries = said.get("attempts")
+    attempts = f" after {count(tries, 'attempt')}" if isinstance(tries, int) else ""
+    return f"{said.get('url', '')}  {said.get('outcome', '')}{attempts}"
+
+
+# What else people hear of while it runs, in words.
+WORDS: Mapping[str, Callable[[Fields], str]] = {
+    "breaker": _breaker,
+    "parked": _parked,
+    "problem": lambda said: str(said.get("what", "")),
+}
+
+
+class _Store:
+    """The store of the run, read beside it.  One connection for one thread, opened when there is a store."""
+
+    def __init__(self, session: Session) -> None:
+        self._path = session.loaded.data / DATABASE
+        self._queries: Queries | None = None
+
+    def queries(self) -> Queries | None:
+        if self._queries is None and self._path.exists():
+            self._queries = Queries(self._path)
+        return self._queries
+
+    def close(self) -> None:
+        if self._queries is not None:
+            self._queries.close()
+
+
+class _Diffs(_Store):
+    """The stored diff of a change that was just committed."""
+
+    def lines(self, event: Event, width: int) -> list[Line]:
+        """In full, or in three lines of a screen of this width."""
+        queries = self.queries()
+        view = None if queries is None else queries.change(ChangeId(int(str(event.fields["change"]))))
+        if view is not None and width:
+            return brief(view.change, url=view.url, risk=view.risk, width=width)
+        if view is not None:
+            return change_lines(view.change, url=view.url, risk=view.risk)
+        words = "  ".join(str(event.fields.get(name, "")) for name in ("risk", "kind", "url", "summary"))
+        return [line(quoted(words))]
+
+
+class _DueCount(_Store):
+    """How much is due: counted now and then, as it costs a walk over an index."""
+
+    def __init__(self, session: Session, elapsed: Callable[[], timedelta]) -> None:
+        super().__init__(session)
+        self._elapsed = elapsed
+        self._next = timedelta(0)
+        self._count: int | None = None
+
+    def count(self, now: datetime) -> int | None:
+        began = self._elapsed()
+        if began < self._next:
+            return self._count
+        with suppress(StoreError):  # it is still being made; the run itself says what is wrong with it
+            queries = self.queries()
+            self._count = None if queries is None else queries.count_watches(WatchFilter(due_before=now))
+        done = self._elapsed()
+        self._next = done + max(COUNT_EVERY, (done - began) * COUNT_SHARE)
+        return self._count
+
+
+class _Reader:
+    """Whoever reads stdout.  When nobody does any more the run is asked to end, as by Ctrl-C; the engine's thread must
+    not break."""
+
+    def __init__(self, tell: OnEvent) -> None:
+        self._tell = tell
+        self._is_gone = False
+
+    def hear(self, event: Event) -> None:
+        if self._is_gone:
+            return
+        try:
+            self._tell(event)
+        except (BrokenPipeError, SystemExit):  # rich says the second where it meets the first
+            self._is_gone = True
+            signal.raise_signal(signal.SIGINT)
+        except OSError as error:
+            if error.errno not in FULL:  # a full disk under the output is no reason to stop watching
+                raise
+
+    def check(self) -> None:
+        """After the run: a reader that went away ends the program quietly."""
+        if self._is_gone:
+            raise BrokenPipeError

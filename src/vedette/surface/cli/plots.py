@@ -1,0 +1,103 @@
+"""Plots.  matplotlib is an extra: `pip install 'vedette[plot]'`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vedette.contracts.words import Risk
+
+if TYPE_CHECKING:
+    from vedette.core.whatif.bounds import Bounds, PlayedTruth
+
+PANELS = (  # figure, title, label of the axis, its scale
+    ("requests", "Requests", "requests per day", "linear"),
+    ("delay", "Detection delay", "hours, mean", "log"),
+    ("within", "Seen within the objective", "share of changes", "linear"),
+    ("missed", "Missed changes", "states never seen", "symlog"),
+)
+_COLOURS = (
+    "#0072b2",
+    "#d55e00",
+    "#009e73",
+    "#cc79a7",
+    "#e69f00",
+    "#56b4e9",
+)  # Okabe and Ito: safe for all eyes
+_WIDTH = 0.8  # of the place of one risk class
+
+
+def draw_what_if(path: Path, results: Sequence[PlayedTruth], title: str) -> None:
+    """Four panels, a group of bars per risk class, bounds as bands around their middle."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    names = [r.name for r in reversed(Risk) if any(one.table[r.name]["requests"].high > 0 for one in results)]
+    figure: Any = Figure(figsize=(10.5, 7.4), dpi=130, layout="constrained", facecolor="white")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(2, 2)
+    for axis, (name, head, unit, scale) in zip(axes.flat, PANELS, strict=True):
+        for n, one in enumerate(results):
+            _bands(
+                axis, n, len(results), [one.table[risk][name] for risk in names], f"{one.policy}, {one.limit}"
+            )
+        _scaled(axis, scale, is_share=name == "within")
+        axis.set_title(head, loc="left", fontsize=11, fontweight="bold")
+        axis.set_ylabel(unit)
+        axis.set_xticks(range(len(names)), names)
+        axis.grid(axis="y", color="#dddddd", linewidth=0.7)
+        axis.set_axisbelow(True)
+        axis.spines[["top", "right"]].set_visible(False)
+    figure.suptitle(f"What if: {title}", x=0.01, ha="left", fontsize=12)
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=min(3, len(results)), frameon=False, fontsize=9,
+        title="band: bounds, line: the middle draw" if has_bounds(results) else None,
+    )  # fmt: skip
+    figure.savefig(path)
+
+
+def has_bounds(results: Sequence[PlayedTruth]) -> bool:
+    """False of a world whose truth is known: there the line is all there is."""
+    every = (one for scene in results for row in scene.table.values() for one in row.values())
+    return any(one.is_known and one.low != one.high for one in every)
+
+
+def _scaled(axis: Any, scale: str, *, is_share: bool) -> None:
+    """Plain numbers on every scale, zero where it can be, and room above the highest."""
+    from matplotlib.ticker import FuncFormatter, LogFormatter
+
+    axis.use_sticky_edges = False  # a band without height would lie on the frame
+    if scale != "linear":
+        axis.set_yscale(scale)
+        axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
+        axis.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.4)))  # 6, not 6 × 10^0
+        axis.margins(y=0.08)
+        if scale == "symlog":
+            axis.set_ylim(bottom=0)
+        return
+    axis.margins(y=0.08)
+    axis.set_ylim(bottom=0, top=1.03 if is_share else None)
+
+
+def _bands(axis: Any, n: int, of: int, bounds: Sequence[Bounds], label: str) -> None:
+    width = _WIDTH / of
+    colour = _COLOURS[n % len(_COLOURS)]
+    places = [k - _WIDTH / 2 + (n + 0.5) * width for k in range(len(bounds))]
+    known = [(place, one) for place, one in zip(places, bounds, strict=True) if one.is_known]
+    low = [one.low for _, one in known]
+    high = [one.high for _, one in known]
+    at = [place for place, _ in known]
+    axis.bar(
+        at, [b - a for a, b in zip(low, high, strict=True)], bottom=low, width=width * 0.86, color=colour,
+        alpha=0.35, edgecolor=colour, linewidth=1.0, label=label,
+    )  # fmt: skip
+    half = width * 0.43
+    axis.hlines(
+        [one.middle for _, one in known],
+        [place - half for place in at],
+        [place + half for place in at],
+        color=colour,
+        linewidth=2.2,
+    )
