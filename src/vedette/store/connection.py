@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 from vedette.contracts.errors import NO_MORE_FILES, RESTORE, StoreError, StoreWaitError
 
+BEGIN = "BEGIN IMMEDIATE"  # takes the write lock at once: a reader that writes later could only fail
 BUSY_MS = 15_000
 DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 THOROUGH = 512 * 1024 * 1024  # bytes of a database
@@ -126,19 +127,27 @@ def _opened(
 
 
 @contextmanager
-def transaction(db: sqlite3.Connection, path: Path) -> Iterator[sqlite3.Connection]:
-    """All of it, or nothing."""
+def all_or_nothing(db: sqlite3.Connection) -> Iterator[None]:
+    """A transaction that writes: committed at the end, rolled back where anything is raised."""
     try:
-        db.execute("BEGIN IMMEDIATE")
-        yield db
+        db.execute(BEGIN)
+        yield
         db.execute("COMMIT")
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection, path: Path) -> Iterator[sqlite3.Connection]:
+    """All of it, or nothing; what SQLite cannot do is raised in our words."""
+    try:
+        with all_or_nothing(db):
+            yield db
     except sqlite3.Error as error:
         if may_wait(error, path) or code_of(error) in DAMAGED:
             raise told(error, path) from error
         raise StoreError(f"cannot write to {path}: {error}; nothing was changed") from error
-    finally:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
 
 
 def told(error: sqlite3.Error, path: Path) -> StoreError:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from vedette.contracts.errors import ConfigError, StoreError
+from vedette.store.connection import all_or_nothing
 
 if TYPE_CHECKING:
     import psycopg
@@ -120,15 +121,11 @@ class SqliteSql:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         try:
-            self.db.execute("BEGIN IMMEDIATE")
-            yield
-            self.db.execute("COMMIT")
+            with all_or_nothing(self.db):
+                yield
         except (sqlite3.Error, OverflowError) as error:
             kind = RowRefused if isinstance(error, _OF_A_ROW) else StoreError
             raise kind(f"cannot write to {self._path}: {error}; nothing was changed") from error
-        finally:
-            if self.db.in_transaction:
-                self.db.execute("ROLLBACK")
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vedette.contracts.errors import StoreError
-from vedette.store.connection import BUSY_MS, connect_to_read, unusable, use_wal
+from vedette.store.connection import BEGIN, BUSY_MS, all_or_nothing, connect_to_read, unusable, use_wal
 from vedette.store.private import make_file, make_folder
 from vedette.store.schema_check import add_missing, differences
 from vedette.store.seal_rows import seal_store
@@ -83,13 +83,12 @@ def _begin(path: Path) -> bool:
         use_wal(path)
         db = sqlite3.connect(path, isolation_level=None, timeout=BUSY_MS / 1000)
         try:
-            db.execute("BEGIN IMMEDIATE")
-            if db.execute("SELECT 1 FROM sqlite_master").fetchone() is not None:
-                return False
-            for statement in statements:
-                db.execute(statement)
-            seal_store(db)
-            db.execute("COMMIT")
+            with all_or_nothing(db):
+                if db.execute("SELECT 1 FROM sqlite_master").fetchone() is not None:
+                    return False
+                for statement in statements:
+                    db.execute(statement)
+                seal_store(db)
         finally:
             db.close()
     except sqlite3.Error as error:
@@ -132,7 +131,7 @@ def _upgrade(path: Path) -> None:
 
     # Python's driver would commit every CREATE TABLE by itself, and a kill in between would leave half a store.
     engine = create_engine(f"sqlite:///{path}", connect_args={"isolation_level": None})
-    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(BEGIN))
     try:
         use_wal(path)
         with engine.begin() as connection:

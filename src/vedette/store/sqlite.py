@@ -25,8 +25,8 @@ from vedette.contracts.words import ChangeId, EvidenceId, LaneKey, Risk, RunId, 
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
 from vedette.store.clock_repair import Ahead, PolicyOf, has_signs, heal
+from vedette.store.connection import BEGIN, told
 from vedette.store.connection import connect as connect  # where most look for it
-from vedette.store.connection import told
 from vedette.store.group import GroupRows, rows_of
 from vedette.store.own_address import own_watch
 from vedette.store.private import make_file
@@ -286,7 +286,7 @@ class Writer:
 
     def _begin(self) -> None:
         if not self._db.in_transaction:
-            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute(BEGIN)
             if self._taken:
                 self._db.executemany(sql.TAKE_LEASE, self._taken)
 
