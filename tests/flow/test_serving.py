@@ -20,7 +20,7 @@ import pytest
 from aiohttp import web
 from stocked import blank
 
-from vedette.app.run import RunHooks, RunRequest, run_around
+from vedette.app.run import RunRequest, run_with
 from vedette.app.service import Service
 from vedette.config.model import Loaded, parse
 from vedette.contracts.jobs import SENTINEL, NewJob
@@ -129,15 +129,14 @@ async def serving(folder: Path, **sections: Any) -> AsyncIterator[Running]:
         said, clock = io.StringIO(), SystemClock()
         service = Service(loaded, clock, events.append, door=opened("127.0.0.1:0", None), stdout=said)
         running = Running(service, path, site, events, said)
-        around = RunHooks(on_event=events.append, clock=clock, beside=service.beside)
-        task = asyncio.create_task(run_around(loaded, RunRequest(), around))
+        task = asyncio.create_task(run_with(loaded, RunRequest(), service.hooks()))
         try:
             await running.until(lambda: service.is_ready or task.done(), "ready")
             running.address = str(running.of("serving")[0]["listen"])
             yield running
         finally:
             if not task.done():
-                service._station.engine.stop()
+                service._run.engine.stop()
             ended: Ended = await task
             assert ended.error is None, ended.error
 

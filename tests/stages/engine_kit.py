@@ -132,9 +132,13 @@ class Rig:
         )
         self.frontier = Frontier(run=RUN, room=self.room)
         self.settler = MemorySettler(self.clock)
-        parts = Parts(clock=self.clock, frontier=self.frontier, keeper=self.keeper)
-        parts.settler = self.settler  # type: ignore[assignment]
-        parts.serve = self.serve  # type: ignore[assignment]
+        parts = Parts(
+            clock=self.clock,
+            frontier=self.frontier,
+            keeper=self.keeper,
+            settler=self.settler,  # type: ignore[arg-type]
+            serve=self.serve,  # type: ignore[arg-type]
+        )
         self.engine = Engine(parts, mode=self.mode, limits=self.limits, grace_s=0.05)
         self.settler.engine = self.engine
         self.during: dict[LaneKey, Serve] = {}  # what happens while a look in this lane is under way

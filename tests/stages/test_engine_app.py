@@ -13,7 +13,7 @@ import pytest
 from machine import patient
 from settlements import HOUR, NOON
 
-from vedette.app.run import RunHooks, RunRequest, run_around, run_async
+from vedette.app.run import RunHooks, RunRequest, run_async, run_with
 from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import RefusedError, StoreError
 from vedette.contracts.fetch import Fetched, FetchRequest
@@ -114,8 +114,8 @@ async def test_only_a_program_of_its_own_keeps_what_is_loaded_from_the_garbage_c
         frozen.append(gc.get_freeze_count())
 
     request = RunRequest(mode=Mode.UNTIL_IDLE, takes_orders=False)
-    around = RunHooks(on_event=hear, clock=crawl_run.clock, fetcher=crawl_run.web, owns_process=owns_process)
-    await run_around(crawl_run.loaded, request, around)
+    hooks = RunHooks(on_event=hear, clock=crawl_run.clock, fetcher=crawl_run.web, owns_process=owns_process)
+    await run_with(crawl_run.loaded, request, hooks)
     assert bool(max(frozen)) is owns_process
     assert gc.get_freeze_count() == 0
 

@@ -7,7 +7,7 @@ import re
 import ssl
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -22,6 +22,7 @@ from vedette.contracts.alerts import ChannelName, Delivery, Notice
 from vedette.contracts.errors import ConfigError, InputError
 from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.ports import Channel, Clock, Poster
+from vedette.contracts.watch import Group
 from vedette.core.text.nearest import unknown
 from vedette.core.urls.canonical import canonical
 from vedette.fetch.connections import tls_context
@@ -217,3 +218,15 @@ MAKERS: dict[str, Callable[[_Making], Channel]] = {
     "slack": _slack,
     "apprise": _apprise,
 }
+
+
+def told(wake: Callable[[], None]) -> Callable[[Group], None]:
+    """For the settler's thread: wakes the sender when a group brought messages."""
+    post = asyncio.get_running_loop().call_soon_threadsafe
+
+    def hear(group: Group) -> None:
+        if group.messages:
+            with suppress(RuntimeError):  # the loop is gone
+                post(wake)
+
+    return hear

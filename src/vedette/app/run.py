@@ -1,30 +1,81 @@
-"""Runs the engine: checks the configuration, opens the store, wires a station and what goes on beside it."""
+"""Builds a run and runs it: configuration checked, store opened, every part made once and handed to the run."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from vedette.app.channels import check_notify, sending
-from vedette.app.crawl_run import CrawlRun, OnEvent, RunRequest
+from vedette.app.channels import check_notify, sending, told
 from vedette.app.open_store import open_store
 from vedette.app.process import run_loop, signals
 from vedette.app.stage_worker import DRAIN, Hooks, beside, hearing
+from vedette.app.tool_retry import ToolWatch
+from vedette.config.alert_policies import router
 from vedette.config.model import Config, Loaded
-from vedette.config.policies import classifier, due_rule, fetch_settings, screens, sources_of
+from vedette.config.policies import (
+    classifier,
+    due_rule,
+    fetch_settings,
+    hunt_options,
+    lane_policies,
+    retry_rule,
+    rules_text,
+    scheduler_options,
+    screens,
+    sources_of,
+)
 from vedette.contracts.errors import ConfigError, InputError
+from vedette.contracts.jobs import QueuedJob
 from vedette.contracts.ports import Clock, Fetcher
-from vedette.engine.crawl.loop import Ended
+from vedette.contracts.words import RunId, SourceId
+from vedette.core.schedule.due import LEARNED
+from vedette.core.urls.auto_source import Homes
+from vedette.engine.crawl.assess import AssessOptions, Assessor
+from vedette.engine.crawl.compare_states import Comparer
+from vedette.engine.crawl.content_reader import ContentReader
+from vedette.engine.crawl.document_reader import DocumentReader
+from vedette.engine.crawl.find_urls import Finder
+from vedette.engine.crawl.inherited_risk import RiskHeirs
+from vedette.engine.crawl.look import Looker
+from vedette.engine.crawl.loop import Ended, Serve
+from vedette.engine.crawl.memory_room import MemoryBudget
+from vedette.engine.crawl.past_states import PastStates
+from vedette.engine.crawl.robots_cache import RobotsCache
+from vedette.engine.crawl.run import CrawlRun, LaneClosings, OnEvent, Opened, RunFacts, RunParts, RunRequest
+from vedette.engine.crawl.source_runtime import SourceBook
+from vedette.engine.settle.change_messages import Route
+from vedette.engine.settle.fallback import GuardedHunter, GuardedScheduler
+from vedette.engine.settle.ids import Ids
+from vedette.engine.settle.settler import Aside, Decide, Hunt
+from vedette.engine.workers.pool import Workers
+from vedette.evidence.text_cache import TextCache
+from vedette.extract.documents.versions import reader_version
+from vedette.fetch.browser import Chromium
 from vedette.fetch.http import HttpFetcher, check_settings
-from vedette.store.sqlite import Pick
+from vedette.frontier import Frontier
+from vedette.lanes import LaneKeeper
+from vedette.lanes.look_budgets import LookBudgets
+from vedette.store.hunt_rows import HuntReader, release
+from vedette.store.migrate import ARCHIVE
+from vedette.store.schedule_rows import ScheduleReader
+from vedette.store.sqlite import Pick, Reader
 from vedette.telemetry.clock import SystemClock
+from vedette.telemetry.events import Event
+
+if TYPE_CHECKING:
+    from vedette.engine.settle.hunter import Hunter
+    from vedette.engine.settle.scheduler import Scheduler
 
 __all__ = ["Ended", "RunRequest", "run_async", "run_engine"]
 
 Beside = Callable[[CrawlRun], AbstractAsyncContextManager[None]]
+OnServed = Callable[[QueuedJob, str, timedelta], None]
 ENDED_BY_ITSELF = ("idle", "limit")
 LAST_WORDS_S = 10.0  # at the end of a run, for what it still has to tell
 
@@ -37,6 +88,8 @@ class RunHooks:
     clock: Clock
     fetcher: Fetcher | None = None
     beside: Beside | None = None  # what goes on while it runs; None: only telling people
+    route: Route | None = None  # to whom changes are told; None: as the configuration says
+    on_served: OnServed = lambda job, status, took: None  # hears of every stage job that ended
     owns_process: bool = False  # what is loaded by now may be kept from the garbage collector
 
 
@@ -44,8 +97,8 @@ def run_engine(
     loaded: Loaded, request: RunRequest, *, on_event: OnEvent, clock: Clock | None = None
 ) -> Ended:
     """Watch until told to stop.  Blocking; SIGINT and SIGTERM end it cleanly."""
-    around = RunHooks(on_event=on_event, clock=clock or SystemClock(), owns_process=True)
-    return run_loop(run_around(loaded, request, around))
+    hooks = RunHooks(on_event=on_event, clock=clock or SystemClock(), owns_process=True)
+    return run_loop(run_with(loaded, request, hooks))
 
 
 async def run_async(
@@ -57,11 +110,11 @@ async def run_async(
     fetcher: Fetcher | None = None,
 ) -> Ended:
     """The same inside a loop that somebody else owns."""
-    around = RunHooks(on_event=on_event, clock=clock or SystemClock(), fetcher=fetcher)
-    return await run_around(loaded, request, around)
+    hooks = RunHooks(on_event=on_event, clock=clock or SystemClock(), fetcher=fetcher)
+    return await run_with(loaded, request, hooks)
 
 
-async def run_around(loaded: Loaded, request: RunRequest, around: RunHooks) -> Ended:
+async def run_with(loaded: Loaded, request: RunRequest, hooks: RunHooks) -> Ended:
     """The same, with what goes on beside it."""
     _check(loaded.config)
     check_notify(loaded.config)
@@ -72,27 +125,233 @@ async def run_around(loaded: Loaded, request: RunRequest, around: RunHooks) -> E
         discover_only=request.discover_only,
         ordered_after=request.ordered_after,
     )
-    clock = around.clock
-    with open_store(loaded, pick, clock) as opened:
-        crawl_run = CrawlRun(loaded, request, clock=clock, opened=opened, on_event=around.on_event)
+    with open_store(loaded, pick, hooks.clock) as opened:
+        run = build_run(loaded, request, hooks, opened)
+        goes_on = hooks.beside(run) if hooks.beside is not None else _telling(run, loaded)
         try:
-            with signals(crawl_run.engine.stop), _without_garbage(around.owns_process):
-                async with (around.beside or _telling)(crawl_run), _judging(crawl_run):
-                    return await crawl_run.run(around.fetcher or HttpFetcher(clock))
+            with signals(run.engine.stop), _without_garbage(hooks.owns_process):
+                async with goes_on, _judging(run, loaded, hooks):
+                    return await run.run()
         finally:
-            crawl_run.tell_end()
+            run.tell_end()
             opened.reader.close()
 
 
+def build_run(loaded: Loaded, request: RunRequest, hooks: RunHooks, opened: Opened) -> CrawlRun:
+    """The one place where a run is put together."""
+    config, reader, clock = loaded.config, opened.reader, hooks.clock
+    facts = _facts(loaded, request, clock.now())
+    ids = Ids(after=reader.last_id())
+    policies, closings = lane_policies(config), LaneClosings(ids, clock)
+    keeper = LaneKeeper(
+        policies,
+        load=reader.lane,
+        clock=clock,
+        not_before=facts.began_at if opened.was_killed else None,
+        on_closed=closings.add,
+    )
+    fetcher = hooks.fetcher or HttpFetcher(clock)
+    crawl = _Crawl(
+        loaded=loaded,
+        facts=facts,
+        opened=opened,
+        clock=clock,
+        ids=ids,
+        keeper=keeper,
+        fetcher=fetcher,
+        browser=Chromium(fetcher, clock),
+        memory=MemoryBudget(config.run.memory),
+        workers=Workers(),
+        book=_book(config, reader),
+        finder=_finder(config, reader),
+    )
+
+    def problem(what: str) -> None:
+        hooks.on_event(Event(name="problem", at=clock.now(), fields={"what": what}))
+
+    parts = RunParts(
+        facts=facts,
+        clock=clock,
+        opened=opened,
+        fetcher=fetcher,
+        browser=crawl.browser,
+        keeper=keeper,
+        closings=closings,
+        look_budgets=_look_budgets(config, opened, facts.began_at),
+        frontier=Frontier(run=facts.id, room=config.run.per_cycle),
+        book=crawl.book,
+        finder=crawl.finder,
+        memory=crawl.memory,
+        workers=crawl.workers,
+        tools=ToolWatch(opened.path, config.extract.ocr_languages, clock),
+        policy_of=policies.of,
+        serve=crawl.serve,
+        on_event=hooks.on_event,
+        schedule=_schedule(config, facts, opened, ids, problem),
+        hunt=_hunt(config, facts, opened, ids, problem),
+        route=hooks.route or (router(config, clock) if config.notify.channels else None),
+    )
+    return CrawlRun(parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Crawl:
+    """The parts of a look: who fetches, reads, compares, finds."""
+
+    loaded: Loaded
+    facts: RunFacts
+    opened: Opened
+    clock: Clock
+    ids: Ids
+    keeper: LaneKeeper
+    fetcher: Fetcher
+    browser: Chromium
+    memory: MemoryBudget
+    workers: Workers
+    book: SourceBook
+    finder: Finder
+
+    def serve(self, save: Callable[[Aside], None]) -> Serve:
+        """How a job becomes a settlement; `save` writes a value along with the next group."""
+        config, reader = self.loaded.config, self.opened.reader
+        looker = self._looker(save)
+        languages = config.extract.ocr_languages
+        text_cache = TextCache(self.loaded.data, reader_version(languages))
+        past = PastStates(reader, self.loaded.data / ARCHIVE)
+        extract = config.extract
+        return Assessor(
+            looker=looker,
+            finder=self.finder,
+            comparer=Comparer(past, extract.scope, config.run.confirm_after, text_cache=text_cache),
+            book=self.book,
+            ids=self.ids,
+            clock=self.clock,
+            reading=ContentReader(
+                looker=looker,
+                workers=self.workers,
+                documents=DocumentReader(workers=self.workers, text_cache=text_cache, languages=languages),
+                scope=extract.scope,
+                worker_above=extract.worker_above,
+                renders_shells=extract.render == "auto",
+            ),
+            screen=screens(config),
+            peer=reader.watch,
+            heirs=RiskHeirs(peer=reader.watch, has_own_risk=self._has_own_risk, ids=self.ids),
+            options=self._options(),
+        ).serve
+
+    def _looker(self, save: Callable[[Aside], None]) -> Looker:
+        return Looker(
+            fetcher=self.fetcher,
+            keeper=self.keeper,
+            robots=RobotsCache(load=self.opened.reader.robots, save=save, clock=self.clock),
+            clock=self.clock,
+            settings_of=self.book.settings,
+            needs_browser=self.book.needs_browser,
+            renderer=self.browser,
+            memory=self.memory,
+        )
+
+    def _options(self) -> AssessOptions:
+        config = self.loaded.config
+        return AssessOptions(
+            due=due_rule(config, self.facts.policy),
+            retry=retry_rule(config),
+            audit_share=config.schedule.audit_share,
+            fetch_only=self.facts.request.fetch_only,
+            embeds=config.stages.embed,
+            config_digest=self.loaded.digest,
+        )
+
+    def _has_own_risk(self, source: SourceId) -> bool:
+        return self.book.runtime(source).source.risk is not None
+
+
+def _book(config: Config, reader: Reader) -> SourceBook:
+    plain = fetch_settings(config)  # of all sources that have none of their own
+    return SourceBook(
+        load=reader.source,
+        settings_of=lambda source: fetch_settings(config, source) if source.fetch else plain,
+        blocked_words=config.discover.blocked_words,
+        own=reader.own_watch,
+    )
+
+
+def _finder(config: Config, reader: Reader) -> Finder:
+    def sitemaps(origin: str) -> tuple[str, ...]:
+        rules = reader.robots(origin)
+        return rules.sitemaps if rules else ()
+
+    return Finder(
+        known=reader.known,
+        sitemaps=sitemaps,
+        classify=classifier(config),
+        most=config.run.max_sightings,
+        homes=Homes(reader.sources()) if config.discover.auto_sources else None,
+    )
+
+
+def _facts(loaded: Loaded, request: RunRequest, now: datetime) -> RunFacts:
+    stamp = f"{now:%Y%m%dT%H%M%S%f}"[:-3]  # in a container every process may have the same number
+    return RunFacts(
+        id=RunId(f"run-{stamp}-{os.getpid()}"),
+        request=request,
+        began_at=now,
+        policy=request.policy or loaded.config.schedule.policy,
+        digest=loaded.digest,
+        rules=rules_text(loaded.config, fetch_only=request.fetch_only),
+    )
+
+
+def _look_budgets(config: Config, opened: Opened, began_at: datetime) -> LookBudgets:
+    """The budgets of the day.  What a killed run had under way counts as spent."""
+    schedule = config.schedule
+    budgets = LookBudgets(schedule.budget_per_day, schedule.host_budget_per_day, load=opened.reader.lane)
+    for lane in opened.writer.leased() if opened.was_killed else ():
+        budgets.spend(lane, began_at)
+    return budgets
+
+
+def _schedule(
+    config: Config, facts: RunFacts, opened: Opened, ids: Ids, problem: Callable[[str], None]
+) -> Decide | None:
+    """The learned policy decides whole groups; every other one decides look by look."""
+
+    def make() -> Scheduler:
+        from vedette.engine.settle.scheduler import Scheduler  # numpy, which other policies do without
+
+        reader = ScheduleReader(opened.writer.connection)
+        return Scheduler(reader, scheduler_options(config, reader.crawl_delay), ids.next)
+
+    return GuardedScheduler(make, problem).decide if facts.policy == LEARNED else None
+
+
+def _hunt(
+    config: Config, facts: RunFacts, opened: Opened, ids: Ids, problem: Callable[[str], None]
+) -> Hunt | None:
+    """Where any source hunts.  What those that stopped hunting left open is looked at like anything else."""
+
+    def make() -> Hunter:
+        from vedette.engine.settle.hunter import Hunter  # numpy, which runs without a hunt do without
+
+        reader = HuntReader(opened.writer.connection, opened.pick.clause())
+        return Hunter(reader, hunt_options(config), ids.next)
+
+    hunting = [source.id for source in opened.reader.sources() if source.options.hunt]
+    with opened.writer.transaction() as db:
+        release(db, hunting, now=facts.began_at)
+    return GuardedHunter(make, problem).hunt if hunting else None
+
+
 @asynccontextmanager
-async def _telling(crawl_run: CrawlRun) -> AsyncIterator[None]:
+async def _telling(run: CrawlRun, loaded: Loaded) -> AsyncIterator[None]:
     """Sends what the run tells of while it runs; at its end what is left gets a moment, the rest the next run."""
-    config = crawl_run.loaded.config
+    config = loaded.config
     if not config.notify.channels:
         yield
         return
-    with sending(config, crawl_run.opened.path, clock=crawl_run.clock) as (sender, poster):
-        crawl_run.on_told = sender.wake
+    with sending(config, run.opened.path, clock=run.clock) as (sender, poster):
+        run.listeners.append(told(sender.wake))
         task = asyncio.create_task(sender.run())
         try:
             yield
@@ -106,18 +365,16 @@ async def _telling(crawl_run: CrawlRun) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def _judging(crawl_run: CrawlRun) -> AsyncIterator[None]:
+async def _judging(run: CrawlRun, loaded: Loaded, around: RunHooks) -> AsyncIterator[None]:
     """Serves the stage queues beside the looks; a run that ended by itself leaves as little waiting as it can."""
-    if not crawl_run.loaded.config.stages.in_process:
+    if not loaded.config.stages.in_process:
         yield
         return
-    hooks = Hooks(
-        crawl_run.on_event, lambda: crawl_run.engine.under_way > 0, lambda *said: crawl_run.on_served(*said)
-    )
-    async with beside(crawl_run.loaded, crawl_run.opened.path, clock=crawl_run.clock, hooks=hooks) as worker:
-        crawl_run.listeners.append(hearing(worker))
+    hooks = Hooks(around.on_event, lambda: run.engine.under_way > 0, around.on_served)
+    async with beside(loaded, run.opened.path, clock=run.clock, hooks=hooks) as worker:
+        run.listeners.append(hearing(worker))
         yield
-        if crawl_run.ended_by in ENDED_BY_ITSELF:
+        if run.ended_by in ENDED_BY_ITSELF:
             await worker.settle_down(within=DRAIN)
 
 

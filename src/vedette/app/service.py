@@ -6,16 +6,15 @@ import asyncio
 import errno
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, TextIO
 
 from vedette import __version__
-from vedette.app.channels import sending
-from vedette.app.crawl_run import CrawlRun, OnEvent, RunRequest
+from vedette.app.channels import sending, told
 from vedette.app.model_refresh import refresh_models
 from vedette.app.process import run_loop
-from vedette.app.run import RunHooks, run_around
+from vedette.app.run import RunHooks, run_with
 from vedette.config.alert_policies import MODELS, RUNS, cron_entries, router, secrets_of, watchdog_params
 from vedette.config.model import Loaded, is_debug, is_production
 from vedette.config.policies import sources_of
@@ -29,6 +28,7 @@ from vedette.core.health.source_health import is_healthy
 from vedette.core.legacy.sentinel_payload import order_data, staggered
 from vedette.core.urls.canonical import host_of
 from vedette.engine.crawl.loop import Ended
+from vedette.engine.crawl.run import CrawlRun, OnEvent, RunRequest
 from vedette.engine.service.cron import CronEntry, missed
 from vedette.engine.service.sentinel import SentinelWorker
 from vedette.engine.service.watchdog import HealthChecked, check_health
@@ -71,8 +71,7 @@ async def serve(loaded: Loaded, *, clock: Clock, stdout: TextIO, stderr: TextIO,
         scrubber=LogScrubber(secrets_of(config)),
     )
     service = Service(loaded, clock, log.hear, door=door, stdout=stdout)
-    around = RunHooks(on_event=log.hear, clock=clock, beside=service.beside, owns_process=True)
-    return await run_around(loaded, RunRequest(), around)
+    return await run_with(loaded, RunRequest(), replace(service.hooks(), owns_process=True))
 
 
 @dataclass(slots=True)
@@ -85,7 +84,7 @@ class Service:
     meters: Meters = field(init=False)
     registry: Registry = field(init=False)
     is_ready: bool = False
-    _station: CrawlRun = field(init=False)
+    _run: CrawlRun = field(init=False)
     _wake: Callable[[], None] = lambda: None
     _figures_at: datetime | None = None
 
@@ -96,24 +95,31 @@ class Service:
         self.meters.build.set(1, (__version__,))
         self.registry = self.meters.registry()
 
-    @asynccontextmanager
-    async def beside(self, crawl_run: CrawlRun) -> AsyncIterator[None]:
-        """Everything that goes on while the engine runs.  What breaks here stops the engine, loudly."""
-        self._station = crawl_run
-        config, path = self.loaded.config, crawl_run.opened.path
-        crawl_run.route = router(config, self.clock)
-        crawl_run.listeners.append(self._committed)
-        crawl_run.on_served = lambda job, status, took: self.meters.job_ended(
-            job.queue, status=status, took=took
+    def hooks(self) -> RunHooks:
+        """How the run of this service is embedded."""
+        return RunHooks(
+            on_event=self.hear,
+            clock=self.clock,
+            beside=self.beside,
+            route=router(self.loaded.config, self.clock),
+            on_served=lambda job, status, took: self.meters.job_ended(job.queue, status=status, took=took),
         )
-        self.registry.before.append(self.meters.watch_active(lambda: crawl_run.engine.under_way))
+
+    @asynccontextmanager
+    async def beside(self, run: CrawlRun) -> AsyncIterator[None]:
+        """Everything that goes on while the engine runs.  What breaks here stops the engine, loudly."""
+        self._run = run
+        config, path = self.loaded.config, run.opened.path
+        run.listeners.append(self._committed)
+        self.registry.before.append(self.meters.watch_active(lambda: run.engine.under_way))
         with (
             sending(config, path, clock=self.clock, stdout=self.stdout) as (sender, poster),
             closing(SqliteJobBus(path)) as filled,
             closing(SqliteJobBus(path)) as served,  # a connection is one task's
         ):
             sender.on_sent, sender.on_bug = self._sent, self._bug
-            crawl_run.on_told = self._wake = sender.wake
+            self._wake = sender.wake
+            run.listeners.append(told(sender.wake))
             async with self.door(ServiceState(self._metrics, lambda: self.is_ready)) as listen:
                 self._tell("serving", listen=listen)
                 sentinel = self._sentinel(served)
@@ -162,7 +168,7 @@ class Service:
 
     async def _refresh_models(self) -> None:
         """Which models do the providers have?  Nobody is asked where there is no key."""
-        path = self._station.opened.path
+        path = self._run.opened.path
         called = await asyncio.to_thread(refresh_models, self.loaded, path, clock=self.clock)
         for finding in (finding for one in called for finding in one.findings):
             if finding.is_asked and finding.kind in ("renamed", "retired"):
@@ -191,10 +197,10 @@ class Service:
     def _sentinel(self, bus: SqliteJobBus) -> SentinelWorker:
         return SentinelWorker(
             bus=bus,
-            path=self._station.opened.path,
+            path=self._run.opened.path,
             clock=self.clock,
-            lane=self._station.keeper.state,
-            listeners=self._station.listeners,
+            lane=self._run.parts.keeper.state,
+            listeners=self._run.listeners,
             on_started=lambda job: self._tell("job_started", job=job.id, queue=job.queue),
             on_ended=self._job_ended,
         )
@@ -229,21 +235,21 @@ class Service:
         error = None if task.cancelled() else task.exception()
         if error is not None:
             self._tell("problem", what=str(error) or type(error).__name__)
-            self._station.engine.on_failed(error)
+            self._run.engine.on_failed(error)
 
     def _check(self) -> HealthChecked:
         config = self.loaded.config
         now, route = self.clock.now(), router(config, self.clock)
-        with operating(self._station.opened.path) as db:
+        with operating(self._run.opened.path) as db:
             trim(db, before=now - KEPT)
             return check_health(db, now=now, params=watchdog_params(config), route=route)
 
     def _fired_at(self, name: str) -> datetime | None:
-        with closing(connect(self._station.opened.path, read_only=True)) as db:
+        with closing(connect(self._run.opened.path, read_only=True)) as db:
             return fired_at(db, name)
 
     def _mark(self, name: str, at: datetime) -> None:
-        with operating(self._station.opened.path) as db:
+        with operating(self._run.opened.path) as db:
             mark_fired(db, name, at)
 
     def _committed(self, group: Group) -> None:
@@ -275,7 +281,7 @@ class Service:
         return self.registry.text()
 
     def _read_figures(self, now: datetime) -> ScrapeFigures:
-        with closing(connect(self._station.opened.path, read_only=True)) as db:
+        with closing(connect(self._run.opened.path, read_only=True)) as db:
             return figures(db, now=now)
 
     def _show(self, found: ScrapeFigures) -> None:

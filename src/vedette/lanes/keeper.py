@@ -57,6 +57,7 @@ class LaneKeeper:
         load: Callable[[LaneKey], LaneState | None],
         clock: Clock,
         not_before: datetime | None = None,
+        on_closed: Callable[[LaneKey, Reason], None] = lambda key, reason: None,
     ) -> None:
         """`not_before`: the last run was killed, so a start of its last moments may be in no store."""
         self._not_before = not_before
@@ -70,7 +71,7 @@ class LaneKeeper:
         self._is_paced = False
         self.waiting = 0  # looks under way that stand in a lane
         self.on_wait: Callable[[LaneKey, datetime], None] = lambda key, until: None  # wake it then
-        self.on_closed: Callable[[LaneKey, Reason], None] = lambda key, reason: None
+        self.on_closed = on_closed
         self.on_free: Callable[[LaneKey], None] = lambda key: None  # a call in it ended: wake it
 
     def ask(self, keys: Sequence[LaneKey], now: datetime) -> Go | Wait:

@@ -1,7 +1,6 @@
 """The loop: lanes that are due, jobs that are leased, looks that are under way, settlements that are written.
 
-Event driven.  A lane is considered when something about it changed: work became due, a claim answered, a call
-ended, its time came.  Each lane has at most one pending wake-up.
+A lane is considered when something about it changed (work, a claim, a call that ended, its time): one timer each.
 """
 
 from __future__ import annotations
@@ -37,6 +36,7 @@ UNSETTLED = 600  # looks that wait for their commit; beyond it no new look start
 SET = timedelta(seconds=2)  # a clock that differs by more from the passing of time was set
 SECOND_LOOKS = timedelta(seconds=90)  # until idle: a second look that comes within this is waited for
 GRACE_S = 10.0
+IDLE_PATIENCE = timedelta(seconds=40)  # once, until_idle: what starts within this is waited for
 
 
 class Mode(StrEnum):
@@ -69,8 +69,8 @@ class Parts:
     clock: Clock
     frontier: Frontier
     keeper: LaneKeeper
-    settler: Settler = field(init=False)
-    serve: Serve = field(init=False)
+    settler: Settler
+    serve: Serve
     on_committed: Callable[[Group], None] = lambda group: None
     on_stopping: Callable[[], None] = lambda: None  # the last moment to hand something to the settler
     take_orders: Callable[[], None] | None = None  # the operator's words from other processes
@@ -85,7 +85,7 @@ class Engine:
     parts: Parts
     mode: Mode = Mode.FOREVER
     limits: RunLimits = field(default_factory=RunLimits)
-    patience: timedelta = timedelta(seconds=40)  # once, until_idle: what starts within this is waited for
+    patience: timedelta = IDLE_PATIENCE
     grace_s: float = GRACE_S  # for looks that are under way when the run ends
     tally: Tally = field(default_factory=Tally)
     wanted: dict[WatchId, LaneKey] | None = None  # not None: the run ends when each of these was seen

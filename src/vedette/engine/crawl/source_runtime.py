@@ -84,22 +84,22 @@ Loaded = tuple[Source, SourceState]
 
 @dataclass(slots=True)
 class SourceBook:
-    """Desks by source, made when first needed."""
+    """What is known of each source, read when first needed."""
 
     load: Callable[[SourceId], Loaded | None]
     settings_of: Callable[[Source], FetchSettings]
     blocked_words: tuple[str, ...] = ()
     own: Callable[[Source], WatchId] = lambda source: watch_id(source.url)  # merges followed
-    _desks: dict[SourceId, SourceRuntime] = field(default_factory=dict)
+    _runtimes: dict[SourceId, SourceRuntime] = field(default_factory=dict)
 
     def runtime(self, source: SourceId) -> SourceRuntime:
-        runtime = self._desks.get(source)
+        runtime = self._runtimes.get(source)
         if runtime is None:
-            runtime = self._desks[source] = self._open(source)
+            runtime = self._runtimes[source] = self._open(source)
         return runtime
 
-    def desks(self) -> list[SourceRuntime]:
-        return list(self._desks.values())
+    def runtimes(self) -> list[SourceRuntime]:
+        return list(self._runtimes.values())
 
     def settings(self, source: SourceId) -> FetchSettings:
         return self.runtime(source).settings
@@ -109,24 +109,24 @@ class SourceBook:
 
     def name(self, source: SourceId) -> str:
         """What people call it, where it was at work; else its id."""
-        runtime = self._desks.get(source)
+        runtime = self._runtimes.get(source)
         return source if runtime is None else runtime.source.name
 
     def is_muted(self, source: SourceId, at: datetime) -> bool:
         """Are its changes told to nobody at that time?"""
-        runtime = self._desks.get(source)
+        runtime = self._runtimes.get(source)
         return (
             runtime is not None and runtime.source.muted_until is not None and at < runtime.source.muted_until
         )
 
     def forget(self, source: SourceId) -> None:
         """The operator changed it: read it anew."""
-        self._desks.pop(source, None)
+        self._runtimes.pop(source, None)
 
     def unsaved(self, now: datetime, *, all_of_them: bool = False) -> list[SourceState]:
         """States that should go along with the next group."""
         states = []
-        for runtime in self._desks.values():
+        for runtime in self._runtimes.values():
             is_time = runtime.saved_at is None or now - runtime.saved_at >= SAVE_EVERY
             if runtime.is_dirty and (is_time or all_of_them):
                 runtime.is_dirty, runtime.saved_at = False, now

@@ -11,12 +11,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vedette.app.crawl_run import CrawlRun, RunRequest
-from vedette.app.run import RunHooks, run_around
+from vedette.app.run import RunHooks, run_with
 from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import InputError
 from vedette.core.text.nearest import unknown
 from vedette.core.urls.canonical import host_of
+from vedette.engine.crawl.run import CrawlRun, RunRequest
 from vedette.livingweb import LivingWeb, croatia_world, demo_world
 from vedette.report.lines import line
 from vedette.store.migrate import prepare
@@ -114,10 +114,10 @@ async def _watch(
     clock = stage.clock
 
     @asynccontextmanager
-    async def until_time(crawl_run: CrawlRun) -> AsyncIterator[None]:
+    async def until_time(run: CrawlRun) -> AsyncIterator[None]:
         """By the machine's own time: whoever asked for ten seconds gets ten."""
         loop = asyncio.get_running_loop()
-        timer = None if seconds is None else loop.call_later(seconds, crawl_run.engine.stop, ENDED)
+        timer = None if seconds is None else loop.call_later(seconds, run.engine.stop, ENDED)
         try:
             yield
         finally:
@@ -125,9 +125,9 @@ async def _watch(
                 timer.cancel()
 
     async with LivingWeb(seen.world, now=lambda: clock.now().timestamp()) as web:
-        around = RunHooks(on_event=on_event, clock=clock, beside=until_time, owns_process=True)
+        hooks = RunHooks(on_event=on_event, clock=clock, beside=until_time, owns_process=True)
         request = RunRequest(takes_orders=False)
-        ended = await run_around(_loaded(web, stage.given.data or Path()), request, around)
+        ended = await run_with(_loaded(web, stage.given.data or Path()), request, hooks)
         seen.served = web.stats()
         return ended
 

@@ -1,0 +1,387 @@
+"""One run while it goes: what its engine and its settler tell each other, and what the world hears of it.
+
+Everything it needs is built before it (`app/run.py`); nothing is set afterwards.  What goes on beside it listens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Protocol
+
+from vedette.contracts.alerts import Message
+from vedette.contracts.errors import StoreError
+from vedette.contracts.jobs import Miss, SentinelResult
+from vedette.contracts.lane import LanePolicy
+from vedette.contracts.ports import Clock, Fetcher
+from vedette.contracts.watch import Decision, Group, LedgerNote, Placed
+from vedette.contracts.words import LaneKey, Outcome, Reason, Risk, RunId, SourceId, WatchId
+from vedette.core.lanes.lane import SHUT, condition
+from vedette.core.limits.run_limits import RunLimits
+from vedette.core.urls.canonical import lane_of
+from vedette.engine.crawl.find_urls import Finder
+from vedette.engine.crawl.loop import IDLE_PATIENCE, Ended, Engine, Mode, Parts, Serve
+from vedette.engine.crawl.memory_room import MemoryBudget
+from vedette.engine.crawl.run_result import MOST_ERRORS, RunLog
+from vedette.engine.crawl.source_runtime import SourceBook
+from vedette.engine.settle.change_messages import Route, messages_of
+from vedette.engine.settle.ids import Ids
+from vedette.engine.settle.settler import Aside, Decide, Hunt, Settler, SettlerCalls
+from vedette.engine.workers.pool import Workers
+from vedette.evidence.archive import Archive
+from vedette.evidence.recovery import Damage
+from vedette.fetch.browser import Chromium
+from vedette.frontier import Frontier
+from vedette.lanes import LaneKeeper
+from vedette.lanes.look_budgets import LookBudgets
+from vedette.report.explanation import lane_words
+from vedette.report.failures import miss_json
+from vedette.report.results import result_json
+from vedette.store.clock_repair import Ahead
+from vedette.store.operator_orders import HEALED
+from vedette.store.rows import dump_json
+from vedette.store.sqlite import LOOK, Pick, Reader, Writer
+from vedette.telemetry.events import Event, events_of
+
+OnEvent = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What kind of run the operator wants."""
+
+    mode: Mode = Mode.FOREVER
+    tier: Risk | None = None
+    source: str | None = None
+    fetch_only: bool = False
+    discover_only: bool = False
+    policy: str | None = None
+    seconds: float | None = None
+    max_visits: int | None = None
+    patience: timedelta | None = None
+    takes_orders: bool = True  # listen to the operator's words from other processes
+    looks: tuple[tuple[WatchId, LaneKey], ...] = ()  # only these, and end when each was seen;
+    ordered_after: int | None = None  # their orders come after this one
+
+
+GOES_ON = (
+    "the run goes on and writes to new files; `vedette evidence set-aside` lets its pages be kept anew, "
+    "`vedette restore BACKUP --replace` brings them back"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A store that is ours until we let go of it."""
+
+    writer: Writer
+    reader: Reader
+    archive: Archive
+    was_killed: bool
+    path: Path
+    pick: Pick  # what of it the run looks at
+    made_private: int = 0  # files and folders that were open to others
+    healed: Ahead = Ahead()  # times that a clock that stood ahead had left
+    damage: tuple[
+        Damage, ...
+    ] = ()  # archive files that are not whole, and that nothing is written to any more
+
+    def end_run(self, run: RunId, *, now: datetime, ended_by: str, tally: str) -> None:
+        """After the settler has closed its connection.  The last one that closes folds the log into the database."""
+        self.reader.close()
+        last = Writer(self.path, worker="")
+        try:
+            last.end_run(run, now=now, ended_by=ended_by, tally=tally)
+        finally:
+            last.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts:
+    """What a run is called, and by what it goes."""
+
+    id: RunId
+    request: RunRequest
+    began_at: datetime
+    policy: str
+    digest: str  # of the configuration
+    rules: str  # what it decides by, for the record
+
+
+class Tools(Protocol):
+    """Sees to what was parked because a tool was missing."""
+
+    async def retry(self) -> int: ...
+    async def keep_on(self) -> None: ...
+
+
+class LaneClosings:
+    """Why lanes closed, until their state is written."""
+
+    def __init__(self, ids: Ids, clock: Clock) -> None:
+        self._ids = ids
+        self._clock = clock
+        self._notes: deque[LedgerNote] = deque()
+
+    def add(self, lane: LaneKey, reason: Reason) -> None:
+        now = self._clock.now()
+        decision = Decision(action="breaker", reasons=(reason,), inputs={"lane": lane})
+        self._notes.append(LedgerNote(id=self._ids.next(now), at=now, kind="lane", decision=decision))
+
+    def take(self) -> tuple[LedgerNote, ...]:
+        """In the settler's thread: with the state that they speak of, or before it, never after."""
+        return tuple(self._notes.popleft() for _ in range(len(self._notes)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunParts:
+    """What a run works with."""
+
+    facts: RunFacts
+    clock: Clock
+    opened: Opened
+    fetcher: Fetcher
+    browser: Chromium
+    keeper: LaneKeeper
+    closings: LaneClosings
+    look_budgets: LookBudgets
+    frontier: Frontier
+    book: SourceBook
+    finder: Finder
+    memory: MemoryBudget
+    workers: Workers
+    tools: Tools
+    policy_of: Callable[[LaneKey], LanePolicy]
+    serve: Callable[[Callable[[Aside], None]], Serve]  # how a job is served; takes what saves a value
+    on_event: OnEvent
+    schedule: Decide | None = None
+    hunt: Hunt | None = None
+    route: Route | None = None  # to whom changes are told; None: to nobody
+
+
+class CrawlRun:
+    """A run, ready to go.  Made inside the loop that it runs in."""
+
+    def __init__(self, parts: RunParts) -> None:
+        self.parts = parts
+        self.clock = parts.clock
+        self.opened = parts.opened
+        self.on_event = parts.on_event
+        self.ended_by = ""
+        self.run_log = RunLog()
+        self.listeners: list[Callable[[Group], None]] = [
+            self.run_log.add
+        ]  # called by the settler after a commit
+        self._last_words: list[Event] = []
+        self._order = parts.opened.reader.last_order()
+        self._took = parts.clock.stopwatch()
+        self.settler = self._settler(asyncio.get_running_loop())
+        self.engine = self._engine()
+
+    async def run(self) -> Ended:
+        parts = self.parts
+        await parts.tools.retry()
+        for lane, risk, due_at in self.opened.reader.lanes_due():
+            parts.frontier.note_due(lane, due_at, risk)
+        self._start()
+        retrying = asyncio.create_task(parts.tools.keep_on())
+        try:
+            ended = await self.engine.run()
+        finally:
+            retrying.cancel()
+            await parts.browser.close()
+            await parts.fetcher.close()
+            parts.workers.close()
+        return self._end_run(ended)
+
+    def tell_end(self) -> None:
+        """To the world: the last that it hears of this run, after all that went on beside it."""
+        for event in self._last_words:
+            self.on_event(event)
+
+    def _start(self) -> None:
+        """On record, and in words; then the settler begins."""
+        facts, opened = self.parts.facts, self.opened
+        opened.writer.start_run(
+            facts.id, now=self.clock.now(), policy=facts.policy, digest=facts.digest, rules=facts.rules
+        )
+        self._tell("run_started", run=facts.id)
+        if opened.made_private:
+            self._tell("made_private", count=opened.made_private)
+        if opened.healed.is_any:
+            self._tell_healed(opened.healed)
+        for one in opened.damage:
+            self._tell("problem", what=f"archive file {one.segment}: {one.words}; {GOES_ON}")
+        self.settler.start()
+
+    def _tell(self, event: str, /, **fields: object) -> None:
+        self.on_event(Event(name=event, at=self.clock.now(), fields=fields))
+
+    def _engine(self) -> Engine:
+        parts, request = self.parts, self.parts.facts.request
+        seconds = request.seconds
+        deadline = None if seconds is None else parts.facts.began_at + timedelta(seconds=seconds)
+        patience = IDLE_PATIENCE if request.patience is None else request.patience
+        moved = Parts(
+            clock=self.clock,
+            frontier=parts.frontier,
+            keeper=parts.keeper,
+            settler=self.settler,
+            serve=parts.serve(self.settler.aside),
+            on_committed=lambda group: self._save_sources(),
+            on_stopping=lambda: self._save_sources(all_of_them=True),
+            take_orders=self._take_orders if request.takes_orders else None,
+            look_budgets=parts.look_budgets,
+            memory=parts.memory,
+            hunts=parts.hunt is not None,
+            on_clock_set=self._clock_set,
+        )
+        limits = RunLimits(deadline=deadline, max_visits=request.max_visits)
+        wanted = dict(request.looks) or None
+        return Engine(moved, mode=request.mode, limits=limits, wanted=wanted, patience=patience)
+
+    def _settler(self, loop: asyncio.AbstractEventLoop) -> Settler:
+        parts, post = self.parts, loop.call_soon_threadsafe
+        calls = SettlerCalls(
+            committed=lambda group: self._acknowledge(group, post),
+            claimed=lambda claimed: _post(post, self.engine.on_claimed, claimed),
+            failed=lambda error: _post(post, self.engine.on_failed, error),
+            dirty_lanes=lambda: (*parts.keeper.take_dirty(), *parts.look_budgets.take_dirty()),
+            lane_notes=parts.closings.take,
+            messages=self._messages,
+            paused=lambda error: self._paused(post, "paused", {"what": str(error)}),
+            resumed=lambda after: self._paused(post, "resumed", {"seconds": round(after.total_seconds(), 1)}),
+            heal=lambda: self._heal(post),
+        )
+        if parts.schedule is not None:
+            calls = replace(calls, schedule=parts.schedule)
+        if parts.hunt is not None:
+            calls = replace(calls, hunt=parts.hunt)
+        opened = self.opened
+        return Settler(opened.writer, opened.archive, run=parts.facts.id, clock=self.clock, calls=calls)
+
+    def _paused(self, post: Callable[..., object], word: str, fields: dict[str, object]) -> None:
+        """In the settler's thread: the store takes nothing just now, or does again."""
+        _post(post, self.engine.on_paused, word == "paused")
+        self.on_event(Event(name=word, at=self.clock.now(), fields=fields))
+
+    def _clock_set(self, by: timedelta) -> None:
+        """While we run.  Memory is right again; the store is healed by the thread that writes to it."""
+        now = self.clock.now()
+        for runtime in self.parts.book.runtimes():
+            runtime.clock_set(by, now)
+        self.on_event(Event(name="clock_set", at=now, fields={"seconds": round(by.total_seconds(), 3)}))
+        self.settler.heal()
+
+    def _heal(self, post: Callable[..., object]) -> None:
+        """In the settler's thread."""
+        writer, now = self.opened.writer, self.clock.now()
+        healed = writer.heal(now=now, policy_of=self.parts.policy_of)
+        if healed.is_any:
+            self._tell_healed(healed)
+            _post(post, self.engine.on_healed, writer.lanes_due())
+
+    def _tell_healed(self, healed: Ahead) -> None:
+        fields: dict[str, object] = asdict(healed)
+        fields["until"] = None if healed.until is None else healed.until.isoformat()
+        self.on_event(Event(name="clock_healed", at=self.clock.now(), fields=fields))
+
+    def _acknowledge(self, group: Group, post: Callable[..., object]) -> None:
+        """In the settler's thread, after the commit: first the world, then our own loop."""
+        for listener in tuple(self.listeners):
+            listener(group)
+        for event in events_of(group):
+            self.on_event(event)
+        _post(post, self.engine.on_committed, group)
+
+    def _messages(self, placed: Sequence[Placed]) -> tuple[Message, ...]:
+        return (
+            ()
+            if self.parts.route is None
+            else messages_of(placed, self.parts.route, self.parts.book.is_muted)
+        )
+
+    def _save_sources(self, *, all_of_them: bool = False) -> None:
+        for state in self.parts.book.unsaved(self.clock.now(), all_of_them=all_of_them):
+            self.settler.aside(state)
+
+    def _take_orders(self) -> None:
+        """What the operator said from another process since we looked last."""
+        for number, action, subject in self.opened.reader.orders(self._order):
+            self._order = number
+            if action == "source":
+                self.parts.book.forget(SourceId(subject))
+                self.parts.finder.forget(SourceId(subject))
+            if action == HEALED:
+                self._read_healed()
+            if action in ("source", LOOK, HEALED):  # of a look its lane is told beside it
+                continue
+            lane = LaneKey(subject)
+            if action == "lane":
+                state = self.opened.reader.lane(lane)
+                if state is not None:
+                    self.parts.keeper.replace(lane, state)
+            self.parts.frontier.note_due(lane, self.clock.now(), Risk.MEDIUM)
+            self.engine.touch(lane)
+
+    def _read_healed(self) -> None:
+        """The operator had the store healed of times that lay too far ahead."""
+        for lane in tuple(self.parts.keeper.known()):
+            state = self.opened.reader.lane(lane)
+            if state is not None:
+                self.parts.keeper.replace(lane, state)
+        self.engine.on_healed(self.opened.reader.lanes_due())
+
+    def _end_run(self, ended: Ended) -> Ended:
+        """Says how it ended, to the store.  A store that cannot take it will call it killed."""
+        tally = asdict(ended.tally)
+        now, self.ended_by = self.clock.now(), ended.by
+        missed = self.run_log.missed(self._waiting(ended, now))
+        try:
+            self.opened.end_run(self.parts.facts.id, now=now, ended_by=ended.by, tally=dump_json(tally))
+        except StoreError as error:
+            ended = replace(ended, by="failed", error=ended.error or error)
+        fields: dict[str, object] = {"run": self.parts.facts.id, "by": ended.by, **tally}
+        if ended.error is not None:
+            fields["error"] = str(ended.error)
+        result = self._result(ended, now)
+        words: dict[str, object] = {"run": self.parts.facts.id, "result": result_json(result)}
+        self._last_words = [
+            *(Event(name="not_seen", at=now, fields=miss_json(miss)) for miss in missed.misses[:MOST_ERRORS]),
+            Event(name="run_result", at=now, fields=words),
+            Event(name="run_ended", at=now, fields=fields),
+        ]
+        return replace(ended, result=result, missed=missed)
+
+    def _waiting(self, ended: Ended, now: datetime) -> list[Miss]:
+        """What a run that ended by itself left due: it did not come to it, and why."""
+        if ended.by != "idle":
+            return []
+        by = self.parts.facts.began_at if self.parts.facts.request.mode is Mode.ONCE else now
+        found = self.opened.reader.overdue(by, self.parts.facts.began_at, self.opened.pick)
+        return [self._left(url, source, count, now) for url, source, count in found]
+
+    def _left(self, url: str, source: SourceId, count: int, now: datetime) -> Miss:
+        lane = lane_of(url)
+        state = self.parts.keeper.state(lane)
+        is_shut = condition(state, now) in SHUT
+        outcome = Outcome.LANE_CLOSED if is_shut else Outcome.BUDGET_SPENT
+        detail = f"{lane}: {lane_words(state, now)}" if is_shut else "no look was left for it in this run"
+        again_at = state.closed_until or state.held_until if is_shut else None
+        return Miss(url=url, source=source, outcome=outcome, detail=detail, again_at=again_at, count=count)
+
+    def _result(self, ended: Ended, now: datetime) -> SentinelResult:
+        failure = "" if ended.error is None else str(ended.error)
+        state, name = self.parts.keeper.state, self.parts.book.name
+        return self.run_log.result(took=self._took(), now=now, lane=state, name=name, failure=failure)
+
+
+def _post(post: Callable[..., object], call: Callable[..., None], value: object) -> None:
+    """Into the loop's thread; a loop that is gone hears nothing."""
+    with suppress(RuntimeError):
+        post(call, value)
