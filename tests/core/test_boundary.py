@@ -20,7 +20,7 @@ ALLOWED = {
     # the operator's own infrastructure: a mail server, the services of Apprise
     "notify/mail.py": {"smtplib", "ssl"},
     "notify/services.py": {"apprise"},
-    "telling.py": {"ssl"},
+    "app/channels.py": {"ssl"},
     # and databases
     "store/panel/redis_board.py": {"redis"},
     "store/dialect.py": {"psycopg"},
@@ -29,11 +29,10 @@ ALLOWED = {
     "surface/http/panel_admin.py": {"aiohttp"},
     "surface/http/service_pages.py": {"aiohttp"},
     # the name of this machine, for the lock
-    "opening.py": {"socket"},
-    "upkeep.py": {"socket"},
-    "working.py": {"socket"},
-    "panel_runs.py": {"socket"},
-    "panel_desk.py": {"socket"},
+    "app/process.py": {"socket"},
+    "app/open_store.py": {"socket"},
+    "app/stage_worker.py": {"socket"},
+    "app/panel_resources.py": {"socket"},
 }
 
 

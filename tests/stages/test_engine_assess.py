@@ -77,7 +77,7 @@ def assessor(answer: Reached | Fetched | Exception, *, screens=(), source: Sourc
     clock = JumpingClock(NOON)
     looker = Told(Reached(fetched=answer) if isinstance(answer, Fetched) else answer)
     workers = Workers()
-    desk = ContentReader(looker=looker, workers=workers, documents=DocumentReader(workers=workers))  # type: ignore[arg-type]
+    reader = ContentReader(looker=looker, workers=workers, documents=DocumentReader(workers=workers))  # type: ignore[arg-type]
     return Assessor(
         looker=looker,  # type: ignore[arg-type]
         finder=Finder(known=lambda ids: set()),
@@ -85,7 +85,7 @@ def assessor(answer: Reached | Fetched | Exception, *, screens=(), source: Sourc
         book=SourceBook(load=lambda i: (known, SourceState(source=i)), settings_of=lambda s: FetchSettings()),
         ids=Ids(),
         clock=clock,
-        reading=desk,
+        reading=reader,
         screen=screen_table(screens),
         peer=lambda watch: None,
         heirs=RiskHeirs(peer=lambda watch: None, has_own_risk=lambda source: False, ids=Ids()),
@@ -221,47 +221,47 @@ async def test_a_body_over_the_limit_is_parsed_in_a_worker_that_may_fail():
 # how a source fares
 
 
-def desk_of(**state):
+def runtime_of(**state):
     source = Source(id=SourceId("a"), name="a", url="https://a.example/feed")
     loaded = (source, SourceState(source=source.id, **state))
     book = SourceBook(load=lambda i: loaded, settings_of=lambda s: FetchSettings())
-    return book, book.desk(source.id)
+    return book, book.runtime(source.id)
 
 
 def test_a_source_whose_listing_fails_again_and_again_rests_for_an_hour():
-    _, desk = desk_of()
+    _, runtime = runtime_of()
     for _ in range(TRIPS_AFTER):
-        assert desk.closed_until is None
-        desk.heard(Outcome.EMPTY, "", now=NOON)
-    assert desk.closed_until == NOON + CLOSED_FOR
-    desk.heard(Outcome.OK, "", now=NOON)
-    assert (desk.failures, desk.closed_until, desk.last_success_at) == (0, None, NOON)
+        assert runtime.closed_until is None
+        runtime.heard(Outcome.EMPTY, "", now=NOON)
+    assert runtime.closed_until == NOON + CLOSED_FOR
+    runtime.heard(Outcome.OK, "", now=NOON)
+    assert (runtime.failures, runtime.closed_until, runtime.last_success_at) == (0, None, NOON)
 
 
 def test_every_success_is_saved_but_not_more_often_than_it_is_worth():
-    book, desk = desk_of(last_success_at=NOON - HOUR)
-    desk.heard(Outcome.OK, "", now=NOON)
+    book, runtime = runtime_of(last_success_at=NOON - HOUR)
+    runtime.heard(Outcome.OK, "", now=NOON)
     assert [state.last_success_at for state in book.unsaved(NOON)] == [NOON]
-    desk.heard(Outcome.OK, "", now=NOON + SECOND)
+    runtime.heard(Outcome.OK, "", now=NOON + SECOND)
     assert book.unsaved(NOON + SECOND) == []
     assert len(book.unsaved(NOON + SAVE_EVERY)) == 1
     assert book.unsaved(NOON + SAVE_EVERY) == []
 
 
 def test_the_last_moments_of_a_run_are_saved_whatever_was_saved_before():
-    book, desk = desk_of()
-    desk.heard(Outcome.OK, "", now=NOON)
+    book, runtime = runtime_of()
+    runtime.heard(Outcome.OK, "", now=NOON)
     book.unsaved(NOON)
-    desk.heard(Outcome.EMPTY, "", now=NOON)
+    runtime.heard(Outcome.EMPTY, "", now=NOON)
     (state,) = book.unsaved(NOON, all_of_them=True)
     assert (state.failures, state.last_error) == (1, "empty")
 
 
-def test_a_desk_opens_as_the_source_was_left_and_a_source_that_is_gone_still_has_one():
-    _, desk = desk_of(failures=3, last_error="empty", closed_until=NOON)
-    assert (desk.failures, desk.last_error, desk.closed_until) == (3, "empty", NOON)
+def test_a_runtime_opens_as_the_source_was_left_and_a_source_that_is_gone_still_has_one():
+    _, runtime = runtime_of(failures=3, last_error="empty", closed_until=NOON)
+    assert (runtime.failures, runtime.last_error, runtime.closed_until) == (3, "empty", NOON)
     book = SourceBook(load=lambda i: None, settings_of=lambda s: FetchSettings())
-    assert book.desk(SourceId("gone")).source.lister is ListerKind.PAGE
+    assert book.runtime(SourceId("gone")).source.lister is ListerKind.PAGE
 
 
 async def test_workers_survive_a_function_that_kills_its_process():

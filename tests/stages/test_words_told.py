@@ -157,7 +157,7 @@ PAGES = [
     page
     for folder in ("report", "surface/cli")
     for page in sorted((Path(vedette.__file__).parent / folder).glob("*.py"))
-    if not page.name.startswith(("panel", "demo", "foreseeing", "simulating", "hunting"))
+    if not page.name.startswith(("panel", "demo", "freshness", "simulate", "hunt"))
 ]
 
 

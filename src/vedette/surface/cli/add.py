@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vedette.contracts.errors import InputError, RefusedError, VedetteError
+from vedette.operations.arguments import a_url
 from vedette.report.plain import count
 from vedette.surface.cli.compared_lines import some_headers
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.probe import HeaderOption
-from vedette.surface.cli.session import Session, a_url
+from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 
 if TYPE_CHECKING:

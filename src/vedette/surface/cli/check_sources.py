@@ -10,7 +10,7 @@ from vedette.contracts.errors import InputError
 from vedette.surface.cli.configured_sources import not_taken_in
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.output import Cell
-from vedette.surface.cli.session import Session, check_source
+from vedette.surface.cli.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +64,7 @@ def _wanted(session: Session, ids: Sequence[str]) -> list[Source]:
     from vedette.store.migrate import DATABASE
 
     for one in plain:
-        check_source(session, one, "")
+        session.installation.check_source(one, "")
     known = {source.id: source for source in not_taken_in(session)}
     if (session.loaded.data / DATABASE).exists() or not known:
         with session.queries() as queries:

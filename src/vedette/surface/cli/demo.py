@@ -68,7 +68,9 @@ def run_demo(session: Session, *, seconds: float | None, twin: str | None, langu
     left = None if seconds is None else max(LEAST, seconds - LAST - session.begun().total_seconds())
     speed = SPEED if left is None else max(SPEED, LEAST_HOURS * 3600.0 / left)
     clock = PacedClock(datetime.fromtimestamp(world.epoch, UTC), speed=speed)
-    stage = replace(session, clock=clock, given=replace(session.given, data=data), _loaded=None)
+    stage = replace(
+        session, clock=clock, given=replace(session.given, data=data), _loaded=None, _installation=None
+    )
     seen = DemoSeen(world=world, began_at=clock.now(), elapsed=clock.stopwatch())
     with watching(stage, is_demo=True) as show:
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.contracts.errors import InputError, VedetteError
+from vedette.operations.arguments import a_moment
 from vedette.surface.cli.evidence_copies import find_evidence
 from vedette.surface.cli.queries import known_watch, numbered_json, told_states
-from vedette.surface.cli.session import Session, a_moment
+from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 
 if TYPE_CHECKING:

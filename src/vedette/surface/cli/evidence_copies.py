@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.contracts.errors import InputError, VedetteError
+from vedette.operations.arguments import a_moment
 from vedette.report.plain import count
 from vedette.surface.cli.queries import known_watch
-from vedette.surface.cli.session import Session, a_moment
+from vedette.surface.cli.session import Session
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vedette.operations.arguments import a_url
 from vedette.surface.cli.asked_intervals import interval_of
 from vedette.surface.cli.configured_sources import written_url
 from vedette.surface.cli.queries import known_watch
-from vedette.surface.cli.session import Session, a_url
+from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 
 if TYPE_CHECKING:

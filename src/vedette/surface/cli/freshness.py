@@ -12,6 +12,7 @@ import typer
 
 from vedette.contracts.errors import InputError
 from vedette.contracts.words import Risk
+from vedette.operations.arguments import a_moment
 from vedette.report.plain import span
 from vedette.surface.cli.budget_options import (
     ObjectiveOption,
@@ -21,7 +22,7 @@ from vedette.surface.cli.budget_options import (
     some_objectives,
 )
 from vedette.surface.cli.exit_codes import Exit
-from vedette.surface.cli.session import Session, a_moment
+from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 
 if TYPE_CHECKING:

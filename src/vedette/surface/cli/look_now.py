@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.contracts.errors import InputError, RefusedError, VedetteError
+from vedette.operations.arguments import a_url
 from vedette.surface.cli.configured_sources import save_configured
 from vedette.surface.cli.exit_codes import Exit
-from vedette.surface.cli.session import Session, a_url, check_source
+from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def look(
     if bool(urls) + (source is not None) + everything != 1:
         raise InputError("say what to look at: one or more URLs, --source ID, or --all")
     bound = _patience(patience)
-    check_source(session, source)
+    session.installation.check_source(source)
     save_configured(session)
     with session.queries() as queries:
         watches = _chosen(queries, urls or [], source)

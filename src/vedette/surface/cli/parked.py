@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.contracts.errors import InputError, VedetteError
+from vedette.operations.arguments import a_url
 from vedette.report.plain import count, moment
 from vedette.surface.cli.output import Cell
-from vedette.surface.cli.session import Session, a_url
+from vedette.surface.cli.session import Session
 from vedette.surface.cli.sources import tell
 from vedette.surface.cli.verb import LimitOption, group, verb
 

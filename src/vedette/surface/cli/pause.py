@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.contracts.errors import InputError
+from vedette.operations.arguments import a_url
 from vedette.surface.cli.configured_sources import not_taken_in, save_configured
-from vedette.surface.cli.session import Session, a_url, check_source
+from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _change(session: Session, what: str, do: _Do, word: str, after: str, *, find
     if not_taken_in(session):
         save_configured(session)
     if "://" not in what:
-        check_source(session, what, "")
+        session.installation.check_source(what, "")
     with session.operating() as db:
         source = _source(session, db, what, finds=finds)
         number = do(db, source, now=session.now())

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vedette.operations.arguments import a_url
 from vedette.report.plain import count
 from vedette.surface.cli.exit_codes import Exit
-from vedette.surface.cli.session import Session, a_url
+from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 
 if TYPE_CHECKING:

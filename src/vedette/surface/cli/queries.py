@@ -10,9 +10,10 @@ import typer
 from vedette.contracts.errors import InputError, VedetteError
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.text.nearest import unknown
+from vedette.operations.arguments import a_moment, a_risk, a_url
 from vedette.surface.cli.configured_sources import note_not_taken_in, written_url
 from vedette.surface.cli.output import Cell
-from vedette.surface.cli.session import Session, a_moment, a_risk, a_url, check_source, tagged
+from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import LimitOption, verb
 from vedette.surface.cli.watch_table import is_unseen, show_watches
 
@@ -50,7 +51,7 @@ def list_(
     """Watches, with risk, last outcome and due time."""
     from vedette.store.views import WatchFilter
 
-    check_source(session, source)
+    session.installation.check_source(source)
     which = WatchFilter(
         source=source,
         host=None if host is None else a_host(session, host),
@@ -58,7 +59,7 @@ def list_(
         outcome=_outcome(outcome),
         text=text,
         only_listings=listings,
-        sources=tagged(session, tag),
+        sources=session.installation.tagged(tag),
         only_kept=True,
     )
     _show_watches(session, which, limit, empty="no watch fits; `vedette add URL` makes one")
@@ -76,7 +77,7 @@ def due(
     """What is due now, most overdue first."""
     from vedette.store.views import WatchFilter
 
-    check_source(session, source)
+    session.installation.check_source(source)
     until = session.now() + _duration(within, "--within")
     which = WatchFilter(source=source, risk=a_risk(risk, "--risk"), due_before=until, by_due=True)
     _show_watches(session, which, limit, empty="nothing is due")
@@ -130,7 +131,7 @@ def changes(
     from vedette.report.changes import change_lines
     from vedette.store.views import ChangeFilter
 
-    check_source(session, source)
+    session.installation.check_source(source)
     now = session.now()
     which = ChangeFilter(
         since=a_moment(since, "--since", now),
@@ -139,7 +140,7 @@ def changes(
         states=told_states(state),
         watch=None if url is None else watch_id(a_url(url)),
         source=source,
-        sources=tagged(session, tag),
+        sources=session.installation.tagged(tag),
     )
     with session.queries() as queries:
         found = list(queries.changes(which, most=limit))

@@ -15,7 +15,8 @@ import typer
 from vedette.contracts.errors import InputError
 from vedette.core.priority.score import NAMES
 from vedette.core.text.nearest import unknown
-from vedette.surface.cli.session import Session, a_moment
+from vedette.operations.arguments import a_moment
+from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 
 if TYPE_CHECKING:

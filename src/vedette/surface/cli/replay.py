@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.contracts.errors import InputError, VedetteError
+from vedette.operations.arguments import a_moment, a_url
 from vedette.report.plain import moment
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.queries import known_watch
-from vedette.surface.cli.session import Session, a_moment, a_url
+from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 
 if TYPE_CHECKING:

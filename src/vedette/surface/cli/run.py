@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.contracts.errors import InputError, VedetteError
+from vedette.operations.arguments import a_risk
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.load_guard import loading
-from vedette.surface.cli.session import Session, a_risk, check_source
+from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def run(
     --until-idle then exit with 7.
     """
     a_risk(tier, "--tier")
-    check_source(session, source)
+    session.installation.check_source(source)
     if queued:
         queue_order(session, source=source, tier=a_risk(tier, "--tier"))
         return

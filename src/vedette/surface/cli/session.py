@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from vedette.contracts.errors import ConfigError, InputError, StoreError
-from vedette.contracts.words import Reason, Risk
+from vedette.contracts.words import Reason
 from vedette.report.plain import show_times_in
 from vedette.surface.cli.load_guard import collect_as_usual, loading
 from vedette.surface.cli.output import Output
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from vedette.core.urls.classify import Classification
     from vedette.engine.crawl.loop import Ended
     from vedette.operations.check_sources import Lanes
+    from vedette.operations.installation import Installation
     from vedette.store.queries import Queries
     from vedette.telemetry.events import Event
 
@@ -85,9 +85,10 @@ class Session:
     begun: Callable[[], timedelta] = timedelta  # the time since the program was called
     used: list[Path] = field(default_factory=list)  # databases, for whoever has to say what went wrong
     _loaded: Loaded | None = None
+    _installation: Installation | None = None
 
     def with_options(self, given: CommonOptions) -> Session:
-        return replace(self, given=self.given.also(given), _loaded=None)
+        return replace(self, given=self.given.also(given), _loaded=None, _installation=None)
 
     @property
     def out(self) -> Output:
@@ -95,12 +96,22 @@ class Session:
 
     @property
     def loaded(self) -> Loaded:
+        """The configuration; times are shown in its zone."""
         if self._loaded is None:
-            from vedette.config import model as config
+            from vedette.config.model import load, zone_of
 
-            self._loaded = config.load(self.given.config, self.given.data)
-            show_times_in(None if self.given.local_time else config.zone_of(self._loaded.config))
+            self._loaded = load(self.given.config, self.given.data)
+            show_times_in(None if self.given.local_time else zone_of(self._loaded.config))
         return self._loaded
+
+    @property
+    def installation(self) -> Installation:
+        """What operations work on."""
+        if self._installation is None:
+            from vedette.operations.installation import Installation
+
+            self._installation = Installation(self.loaded, self.clock, note=self.out.note, used=self.used)
+        return self._installation
 
     def now(self) -> datetime:
         return self.clock.now()
@@ -124,159 +135,25 @@ class Session:
 
     def store(self) -> Path:
         """The database, checked to be of this version."""
-        from vedette.store.migrate import DATABASE, HEAD, version
-
-        path = self.loaded.data / DATABASE
-        if not path.exists() and self.loaded.config.sources:
-            raise StoreError(
-                f"no store in {path.parent} yet; `vedette run` makes it and looks at the sources of vedette.yaml"
-            )
-        self.used.append(path)
-        if not path.exists():
-            raise StoreError(
-                f"no store in {path.parent}; run `vedette init`, or name another folder with --data"
-            )
-        self._make_private(path.parent)
-        found = version(path)
-        if found != HEAD:
-            raise StoreError(f"{path} is at version {found or 'none'}, not {HEAD}; run `vedette db upgrade`")
-        return path
-
-    def _make_private(self, data: Path) -> None:
-        """A store of before may be readable by everyone on the machine."""
-        from vedette.store.private import mend
-
-        mended = mend(data)
-        if mended:
-            self.out.note(
-                f"{data}: {mended} of its files and folders could be read by others; now they are yours alone"
-            )
+        return self.installation.store()
 
     def new_store(self) -> Path:
         """The database, made where there is none."""
-        from vedette.store.migrate import DATABASE, prepare
+        return self.installation.new_store()
 
-        is_new = not (self.loaded.data / DATABASE).exists()
-        path = prepare(self.loaded.data)
-        if is_new:
-            self.out.note(f"made a new store in {self.loaded.data}")
-        return path
+    def queries(self) -> AbstractContextManager[Queries]:
+        return self.installation.queries()
 
-    @contextmanager
-    def queries(self) -> Iterator[Queries]:
-        from vedette.store.queries import Queries
-
-        with Queries(self.store()) as queries:
-            yield queries
-
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> AbstractContextManager[sqlite3.Connection]:
         """A connection that changes nothing."""
-        from contextlib import closing
+        return self.installation.reading()
 
-        from vedette.store.connection import connect
-
-        with closing(connect(self.store(), read_only=True)) as db:
-            yield db
-
-    @contextmanager
-    def operating(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+    def operating(self, *, create: bool = False) -> AbstractContextManager[sqlite3.Connection]:
         """One transaction of the operator."""
-        from vedette.store.operator import operating
-
-        with operating(self.new_store() if create else self.store()) as db:
-            yield db
+        return self.installation.operating(create=create)
 
     def classify(self, url: str, content_type: str | None = None) -> Classification:
         """By the configured packs and patterns."""
-        from vedette.core.urls.classify import classify_url
-        from vedette.core.urls.word_packs import RolePattern
+        from vedette.operations.classified import classified
 
-        section = self.loaded.config.classify
-        try:
-            rows = tuple(RolePattern(p.pattern, p.role, p.risk, p.is_hub) for p in section.patterns)
-            return classify_url(url, content_type, packs=section.packs, rows=rows)
-        except InputError as error:
-            raise ConfigError(f"`classify`: {error}") from None
-
-
-def a_risk(word: str | None, option: str) -> Risk | None:
-    """A risk as the user wrote it."""
-    if word is None:
-        return None
-    try:
-        return Risk.parse(word)
-    except ValueError:
-        from vedette.core.text.nearest import unknown
-
-        raise InputError(f"{option}: {unknown(option.strip('-'), word.upper(), Risk.__members__)}") from None
-
-
-def check_source(session: Session, source: str | None, option: str = "--source: ") -> None:
-    """InputError that names the nearest, when there is no such source in the store and in the configuration."""
-    if source is None:
-        return
-    from vedette.config.policies import sources_of
-    from vedette.core.text.nearest import unknown
-    from vedette.store.migrate import DATABASE
-
-    known = {str(one.id) for one in sources_of(session.loaded.config)}
-    if source not in known and (session.loaded.data / DATABASE).exists():
-        with session.queries() as queries:
-            known |= set(queries.source_ids())
-    if source not in known:
-        raise InputError(f"{option}{unknown('source', source, known)}; `vedette sources` lists them")
-
-
-def tagged(session: Session, tag: str | None) -> tuple[str, ...] | None:
-    """The sources with this tag; None: none was asked for.  An unknown tag is an error that names the nearest."""
-    if tag is None:
-        return None
-    from vedette.core.text.nearest import unknown
-
-    with session.queries() as queries:
-        by_source = {str(view.source.id): view.source.registered.tags for view in queries.sources()}
-    found = tuple(source for source, tags in by_source.items() if tag in tags)
-    if not found:
-        raise InputError(
-            f"--tag: {unknown('tag', tag, {one for tags in by_source.values() for one in tags})}"
-        )
-    return found
-
-
-def a_url(text: str) -> str:
-    """The canonical URL of what the user typed, or InputError that says how to write it."""
-    from vedette.core.urls.canonical import canonical, too_long
-
-    url = canonical(text)
-    if url is not None:
-        return url
-    word = text.strip()
-    if not word:
-        raise InputError("the URL is empty")
-    if words := too_long(word):
-        raise InputError(f"the URL is too long: {words}")
-    if "://" not in word and (near := canonical(f"https://{word}")) is not None:
-        raise InputError(f"{word!r} has no scheme; did you mean {near} ?")
-    scheme, mark, _ = word.partition(":")
-    if mark and scheme.isalnum() and scheme.lower() not in ("http", "https"):
-        raise InputError(f"{word!r}: only http and https are watched, not {scheme!r}")
-    raise InputError(f"{word!r} is not a URL; write for example https://example.org/page")
-
-
-def a_moment(text: str | None, option: str, now: datetime) -> datetime | None:
-    """`24h` is that long ago; otherwise a date or a time in ISO form."""
-    if text is None:
-        return None
-    from vedette.config.model import parse_day, parse_duration
-
-    try:
-        return now - parse_duration(text)
-    except (ValueError, OverflowError):
-        pass
-    try:
-        return parse_day(text)
-    except ValueError:
-        raise InputError(
-            f"{option}: {text!r} is neither a duration (24h, 7d) nor a date (2026-11-15)"
-        ) from None
+        return classified(self.loaded.config, url, content_type)

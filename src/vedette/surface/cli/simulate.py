@@ -11,6 +11,7 @@ import typer
 
 from vedette.contracts.errors import InputError, VedetteError
 from vedette.contracts.words import Risk
+from vedette.operations.arguments import a_moment
 from vedette.surface.cli.budget_options import (
     ObjectiveOption,
     Objectives,
@@ -20,7 +21,7 @@ from vedette.surface.cli.budget_options import (
     some_objectives,
     some_policies,
 )
-from vedette.surface.cli.session import Session, a_moment
+from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 
 if TYPE_CHECKING:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vedette.contracts.errors import InputError
+from vedette.operations.arguments import a_url
 from vedette.report.plain import count
 from vedette.surface.cli.check_sources import sources_check
 from vedette.surface.cli.configured_sources import views_not_taken_in
 from vedette.surface.cli.output import Cell
 from vedette.surface.cli.pause import pause, remove, reset, resume
 from vedette.surface.cli.queries import TagOption
-from vedette.surface.cli.session import Session, a_url, tagged
+from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import group, verb
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def sources_list(session: Session, tag: TagOption = None) -> None:
     """
     found = _all_sources(session)
     shares = _shares(session, found)
-    named = tagged(session, tag)
+    named = session.installation.tagged(tag)
     found = [view for view in found if named is None or view.source.id in named]
     now = session.now()
     if session.given.as_json:

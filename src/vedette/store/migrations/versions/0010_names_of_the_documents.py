@@ -10,7 +10,7 @@ down_revision = "0009"
 branch_labels = None
 depends_on = None
 
-# Outcomes, as core/lanes/outcomes.py has them; a test holds the views to it.
+# Outcomes, as core/outcomes.py has them; a test holds the views to it.
 GOOD = "('ok', 'not_modified', 'tool_missing')"
 REFUSED = "('address_refused', 'scheme_refused', 'robots_refused', 'no_browser', 'type_refused', 'screened')"
 BAD = (

@@ -11,7 +11,7 @@ branch_labels = None
 depends_on = None
 
 ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-# Outcomes as core/lanes/outcomes.py has them; a test holds the views to it.
+# Outcomes as core/outcomes.py has them; a test holds the views to it.
 GOOD = "('ok', 'not_modified')"
 REFUSED = "('address_refused', 'scheme_refused', 'robots_refused', 'no_browser', 'type_refused', 'screened')"
 SAID = "v.outcome || CASE WHEN v.detail = '' THEN '' ELSE ': ' || v.detail END"

@@ -20,7 +20,7 @@ from vedette.contracts.source import (
 )
 from vedette.contracts.words import SourceId
 from vedette.core.urls.canonical import canonical, host_of, letters_of, shown
-from vedette.surface.cli.session import a_url
+from vedette.operations.arguments import a_url
 
 MOST_ID = 60
 

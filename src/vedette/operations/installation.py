@@ -1,0 +1,118 @@
+"""What an operation works on: a configuration with its store, and the time.  The store is opened when first needed.
+
+Every surface makes one for a call: the command line, the HTTP server, a test.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from vedette.config.model import Loaded
+from vedette.config.policies import sources_of
+from vedette.contracts.errors import InputError, StoreError
+from vedette.contracts.ports import Clock
+from vedette.core.text.nearest import unknown
+from vedette.core.urls.classify import Classification
+from vedette.operations.classified import classified
+from vedette.store.connection import connect
+from vedette.store.migrate import DATABASE, HEAD, prepare, version
+from vedette.store.operator import operating
+from vedette.store.private import mend
+from vedette.store.queries import Queries
+
+
+@dataclass(slots=True)
+class Installation:
+    """A configuration and its data folder."""
+
+    loaded: Loaded
+    clock: Clock
+    note: Callable[[str], None] = lambda words: None  # what happened by the way
+    used: list[Path] = field(default_factory=list)  # databases, for whoever has to say what went wrong
+
+    @property
+    def has_store(self) -> bool:
+        return (self.loaded.data / DATABASE).exists()
+
+    def now(self) -> datetime:
+        return self.clock.now()
+
+    def store(self) -> Path:
+        """The database, checked to be of this version."""
+        path = self.loaded.data / DATABASE
+        if not path.exists() and self.loaded.config.sources:
+            raise StoreError(
+                f"no store in {path.parent} yet; `vedette run` makes it and looks at the sources of vedette.yaml"
+            )
+        self.used.append(path)
+        if not path.exists():
+            raise StoreError(
+                f"no store in {path.parent}; run `vedette init`, or name another folder with --data"
+            )
+        mended = mend(path.parent)  # a store of before may be readable by everyone on the machine
+        if mended:
+            self.note(
+                f"{path.parent}: {mended} of its files and folders could be read by others; now they are yours alone"
+            )
+        found = version(path)
+        if found != HEAD:
+            raise StoreError(f"{path} is at version {found or 'none'}, not {HEAD}; run `vedette db upgrade`")
+        return path
+
+    def new_store(self) -> Path:
+        """The database, made where there is none."""
+        is_new = not self.has_store
+        path = prepare(self.loaded.data)
+        if is_new:
+            self.note(f"made a new store in {self.loaded.data}")
+        return path
+
+    @contextmanager
+    def queries(self) -> Iterator[Queries]:
+        with Queries(self.store()) as queries:
+            yield queries
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """A connection that changes nothing."""
+        with closing(connect(self.store(), read_only=True)) as db:
+            yield db
+
+    @contextmanager
+    def operating(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+        """One transaction of the operator."""
+        with operating(self.new_store() if create else self.store()) as db:
+            yield db
+
+    def classify(self, url: str, content_type: str | None = None) -> Classification:
+        """By the configured packs and patterns."""
+        return classified(self.loaded.config, url, content_type)
+
+    def check_source(self, source: str | None, option: str = "--source: ") -> None:
+        """InputError that names the nearest, when there is no such source in the store and in the configuration."""
+        if source is None:
+            return
+        known = {str(one.id) for one in sources_of(self.loaded.config)}
+        if source not in known and self.has_store:
+            with self.queries() as queries:
+                known |= set(queries.source_ids())
+        if source not in known:
+            raise InputError(f"{option}{unknown('source', source, known)}; `vedette sources` lists them")
+
+    def tagged(self, tag: str | None) -> tuple[str, ...] | None:
+        """The sources with this tag; None: none was asked for.  An unknown tag is an error that names the nearest."""
+        if tag is None:
+            return None
+        with self.queries() as queries:
+            by_source = {str(view.source.id): view.source.registered.tags for view in queries.sources()}
+        found = tuple(source for source, tags in by_source.items() if tag in tags)
+        if not found:
+            raise InputError(
+                f"--tag: {unknown('tag', tag, {one for tags in by_source.values() for one in tags})}"
+            )
+        return found
