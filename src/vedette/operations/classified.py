@@ -15,3 +15,16 @@ def classified(config: Config, url: str, content_type: str | None = None) -> Cla
         return classify_url(url, content_type, packs=section.packs, rows=rows)
     except InputError as error:
         raise ConfigError(f"`classify`: {error}") from None
+
+
+def classified_json(url: str, said: Classification, blocked_by: str | None) -> dict[str, object]:
+    """`blocked_by`: the blocked word in its host."""
+    return {
+        "url": url,
+        "node_type": said.node_type.value,
+        "role": said.node_role.value if said.node_role else None,
+        "risk": said.risk.name,
+        "reason": said.reason.code,
+        "pattern": said.reason.note,
+        "blocked_by": blocked_by,
+    }

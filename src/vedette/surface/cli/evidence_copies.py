@@ -11,8 +11,8 @@ import typer
 
 from vedette.contracts.errors import InputError, VedetteError
 from vedette.operations.arguments import a_moment
+from vedette.operations.known_watch import known_watch
 from vedette.report.plain import count
-from vedette.surface.cli.queries import known_watch
 from vedette.surface.cli.session import Session
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def find_evidence(session: Session, queries: Queries, what: str, most: int) -> l
         one = queries.evidence_by_id(EvidenceId(int(what))) if int(what) < 2**63 else None
         found = [] if one is None else [one]
     elif "://" in what or "." in what:
-        return queries.evidence(known_watch(session, queries, what).id, most=most)
+        return queries.evidence(known_watch(session.installation, queries, what).id, most=most)
     else:
         found = []
     if not found and _HEX.match(what):
@@ -137,7 +137,7 @@ def _one(session: Session, what: str, at: datetime | None) -> EvidenceView:
             if at is not None:
                 raise InputError("--at goes with a URL; a piece of evidence is of one moment")
             return find_evidence(session, queries, what, 1)[0]
-        watch = known_watch(session, queries, what)
+        watch = known_watch(session.installation, queries, what)
         number = shown_at(session.loaded, watch.id, at or session.now())
         found = None if number is None else queries.evidence_by_id(number)
     if found is None:
@@ -171,7 +171,7 @@ def _export_001(session: Session, to: Path, what: str | None, start: datetime | 
     watch = None
     if what is not None:
         with session.queries() as queries:
-            watch = known_watch(session, queries, what).id
+            watch = known_watch(session.installation, queries, what).id
     with session.out.progress("evidence") as progress:
         done = export_001(session.loaded, to, since=start, watch=watch, progress=progress)
     lost = f"; {done.lost} without rawContent: their records cannot be read" if done.lost else ""

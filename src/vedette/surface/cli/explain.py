@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vedette.operations.arguments import a_url
-from vedette.surface.cli.asked_intervals import interval_of
-from vedette.surface.cli.configured_sources import written_url
-from vedette.surface.cli.queries import known_watch
+from vedette.operations.asked_intervals import interval_of
+from vedette.operations.configured_sources import written_url
+from vedette.operations.known_watch import known_watch
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 
@@ -108,7 +108,7 @@ def _explanation(session: Session, queries: Queries, url: str, visits: int) -> W
     from vedette.report.explanation import WatchExplanation
     from vedette.surface.cli.beliefs import believed
 
-    watch = known_watch(session, queries, url)
+    watch = known_watch(session.installation, queries, url)
     rows = queries.ledger(watch.id, most=50)
     last, chosen = (next((row for row in rows if row.kind == kind), None) for kind in ("visit", "hunt"))
     entry = last or chosen
@@ -118,7 +118,7 @@ def _explanation(session: Session, queries: Queries, url: str, visits: int) -> W
     asked = a_url(url)
     return WatchExplanation(
         watch=watch,
-        interval=interval_of(session, queries, watch, source.source if source else None),
+        interval=interval_of(session.installation, queries, watch, source.source if source else None),
         is_open=queries.is_open(watch.id),
         merged_from=asked if watch_id(asked) != watch.id else None,
         decided_at=entry.at if entry else None,
@@ -161,8 +161,10 @@ def facts_of(session: Session, queries: Queries, url: str) -> WhyNotFacts:
         policy=_policy(queries, number),
         is_open=queries.is_open(number),
         engine=lock_holder(session.loaded.data),
-        is_written=watch is None and written_url(session, url) is not None,
-        interval=interval_of(session, queries, watch, source.source) if watch and source else None,
+        is_written=watch is None and written_url(session.installation, url) is not None,
+        interval=interval_of(session.installation, queries, watch, source.source)
+        if watch and source
+        else None,
     )
 
 

@@ -10,7 +10,7 @@ import typer
 
 from vedette.contracts.errors import InputError, RefusedError, VedetteError
 from vedette.operations.arguments import a_url
-from vedette.surface.cli.configured_sources import save_configured
+from vedette.operations.save_sources import save_configured
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
@@ -64,7 +64,7 @@ def look(
         raise InputError("say what to look at: one or more URLs, --source ID, or --all")
     bound = _patience(patience)
     session.installation.check_source(source)
-    save_configured(session)
+    save_configured(session.installation)
     with session.queries() as queries:
         watches = _chosen(queries, urls or [], source)
     if not watches:

@@ -11,9 +11,9 @@ import typer
 
 from vedette.contracts.errors import InputError, VedetteError
 from vedette.operations.arguments import a_moment, a_url
+from vedette.operations.known_watch import known_watch
 from vedette.report.plain import moment
 from vedette.surface.cli.exit_codes import Exit
-from vedette.surface.cli.queries import known_watch
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 
@@ -46,7 +46,7 @@ def replay(
     from vedette.store.views import LedgerFilter
 
     with session.queries() as queries, session.out.progress("deciding again") as progress:
-        watch = known_watch(session, queries, a_url(url)).id if url is not None else None
+        watch = known_watch(session.installation, queries, a_url(url)).id if url is not None else None
         which = LedgerFilter(watch=watch, since=a_moment(since, "--since", session.now()))
         whole = queries.count_decisions(which)
         result = _Result()

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from vedette.contracts.source import Source
-    from vedette.contracts.watch import Watch
-    from vedette.report.intervals import AskedInterval
-    from vedette.store.queries import Queries
-    from vedette.surface.cli.session import Session
+from vedette.config.policies import lane_policies
+from vedette.contracts.source import Source
+from vedette.contracts.watch import Watch
+from vedette.contracts.words import Outcome
+from vedette.core.schedule.asked import AskedLimits, asked_of, strongest
+from vedette.core.urls.canonical import watch_id
+from vedette.operations.installation import Installation
+from vedette.report.intervals import AskedInterval
+from vedette.store.queries import Queries
 
 
 def interval_of(
-    session: Session, queries: Queries, watch: Watch, source: Source | None
+    installation: Installation, queries: Queries, watch: Watch, source: Source | None
 ) -> AskedInterval | None:
     """None: nobody asked for an interval of this watch."""
-    from vedette.config.policies import lane_policies
-    from vedette.contracts.words import Outcome
-    from vedette.core.schedule.asked import AskedLimits, asked_of, strongest
-    from vedette.report.intervals import AskedInterval
-
     if source is None:
         return None
     is_own, is_listing = _is_own(queries, watch, source), watch.lister is not None
@@ -28,9 +24,10 @@ def interval_of(
     wanted = asked.ceiling if asked.every is None else asked.every
     if wanted is None:
         return None
-    lane, schedule = queries.lane(watch.lane), session.loaded.config.schedule
+    config = installation.loaded.config
+    lane, schedule = queries.lane(watch.lane), config.schedule
     limits = AskedLimits(
-        lane=lane_policies(session.loaded.config).of(watch.lane),
+        lane=lane_policies(config).of(watch.lane),
         crawl_delay=None if lane is None else lane.crawl_delay,
         host_budget=schedule.host_budget_per_day,
         budget=schedule.budget_per_day,
@@ -40,8 +37,6 @@ def interval_of(
 
 
 def _is_own(queries: Queries, watch: Watch, source: Source) -> bool:
-    from vedette.core.urls.canonical import watch_id
-
     own = watch_id(source.url)
     if watch.id == own:
         return True
