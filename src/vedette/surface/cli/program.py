@@ -51,6 +51,7 @@ HOMES = {
     "config_show": "config",
     "help": "help version completion",
 }
+FILES = {name: module for module, names in HOMES.items() for name in names.split()}
 HELP = {"help_option_names": ["-h", "--help"]}
 WORDS = "Watch the web you answer for: looks politely, proves what changed, says why it looked."
 
@@ -60,7 +61,7 @@ class Program(Verbs):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self.commands: Any = verbs.LazyVerbs(HOMES)
+        self.commands: Any = verbs.LazyVerbs(FILES)
 
 
 def run(
