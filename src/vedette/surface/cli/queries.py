@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vedette.contracts.errors import InputError, VedetteError
+from vedette.contracts.errors import InputError
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.text.nearest import unknown
 from vedette.operations.arguments import a_moment, a_risk, a_url
-from vedette.surface.cli.configured_sources import note_not_taken_in, written_url
+from vedette.operations.known_watch import known_watch as watch_of
+from vedette.surface.cli.configured_sources import note_not_taken_in
 from vedette.surface.cli.output import Cell
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import LimitOption, verb
@@ -186,17 +187,7 @@ def numbered_json(view: ChangeView, number: int, *, with_diff: bool) -> dict[str
 
 def known_watch(session: Session, queries: Queries, url: str) -> Watch:
     """The watch of a URL in any spelling, merged ones followed."""
-    from vedette.core.urls.canonical import watch_id
-
-    wanted = a_url(url)
-    watch = queries.watch(watch_id(wanted))
-    if watch is not None and watch.merged_into is not None:
-        watch = queries.watch(watch.merged_into) or watch
-    if watch is None and written_url(session, wanted) is not None:
-        raise VedetteError(f"{wanted} stands in vedette.yaml and was not looked at yet; type: vedette run")
-    if watch is None:
-        raise VedetteError(f"{wanted} is not watched; `vedette why-not {wanted}` says why")
-    return watch
+    return watch_of(session.installation, queries, url)
 
 
 def watch_json(watch: WatchLine, source: Source | None = None) -> dict[str, object]:
