@@ -9,7 +9,6 @@ import typer
 from vedette.report.plain import count
 from vedette.surface.cli.evidence_copies import CAT, EXPORT, WhatArgument, cat, export, find_evidence
 from vedette.surface.cli.exit_codes import Exit
-from vedette.surface.cli.explain import ACTS
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import LimitOption, group, verb
 
@@ -156,9 +155,7 @@ def set_aside(session: Session) -> None:
 
 def _act_json(session: Session, one: EvidenceView) -> dict[str, object]:
     """What this state says of an act of the gazette."""
-    if not any(word in one.url for word in ACTS):
-        return {}
-    from vedette.operations.evidence import act_metadata
+    from vedette.operations.acts import act_metadata
     from vedette.report.explanation import act_json
 
     said = act_metadata(session.loaded, one)

@@ -166,11 +166,11 @@ class Follower:
 
     def _why_not(self, queries: Queries, watch: Watch) -> WhyNotAnswer:
         """What keeps it from being looked at; where that is only its turn, when that comes."""
+        from vedette.operations.why_not import facts_of
         from vedette.report.plain import when
         from vedette.report.why_not import WhyNotAnswer, why_not
-        from vedette.surface.cli.explain import facts_of
 
-        answer = why_not(facts_of(self._session, queries, watch.url))[0]
+        answer = why_not(facts_of(self._session.installation, queries, watch.url))[0]
         if answer.code not in ("no_engine", "waiting"):
             return answer
         now = self._session.now()

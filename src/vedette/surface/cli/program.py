@@ -34,7 +34,8 @@ HOMES = {
     "serve": "serve worker",
     "watches": "list due history",
     "changes": "changes diff",
-    "explain": "explain why-not",
+    "explain": "explain",
+    "why_not": "why-not",
     "freshness": "freshness",
     "hunt": "hunt",
     "simulate": "simulate",
@@ -53,6 +54,7 @@ HOMES = {
     "config_show": "config",
     "help": "help version completion",
 }
+FILES = {name: module for module, names in HOMES.items() for name in names.split()}
 HELP = {"help_option_names": ["-h", "--help"]}
 WORDS = "Watch the web you answer for: looks politely, proves what changed, says why it looked."
 
@@ -62,7 +64,7 @@ class Program(Verbs):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self.commands: Any = verbs.LazyVerbs(HOMES)
+        self.commands: Any = verbs.LazyVerbs(FILES)
 
 
 def run(

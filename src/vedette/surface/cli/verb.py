@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -55,26 +55,33 @@ class Sentences(TyperGroup):
     """A group whose verbs are listed with a whole sentence each."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
+        found = [(name, one.get_short_help_str(LONG)) for name, one in self.commands.items()]
         with formatter.section("Commands"):
-            self.write_verbs(formatter, self.commands)
-
-    def write_verbs(self, formatter: Any, names: Iterable[str]) -> None:
-        found = ((name, self.commands[name]) for name in names if name in self.commands)
-        formatter.write_dl([(name, one.get_short_help_str(LONG)) for name, one in found], col_max=12)
+            formatter.write_dl(found, col_max=12)
 
 
-def group(name: str, *, example: str, default: Work | None = None) -> Callable[[Work], typer.Typer]:
-    """A verb with verbs of its own.  The decorated function is its help; without a verb `default` runs."""
+def group(
+    name: str, *, example: str, default: Work | None = None, homes: Mapping[str, str] | None = None
+) -> Callable[[Work], typer.Typer]:
+    """A verb with verbs of its own.  The decorated function is its help; without a verb `default` runs.
+
+    `homes`: the file of each verb, in their order; each is loaded when its verb is typed.
+    """
+
+    class Group(Sentences):
+        def __init__(self, **given: Any) -> None:
+            super().__init__(**given)
+            if homes is not None:
+                self.commands: Any = LazyVerbs(homes)
 
     def made(words: Work) -> typer.Typer:
-        app = typer.Typer(rich_markup_mode=None, help=_help(words, example), cls=Sentences)
+        app = typer.Typer(rich_markup_mode=None, help=_help(words, example), cls=Group)
 
         def begin(ctx: typer.Context, **given: Any) -> None:
             ctx.obj = _session(ctx, given)
             if ctx.invoked_subcommand is None and default is None:
-                raise InputError(
-                    f"say which one: {name} {'|'.join(c.name or '' for c in app.registered_commands)}"
-                )
+                known = homes or [command.name or "" for command in app.registered_commands]
+                raise InputError(f"say which one: {name} {'|'.join(known)}")
             if ctx.invoked_subcommand is None and default is not None:
                 loaded()
                 default(ctx.obj)
@@ -105,10 +112,10 @@ def verb(app: typer.Typer, name: str, *, example: str) -> Callable[[Work], Work]
 
 
 class LazyVerbs(Mapping[str, Any]):
-    """The commands by name.  The file that registers one is imported when it is asked for."""
+    """The commands by name.  The file that registers one, `homes[name]`, is imported when it is asked for."""
 
     def __init__(self, homes: Mapping[str, str]) -> None:
-        self._homes = {name: module for module, names in homes.items() for name in names.split()}
+        self._homes = homes
         self._made: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from datetime import datetime
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
+import numpy as np
 
-    Objectives = Mapping[str, tuple[float, float]]  # risk: hours, share
+from vedette.contracts.watch import Decision, Watch
+from vedette.core.evidence.ledger import InForce, learned_case
+from vedette.core.schedule.due import LEARNED
+from vedette.core.schedule.hours import from_hours
+from vedette.core.schedule.learned.calibration import Calibration
+from vedette.core.schedule.learned.deciding import Told, tell
+from vedette.core.schedule.learned.row import Place, is_new, is_whole, unpack_beliefs, unpack_published
+from vedette.core.schedule.protocol import Explanation
+from vedette.report.beliefs import Believed
+from vedette.store.queries import Queries
 
-    from vedette.contracts.watch import Decision, Watch
-    from vedette.core.schedule.learned.row import Place
-    from vedette.core.schedule.protocol import Explanation
-    from vedette.report.beliefs import Believed
-    from vedette.store.queries import Queries
-
+Objectives = Mapping[str, tuple[float, float]]  # risk: hours, share
 RECENT = 50  # ledger rows in which the last schedule decision is looked for
 _BEYOND = (
     "audit",
@@ -31,11 +34,6 @@ _BEYOND = (
 
 def believed(queries: Queries, watch: Watch, objectives: Objectives, now: datetime) -> Believed | None:
     """None: the policy has no belief about it yet, or it is not scheduled."""
-    from vedette.core.schedule.due import LEARNED
-    from vedette.core.schedule.hours import from_hours
-    from vedette.core.schedule.learned.deciding import Told, tell
-    from vedette.core.schedule.learned.row import is_new, is_whole, unpack_beliefs, unpack_published
-
     decision, named = _last_decisions(queries, watch)
     if not is_whole(watch.belief) or watch.due_at is None or decision is None:
         return None
@@ -70,9 +68,6 @@ def believed(queries: Queries, watch: Watch, objectives: Objectives, now: dateti
 
 
 def _believed(said: Explanation) -> Believed:
-    from vedette.core.schedule.hours import from_hours
-    from vedette.report.beliefs import Believed
-
     return Believed(
         rate=said.rate * 24,
         rate_low=(said.rate_low or 0.0) * 24,
@@ -100,8 +95,6 @@ def _last_decisions(queries: Queries, watch: Watch) -> tuple[Decision | None, De
 
 def _is_moved(watch: Watch, decision: Decision) -> bool:
     """Is it due at another time than was decided, though nothing happened to it?"""
-    from datetime import datetime
-
     output = decision.output
     if watch.due_at is None or watch.pending is not None or watch.attempt or not isinstance(output, dict):
         return False
@@ -109,17 +102,11 @@ def _is_moved(watch: Watch, decision: Decision) -> bool:
 
 
 def _place(queries: Queries, decision: Decision) -> Place:
-    from vedette.core.evidence.ledger import InForce, learned_case
-
     return learned_case(decision.inputs, InForce(clocks=queries.clock)).place
 
 
 def _honest(queries: Queries, p_changed: float) -> float:
     """Corrected by what such predictions were worth so far."""
-    import numpy as np
-
-    from vedette.core.schedule.learned.calibration import Calibration
-
     calibration, text = Calibration(), queries.running()
     if text:
         calibration.counts = np.array(json.loads(text)["calibration"])

@@ -1,0 +1,81 @@
+"""Why a URL was not looked at: everything that holds it back, the strongest first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from vedette.contracts.words import WatchId
+from vedette.core.urls.blocked import blocked_by
+from vedette.core.urls.canonical import clipped, host_of, watch_id
+from vedette.operations.arguments import a_url
+from vedette.operations.asked_intervals import interval_of
+from vedette.operations.configured_sources import written_url
+from vedette.operations.installation import Installation
+from vedette.report.why_not import WhyNotAnswer, WhyNotFacts, too_long_answer
+from vedette.report.why_not import why_not as answers_of
+from vedette.store.operator import lock_holder
+from vedette.store.queries import Queries
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """At least one answer."""
+
+    url: str
+    due_at: datetime | None
+    answers: tuple[WhyNotAnswer, ...]
+
+
+def why_not(installation: Installation, url: str) -> WhyNot:
+    """For a URL in any spelling, watched or not."""
+    refused = too_long_answer(url.strip())
+    if refused is not None:
+        return WhyNot(clipped(url.strip()), None, (refused,))
+    wanted = a_url(url)
+    with installation.queries() as queries:
+        facts = facts_of(installation, queries, wanted)
+    return WhyNot(wanted, facts.watch.due_at if facts.watch else None, tuple(answers_of(facts)))
+
+
+def why_not_json(found: WhyNot) -> dict[str, object]:
+    every = [{"reason": one.code, "answer": one.sentence, "remedy": one.remedy} for one in found.answers]
+    return {"url": found.url, **every[0], "due_at": found.due_at, "all": every}
+
+
+def facts_of(installation: Installation, queries: Queries, url: str) -> WhyNotFacts:
+    """All that bears on whether this URL is looked at."""
+    number, settings = watch_id(url), installation.loaded.config
+    watch, refusal = queries.watch(number), queries.refusal(number)
+    merged = queries.watch(watch.merged_into) if watch and watch.merged_into else None
+    source = queries.source(watch.source) if watch else None
+    visits = queries.visits(number, most=1)
+    lease = queries.lease(number)
+    return WhyNotFacts(
+        url=url,
+        now=installation.now(),
+        classified=installation.classify(url),
+        blocked_word=blocked_by(host_of(url), settings.discover.blocked_words),
+        watch=watch,
+        merged_url=merged.url if merged else None,
+        refused=refusal.refused if refusal else None,
+        refused_count=refusal.count if refusal else 0,
+        source=source.source if source else None,
+        source_state=source.state if source else None,
+        parked=next(iter(queries.parked(number)), None),
+        leased_until=lease.until_at if lease else None,
+        lane=queries.lane(watch.lane) if watch else None,
+        last_detail=visits[0].detail if visits else "",
+        policy=_policy(queries, number),
+        is_open=queries.is_open(number),
+        engine=lock_holder(installation.loaded.data),
+        is_written=watch is None and written_url(installation, url) is not None,
+        interval=interval_of(installation, queries, watch, source.source) if watch and source else None,
+    )
+
+
+def _policy(queries: Queries, watch: WatchId) -> str:
+    """Which policy decided when it is looked at next?"""
+    decisions = (one for row in queries.ledger(watch, most=5) for one in row.decisions)
+    said = next((one.inputs.get("policy") for one in decisions if one.action in ("schedule", "replan")), None)
+    return str(said or "")
