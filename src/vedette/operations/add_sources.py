@@ -60,14 +60,13 @@ def add_source(
 
 def source_added_json(done: SourceAdded) -> dict[str, object]:
     source = done.source
-    risk = None if source.risk is None else source.risk.name
     return {
         "source": source.id,
         "url": source.url,
         "added": done.is_new,
         "name": source.name,
         "lister": source.lister.value,
-        "risk": risk,
+        "risk": None if source.risk is None else source.risk.name,
         "tier": source.tier.name,
         "asked": None if done.interval is None else interval_json(done.interval),
     }

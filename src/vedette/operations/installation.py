@@ -17,10 +17,8 @@ from vedette.config.policies import sources_of
 from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.ports import Clock
 from vedette.core.text.nearest import unknown
-from vedette.core.urls.blocked import blocked_by
-from vedette.core.urls.canonical import host_of
 from vedette.core.urls.classify import Classification
-from vedette.operations.classified import classified
+from vedette.operations.classified import blocked_word, classified
 from vedette.store.connection import connect, operating
 from vedette.store.migrate import DATABASE, HEAD, prepare, version
 from vedette.store.private import mend
@@ -96,7 +94,7 @@ class Installation:
 
     def blocked_word(self, url: str) -> str | None:
         """The word of `discover.blocked_words` in the host of a URL."""
-        return blocked_by(host_of(url), self.loaded.config.discover.blocked_words)
+        return blocked_word(self.loaded.config, url)
 
     def check_source(self, source: str | None, option: str = "--source: ") -> None:
         """InputError that names the nearest, when there is no such source in the store and in the configuration."""

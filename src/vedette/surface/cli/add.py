@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vedette.config.model import CONFIG_NAME
-from vedette.operations.add_sources import SourceAdded, add_source, source_added_json
 from vedette.operations.arguments import some_headers
 from vedette.operations.new_config import write_config
 from vedette.report.intervals import interval_words
 from vedette.report.lanes import lane_words
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import HeaderOption, UrlArgument, verb
+
+if TYPE_CHECKING:  # see `add`
+    from vedette.operations.add_sources import SourceAdded
 
 LISTERS = (
     "page, feed, sitemap, html_list, pagination, crawl, hnb, nn, eurlex, mrms, hok or auto.  [default: page]"
@@ -83,6 +85,9 @@ def add(
     Adding the same URL again changes nothing but the options that are given.  `--every` holds below the floors of
     the schedule policy; robots.txt, the lane and the budgets stay stronger, and are named where they are.
     """
+    # the store and the guard: 0.2 s that `add --help` does without
+    from vedette.operations.add_sources import add_source, source_added_json
+
     keys: dict[str, Any] = {
         "name": name,
         "lister": lister.lower() if lister else None,
@@ -98,7 +103,11 @@ def add(
         "tags": tag or None,
     }
     given = {key: value for key, value in keys.items() if value is not None}
-    _say_added(session, add_source(session.installation, url, given, some_headers(header or ())))
+    done = add_source(session.installation, url, given, some_headers(header or ()))
+    if session.given.as_json:
+        session.out.document(source_added_json(done))
+    else:
+        _say_added(session, done)
 
 
 def _say_added(session: Session, done: SourceAdded) -> None:
@@ -114,5 +123,3 @@ def _say_added(session: Session, done: SourceAdded) -> None:
         session.out.note(f"it is due now; `vedette look {source.url}` looks at it and tells what it saw")
     for warning in done.warnings:
         session.out.note(warning)
-    if session.given.as_json:
-        session.out.document(source_added_json(done))

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from vedette.operations.arguments import a_url
-from vedette.operations.classified import classified_json
+from vedette.operations.classified import classified_json, classify_page
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import UrlArgument, verb
 
@@ -27,15 +26,14 @@ def classify(
 
     Nothing is fetched.  Names the row of the language packs or of `classify.patterns` that decided.
     """
-    wanted = a_url(url)
-    said = session.installation.classify(wanted, content_type)
-    word = session.installation.blocked_word(wanted)
+    page = classify_page(session.loaded.config, url, content_type)
     if session.given.as_json:
-        session.out.document(classified_json(wanted, said, word))
+        session.out.document(classified_json(page))
         return
+    said = page.said
     role = said.node_role.value if said.node_role else "none"
     session.out.say(
         f"{said.node_type.value}  role {role}  risk {said.risk.name}  ({said.reason.code}: {said.reason.note})"
     )
-    if word is not None:
-        session.out.note(f"it would not be watched: the host contains the blocked word {word!r}")
+    if page.blocked_by is not None:
+        session.out.note(f"it would not be watched: the host contains the blocked word {page.blocked_by!r}")
