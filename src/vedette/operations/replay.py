@@ -25,7 +25,7 @@ class ReplayDifference:
     words: str
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Replayed:
     """By action."""
 
@@ -33,19 +33,6 @@ class Replayed:
     differing: Counter[str] = field(default_factory=Counter)
     not_recomputed: Counter[str] = field(default_factory=Counter)
     differences: list[ReplayDifference] = field(default_factory=list)
-
-    def take(self, row: LedgerView, rules: _Rules) -> None:
-        """Decide again what a row decided, and count it."""
-        for decision in row.decisions:
-            if decision.action not in RULES:
-                self.not_recomputed[decision.action] += 1
-                continue
-            words = _compared(decision, rules, row.run)
-            if words is None:
-                self.agreed[decision.action] += 1
-            else:
-                self.differing[decision.action] += 1
-                self.differences.append(ReplayDifference(row, decision.action, words))
 
 
 def replay(
@@ -63,7 +50,7 @@ def replay(
         result = Replayed()
         rules = _Rules(queries)
         for done, row in enumerate(queries.decisions(which), 1):
-            result.take(row, rules)
+            _take(result, row, rules)
             progress(done, whole)
     return result
 
@@ -78,6 +65,19 @@ def replay_json(result: Replayed) -> dict[str, object]:
             for one in result.differences
         ],
     }
+
+
+def _take(result: Replayed, row: LedgerView, rules: _Rules) -> None:
+    for decision in row.decisions:
+        if decision.action not in RULES:
+            result.not_recomputed[decision.action] += 1
+            continue
+        words = _compared(decision, rules, row.run)
+        if words is None:
+            result.agreed[decision.action] += 1
+        else:
+            result.differing[decision.action] += 1
+            result.differences.append(ReplayDifference(row, decision.action, words))
 
 
 class _Rules:

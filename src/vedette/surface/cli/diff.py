@@ -8,7 +8,7 @@ import typer
 
 from vedette.contracts.errors import InputError, VedetteError
 from vedette.operations.arguments import a_moment
-from vedette.surface.cli.evidence_copies import find_evidence
+from vedette.operations.known_evidence import find_evidence
 from vedette.surface.cli.queries import known_watch, numbered_json, told_states
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
@@ -155,7 +155,7 @@ def _state(session: Session, queries: Queries, watch: Watch, word: str, option: 
     except InputError:
         at = None
     if word.isdigit() or at is None:
-        found = find_evidence(session, queries, word, 0)
+        found = find_evidence(session.installation, queries, word, 0)
         own = [one for one in found if one.watch == watch.id]
         if not own:
             raise InputError(f"{option}: {word} is no evidence of {watch.url}")
