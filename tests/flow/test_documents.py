@@ -27,6 +27,7 @@ from vedette.evidence.text_cache import TextCache
 from vedette.livingweb import LivingWeb, Ports, document_world
 from vedette.livingweb.documents import make_pdf
 from vedette.livingweb.makers import MAKERS
+from vedette.operations.installation import Installation
 from vedette.operations.maintenance import collect
 
 PORTS = Ports(web=18251, moves=True)  # the same URLs in every run, and so the same life
@@ -171,9 +172,9 @@ async def test_gc_drops_the_text_with_its_evidence_and_the_next_look_makes_it_ag
     stray = TextCache(tmp_path, "r").put(b"x" * 32, Document(content_class=ContentClass.DOCX))
     watched.clock.advance(timedelta(days=30))
     loaded = Loaded(config=watched.config, path=None, data=tmp_path, digest="d")
-    trial = collect(loaded, now=watched.clock.now(), is_trial=True)
+    trial = collect(Installation(loaded, watched.clock), is_trial=True)
     assert (trial.texts, len(texts_below(tmp_path))) == (3, 3)
-    assert collect(loaded, now=watched.clock.now()).texts == 3
+    assert collect(Installation(loaded, watched.clock)).texts == 3
     assert texts_below(tmp_path) == []
     assert not (tmp_path / stray.path).exists()
     assert watched.rows("SELECT COUNT(*) FROM artifacts") == [(0,)]
@@ -188,7 +189,7 @@ async def test_text_that_other_evidence_still_has_stays(tmp_path: Path):
     watched = documents(tmp_path, lambda hours: make_pdf(TITLE, LINES), evidence=SHORT)
     await watched.run(seconds=3600)
     loaded = Loaded(config=watched.config, path=None, data=tmp_path, digest="d")
-    assert collect(loaded, now=watched.clock.now()).texts == 0
+    assert collect(Installation(loaded, watched.clock)).texts == 0
     assert len(texts_below(tmp_path)) == 1
 
 

@@ -15,6 +15,7 @@ from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import StoreError
 from vedette.core.evidence.segments import SegmentName
 from vedette.evidence import retention as evidence_retention
+from vedette.operations.installation import Installation
 from vedette.operations.maintenance import collect
 from vedette.store.operator import operating
 from vedette.store.sqlite import StoreLock
@@ -152,7 +153,7 @@ async def test_gc_that_is_stopped_anywhere_leaves_nothing_that_names_what_is_gon
 
     monkeypatch.setattr("vedette.operations.maintenance.expire", stopping)
     with pytest.raises(Stopped):
-        collect(loaded, now=watched.clock.now())
+        collect(Installation(loaded, watched.clock))
     monkeypatch.undo()
     cli = cli_of(watched)
     assert cli("evidence", "verify").code == 0

@@ -19,6 +19,7 @@ from vedette.livingweb import LivingWeb, World, grid_world
 from vedette.livingweb.presets import GridMix
 from vedette.livingweb.process import ChangeMix
 from vedette.livingweb.world import FaultRule, HostSpec
+from vedette.operations.installation import Installation
 from vedette.operations.maintenance import collect
 from vedette.store.claims import StoreClaims, claims_of
 from vedette.store.operator import operating, pause_source, remove_source, reset_source, resume_source
@@ -91,9 +92,8 @@ async def test_what_we_do_ourselves_is_no_alarm(watched: Watched):
     await watched.run(seconds=DAY / 8)
     assert is_whole(watched)
     watched.clock.advance(timedelta(days=4))
-    gone = collect(
-        Loaded(config=watched.config, path=None, data=watched.data, digest="x"), now=watched.clock.now()
-    )
+    loaded = Loaded(config=watched.config, path=None, data=watched.data, digest="x")
+    gone = collect(Installation(loaded, watched.clock))
     assert gone.segments
     assert gone.ledger
     assert is_whole(watched)

@@ -14,17 +14,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from vedette import __version__
 from vedette.config.model import Loaded
-from vedette.contracts.errors import InputError, StoreError
+from vedette.contracts.errors import InputError, StoreError, VedetteError
 from vedette.contracts.evidence import Located
 from vedette.contracts.words import DOCUMENTS, ContentClass, EvidenceId, WatchId
 from vedette.core.text.charset import decode
 from vedette.engine.crawl.past_states import read_body
+from vedette.evidence.export import Export, export
 from vedette.evidence.text_cache import TextCache
 from vedette.extract import ALL, blocks
 from vedette.extract.documents import read_document
 from vedette.extract.documents.versions import reader_version
 from vedette.extract.outline import row_headings
+from vedette.operations.installation import Installation
+from vedette.operations.known_evidence import find_evidence, is_piece
+from vedette.operations.known_watch import known_watch
 from vedette.store.connection import connect
 from vedette.store.migrate import ARCHIVE, DATABASE
 from vedette.store.rows import to_ms
@@ -56,6 +61,38 @@ class HandedOut:
     path: Path
     rows: int
     lost: int  # rows without rawContent: their record cannot be read
+
+
+def kept_evidence(installation: Installation, what: str, *, at: datetime | None = None) -> EvidenceView:
+    """What was kept: of a URL as it was seen last, or at a time; or one piece by its number or digest."""
+    with installation.queries() as queries:
+        if is_piece(what):
+            if at is not None:
+                raise InputError("--at goes with a URL; a piece of evidence is of one moment")
+            return find_evidence(installation, queries, what, 1)[0]
+        watch = known_watch(installation, queries, what)
+        number = shown_at(installation.loaded, watch.id, at or installation.now())
+        found = None if number is None else queries.evidence_by_id(number)
+    if found is None:
+        raise VedetteError(f"nothing is kept of {watch.url}{' of that time' if at else ''}")
+    return found
+
+
+def kept_json(loaded: Loaded, one: EvidenceView, *, with_text: bool) -> dict[str, object]:
+    """With `rawContent` as 001 has it: text where it is text and base64 where it is not."""
+    content, encoding = raw_content(body_of(loaded, one), one.content_class, one.content_type)
+    return {
+        "evidence": one.id,
+        "url": one.url,
+        "at": one.at,
+        "digest": one.digest,
+        "contentType": one.content_type,
+        "contentClass": one.content_class,
+        "status": one.status,
+        "rawContent": content,
+        "rawContentEncoding": encoding,
+        **({"text": text_of(loaded, one)} if with_text else {}),
+    }
 
 
 def shown_at(loaded: Loaded, watch: WatchId, at: datetime) -> EvidenceId | None:
@@ -110,22 +147,39 @@ def raw_content(body: bytes, content_class: str, content_type: str) -> tuple[str
         return text, f"from {charset}"
 
 
+def export_warc(installation: Installation, what: str, target: Path, *, since: datetime | None) -> Export:
+    """Writes the records of a URL, or of one piece of evidence, as a WARC file that stands by itself."""
+    with installation.queries() as queries:
+        found = find_evidence(installation, queries, what, 0)
+    found = [one for one in found if since is None or one.at >= since]
+    if not found:
+        raise VedetteError(f"no evidence of {what}{' since then' if since else ''}")
+    places = dict.fromkeys((one.segment, one.offset, one.length) for one in reversed(found))
+    located = [Located(segment=segment, offset=at, length=length) for segment, at, length in places]
+    archive, software = installation.loaded.data / ARCHIVE, f"vedette/{__version__}"
+    return export(archive, located, target, software=software, now=installation.now())
+
+
 def export_001(
-    loaded: Loaded,
+    installation: Installation,
     target: Path,
     *,
+    what: str | None = None,
     since: datetime | None = None,
-    watch: WatchId | None = None,
     progress: Callable[[int, int], None] = lambda done, whole: None,
 ) -> HandedOut:
-    """Writes a database with the table `Evidence` as 001 has it.  It appears whole or not at all."""
+    """Writes a database with the table `Evidence` as 001 has it, of all or of one URL; whole or not at all."""
+    path, watch = installation.store(), None
+    if what is not None:
+        with installation.queries() as queries:
+            watch = known_watch(installation, queries, what).id
     if target.exists():
         raise InputError(f"{target} exists; name another file")
     half_done = target.with_name(f".{target.name}.part")
     half_done.unlink(missing_ok=True)
     try:
-        with closing(connect(loaded.data / DATABASE, read_only=True)) as db:
-            rows, lost = _fill(half_done, _filled(loaded, db, since, watch), progress)
+        with closing(connect(path, read_only=True)) as db:
+            rows, lost = _fill(half_done, _filled(installation.loaded, db, since, watch), progress)
         half_done.rename(target)
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"cannot write {target}: {error}; nothing was kept") from None

@@ -1,6 +1,7 @@
-"""Archive, shelf and ledger kept in order by hand: what has had its time goes, what is damaged is set aside.
+"""Archive, text cache and ledger kept in order by hand: all is verified, what has had its time goes, what is damaged
+is set aside.
 
-Both need the store for themselves: HEADS has one writer.
+The last two need the store for themselves: HEADS has one writer.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from vedette.evidence.recovery import Damage
 from vedette.evidence.retention import expire
 from vedette.evidence.text_cache import TextCache
 from vedette.evidence.verify import Claims, verify
-from vedette.evidence.verify_findings import ProblemKind, Report
+from vedette.evidence.verify_findings import EvidenceProblem, ProblemKind, Report
+from vedette.operations.installation import Installation
 from vedette.store import row_retention as retention
 from vedette.store.claims import claims_of
-from vedette.store.migrate import ARCHIVE, prepare
+from vedette.store.migrate import ARCHIVE
 from vedette.store.operator import operating
 from vedette.store.sqlite import connect
 
@@ -52,13 +54,13 @@ class Collected:
         return sum(segment.size for segment in self.segments)
 
 
-def collect(loaded: Loaded, *, now: datetime, is_trial: bool = False) -> Collected:
+def collect(installation: Installation, *, is_trial: bool = False) -> Collected:
     """Drops what retention says is over.  A trial only says what would go.
 
     For each file: the tombstone, then one transaction that forgets its payloads, then the file; last the text that
     was made of what is gone.  Stopped anywhere, nothing is named that is not there, and the next call goes on.
     """
-    path = prepare(loaded.data, create=False)
+    loaded, now, path = installation.loaded, installation.now(), installation.store()
     before = _before(loaded.config.evidence.ledger, now)
     if is_trial:
         return _trial(loaded, path, now)
@@ -91,6 +93,35 @@ def _trial(loaded: Loaded, path: Path, now: datetime) -> Collected:
     return Collected(segments=tuple(over), ledger=ledger, texts=texts, versions=versions)
 
 
+def verify_evidence(
+    installation: Installation, *, quick: bool = False, progress: Progress | None = None
+) -> Report:
+    """Reads all evidence again; `quick`: rows, sizes and heads, not the records."""
+    return _verified(installation.loaded, installation.store(), progress, is_quick=quick)
+
+
+def report_json(report: Report) -> dict[str, object]:
+    return {
+        "whole": report.is_whole,
+        "segments": report.segments,
+        "expired": report.expired,
+        "visits": report.visits,
+        "records": report.records,
+        "bytes_read": report.bytes_read,
+        "sealed_late": report.sealed_late,
+        "problems_found": sum(report.found.values()),
+        "problems": [_problem_json(problem) for problem in report.problems],
+    }
+
+
+def _problem_json(problem: EvidenceProblem) -> dict[str, object]:
+    table, _, key = problem.row.partition(" ")
+    if table == "changes":
+        return {"kind": "change", "change": int(key), "problem": problem.words}
+    body: dict[str, object] = {"kind": problem.kind.value, "segment": problem.segment, "seq": problem.seq}
+    return body | ({"row": problem.row} if problem.row else {}) | {"problem": problem.words}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetAside:
     """What we go on without, and what setting aside cannot help."""
@@ -101,13 +132,13 @@ class SetAside:
     others: int  # problems of rows, seals and HEADS: no file of the archive
 
 
-def set_aside_damaged(loaded: Loaded, *, now: datetime, progress: Progress | None = None) -> SetAside:
+def set_aside_damaged(installation: Installation, *, progress: Progress | None = None) -> SetAside:
     """Goes on without what is not as it was committed: files that a start refuses, and records that were altered.
 
     Such files are closed as they are, and `verify` goes on naming them.  A page whose record cannot be read any more is
     asked without condition at its next look, so it is kept anew.
     """
-    path = prepare(loaded.data, create=False)
+    loaded, now, path = installation.loaded, installation.now(), installation.store()
     with locked(loaded.data):
         report = _verified(loaded, path, progress)
         broken = _broken_records(report)
@@ -135,14 +166,14 @@ def set_aside_damaged(loaded: Loaded, *, now: datetime, progress: Progress | Non
     )
 
 
-def _verified(loaded: Loaded, path: Path, progress: Progress | None) -> Report:
+def _verified(loaded: Loaded, path: Path, progress: Progress | None, *, is_quick: bool = False) -> Report:
     with claims_of(path) as store:
 
         def read() -> Claims:
             store.hold()
             return Claims(store.segments(), store.rows, store.blobs, store)
 
-        return verify(loaded.data / ARCHIVE, read, progress=progress)
+        return verify(loaded.data / ARCHIVE, read, full=not is_quick, progress=progress)
 
 
 def _broken_records(report: Report) -> dict[str, list[int]]:

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
 from datetime import timedelta
-from math import isfinite
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from vedette.contracts.errors import InputError
-from vedette.contracts.words import Risk
+from vedette.core.freshness.expected import Outlook, TightHost
+from vedette.core.freshness.measured import Estimate
 from vedette.operations.arguments import a_moment
+from vedette.operations.freshness import Freshness, FreshnessQuestion, freshness_json
+from vedette.operations.freshness import freshness as outlook_of
 from vedette.report.plain import span
-from vedette.surface.cli.budget_options import (
-    ObjectiveOption,
-    Objectives,
-    SinceOption,
-    a_budget,
-    some_objectives,
-)
+from vedette.surface.cli.budget_options import ObjectiveOption, SinceOption
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 
-if TYPE_CHECKING:
-    from vedette.core.freshness.expected import Outlook, TightHost
-    from vedette.core.freshness.measured import Estimate, Measured
-    from vedette.core.schedule.protocol import Forecast, SchedulePolicy
-
 SHOWN = 20  # tight hosts that are listed
-_WITHIN = 4.0  # hours that coverage is told for where there is no objective (000 section 8)
 EXPECTED = ("RISK", "TARGETS", "OBJECTIVE", "EXPECTED", "CURRENT", "NEEDS/DAY", "BUT")
 MEASURED = ("RISK", "CHANGES", "WITHIN", "SEEN IN TIME", "FOR SURE", "STALE (AUDITS)", "STALE (GAPS)")
 
@@ -70,86 +58,22 @@ def freshness(
     room for it at their politeness limit.  Measured, from the looks on record: the same share with its 95 % interval,
     and how stale our copies were, told without bias by audits (looks at random moments, `schedule.audit_share`).
     """
-    found = _answer(session, policy, budget, objective, since)
+    asked = FreshnessQuestion(
+        policy=policy,
+        budget=budget,
+        objectives=tuple(objective or ()),
+        since=a_moment(since, "--since", session.now()),
+    )
+    with session.out.progress("reading the looks on record") as progress:
+        found = outlook_of(session.installation, asked, progress=progress)
     _say(session, found)
     if check and not found.holds():
         raise typer.Exit(Exit.FOUND_PROBLEMS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Answer:
-    policy: str
-    goals: Objectives
-    outlook: Outlook
-    measured: Mapping[str, Measured]
-    hosts: tuple[str, ...]
-    days: float
-    requests_per_day: float
-    spent: int = 0  # looks in the last 24 hours
-
-    def holds(self) -> bool:
-        """Expected to hold, and not measured to be broken."""
-        return self.outlook.is_met and not any(self.is_broken(name) for name in self.goals)
-
-    def is_broken(self, name: str) -> bool:
-        seen = self.measured[name].in_time
-        return seen is not None and name in self.goals and seen.high < self.goals[name][1]
-
-
-def _answer(
-    session: Session, policy: str | None, budget: str | None, objective: list[str] | None, since: str | None
-) -> _Answer:
-    from vedette.config.policies import objectives, rooms, schedule_policy
-    from vedette.core.freshness.expected import expect
-    from vedette.core.freshness.measured import measure
-    from vedette.core.schedule.hours import to_hours
-    from vedette.core.whatif.teach import teach
-    from vedette.store.recorded_looks import recorded
-
-    config = session.loaded.config
-    goals = some_objectives(objective, objectives(config))
-    now = session.now()
-    with session.queries() as queries:
-        found = recorded(queries, since=a_moment(since, "--since", now), now=now)
-        spent = queries.requests(now - timedelta(days=1))[0]
-    history = found.history
-    if not len(history.targets):
-        raise InputError("nothing is watched yet; `vedette add URL` first")
-    days = history.days if history.requests else 0.0
-    per_day = history.requests / days if days > 0 else 0.0
-    looks = a_budget(budget, per_day) if budget is not None else config.schedule.budget_per_day
-    name = policy or config.schedule.policy
-    limits = dict(enumerate(rooms(config, found.hosts)))
-    plan = schedule_policy(config, name, goals=goals, budget=looks)
-    with session.out.progress("reading the looks on record") as progress:
-        progress(0, 0)
-        teach(plan, history)
-        forecast = _forecast(plan, max(to_hours(now), history.end), looks, limits)
-    within = {risk.name: goals.get(risk.name, (_WITHIN, 0.0))[0] for risk in Risk}
-    return _Answer(
-        policy=name,
-        goals=goals,
-        outlook=expect(forecast, history.targets, goals, limits, found.every),
-        measured=measure(history, within),
-        hosts=tuple(host for host, _ in found.hosts),
-        days=days,
-        requests_per_day=per_day,
-        spent=spent,
-    )
-
-
-def _forecast(plan: SchedulePolicy, t: float, budget: float | None, limits: Mapping[int, float]) -> Forecast:
-    """What the policy foresees; the learned one is told what the hosts allow."""
-    from vedette.core.schedule.learned.policy import LearnedPolicy
-
-    if isinstance(plan, LearnedPolicy):
-        return plan.forecast(t, budget, host_limits={h: most for h, most in limits.items() if isfinite(most)})
-    return plan.forecast(t, budget)
-
-
-def _say(session: Session, found: _Answer) -> None:
+def _say(session: Session, found: Freshness) -> None:
     if session.given.as_json:
-        session.out.document(_document(found))
+        session.out.document(freshness_json(found))
         return
     out, outlook = session.out, found.outlook
     limit = "no budget" if outlook.budget is None else f"{outlook.budget:,.0f} looks a day"
@@ -189,14 +113,14 @@ def _expected(outlook: Outlook) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _tight(found: _Answer, one: TightHost) -> str:
+def _tight(found: Freshness, one: TightHost) -> str:
     return (
         f"{found.hosts[one.host]} has room for {one.room:,.0f} looks a day, the objectives ask for {one.needed:,.0f}: "
         f"{one.missing:,.0f} too many, at most {one.coverage:.0%} in time"
     )
 
 
-def _measured(found: _Answer) -> Iterator[tuple[str, ...]]:
+def _measured(found: Freshness) -> Iterator[tuple[str, ...]]:
     for name, one in found.measured.items():
         if not one.changes and not one.audits:
             continue
@@ -232,33 +156,3 @@ def _percent(share: float) -> str:
 def _digits(share: float) -> int:
     """One more where it matters: near none and near all."""
     return 1 if 0.0 < share < 0.1 or 0.9 < share < 0.9995 else 0
-
-
-def _document(found: _Answer) -> dict[str, object]:
-    outlook = found.outlook
-    return {
-        "policy": found.policy,
-        "objectives": {
-            name: {"within_h": hours, "share": share} for name, (hours, share) in found.goals.items()
-        },
-        "holds": found.holds(),
-        "expected": {
-            "budget_per_day": outlook.budget,
-            "needed_per_day": outlook.needed,
-            "shortfall_per_day": outlook.shortfall,
-            "spent_last_24h": found.spent,
-            "crowded_hosts": [
-                {"host": found.hosts[host], "looks_per_day_beyond": beyond}
-                for host, beyond in outlook.crowded
-            ],
-            "classes": {name: asdict(one) | {"is_met": one.is_met} for name, one in outlook.classes.items()},
-            "tight_hosts": [
-                asdict(one) | {"host": found.hosts[one.host], "missing": one.missing} for one in outlook.tight
-            ],
-        },
-        "measured": {
-            "days": found.days,
-            "requests_per_day": found.requests_per_day,
-            "classes": {name: asdict(one) for name, one in found.measured.items()},
-        },
-    }

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from vedette.core.hunt import Chosen
+from vedette.operations.hunt import HuntOverview, hunt_json
+from vedette.operations.hunt import hunt as overview
+from vedette.report.plain import count
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
-
-if TYPE_CHECKING:
-    from vedette.contracts.hunt import HuntRecord, HuntState
-    from vedette.core.hunt import Chosen, HuntParams
 
 HOSTS = ("HOST", "LOOKS", "YIELD", "ERRORS", "ROOM")
 NEXT = ("VALUE", "URL", "WHY")
@@ -35,56 +33,14 @@ def hunt(
     For sources with `hunt: true`: what their crawl finds is looked at only if it is chosen.  A share of the looks goes
     to new hosts and neighbourhoods, the others to where looks found most.  Changes nothing.
     """
-    found = _answer(session, top)
+    found = overview(session.installation, top=top)
     if session.given.as_json:
-        session.out.document(_document(found))
+        session.out.document(hunt_json(found))
         return
     _say(session, found)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Answer:
-    state: HuntState
-    whole: HuntRecord
-    open: int
-    waiting: int
-    hosts: list[tuple[str, HuntRecord]]
-    next: list[Chosen]
-    params: HuntParams
-    looks_per_day: float | None
-
-    def room(self, record: HuntRecord) -> int:
-        from vedette.core.hunt import room_of
-
-        return room_of(record, self.params)
-
-
-def _answer(session: Session, top: int) -> _Answer:
-    from vedette.config.policies import hunt_options
-    from vedette.contracts.hunt import HuntRecord
-    from vedette.engine.settle.hunter import Hunter
-    from vedette.store.hunt_rows import HuntReader
-    from vedette.store.sqlite import connect
-
-    options = hunt_options(session.loaded.config)
-    with closing(connect(session.store(), read_only=True)) as db:
-        reader = HuntReader(db)
-        is_open, waiting = reader.counts()
-        return _Answer(
-            state=reader.state(),
-            whole=reader.records([""]).get("", HuntRecord()),
-            open=is_open,
-            waiting=waiting,
-            hosts=reader.hosts(top),
-            next=Hunter(reader, options, lambda now: 0).next(top, session.now()),
-            params=options.params,
-            looks_per_day=options.looks_per_day,
-        )
-
-
-def _say(session: Session, found: _Answer) -> None:
-    from vedette.report.plain import count
-
+def _say(session: Session, found: HuntOverview) -> None:
     out, whole = session.out, found.whole
     limit = "" if found.looks_per_day is None else f", at most {found.looks_per_day:,.0f} a day"
     out.say(
@@ -110,24 +66,3 @@ def _say(session: Session, found: _Answer) -> None:
 
 def _why(one: Chosen) -> str:
     return ", ".join(f"{reason.code} {reason.points:+.1f}" for reason in one.reasons if reason.points)
-
-
-def _document(found: _Answer) -> dict[str, object]:
-    return {
-        "chosen": found.state.number,
-        "waiting": found.waiting,
-        "open": found.open,
-        "looks_per_day": found.looks_per_day,
-        "share": found.params.share,
-        **found.whole._asdict(),
-        "hosts": [{"host": host, **one._asdict(), "room": found.room(one)} for host, one in found.hosts],
-        "next": [
-            {
-                "url": one.prospect.url,
-                "is_new": one.is_new,
-                "value": one.value,
-                "reasons": [{"code": r.code, "points": r.points, "note": r.note} for r in one.reasons],
-            }
-            for one in found.next
-        ],
-    }

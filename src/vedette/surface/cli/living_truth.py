@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
 from vedette.contracts.errors import InputError
 from vedette.core.text.nearest import unknown
+from vedette.core.urls.classify import Classification
 from vedette.core.whatif.history import Targets, Truth, sorted_truth
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from vedette.core.urls.classify import Classification
-    from vedette.livingweb import World
+from vedette.livingweb import World, croatia_world, demo_world, grid_world
 
 WORLDS = ("croatia", "demo", "grid")
 _MONDAY = 4 * 86_400.0  # the schedule layer counts from Monday 1970-01-05
@@ -23,8 +19,6 @@ _HOUR = 3600.0
 
 def world_of(name: str, seed: int) -> World:
     """A ready world by its name."""
-    from vedette.livingweb import croatia_world, demo_world, grid_world
-
     if name not in WORLDS:
         raise InputError(unknown("living web", name, WORLDS))
     if name == "croatia":

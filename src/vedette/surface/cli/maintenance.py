@@ -89,8 +89,7 @@ def gc(
     """
     from vedette.operations.maintenance import collect
 
-    session.store()
-    done = collect(session.loaded, now=session.now(), is_trial=dry_run)
+    done = collect(session.installation, is_trial=dry_run)
     if session.given.as_json:
         body = [
             {"segment": s.name, "retention": s.retention, "day": s.day, "visits": s.count, "bytes": s.size}

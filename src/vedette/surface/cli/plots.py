@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vedette.contracts.words import Risk
-
-if TYPE_CHECKING:
-    from vedette.core.whatif.bounds import Bounds, PlayedTruth
+from vedette.core.whatif.bounds import Bounds, PlayedTruth
 
 PANELS = (  # figure, title, label of the axis, its scale
     ("requests", "Requests", "requests per day", "linear"),
@@ -30,7 +28,7 @@ _WIDTH = 0.8  # of the place of one risk class
 
 def draw_what_if(path: Path, results: Sequence[PlayedTruth], title: str) -> None:
     """Four panels, a group of bars per risk class, bounds as bands around their middle."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # an extra that may not be installed
     from matplotlib.figure import Figure
 
     names = [r.name for r in reversed(Risk) if any(one.table[r.name]["requests"].high > 0 for one in results)]

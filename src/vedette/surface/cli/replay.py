@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from vedette.contracts.errors import InputError, VedetteError
-from vedette.operations.arguments import a_moment, a_url
-from vedette.operations.known_watch import known_watch
+from vedette.operations.arguments import a_moment
+from vedette.operations.replay import Replayed, replay_json
+from vedette.operations.replay import replay as decide_again
 from vedette.report.plain import moment
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
-
-if TYPE_CHECKING:
-    from vedette.contracts.watch import Decision
-    from vedette.contracts.words import RunId
-    from vedette.core.evidence.ledger import InForce
-    from vedette.store.queries import Queries
-    from vedette.store.views import LedgerView
 
 SHOWN = 20  # differences that are listed in full
 
@@ -43,107 +34,18 @@ def replay(
     Recomputed are due times, retries, classifications and verdicts; what a page or a lane has to be asked
     for is counted only.  Exit 0 when every decision comes out as it was recorded, 6 when not.
     """
-    from vedette.store.views import LedgerFilter
-
-    with session.queries() as queries, session.out.progress("deciding again") as progress:
-        watch = known_watch(session.installation, queries, a_url(url)).id if url is not None else None
-        which = LedgerFilter(watch=watch, since=a_moment(since, "--since", session.now()))
-        whole = queries.count_decisions(which)
-        result = _Result()
-        rules = _Rules(queries)
-        for done, row in enumerate(queries.decisions(which), 1):
-            result.take(row, rules)
-            progress(done, whole)
+    start = a_moment(since, "--since", session.now())
+    with session.out.progress("deciding again") as progress:
+        result = decide_again(session.installation, url, since=start, progress=progress)
     _say(session, result)
     if result.differences:
         raise typer.Exit(Exit.FOUND_PROBLEMS)
 
 
-@dataclass(frozen=True, slots=True)
-class _Difference:
-    row: LedgerView
-    action: str
-    words: str
-
-
-@dataclass(slots=True)
-class _Result:
-    agreed: Counter[str] = field(default_factory=Counter)
-    differing: Counter[str] = field(default_factory=Counter)
-    not_recomputed: Counter[str] = field(default_factory=Counter)
-    differences: list[_Difference] = field(default_factory=list)
-
-    def take(self, row: LedgerView, rules: _Rules) -> None:
-        from vedette.core.evidence.ledger import RULES
-
-        for decision in row.decisions:
-            if decision.action not in RULES:
-                self.not_recomputed[decision.action] += 1
-                continue
-            words = _compared(decision, rules, row.run)
-            if words is None:
-                self.agreed[decision.action] += 1
-            else:
-                self.differing[decision.action] += 1
-                self.differences.append(_Difference(row, decision.action, words))
-
-
-class _Rules:
-    """The rules of every run, read once."""
-
-    def __init__(self, queries: Queries) -> None:
-        self._runs = {run.id: run for run in queries.runs(most=0)}
-        self._published: dict[int, str | None] = {}
-        self._clocks: dict[int, bytes | None] = {}
-        self._queries = queries
-        self._made: dict[RunId, InForce] = {}
-
-    def of(self, run: RunId) -> InForce:
-        from vedette.config.policies import in_force, read_rules
-
-        if run not in self._made:
-            if run not in self._runs:
-                raise InputError(f"its run {run} is not on record")
-            known = self._runs[run]
-            rules = in_force(read_rules(known.rules), known.policy)
-            self._made[run] = replace(rules, published=self._version, clocks=self._clock)
-        return self._made[run]
-
-    def _version(self, version: int) -> str | None:
-        if version not in self._published:
-            row = self._queries.published(version)
-            self._published[version] = None if row is None else row.body
-        return self._published[version]
-
-    def _clock(self, number: int) -> bytes | None:
-        if number not in self._clocks:
-            self._clocks[number] = self._queries.clock(number)
-        return self._clocks[number]
-
-
-def _compared(decision: Decision, rules: _Rules, run: RunId) -> str | None:
-    from vedette.core.evidence.ledger import difference
-
-    try:
-        return difference(decision, rules.of(run))
-    except VedetteError as error:
-        return f"cannot be decided again: {error}"
-
-
-def _say(session: Session, result: _Result) -> None:
+def _say(session: Session, result: Replayed) -> None:
     out = session.out
     if session.given.as_json:
-        out.document(
-            {
-                "agreed": dict(result.agreed),
-                "differing": dict(result.differing),
-                "not_recomputed": dict(result.not_recomputed),
-                "differences": [
-                    {"at": one.row.at, "visit": one.row.visit, "action": one.action, "difference": one.words}
-                    for one in result.differences
-                ],
-            }
-        )
+        out.document(replay_json(result))
         return
     out.table(("DECISION", "AGREED", "DIFFERING"), _rows(result), empty="nothing was decided yet")
     if result.not_recomputed:
@@ -155,6 +57,6 @@ def _say(session: Session, result: _Result) -> None:
         out.note(f"and {len(result.differences) - SHOWN} more; --json lists them all")
 
 
-def _rows(result: _Result) -> Iterator[tuple[str, str, str]]:
+def _rows(result: Replayed) -> Iterator[tuple[str, str, str]]:
     for action in sorted({*result.agreed, *result.differing}):
         yield action, str(result.agreed[action]), str(result.differing[action])

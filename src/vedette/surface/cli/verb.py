@@ -65,14 +65,14 @@ def group(
 ) -> Callable[[Work], typer.Typer]:
     """A verb with verbs of its own.  The decorated function is its help; without a verb `default` runs.
 
-    `homes`: the file of each verb, in their order; each is loaded when its verb is typed.
+    `homes`: the file of each verb, in their order, loaded when the verb is typed; empty: registered with the group.
     """
 
     class Group(Sentences):
         def __init__(self, **given: Any) -> None:
             super().__init__(**given)
             if homes is not None:
-                self.commands: Any = LazyVerbs(homes)
+                self.commands: Any = LazyVerbs(homes, self.commands)
 
     def made(words: Work) -> typer.Typer:
         app = typer.Typer(rich_markup_mode=None, help=_help(words, example), cls=Group)
@@ -114,9 +114,9 @@ def verb(app: typer.Typer, name: str, *, example: str) -> Callable[[Work], Work]
 class LazyVerbs(Mapping[str, Any]):
     """The commands by name.  The file that registers one, `homes[name]`, is imported when it is asked for."""
 
-    def __init__(self, homes: Mapping[str, str]) -> None:
+    def __init__(self, homes: Mapping[str, str], made: Mapping[str, Any] | None = None) -> None:
         self._homes = homes
-        self._made: dict[str, Any] = {}
+        self._made: dict[str, Any] = dict(made or {})
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:

@@ -1,0 +1,73 @@
+"""Pieces of evidence: which there are of a page, where they lie, and how far each file of the archive has come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vedette.contracts.evidence import Segment
+from vedette.contracts.source import ActMetadata
+from vedette.operations.acts import act_metadata
+from vedette.operations.installation import Installation
+from vedette.operations.known_evidence import find_evidence
+from vedette.report.explanation import act_json
+from vedette.report.texts import artifact_json
+from vedette.store.views import ArtifactView, EvidenceView
+
+
+@dataclass(frozen=True, slots=True)
+class ListedEvidence:
+    """One piece, with the texts that were made of it and what it says of an act."""
+
+    view: EvidenceView
+    texts: Sequence[ArtifactView] = ()
+    act: ActMetadata | None = None
+
+
+def list_evidence(
+    installation: Installation, what: str, *, most: int, with_acts: bool = True
+) -> tuple[ListedEvidence, ...]:
+    """Of a URL, newest first, or the one piece with this number or digest."""
+    with installation.queries() as queries:
+        found = find_evidence(installation, queries, what, most)
+        made = queries.artifacts([one.id for one in found])
+    return tuple(
+        ListedEvidence(
+            one, made.get(one.id, ()), act_metadata(installation.loaded, one) if with_acts else None
+        )
+        for one in found
+    )
+
+
+def archive_heads(installation: Installation) -> list[Segment]:
+    """Of every file of the archive.  Kept elsewhere, a head proves that nothing before it was changed since."""
+    with installation.queries() as queries:
+        return queries.segments()
+
+
+def evidence_json(one: ListedEvidence) -> dict[str, object]:
+    """Evidence that no text was made of has no `artifacts`, what is no act has no `act`."""
+    view = one.view
+    texts = [{**artifact_json(made.artifact), "at": made.at} for made in one.texts]
+    return {
+        "evidence": view.id,
+        "url": view.url,
+        "at": view.at,
+        "digest": view.digest,
+        "content_class": view.content_class,
+        "content_type": view.content_type,
+        "size": view.size,
+        "segment": view.segment,
+        "offset": view.offset,
+        "length": view.length,
+        "standing": view.standing,
+        "same_as": view.same_as,
+        "outcome": view.outcome,
+        "status": view.status,
+        **({"artifacts": texts} if texts else {}),
+        **({} if one.act is None else {"act": act_json(one.act)}),
+    }
+
+
+def head_json(one: Segment) -> dict[str, object]:
+    return {"segment": one.name, "state": one.state, "count": one.count, "size": one.size, "head": one.head}

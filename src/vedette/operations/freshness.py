@@ -1,0 +1,129 @@
+"""How fresh we will be, and how fresh we were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from math import isfinite
+
+from vedette.config.policies import objectives, rooms, schedule_policy
+from vedette.contracts.errors import InputError
+from vedette.contracts.words import Risk
+from vedette.core.freshness.expected import Outlook, expect
+from vedette.core.freshness.measured import Measured, measure
+from vedette.core.schedule.hours import to_hours
+from vedette.core.schedule.learned.policy import LearnedPolicy
+from vedette.core.schedule.protocol import Forecast, SchedulePolicy
+from vedette.core.whatif.teach import teach
+from vedette.operations.budgets import Objectives, a_budget, some_objectives
+from vedette.operations.installation import Installation
+from vedette.store.recorded_looks import recorded
+
+_WITHIN = 4.0  # hours that coverage is told for where there is no objective (000 section 8)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreshnessQuestion:
+    """None: as configured.  Budget and objectives are written as `operations/budgets.py` reads them."""
+
+    policy: str | None = None
+    budget: str | None = None
+    objectives: Sequence[str] = ()
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Freshness:
+    """What is expected of a policy, and what was measured."""
+
+    policy: str
+    goals: Objectives
+    outlook: Outlook
+    measured: Mapping[str, Measured]
+    hosts: tuple[str, ...]
+    days: float
+    requests_per_day: float
+    spent: int = 0  # looks in the last 24 hours
+
+    def holds(self) -> bool:
+        """Expected to hold, and not measured to be broken."""
+        return self.outlook.is_met and not any(self.is_broken(name) for name in self.goals)
+
+    def is_broken(self, name: str) -> bool:
+        seen = self.measured[name].in_time
+        return seen is not None and name in self.goals and seen.high < self.goals[name][1]
+
+
+def freshness(
+    installation: Installation,
+    asked: FreshnessQuestion,
+    *,
+    progress: Callable[[int, int], None] = lambda done, whole: None,
+) -> Freshness:
+    """The promise before and after: what the policy foresees, and what the looks on record show."""
+    config, now = installation.loaded.config, installation.now()
+    goals = some_objectives(asked.objectives, objectives(config))
+    with installation.queries() as queries:
+        found = recorded(queries, since=asked.since, now=now)
+        spent = queries.requests(now - timedelta(days=1))[0]
+    history = found.history
+    if not len(history.targets):
+        raise InputError("nothing is watched yet; `vedette add URL` first")
+    days = history.days if history.requests else 0.0
+    per_day = history.requests / days if days > 0 else 0.0
+    looks = config.schedule.budget_per_day if asked.budget is None else a_budget(asked.budget, per_day)
+    name = asked.policy or config.schedule.policy
+    limits = dict(enumerate(rooms(config, found.hosts)))
+    plan = schedule_policy(config, name, goals=goals, budget=looks)
+    progress(0, 0)
+    teach(plan, history)
+    forecast = _forecast(plan, max(to_hours(now), history.end), looks, limits)
+    within = {risk.name: goals.get(risk.name, (_WITHIN, 0.0))[0] for risk in Risk}
+    return Freshness(
+        policy=name,
+        goals=goals,
+        outlook=expect(forecast, history.targets, goals, limits, found.every),
+        measured=measure(history, within),
+        hosts=tuple(host for host, _ in found.hosts),
+        days=days,
+        requests_per_day=per_day,
+        spent=spent,
+    )
+
+
+def freshness_json(found: Freshness) -> dict[str, object]:
+    outlook = found.outlook
+    return {
+        "policy": found.policy,
+        "objectives": {
+            name: {"within_h": hours, "share": share} for name, (hours, share) in found.goals.items()
+        },
+        "holds": found.holds(),
+        "expected": {
+            "budget_per_day": outlook.budget,
+            "needed_per_day": outlook.needed,
+            "shortfall_per_day": outlook.shortfall,
+            "spent_last_24h": found.spent,
+            "crowded_hosts": [
+                {"host": found.hosts[host], "looks_per_day_beyond": beyond}
+                for host, beyond in outlook.crowded
+            ],
+            "classes": {name: asdict(one) | {"is_met": one.is_met} for name, one in outlook.classes.items()},
+            "tight_hosts": [
+                asdict(one) | {"host": found.hosts[one.host], "missing": one.missing} for one in outlook.tight
+            ],
+        },
+        "measured": {
+            "days": found.days,
+            "requests_per_day": found.requests_per_day,
+            "classes": {name: asdict(one) for name, one in found.measured.items()},
+        },
+    }
+
+
+def _forecast(plan: SchedulePolicy, t: float, budget: float | None, limits: Mapping[int, float]) -> Forecast:
+    """What the policy foresees; the learned one is told what the hosts allow."""
+    if isinstance(plan, LearnedPolicy):
+        return plan.forecast(t, budget, host_limits={h: most for h, most in limits.items() if isfinite(most)})
+    return plan.forecast(t, budget)
