@@ -12,8 +12,8 @@ from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.words import Risk
 from vedette.core.urls.blocked import BLOCKED_WORDS, blocked_by
 from vedette.core.urls.canonical import host_of
+from vedette.operations.check_sources import registry_sources
 from vedette.registries import read_registry, registries
-from vedette.surface.cli.check_sources import registry_sources
 
 CATEGORIES = {  # 001 section 1.3
     "pausalni_core": 3, "contributions": 3, "vat": 3, "fiscalization": 2, "deadlines": 2, "laws": 12, "regulations": 4,

@@ -1,14 +1,19 @@
-"""What people write, as values: a URL, a risk, a moment.  InputError says how to write it."""
+"""What people write, as values: a URL, a risk, a moment, a lane.  InputError says how to write it."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from vedette.config.values import parse_day, parse_duration
+from vedette.contracts.change import ChangeState
 from vedette.contracts.errors import InputError
-from vedette.contracts.words import Risk
+from vedette.contracts.words import LaneKey, Outcome, Risk
 from vedette.core.text.nearest import unknown
-from vedette.core.urls.canonical import canonical, too_long
+from vedette.core.urls.canonical import canonical, lane_of, too_long
+
+TOLD = (ChangeState.CONFIRMED, ChangeState.REPORTED)  # changes that people are told of
+LANES = ("engine", "provider", "run", "addr", "notify")  # kinds beside `host`
 
 
 def a_url(text: str) -> str:
@@ -53,3 +58,58 @@ def a_moment(text: str | None, option: str, now: datetime) -> datetime | None:
         raise InputError(
             f"{option}: {text!r} is neither a duration (24h, 7d) nor a date (2026-11-15)"
         ) from None
+
+
+def a_duration(text: str, option: str) -> timedelta:
+    """`30m`, `4h`, `7d`."""
+    try:
+        return parse_duration(text)
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{option}: {error}") from None
+
+
+def an_outcome(word: str | None, option: str) -> Outcome | None:
+    if word is None:
+        return None
+    try:
+        return Outcome(word.lower())
+    except ValueError:
+        known = [outcome.value for outcome in Outcome]
+        raise InputError(f"{option}: {unknown('outcome', word, known)}; known: {', '.join(known)}") from None
+
+
+def some_states(word: str | None, option: str) -> tuple[ChangeState, ...]:
+    """States of changes; without a word those that people are told of; empty: all of them."""
+    if word is None:
+        return TOLD
+    if word == "all":
+        return ()
+    try:
+        return (ChangeState(word.lower()),)
+    except ValueError:
+        known = (*(state.value for state in ChangeState), "all")
+        raise InputError(f"{option}: {unknown('state', word, known)}") from None
+
+
+def a_lane(text: str) -> LaneKey:
+    """`host:example.org`, `example.org` or a URL of it."""
+    word = text.strip().lower()
+    kind, mark, name = word.partition(":")
+    if mark and kind in LANES and name:
+        return LaneKey(word)
+    host = name if kind == "host" and mark else word
+    try:
+        return lane_of(a_url(host if "://" in host else f"http://{host}/"))
+    except InputError:
+        raise InputError(f"{text!r} is no lane; write host:example.org") from None
+
+
+def some_headers(given: Sequence[str]) -> dict[str, str]:
+    """`Name: value`, each."""
+    found = {}
+    for text in given:
+        name, mark, value = text.partition(":")
+        if not mark or not name.strip() or not value.strip():
+            raise InputError(f"--header: {text!r} is not written as 'Name: value'")
+        found[name.strip()] = value.strip()
+    return found

@@ -9,6 +9,7 @@ from itertools import groupby
 
 from vedette.config.model import Loaded
 from vedette.config.policies import fetch_settings, lane_policies
+from vedette.contracts.errors import InputError
 from vedette.contracts.fetch import Fetched, RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.ports import Clock
@@ -26,24 +27,68 @@ from vedette.fetch.browser import Chromium
 from vedette.fetch.http import HttpFetcher
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import ALL
+from vedette.operations.configured_sources import not_taken_in
+from vedette.operations.formats.own import read_yaml
+from vedette.operations.import_sources import REGISTRY
+from vedette.operations.installation import Installation
+from vedette.operations.source_keys import source_of
+from vedette.registries import read_registry
+from vedette.store.operator_orders import save_lane
 from vedette.telemetry.clock import SystemClock
 
 TICK = 0.1  # seconds: there is no engine here that wakes lanes
 LEASE = timedelta(hours=1)
-Lanes = tuple[tuple[LaneKey, LaneState], ...]
 
 
 def check_sources(
-    loaded: Loaded,
-    sources: Sequence[Source],
+    installation: Installation,
+    ids: Sequence[str],
     *,
-    load_lane: Callable[[LaneKey], LaneState | None] = lambda key: None,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> tuple[list[Checked], Lanes]:
-    """One look at each, host beside host; what each is found to be, and the lanes as they are from now on."""
-    looker = _OneShotLooker(loaded, sources, load_lane, SystemClock())
-    checked = asyncio.run(looker.check(progress))
-    return checked, tuple((key, state) for key, state in looker.keeper.take_dirty() if key != ALL)
+) -> list[Checked]:
+    """One look at each, host beside host: what each is found to be.  Lanes are kept as they are from now on.
+
+    `ids`: sources, or `registry:NAME`; none: every source that is active.
+    """
+    sources, loaded = _wanted(installation, ids), installation.loaded
+    if not sources:
+        return []
+    if not installation.has_store:
+        looker = _OneShotLooker(loaded, sources, lambda key: None, SystemClock())
+        return asyncio.run(looker.check(progress))
+    with installation.queries() as queries:
+        looker = _OneShotLooker(loaded, sources, queries.lane, SystemClock())
+        checked = asyncio.run(looker.check(progress))
+    with installation.operating() as db:
+        for key, state in looker.keeper.take_dirty():
+            if key != ALL:
+                save_lane(db, key, state, now=installation.now())
+    return checked
+
+
+def registry_sources(name: str) -> list[Source]:
+    """The sources of a registry that is shipped with the program."""
+    parsed = read_yaml(read_registry(name))
+    if parsed.problems:
+        raise InputError(f"registry {name}: line {parsed.problems[0].line}: {parsed.problems[0].why}")
+    return [source_of(entry.keys, origin="import") for entry in parsed.entries]
+
+
+def _wanted(installation: Installation, ids: Sequence[str]) -> list[Source]:
+    found: list[Source] = []
+    for name in (one for one in ids if one.startswith(REGISTRY)):
+        found += registry_sources(name.removeprefix(REGISTRY))
+    plain = [one for one in ids if not one.startswith(REGISTRY)]
+    if ids and not plain:
+        return found
+    for one in plain:
+        installation.check_source(one, "")
+    known = {source.id: source for source in not_taken_in(installation)}
+    if installation.has_store or not known:
+        with installation.queries() as queries:
+            known |= {view.source.id: view.source for view in queries.sources()}
+    wanted = [source for name, source in known.items() if name in plain or (not plain and source.is_active)]
+    return found + wanted
 
 
 class _OneShotLooker:

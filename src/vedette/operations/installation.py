@@ -18,10 +18,9 @@ from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.ports import Clock
 from vedette.core.text.nearest import unknown
 from vedette.core.urls.classify import Classification
-from vedette.operations.classified import classified
-from vedette.store.connection import connect
+from vedette.operations.classified import blocked_word, classified
+from vedette.store.connection import connect, operating
 from vedette.store.migrate import DATABASE, HEAD, prepare, version
-from vedette.store.operator import operating
 from vedette.store.private import mend
 from vedette.store.queries import Queries
 
@@ -92,6 +91,10 @@ class Installation:
     def classify(self, url: str, content_type: str | None = None) -> Classification:
         """By the configured packs and patterns."""
         return classified(self.loaded.config, url, content_type)
+
+    def blocked_word(self, url: str) -> str | None:
+        """The word of `discover.blocked_words` in the host of a URL."""
+        return blocked_word(self.loaded.config, url)
 
     def check_source(self, source: str | None, option: str = "--source: ") -> None:
         """InputError that names the nearest, when there is no such source in the store and in the configuration."""

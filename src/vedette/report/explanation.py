@@ -13,18 +13,19 @@ from vedette.contracts.source import ActMetadata, Source
 from vedette.contracts.verdict import Verdict, VerdictWord
 from vedette.contracts.watch import Decision, Visit, Watch
 from vedette.contracts.words import Outcome, Reason
-from vedette.core.lanes.lane import BLOCKED, CLOSED, HALF_OPEN, HELD, OPEN, condition
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.schedule.velocity import describe_velocity
 from vedette.core.urls.canonical import shown
 from vedette.report.beliefs import Believed, believed_json, believed_lines
 from vedette.report.changes import reason_words
 from vedette.report.intervals import AskedInterval, interval_json, interval_words
+from vedette.report.lanes import lane_json, lane_words
 from vedette.report.lines import Line, line, quoted
 from vedette.report.noise import noise_json, noise_lines
 from vedette.report.plain import count, dump, moment, plain, span, when
-from vedette.report.texts import artifact_json, artifact_words
+from vedette.report.texts import act_json, artifact_json, artifact_words
 from vedette.report.verdicts import verdict_json, verdict_words
+from vedette.report.visits import visit_json
 
 SOON = timedelta(minutes=1)  # a wait that is part of being polite
 
@@ -168,13 +169,6 @@ def explanation_lines(said: WatchExplanation, now: datetime) -> list[Line]:
     return [*lines, *_visit_lines(said.visits)]
 
 
-def act_json(act: ActMetadata) -> dict[str, object]:
-    """In the names of the ELI ontology: a text where an act has one of it, a list where it may have several."""
-    return {"eli": act.eli} | {
-        name: values[0] if name in _ONCE and len(values) == 1 else list(values) for name, values in act.said
-    }
-
-
 def act_lines(act: ActMetadata) -> list[Line]:
     """Title, dates, who passed it, what it is about and based on, and its relations to other acts."""
     dated = [f"{words} {act.first(name)}" for name, words in _DATED if act.first(name)]
@@ -205,66 +199,7 @@ _DATED = (
     ("first_date_entry_in_force", "in force from"),
     ("date_no_longer_in_force", "until"),
 )
-_ONCE = frozenset(
-    "title title_short type_document number date_document date_publication first_date_entry_in_force "
-    "date_applicability date_no_longer_in_force in_force version passed_by publisher jurisdiction language".split()
-)
-
-
-def visit_json(visit: Visit) -> dict[str, object]:
-    return {
-        "visit": visit.id,
-        "at": visit.at,
-        "outcome": visit.outcome.value,
-        "status": visit.status,
-        "seconds": visit.took.total_seconds(),
-        "changed": visit.changed,
-        "digest": visit.digest,
-        "text_chars": visit.text_chars,
-        "url": visit.url,
-        "evidence": visit.evidence,
-        "wire_bytes": visit.wire_bytes,
-        "detail": visit.detail,
-        "run": visit.run,
-    }
-
-
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+\d\d:\d\d")
-# What `condition` means, in words.
-_CONDITIONS = {
-    CLOSED: "nothing holds it",
-    HELD: "held",
-    HALF_OPEN: "breaker half-open, one probe at a time",
-    OPEN: "breaker open",
-    BLOCKED: "blocked",
-}
-
-
-def lane_json(key: str, state: LaneState, now: datetime) -> dict[str, object]:
-    return {
-        "lane": key,
-        "condition": condition(state, now),
-        "failures": state.failures,
-        "closed_until": state.closed_until,
-        "held_until": state.held_until,
-        "next_start_at": state.next_start_at,
-        "blocked_by": state.blocked_by or None,
-        "crawl_delay": state.crawl_delay,
-    }
-
-
-def lane_words(state: LaneState, now: datetime) -> str:
-    """One phrase: what holds it and until when."""
-    word = condition(state, now)
-    until = {OPEN: state.closed_until, HELD: state.held_until}.get(word)
-    parts = [_CONDITIONS[word] if until is None else f"{_CONDITIONS[word]} until {when(until, now)}"]
-    if state.blocked_by:
-        parts = [f"blocked: {state.blocked_by}"]
-    if state.failures:
-        parts.append(f"{count(state.failures, 'failure')} in a row")
-    if state.crawl_delay is not None:
-        parts.append(f"Crawl-delay {span(state.crawl_delay)}")
-    return ", ".join(parts)
 
 
 def total(reasons: Sequence[Reason]) -> float:

@@ -150,6 +150,17 @@ def transaction(db: sqlite3.Connection, path: Path) -> Iterator[sqlite3.Connecti
         raise StoreError(f"cannot write to {path}: {error}; nothing was changed") from error
 
 
+@contextmanager
+def operating(path: Path) -> Iterator[sqlite3.Connection]:
+    """One transaction of the operator: all of it, or nothing."""
+    db = connect(path)
+    try:
+        with transaction(db, path):
+            yield db
+    finally:
+        db.close()
+
+
 def told(error: sqlite3.Error, path: Path) -> StoreError:
     """What SQLite cannot do, as what we raise."""
     kind = StoreWaitError if may_wait(error, path) else StoreError

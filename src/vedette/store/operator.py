@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -23,7 +22,7 @@ from vedette.core.schedule.asked import SHORTEST
 from vedette.core.urls.canonical import lane_of, watch_id
 from vedette.core.urls.classify import Classification, classify_url
 from vedette.store import statements as sql
-from vedette.store.connection import connect, transaction
+from vedette.store.connection import operating as operating
 from vedette.store.corrections import heal, reread
 from vedette.store.operator_orders import lane_state as lane_state
 from vedette.store.operator_orders import order as order
@@ -41,17 +40,6 @@ _KEPT = set("id created_at failures last_error last_success_at closed_until tall
 _CHANGED = [name for name in sql.SOURCE_COLUMNS if name not in _KEPT]
 _NEW_SOURCE = sql.insert("sources", sql.SOURCE_COLUMNS)
 _MOVE_SOURCE = f"UPDATE sources SET {', '.join(f'{name} = ?' for name in _CHANGED)} WHERE id = ?"
-
-
-@contextmanager
-def operating(path: Path) -> Iterator[sqlite3.Connection]:
-    """One transaction of the operator: all of it, or nothing."""
-    db = connect(path)
-    try:
-        with transaction(db, path):
-            yield db
-    finally:
-        db.close()
 
 
 def save_source(

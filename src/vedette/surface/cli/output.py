@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, TextIO
 
@@ -66,6 +66,12 @@ class Output:
         """That what was asked for is done: who asks for quiet knows it by the exit code."""
         if not self.quiet:
             self.say(text)
+
+    def answer(self, text: str, body: Mapping[str, object]) -> None:
+        """What was done: a sentence for a person, the body for a program."""
+        self.done(text)
+        if self.as_json:
+            self.document(body)
 
     def note(self, text: str) -> None:
         """What the user should also know; never part of the result."""

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from vedette.contracts.errors import InputError, VedetteError
-from vedette.operations.arguments import a_url
-from vedette.report.plain import count, moment
+from vedette.contracts.errors import InputError
+from vedette.contracts.jobs import ParkedJob
+from vedette.contracts.watch import Parked
+from vedette.core.urls.canonical import shown
+from vedette.operations.parked import drop_work, find_parked, list_parked, retry_work
+from vedette.report.plain import count, dump, moment, plain
+from vedette.report.verdicts import parked_job_json
+from vedette.report.visits import parked_look_json
 from vedette.surface.cli.output import Cell
 from vedette.surface.cli.session import Session
-from vedette.surface.cli.sources import tell
 from vedette.surface.cli.verb import LimitOption, group, verb
-
-if TYPE_CHECKING:
-    from vedette.contracts.jobs import ParkedJob
-    from vedette.contracts.watch import Parked
 
 WhatArgument = Annotated[
     str, typer.Argument(metavar="URL|JOB", help="A URL in any spelling, or the id of a job, as scout-17.")
@@ -26,7 +25,6 @@ WhatOption = Annotated[
     str | None,
     typer.Argument(metavar="[URL|JOB]", help="A URL in any spelling, or the id of a job, as scout-17."),
 ]
-MOST = 10_000  # each queue keeps a hundred
 EveryOption = Annotated[bool, typer.Option("--all", help="All that is parked.")]
 
 
@@ -54,30 +52,25 @@ def parked_() -> None:
 
 def parked_list(session: Session, limit: LimitOption = 100) -> None:
     """What is parked, newest first: looks, then jobs of queues."""
-    from vedette.report.verdicts import parked_job_json
-
-    with session.queries() as queries:
-        looks = queries.parked(most=limit)
-    jobs = _jobs(session)[: limit or None]
+    found = list_parked(session.installation, limit)
     if session.given.as_json:
-        body = {"parked": [_look_json(one) for one in looks], "jobs": [parked_job_json(one) for one in jobs]}
-        session.out.document(body)
+        looks, jobs = map(parked_look_json, found.looks), map(parked_job_json, found.jobs)
+        session.out.document({"parked": list(looks), "jobs": list(jobs)})
         return
     heads = ("SINCE", "OUTCOME", "ATTEMPTS", "WHAT", "DETAIL")
-    rows = [*map(_look_cells, looks), *map(_job_cells, jobs)]
+    rows = [*map(_look_cells, found.looks), *map(_job_cells, found.jobs)]
     session.out.table(heads, rows, empty="nothing is parked")
 
 
 def parked_show(session: Session, what: WhatArgument) -> None:
     """One of them, whole.  A job with --json as DeadLetterJobData."""
-    from vedette.report.plain import dump
-    from vedette.report.verdicts import parked_job_json
-
-    looks, jobs = _named(session, what)
+    found = find_parked(session.installation, what)
     if session.given.as_json:
-        session.out.document(parked_job_json(jobs[0]) if jobs else _look_json(looks[0]))
+        session.out.document(
+            parked_job_json(found.jobs[0]) if found.jobs else parked_look_json(found.looks[0])
+        )
         return
-    for job in jobs:
+    for job in found.jobs:
         session.out.say(
             f"{job.id} on {job.queue}: {count(job.attempts, 'attempt')}, since {moment(job.failed_at)}"
         )
@@ -85,7 +78,7 @@ def parked_show(session: Session, what: WhatArgument) -> None:
         session.out.say(f"  {dump(dict(job.data))}")
         for row in job.stack.splitlines():
             session.out.say(f"    {row}")
-    for look in looks:
+    for look in found.looks:
         session.out.say(
             f"{look.url}: {look.outcome.value} after {count(look.attempts, 'attempt')}, since {moment(look.at)}"
         )
@@ -94,82 +87,26 @@ def parked_show(session: Session, what: WhatArgument) -> None:
 
 def parked_retry(session: Session, what: WhatOption = None, every: EveryOption = False) -> None:
     """Forget the failed attempts: look again as soon as the lane allows, give a job all its attempts again."""
-    from vedette.store.job_bus import SqliteJobBus
-    from vedette.store.operator import retry_parked
-
-    looks, jobs = _chosen(session, what, every)
-    now = session.now()
-    with session.operating() as db:
-        done = sum(retry_parked(db, one.watch, now=now) for one in looks)
-    with closing(SqliteJobBus(session.store())) as bus:
-        done += sum(bus.retry(one.queue, one.id, now=now) for one in jobs)
-    tell(session, f"{done} due again", {"retried": done})
+    _check_choice(what, every)
+    done = retry_work(session.installation, what)
+    session.out.answer(f"{done} due again", {"retried": done})
 
 
 def parked_drop(session: Session, what: WhatOption = None, every: EveryOption = False) -> None:
     """Take it off the list; a watch keeps its long interval, a job is not done."""
-    from vedette.store.job_bus import SqliteJobBus
-    from vedette.store.operator import drop_parked
-
-    looks, jobs = _chosen(session, what, every)
-    with session.operating() as db:
-        done = sum(drop_parked(db, one.watch) for one in looks)
-    with closing(SqliteJobBus(session.store())) as bus:
-        done += sum(bus.drop(one.queue, one.id) for one in jobs)
-    tell(session, f"{done} dropped", {"dropped": done})
+    _check_choice(what, every)
+    done = drop_work(session.installation, what)
+    session.out.answer(f"{done} dropped", {"dropped": done})
 
 
-def _jobs(session: Session) -> list[ParkedJob]:
-    from vedette.store.job_bus import SqliteJobBus
-
-    with closing(SqliteJobBus(session.store())) as bus:
-        return bus.parked(most=MOST)
-
-
-def _chosen(session: Session, what: str | None, every: bool) -> tuple[list[Parked], list[ParkedJob]]:
+def _check_choice(what: str | None, every: bool) -> None:
     if (what is None) != every:
         raise InputError("name one URL or job, or --all")
-    if what is not None:
-        return _named(session, what)
-    with session.queries() as queries:
-        return queries.parked(), _jobs(session)
-
-
-def _named(session: Session, what: str) -> tuple[list[Parked], list[ParkedJob]]:
-    """A job by its id, else a look by its URL."""
-    from vedette.core.urls.canonical import watch_id
-
-    jobs = [job for job in _jobs(session) if job.id == what.strip()]
-    if jobs:
-        return [], jobs
-    if "/" not in what:
-        raise InputError(f"no parked job is called {what.strip()!r}; `vedette parked` shows what is parked")
-    wanted = a_url(what)
-    with session.queries() as queries:
-        looks = queries.parked(watch_id(wanted))
-    if not looks:
-        raise VedetteError(f"{wanted} is not parked; `vedette parked` shows what is")
-    return looks, []
-
-
-def _look_json(one: Parked) -> dict[str, object]:
-    return {
-        "url": one.url,
-        "outcome": one.outcome.value,
-        "detail": one.detail,
-        "attempts": one.attempts,
-        "at": one.at,
-    }
 
 
 def _look_cells(one: Parked) -> tuple[Cell, ...]:
-    from vedette.core.urls.canonical import shown
-    from vedette.report.plain import moment, plain
-
     return (moment(one.at), one.outcome.value, str(one.attempts), shown(one.url), plain(one.detail, 100))
 
 
 def _job_cells(one: ParkedJob) -> tuple[Cell, ...]:
-    from vedette.report.plain import moment, plain
-
     return (moment(one.failed_at), "job failed", str(one.attempts), one.id, plain(one.error, 100))

@@ -21,7 +21,7 @@ from vedette.surface.cli.verb import verb
 
 if TYPE_CHECKING:
     from vedette.core.priority.score import ScoredUrl
-    from vedette.surface.cli.formats.signals import Gathered
+    from vedette.operations.formats.signals import Gathered
 
 TOLD = 5  # bad rows named in an error; all are counted
 EVERY = 2000  # rows between two moves of the bar, and in one write
@@ -74,7 +74,7 @@ def rank(
 
 
 def _gather(session: Session, file: str, form: str, now: datetime) -> Gathered:
-    from vedette.surface.cli.formats.signals import FORMS, read_signals
+    from vedette.operations.formats.signals import FORMS, read_signals
 
     if form not in FORMS:
         raise InputError(f"--format: {unknown('format', form, FORMS)}")

@@ -20,14 +20,10 @@ if TYPE_CHECKING:
     from vedette.app.run import RunRequest
     from vedette.config.model import Loaded
     from vedette.contracts.fetch import Extraction, Fetched, RobotsRules
-    from vedette.contracts.lane import LaneState
     from vedette.contracts.ports import Clock
-    from vedette.contracts.source import Source
-    from vedette.contracts.words import LaneKey
     from vedette.core.health.source_check import Checked
     from vedette.core.urls.classify import Classification
     from vedette.engine.crawl.loop import Ended
-    from vedette.operations.check_sources import Lanes
     from vedette.operations.installation import Installation
     from vedette.store.queries import Queries
     from vedette.telemetry.events import Event
@@ -47,13 +43,8 @@ class App(Protocol):
     def fetch_robots(self, loaded: Loaded, url: str) -> tuple[RobotsRules, Reason | None]: ...
 
     def check_sources(
-        self,
-        loaded: Loaded,
-        sources: Sequence[Source],
-        *,
-        load_lane: Callable[[LaneKey], LaneState | None] = ...,
-        progress: Callable[[int, int], None] = ...,
-    ) -> tuple[list[Checked], Lanes]: ...
+        self, installation: Installation, ids: Sequence[str], *, progress: Callable[[int, int], None] = ...
+    ) -> list[Checked]: ...
 
 
 @dataclass(frozen=True, slots=True)

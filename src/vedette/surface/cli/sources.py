@@ -1,40 +1,38 @@
-"""The operator's hand: lanes, sources.  A running engine hears of it within a second."""
+"""Sources: list, check, and the orders about one of them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
 
 import typer
 
-from vedette.contracts.errors import InputError
-from vedette.operations.arguments import a_url
-from vedette.report.plain import count
-from vedette.surface.cli.check_sources import sources_check
-from vedette.surface.cli.configured_sources import views_not_taken_in
+from vedette.core.health.source_check import Checked, SourceFinding, is_offline
+from vedette.core.urls.canonical import shown
+from vedette.operations.sources import (
+    ListedSource,
+    checked_json,
+    last_error,
+    list_sources,
+    remedy,
+    source_json,
+)
+from vedette.report.plain import ago, count, plain
+from vedette.store.views import SourceView
+from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.output import Cell
-from vedette.surface.cli.pause import pause, remove, reset, resume
-from vedette.surface.cli.queries import TagOption
 from vedette.surface.cli.session import Session
-from vedette.surface.cli.verb import group, verb
+from vedette.surface.cli.source_orders import pause, remove, reset, resume
+from vedette.surface.cli.verb import TagOption, group, verb
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from vedette.contracts.words import LaneKey
-    from vedette.store.views import LaneView, SourceView
-
-LaneArgument = Annotated[str, typer.Argument(metavar="LANE", help="host:example.org, a host, or a URL.")]
-
-COVERING = ("crawl", "html_list", "pagination")  # listers that reach what lies under their address
+STYLES = {"fine": "good", "moved": "warn", "not_looked": "dim"}
+OFFLINE = "there is no network: none of the hosts could be reached, so nothing was checked"
+FINE = (SourceFinding.FINE, SourceFinding.NOT_LOOKED)
 
 
 def register(app: typer.Typer) -> None:
-    lanes = group(
-        "lanes", example="vedette lanes show\nvedette lanes reset host:example.org", default=lanes_show
-    )(lanes_)
-    verb(lanes, "show", example="vedette lanes show host:example.org")(lanes_show)
-    verb(lanes, "reset", example="vedette lanes reset example.org")(lanes_reset)
-    verb(lanes, "block", example='vedette lanes block example.org --why "asked us to stop"')(lanes_block)
     sources = group("sources", example="vedette sources\nvedette sources pause news", default=sources_list)(
         sources_
     )
@@ -44,75 +42,7 @@ def register(app: typer.Typer) -> None:
     )
     for name, work in (("pause", pause), ("resume", resume), ("reset", reset), ("remove", remove)):
         verb(sources, name, example=f"vedette sources {name} news")(work)
-    for one in (sources, lanes):
-        app.add_typer(one)
-
-
-def lanes_() -> None:
-    """The queues in front of hosts: show, reset, block."""
-
-
-def lanes_show(
-    session: Session,
-    lane: Annotated[
-        str | None, typer.Argument(metavar="[LANE]", help="host:example.org, a host, or a URL.")
-    ] = None,
-    shut: Annotated[bool, typer.Option("--shut", help="Only those that something holds.")] = False,
-) -> None:
-    """Lanes and what holds them."""
-    from vedette.core.lanes.lane import CLOSED, condition
-    from vedette.store.views import LaneView
-
-    now = session.now()
-    with session.queries() as queries:
-        if lane is None:
-            found = queries.lanes()
-        else:
-            key = a_lane(lane)
-            check_lane(session, key)
-            state = queries.lane(key)
-            found = [] if state is None else [LaneView(key=key, state=state)]
-    if shut:
-        found = [view for view in found if condition(view.state, now) != CLOSED]
-    if session.given.as_json:
-        session.out.document({"lanes": [_lane_json(session, view, now) for view in found]})
-        return
-    heads = ("LANE", "BREAKER", "WHAT HOLDS IT")
-    empty = "no lane fits" if lane is None else f"{a_lane(lane)} has not been used yet: nothing holds it"
-    session.out.table(heads, (_lane_cells(session, view, now) for view in found), empty=empty)
-
-
-def lanes_reset(session: Session, lane: LaneArgument) -> None:
-    """Lift the breaker, a Retry-After hold and a block.  The gap between requests and Crawl-delay stay."""
-    from vedette.contracts.lane import LaneState
-    from vedette.core.lanes.lane import CLOSED, reset
-    from vedette.store import operator
-
-    key = a_lane(lane)
-    check_lane(session, key)
-    with session.operating() as db:
-        state = reset(operator.lane_state(db, key) or LaneState())
-        operator.save_lane(db, key, state, now=session.now())
-    tell(session, f"the breaker of {key} is closed: requests may start", {"lane": key, "condition": CLOSED})
-
-
-def lanes_block(
-    session: Session,
-    lane: LaneArgument,
-    why: Annotated[str, typer.Option("--why", help="For whoever asks later.")] = "",
-) -> None:
-    """Start nothing in this lane until it is reset."""
-    from vedette.contracts.lane import LaneState
-    from vedette.core.lanes.lane import block
-    from vedette.store import operator
-
-    key = a_lane(lane)
-    check_lane(session, key)
-    with session.operating() as db:
-        state = block(operator.lane_state(db, key) or LaneState(), why)
-        operator.save_lane(db, key, state, now=session.now())
-    words = {"lane": key, "condition": "blocked", "blocked_by": state.blocked_by}
-    tell(session, f"{key} is blocked: {state.blocked_by}", words)
+    app.add_typer(sources)
 
 
 def sources_() -> None:
@@ -124,150 +54,56 @@ def sources_list(session: Session, tag: TagOption = None) -> None:
 
     Says of a crawl or a list which pages under its address are watched by other sources: a page is watched once.
     """
-    found = _all_sources(session)
-    shares = _shares(session, found)
-    named = session.installation.tagged(tag)
-    found = [view for view in found if named is None or view.source.id in named]
-    now = session.now()
+    found, now = list_sources(session.installation, tag), session.now()
     if session.given.as_json:
-        bodies = [source_json(view) | {"shares": shares.get(view.source.id, {})} for view in found]
-        session.out.document({"sources": bodies})
+        session.out.document({"sources": [source_json(one) for one in found]})
         return
     heads = ("ID", "TIER", "LISTER", "STATE", "WATCHES", "LAST SUCCESS", "URL")
-    rows = (_source_cells(view, now) for view in found)
+    rows = (_source_cells(one.view, now) for one in found)
     least = ("LAST SUCCESS", "TIER", "LISTER")
     session.out.table(heads, rows, empty="no sources; `vedette add URL` makes one", least=least)
-    for view in found:
-        if view.source.is_active and _remedy(view):
-            session.out.note(f"{view.source.id}: {_last_error(view)}. {_remedy(view)}")
-        others = shares.get(view.source.id, {})
-        if others:
-            names = ", ".join(f"{name} {number}" for name, number in others.items())
-            pages = count(sum(others.values()), "page")
-            session.out.note(f"{view.source.id}: {pages} under its address watched by other sources: {names}")
+    for one in found:
+        for words in _source_notes(one):
+            session.out.note(f"{one.view.source.id}: {words}")
 
 
-def _all_sources(session: Session) -> list[SourceView]:
-    """Of the store, and of vedette.yaml what the store does not have yet."""
-    from vedette.store.migrate import DATABASE
+def sources_check(
+    session: Session,
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ID]...", help="Sources, or registry:NAME.  [default: every source]"),
+    ] = None,
+) -> None:
+    """Look at each source once and report what moved.
 
-    found = views_not_taken_in(session)
-    if not found or (session.loaded.data / DATABASE).exists():
-        with session.queries() as queries:
-            found += queries.sources()
-    return sorted(found, key=lambda view: (-view.source.tier, view.source.id))
-
-
-def _shares(session: Session, found: list[SourceView]) -> dict[str, dict[str, int]]:
-    """What lies under the address of a source that lists, and belongs to another: each page is watched once."""
-    listing = [view.source for view in found if view.source.lister.value in COVERING and view.watches]
-    if len(found) < 2 or not listing:
-        return {}
-    with session.queries() as queries:
-        return queries.shared_pages(listing)
-
-
-def a_lane(text: str) -> LaneKey:
-    """`host:example.org`, `example.org` or a URL of it."""
-    from vedette.contracts.words import LaneKey
-    from vedette.core.urls.canonical import lane_of
-
-    word = text.strip().lower()
-    kind, mark, name = word.partition(":")
-    if mark and kind in ("engine", "provider", "run", "addr", "notify") and name:
-        return LaneKey(word)
-    host = name if kind == "host" and mark else word
-    try:
-        return lane_of(a_url(host if "://" in host else f"http://{host}/"))
-    except InputError:
-        raise InputError(f"{text!r} is no lane; write host:example.org") from None
-
-
-def check_lane(session: Session, key: LaneKey) -> None:
-    """InputError that names the nearest, for a host that nothing is watched on; other lanes need no page."""
-    from vedette.core.text.nearest import unknown
-
-    if not key.startswith("host:"):
-        return
-    with session.queries() as queries:
-        if queries.lane(key) is not None or queries.has_pages(key):
-            return
-        known = {str(view.key) for view in queries.lanes()} | set(queries.source_lanes())
-    words = unknown("lane", key, known).partition(" (known:")[0]
-    raise InputError(f"{words}; no page of it is watched (`vedette lanes` shows the lanes)")
-
-
-def source_json(view: SourceView) -> dict[str, object]:
-    source, state = view.source, view.state
-    return {
-        "id": source.id,
-        "name": source.name,
-        "url": source.url,
-        "lister": source.lister.value,
-        "read_as": None if view.read_as is None else view.read_as.value,
-        "risk": None if source.risk is None else source.risk.name,
-        "tier": source.tier.name,
-        "active": source.is_active,
-        "origin": source.origin,
-        "category": source.registered.category or None,
-        "hierarchy": source.registered.hierarchy,
-        "domains": list(source.registered.domains),
-        "provenance": source.registered.provenance or None,
-        "tags": list(source.registered.tags),
-        "note": source.registered.note or None,
-        "muted_until": source.muted_until,
-        "watches": view.watches,
-        "failures": state.failures,
-        "last_error": _last_error(view),
-        "last_success_at": view.last_success_at,
-        "outcome": None if view.last_outcome is None else view.last_outcome.value,
-        "remedy": _remedy(view) or None,
-        "closed_until": state.closed_until,
-        "created_at": view.created_at,
-    }
-
-
-def tell(session: Session, words: str, body: dict[str, Any]) -> None:
-    session.out.done(words)
+    Redirected, gone, another kind of listing, nothing listed.  Guard, robots.txt and lanes are obeyed as in a run;
+    nothing is saved but how far the lanes are used.  Exit 0 when all are fine, 6 when some are not, 1 without network.
+    """
+    engine = session.engine()
+    with session.out.progress("looking at sources") as progress:
+        checked = engine.check_sources(session.installation, ids or [], progress=progress)
+    offline = is_offline(checked)
     if session.given.as_json:
-        session.out.document(body)
-
-
-def _lane_json(session: Session, view: LaneView, now: datetime) -> dict[str, object]:
-    from vedette.config.policies import lane_policies
-    from vedette.core.lanes.lane import explain
-    from vedette.report.explanation import lane_json
-
-    policy = lane_policies(session.loaded.config).of(view.key)
-    reasons = [
-        {"code": r.code, "seconds": r.points, "note": r.note} for r in explain(policy, view.state, now)
-    ]
-    return {**lane_json(view.key, view.state, now), "reasons": reasons}
-
-
-def _lane_cells(session: Session, view: LaneView, now: datetime) -> tuple[Cell, ...]:
-    from vedette.core.lanes.lane import CLOSED, condition
-    from vedette.report.explanation import lane_words
-
-    word = condition(view.state, now)
-    return (view.key, ("good" if word == CLOSED else "warn", word), lane_words(view.state, now))
-
-
-def _lister_words(view: SourceView) -> str:
-    """`auto: feed` once `auto` has become something."""
-    lister, read_as = view.source.lister.value, view.read_as
-    return lister if lister != "auto" or read_as is None else f"auto: {read_as.value}"
+        session.out.document({"offline": offline, "sources": [checked_json(one) for one in checked]})
+    elif offline:
+        session.out.say(OFFLINE)
+    else:
+        heads = ("ID", "FOUND", "PROVENANCE", "WHAT")
+        rows = map(_checked_cells, checked)
+        session.out.table(heads, rows, empty="no sources; `vedette import` takes a list")
+        session.out.note(_count(checked))
+    if offline:
+        raise typer.Exit(Exit.FAILED)
+    if any(one.finding not in FINE for one in checked):
+        raise typer.Exit(Exit.FOUND_PROBLEMS)
 
 
 def _source_cells(view: SourceView, now: datetime) -> tuple[Cell, ...]:
-    from vedette.core.urls.canonical import shown
-    from vedette.report.plain import ago
-
     source, state = view.source, view.state
     word: Cell = ("good", "active") if source.is_active else ("warn", "paused")
     if source.is_active and state.closed_until is not None and state.closed_until > now:
         word = ("bad", f"closed, opens {ago(state.closed_until, now)}")
-    elif source.is_active and _last_error(view) and view.last_outcome is not None:
+    elif source.is_active and last_error(view) and view.last_outcome is not None:
         word = ("bad", f"not seen: {view.last_outcome.value}")
     elif source.is_active and state.failures:
         word = ("warn", count(state.failures, "failure"))
@@ -287,19 +123,34 @@ def _source_cells(view: SourceView, now: datetime) -> tuple[Cell, ...]:
     )
 
 
-def _last_error(view: SourceView) -> str | None:
-    """Why the last look at its own address did not show it."""
-    from vedette.core.lanes.outcomes import SEEN
+def _source_notes(one: ListedSource) -> list[str]:
+    """What to do about it, and who else watches pages under its address."""
+    words = []
+    if one.view.source.is_active and remedy(one.view):
+        words.append(f"{last_error(one.view)}. {remedy(one.view)}")
+    if one.shares:
+        names = ", ".join(f"{name} {number}" for name, number in one.shares.items())
+        pages = count(sum(one.shares.values()), "page")
+        words.append(f"{pages} under its address watched by other sources: {names}")
+    return words
 
-    outcome = view.last_outcome
-    if outcome is None or outcome in SEEN:
-        return view.state.last_error or None
-    return f"{outcome.value}: {view.last_detail}" if view.last_detail else outcome.value
+
+def _lister_words(view: SourceView) -> str:
+    """`auto: feed` once `auto` has become something."""
+    lister, read_as = view.source.lister.value, view.read_as
+    return lister if lister != "auto" or read_as is None else f"auto: {read_as.value}"
 
 
-def _remedy(view: SourceView) -> str:
-    from vedette.core.health.remedies import advice
+def _checked_cells(one: Checked) -> tuple[Cell, ...]:
+    word = one.finding.value
+    return (
+        one.look.source.id,
+        (STYLES.get(word, "bad"), word),
+        one.look.source.registered.provenance or "-",
+        plain(one.words, 120),
+    )
 
-    if view.last_outcome is None:
-        return ""
-    return advice(view.last_outcome, url=view.source.url, detail=view.last_detail)
+
+def _count(checked: Sequence[Checked]) -> str:
+    counts = Counter(one.finding.value for one in checked)
+    return ", ".join(f"{count} {word}" for word, count in counts.most_common())

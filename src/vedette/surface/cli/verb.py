@@ -24,6 +24,13 @@ DataOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Give the result as JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Only results and errors.")]
 LocalOption = Annotated[bool, typer.Option("--local-time", help="Times of this machine, not UTC.")]
+SourceOption = Annotated[str | None, typer.Option("--source", metavar="ID", help="Only of this source.")]
+TagOption = Annotated[str | None, typer.Option("--tag", help="Only of sources with this tag.")]
+UrlArgument = Annotated[str, typer.Argument(metavar="URL", help="http or https.")]
+HeaderOption = Annotated[
+    list[str] | None,
+    typer.Option("--header", metavar="'NAME: VALUE'", help="Also sent; env:NAME reads a secret; repeatable."),
+]
 LimitOption = Annotated[int, typer.Option("--limit", min=0, metavar="N", help="At most so many; 0: all.")]
 
 SHARED: tuple[tuple[str, Any, Any], ...] = (

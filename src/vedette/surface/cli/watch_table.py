@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
-from vedette.core.lanes.outcomes import SEEN
+from vedette.contracts.source import Source
 from vedette.core.urls.canonical import shown
+from vedette.operations.watches import is_unseen
 from vedette.report.fold import fold, joints, wide
 from vedette.report.lines import Line, Span, line
 from vedette.report.plain import about, plain, span
+from vedette.store.views import WatchLine
 from vedette.surface.cli.output import Cell, is_terminal
-
-if TYPE_CHECKING:
-    from vedette.contracts.source import Source
-    from vedette.store.views import WatchLine
-    from vedette.surface.cli.session import Session
+from vedette.surface.cli.session import Session
 
 ENOUGH = 60  # columns for an address; with less it gets a line of its own
 BY_VELOCITY = "seed-ewma"  # the policy that goes by it
@@ -49,10 +46,6 @@ def show_watches(
         else:
             lines += [*fold(tuple(parts), width), *fold(_sentence(row, wides), width)]
     session.out.lines(lines)
-
-
-def is_unseen(watch: WatchLine) -> bool:
-    return watch.last_outcome is not None and watch.last_outcome not in SEEN
 
 
 def _facts(watch: WatchLine, source: Source | None, now: datetime) -> Row:

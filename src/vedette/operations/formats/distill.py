@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vedette.contracts.errors import InputError
-from vedette.surface.cli.formats.entry import Entry, Parsed
+from vedette.operations.formats.entry import Entry, Parsed
 
 _THEIRS = (
     "selections",

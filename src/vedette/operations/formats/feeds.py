@@ -7,7 +7,7 @@ from typing import Any
 from lxml import etree
 
 from vedette.contracts.source import ListerKind, Source
-from vedette.surface.cli.formats.entry import Entry, Parsed
+from vedette.operations.formats.entry import Entry, Parsed
 
 
 def read_opml(data: bytes) -> Parsed:

@@ -1,13 +1,16 @@
-"""One line of a list: the keys of a `sources` section, where they were found, and what could not be taken."""
+"""A source as the keys of a `sources` section of vedette.yaml, and back."""
 
 from __future__ import annotations
 
 import json
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
+from vedette.config.model import parse
+from vedette.config.policies import slug
+from vedette.config.policies import source_of as as_source
 from vedette.contracts.errors import ConfigError, InputError
 from vedette.contracts.source import (
     ListerKind,
@@ -19,51 +22,14 @@ from vedette.contracts.source import (
     TrapBudgets,
 )
 from vedette.contracts.words import SourceId
-from vedette.core.urls.canonical import canonical, host_of, letters_of, shown
+from vedette.core.urls.canonical import host_of, letters_of, shown
 from vedette.operations.arguments import a_url
 
 MOST_ID = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What one line asks for: keys as in `sources:` of vedette.yaml."""
-
-    line: int
-    keys: Mapping[str, Any]
-    left_out: tuple[str, ...] = ()  # what it said that we do not carry over
-    defaults: Mapping[str, Any] = field(default_factory=dict)  # of a source that is not known yet
-
-    @classmethod
-    def of_page(cls, line: int, keys: Mapping[str, Any], left_out: tuple[str, ...] = ()) -> Entry:
-        """A line of a list that knows no listers: what it names is watched itself."""
-        return cls(line, keys, left_out, {"lister": ListerKind.PAGE.value})
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A line that cannot be taken, and why."""
-
-    line: int
-    text: str
-    why: str
-
-
-@dataclass(slots=True)
-class Parsed:
-    entries: list[Entry] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-
-    def bad(self, line: int, text: object, why: str) -> None:
-        self.problems.append(Problem(line, str(text)[:200], why))
-
-
 def source_of(keys: Mapping[str, Any], *, origin: str) -> Source:
     """A source from the keys of a `sources` section; InputError or ConfigError says what is wrong."""
-    from vedette.config.model import parse
-    from vedette.config.policies import slug
-    from vedette.config.policies import source_of as as_source
-
     given = dict(keys)
     if not isinstance(given.get("url"), str):
         raise InputError("there is no `url`")
@@ -129,20 +95,7 @@ def keys_of(source: Source) -> dict[str, Any]:
 
 def slug_of(url: str) -> str:
     """A readable id of a URL: host and path."""
-    from vedette.config.policies import slug
-
     return slug(url.partition("//")[2].partition("?")[0])[:MOST_ID].strip("-")
-
-
-def looks_like_url(text: str) -> bool:
-    return "://" in text and canonical(text) is not None
-
-
-def usable_headers(headers: Mapping[Any, Any]) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Headers of somebody else's file, and those that are left out: none of theirs reads our environment."""
-    said = {str(name): str(value) for name, value in headers.items()}
-    kept = {name: value for name, value in said.items() if not value.startswith("env:")}
-    return kept, tuple(f"header {name}" for name in sorted(said.keys() - kept.keys()))
 
 
 def page_keys(url: str) -> dict[str, Any]:

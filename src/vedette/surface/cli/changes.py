@@ -1,34 +1,90 @@
-"""What differs: diff, of a change that was stored or of any two states that were kept."""
+"""Changes: changes, and diff of one of them or of any two states that were kept."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
+from vedette.contracts.change import DiffOp
 from vedette.contracts.errors import InputError, VedetteError
-from vedette.operations.arguments import a_moment
-from vedette.operations.known_evidence import find_evidence
-from vedette.surface.cli.queries import known_watch, numbered_json, told_states
+from vedette.contracts.watch import Watch
+from vedette.core.urls.canonical import watch_id
+from vedette.operations.arguments import a_moment, a_risk, a_url, some_states
+from vedette.operations.changes import NumberedChange, list_changes, numbered_json, stored_diff
+from vedette.operations.known_evidence import find_evidence, shown_at
+from vedette.operations.known_watch import known_watch
+from vedette.report.changes import change_lines, summary_line
+from vedette.report.diffs import by_words
+from vedette.report.diffs import unified as unified_lines
+from vedette.report.plain import moment
+from vedette.store.queries import Queries
+from vedette.store.views import ChangeFilter, EvidenceView
+from vedette.surface.cli.configured_sources import note_not_taken_in
 from vedette.surface.cli.session import Session
-from vedette.surface.cli.verb import verb
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from vedette.contracts.change import DiffOp
-    from vedette.contracts.watch import Watch
-    from vedette.contracts.words import ChangeId
-    from vedette.store.queries import Queries
-    from vedette.store.views import ChangeView, EvidenceView
+from vedette.surface.cli.verb import LimitOption, SourceOption, TagOption, verb
 
 EXAMPLE = """vedette diff https://example.org/rules --words
 vedette diff 12
 vedette diff https://example.org/rules --from 7d"""
+EXCERPT = 12  # lines of each diff in a list of changes
 
 
 def register(app: typer.Typer) -> None:
+    verb(app, "changes", example="vedette changes --since 24h --risk high")(changes)
     verb(app, "diff", example=EXAMPLE)(diff)
+
+
+def changes(
+    session: Session,
+    since: Annotated[str | None, typer.Option("--since", help="24h, 7d, 2026-11-15, ...")] = None,
+    until: Annotated[str | None, typer.Option("--until", help="As --since.")] = None,
+    risk: Annotated[str | None, typer.Option("--risk", help="This risk and graver.")] = None,
+    state: Annotated[
+        str | None,
+        typer.Option(
+            "--state", help="observed, rejected, confirmed, reported or all.  [default: the last two]"
+        ),
+    ] = None,
+    source: SourceOption = None,
+    tag: TagOption = None,
+    url: Annotated[str | None, typer.Option("--url", help="Only of this URL.")] = None,
+    with_diff: Annotated[bool, typer.Option("--diff", help="With what differs.")] = False,
+    limit: LimitOption = 50,
+) -> None:
+    """What changed, newest first, each with its summary."""
+    session.installation.check_source(source)
+    now = session.now()
+    which = ChangeFilter(
+        since=a_moment(since, "--since", now),
+        until=a_moment(until, "--until", now),
+        risk=a_risk(risk, "--risk"),
+        states=some_states(state, "--state"),
+        watch=None if url is None else watch_id(a_url(url)),
+        source=source,
+        sources=session.installation.tagged(tag),
+    )
+    found = list_changes(session.installation, which, limit)
+    if session.given.as_json:
+        session.out.document({"changes": [numbered_json(one, with_diff=with_diff) for one in found]})
+        return
+    if not found:
+        session.out.note("no changes")
+        note_not_taken_in(session)
+    _show_changes(session, found, with_diff=with_diff)
+
+
+def _show_changes(session: Session, found: Sequence[NumberedChange], *, with_diff: bool) -> None:
+    wide = max((len(str(one.number)) for one in found), default=0)
+    for one in found:
+        view = one.view
+        lines = change_lines(view.change, url=view.url, risk=view.risk, most=EXCERPT if with_diff else 0)
+        number = ("head", f"{one.number:>{wide}}  ")
+        first = session.out.in_parts((number, *lines[0]), indent=wide + 2)
+        session.out.lines([*first, *(lines[1:] if with_diff else ())])
+    if found and not with_diff:
+        session.out.note(f"vedette diff {found[0].number} shows what differs")
 
 
 def diff(
@@ -55,61 +111,26 @@ def diff(
     With --from any two states that were kept are compared, all of their text: by time, or by the number or first
     digits of a piece of evidence.
     """
-    from vedette.report.changes import summary_line
-    from vedette.report.diffs import by_words
-    from vedette.report.diffs import unified as unified_lines
-    from vedette.report.plain import moment
-
     if words and unified:
         raise InputError("--words and --unified exclude each other")
     if start is not None or end is not None:
         diff_states(session, what, (start, end), words=words)
         return
-    with session.queries() as queries:
-        view = _change(session, queries, what)
-        before = queries.visit(view.change.before_visit)
-        older = _change_before(queries, view)
-        numbers = queries.change_numbers([view.change.id, *([older] if older else ())])
-    change = view.change
+    found = stored_diff(session.installation, what)
     if session.given.as_json:
-        session.out.document(numbered_json(view, numbers[change.id], with_diff=True))
+        session.out.document(numbered_json(found.change, with_diff=True))
         return
-    ops = change.comparison.diff
-    names = f"{view.url} {moment(before.at if before else None)}", f"{view.url} {moment(change.observed_at)}"
+    view, change = found.change.view, found.change.view.change
+    names = f"{view.url} {moment(found.before_at)}", f"{view.url} {moment(change.observed_at)}"
     session.out.lines(session.out.in_parts(summary_line(change, url=view.url, risk=view.risk), indent=2))
-    if not ops:
+    if not found.ops:
         session.out.note("no diff was stored for this change: it differs in bytes that are not text")
-    session.out.lines(by_words(ops) if words else unified_lines(ops, before=names[0], after=names[1]))
-    if older:
+    lines = by_words(found.ops) if words else unified_lines(found.ops, before=names[0], after=names[1])
+    session.out.lines(lines)
+    if found.earlier is not None:
         session.out.note(
-            f"this is change {numbers[change.id]}; the one before it: vedette diff {numbers[older]}"
+            f"this is change {found.change.number}; the one before it: vedette diff {found.earlier}"
         )
-
-
-def _change(session: Session, queries: Queries, what: str) -> ChangeView:
-    from vedette.contracts.words import ChangeId
-    from vedette.store.views import ChangeFilter
-
-    if what.isascii() and what.isdigit():
-        number = int(what)
-        view = queries.change(ChangeId(number)) if number < 2**63 else None
-        view = view or queries.change_of_number(number)
-        if view is None:
-            raise VedetteError(f"there is no change {what}; `vedette changes --state all` shows them")
-        return view
-    watch = known_watch(session, queries, what)
-    last = next(queries.changes(ChangeFilter(watch=watch.id), most=1), None)
-    if last is None:
-        raise VedetteError(f"{watch.url} has no change yet")
-    return last
-
-
-def _change_before(queries: Queries, view: ChangeView) -> ChangeId | None:
-    """The reported change of the same page that came before this one."""
-    from vedette.store.views import ChangeFilter
-
-    told = ChangeFilter(watch=view.change.watch, states=told_states(None), until=view.change.observed_at)
-    return next((one.change.id for one in queries.changes(told, most=1)), None)
 
 
 def diff_states(session: Session, what: str, between: tuple[str | None, str | None], *, words: bool) -> None:
@@ -123,7 +144,7 @@ def diff_states(session: Session, what: str, between: tuple[str | None, str | No
     if "://" not in what and "." not in what:
         raise InputError("--from and --to go with a URL; a change has its own two states")
     with session.queries() as queries:
-        watch = known_watch(session, queries, what)
+        watch = known_watch(session.installation, queries, what)
         before = _state(session, queries, watch, between[0], "--from")
         after = _state(session, queries, watch, between[1] or "0s", "--to")
     texts = [text_of(session.loaded, one).split("\n") for one in (before, after)]
@@ -148,8 +169,6 @@ def _differs(ops: Sequence[DiffOp]) -> bool:
 
 def _state(session: Session, queries: Queries, watch: Watch, word: str, option: str) -> EvidenceView:
     """By number or digits the piece itself; by time what the last look before it showed."""
-    from vedette.operations.evidence import shown_at
-
     try:
         at = a_moment(word, option, session.now())
     except InputError:

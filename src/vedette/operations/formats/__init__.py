@@ -7,8 +7,8 @@ from collections.abc import Callable
 from vedette.contracts.errors import InputError
 from vedette.contracts.source import Source
 from vedette.core.text.nearest import unknown
-from vedette.surface.cli.formats import changedetection, distill, feeds, jobs, own, sheets, tables
-from vedette.surface.cli.formats.entry import Parsed
+from vedette.operations.formats import changedetection, distill, feeds, jobs, own, sheets, tables
+from vedette.operations.formats.entry import Parsed
 
 READERS: dict[str, Callable[[bytes], Parsed]] = {
     "urls": tables.read_urls,

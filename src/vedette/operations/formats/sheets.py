@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 
 from vedette.contracts.errors import InputError
-from vedette.surface.cli.formats.entry import Parsed
-from vedette.surface.cli.formats.tables import read_rows
+from vedette.operations.formats.entry import Parsed
+from vedette.operations.formats.tables import read_rows
 
 
 def read_sheet(data: bytes) -> Parsed:

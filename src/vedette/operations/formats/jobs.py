@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from vedette.config.yaml_text import NotYaml, read_yaml
-from vedette.surface.cli.formats.entry import Entry, Parsed, usable_headers
-from vedette.surface.cli.formats.tables import decoded
+from vedette.operations.formats.entry import Entry, Parsed, usable_headers
+from vedette.operations.formats.tables import decoded
 
 _BREAK = re.compile(r"^---(?:\s.*)?$")
 _COMMANDS = ("command", "shell")  # jobs that run a program: never

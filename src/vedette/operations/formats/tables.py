@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from vedette.contracts.source import Source
-from vedette.surface.cli.formats.entry import Entry, Parsed, keys_of, looks_like_url
+from vedette.operations.formats.entry import Entry, Parsed, looks_like_url
+from vedette.operations.source_keys import keys_of
 
 ORDER = ("url", "name", "risk", "tier", "lister")  # columns of a file without a header
 LISTS = frozenset(

@@ -10,8 +10,9 @@ import yaml
 from vedette.config.yaml_text import LOADER, NotYaml
 from vedette.config.yaml_text import read_yaml as values_of
 from vedette.contracts.source import Source
-from vedette.surface.cli.formats.entry import Entry, Parsed, keys_of
-from vedette.surface.cli.formats.tables import decoded
+from vedette.operations.formats.entry import Entry, Parsed
+from vedette.operations.formats.tables import decoded
+from vedette.operations.source_keys import keys_of
 
 _SOURCES = re.compile(rb"(?m)^sources\s*:")
 

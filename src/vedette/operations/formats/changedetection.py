@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vedette.contracts.errors import InputError
-from vedette.surface.cli.formats.entry import Entry, Parsed, usable_headers
+from vedette.operations.formats.entry import Entry, Parsed, usable_headers
 
 NAME = "url-watches.json"
 MOST = 64 * 1024 * 1024  # bytes of it, unpacked

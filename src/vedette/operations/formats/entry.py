@@ -1,0 +1,54 @@
+"""One line of a list: the keys of a `sources` section, where they were found, and what could not be taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from vedette.contracts.source import ListerKind
+from vedette.core.urls.canonical import canonical
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What one line asks for: keys as in `sources:` of vedette.yaml."""
+
+    line: int
+    keys: Mapping[str, Any]
+    left_out: tuple[str, ...] = ()  # what it said that we do not carry over
+    defaults: Mapping[str, Any] = field(default_factory=dict)  # of a source that is not known yet
+
+    @classmethod
+    def of_page(cls, line: int, keys: Mapping[str, Any], left_out: tuple[str, ...] = ()) -> Entry:
+        """A line of a list that knows no listers: what it names is watched itself."""
+        return cls(line, keys, left_out, {"lister": ListerKind.PAGE.value})
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A line that cannot be taken, and why."""
+
+    line: int
+    text: str
+    why: str
+
+
+@dataclass(slots=True)
+class Parsed:
+    entries: list[Entry] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def bad(self, line: int, text: object, why: str) -> None:
+        self.problems.append(Problem(line, str(text)[:200], why))
+
+
+def looks_like_url(text: str) -> bool:
+    return "://" in text and canonical(text) is not None
+
+
+def usable_headers(headers: Mapping[Any, Any]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Headers of somebody else's file, and those that are left out: none of theirs reads our environment."""
+    said = {str(name): str(value) for name, value in headers.items()}
+    kept = {name: value for name, value in said.items() if not value.startswith("env:")}
+    return kept, tuple(f"header {name}" for name in sorted(said.keys() - kept.keys()))

@@ -1,0 +1,139 @@
+"""Takes sources over from lists of other tools: what each line gives, what is left out of it, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from vedette.contracts.errors import VedetteError
+from vedette.contracts.source import Source
+from vedette.contracts.words import WatchId
+from vedette.core.limits.import_limits import unused, without_doors, words_of
+from vedette.core.urls.canonical import canonical, watch_id
+from vedette.operations.formats import read
+from vedette.operations.formats.entry import Entry, Parsed, Problem
+from vedette.operations.installation import Installation
+from vedette.operations.save_sources import refuse_blocked, save_source
+from vedette.operations.source_keys import keys_of, source_of
+from vedette.store.operator import source_of_url
+
+REGISTRY = "registry:"  # a list that is shipped with the program
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportRequest:
+    data: bytes
+    name: str  # of the file; `registry:NAME` is ours, and trusted
+    form: str = "auto"
+    strict: bool = False  # nothing is taken when any line is bad
+    dry_run: bool = False
+    allowed: frozenset[str] = frozenset()  # what a list may ask of this machine
+
+    @property
+    def is_registry(self) -> bool:
+        return self.name.startswith(REGISTRY)
+
+
+@dataclass(frozen=True, slots=True)
+class TakenLine:
+    entry: Entry
+    source: Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceImport:
+    form: str
+    lines: tuple[TakenLine, ...]  # those that can be taken
+    saved: tuple[bool, ...]  # for each that was saved: is it new?
+    problems: tuple[Problem, ...]  # lines that cannot be taken, in their order
+    unused: tuple[str, ...]  # what was allowed and nothing asks for
+
+    @property
+    def left_out(self) -> list[Entry]:
+        return [line.entry for line in self.lines if line.entry.left_out]
+
+
+def import_sources(installation: Installation, asked: ImportRequest) -> SourceImport:
+    """A bad line loses nothing else."""
+    form, parsed = read(asked.data, "yaml" if asked.is_registry else asked.form, asked.name)
+    lines = _lines(installation, parsed)
+    never_asked: list[str] = []
+    if not asked.is_registry:
+        lines, never_asked = _shut_doors(installation, lines, asked.allowed)
+    is_kept = lines and not asked.dry_run and not (asked.strict and parsed.problems)
+    return SourceImport(
+        form=form,
+        lines=tuple(lines),
+        saved=tuple(_save(installation, lines)) if is_kept else (),
+        problems=tuple(sorted(parsed.problems, key=lambda problem: problem.line)),
+        unused=tuple(never_asked),
+    )
+
+
+def source_import_json(done: SourceImport) -> dict[str, object]:
+    lines = [
+        {
+            "line": line.entry.line,
+            "url": line.source.url,
+            "source": line.source.id,
+            "not_carried_over": list(line.entry.left_out),
+        }
+        for line in done.lines
+    ]
+    problems = [{"line": one.line, "text": one.text, "why": one.why} for one in done.problems]
+    counts = {"format": done.form, "taken": len(done.saved), "new": sum(done.saved), "bad": len(problems)}
+    return {**counts, "lines": lines, "problems": problems}
+
+
+def _lines(installation: Installation, parsed: Parsed) -> list[TakenLine]:
+    """The lines that can be taken; what cannot is added to the problems."""
+    taken = []
+    urls = [canonical(str(entry.keys.get("url", ""))) for entry in parsed.entries]
+    known = _known_sources(installation, [url for url in urls if url])
+    for entry, url in zip(parsed.entries, urls, strict=True):
+        before = keys_of(known[url]) if url in known else entry.defaults
+        try:
+            source = source_of({**before, **entry.keys}, origin="import")
+            refuse_blocked(installation, source.url)
+        except VedetteError as error:
+            parsed.bad(entry.line, entry.keys.get("url", ""), str(error))
+            continue
+        taken.append(TakenLine(entry, source))
+    return taken
+
+
+def _known_sources(installation: Installation, urls: list[str]) -> dict[str | None, Source]:
+    """By address: a line says what changes, all else of a known source stays."""
+    if not urls or not installation.has_store:
+        return {}
+    with installation.reading() as db:
+        found = ((url, source_of_url(db, url)) for url in dict.fromkeys(urls))
+        return {url: source for url, source in found if source is not None}
+
+
+def _shut_doors(
+    installation: Installation, lines: list[TakenLine], allowed: frozenset[str]
+) -> tuple[list[TakenLine], list[str]]:
+    """What nobody allowed is left out; what a source of ours has by hand already may stay."""
+    ours = _doors_of_ours(installation) if any(line.source.fetch for line in lines) else {}
+    asked: set[str] = set()
+    found = []
+    for line in lines:
+        asked |= words_of(line.source)
+        own = ours.get(watch_id(line.source.url), frozenset())
+        kept, doors = without_doors(line.source, allowed | own)
+        told = (*line.entry.left_out, *(door.told() for door in doors))
+        found.append(TakenLine(replace(line.entry, left_out=told), kept))
+    return found, list(unused(allowed, asked))
+
+
+def _doors_of_ours(installation: Installation) -> dict[WatchId, frozenset[str]]:
+    if not installation.has_store:
+        return {}
+    with installation.queries() as queries:
+        sources = [view.source for view in queries.sources()]
+    return {watch_id(source.url): words_of(source) for source in sources if source.fetch}
+
+
+def _save(installation: Installation, lines: list[TakenLine]) -> list[bool]:
+    with installation.operating(create=True) as db:
+        return [save_source(installation, db, line.source)[1] for line in lines]

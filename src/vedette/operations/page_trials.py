@@ -1,0 +1,116 @@
+"""One look by hand at a page: what would be compared, and what a source would find there.  Nothing is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from vedette.config.model import Loaded
+from vedette.contracts.errors import InputError
+from vedette.contracts.fetch import Extraction, Fetched
+from vedette.contracts.source import Source
+from vedette.contracts.words import DOCUMENTS, Reason
+from vedette.core.change.normalise import normalise
+from vedette.core.text.nearest import unknown
+from vedette.core.urls.filters import filters_of
+from vedette.discover import ListingDocument, read_listing
+from vedette.extract import blocks
+from vedette.operations.arguments import a_url
+from vedette.operations.installation import Installation
+from vedette.operations.source_keys import source_of
+from vedette.report.probes import ComparedText, ListingPreview, TriedPage
+
+SCOPES = ("main", "all")
+Look = tuple[Fetched, Extraction, tuple[Reason, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageTrial:
+    """What is tried.  Without a lister only the page is looked at."""
+
+    url: str
+    lister: str | None = None
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    item: str | None = None  # CSS of one entry of a list page
+    scope: str | None = None  # None: as configured
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def try_page(installation: Installation, asked: PageTrial, look: Callable[[Loaded, str], Look]) -> TriedPage:
+    """`look`: `operations.probe.look_once`, which asks as a run would."""
+    url = a_url(asked.url)
+    source = _source(url, asked)
+    loaded = _trial(installation.loaded, asked.scope, asked.headers)
+    fetched, extraction, reasons = look(loaded, url)
+    return TriedPage(
+        url=url,
+        fetched=fetched,
+        extraction=extraction,
+        reasons=reasons,
+        compared=_compared(fetched, extraction, loaded.config.extract.scope),
+        listing=None if source is None else _preview(source, fetched, installation.now()),
+    )
+
+
+def _source(url: str, asked: PageTrial) -> Source | None:
+    """The source that is tried; None: only the page is looked at."""
+    filters = {"include": list(asked.include), "exclude": list(asked.exclude), "item": asked.item}
+    keys = {name: value for name, value in filters.items() if value}
+    if asked.lister is None and keys:
+        raise InputError(f"--{next(iter(keys))} needs --lister")
+    if asked.lister is None:
+        return None
+    item = keys.pop("item", None)
+    selectors = {"selectors": {"item": item}} if item else {}
+    return source_of({"url": url, "lister": asked.lister.lower(), **keys, **selectors}, origin="cli")
+
+
+def _trial(loaded: Loaded, scope: str | None, headers: dict[str, str]) -> Loaded:
+    """The configuration with what is tried out in it."""
+    if scope is not None and scope not in SCOPES:
+        raise InputError(f"--scope: {unknown('scope', scope, SCOPES)}")
+    config = loaded.config
+    changed: dict[str, object] = {}
+    if scope is not None:
+        changed["extract"] = config.extract.model_copy(update={"scope": scope})
+    if headers:
+        whole = {**(config.fetch.headers or {}), **headers}
+        changed["fetch"] = config.fetch.model_copy(update={"headers": whole})
+    return loaded.model_copy(update={"config": config.model_copy(update=changed)})
+
+
+def _compared(fetched: Fetched, extraction: Extraction, scope: str) -> ComparedText:
+    if extraction.content_class in DOCUMENTS or not fetched.body:
+        lines = tuple(line for line in extraction.text.split("\n") if line)
+    else:
+        read = blocks(fetched.body, url=fetched.url, content_type=fetched.content_type, scope=scope)
+        lines = tuple(text for _, text in read) or ((extraction.text,) if extraction.text else ())
+    masked = tuple(rest for line in lines if (rest := normalise(line)) != line)
+    return ComparedText(
+        scope=scope,
+        lines=lines,
+        masked=masked,
+        chars=len(extraction.text),
+        visible=extraction.visible_chars,
+    )
+
+
+def _preview(source: Source, fetched: Fetched, now: datetime) -> ListingPreview:
+    document = ListingDocument(
+        url=fetched.url,
+        body=fetched.body,
+        content_type=fetched.content_type,
+        options=source.options,
+        now=now,
+    )
+    listing, filters = read_listing(source.lister, document), filters_of(source.options)
+    judged = [(one, filters.refuse(one.url, one.published_at)) for one in listing.sightings]
+    return ListingPreview(
+        lister=listing.became or source.lister,
+        found=tuple(one for one, reason in judged if reason is None),
+        left_out=(*listing.refused, *((one.url, reason) for one, reason in judged if reason is not None)),
+        follow=tuple(one.url for one in listing.follow),
+        problem=listing.problem,
+    )

@@ -1,0 +1,125 @@
+"""Watches: list, due, history."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+
+from vedette.contracts.watch import Visit
+from vedette.operations.arguments import a_duration, a_risk, an_outcome
+from vedette.operations.watches import history_of, list_watches, watch_json, watched_host
+from vedette.report.plain import moment, plain
+from vedette.report.visits import visit_json
+from vedette.store.views import WatchFilter
+from vedette.surface.cli.configured_sources import note_not_taken_in
+from vedette.surface.cli.output import Cell
+from vedette.surface.cli.session import Session
+from vedette.surface.cli.verb import LimitOption, SourceOption, TagOption, verb
+from vedette.surface.cli.watch_table import show_watches
+
+RiskOption = Annotated[str | None, typer.Option("--risk", help="CRITICAL, HIGH, MEDIUM or LOW.")]
+
+
+def register(app: typer.Typer) -> None:
+    verb(app, "list", example="vedette list --risk critical\nvedette list --host example.org --json")(list_)
+    verb(app, "due", example="vedette due --within 4h")(due)
+    verb(app, "history", example="vedette history https://example.org/rules")(history)
+
+
+def list_(
+    session: Session,
+    text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="Part of a URL or a title.")] = None,
+    source: SourceOption = None,
+    host: Annotated[str | None, typer.Option("--host", help="Only of this host.")] = None,
+    risk: RiskOption = None,
+    outcome: Annotated[str | None, typer.Option("--outcome", help="Only with this last outcome.")] = None,
+    tag: TagOption = None,
+    listings: Annotated[bool, typer.Option("--listings", help="Only those that list others.")] = False,
+    limit: LimitOption = 100,
+) -> None:
+    """Watches, with risk, last outcome and due time."""
+    installation = session.installation
+    installation.check_source(source)
+    which = WatchFilter(
+        source=source,
+        host=None if host is None else watched_host(installation, host),
+        risk=a_risk(risk, "--risk"),
+        outcome=an_outcome(outcome, "--outcome"),
+        text=text,
+        only_listings=listings,
+        sources=installation.tagged(tag),
+        only_kept=True,
+    )
+    _show_watches(session, which, limit, empty="no watch fits; `vedette add URL` makes one")
+
+
+def due(
+    session: Session,
+    within: Annotated[
+        str | None, typer.Option("--within", help="Also what is due within 30m, 4h, ...")
+    ] = None,
+    source: SourceOption = None,
+    risk: RiskOption = None,
+    limit: LimitOption = 100,
+) -> None:
+    """What is due now, most overdue first."""
+    session.installation.check_source(source)
+    ahead = timedelta(0) if within is None else a_duration(within, "--within")
+    which = WatchFilter(
+        source=source, risk=a_risk(risk, "--risk"), due_before=session.now() + ahead, by_due=True
+    )
+    _show_watches(session, which, limit, empty="nothing is due")
+
+
+def history(
+    session: Session,
+    url: Annotated[str, typer.Argument(metavar="URL")],
+    limit: LimitOption = 50,
+) -> None:
+    """Every look at a URL, newest first."""
+    found = history_of(session.installation, url, limit)
+    if session.given.as_json:
+        session.out.document(
+            {"url": found.watch.url, "visits": [visit_json(visit) for visit in found.visits]}
+        )
+        return
+    heads = ("AT", "OUTCOME", "STATUS", "SECONDS", "CHANGED", "CHARS", "DIGEST", "DETAIL")
+    rows = (_visit_cells(visit, found.changes.get(visit.id)) for visit in found.visits)
+    least = ("SECONDS", "CHARS", "STATUS")
+    session.out.table(heads, rows, empty=f"{found.watch.url} was never looked at", least=least)
+
+
+def _show_watches(session: Session, which: WatchFilter, limit: int, *, empty: str) -> None:
+    found = list_watches(session.installation, which, limit)
+    if session.given.as_json:
+        bodies = [watch_json(watch, found.asking.get(watch.url)) for watch in found.watches]
+        session.out.document({"watches": bodies, "total": found.total})
+        return
+    note_not_taken_in(session)
+    show_watches(session, found.watches, found.asking, empty=empty)
+    unseen, shown = found.unseen, len(found.watches)
+    if unseen:
+        words = "was" if len(unseen) == 1 else "were"
+        session.out.note(
+            f"{len(unseen)} of {shown} {words} not seen at the last look; "
+            f"vedette why-not {unseen[0].url} says why and what to do"
+        )
+    if found.total > shown:
+        session.out.note(f"{shown} of {found.total}; --limit 0 shows all")
+
+
+def _visit_cells(visit: Visit, change: int | None) -> tuple[Cell, ...]:
+    """`change`: the number of the one that this look was the first to show."""
+    changed = "confirmed" if change is None else f"change {change}"
+    return (
+        moment(visit.at),
+        visit.outcome.value,
+        str(visit.status or "-"),
+        f"{visit.took.total_seconds():.3f}",
+        ("mark", changed) if change is not None or visit.changed else "-",
+        "-" if visit.text_chars is None else str(visit.text_chars),
+        visit.digest.hex()[:12] if visit.digest else "-",
+        plain(visit.detail, 80),
+    )
