@@ -26,6 +26,7 @@ from vedette.core.urls.auto_source import auto_source
 from vedette.core.urls.blocked import blocked_by
 from vedette.core.urls.canonical import canonical, host_of, lane_of, too_long, watch_id
 from vedette.core.urls.classify import Classification
+from vedette.operations.installation import Installation
 from vedette.store.legacy_sentinel import CHUNK, OldItem, OldStore, old_store
 from vedette.store.migrate import prepare
 from vedette.store.operator import operating, order, save_source, save_watches
@@ -48,6 +49,23 @@ class Adopted:
     watches: int = 0  # new ones
     left_alone: int = 0  # SKIPPED there
     problems: list[tuple[str, str]] = field(default_factory=list)  # which row, why it was not taken
+
+
+def adopt_store(
+    installation: Installation,
+    place: str,
+    *,
+    is_trial: bool = False,
+    progress: OnItems = lambda done, whole: None,
+) -> Adopted:
+    """Take over the store at `place`, a file or the URL of a database.  A trial only says what would be done."""
+    work = Adoption(
+        loaded=installation.loaded,
+        classify=installation.classify,
+        now=installation.now(),
+        on_items=progress,
+    )
+    return work.look(place) if is_trial else work.run(place)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

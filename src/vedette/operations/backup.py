@@ -15,11 +15,9 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from pathlib import Path
 
 from vedette.app.process import locked
-from vedette.config.model import Loaded
 from vedette.contracts.errors import RESTORE, InputError, RefusedError, StoreError
 from vedette.evidence.files import FULL
 from vedette.evidence.heads import FILE_NAME
@@ -27,6 +25,7 @@ from vedette.evidence.read_records import segment_path
 from vedette.evidence.text_cache import FOLDER
 from vedette.evidence.verify import Claims, verify
 from vedette.evidence.verify_findings import Report
+from vedette.operations.installation import Installation
 from vedette.store.claims import claims_of
 from vedette.store.connection import connect, damage_of
 from vedette.store.migrate import ARCHIVE, DATABASE, HEAD, version
@@ -52,9 +51,9 @@ class Backup:
     problems: int = 0  # that `evidence verify` finds in it
 
 
-def back_up(loaded: Loaded, target: Path, *, now: datetime, progress: Progress) -> Backup:
+def back_up(installation: Installation, target: Path, *, progress: Progress) -> Backup:
     """Makes `target`, a new folder, a whole copy of the store; verified.  Works while an engine runs."""
-    source = loaded.data / DATABASE
+    loaded, source = installation.loaded, installation.store()
     _check_new(target)
     with _fresh_folder(target.parent, f".{target.name}-") as part:
         (part / ARCHIVE).mkdir(mode=0o700)
@@ -64,7 +63,7 @@ def back_up(loaded: Loaded, target: Path, *, now: datetime, progress: Progress) 
         _copy_texts(loaded.data / FOLDER, part / FOLDER)
         if loaded.path is not None:
             _copy(loaded.path, part / CONFIG)
-        made = _examined(part, made_at=now.isoformat(), path=str(target), progress=progress)
+        made = _examined(part, made_at=installation.now().isoformat(), path=str(target), progress=progress)
         _write(part / MANIFEST, json.dumps(asdict(made), indent=2).encode())
         _make_lasting(part)
         part.rename(target)
@@ -72,9 +71,9 @@ def back_up(loaded: Loaded, target: Path, *, now: datetime, progress: Progress) 
     return made
 
 
-def restore(backup: Path, data: Path, *, now: datetime, replace: bool, progress: Progress) -> Backup:
-    """Makes the store in `data` what the backup holds.  What was there is moved aside, and only when told to."""
-    before = _read_manifest(backup)
+def restore(installation: Installation, backup: Path, *, replace: bool, progress: Progress) -> Backup:
+    """Makes the store what the backup holds.  What was there is moved aside, and only when told to."""
+    before, data = _read_manifest(backup), installation.loaded.data
     if before.version > HEAD:
         raise StoreError(
             f"{backup} was made by a newer version of vedette ({before.version}, this has {HEAD})"
@@ -92,7 +91,7 @@ def restore(backup: Path, data: Path, *, now: datetime, replace: bool, progress:
         if found.visits != before.visits:
             raise StoreError(f"{backup} has {found.visits} looks, its manifest says {before.visits}")
         _make_lasting(part)
-        _swap(data, part, old, data / f"before-restore-{now:%Y%m%dT%H%M%S}")
+        _swap(data, part, old, data / f"before-restore-{installation.now():%Y%m%dT%H%M%S}")
     return found
 
 

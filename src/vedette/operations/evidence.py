@@ -18,7 +18,7 @@ from vedette import __version__
 from vedette.config.model import Loaded
 from vedette.contracts.errors import InputError, StoreError, VedetteError
 from vedette.contracts.evidence import Located
-from vedette.contracts.words import DOCUMENTS, ContentClass, EvidenceId, WatchId
+from vedette.contracts.words import DOCUMENTS, ContentClass, WatchId
 from vedette.core.text.charset import decode
 from vedette.engine.crawl.past_states import read_body
 from vedette.evidence.export import Export, export
@@ -28,10 +28,10 @@ from vedette.extract.documents import read_document
 from vedette.extract.documents.versions import reader_version
 from vedette.extract.outline import row_headings
 from vedette.operations.installation import Installation
-from vedette.operations.known_evidence import find_evidence, is_piece
+from vedette.operations.known_evidence import find_evidence, is_piece, shown_at
 from vedette.operations.known_watch import known_watch
 from vedette.store.connection import connect
-from vedette.store.migrate import ARCHIVE, DATABASE
+from vedette.store.migrate import ARCHIVE
 from vedette.store.rows import to_ms
 from vedette.store.statements import insert
 from vedette.store.views import EvidenceView
@@ -47,10 +47,6 @@ _ROWS = (
     'SELECT r."id", r."sourceId", r."url", r."contentHash", r."contentType", r."contentClass", r."hasChanged", '
     'r."changeSummary", r."fetchedAt", r."primaryTextArtifactId", e.segment, e."offset", e.length, e.content_type '
     'FROM "RegulatoryEvidence" r JOIN evidence e ON e.id = CAST(r."id" AS INTEGER) WHERE e.at >= ? ORDER BY e.id'
-)
-_SEEN = (
-    "SELECT evidence_id FROM visits WHERE watch_id = ? AND at <= ? AND evidence_id IS NOT NULL "
-    "AND outcome IN ('ok', 'not_modified', 'parse_failed', 'tool_missing') ORDER BY at DESC LIMIT 1"
 )
 
 
@@ -93,13 +89,6 @@ def kept_json(loaded: Loaded, one: EvidenceView, *, with_text: bool) -> dict[str
         "rawContentEncoding": encoding,
         **({"text": text_of(loaded, one)} if with_text else {}),
     }
-
-
-def shown_at(loaded: Loaded, watch: WatchId, at: datetime) -> EvidenceId | None:
-    """What the last look before that moment showed; None: nothing was seen by then, or it expired."""
-    with closing(connect(loaded.data / DATABASE, read_only=True)) as db:
-        row = db.execute(_SEEN, (watch, to_ms(at))).fetchone()
-    return None if row is None else EvidenceId(row[0])
 
 
 def body_of(loaded: Loaded, one: EvidenceView) -> bytes:

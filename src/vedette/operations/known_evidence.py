@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
+from datetime import datetime
 
+from vedette.config.model import Loaded
 from vedette.contracts.errors import InputError, VedetteError
-from vedette.contracts.words import EvidenceId
+from vedette.contracts.words import EvidenceId, WatchId
 from vedette.operations.installation import Installation
 from vedette.operations.known_watch import known_watch
+from vedette.store.connection import connect
+from vedette.store.migrate import DATABASE
 from vedette.store.queries import Queries
+from vedette.store.rows import to_ms
 from vedette.store.views import EvidenceView
 
 LEAST = 6  # digits of a sha256 that are taken for it
 AMBIGUOUS = 3  # contents that an error names
 _DIGEST = re.compile(r"^(?:sha256:)?([0-9a-fA-F]{64})$")
+_SEEN = (
+    "SELECT evidence_id FROM visits WHERE watch_id = ? AND at <= ? AND evidence_id IS NOT NULL "
+    "AND outcome IN ('ok', 'not_modified', 'parse_failed', 'tool_missing') ORDER BY at DESC LIMIT 1"
+)
 _HEX = re.compile(rf"^(?:sha256:)?[0-9a-fA-F]{{{LEAST},64}}$")
 
 
@@ -41,6 +51,13 @@ def find_evidence(installation: Installation, queries: Queries, what: str, most:
     if not found:
         raise VedetteError(f"there is no evidence {what}")
     return found
+
+
+def shown_at(loaded: Loaded, watch: WatchId, at: datetime) -> EvidenceId | None:
+    """What the last look before that moment showed; None: nothing was seen by then, or it expired."""
+    with closing(connect(loaded.data / DATABASE, read_only=True)) as db:
+        row = db.execute(_SEEN, (watch, to_ms(at))).fetchone()
+    return None if row is None else EvidenceId(row[0])
 
 
 def _whole_digest(queries: Queries, digits: str) -> bytes:

@@ -82,6 +82,15 @@ def collect(installation: Installation, *, is_trial: bool = False) -> Collected:
     return Collected(segments=tuple(over), ledger=dropped, texts=len(texts), versions=versions)
 
 
+def collected_json(done: Collected) -> dict[str, object]:
+    segments = [
+        {"segment": s.name, "retention": s.retention, "day": s.day, "visits": s.count, "bytes": s.size}
+        for s in done.segments
+    ]
+    counts = {"bytes": done.size, "ledger": done.ledger, "texts": done.texts, "versions": done.versions}
+    return {**counts, "segments": segments}
+
+
 def _trial(loaded: Loaded, path: Path, now: datetime) -> Collected:
     before = _before(loaded.config.evidence.ledger, now)
     with closing(connect(path, read_only=True)) as db:

@@ -9,9 +9,9 @@ from vedette.contracts.errors import InputError, VedetteError
 from vedette.contracts.watch import Watch
 from vedette.core.change.diff import diff_lines, summary, with_headings
 from vedette.operations.arguments import a_moment
-from vedette.operations.evidence import headings_of, shown_at, text_of
+from vedette.operations.evidence import headings_of, text_of
 from vedette.operations.installation import Installation
-from vedette.operations.known_evidence import find_evidence
+from vedette.operations.known_evidence import find_evidence, shown_at
 from vedette.operations.known_watch import known_watch
 from vedette.report.diffs import diff_json
 from vedette.store.queries import Queries

@@ -23,7 +23,7 @@ from vedette.report.lanes import lane_json, lane_words
 from vedette.report.lines import Line, line, quoted
 from vedette.report.noise import noise_json, noise_lines
 from vedette.report.plain import count, dump, moment, plain, span, when
-from vedette.report.texts import artifact_json, artifact_words
+from vedette.report.texts import act_json, artifact_json, artifact_words
 from vedette.report.verdicts import verdict_json, verdict_words
 from vedette.report.visits import visit_json
 
@@ -169,13 +169,6 @@ def explanation_lines(said: WatchExplanation, now: datetime) -> list[Line]:
     return [*lines, *_visit_lines(said.visits)]
 
 
-def act_json(act: ActMetadata) -> dict[str, object]:
-    """In the names of the ELI ontology: a text where an act has one of it, a list where it may have several."""
-    return {"eli": act.eli} | {
-        name: values[0] if name in _ONCE and len(values) == 1 else list(values) for name, values in act.said
-    }
-
-
 def act_lines(act: ActMetadata) -> list[Line]:
     """Title, dates, who passed it, what it is about and based on, and its relations to other acts."""
     dated = [f"{words} {act.first(name)}" for name, words in _DATED if act.first(name)]
@@ -206,12 +199,6 @@ _DATED = (
     ("first_date_entry_in_force", "in force from"),
     ("date_no_longer_in_force", "until"),
 )
-_ONCE = frozenset(
-    "title title_short type_document number date_document date_publication first_date_entry_in_force "
-    "date_applicability date_no_longer_in_force in_force version passed_by publisher jurisdiction language".split()
-)
-
-
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+\d\d:\d\d")
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from vedette.operations.backup import Backup, back_up
+from vedette.operations.backup import restore as bring_back
 from vedette.report.plain import count
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
-
-if TYPE_CHECKING:
-    from vedette.operations.backup import Backup
 
 
 def register(app: typer.Typer) -> None:
@@ -34,11 +33,8 @@ def backup(
 
     The copy is verified.  Exit 6 when it holds problems, which are then those of the store itself.
     """
-    from vedette.operations.backup import back_up
-
-    session.store()
     with session.out.progress("copying") as progress:
-        made = back_up(session.loaded, target, now=session.now(), progress=progress)
+        made = back_up(session.installation, target, progress=progress)
     _tell(session, made, f"backup made in {target}")
 
 
@@ -53,12 +49,9 @@ def restore(
 
     The copy is verified before it takes the place of anything.  Stop the engine first.
     """
-    from vedette.operations.backup import restore as bring_back
-
-    data = session.loaded.data
     with session.out.progress("copying") as progress:
-        found = bring_back(backup, data, now=session.now(), replace=replace, progress=progress)
-    _tell(session, found, f"restored in {data}, as of {found.made_at}")
+        found = bring_back(session.installation, backup, replace=replace, progress=progress)
+    _tell(session, found, f"restored in {session.loaded.data}, as of {found.made_at}")
 
 
 def _tell(session: Session, made: Backup, words: str) -> None:

@@ -1,345 +1,59 @@
-"""What a run needs, checked one by one.  Each check gives a finding, whatever it meets."""
+"""What a run needs: doctor."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import sqlite3
-import sys
-import tempfile
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib import metadata
-from typing import TYPE_CHECKING
+from typing import Annotated
 
-from vedette.contracts.errors import RESTORE, StoreError, VedetteError
-from vedette.report.plain import count
+import typer
 
-if TYPE_CHECKING:
-    from vedette.store.clock_repair import Ahead
-    from vedette.surface.cli.session import Session
+from vedette.operations.clock import ahead_words, heal_clock
+from vedette.operations.doctor import DoctorFinding, examine, finding_json
+from vedette.report.lines import line, quoted
+from vedette.surface.cli.exit_codes import Exit
+from vedette.surface.cli.session import Session
+from vedette.surface.cli.verb import verb
 
-LEAST_PYTHON = (3, 11)
-PACKAGES = (
-    "ada-url",
-    "aiohttp",
-    "google-re2",
-    "isal",
-    "lxml",
-    "pypdfium2",
-    "python-calamine",
-    "selectolax",
-    "sqlalchemy",
-    "uvloop",
-    "xxhash",
-)
-ROOM_BAD, ROOM_WARN = 200 * 2**20, 2 * 2**30  # bytes free under the data folder
-EARLIEST = datetime(2026, 1, 1, tzinfo=UTC)  # no clock was right before this program existed
+_STYLE = {"ok": "good", "warn": "warn", "bad": "bad"}
 
 
-Check = Callable[["Session"], "DoctorFinding | None"]
+def register(app: typer.Typer) -> None:
+    verb(app, "doctor", example="vedette doctor\nvedette doctor --heal")(doctor)
 
 
-@dataclass(frozen=True, slots=True)
-class DoctorFinding:
-    check: str
-    state: str  # ok | warn | bad
-    found: str
-    remedy: str = ""
+def doctor(
+    session: Session,
+    heal: Annotated[
+        bool, typer.Option("--heal", help="First bring times back that a clock left which stood ahead.")
+    ] = False,
+) -> None:
+    """Check everything that a run needs.
+
+    Says what to do about what is not right.  Exit 6 when something is bad.
+
+    `--heal` mends what a clock that stood ahead has left: due times, leases, breakers, holds and rests lie no further
+    ahead than their rules allow.  Do it when the clock is right again; a run does it by itself at its start.
+    """
+    if heal:
+        healed = heal_clock(session.installation)
+        session.out.note(f"healed: {ahead_words(healed)}" if healed.is_any else "no time lies too far ahead")
+    findings = examine(lambda: session.installation)
+    is_bad = any(finding.state == "bad" for finding in findings)
+    if session.given.as_json:
+        session.out.document({"healthy": not is_bad, "checks": [finding_json(one) for one in findings]})
+    else:
+        _print(session, findings)
+    if is_bad:
+        raise typer.Exit(Exit.FOUND_PROBLEMS)
 
 
-def examine(session: Session) -> list[DoctorFinding]:
-    """Every check in order; later ones are left out when the configuration cannot be read."""
-    findings = [_python(session), _packages(session)]
-    config = _config(session)
-    findings.append(config)
-    if config.state == "bad":
-        return findings
-    return findings + [finding for check in CHECKS if (finding := _found(check, session)) is not None]
-
-
-def _found(check: Check, session: Session) -> DoctorFinding | None:
-    """What the check finds.  Rows of a damaged database may be anything, and upset whoever reads them."""
-    try:
-        return check(session)
-    except (sqlite3.Error, ValueError, TypeError, LookupError, OverflowError, AttributeError) as error:
-        words = f"cannot be checked: {type(error).__name__}: {error}"
-        return DoctorFinding(check.__name__.strip("_"), "bad", words, f"if the store is damaged, {RESTORE}")
-
-
-def _python(session: Session) -> DoctorFinding:
-    found = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info < LEAST_PYTHON:
-        return DoctorFinding("python", "bad", found, "install Python 3.11 or newer")
-    return DoctorFinding("python", "ok", found)
-
-
-def _packages(session: Session) -> DoctorFinding:
-    missing = [name for name in PACKAGES if not _has(name)]
-    if missing:
-        return DoctorFinding("packages", "bad", f"missing: {', '.join(missing)}", "pip install vedette again")
-    return DoctorFinding("packages", "ok", f"{len(PACKAGES)} found")
-
-
-def _has(name: str) -> bool:
-    try:
-        metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return False
-    return True
-
-
-def _config(session: Session) -> DoctorFinding:
-    from vedette.app.channels import check_notify
-    from vedette.config.alert_policies import cron_entries
-    from vedette.config.policies import lane_policies, sources_of
-
-    try:
-        loaded = session.loaded
-        check_notify(loaded.config)
-        cron_entries(loaded.config)
-        lane_policies(loaded.config)
-        sources = len(list(sources_of(loaded.config)))
-        session.classify("http://example.org/")
-    except VedetteError as error:
-        return DoctorFinding("config", "bad", str(error), "mend the file; `vedette init` writes a fresh one")
-    where = str(loaded.path) if loaded.path else "no file, defaults"
-    return DoctorFinding("config", "ok", f"{where}, {count(sources, 'source')}")
-
-
-def _contact(session: Session) -> DoctorFinding:
-    from vedette.contracts.fetch import FetchSettings
-
-    agent = session.loaded.config.fetch.user_agent or FetchSettings().user_agent
-    if agent == FetchSettings().user_agent or not ("@" in agent or "http" in agent):
-        remedy = "set fetch.user_agent to name you and a way to reach you: it keeps you from being blocked"
-        return DoctorFinding("user agent", "warn", agent, remedy)
-    return DoctorFinding("user agent", "ok", agent)
-
-
-def _browser(session: Session) -> DoctorFinding:
-    """Pages that scripts make need a program that pip cannot install."""
-    from vedette.config.policies import sources_of
-    from vedette.fetch.browser import find_browser
-
-    program, missing = find_browser()
-    if not missing:
-        is_root = os.geteuid() == 0
-        words = f"{program}, as root without its sandbox" if is_root else program
-        return DoctorFinding("browser", "warn" if is_root else "ok", words, "run vedette as another user")
-    asking = {source.id for source in sources_of(session.loaded.config) if source.options.requires_headless}
-    with suppress(VedetteError), session.queries() as queries:
-        asking |= {one.source.id for one in queries.sources() if one.source.options.requires_headless}
-    what, _, remedy = missing.partition(": ")
-    parked = f"parked until it is: {', '.join(sorted(asking))}"
-    words = parked if asking else "pages that only scripts fill are taken as they come"
-    return DoctorFinding("browser", "warn", f"{what}; {words}", remedy)
-
-
-def _databases(session: Session) -> DoctorFinding:
-    """The variables of 001 section 11.1."""
-    from vedette.config.model import database_notices
-
-    told = database_notices()
-    if told:
-        return DoctorFinding(
-            "databases", "warn", "; ".join(told), "unset them here, or write sqlite:///folder/vedette.db"
+def _print(session: Session, findings: list[DoctorFinding]) -> None:
+    lines = []
+    for finding in findings:
+        lines.append(
+            line(
+                (_STYLE[finding.state], f"{finding.state:<5}"), f"{finding.check:<14}", quoted(finding.found)
+            )
         )
-    return DoctorFinding("databases", "ok", "one store, no other named in the environment")
-
-
-def _writable(session: Session) -> DoctorFinding:
-    data = session.loaded.data
-    if not data.exists():
-        return DoctorFinding(
-            "data", "warn", f"{data} does not exist", "run `vedette init`, or name another with --data"
-        )
-    try:
-        with tempfile.TemporaryFile(dir=data):
-            pass
-    except OSError as error:
-        return DoctorFinding(
-            "data", "bad", f"{data}: {error.strerror}", "make the folder writable, or use another"
-        )
-    return DoctorFinding("data", "ok", str(data))
-
-
-def _room(session: Session) -> DoctorFinding | None:
-    data = session.loaded.data
-    if not data.exists():
-        return None
-    free = shutil.disk_usage(data).free
-    state = "bad" if free < ROOM_BAD else "warn" if free < ROOM_WARN else "ok"
-    return DoctorFinding("disk", state, f"{free / 2**30:.1f} GiB free", "free room, or move the data folder")
-
-
-def _store(session: Session) -> DoctorFinding:
-    from vedette.store.migrate import HEAD
-
-    try:
-        path = session.store()
-        _quick_check(session)
-    except VedetteError as error:
-        missing = not session.loaded.data.exists() or "no store" in str(error)
-        remedy = "run `vedette init`" if missing else ""  # what else is wrong says itself what to do
-        return DoctorFinding("store", "warn" if missing else "bad", str(error), remedy)
-    return DoctorFinding("store", "ok", f"{path.name}, version {HEAD}")
-
-
-def _quick_check(session: Session) -> None:
-    """Every page of the database can be read, and says what it should."""
-    from vedette.store.connection import damage_of
-
-    found = damage_of(session.store())
-    if found:
-        raise StoreError(f"{session.loaded.data} holds a damaged database: {found}; {RESTORE}")
-    with session.queries() as queries:
-        queries.runs(most=1)
-
-
-def _lock(session: Session) -> DoctorFinding:
-    from vedette.store.operator import lock_holder
-
-    holder = lock_holder(session.loaded.data)
-    return DoctorFinding("engine", "ok", f"running: {holder}" if holder else "not running")
-
-
-def _clock(session: Session) -> DoctorFinding:
-    """A clock that went back would make every due time wrong."""
-    now = session.now()
-    if now < EARLIEST:
-        return DoctorFinding("clock", "bad", f"{now:%Y-%m-%d %H:%M} is in the past", "set the clock (NTP)")
-    try:
-        left = clock_ahead(session)
-    except VedetteError:
-        left = None
-    if left is not None and left.is_any:
-        found = f"{now:%Y-%m-%d %H:%M}; {ahead_words(left)}"
-        return DoctorFinding(
-            "clock", "bad", found, "set the clock (NTP), then `vedette doctor --heal`; a run heals too"
-        )
-    return DoctorFinding("clock", "ok", f"{now:%Y-%m-%d %H:%M:%S} UTC")
-
-
-def clock_ahead(session: Session) -> Ahead:
-    """What a clock that stood ahead left in the store."""
-    from contextlib import closing
-
-    from vedette.config.policies import lane_policies
-    from vedette.store.clock_repair import survey
-    from vedette.store.connection import connect
-
-    policy_of = lane_policies(session.loaded.config).of
-    with closing(connect(session.store(), read_only=True)) as db:
-        return survey(db, now=session.now(), policy_of=policy_of)
-
-
-def ahead_words(left: Ahead) -> str:
-    until = "" if left.until is None else f", the latest of {left.until:%Y-%m-%d %H:%M}"
-    return (
-        f"the clock stood ahead: times too far ahead in {count(left.watches, 'watch', 'watches')}, "
-        f"{count(left.lanes, 'lane')} and {count(left.others, 'other row')}{until}"
-    )
-
-
-def _archive(session: Session) -> DoctorFinding | None:
-    from vedette.store.migrate import ARCHIVE
-
-    place = session.loaded.data / ARCHIVE
-    try:
-        with session.queries() as queries:
-            segments = [s for s in queries.segments() if s.state != "expired"]
-    except VedetteError:
-        return None
-    lost = [s.name for s in segments if not (place / f"{s.name}.warc.gz").exists()]
-    short = [
-        s.name
-        for s in segments
-        if s.name not in lost and (place / f"{s.name}.warc.gz").stat().st_size < s.size
-    ]
-    if lost or short:
-        found = f"{count(len(lost), 'file')} missing, {len(short)} shorter than committed"
-        return DoctorFinding(
-            "archive",
-            "bad",
-            found,
-            "`vedette evidence verify` names them; `vedette restore BACKUP` brings them back",
-        )
-    return DoctorFinding("archive", "ok", count(len(segments), "file"))
-
-
-def _ocr(session: Session) -> DoctorFinding:
-    """Scanned pages need a program that pip cannot install."""
-    import asyncio
-
-    from vedette.extract.ocr import REMEDY, Tesseract, find_tesseract
-
-    found = asyncio.run(find_tesseract(session.loaded.config.extract.ocr_languages))
-    if isinstance(found, Tesseract):
-        return DoctorFinding("ocr", "ok", f"tesseract {found.version}, {found.languages}")
-    return DoctorFinding(
-        "ocr", "warn", f"{found.partition(':')[0]}; scanned documents and images are kept and parked", REMEDY
-    )
-
-
-def _documents(session: Session) -> DoctorFinding:
-    if _has("kreuzberg"):
-        return DoctorFinding("documents", "ok", "PDF, DOC(X), XLS(X), PPT(X), ODT, ODS, RTF, images")
-    found = "PDF, DOCX, XLS(X), PPTX, ODT, ODS, images; DOC, PPT and RTF are kept and parked"
-    return DoctorFinding("documents", "warn", found, "pip install 'vedette[docs]'")
-
-
-def _secrets(session: Session) -> DoctorFinding:
-    """Every `env:NAME` of the configuration and of what was added, before it is needed."""
-    from vedette.config.model import is_set_in_environment
-    from vedette.surface.cli.config_show import secrets_of
-
-    asked = dict(secrets_of(session))
-    missing = [
-        f"{name} (asked for by {where})" for name, where in asked.items() if not is_set_in_environment(name)
-    ]
-    if missing:
-        names = ", ".join(missing)
-        return DoctorFinding(
-            "secrets", "bad", f"not set: {names}", "set these environment variables before you run"
-        )
-    return DoctorFinding(
-        "secrets", "ok", f"{len(asked)} found in the environment" if asked else "none are asked for"
-    )
-
-
-def _channels(session: Session) -> DoctorFinding | None:
-    """Built as a run builds them; nothing is sent."""
-    from vedette.app.channels import channels
-    from vedette.fetch.post import HttpPoster
-
-    rows = session.loaded.config.notify.channels
-    if not rows:
-        return DoctorFinding("channels", "ok", "none; changes and alerts are printed by `vedette serve`")
-    try:
-        channels(session.loaded.config, HttpPoster(session.clock))
-    except VedetteError as error:
-        return DoctorFinding(
-            "channels", "bad", str(error), "mend `notify`, then `vedette alerts test CHANNEL`"
-        )
-    kinds = ", ".join(f"{name} ({row.kind})" for name, row in rows.items())
-    return DoctorFinding("channels", "ok", f"{kinds}; `vedette alerts test CHANNEL` sends a message")
-
-
-CHECKS: tuple[Check, ...] = (
-    _contact,
-    _secrets,
-    _channels,
-    _browser,
-    _databases,
-    _writable,
-    _room,
-    _store,
-    _lock,
-    _clock,
-    _archive,
-    _documents,
-    _ocr,
-)
+        if finding.remedy and finding.state != "ok":
+            lines.append(line(("dim", f"{'':<19}"), quoted(finding.remedy, "dim")))
+    session.out.lines(lines, indent=19)
