@@ -19,8 +19,13 @@ from vedette.operations.import_sources import ImportRequest, import_sources
 from vedette.operations.installation import Installation
 from vedette.operations.page_trials import PageTrial, try_page
 from vedette.operations.save_sources import save_configured
-from vedette.operations.source_orders import mute_source, pause_source, remove_source, resume_source
-from vedette.operations.sources import list_sources
+from vedette.operations.sources import (
+    list_sources,
+    mute_source,
+    pause_source,
+    remove_source,
+    resume_source,
+)
 
 PAGE = "https://example.org/zakon"
 LIST = b"https://example.org/a\nnot a url\nhttps://example.org/b\n"

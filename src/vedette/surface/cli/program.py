@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 HOMES = {
     "add": "init add",
     "source_lists": "import export",
-    "source_orders": "pause resume remove mute unmute note",
+    "sources": "sources pause resume remove mute unmute note",
     "run": "demo run",
     "look_now": "look",
     "serve": "serve worker",
@@ -46,7 +46,6 @@ HOMES = {
     "evidence": "evidence",
     "backup": "backup restore",
     "lanes": "lanes",
-    "sources": "sources",
     "parked": "parked",
     "health": "health",
     "alerts": "alerts",
