@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import asyncio
 import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 from urllib.parse import urlsplit
 
 import typer
 
+from vedette.app.panel import Panel, PanelRequest
+from vedette.config.model import Loaded, lend, parse
 from vedette.contracts.errors import VedetteError
+from vedette.livingweb.providers import TWELVE, FaultRule, LivingProviders
+from vedette.operations.panel_runs import end_json
+from vedette.providers.table import PROVIDERS
+from vedette.surface.cli.panel_runs import showing
+from vedette.surface.cli.panel_text import answers_lines, view_lines
 from vedette.surface.cli.session import Session
-
-if TYPE_CHECKING:
-    from vedette.config.model import Loaded
-    from vedette.livingweb.providers import LivingProviders
+from vedette.surface.cli.verb import verb
 
 KEY = "VEDETTE_DEMO_KEY"
 LATENCY = 0.3  # seconds of every answer
 PER_MINUTE = 600
 NAMES = tuple(f"{name}.example" for name in "harbour mill orchard foundry library bakery".split())
 START_S = 10.0
+
+
+def register(app: typer.Typer) -> None:
+    verb(app, "demo", example="vedette panel demo")(demo)
 
 
 def demo(
@@ -36,10 +45,6 @@ def demo(
     Asks about made-up domains, one provider failing for a while, and shows the batch and some answers.  Nothing of
     your configuration or environment is used, and nothing is kept unless --data names a folder.
     """
-    from vedette.app.panel import Panel, PanelRequest
-    from vedette.surface.cli.panel_runs import showing
-    from vedette.surface.cli.panel_text import answers_lines, end_json, view_lines
-
     session.out.note("Twelve played providers on this machine; cohere fails at first, and its breaker opens.")
     folder = tempfile.TemporaryDirectory(prefix="vedette-panel-", ignore_cleanup_errors=True)
     with folder as name, _providers() as town:
@@ -73,10 +78,6 @@ def _afterword(session: Session) -> None:
 @contextmanager
 def _providers() -> Iterator[LivingProviders]:
     """In a loop of their own, as far ends are."""
-    import asyncio
-
-    from vedette.livingweb.providers import TWELVE, FaultRule, LivingProviders
-
     ready, stop = threading.Event(), threading.Event()
     failing = FaultRule(kind="server_error", end=4.0)
     specs = [replace(spec, faults=(failing,)) if spec.name == "cohere" else spec for spec in TWELVE]
@@ -101,9 +102,6 @@ def _providers() -> Iterator[LivingProviders]:
 
 
 def _loaded(town: LivingProviders, data: Path) -> Loaded:
-    from vedette.config.model import Loaded, lend, parse
-    from vedette.providers.table import PROVIDERS
-
     lend(KEY, "played")
     rows = {
         row.name: {

@@ -1,32 +1,25 @@
-"""What the panel says: plans, progress, batches and comparisons, for people and as JSON."""
+"""What the panel says to people: plans, progress, batches and comparisons."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from vedette.config.panel import PanelConfig
+from vedette.contracts.panel_run import BatchView, Dropped, Progress
+from vedette.core.panel.compare import PanelComparison
+from vedette.core.panel.drift import Drift
+from vedette.core.panel.plan import Plan
 from vedette.report.plain import span
-
-if TYPE_CHECKING:
-    from vedette.app.panel import PanelEnd
-    from vedette.config.panel import PanelConfig
-    from vedette.contracts.panel_run import BatchView, Dropped, Progress
-    from vedette.core.panel.compare import PanelComparison
-    from vedette.core.panel.drift import Drift
-    from vedette.core.panel.plan import Plan
-    from vedette.surface.cli.output import Output
+from vedette.surface.cli.output import Output
 
 _MATCH = {
     "agree": "the rows agree materially",
     "differ": "the rows differ materially",
     "too_few": "too few rows for an answer",
 }
-
-
-def plan_json(plan: Plan) -> dict[str, Any]:
-    return asdict(plan)
 
 
 def plan_lines(out: Output, plan: Plan, config: PanelConfig) -> None:
@@ -60,10 +53,6 @@ def plan_lines(out: Output, plan: Plan, config: PanelConfig) -> None:
     out.say(f"cost: {cost}{missing}")
 
 
-def progress_json(progress: Progress) -> dict[str, Any]:
-    return {"event": "panel_progress", **asdict(progress)}
-
-
 def progress_words(progress: Progress, width: int) -> str:
     """Of a batch under way, in lines that a screen of so many columns has room for."""
     whole = progress.settled + progress.under_way + progress.waiting
@@ -86,61 +75,6 @@ def progress_words(progress: Progress, width: int) -> str:
         lengths = accumulate(map(len, parts))
         lines.append("".join(part for part, end in zip(parts, lengths, strict=True) if end <= width))
     return "\n".join(lines)
-
-
-def end_json(end: PanelEnd) -> dict[str, Any]:
-    return {
-        "event": "panel_ended",
-        "batch": end.batch,
-        "by": end.by,
-        "asked_again": end.asked_again,
-        "progress": asdict(end.progress),
-        "dropped": [asdict(one) for one in end.dropped],
-        "unanswered": end.unanswered,
-        "refused": end.refused,
-        "warnings": end.warnings,
-    }
-
-
-def end_lines(out: Output, end: PanelEnd) -> None:
-    done = end.progress
-    out.say(
-        f"{end.batch}: {end.by}; {done.settled} cells settled, {done.answered} answered, {done.spent_usd:.4f} USD"
-    )
-    if end.asked_again:
-        out.say(f"{end.asked_again} cells were asked a second time: they were under way when the run died")
-    for words in end.warnings:
-        out.note(words)
-    _dropped(out, end.dropped)
-
-
-def view_json(view: BatchView) -> dict[str, Any]:
-    batch = view.batch
-    return {
-        "batch": batch.id,
-        "status": view.status,
-        "started_at": batch.started_at,
-        "target_at": batch.target_at,
-        "hard_at": batch.hard_at,
-        "ended_at": view.ended_at,
-        "heartbeat_at": view.heartbeat_at,
-        "eta": view.eta,
-        "is_stop_asked": view.is_stop_asked,
-        "cells": view.cells,
-        "settled": view.settled,
-        "answered": view.answered,
-        "under_way": view.under_way,
-        "waiting": view.waiting,
-        "leased": view.leased,
-        "spent_usd": batch.spent_usd,
-        "budget_usd": batch.budget_usd,
-        "written_to": view.written_to,
-        "domains": batch.shape.domains,
-        "models": batch.shape.models,
-        "dropped": [asdict(one) for one in view.dropped],
-        "parked": [asdict(one) for one in view.parked],
-        "providers": [dict(row) for row in view.providers],
-    }
 
 
 def view_lines(out: Output, view: BatchView, now: datetime) -> None:
@@ -182,15 +116,11 @@ def view_lines(out: Output, view: BatchView, now: datetime) -> None:
         for row in view.providers
     ]
     out.table(heads, rows, empty="no provider was asked yet", least=("P99 MS", "P50 MS", "A MINUTE"))
-    _dropped(out, view.dropped)
+    dropped_lines(out, view.dropped)
     parked = [(one.model, one.outcome, str(one.cells), one.detail) for one in view.parked]
     if parked:
         out.table(("PARKED OF", "OUTCOME", "CELLS", "FOR EXAMPLE"), parked, empty="")
         out.say("`vedette panel resume --parked` asks them again")
-
-
-def comparison_json(found: PanelComparison) -> dict[str, Any]:
-    return asdict(found)
 
 
 def comparison_lines(out: Output, found: PanelComparison) -> None:
@@ -205,7 +135,7 @@ def comparison_lines(out: Output, found: PanelComparison) -> None:
         out.say(f"  {domain} {model} {kind}: {one.why}")
 
 
-def answers_lines(out: Output, rows: list[dict[str, Any]], domain: str) -> None:
+def answers_lines(out: Output, rows: Sequence[dict[str, Any]], domain: str) -> None:
     shown = [
         (
             row["model"],
@@ -222,7 +152,7 @@ def answers_lines(out: Output, rows: list[dict[str, Any]], domain: str) -> None:
         out.note(f"batch {rows[0]['batch_id']}, {rows[0]['at']:%Y-%m-%d %H:%M} UTC")
 
 
-def drift_lines(out: Output, found: list[Drift], *, has_before: bool) -> None:
+def drift_lines(out: Output, found: Sequence[Drift], *, has_before: bool) -> None:
     if not has_before:
         out.say("there is no batch before this one: nothing to compare with yet")
         repeated = [one for one in found if one.agreement is not None]
@@ -246,7 +176,7 @@ def drift_lines(out: Output, found: list[Drift], *, has_before: bool) -> None:
     out.table(heads, rows, empty="no model was asked")
 
 
-def _dropped(out: Output, dropped: tuple[Dropped, ...]) -> None:
+def dropped_lines(out: Output, dropped: tuple[Dropped, ...]) -> None:
     rows = [(one.model, str(one.tier), str(one.cells), one.reason, one.note) for one in dropped]
     if rows:
         out.table(("DROPPED OF", "TIER", "CELLS", "WHY", "THE PROVIDER"), rows, empty="")

@@ -16,9 +16,9 @@ from aiohttp import web
 from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.panel_run import BatchId, BatchView
 from vedette.contracts.ports import Clock
+from vedette.report.panel import view_json
 from vedette.report.plain import dump
 from vedette.store.panel.batches import PanelStore
-from vedette.surface.cli.panel_text import view_json
 from vedette.surface.http.panel_metrics import Writes, metrics_text
 from vedette.surface.http.server import METRICS_TYPE, ListenOptions, door
 

@@ -1,24 +1,29 @@
-"""Where the domains of a batch come from: a file, CSV, the table `domains`, or an HTTP registry."""
+"""Where the domains of a batch come from: rows of a list or a CSV, the table `domains`, or an HTTP registry."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from vedette.app.panel import Panel
 from vedette.contracts.errors import InputError
-
-if TYPE_CHECKING:
-    from vedette.core.panel.domains import DomainProblem
-    from vedette.store.panel.batches import PanelStore
+from vedette.core.panel.domains import Domain, DomainProblem, read_domains
+from vedette.store.panel.batches import PanelStore
 
 COLUMNS = ("domain", "host", "hostname", "name", "url", "website")  # what a CSV or a registry calls it
-MOST_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class DomainSource:
+    """One of them at most; none: the configured registry, else the table."""
+
+    rows: Sequence[str] | None = None
+    registry: str | None = None
+    from_table: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +34,20 @@ class ChosenDomains:
     problems: tuple[DomainProblem, ...] = ()
 
 
+def chosen_domains(panel: Panel, source: DomainSource, *, is_planned: bool = False) -> ChosenDomains:
+    """The domains of a source; a plan writes none of them anywhere."""
+    is_said = source.rows is not None or source.from_table
+    address = source.registry or (None if is_said else panel.config.registry)
+    with panel.view() if is_planned else panel.store() as store:
+        if source.rows is not None:
+            return from_rows(source.rows, store, is_planned=is_planned)
+        if address is not None:
+            return from_rows(read_registry(panel.fetch_registry(address)), store, is_planned=is_planned)
+        return from_table(store)
+
+
 def from_rows(rows: Iterable[str], store: PanelStore, *, is_planned: bool = False) -> ChosenDomains:
     """Names become domains with an id of the table `domains`; a plan needs none, and adds none."""
-    from vedette.core.panel.domains import Domain, DomainProblem, read_domains
-
     names, problems = [], []
     for one in read_domains(rows):
         match one:
@@ -49,8 +64,6 @@ def from_rows(rows: Iterable[str], store: PanelStore, *, is_planned: bool = Fals
 
 def from_table(store: PanelStore) -> ChosenDomains:
     """`domains WHERE active`, under the ids that it has."""
-    from vedette.core.panel.domains import Domain, DomainProblem, read_domains
-
     rows = list(store.active_domains())
     chosen, problems = [], []
     for one in read_domains(name for _, name in rows):
@@ -62,20 +75,11 @@ def from_table(store: PanelStore) -> ChosenDomains:
     return ChosenDomains(chosen, tuple(problems))
 
 
-def problems_json(chosen: ChosenDomains | None) -> list[dict[str, object]]:
-    """For a program: every row that is not asked about."""
-    return [{"row": one.row, "text": one.text, "why": one.why} for one in (chosen.problems if chosen else ())]
-
-
-def read_file(path: Path) -> list[str]:
-    """One name in a line, or CSV with or without a header; `-` is standard input."""
-    try:
-        data = sys.stdin.buffer.read(MOST_BYTES) if str(path) == "-" else path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
-    text = _text(path, data)
+def read_list(data: bytes, name: str) -> list[str]:
+    """One name in a line, or CSV with or without a header."""
+    text = _text(name, data)
     first = text.partition("\n")[0]
-    is_csv = path.suffix.lower() == ".csv" or any(mark in first for mark in ",;\t")
+    is_csv = name.lower().endswith(".csv") or any(mark in first for mark in ",;\t")
     return _csv_rows(text) if is_csv else text.splitlines()
 
 
@@ -101,12 +105,12 @@ def _name(one: Any) -> str:
     return next((str(one[name]) for name in COLUMNS if one.get(name)), "?")
 
 
-def _text(path: Path, data: bytes) -> str:
+def _text(name: str, data: bytes) -> str:
     """UTF-8, or UTF-16 that says so."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
     if b"\0" in data:
-        raise InputError(f"{path} is not a text file")
+        raise InputError(f"{name} is not a text file")
     return data.decode("utf-8-sig", "replace")
 
 
