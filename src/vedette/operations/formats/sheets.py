@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import io
 
+from python_calamine import CalamineError, CalamineWorkbook, PasswordError
+
 from vedette.contracts.errors import InputError
 from vedette.operations.formats.entry import Parsed
 from vedette.operations.formats.tables import read_rows
 
 
 def read_sheet(data: bytes) -> Parsed:
-    from python_calamine import CalamineError, CalamineWorkbook, PasswordError
-
     try:
         book = CalamineWorkbook.from_filelike(io.BytesIO(data))
         rows = book.get_sheet_by_index(0).to_python(skip_empty_area=False)
