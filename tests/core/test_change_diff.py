@@ -5,11 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.change import DiffOp
-from vedette.core.change.diff import diff_blocks, diff_chars, diff_lines, diff_words, summary, unified
+from vedette.core.change.diff import diff_lines, diff_words, summary, unified
+from vedette.core.change.paths import lines as lines_of
 
 
 def page(*texts: str) -> list[tuple[str, str]]:
     return [(f"main/p[{n}]", text) for n, text in enumerate(texts, 1)]
+
+
+def diff_blocks(before: list[tuple[str, str]], after: list[tuple[str, str]]) -> tuple[DiffOp, ...]:
+    return diff_lines(lines_of(before), lines_of(after))[0]
 
 
 def test_a_changed_rate_shows_the_words_that_changed():
@@ -39,11 +44,6 @@ def test_the_name_of_a_json_field_is_part_of_its_line():
         o for o in diff_blocks([("/rates/0/eur", "7.53")], [("/rates/0/eur", "7.54")]) if o.op != "equal"
     ]
     assert op.before == ("/rates//eur: 7.53",)
-
-
-def test_characters_of_a_pair_of_words():
-    assert diff_chars("zakon", "zakoni") == (("equal", "zakon", "zakon"), ("insert", "", "i"))
-    assert diff_chars("a" * 500, "b" * 500) == (("replace", "a" * 500, "b" * 500),)
 
 
 def test_a_huge_rewrite_ends_as_a_coarse_diff_with_a_reason():

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.core.change.normalise import normalise, normalised
+from vedette.core.change.normalise import normalise
 
 
 @pytest.mark.parametrize(
@@ -42,11 +42,11 @@ def test_a_date_a_rate_a_version_or_a_checksum_stays_content(one, other):
     assert normalise(one) != normalise(other)
 
 
-@given(st.lists(st.tuples(st.just("p"), st.text(max_size=80))))
-def test_normalising_blocks_keeps_their_number_and_is_stable(blocks):
-    once = normalised(blocks)
-    assert len(once) == len(blocks)
-    assert normalised(once) == once
+@given(st.lists(st.text(max_size=80).map(lambda text: text.replace("\n", " "))))
+def test_normalising_keeps_the_number_of_lines_and_is_stable(lines):
+    once = normalise("\n".join(lines))
+    assert once.count("\n") == max(0, len(lines) - 1)
+    assert normalise(once) == once
 
 
 @pytest.mark.parametrize("bait", ["1:", "a" * 31 + " ", "csrf ", "generated at ", "0:00:", "sid=a.", "?t="])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.core.text.dates import read_date, read_date_or
+from vedette.core.text.dates import read_date
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,3 @@ def test_a_croatian_date_reads_back(moment):
     assert read_date(f"Objavljeno {moment.day}.{moment.month}.{moment.year}.") == datetime(
         moment.year, moment.month, moment.day, tzinfo=UTC
     )
-
-
-def test_the_fallback_is_asked_only_for_what_we_do_not_know():
-    asked: list[str] = []
-
-    def fallback(text: str) -> None:
-        asked.append(text)
-
-    assert read_date_or("14.01.2026.", fallback) is not None
-    assert read_date_or("jučer", fallback) is None
-    assert asked == ["jučer"]

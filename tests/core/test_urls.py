@@ -13,7 +13,6 @@ from vedette.core.urls.canonical import (
     host_of,
     lane_of,
     origin_of,
-    port_of,
     shown,
     watch_id,
 )
@@ -75,11 +74,6 @@ def test_links_resolve_against_their_page() -> None:
 
 def test_parts_of_a_url() -> None:
     assert host_of("http://[::1]:81/x") == "::1"
-    assert (port_of("http://[::1]:81/x"), port_of("https://x.hr/"), port_of("http://x.hr/a:9")) == (
-        81,
-        443,
-        80,
-    )
     assert origin_of("https://x.hr:8443/a?b") == "https://x.hr:8443"
 
 

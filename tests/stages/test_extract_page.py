@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from vedette.contracts.words import ContentClass
 from vedette.extract import block_pair, blocks, extract
-from vedette.extract.dates import parse_date
 
 URL = "https://a.hr/zakoni/pdv"
 HTML = "text/html; charset=utf-8"
@@ -162,14 +161,6 @@ def test_a_linked_notice_that_is_an_image_is_compared_and_a_linked_photograph_is
     )
     page = f"<main><p>Notice</p>{links}</main>"
     assert html(page).targets == ("https://a.hr/docs/notice-1.png?v=2", "https://a.hr/zakoni/s.TIF")
-
-
-def test_relative_words_count_from_the_given_now():
-    now = datetime(2026, 11, 15, 12, tzinfo=UTC)
-    assert parse_date("prije 3 dana", now=now).date() == datetime(2026, 11, 12).date()
-    assert parse_date("14.01.26.", now=now) == datetime(2026, 1, 14, tzinfo=UTC)
-    assert parse_date("12.5 %", now=now) is None
-    assert parse_date("ništa", now=now) is None
 
 
 MARKUP = (

@@ -15,7 +15,7 @@ from stocked import DIFF, EVIL, NOW, RULES, a_change
 from vedette.contracts.change import Change, DiffOp
 from vedette.contracts.words import Outcome, Risk, VisitId, WatchId
 from vedette.core.change.diff import diff_words
-from vedette.report.changes import change_json, change_text, render_change
+from vedette.report.changes import change_json, change_lines
 from vedette.report.diffs import by_words, diff_json, unified
 from vedette.report.lines import as_text
 from vedette.report.plain import dump, plain, safe_json, span, when
@@ -114,14 +114,13 @@ def test_any_stored_diff_can_be_shown(ops: list[str], text: str):
 
 
 def test_a_change_is_a_summary_line_and_an_excerpt():
-    text = change_text(CHANGE, url=RULES, risk=Risk.CRITICAL, most=2)
+    text = as_text(change_lines(CHANGE, url=RULES, risk=Risk.CRITICAL, most=2))
     first, *rest = text.splitlines()
     assert first.startswith(
         "2026-11-15 11:00:00Z  CRITICAL  changed  https://example.org/zakon/pdv  1 line changed"
     )
     assert rest[0] == "    ! PDV je [-25-] {+24+} % od 2013."
     assert "more; `vedette diff` shows all" in rest[-1]
-    assert render_change(CHANGE, url=RULES, risk=Risk.CRITICAL, most=2).plain == text
     assert change_json(CHANGE, url=RULES, risk=Risk.HIGH, decided_at=None, with_diff=True)["diff"]
 
 

@@ -21,7 +21,8 @@ import vedette
 from vedette.contracts.change import Change
 from vedette.contracts.words import NodeRole, Reason, Risk, VisitId
 from vedette.notify import templates
-from vedette.report.changes import BECAUSE, because, change_text
+from vedette.report.changes import BECAUSE, because, change_lines
+from vedette.report.lines import as_text
 from vedette.report.notices import change_notice
 from vedette.telemetry.events import Event
 from vedette.telemetry.logs import Log
@@ -61,9 +62,8 @@ def test_no_reason_makes_a_sentence_that_contradicts_the_report(code: str):
 
 
 def test_a_change_says_how_sure_it_is_and_how_much_differs():
-    text = change_text(
-        a_report(Reason("differs_near", 0.9375), Reason("seen_twice")), url=RULES, risk=Risk.HIGH
-    )
+    report = a_report(Reason("differs_near", 0.9375), Reason("seen_twice"))
+    text = as_text(change_lines(report, url=RULES, risk=Risk.HIGH))
     assert text.splitlines()[-1].strip() == "confirmed by a second look; about 6 % of the text differs"
 
 

@@ -260,7 +260,6 @@ class _Crawl:
             audit_share=config.schedule.audit_share,
             fetch_only=self.facts.request.fetch_only,
             embeds=config.stages.embed,
-            config_digest=self.loaded.digest,
         )
 
     def _has_own_risk(self, source: SourceId) -> bool:

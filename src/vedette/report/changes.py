@@ -9,11 +9,11 @@ from vedette.contracts.change import Change
 from vedette.contracts.words import Reason, Risk
 from vedette.core.urls.canonical import shown
 from vedette.report.diffs import diff_json, excerpt
-from vedette.report.lines import Line, as_rich, as_text, line, quoted
+from vedette.report.lines import Line, line, quoted
 from vedette.report.plain import moment
 
 if TYPE_CHECKING:
-    from rich.text import Text
+    pass
 
 EXCERPT = 6
 
@@ -76,16 +76,6 @@ def _how_much(change: Change) -> str:
 
 def _share_words(alike: float) -> str:
     return f"about {max(1, round(100 * (1 - alike)))} % of the text differs"
-
-
-def render_change(change: Change, *, url: str, risk: Risk, most: int = EXCERPT) -> Text:
-    """For a console."""
-    return as_rich(change_lines(change, url=url, risk=risk, most=most))
-
-
-def change_text(change: Change, *, url: str, risk: Risk, most: int = EXCERPT) -> str:
-    """For a mail, a log, a pipe."""
-    return as_text(change_lines(change, url=url, risk=risk, most=most))
 
 
 def change_json(

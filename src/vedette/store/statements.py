@@ -233,8 +233,6 @@ TAKE_LEASE = upsert("leases", LEASE_COLUMNS, "watch_id")
 END_LEASE = "DELETE FROM leases WHERE watch_id = ?"
 LEASED_URLS = "SELECT w.url FROM leases l JOIN watches w ON w.id = l.watch_id"
 EXTEND_LEASES = "UPDATE leases SET until_at = ? WHERE worker = ?"
-DROP_EXPIRED_LEASES = "DELETE FROM leases WHERE until_at <= ?"
-DROP_LEASES_OF_OTHERS = "DELETE FROM leases WHERE worker <> ?"
 
 _CLASS_HEAD = (
     "SELECT * FROM (SELECT w.id, w.risk, w.due_at, w.interval_s FROM watches w "

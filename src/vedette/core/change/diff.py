@@ -1,17 +1,15 @@
-"""Diffs by line, word and character.  A block that went elsewhere is a move, not a loss and a gain."""
+"""Diffs by line and word.  A block that went elsewhere is a move, not a loss and a gain."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from difflib import SequenceMatcher
 
-from vedette.contracts.change import Block, DiffOp
+from vedette.contracts.change import DiffOp
 from vedette.contracts.words import Reason
 from vedette.core.change.align import Run, runs
 from vedette.core.change.kinds import units
-from vedette.core.change.paths import lines
 
 MAX_OPS = 500  # beyond this a diff says how much, not what
 MAX_PAIRS = 10_000  # line pairs whose likeness is measured, per diff
@@ -22,11 +20,6 @@ CONTEXT = 2  # equal lines kept beside a difference
 LIKE = 0.4  # share of common words that makes two lines versions of each other
 SUMMARY = 200  # 001 4.1
 _SHOWN = 40
-
-
-def diff_blocks(before: Sequence[Block], after: Sequence[Block]) -> tuple[DiffOp, ...]:
-    """What happened between two states, line by line, with the words that differ."""
-    return diff_lines(lines(before), lines(after))[0]
 
 
 def diff_lines(a: Sequence[str], b: Sequence[str]) -> tuple[tuple[DiffOp, ...], tuple[Reason, ...]]:
@@ -64,14 +57,6 @@ def diff_words(before: str, after: str) -> tuple[tuple[str, str], ...]:
         return ((_cut(before), _cut(after)),)
     pairs = [("".join(a[i1:i2]).strip(), "".join(b[j1:j2]).strip()) for i1, i2, j1, j2 in runs(a, b)]
     return tuple((_cut(gone), _cut(come)) for gone, come in pairs if gone or come)
-
-
-def diff_chars(before: str, after: str) -> tuple[tuple[str, str, str], ...]:
-    """(op, before, after) for a pair of words; long ones differ as a whole."""
-    if len(before) * len(after) > MAX_PAIRS:
-        return (("replace", before, after),)
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    return tuple((op, before[i1:i2], after[j1:j2]) for op, i1, i2, j1, j2 in matcher.get_opcodes())
 
 
 def unified(diff: Sequence[DiffOp]) -> str:

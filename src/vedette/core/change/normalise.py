@@ -8,12 +8,9 @@ RE2, linear; each pattern runs only when a cheap substring says that it could ma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import re2
-
-from vedette.contracts.change import Block
 
 MIN_RANDOM = 32  # characters of an unnamed token: MD5 in hex; shorter ones are left to learned masks
 _BEFORE = 40  # characters in which a checksum announces itself
@@ -78,13 +75,6 @@ def normalise(text: str) -> str:
         if any(hint in low for hint in hints):
             text = regex.sub(put, text)
     return _without_random(text)
-
-
-def normalised(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """All blocks in one pass; no pattern crosses a line."""
-    whole = "\n".join([text.replace("\n", " ") for _, text in blocks])
-    texts = normalise(whole).split("\n")
-    return tuple([(path, text) for (path, _), text in zip(blocks, texts, strict=True)]) if blocks else ()
 
 
 def _without_random(text: str) -> str:

@@ -85,17 +85,6 @@ def same_words(one: Template, other: Template) -> bool:
     return (one.place, one.lengths, one.digest) == (other.place, other.lengths, other.digest)
 
 
-def widened(known: Template, text: str, other: str) -> Template | None:
-    """The template with one more value: `text` fits it, `other` differs elsewhere too."""
-    shown = values(known, text)
-    if shown is None or max(len(text), len(other)) > MAX_LINE:
-        return None
-    spans = _carried(text, other, _spans(known, shown))
-    spans = _merged(other, [*spans, *_differing(text, other)[1]])
-    made = _made(known.place, other, spans, (text, other)) if spans else None
-    return None if made is None else replace(made, presence=known.presence, now=known.now)
-
-
 def _made(place: str, text: str, spans: Sequence[Span], texts: Sequence[str]) -> Template | None:
     if len(spans) > MAX_VALUES:
         return None

@@ -7,7 +7,6 @@ matters more here than an hour.  Day comes before month, as in Croatian and in a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 
 MAX_CHARS = 200  # a date is short; anything longer is prose that mentions one
@@ -55,14 +54,6 @@ def read_date(text: str) -> datetime | None:
         return None
     found = _iso(text) or _first_form(text)
     return found.astimezone(UTC) if found is not None else None
-
-
-def read_date_or(text: str, fallback: Callable[[str], datetime | None]) -> datetime | None:
-    """Own forms first; what they do not know goes to `fallback` (a heavier parser, if the caller has one)."""
-    found = read_date(text)
-    if found is not None or not text.strip() or len(text) > MAX_CHARS:
-        return found
-    return fallback(text)
 
 
 def _iso(text: str) -> datetime | None:

@@ -101,14 +101,6 @@ def host_of(url: str) -> str:
     return authority.partition(":")[0]
 
 
-def port_of(url: str) -> int:
-    """The port a request to this canonical URL goes to."""
-    authority = url[url.index("//") + 2 : _path_start(url)]
-    tail = authority.rpartition("]")[2] if authority.startswith("[") else authority
-    port = tail.partition(":")[2]
-    return int(port) if port else (443 if url.startswith("https") else 80)
-
-
 def lane_of(url: str) -> LaneKey:
     """By host, not by registrable domain: all ministries share gov.hr (DESIGN section 3)."""
     return LaneKey("host:" + host_of(url))

@@ -70,7 +70,6 @@ class AssessOptions:
     audit_share: float = 0.0
     fetch_only: bool = False
     embeds: bool = False  # a vector of every new text
-    config_digest: str = ""
 
 
 @dataclass(slots=True, kw_only=True)

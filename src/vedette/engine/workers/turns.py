@@ -44,10 +44,6 @@ class Turns:
         finally:
             self._next()
 
-    @property
-    def is_awaited(self) -> bool:
-        return any(self._lines.values())
-
     def _next(self) -> None:
         self._is_taken = False
         rank = self._chosen()
