@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vedette.core.urls.blocked import blocked_by
+from vedette.core.urls.admission import blocked_by
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from vedette.core.lanes.outcomes import MEANING
 from vedette.core.lanes.retry import Failure
 from vedette.core.panel import cost, deadline
 from vedette.core.panel.ending import RETRIES, Again, Done, PutBack, ending
-from vedette.core.panel.latency import Latencies
+from vedette.core.panel.pace import Latencies
 from vedette.core.panel.plan import PlanLimits, PlanTerms, lower_bound, plan
 from vedette.core.panel.shape import (
     CellPlace,

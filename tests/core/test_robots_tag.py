@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from vedette.core.urls.robots_tag import says_nofollow
+from vedette.core.urls.admission import says_nofollow
 
 
 @pytest.mark.parametrize(

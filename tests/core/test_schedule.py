@@ -19,11 +19,10 @@ from vedette.core.schedule import POLICIES, make_policy
 from vedette.core.schedule.chance import chances
 from vedette.core.schedule.due import DUE_RULES, LookFacts, decide, due_params, value
 from vedette.core.schedule.ewma import EwmaParams, EwmaRule, calculate_next_scan, interval
-from vedette.core.schedule.fixed import FixedRule
 from vedette.core.schedule.hours import EPOCH, from_hours, to_hours
 from vedette.core.schedule.index import IdIndex
 from vedette.core.schedule.outlook import forecast
-from vedette.core.schedule.per_risk import PerRiskRule, per_risk_rule
+from vedette.core.schedule.per_risk import FixedRule, PerRiskRule, per_risk_rule
 from vedette.core.schedule.protocol import SchedulePolicy
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)

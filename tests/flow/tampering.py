@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from vedette.core.evidence.seals import COVERED
-from vedette.evidence.verify import Claims, verify
-from vedette.evidence.verify_findings import Report
+from vedette.evidence.verify import Claims, Report, verify
 from vedette.store.claims import StoreClaims
 from vedette.store.statements import SEAL_COLUMNS
 

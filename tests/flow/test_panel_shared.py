@@ -14,7 +14,7 @@ from vedette.contracts.errors import StoreError
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.panel_run import BatchId, Circuit, Told
 from vedette.contracts.words import LaneKey, Outcome
-from vedette.core.panel.shared import hold_for, is_late, slots_at_once
+from vedette.core.panel.pace import hold_for, is_late, slots_at_once
 from vedette.engine.panel.loop import PanelEngine
 from vedette.engine.panel.provider_lanes import PanelParts
 from vedette.lanes import LaneKeeper

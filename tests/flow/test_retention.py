@@ -14,7 +14,7 @@ from stocked import FixedClock
 from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import StoreError
 from vedette.core.evidence.segments import SegmentName
-from vedette.evidence import retention as evidence_retention
+from vedette.evidence import recovery as evidence_retention
 from vedette.operations.installation import Installation
 from vedette.operations.maintenance import collect
 from vedette.store.operator import operating

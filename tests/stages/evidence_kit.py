@@ -14,8 +14,7 @@ from vedette.contracts.evidence import ArchiveEntry, ChainRow, Located, RecordKi
 from vedette.contracts.words import Outcome, VisitId, WatchId
 from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.evidence.files import Files
-from vedette.evidence.verify import Claims, verify
-from vedette.evidence.verify_findings import Report
+from vedette.evidence.verify import Claims, Report, verify
 
 NOON = datetime(2026, 11, 15, 12, 0, 0, 123456, tzinfo=UTC)
 AGAIN = 1000  # visits from here on repeat an earlier one in these tests: they add no blob

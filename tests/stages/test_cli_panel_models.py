@@ -23,7 +23,7 @@ from vedette.fetch.http import HttpFetcher
 from vedette.livingweb.providers import FaultRule, LivingProviders
 from vedette.providers.table import PROVIDERS
 from vedette.store.operator import operating
-from vedette.store.panel.model_registry import count_calls, read_models, save_models
+from vedette.store.panel.lane_ledger import count_calls, read_models, save_models
 from vedette.telemetry.clock import SystemClock
 
 VARIABLES = sorted({row.key_env for row in PROVIDERS})

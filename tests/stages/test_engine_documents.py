@@ -20,7 +20,7 @@ from vedette.core.change.gate import gate
 from vedette.engine.crawl.document_reader import DocumentReader, extraction_of
 from vedette.engine.workers.pool import Workers
 from vedette.evidence.text_cache import TextCache
-from vedette.extract.documents.versions import reader_version
+from vedette.extract.documents.language import reader_version
 from vedette.extract.ocr import REMEDY, OcrText, Tesseract, _recognised, _run, find_tesseract
 
 WHOLE_TEXT = Document(

@@ -7,7 +7,7 @@ from settlements import a_look, a_watch
 
 from vedette.contracts.verdict import Traits
 from vedette.contracts.words import ContentClass, Outcome
-from vedette.core.judging.hunt_reward import found_by
+from vedette.core.judging.verdict import found_by
 
 PROSE = Traits(
     chars=3000, words=400, visible_chars=3200, sentences=20, sample_words=180, function_words=50, distinct_words=110,

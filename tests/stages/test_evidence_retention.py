@@ -16,7 +16,7 @@ from vedette.evidence.archive import Archive
 from vedette.evidence.export import export
 from vedette.evidence.files import Files
 from vedette.evidence.heads import HeadEvent, HeadLine, Heads, read_heads
-from vedette.evidence.retention import expire
+from vedette.evidence.recovery import expire
 
 FIRST = "standard-20261115-0001"
 LATER = NOON + timedelta(days=30)

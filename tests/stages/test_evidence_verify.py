@@ -21,8 +21,7 @@ from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.evidence.files import Files
 from vedette.evidence.heads import HeadEvent, Heads
 from vedette.evidence.read_records import read_start
-from vedette.evidence.verify import Claims, verify
-from vedette.evidence.verify_findings import MAX_PROBLEMS, Report
+from vedette.evidence.verify import MAX_PROBLEMS, Claims, Report, verify
 
 FIRST = "standard-20261115-0001"
 SECOND = "standard-20261115-0002"

@@ -12,7 +12,7 @@ from vedette.core.change.fields import field_summary, moved_fields
 from vedette.core.change.layers import compare
 from vedette.core.change.state import State
 from vedette.extract import blocks
-from vedette.extract.keyed import steps
+from vedette.extract.fields import steps
 from vedette.report.diffs import excerpt
 from vedette.report.lines import as_text
 

@@ -28,11 +28,10 @@ from vedette.core.urls.canonical import canonical
 from vedette.fetch.connections import tls_context
 from vedette.fetch.http import check_settings
 from vedette.fetch.post import HttpPoster
-from vedette.notify.channels import SlackChannel, StdoutChannel, WebhookChannel
+from vedette.notify.channels import SlackChannel, StdoutChannel, WebhookChannel, read_secret
 from vedette.notify.mail import PORTS, MailChannel, MailServer
 from vedette.notify.sender import ChannelRoute, Sender
 from vedette.notify.services import ServiceChannel, apprise_service
-from vedette.notify.signing import read_secret
 from vedette.report.notices import digest_notice, probe_notice
 from vedette.store.outbox import SqliteOutbox
 

@@ -16,7 +16,7 @@ from vedette.contracts.words import Outcome
 from vedette.core.panel.models import ModelFinding, ModelRow, canonical_name, refresh
 from vedette.providers.table import ProviderRow
 from vedette.store.operator import operating
-from vedette.store.panel.model_registry import count_calls, read_models, save_models
+from vedette.store.panel.lane_ledger import count_calls, read_models, save_models
 from vedette.telemetry.wall_clock import SystemClock
 
 if TYPE_CHECKING:

@@ -48,7 +48,7 @@ from vedette.contracts.panel_run import (
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.words import Outcome
 from vedette.core.panel.cost import ceiling_of, unpriced
-from vedette.core.panel.leftover import RUNNING, SOFT_CUT, STOPPED, status_of
+from vedette.core.panel.deadline import RUNNING, SOFT_CUT, STOPPED, status_of
 from vedette.core.panel.models import canonical_name, nearest
 from vedette.core.panel.pace import PaceParams, begin, policy_of
 from vedette.core.panel.plan import Plan, PlanLimits, PlanTerms, plan
@@ -62,7 +62,7 @@ from vedette.providers.table import ProviderRow
 from vedette.store.migrate import prepare
 from vedette.store.panel.asked_cells import AskedJournal, asked_cells, asked_path
 from vedette.store.panel.batches import PanelStore, open_view
-from vedette.store.panel.model_registry import read_models
+from vedette.store.panel.lane_ledger import read_models
 from vedette.store.panel.store_thread import ThreadedPanelLog
 from vedette.telemetry.clock import SystemClock
 

@@ -55,7 +55,7 @@ from vedette.engine.settle.ids import Ids
 from vedette.engine.settle.settler import Aside, Decide, Hunt
 from vedette.engine.workers.pool import Workers
 from vedette.evidence.text_cache import TextCache
-from vedette.extract.documents.versions import reader_version
+from vedette.extract.documents.language import reader_version
 from vedette.fetch.browser import Chromium
 from vedette.fetch.http import HttpFetcher, check_settings
 from vedette.frontier import Frontier

@@ -25,7 +25,7 @@ from vedette.engine.stages.neighbours import Neighbours
 from vedette.engine.stages.queue_worker import Served, StageWorker
 from vedette.engine.workers.pool import Workers
 from vedette.evidence.text_cache import TextCache
-from vedette.extract.documents.versions import reader_version
+from vedette.extract.documents.language import reader_version
 from vedette.judge import Handle, handlers
 from vedette.store.job_bus import SqliteJobBus
 from vedette.store.migrate import ARCHIVE

@@ -17,15 +17,13 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field, ValidationError
 
-from vedette.config.databases import MAIN, data_folder, notices
+from vedette.config.databases import MAIN, data_folder, notices, with_profile
 from vedette.config.databases import VARIABLES as DATABASES
-from vedette.config.hunt import HuntConfig
 from vedette.config.listing import SelectorsConfig, StructuredConfig, TrapsConfig
 from vedette.config.notify import CronConfig, HealthConfig, LogConfig, NotifyConfig, ServeConfig
 from vedette.config.panel import VARIABLES, PanelConfig
 from vedette.config.problems import Place, tell_problems
-from vedette.config.profiles import with_profile
-from vedette.config.schedule import ObjectiveConfig, ScheduleConfig
+from vedette.config.schedule import HuntConfig, ObjectiveConfig, ScheduleConfig
 from vedette.config.values import (
     MOST_BYTES,
     Day,

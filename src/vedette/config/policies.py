@@ -34,8 +34,7 @@ from vedette.core.lanes.retry import RetryParams
 from vedette.core.schedule import make_policy
 from vedette.core.schedule.due import DueParams, due_params
 from vedette.core.schedule.ewma import EwmaParams, EwmaRule
-from vedette.core.schedule.fixed import FixedRule
-from vedette.core.schedule.rule import IntervalRule
+from vedette.core.schedule.per_risk import FixedRule, IntervalRule
 from vedette.core.schedule.velocity import VelocityParams
 from vedette.core.urls.canonical import canonical, clipped, too_long, watch_id
 from vedette.core.urls.classify import Classification, classify_url

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.source import ListerKind, Listing, Sighting
 from vedette.discover.auto import make_auto
-from vedette.discover.crawl import read_crawl
+from vedette.discover.crawl import read_crawl, read_page
 from vedette.discover.document import ListingDocument
 from vedette.discover.eurlex import read_eurlex
 from vedette.discover.feed import read_feed
@@ -16,7 +16,6 @@ from vedette.discover.hok import read_hok
 from vedette.discover.html_list import read_html_list
 from vedette.discover.mrms import read_mrms
 from vedette.discover.nn import read_nn
-from vedette.discover.page import read_page
 from vedette.discover.pagination import read_pagination
 from vedette.discover.sitemap import read_sitemap
 

@@ -154,3 +154,11 @@ def _says_nofollow(page: LinkPage) -> bool:
 
 def _bare(host: str) -> str:
     return host.removeprefix("www.")
+
+
+# Watch this URL itself: nothing to list.
+
+
+def read_page(document: ListingDocument) -> Listing:
+    """The page is its own target."""
+    return Listing()

@@ -6,12 +6,14 @@ explain is damage: it is named, and nothing is touched.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from vedette.contracts.errors import StoreError
 from vedette.contracts.evidence import SEALS, Segment
+from vedette.core.evidence import chain
 from vedette.core.evidence.segments import SegmentName
 from vedette.evidence.files import Files
 from vedette.evidence.heads import FILE_NAME, HeadEvent, Heads
@@ -159,3 +161,44 @@ def _short(segments: Iterable[Segment], disk: Mapping[str, int]) -> list[Damage]
             words = f"the file has {size} bytes, {segment.size} were committed"
             found.append(Damage(segment.name, words))
     return found
+
+
+# Retention drops whole files and leaves a tombstone, so that `verify` says expired and not missing.
+#
+# Which segments are over is decided in `core.segments.expired`.
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """What stays of a dropped file: the state to commit, and the facts that HEADS chains."""
+
+    segment: Segment  # state "expired"; size, count and head as they were
+    at: datetime
+    facts: bytes
+
+
+def expire(
+    segment: Segment, *, heads: Heads, now: datetime, commit: Callable[[Segment], None] = lambda state: None
+) -> Tombstone:
+    """Drops the file of a closed segment.  Done twice, it does no harm.
+
+    First the tombstone, lasting, so that the gap explains itself; then `commit` of the state, so that nothing refers
+    to the file any more; then the file.
+    """
+    if segment.state == "open":
+        raise ValueError(f"{segment.name} is still written to; only a closed segment expires")
+    line = heads.latest.get(segment.name)
+    if line is None or line.event is not HeadEvent.EXPIRED:
+        heads.note([(HeadEvent.EXPIRED, segment)], now)
+    else:
+        now = line.at
+    state = replace(segment, state="expired")
+    commit(state)
+    path = segment_path(heads.directory, segment.name)
+    try:
+        if heads.files.size(path) is not None:
+            heads.files.unlink(path)
+            heads.files.fsync_directory(heads.directory)
+    except OSError as error:
+        raise StoreError(f"cannot delete {path}: {error}; check the disk and run gc again") from error
+    return Tombstone(state, now, chain.tombstone(segment, now))

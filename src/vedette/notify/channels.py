@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
+import hmac
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TextIO
 
 from vedette.contracts.alerts import Delivery, Notice
+from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetch import FetchSettings, Headers, PostRequest
 from vedette.contracts.ports import Poster
 from vedette.contracts.words import LaneKey, Outcome
 from vedette.core.urls.canonical import host_of
-from vedette.notify import signing, templates
+from vedette.notify import templates
 
 LOCAL = LaneKey("notify:stdout")
 
@@ -55,7 +60,7 @@ class WebhookChannel:
 
     async def send(self, notice: Notice, *, at: datetime) -> Delivery:
         body = templates.document(notice)
-        signed = signing.headers(self.key, notice.id, body, at=at)
+        signed = headers(self.key, notice.id, body, at=at)
         return await self.poster.post(
             PostRequest(
                 url=self.url, body=body, settings=self.settings, headers=(*self.headers, *signed.items())
@@ -87,3 +92,30 @@ class SlackChannel:
 def host_lane(url: str) -> LaneKey:
     """Not the lane of the host's pages: what we tell a host must not wait behind what we ask it."""
     return LaneKey(f"notify:{host_of(url)}")
+
+
+# The signature of Standard Webhooks (standardwebhooks.com, version 1): symmetric, HMAC-SHA256.
+
+PREFIX = "whsec_"
+LEAST_BYTES, MOST_BYTES = 24, 64  # as the specification asks
+
+
+def read_secret(text: str, where: str) -> bytes:
+    """The key in `whsec_<base64>`; the message of a refusal never holds it."""
+    try:
+        key = base64.b64decode(text.removeprefix(PREFIX), validate=True)
+    except (binascii.Error, ValueError):
+        raise ConfigError(
+            f"`{where}`: not base64; write whsec_ and 24 to 64 random bytes in base64"
+        ) from None
+    if not LEAST_BYTES <= len(key) <= MOST_BYTES:
+        raise ConfigError(f"`{where}`: {len(key)} bytes; a signing secret has {LEAST_BYTES} to {MOST_BYTES}")
+    return key
+
+
+def headers(key: bytes, message_id: str, body: bytes, *, at: datetime) -> dict[str, str]:
+    """webhook-id is the same on every attempt; timestamp and signature are of this one."""
+    stamp = str(int(at.timestamp()))
+    signed = b".".join((message_id.encode(), stamp.encode(), body))
+    mark = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+    return {"webhook-id": message_id, "webhook-timestamp": stamp, "webhook-signature": f"v1,{mark}"}

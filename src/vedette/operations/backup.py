@@ -23,8 +23,7 @@ from vedette.evidence.files import FULL
 from vedette.evidence.heads import FILE_NAME
 from vedette.evidence.read_records import segment_path
 from vedette.evidence.text_cache import FOLDER
-from vedette.evidence.verify import Claims, verify
-from vedette.evidence.verify_findings import Report
+from vedette.evidence.verify import Claims, Report, verify
 from vedette.operations.installation import Installation
 from vedette.store.claims import claims_of
 from vedette.store.connection import connect, damage_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from vedette.config.model import Config
 from vedette.contracts.errors import ConfigError, InputError
-from vedette.core.urls.blocked import blocked_by
+from vedette.core.urls.admission import blocked_by
 from vedette.core.urls.canonical import host_of
 from vedette.core.urls.classify import Classification, classify_url
 from vedette.core.urls.word_packs import RolePattern

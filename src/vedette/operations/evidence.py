@@ -25,7 +25,7 @@ from vedette.evidence.export import Export, export
 from vedette.evidence.text_cache import TextCache
 from vedette.extract import ALL, blocks
 from vedette.extract.documents import read_document
-from vedette.extract.documents.versions import reader_version
+from vedette.extract.documents.language import reader_version
 from vedette.extract.outline import row_headings
 from vedette.operations.installation import Installation
 from vedette.operations.known_evidence import find_evidence, is_piece, shown_at

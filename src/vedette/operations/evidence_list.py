@@ -10,7 +10,7 @@ from vedette.contracts.source import ActMetadata
 from vedette.operations.acts import act_metadata
 from vedette.operations.installation import Installation
 from vedette.operations.known_evidence import find_evidence
-from vedette.report.texts import act_json, artifact_json
+from vedette.report.verdicts import act_json, artifact_json
 from vedette.store.views import ArtifactView, EvidenceView
 
 

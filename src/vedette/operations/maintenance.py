@@ -18,11 +18,9 @@ from vedette.contracts.evidence import Segment
 from vedette.core.evidence.segments import day_is_over, expired
 from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.evidence.read_records import segment_path
-from vedette.evidence.recovery import Damage
-from vedette.evidence.retention import expire
+from vedette.evidence.recovery import Damage, expire
 from vedette.evidence.text_cache import TextCache
-from vedette.evidence.verify import Claims, verify
-from vedette.evidence.verify_findings import EvidenceProblem, ProblemKind, Report
+from vedette.evidence.verify import Claims, EvidenceProblem, ProblemKind, Report, verify
 from vedette.operations.installation import Installation
 from vedette.store import row_retention as retention
 from vedette.store.claims import claims_of

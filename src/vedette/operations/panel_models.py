@@ -8,7 +8,7 @@ from vedette.app.configured_providers import panellists
 from vedette.app.model_refresh import ProviderListing, asked_models, list_models, with_table
 from vedette.core.panel.models import ModelRow, resolve_alias
 from vedette.operations.installation import Installation
-from vedette.store.panel.model_registry import read_models, save_models
+from vedette.store.panel.lane_ledger import read_models, save_models
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

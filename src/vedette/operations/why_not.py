@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from vedette.contracts.words import WatchId
-from vedette.core.urls.blocked import blocked_by
+from vedette.core.urls.admission import blocked_by
 from vedette.core.urls.canonical import clipped, host_of, watch_id
 from vedette.operations.arguments import a_url
 from vedette.operations.asked_intervals import interval_of

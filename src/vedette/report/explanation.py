@@ -23,8 +23,7 @@ from vedette.report.lanes import lane_json, lane_words
 from vedette.report.lines import Line, line, quoted
 from vedette.report.noise import noise_json, noise_lines
 from vedette.report.plain import count, dump, moment, plain, span, when
-from vedette.report.texts import act_json, artifact_json, artifact_words
-from vedette.report.verdicts import verdict_json, verdict_words
+from vedette.report.verdicts import act_json, artifact_json, artifact_words, verdict_json, verdict_words
 from vedette.report.visits import visit_json
 
 SOON = timedelta(minutes=1)  # a wait that is part of being polite

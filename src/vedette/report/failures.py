@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from vedette.contracts.jobs import Miss, Missed
+from vedette.contracts.jobs import HostResult, Miss, Missed, SentinelResult
 from vedette.contracts.words import Outcome
 from vedette.core.health.remedies import advice
 from vedette.core.lanes.outcomes import MEANING, SEEN
 from vedette.core.urls.canonical import host_of, shown
 from vedette.report.lines import Line, line, quoted
-from vedette.report.plain import ago, count
+from vedette.report.plain import ago, count, plain, span
 
 ONE_BY_ONE = 3  # pages of one host and outcome that are named; the others are counted
 GROUPS = 12  # of a summary
@@ -102,3 +102,53 @@ def _group_lines(group: list[Miss], now: datetime) -> list[Line]:
 def _why(outcome: Outcome, detail: str) -> tuple[tuple[str, str], ...]:
     words = f"{outcome.value}: {MEANING[outcome].words}"
     return (quoted(f"{words} ({detail})" if detail else words, limit=DETAIL),)
+
+
+# The result of a run for people, and for programs exactly as 001 section 10.5 names its fields.
+
+_MS = timedelta(milliseconds=1)
+MOST_LINES = 20
+
+
+def result_json(result: SentinelResult) -> dict[str, object]:
+    """SentinelResult."""
+    return {
+        "success": result.success,
+        "endpointsChecked": result.sources_checked,
+        "newItemsDiscovered": result.new_items_discovered,
+        "errors": list(result.errors),
+        "health": {
+            "domains": {host: _host_json(one) for host, one in result.hosts.items()},
+            "overallHealthy": all(one.is_healthy for one in result.hosts.values()),
+        },
+        "durationMs": result.took // _MS,
+        "retriesTotal": result.retries,
+    }
+
+
+def result_lines(result: SentinelResult) -> list[str]:
+    word = "done" if result.success else "failed"
+    sick = [host for host, one in result.hosts.items() if not one.is_healthy]
+    lines = [
+        f"{word} in {span(result.took)}: {count(result.sources_checked, 'source')} checked, "
+        f"{result.new_items_discovered} new, {count(len(result.errors), 'error')}, "
+        f"{count(result.retries, 'retry', 'retries')}",
+        f"hosts: {len(result.hosts) - len(sick)} of {len(result.hosts)} well",
+    ]
+    shown = [*(f"  {plain(error, 300)}" for error in result.errors[:MOST_LINES])]
+    left = len(result.errors) - len(shown)
+    return [*lines, *shown, *([f"  ... and {left} more"] if left else [])]
+
+
+def _host_json(one: HostResult) -> dict[str, object]:
+    body: dict[str, object] = {
+        "isHealthy": one.is_healthy,
+        "successRate": one.success_rate,
+        "consecutiveErrors": one.consecutive_errors,
+        "isCircuitBroken": one.is_circuit_broken,
+    }
+    if one.last_success_at is not None:
+        body["lastSuccessAt"] = one.last_success_at.isoformat()
+    if one.last_error:
+        body["lastError"] = one.last_error
+    return body

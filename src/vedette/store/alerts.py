@@ -19,7 +19,7 @@ from vedette.core.limits.clock_limits import AHEAD
 from vedette.core.urls.canonical import host_of, lane_of
 from vedette.core.urls.trap_counters import SourceTally
 from vedette.store import statements as sql
-from vedette.store.own_address import own_watch
+from vedette.store.operator_orders import own_watch
 from vedette.store.rows import dump_json, from_ms, lane_id, opt_at, opt_ms, read_lane, read_source, to_ms
 
 LOOKS = 8  # more failures in a row than any rule asks for

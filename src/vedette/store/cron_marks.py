@@ -12,7 +12,7 @@ from vedette.contracts.words import LaneKey, SourceId, WatchId
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
 from vedette.store.operator import make_due
-from vedette.store.own_address import own_watch
+from vedette.store.operator_orders import own_watch
 from vedette.store.rows import opt_at, read_source, to_ms
 
 

@@ -27,7 +27,7 @@ from vedette.core.judging.stage_jobs import scout_job
 from vedette.store import statements as sql
 from vedette.store.hunt_rows import hunt_statements
 from vedette.store.measures import measure_row
-from vedette.store.messages import message_row
+from vedette.store.outbox import message_row
 from vedette.store.rows import (
     WATCH_COLUMNS,
     dump_json,

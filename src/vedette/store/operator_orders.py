@@ -7,7 +7,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from vedette.contracts.lane import LaneState
-from vedette.contracts.words import LaneKey
+from vedette.contracts.source import Source
+from vedette.contracts.words import LaneKey, WatchId
+from vedette.core.urls.canonical import watch_id
 from vedette.store import statements as sql
 from vedette.store.rows import lane_id, lane_row, read_lane, to_ms
 
@@ -31,3 +33,13 @@ def save_lane(db: sqlite3.Connection, key: LaneKey, state: LaneState, *, now: da
 def lane_state(db: sqlite3.Connection, key: LaneKey) -> LaneState | None:
     row = db.execute(sql.LANE, (lane_id(key),)).fetchone()
     return read_lane(row)[1] if row else None
+
+
+# Where is a source's own address looked at?
+
+
+def own_watch(db: sqlite3.Connection, source: Source) -> WatchId:
+    """Its own watch; where that was merged into another (001 section 12.4), the one that is looked at instead."""
+    own = watch_id(source.url)
+    row = db.execute("SELECT merged_into FROM watches WHERE id = ?", (own,)).fetchone()
+    return own if row is None or row[0] is None else WatchId(row[0])

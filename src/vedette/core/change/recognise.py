@@ -10,9 +10,11 @@ from dataclasses import dataclass, field, replace
 
 from vedette.contracts.change import Noise, Place, Template
 from vedette.contracts.words import Reason
+from vedette.core.change.align import increasing
 from vedette.core.change.clock import bare_clock, rises, shows_moment, shows_the_time
 from vedette.core.change.noise import NoiseRecord
-from vedette.core.change.state import form_of
+from vedette.core.change.paths import is_below, parent
+from vedette.core.change.state import State, form_of
 from vedette.core.change.template import accepting, bare_template, fits, is_bare, learn_template, same_words
 from vedette.core.change.tracks import Chain, Looks, Tracks, Vector
 
@@ -259,3 +261,31 @@ class Recognised:
 
     def _close_steps(self, vector: Vector) -> Sequence[int]:
         return [step for step in self.tracks.switches(vector) if self.looks.is_close(step)]
+
+
+# Lines that stand in another order: where somebody moved them, and where they come in any order by themselves.
+
+
+def moved_places(before: State, after: State, noise: Noise, orders: Iterable[str] = ()) -> set[str]:
+    """The containers in which steady lines changed their order, but for those where the order says nothing."""
+    containers = (*noise.orders, *orders)
+    where, restless = after.index, {line.key for line in noise.lines}
+    pairs = [(at, where[key]) for at, key in enumerate(before.keys) if key in where and key not in restless]
+    if _is_rising(pairs):
+        return set()
+    kept = set(increasing(pairs))
+    moved = {parent(before.place(before.keys[at])) for at, there in pairs if (at, there) not in kept}
+    return {place for place in moved if not any(is_below(place, container) for container in containers)}
+
+
+def restless_orders(looks: Looks, noise: Noise) -> list[str]:
+    """Containers whose lines changed their order between close looks."""
+    found: set[str] = set()
+    for step in looks.steps:
+        if looks.is_close(step):
+            found |= moved_places(looks.states[step], looks.states[step + 1], noise)
+    return sorted(found)
+
+
+def _is_rising(pairs: Sequence[tuple[int, int]]) -> bool:
+    return all(pairs[at][1] < pairs[at + 1][1] for at in range(len(pairs) - 1))

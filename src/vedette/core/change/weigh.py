@@ -24,8 +24,7 @@ from vedette.core.change.noise import (
     stays_too_long,
     stepped,
 )
-from vedette.core.change.order import moved_places, restless_orders
-from vedette.core.change.recognise import STAYED, Recognised, Shown
+from vedette.core.change.recognise import STAYED, Recognised, Shown, moved_places, restless_orders
 from vedette.core.change.tracks import Looks, Vector
 
 MAX_LOOKS = 8  # since a difference was observed; then what is still open counts as noise until it lasts

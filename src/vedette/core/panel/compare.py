@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from vedette.core.panel.exact import at_least, interval
+from vedette.core.panel.agreement import at_least, interval
 from vedette.core.panel.quality import is_refusal
 from vedette.core.panel.sameness import ALIKE, Subjects, difference, subjects
 

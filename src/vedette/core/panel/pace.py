@@ -13,12 +13,15 @@ Rate (requests a minute) and width (calls at once) of one lane, learned from eve
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.panel import Allowance
+from vedette.contracts.panel_run import Circuit, Told
 from vedette.contracts.words import Outcome
+from vedette.core.lanes import lane
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.panel.plan import HEADROOM
 
@@ -214,3 +217,69 @@ def _step(pace: Pace, params: PaceParams, now: datetime, *, is_slow: bool) -> Pa
     if rate > pace.per_minute:
         width = _wide_enough(replace(pace, at_once=width), params, rate)
     return replace(pace, per_minute=rate, at_once=width, met_at=met, stepped_at=now)
+
+
+# How long do answers take?  Quantiles of any number of calls in a few hundred counters, within 5 %.
+
+_PER_DOUBLING = 16  # a bucket is 4.4 % wide
+
+
+class Latencies:
+    """Counts of calls by the logarithm of their time."""
+
+    __slots__ = ("_counts", "total")
+
+    def __init__(self) -> None:
+        self._counts: dict[int, int] = {}
+        self.total = 0
+
+    def add(self, milliseconds: float, calls: int = 1) -> None:
+        bucket = round(math.log2(max(1.0, milliseconds)) * _PER_DOUBLING)
+        self._counts[bucket] = self._counts.get(bucket, 0) + calls
+        self.total += calls
+
+    def quantile(self, share: float) -> int:
+        """The time that this share of the calls did not exceed, in milliseconds; 0 before the first call."""
+        left = math.ceil(share * self.total)
+        for bucket in sorted(self._counts):
+            left -= self._counts[bucket]
+            if left <= 0:
+                return round(2 ** (bucket / _PER_DOUBLING))
+        return 0
+
+
+# What another run says about a provider, and how much of it is believed.
+#
+# Words are 003's (`cb:{provider}`): a circuit that is open lets nothing through.
+
+# core.lane.condition -> 003's word.  A key that is refused says nothing about the provider: no row.
+WORDS: Mapping[str, Circuit] = {
+    lane.CLOSED: Circuit.CLOSED,
+    lane.HELD: Circuit.CLOSED,
+    lane.HALF_OPEN: Circuit.HALF_OPEN,
+    lane.OPEN: Circuit.OPEN,
+}
+FRESH = timedelta(minutes=1)  # an answer of our own that is younger says more than what others tell
+PROBING = timedelta(seconds=1)  # another run's probe is under way: look again after that
+LONGEST = timedelta(minutes=2)  # nobody holds us up for longer than that by one word
+AHEAD = 0.1  # seconds of starts that are taken from the shared bucket at once: one, but for very fast keys
+MOST_AHEAD = 50
+LATE = 0.25  # of the interval between starts
+
+
+def hold_for(told: Told, answered_at: datetime | None, now: datetime) -> timedelta | None:
+    """How long others' trouble keeps us from asking; None: it does not, for we were answered ourselves just now."""
+    if told.circuit is Circuit.CLOSED or (answered_at is not None and now - answered_at < FRESH):
+        return None
+    left = told.left if told.circuit is Circuit.OPEN else PROBING
+    return min(left, LONGEST) if left > timedelta(0) else None
+
+
+def slots_at_once(per_minute: float) -> int:
+    """How many starts are taken from the shared bucket with one word."""
+    return max(1, min(MOST_AHEAD, round(per_minute / 60 * AHEAD)))
+
+
+def is_late(slot: datetime, now: datetime, per_minute: float) -> bool:
+    """A start that was not used in its time is given up: used late, it would crowd those that others were given."""
+    return now - slot > timedelta(seconds=60 / per_minute) * LATE

@@ -15,8 +15,8 @@ from vedette.core.text.nearest import unknown
 
 if TYPE_CHECKING:
     from vedette.core.schedule.columns import PolicyOptions
+    from vedette.core.schedule.per_risk import IntervalRule
     from vedette.core.schedule.protocol import SchedulePolicy
-    from vedette.core.schedule.rule import IntervalRule
 
 SHARED_OPTIONS = ("objectives", "budget_per_day")  # every policy takes them, besides the seed
 
@@ -47,7 +47,7 @@ def _seed_ewma(name: str, seed: int, options: Mapping[str, Any]) -> SchedulePoli
 
 
 def _fixed(name: str, seed: int, options: Mapping[str, Any]) -> SchedulePolicy:
-    from vedette.core.schedule.fixed import FixedRule
+    from vedette.core.schedule.per_risk import FixedRule
 
     return _columns(name, FixedRule(**_given(options, "every_hours", "jitter_share")), seed, options)
 

@@ -16,10 +16,8 @@ from vedette.contracts.schedule import Asked
 from vedette.contracts.words import Reason, Risk
 from vedette.core.schedule.asked import step as asked_step
 from vedette.core.schedule.ewma import EwmaRule
-from vedette.core.schedule.fixed import FixedRule
-from vedette.core.schedule.per_risk import PerRiskRule
+from vedette.core.schedule.per_risk import FixedRule, IntervalRule, PerRiskRule, jittered
 from vedette.core.schedule.protocol import RISK_WEIGHT
-from vedette.core.schedule.rule import IntervalRule, jittered
 from vedette.core.schedule.velocity import VelocityParams, update_velocity
 from vedette.core.text.nearest import unknown
 

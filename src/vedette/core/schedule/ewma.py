@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from vedette.contracts.errors import InputError
 from vedette.contracts.words import Reason, Risk
-from vedette.core.schedule.rule import Interval, jittered
+from vedette.core.schedule.per_risk import Interval, jittered
 from vedette.core.schedule.velocity import describe_velocity
 
 if TYPE_CHECKING:

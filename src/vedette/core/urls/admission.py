@@ -24,13 +24,13 @@ a restart continues where the budgets were.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
+from vedette.contracts.fetch import Extraction
 from vedette.contracts.source import ListerKind, ListerOptions, TrapBudgets
 from vedette.contracts.words import Reason
-from vedette.core.urls.blocked import blocked_by
 from vedette.core.urls.canonical import TOO_LONG, host_of, too_long
 from vedette.core.urls.filters import Filters, filters_of
 from vedette.core.urls.trap_counters import SourceTally
@@ -265,3 +265,72 @@ def _token_mark(shape: UrlShape) -> str:
 
 def _calendar_mark(shape: UrlShape) -> str:
     return "calendar " + shape.key if shape.day and shape.is_dated_view else ""
+
+
+# Is this host kept out by its name?  Spec 001 section 9.3, by whole words: latest.hr is not a test.
+
+BLOCKED_WORDS = ("heartbeat", "test", "synthetic", "debug")  # 001 section 9.3
+
+
+def blocked_by(host: str, words: Iterable[str] = BLOCKED_WORDS) -> str | None:
+    """The word that blocks the host, or None.
+
+    A word blocks the labels and hyphen-separated words that equal it; a word with a dot in it
+    (`ads.example.com`) blocks that host and everything below it.
+    """
+    name = host.lower().rstrip(".")
+    labels = name.split(".")
+    parts = {part for label in labels for part in (label, *label.split("-"))}
+    for word in words:
+        plain = word.lower().strip(".")
+        if plain in parts or ("." in plain and f".{name}".endswith(f".{plain}")):
+            return word
+    return None
+
+
+# What a crawl may follow: the page's own word about its links, in its markup and in its headers.
+
+Followed = tuple[tuple[str, ...], tuple[Reason, ...]]
+
+
+def followed(
+    extraction: Extraction, headers: Iterable[tuple[str, str]], agent: str, *, honours: bool
+) -> Followed:
+    """The links to follow, and why others are left: marked nofollow, or all of a page that asks so."""
+    if not honours:
+        return extraction.hrefs, ()
+    tags = (value for name, value in headers if name.lower() == "x-robots-tag")
+    if extraction.is_nofollow or says_nofollow(tags, agent):
+        return (), (Reason("nofollow", note="the page asks not to follow its links"),)
+    marked = frozenset(extraction.nofollow)
+    if not marked:
+        return extraction.hrefs, ()
+    hrefs = tuple([href for href in extraction.hrefs if href not in marked])
+    return hrefs, (Reason("nofollow", len(extraction.hrefs) - len(hrefs), "links marked nofollow"),)
+
+
+# What an X-Robots-Tag header says about links.  The same words as in a robots meta element, also for one bot only.
+
+# Directives that carry a value after a colon; any other word before a colon is the name of a bot.
+WITH_VALUE = frozenset(("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"))
+
+
+def says_nofollow(tags: Iterable[str], agent: str) -> bool:
+    """Does any of these headers ask us, or everyone, not to follow the links of the page?"""
+    return any(
+        word in ("nofollow", "none")
+        for tag in tags
+        for name, word in _words(tag)
+        if name in ("", "*", agent.lower())
+    )
+
+
+def _words(tag: str) -> Iterable[tuple[str, str]]:
+    """Each directive with the bot it is for; a name stands until the next name in the same header."""
+    name = ""
+    for part in tag.lower().split(","):
+        before, colon, after = part.partition(":")
+        if colon and before.strip() not in WITH_VALUE:
+            name, part = before.strip(), after
+        for word in part.split():
+            yield name, word

@@ -14,7 +14,7 @@ from vedette.contracts.fetch import Extraction, Fetched
 from vedette.contracts.source import ListerKind, Listing, Source
 from vedette.contracts.watch import Refused, Signal, Watch
 from vedette.contracts.words import NodeType, Reason, Risk, SourceId, WatchId
-from vedette.core.urls.admission import CAPS, Candidate, admit, observe_content
+from vedette.core.urls.admission import CAPS, Candidate, admit, followed, observe_content
 from vedette.core.urls.auto_source import Homes
 from vedette.core.urls.canonical import MAX_URL, TOO_LONG, clipped, lane_of, origin_of, watch_id
 from vedette.core.urls.classify import Classification, classify_url, inherit_risk
@@ -23,7 +23,6 @@ from vedette.core.urls.url_shape import PART_NOTE, shape_of
 from vedette.discover import ListingDocument, read_listing
 from vedette.discover.crawl import LinkReader
 from vedette.engine.crawl.source_runtime import SourceRuntime
-from vedette.engine.following import followed
 
 _T = TypeVar("_T")
 KNOWN = 5_000_000  # ids remembered; beyond it the store is asked again
@@ -135,7 +134,12 @@ class Finder:
     async def _crawl(
         self, watch: Watch, fetched: Fetched, extraction: Extraction, runtime: SourceRuntime, now: datetime
     ) -> FoundUrls:
-        links, notes = followed(extraction, fetched, runtime)
+        links, notes = followed(
+            extraction,
+            fetched.headers,
+            runtime.settings.robots_agent,
+            honours=runtime.source.options.honour_nofollow,
+        )
         findings = FoundUrls(listed=len(extraction.hrefs), notes=notes)
         reader = self._links.get(runtime.source.id)
         if reader is None:

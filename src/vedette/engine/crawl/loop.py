@@ -22,9 +22,8 @@ from vedette.contracts.watch import Group, Job, Release, Settlement
 from vedette.contracts.words import LaneKey, Risk, WatchId
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.limits.run_limits import RunLimits, Tally, counted, spent
-from vedette.engine.crawl.lane_timers import WakeUps
 from vedette.engine.crawl.memory_room import MemoryBudget
-from vedette.engine.crawl.ready_lanes import ReadyLanes
+from vedette.engine.crawl.ready_lanes import ReadyLanes, WakeUps
 from vedette.engine.settle.settler import Claimed, Settler
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper

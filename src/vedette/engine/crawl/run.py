@@ -39,9 +39,8 @@ from vedette.fetch.browser import Chromium
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
 from vedette.lanes.look_budgets import LookBudgets
-from vedette.report.failures import miss_json
+from vedette.report.failures import miss_json, result_json
 from vedette.report.lanes import lane_words
-from vedette.report.results import result_json
 from vedette.store.clock_repair import Ahead
 from vedette.store.operator_orders import HEALED, LOOK
 from vedette.store.rows import dump_json

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from vedette.contracts.panel import Answer
 from vedette.contracts.panel_run import ProviderTally
 from vedette.contracts.words import Outcome
-from vedette.core.panel.latency import Latencies
+from vedette.core.panel.ending import Streak
 from vedette.core.panel.models import is_failure
-from vedette.core.panel.same_error import Streak
+from vedette.core.panel.pace import Latencies
 
 _THROTTLED = frozenset((Outcome.THROTTLED, Outcome.OVERLOADED))
 

@@ -22,9 +22,10 @@ from vedette.core.lanes import lane as rule
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.lanes.retry import Failure
 from vedette.core.panel import cost as money
-from vedette.core.panel import deadline, same_error
-from vedette.core.panel.ending import Again, Done, PutBack, ending
-from vedette.core.panel.leftover import COMPLETE, INCOMPLETE, STOPPED
+from vedette.core.panel import deadline
+from vedette.core.panel.deadline import COMPLETE, INCOMPLETE, STOPPED
+from vedette.core.panel.ending import Again, Done, PutBack, ending, heard
+from vedette.core.panel.ending import stop as stop_for
 from vedette.core.panel.pace import hold
 from vedette.engine.panel.provider_lanes import Call, KeyLane, PanelParts, lanes_of, row_of
 from vedette.engine.panel.run_sharing import RECLAIM, RunSharing
@@ -278,8 +279,8 @@ class PanelEngine:
 
     def _look_for_one_error(self, lane: KeyLane, answer: Answer) -> None:
         """A provider that answers nothing but one error is asked no more: its other cells wait for a resume."""
-        lane.count.streak = same_error.heard(lane.count.streak, answer.outcome, answer.detail)
-        reason = same_error.stop(lane.count.streak)
+        lane.count.streak = heard(lane.count.streak, answer.outcome, answer.detail)
+        reason = stop_for(lane.count.streak)
         if reason is None or lane.is_stopped:
             return
         for other in self.lanes:

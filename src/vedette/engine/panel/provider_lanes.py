@@ -14,8 +14,7 @@ from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Outcome
 from vedette.core.lanes.retry import RetryParams
 from vedette.core.panel.ending import RETRIES
-from vedette.core.panel.latency import Latencies
-from vedette.core.panel.pace import Heard, Pace, PaceParams, begin, heard, policy_of
+from vedette.core.panel.pace import Heard, Latencies, Pace, PaceParams, begin, heard, policy_of
 from vedette.engine.panel.batch_counts import Count
 from vedette.engine.panel.cell_stream import CellStream
 from vedette.lanes import LaneKeeper

@@ -15,7 +15,7 @@ from vedette.contracts.lane import Go, Wait
 from vedette.contracts.panel_run import BatchId, Board, Cell, CellNumber, CellRow, PanelLog, Told
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Outcome, Reason
-from vedette.core.panel.shared import WORDS, hold_for, is_late, slots_at_once
+from vedette.core.panel.pace import WORDS, hold_for, is_late, slots_at_once
 from vedette.engine.panel.provider_lanes import KeyLane
 
 EVERY = timedelta(seconds=1)  # circuits are told and heard

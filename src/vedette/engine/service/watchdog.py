@@ -14,7 +14,7 @@ from vedette.core.health.source_health import HealthParams, findings, health_of
 from vedette.report.notices import alert_notices, recovery_notices
 from vedette.store import alerts as store
 from vedette.store import statements as sql
-from vedette.store.messages import message_row
+from vedette.store.outbox import message_row
 
 Route = Callable[[Notice], Iterable[Message]]
 

@@ -19,7 +19,7 @@ from vedette.contracts.watch import LedgerNote, Settlement
 from vedette.contracts.words import WatchId
 from vedette.core.evidence.ledger import hunt_decision
 from vedette.core.hunt import Chosen, HuntParams, Prospect, Turn, Yields, choose, prospect_of
-from vedette.core.judging.hunt_reward import found_by
+from vedette.core.judging.verdict import found_by
 from vedette.core.limits.look_budget import LookAllowance, opens_at, spent, used
 from vedette.core.urls.canonical import lane_of
 

@@ -18,9 +18,8 @@ from vedette.extract.documents.language import language_of
 from vedette.extract.documents.legacy import read_legacy
 from vedette.extract.documents.locked import is_locked
 from vedette.extract.documents.marks import ENCRYPTED, Missing, document_date
-from vedette.extract.documents.packages import read_docx, read_odt, read_pptx
+from vedette.extract.documents.packages import read_docx, read_odt, read_pptx, read_sheets
 from vedette.extract.documents.pdf import read_pdf
-from vedette.extract.documents.sheets import read_sheets
 from vedette.extract.fields import Unreadable
 
 C = ContentClass

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import shutil
 from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
 
 LEAST = 40  # characters; below it any answer is a guess
 SAMPLE = 2000
@@ -35,3 +39,30 @@ def language_of(texts: Iterable[str]) -> str:
 def _is_cyrillic(text: str) -> bool:
     letters = [letter for letter in text if letter.isalpha()]
     return sum("\u0400" <= letter <= "\u04ff" for letter in letters) * 2 > len(letters)
+
+
+# Which readers are these?  Another version may read other text from the same bytes; that is not a change.
+
+READER = 1  # raise it when our own reading of documents changes
+PACKAGES = ("pypdfium2", "python-calamine", "kreuzberg", "lxml", "pillow")
+
+
+def reader_version(languages: str) -> str:
+    """A short digest of all that decides what text comes out.  Reads no file but the program's own entry."""
+    parts = [str(READER), languages, *(f"{name} {_version(name)}" for name in PACKAGES), _program()]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "none"
+
+
+def _program() -> str:
+    found = shutil.which("tesseract")
+    if found is None:
+        return "no tesseract"
+    entry = Path(found).resolve().stat()
+    return f"tesseract {entry.st_size} {int(entry.st_mtime)}"

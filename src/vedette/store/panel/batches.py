@@ -29,8 +29,8 @@ from vedette.contracts.panel_run import (
 )
 from vedette.contracts.words import Outcome
 from vedette.core.panel.compare import AnswerRow, Cohort, Key
-from vedette.core.panel.latency import Latencies
-from vedette.core.panel.leftover import RUNNING, BatchStanding, left_over, status_of
+from vedette.core.panel.deadline import RUNNING, BatchStanding, left_over, status_of
+from vedette.core.panel.pace import Latencies
 from vedette.core.panel.shape import cells
 from vedette.store.dialect import RowRefused, Sql, in_groups, open_sql
 from vedette.store.migrate import DATABASE

@@ -14,7 +14,7 @@ from vedette.operations.evidence_list import (
     list_evidence,
 )
 from vedette.report.plain import moment
-from vedette.report.texts import artifact_words
+from vedette.report.verdicts import artifact_words
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import LimitOption, group, verb
 

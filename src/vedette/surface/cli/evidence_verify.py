@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from vedette.evidence.verify_findings import Report
+from vedette.evidence.verify import Report
 from vedette.operations.maintenance import report_json, set_aside_damaged, verify_evidence
 from vedette.report.plain import count
 from vedette.surface.cli.exit_codes import Exit

@@ -154,7 +154,7 @@ def queue_order(session: Session, *, source: str | None, tier: Risk | None) -> N
 
 
 def _run(session: Session, request: RunRequest, *, result: bool) -> Ended:
-    from vedette.report.results import result_json, result_lines
+    from vedette.report.failures import result_json, result_lines
     from vedette.surface.cli.live_view import watching
 
     if not result:

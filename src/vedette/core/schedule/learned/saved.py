@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from vedette.contracts.errors import InputError
+from vedette.core.schedule.columns import pack, unpack
 from vedette.core.schedule.learned import hosts, table
 from vedette.core.schedule.learned.listing import HUB_KINDS
 from vedette.core.schedule.learned.memory import Memory
 from vedette.core.schedule.learned.settings import Published
-from vedette.core.schedule.packing import pack, unpack
 
 _KINDS = (table.KINDS, hosts.KINDS, {"id": np.int64, **HUB_KINDS})
 
