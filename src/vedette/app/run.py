@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from vedette.app.channels import check_notify, sending, told
 from vedette.app.open_store import open_store
@@ -67,10 +66,6 @@ from vedette.store.schedule_rows import ScheduleReader
 from vedette.store.sqlite import Pick, Reader
 from vedette.telemetry.clock import SystemClock
 from vedette.telemetry.events import Event
-
-if TYPE_CHECKING:
-    from vedette.engine.settle.hunter import Hunter
-    from vedette.engine.settle.scheduler import Scheduler
 
 __all__ = ["Ended", "RunRequest", "run_async", "run_engine"]
 
@@ -314,32 +309,35 @@ def _look_budgets(config: Config, opened: Opened, began_at: datetime) -> LookBud
 def _schedule(
     config: Config, facts: RunFacts, opened: Opened, ids: Ids, problem: Callable[[str], None]
 ) -> Decide | None:
-    """The learned policy decides whole groups; every other one decides look by look."""
+    """The learned policy decides whole groups; every other one decides look by look.
 
-    def make() -> Scheduler:
-        from vedette.engine.settle.scheduler import Scheduler  # numpy, which other policies do without
+    Its code is read now: in the middle of a run there may be no file left to open.
+    """
+    if facts.policy != LEARNED:
+        return None
+    import numpy.ma  # noqa: F401  np.unique reads it when it is first called
 
-        reader = ScheduleReader(opened.writer.connection)
-        return Scheduler(reader, scheduler_options(config, reader.crawl_delay), ids.next)
+    from vedette.engine.settle.scheduler import Scheduler  # numpy, which other policies do without
 
-    return GuardedScheduler(make, problem).decide if facts.policy == LEARNED else None
+    reader = ScheduleReader(opened.writer.connection)
+    options = scheduler_options(config, reader.crawl_delay)
+    return GuardedScheduler(lambda: Scheduler(reader, options, ids.next), problem).decide
 
 
 def _hunt(
     config: Config, facts: RunFacts, opened: Opened, ids: Ids, problem: Callable[[str], None]
 ) -> Hunt | None:
     """Where any source hunts.  What those that stopped hunting left open is looked at like anything else."""
-
-    def make() -> Hunter:
-        from vedette.engine.settle.hunter import Hunter  # numpy, which runs without a hunt do without
-
-        reader = HuntReader(opened.writer.connection, opened.pick.clause())
-        return Hunter(reader, hunt_options(config), ids.next)
-
     hunting = [source.id for source in opened.reader.sources() if source.options.hunt]
     with opened.writer.transaction() as db:
         release(db, hunting, now=facts.began_at)
-    return GuardedHunter(make, problem).hunt if hunting else None
+    if not hunting:
+        return None
+    from vedette.engine.settle.hunter import Hunter  # numpy, which runs without a hunt do without
+
+    reader = HuntReader(opened.writer.connection, opened.pick.clause())
+    options = hunt_options(config)
+    return GuardedHunter(lambda: Hunter(reader, options, ids.next), problem).hunt
 
 
 @asynccontextmanager

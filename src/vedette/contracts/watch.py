@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from vedette.contracts.alerts import Message
 from vedette.contracts.change import Change, ChangeState, Noise
-from vedette.contracts.documents import Artifact
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Standing, WrittenRecord
-from vedette.contracts.fetch import RobotsRules
-from vedette.contracts.hunt import HuntRows
-from vedette.contracts.lane import LaneState
-from vedette.contracts.schedule import Lesson, ScheduleRows
-from vedette.contracts.source import ListerKind, Source
-from vedette.contracts.verdict import Traits
 from vedette.contracts.words import (
     ChangeId,
     ContentClass,
@@ -30,6 +23,16 @@ from vedette.contracts.words import (
     VisitId,
     WatchId,
 )
+
+if TYPE_CHECKING:
+    from vedette.contracts.alerts import Message
+    from vedette.contracts.documents import Artifact
+    from vedette.contracts.fetch import RobotsRules
+    from vedette.contracts.hunt import HuntRows
+    from vedette.contracts.lane import LaneState
+    from vedette.contracts.schedule import Lesson, ScheduleRows
+    from vedette.contracts.source import ListerKind, Source
+    from vedette.contracts.verdict import Traits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

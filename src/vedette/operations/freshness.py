@@ -77,7 +77,7 @@ def freshness(
     limits = dict(enumerate(rooms(config, found.hosts)))
     plan = schedule_policy(config, name, goals=goals, budget=looks)
     progress(0, 0)
-    teach(plan, history)
+    teach(plan, history, to_forecast=True)
     forecast = _forecast(plan, max(to_hours(now), history.end), looks, limits)
     within = {risk.name: goals.get(risk.name, (_WITHIN, 0.0))[0] for risk in Risk}
     return Freshness(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -44,6 +44,7 @@ class SourceOrdered:
     source: SourceId
     watches: int | None = None  # that were stopped or scheduled; None: the order is not about them
     comes_back: bool = False  # it stands in vedette.yaml and returns with the next run
+    was_muted: bool = True  # before it was unmuted
 
 
 def list_sources(installation: Installation, tag: str | None = None) -> list[ListedSource]:
@@ -145,9 +146,22 @@ def remove_source(installation: Installation, what: str) -> SourceOrdered:
     return SourceOrdered(source=done.source, watches=done.watches, comes_back=comes_back)
 
 
-def mute_source(installation: Installation, what: str, until: datetime | None) -> SourceOrdered:
-    """Tell nobody of its changes until then; None: tell of them again."""
+def mute_source(installation: Installation, what: str, until: datetime) -> SourceOrdered:
+    """Tell nobody of its changes until then."""
     return _ordered(installation, what, partial(operator.mute_source, until=until), finds=True)
+
+
+def unmute_source(installation: Installation, what: str) -> SourceOrdered:
+    """Tell of its changes again."""
+    was_muted = False
+
+    def unmute(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> None:
+        nonlocal was_muted
+        was_muted = operator.is_muted(db, source, now=now)
+        operator.mute_source(db, source, now=now)
+
+    done = _ordered(installation, what, unmute, finds=True)
+    return replace(done, was_muted=was_muted)
 
 
 def note_source(installation: Installation, what: str, words: str) -> SourceOrdered:

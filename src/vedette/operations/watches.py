@@ -15,6 +15,7 @@ from vedette.core.urls.canonical import host_of
 from vedette.operations.arguments import TOLD, a_url
 from vedette.operations.installation import Installation
 from vedette.operations.known_watch import known_watch
+from vedette.store.rows import opt_iso
 from vedette.store.views import ChangeFilter, WatchFilter, WatchLine
 
 
@@ -70,25 +71,28 @@ def is_unseen(watch: WatchLine) -> bool:
     return watch.last_outcome is not None and watch.last_outcome not in SEEN
 
 
-def watch_json(watch: WatchLine, source: Source | None = None) -> dict[str, object]:
-    """`source`: the one that asks for an interval of this watch."""
-    return {
-        "url": watch.url,
-        "title": watch.title,
-        "source": watch.source,
-        "lister": watch.lister,
-        "node_type": watch.node_type,
-        "role": watch.node_role,
-        "risk": watch.risk.name,
-        "velocity": watch.velocity,
-        "interval": watch.interval,
-        "every": source.every if source else None,
-        "scrape_frequency": source.scrape_frequency if source else None,
-        "due_at": watch.due_at,
-        "outcome": watch.last_outcome.value if watch.last_outcome else None,
-        "why": ""
-        if not is_unseen(watch) or watch.last_outcome is None
-        else MEANING[watch.last_outcome].words,
-        "last_visit_at": watch.last_visit_at,
-        "last_changed_at": watch.last_changed_at,
-    }
+def watches_json(found: WatchList) -> list[dict[str, object]]:
+    """All at once: a list of all watches has tens of thousands."""
+    why = {outcome.value: "" if outcome in SEEN else said.words for outcome, said in MEANING.items()}
+    return [
+        {
+            "url": watch.url,
+            "title": watch.title,
+            "source": watch.source,
+            "lister": watch.lister,
+            "node_type": watch.node_type,
+            "role": watch.node_role,
+            "risk": watch.risk.name,
+            "velocity": watch.velocity,
+            "interval": float(watch.interval_s),
+            "every": source.every if source else None,
+            "scrape_frequency": source.scrape_frequency if source else None,
+            "due_at": opt_iso(watch.due_ms),
+            "outcome": watch.outcome or None,
+            "why": why[watch.outcome] if watch.outcome else "",
+            "last_visit_at": opt_iso(watch.visited_ms),
+            "last_changed_at": opt_iso(watch.changed_ms),
+        }
+        for watch in found.watches
+        for source in (found.asking.get(watch.url),)
+    ]

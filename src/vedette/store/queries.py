@@ -12,15 +12,10 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from vedette.contracts.errors import StoreError
-from vedette.contracts.evidence import Segment
-from vedette.contracts.fetch import RobotsRules
-from vedette.contracts.lane import LaneState
-from vedette.contracts.schedule import PublishedRow
 from vedette.contracts.source import ListerKind, Source
-from vedette.contracts.watch import Parked, Visit, Watch
 from vedette.contracts.words import (
     ChangeId,
     EvidenceId,
@@ -56,6 +51,13 @@ from vedette.store.statements import (
     SEGMENT_COLUMNS,
     SOURCE_COLUMNS,
 )
+
+if TYPE_CHECKING:
+    from vedette.contracts.evidence import Segment
+    from vedette.contracts.fetch import RobotsRules
+    from vedette.contracts.lane import LaneState
+    from vedette.contracts.schedule import PublishedRow
+    from vedette.contracts.watch import Parked, Visit, Watch
 
 _T = TypeVar("_T")
 _TELLING = (Outcome.OK, Outcome.NOT_MODIFIED, Outcome.GONE)  # looks that say whether the content changed
@@ -122,7 +124,7 @@ class Queries:
         terms = watch_terms(which)
         order = "due_at, id" if which.by_due else "url"
         query = f"{_LINE}{terms.where} ORDER BY {order}{limit(most)}"
-        return [views.read_line(row) for row in self._table(query, *terms.values)]
+        return [views.WatchLine._make(row) for row in self._table(query, *terms.values)]
 
     def count_watches(self, which: views.WatchFilter) -> int:
         terms = watch_terms(which)
@@ -188,8 +190,9 @@ class Queries:
         return self._table(query)
 
     def hosts(self) -> dict[int, str]:
-        """By the id of its lane: the host of every watch."""
-        query = "SELECT lane_id, min(url) FROM watches GROUP BY lane_id"
+        """By the id of its lane: the host of every watch.  One address of a lane is enough to tell."""
+        one_each = "SELECT min(id) FROM watches GROUP BY lane_id"
+        query = f"SELECT lane_id, url FROM watches WHERE id IN ({one_each})"
         return {lane: host_of(url) for lane, url in self._table(query)}
 
     def looks(self, since: datetime | None = None) -> list[tuple[int, int, int, int]]:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from vedette.contracts.errors import NO_MORE_FILES, ConfigError
+from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetch import Extraction, Fetched
 from vedette.contracts.ports import Clock
 from vedette.contracts.schedule import Asked, Lesson
@@ -33,7 +33,7 @@ from vedette.core.change.gate import gate
 from vedette.core.change.layers import text_keys
 from vedette.core.evidence.ledger import admit_decision, retry_decision, schedule_decision
 from vedette.core.evidence.screen import ScreenTable, screen
-from vedette.core.lanes.outcomes import MEANING
+from vedette.core.lanes.outcomes import MEANING, OWN_LACK
 from vedette.core.lanes.retry import Failure, Retry, RetryParams, next_attempt
 from vedette.core.schedule.audit import Lot, audited
 from vedette.core.schedule.due import LEARNED, DueParams, LookFacts, decide
@@ -98,8 +98,7 @@ class Assessor:
         except OSError as error:
             if error.errno not in NO_FILES:
                 return self._parked(job, Outcome.BUG, f"{type(error).__name__}: {error}")
-            words = f"{NO_MORE_FILES}; the host is not to blame"
-            return self._parked(job, Outcome.CONNECT_ERROR, words)  # tried again, as when no socket is left
+            return self._parked(job, Outcome.NO_SOCKETS, OWN_LACK[error.errno])  # tried again
         except Exception as error:  # noqa: BLE001  the edge of the engine loop
             return self._parked(job, Outcome.BUG, f"{type(error).__name__}: {error}")
 
@@ -404,6 +403,9 @@ class Assessor:
                     now=record.now, host_ok=MEANING[record.outcome].lane_verdict, has_due=True
                 )
             return replace(watch, attempt=attempt, due_at=step.at, audit=None), None
+        if MEANING[record.outcome].is_ours:
+            moved = self._scheduled(record, watch, self.book.runtime(watch.source))
+            return replace(moved, attempt=0), None
         parked = Parked(
             watch=watch.id,
             url=watch.url,

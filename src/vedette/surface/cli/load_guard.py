@@ -10,12 +10,17 @@ from contextlib import contextmanager
 
 from vedette.surface.cli.interrupt import end_at_once
 
-USUAL, SELDOM = gc.get_threshold(), (20_000, 10, 10)  # new objects before one looks for garbage
+USUAL, SELDOM = gc.get_threshold(), (500_000, 10, 10)  # new objects before one looks for garbage
 
 
 def collect_seldom() -> None:
     """Loading makes objects and hardly any garbage: looking for it as often as usual is a tenth of a command's cost."""
     gc.set_threshold(*SELDOM)
+
+
+def collect_no_more() -> None:
+    """The process ends, and its memory with it: the interpreter need not look through all of it several times over."""
+    gc.freeze()
 
 
 def collect_as_usual() -> None:

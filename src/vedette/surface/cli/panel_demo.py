@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -17,7 +18,8 @@ import typer
 from vedette.app.panel import Panel, PanelRequest
 from vedette.config.model import Loaded, lend, parse
 from vedette.contracts.errors import VedetteError
-from vedette.livingweb.providers import TWELVE, FaultRule, LivingProviders
+from vedette.engine.panel.provider_lanes import PROVIDER_LANE
+from vedette.livingweb.providers import TWELVE, FaultRule, KeyLimit, LivingProviders
 from vedette.operations.panel_runs import end_json
 from vedette.providers.table import PROVIDERS
 from vedette.surface.cli.panel_runs import showing
@@ -27,9 +29,11 @@ from vedette.surface.cli.verb import verb
 
 KEY = "VEDETTE_DEMO_KEY"
 LATENCY = 0.3  # seconds of every answer
-PER_MINUTE = 600
+PER_MINUTE = 1200
 NAMES = tuple(f"{name}.example" for name in "harbour mill orchard foundry library bakery".split())
 START_S = 10.0
+FAILS_S = 2.2  # of one provider: its breaker opens within the first second, and asks again when that is over
+PROBED_AFTER = timedelta(seconds=2)  # 15 s for real ones (003), in which nothing is to be seen
 
 
 def register(app: typer.Typer) -> None:
@@ -49,7 +53,8 @@ def demo(
     folder = tempfile.TemporaryDirectory(prefix="vedette-panel-", ignore_cleanup_errors=True)
     with folder as name, _providers() as town:
         loaded = _loaded(town, session.given.data or Path(name))
-        panel = Panel(loaded, clock=session.clock, reads_environment=False)
+        lane = replace(PROVIDER_LANE, closed_for=PROBED_AFTER)
+        panel = Panel(loaded, clock=session.clock, lane=lane, reads_environment=False)
         names = [NAMES[n] if n < len(NAMES) else f"site{n}.example" for n in range(domains)]
         asked = PanelRequest(domains=[(str(n), one) for n, one in enumerate(names, start=1)])
         with showing(session) as on_progress:
@@ -79,8 +84,11 @@ def _afterword(session: Session) -> None:
 def _providers() -> Iterator[LivingProviders]:
     """In a loop of their own, as far ends are."""
     ready, stop = threading.Event(), threading.Event()
-    failing = FaultRule(kind="server_error", end=4.0)
-    specs = [replace(spec, faults=(failing,)) if spec.name == "cohere" else spec for spec in TWELVE]
+    failing = FaultRule(kind="server_error", end=FAILS_S)
+    quick = KeyLimit(per_minute=PER_MINUTE)  # it has to catch up
+    specs = [
+        replace(spec, faults=(failing,), limit=quick) if spec.name == "cohere" else spec for spec in TWELVE
+    ]
     towns: list[LivingProviders] = []
 
     async def serve() -> None:

@@ -162,8 +162,10 @@ def mute(
 
 def unmute(session: Session, what: WordArgument) -> None:
     """Tell of its changes again.  What changed meanwhile is not told of afterwards."""
-    done = operations.mute_source(session.installation, what, None)
+    done = operations.unmute_source(session.installation, what)
     _say(session, done, "unmuted", ": its changes are told again")
+    if not done.was_muted:
+        session.out.note("it was not muted")
 
 
 def note(

@@ -9,7 +9,7 @@ import typer
 
 from vedette.contracts.watch import Visit
 from vedette.operations.arguments import a_duration, a_risk, an_outcome
-from vedette.operations.watches import history_of, list_watches, watch_json, watched_host
+from vedette.operations.watches import history_of, list_watches, watched_host, watches_json
 from vedette.report.plain import moment, plain
 from vedette.report.visits import visit_json
 from vedette.store.views import WatchFilter
@@ -94,8 +94,7 @@ def history(
 def _show_watches(session: Session, which: WatchFilter, limit: int, *, empty: str) -> None:
     found = list_watches(session.installation, which, limit)
     if session.given.as_json:
-        bodies = [watch_json(watch, found.asking.get(watch.url)) for watch in found.watches]
-        session.out.document({"watches": bodies, "total": found.total})
+        session.out.document({"watches": watches_json(found), "total": found.total})
         return
     note_not_taken_in(session)
     show_watches(session, found.watches, found.asking, empty=empty)
