@@ -49,6 +49,7 @@ async def test_a_process_that_dies_takes_only_its_own_page_with_it(workers: Work
 
 
 async def test_who_waits_for_a_turn_is_not_out_of_time(workers: Workers):
+    await workers.run(abs, -1)  # it is there
     workers._wall_s = 2.0  # each takes 0.15 s, all of them longer than that
     given = await asyncio.gather(*(workers.run(_slow_abs, -n) for n in range(1, 17)))
     assert given == list(range(1, 17))
