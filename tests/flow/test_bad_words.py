@@ -154,7 +154,7 @@ def test_sources_whose_names_look_alike_are_all_kept(tmp_path):
     file.write_text(
         yaml.safe_dump({"data": "data", "sources": [{"url": url, "lister": "page"} for url in urls]})
     )
-    assert tell("run", "--once", "--max-visits", "1", "--config", str(file)).code == 7  # the address is refused, and told
+    assert tell("run", "--once", "--max-visits", "1", "--config", str(file)).code == 7  # refused, and told
     listed = tell("sources", "list", "--json", "--config", str(file)).json["sources"]
     assert sorted(row["url"] for row in listed) == sorted(urls)
 
