@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from vedette.telemetry.metrics import Counter, Gauge, Metric, Registry
+from vedette.telemetry.metrics import Counter, Gauge, Labels, Metric, Registry
 
 if TYPE_CHECKING:
     from vedette.contracts.panel_run import BatchView
@@ -72,14 +72,18 @@ def _of_providers(view: BatchView) -> Iterator[Metric]:
         yield Counter(name, words, label, {(one,): _number(row[column]) for one, row in rows})
     states = {(one,): float(BREAKER.get(row["breaker"], 0)) for one, row in rows}
     yield Gauge("vedette_provider_breaker_state", BREAKER_WORDS, label, states)
-    took = {(one, q): _number(row[column]) / 1000 for one, row in rows for q, column in QUANTILES}
     words = "Quantiles of answered calls."
+    took = {key: value / 1000 for key, value in _split(view, QUANTILES).items()}
     yield Gauge("vedette_provider_latency_seconds", words, ("provider", "quantile"), took)
-    ended = {(one, word): _number(row[column]) for one, row in rows for word, column in OUTCOMES}
-    words = "Calls by how they ended."
+    words, ended = "Calls by how they ended.", _split(view, OUTCOMES)
     yield Counter("vedette_provider_requests_total", words, ("provider", "outcome"), ended)
-    used = {(one, word): _number(row[column]) for one, row in rows for word, column in DIRECTIONS}
+    used = _split(view, DIRECTIONS)
     yield Counter("vedette_provider_tokens_total", "Tokens used.", ("provider", "direction"), used)
+
+
+def _split(view: BatchView, parts: tuple[tuple[str, str], ...]) -> dict[Labels, float]:
+    """By provider, and by a second label that tells columns of its row apart."""
+    return {(row["model"], word): _number(row[column]) for row in view.providers for word, column in parts}
 
 
 def _of_batch(view: BatchView, now: datetime) -> Iterator[Metric]:
