@@ -70,7 +70,7 @@ def _of_providers(view: BatchView) -> Iterator[Metric]:
         yield Gauge(name, words, label, {(one,): _number(row[column]) for one, row in rows})
     for name, words, column in COUNTERS:
         yield Counter(name, words, label, {(one,): _number(row[column]) for one, row in rows})
-    states = {(one,): float(BREAKER.get(row["breaker"], 0)) for one, row in rows}
+    states: dict[Labels, float] = {(one,): float(BREAKER.get(row["breaker"], 0)) for one, row in rows}
     yield Gauge("vedette_provider_breaker_state", BREAKER_WORDS, label, states)
     words = "Quantiles of answered calls."
     took = {key: value / 1000 for key, value in _split(view, QUANTILES).items()}
