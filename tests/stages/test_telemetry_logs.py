@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 from datetime import UTC, datetime
 
 import pytest
@@ -12,8 +13,9 @@ from hypothesis import strategies as st
 
 from vedette.config.alert_policies import secrets_of
 from vedette.config.model import parse
+from vedette.telemetry.clock import JumpingClock
 from vedette.telemetry.events import Event
-from vedette.telemetry.logs import FORMS, LEVELS, Log, LogScrubber
+from vedette.telemetry.logs import FORMS, LEVELS, LibraryLog, Log, LogScrubber
 
 AT = datetime(2026, 1, 14, 6, 0, tzinfo=UTC)
 FOUND = Event(
@@ -104,3 +106,17 @@ def test_a_log_that_nobody_reads_stops_nothing():
 
 def test_every_form_has_a_level():
     assert {form.level for form in FORMS.values()} <= set(LEVELS)
+
+
+def test_what_a_library_warns_of_is_a_line_of_the_log_and_secrets_are_hidden_in_it_too():
+    stream = io.StringIO()
+    log = Log(stream, is_json=True, scrubber=LogScrubber(["s3cret-key"]))
+    with LibraryLog(log, JumpingClock(AT)):
+        logging.getLogger("aiohttp.client").warning("Unclosed %s with s3cret-key", "session")
+        logging.getLogger("asyncio").error("Task failed", exc_info=ValueError("broken\x1b[2J"))
+        logging.getLogger("asyncio").info("of no interest")
+    logging.getLogger("aiohttp.client").warning("after it ended")
+    first, second = (json.loads(line) for line in stream.getvalue().splitlines())
+    assert (first["component"], first["message"]) == ("library", "aiohttp.client: Unclosed session with ***")
+    assert "ValueError" in second["message"]
+    assert "\x1b" not in stream.getvalue()

@@ -39,7 +39,7 @@ from vedette.store.operator import operating
 from vedette.store.outbox import trim
 from vedette.store.scrape import ScrapeFigures, figures
 from vedette.telemetry.events import Event
-from vedette.telemetry.logs import Log, LogScrubber
+from vedette.telemetry.logs import LibraryLog, Log, LogScrubber
 from vedette.telemetry.meters import Meters
 from vedette.telemetry.metrics import Registry
 
@@ -71,7 +71,8 @@ async def serve(loaded: Loaded, *, clock: Clock, stdout: TextIO, stderr: TextIO,
         scrubber=LogScrubber(secrets_of(config)),
     )
     service = Service(loaded, clock, log.hear, door=door, stdout=stdout)
-    return await run_with(loaded, RunRequest(), replace(service.hooks(), owns_process=True))
+    with LibraryLog(log, clock):
+        return await run_with(loaded, RunRequest(), replace(service.hooks(), owns_process=True))
 
 
 @dataclass(slots=True)

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC
 from typing import TextIO
 
+from vedette.contracts.ports import Clock
 from vedette.core.lanes.outcomes import SEEN
 from vedette.telemetry.events import Event
 
 LEVELS = ("debug", "info", "warn", "error")
 FULL = (errno.ENOSPC, errno.EDQUOT)  # it may be written again later
 HIDDEN = "***"
+MOST_WORDS = 1000  # of what a library says
 SHORTEST = 4  # a shorter secret would take words out of every line
 _USERINFO = re.compile(r"(?<=://)[^/@\s\"']+@")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e]")
@@ -59,6 +62,7 @@ FORMS: Mapping[str, Form] = {
         "The clock stood ahead: {watches} watches, {lanes} lanes, {others} others healed",
     ),
     "problem": Form("error", "engine", "problem", "{what}"),
+    "library": Form("warn", "library", "log", "{logger}: {what}"),
     "alerted": Form("warn", "watchdog", "alert", "{type} {subject}"),
     "recovered": Form("info", "watchdog", "recover", "{subject} is well again"),
     "checked": Form("info", "watchdog", "check", "{unhealthy} of {sources} sources in trouble"),
@@ -121,6 +125,29 @@ class Log:
                 self._lowest = len(LEVELS)
         except ValueError:
             self._lowest = len(LEVELS)
+
+
+class LibraryLog(logging.Handler):
+    """What libraries say by `logging` (aiohttp, asyncio, SQLAlchemy, our own worker), as lines of our log."""
+
+    def __init__(self, log: Log, clock: Clock) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+        self._clock = clock
+
+    def emit(self, record: logging.LogRecord) -> None:
+        words = record.getMessage()
+        if record.exc_info and record.exc_info[1] is not None:
+            words = f"{words}: {record.exc_info[1]!r}"
+        fields: dict[str, object] = {"logger": record.name, "what": words[:MOST_WORDS]}
+        self._log.hear(Event(name="library", at=self._clock.now(), fields=fields))
+
+    def __enter__(self) -> LibraryLog:
+        logging.getLogger().addHandler(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        logging.getLogger().removeHandler(self)
 
 
 def _form(event: Event) -> Form:
