@@ -78,9 +78,9 @@ WORDS = {
     "sources[].scrape_frequency": "Ceiling of the interval of its own address and its listings: `6h`, or a word such "
     "as `DAILY` or `WEEKLY`.  The policy may look sooner.",
     "sources[].retention": "Retention class of its evidence.",
-    "sources[].url_pattern": "Only URLs that match (RE2).",
-    "sources[].include": "Only URLs that match one of these (RE2).",
-    "sources[].exclude": "No URL that matches one of these (RE2).",
+    "sources[].url_pattern": "Only pages whose URL matches (RE2); lists of the source are read all the same.",
+    "sources[].include": "Only pages whose URL matches one of these (RE2); lists of the source are read all the same.",
+    "sources[].exclude": "No URL that matches one of these (RE2), page or list.",
     "sources[].start_date": "Only what was published on or after this day.",
     "sources[].end_date": "Only what was published on or before this day.",
     "sources[].types": "Sitemap types to take.",

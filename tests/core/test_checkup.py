@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from vedette.contracts.source import Follow, ListerKind, Listing, Sighting, Source
-from vedette.contracts.words import Outcome, SourceId
+from vedette.contracts.words import Outcome, SourceId, WatchId
 from vedette.core.health.source_check import SourceFinding, SourceLook, is_offline, judge_source
 
 URL = "https://h.hr/vijesti"
 NEWS = Source(id=SourceId("news"), name="News", url=URL, lister=ListerKind.HTML_LIST)
 LISTED = Listing(
-    sightings=(Sighting(url=f"{URL}/1"),),
+    sightings=(Sighting(url=f"{URL}/1", id=WatchId(1)),),
     follow=(Follow(url=f"{URL}?page=2", lister=ListerKind.PAGE, depth=1),),
 )
 FINE = SourceLook(source=NEWS, outcome=Outcome.OK, answered=URL, status=200, listing=LISTED)

@@ -101,6 +101,80 @@ async def test_a_listing_that_a_run_had_no_room_for_is_read_again_by_the_next(tm
     assert "run_limit" in {reason for (reason,) in watched.rows("SELECT reason FROM refusals")}
 
 
+SITEMAP = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+
+
+def _sitemaps(url, hours):
+    """An index, two sitemaps, pages of which half are wanted."""
+    if url.endswith("/sitemap.xml"):
+        parts = "".join(f"<sitemap><loc>https://ured.hr/map-{n}.xml</loc></sitemap>" for n in (1, 2))
+        return (200, f"<sitemapindex {SITEMAP}>{parts}</sitemapindex>")
+    if "/map-" in url:
+        number = url[-5]
+        paths = (f"zakon/{number}", f"vijest/{number}")
+        return (
+            200,
+            f"<urlset {SITEMAP}>{''.join(f'<url><loc>https://ured.hr/{p}</loc></url>' for p in paths)}</urlset>",
+        )
+    return (200, page(f"O tome: {url}"))
+
+
+def _pages(url, hours):
+    """A list of two pages; half of what they name is wanted."""
+    if "/popis" not in url:
+        return (200, page(f"O tome: {url}"))
+    number = 2 if "page=2" in url else 1
+    entries = "".join(
+        f'<article><a href="/{kind}/{number}{n}">{kind} broj {number}{n}</a></article>'
+        for kind in ("zakon", "vijest")
+        for n in range(4)
+    )
+    return (200, f'<html><body>{entries}<a rel="next" href="/popis?page=2">Dalje</a></body></html>')
+
+
+@pytest.mark.parametrize(
+    ("answer", "source", "wanted"),
+    [
+        (_sitemaps, {"url": "https://ured.hr/sitemap.xml", "lister": "sitemap"}, 2),
+        (_pages, {"url": "https://ured.hr/popis", "lister": "pagination"}, 8),
+    ],
+    ids=["sitemap", "pagination"],
+)
+@pytest.mark.parametrize(
+    "filters", [{"include": ["/zakon/"]}, {"url_pattern": "/zakon/"}, {"exclude": ["/vijest/"]}], ids=str
+)
+async def test_filters_say_which_pages_are_wanted_not_which_lists_are_read(
+    tmp_path, answer, source, wanted, filters
+):
+    """A child of a sitemap index, or the next page of a list, need not look like the pages that it names."""
+    watched = life(tmp_path, site(answer), source | filters)
+    await watched.run(seconds=2 * 3600)
+    pages = [url for (url,) in watched.rows("SELECT url FROM watches WHERE lister IS NULL")]
+    assert len(pages) == wanted
+    assert all("/zakon/" in url for url in pages)
+
+
+async def test_listings_that_an_older_version_held_back_are_read_once_it_is_replaced(tmp_path):
+    """The index itself is as it was: nobody would read it again for that."""
+    source = {"url": "https://ured.hr/sitemap.xml", "lister": "sitemap", "include": ["/zakon/"]}
+    watched = life(tmp_path, site(_sitemaps), source)
+    await watched.run(seconds=1800)
+    with operating(watched.data / "vedette.db") as db:
+        db.execute("DELETE FROM watches WHERE url LIKE '%map-_.xml' OR url LIKE '%/zakon/_'")
+        db.execute("UPDATE runs SET rules = json_remove(rules, '$.settings.admission')")
+        db.execute("UPDATE watches SET due_at = due_at + 1000000000")
+    await watched.run(seconds=1800)
+    assert len(watched.rows("SELECT url FROM watches WHERE lister IS NULL")) == 2
+
+
+async def test_a_listing_that_is_excluded_is_not_read(tmp_path):
+    source = {"url": "https://ured.hr/sitemap.xml", "lister": "sitemap", "exclude": ["/map-2", "/vijest/"]}
+    watched = life(tmp_path, site(_sitemaps), source)
+    await watched.run(seconds=2 * 3600)
+    pages = [url for (url,) in watched.rows("SELECT url FROM watches WHERE lister IS NULL")]
+    assert pages == ["https://ured.hr/zakon/1"]
+
+
 async def test_sources_that_fail_each_in_their_way_leave_the_others_alone(tmp_path):
     """001 section 8.1."""
 

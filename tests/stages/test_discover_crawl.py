@@ -67,7 +67,10 @@ def test_other_hosts_of_the_source_are_in_scope():
 
 
 def test_pages_of_a_crawl_are_crawled_on_and_documents_are_not():
-    page, document = Sighting(url="https://h.hr/a"), Sighting(url="https://h.hr/a.pdf", is_document=True)
+    page, document = (
+        Sighting(url=url, id=watch_id(url), is_document=url.endswith("pdf"))
+        for url in ("https://h.hr/a", "https://h.hr/a.pdf")
+    )
     assert lister_of_found(ListerKind.CRAWL, page) is ListerKind.CRAWL
     assert lister_of_found(ListerKind.CRAWL, document) is None
     assert lister_of_found(ListerKind.SITEMAP, page) is None

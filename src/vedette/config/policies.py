@@ -37,11 +37,12 @@ from vedette.core.schedule.due import DueParams, due_params
 from vedette.core.schedule.ewma import EwmaParams, EwmaRule
 from vedette.core.schedule.per_risk import FixedRule, IntervalRule
 from vedette.core.schedule.velocity import VelocityParams
+from vedette.core.urls.admission import ADMISSION_FORM
 from vedette.core.urls.canonical import canonical, clipped, too_long, watch_id
 from vedette.core.urls.classify import Classification, classify_url
 from vedette.core.urls.filters import compile_pattern, filters_of
 from vedette.core.urls.word_packs import RolePattern
-from vedette.store.corrections import FETCH_ONLY, SETTINGS
+from vedette.store.corrections import ADMISSION, FETCH_ONLY, SETTINGS
 
 if TYPE_CHECKING:
     from vedette.core.evidence.ledger import InForce
@@ -343,6 +344,7 @@ def settings_in_force(config: Config, *, fetch_only: bool = False) -> dict[str, 
     section = config.extract
     values |= {"scope": section.scope, "render": section.render, "ocr_languages": section.ocr_languages}
     values |= {"screen": written([row.model_dump() for row in config.screen]), "version": __version__}
+    values[ADMISSION] = ADMISSION_FORM
     digests = {name: _digest(str(value), 2 if name in _SECRET else 8) for name, value in values.items()}
     return digests | ({FETCH_ONLY: "yes"} if fetch_only else {})
 

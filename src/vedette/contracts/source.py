@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from vedette.contracts.words import Reason, Risk, SourceId
+from vedette.contracts.words import Reason, Risk, SourceId, WatchId
 
 
 class ListerKind(StrEnum):
@@ -125,9 +125,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sighting:
-    """A lister saw this URL.  The URL is canonical."""
+    """A lister saw this URL, and the filters of its source let it pass.  The URL is canonical."""
 
     url: str
+    id: WatchId  # of that URL
     title: str = ""
     published_at: datetime | None = None
     modified_at: datetime | None = None  # sitemap lastmod, Atom updated: a signal, never trusted

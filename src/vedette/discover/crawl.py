@@ -132,13 +132,13 @@ def sight(links: Iterable[Link], options: ListerOptions, depth: int) -> Listing:
     is_last = depth >= options.max_depth
     sightings: list[Sighting] = []
     refused: list[tuple[str, Reason]] = []
-    for _, url in links:
+    for i, url in links:
         is_file = is_document(url)
         if is_last and not is_file:
             continue
         reason = filters.refuse(url)
         if reason is None:
-            sightings.append(Sighting(url=url, is_document=is_file))
+            sightings.append(Sighting(url=url, id=i, is_document=is_file))
         else:
             refused.append((url, reason))
     return Listing(sightings=tuple(sightings), refused=tuple(refused))

@@ -88,6 +88,7 @@ class Gathering:
         self._sightings.append(
             Sighting(
                 url=url,
+                id=identity,
                 title=found.title,
                 published_at=found.published_at,
                 modified_at=found.modified_at,

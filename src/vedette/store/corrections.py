@@ -21,6 +21,7 @@ from vedette.store.rows import dump_json, read_source, to_ms
 
 SETTINGS = "settings"  # the key in `runs.rules`: what the run was configured with, by digests
 FETCH_ONLY = "fetch_only"  # not a setting that heals: such a run leaves links unread
+ADMISSION = "admission"  # the form of the rules by which listings are read; another one reads them anew
 _LAST_RULES = "SELECT rules FROM runs ORDER BY started_at DESC, id DESC LIMIT 1"
 _LISTS = "lister IS NOT NULL AND lister <> 'page'"
 # The next look asks without validators, and equal bytes are read all the same.
@@ -44,10 +45,14 @@ def take_effect(db: sqlite3.Connection, settings: Mapping[str, str], *, now: dat
     changed = {name for name in names if before is None or before.get(name) != settings.get(name)}
     if FETCH_ONLY in changed and not settings.get(FETCH_ONLY):
         db.execute(_DUE_UNREAD, (to_ms(now), to_ms(now)))
+    is_read_anew = ADMISSION in changed
     changed &= ALL_SETTINGS
-    if not changed:
+    if not changed and not is_read_anew:
         return 0
     sources = [read_source(one)[0] for one in db.execute(sql.SOURCES).fetchall()]
+    for source in sources if is_read_anew else ():
+        if source.options.include or source.options.url_pattern:
+            reread(db, source.id, now=now)
     return sum(
         heal(db, source.id, healed_by(changed - ({*dict(source.fetch)} - _EVERYWHERE)), now=now)
         for source in sources

@@ -37,6 +37,7 @@ from vedette.core.urls.trap_counters import SourceTally
 from vedette.core.urls.url_shape import PART_NOTE, UrlShape, is_document, is_part, shape_of
 
 CRAWL_MAX_URLS = 2000  # 001 section 11.2, crawlMaxUrls
+ADMISSION_FORM = 2  # 1: `include` and `url_pattern` held back listings too (children of a sitemap index)
 LISTED_MAX_URLS = 50_000  # one full sitemap file: what one reading of a listing gives at most
 # Refusals and notes that mean: a limit of ours keeps the source from finding more, and somebody should know.
 CAPS = frozenset({"max_urls", "sitemap_depth", "sitemap_limit"})
@@ -63,6 +64,8 @@ class Candidate:
     url: str  # canonical
     depth: int = 0  # it would have
     published_at: datetime | None = None
+    is_listing: bool = False  # it is another listing of the source, not a page
+    is_filtered: bool = False  # its lister has asked the filters already
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +152,15 @@ def _blocked(rules: AdmissionRules, tally: SourceTally, candidate: Candidate) ->
 
 
 def _part(rules: AdmissionRules, tally: SourceTally, candidate: Candidate) -> Reason | None:
-    return Reason("page_part", note=PART_NOTE) if is_part(candidate.url) else None
+    is_checked = candidate.is_filtered or candidate.is_listing
+    return Reason("page_part", note=PART_NOTE) if not is_checked and is_part(candidate.url) else None
 
 
 def _filtered(rules: AdmissionRules, tally: SourceTally, candidate: Candidate) -> Reason | None:
+    if candidate.is_filtered:
+        return None
+    if candidate.is_listing:
+        return rules.filters.refuse_listing(candidate.url)
     return rules.filters.refuse(candidate.url, candidate.published_at)
 
 

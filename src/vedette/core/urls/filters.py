@@ -31,6 +31,9 @@ class _Match(Protocol):
     def end(self, group: int = 0) -> int: ...
 
 
+EXCLUDED = Reason("exclude", note="matches an exclude pattern")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
     """What passes.  The first rule that does not let a sighting pass is the reason."""
@@ -50,8 +53,13 @@ class Filters:
             if self.include and not _matches(self.include, spellings):
                 return Reason("include", note="matches no include pattern")
             if self.exclude and _matches(self.exclude, spellings):
-                return Reason("exclude", note="matches an exclude pattern")
+                return EXCLUDED
         return self._refuse_date(published_at) if published_at else None
+
+    def refuse_listing(self, url: str) -> Reason | None:
+        """Why another listing of the source is not read: `exclude` alone says so, the others choose pages."""
+        spellings = (url, unquote(url)) if "%" in url else (url,)
+        return EXCLUDED if self.exclude and _matches(self.exclude, spellings) else None
 
     def _refuse_date(self, published_at: datetime) -> Reason | None:
         if self.start_at and published_at < self.start_at:

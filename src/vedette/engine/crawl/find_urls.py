@@ -59,6 +59,7 @@ class _Seen:
     modified_at: datetime | None = None
     lister: ListerKind | None = None
     depth: int = 0
+    is_filtered: bool = False
 
 
 class Finder:
@@ -183,7 +184,7 @@ class Finder:
         )
         seen: dict[WatchId, _Seen] = {}
         for s in listing.sightings:
-            seen[watch_id(s.url)] = _Seen(s.url, s.title, s.published_at, s.modified_at)
+            seen[s.id] = _Seen(s.url, s.title, s.published_at, s.modified_at, is_filtered=True)
         for f in listing.follow:
             seen[watch_id(f.url)] = _Seen(f.url, modified_at=f.modified_at, lister=f.lister, depth=f.depth)
         if listing.became_url is not None and listing.became is not None:
@@ -218,7 +219,13 @@ class Finder:
         for i, sighting in seen.items():
             if i in existing:
                 continue
-            candidate = Candidate(url=sighting.url, depth=sighting.depth, published_at=sighting.published_at)
+            candidate = Candidate(
+                url=sighting.url,
+                depth=sighting.depth,
+                published_at=sighting.published_at,
+                is_listing=sighting.lister not in (None, ListerKind.CRAWL),
+                is_filtered=sighting.is_filtered,
+            )
             left = None if self._most is None else self._most - self.taken - len(findings.found) + before
             verdict = admit(rules, runtime.tally, candidate, now=now, left_in_run=left)
             if isinstance(verdict, Reason):
