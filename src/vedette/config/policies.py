@@ -85,6 +85,14 @@ def sources_of(config: Config) -> Iterator[Source]:
         yield source
 
 
+# Options of a lister that a `sources` entry names by the same word: a new one is written there and in `contracts/`.
+_OPTIONS = frozenset(one.name for one in fields(ListerOptions)) & SourceConfig.model_fields.keys() - {
+    "selectors",
+    "traps",
+    "structured",
+}
+
+
 def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config") -> Source:
     url = canonical(row.url)
     if url is None:
@@ -99,22 +107,9 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
         url=url,
         lister=row.lister,
         options=ListerOptions(
-            url_pattern=row.url_pattern,
-            include=row.include,
-            exclude=row.exclude,
-            start_date=row.start_date,
-            end_date=row.end_date,
+            **{name: getattr(row, name) for name in _OPTIONS},
             sitemap_types=row.types,
-            max_depth=row.max_depth,
-            max_urls=row.max_urls,
-            max_pages=row.max_pages,
-            max_sitemap_depth=row.max_sitemap_depth,
-            pagination_pattern=row.pagination_pattern,
             selectors=selectors,
-            requires_headless=row.requires_headless,
-            follow_hosts=row.follow_hosts,
-            hunt=row.hunt,
-            honour_nofollow=row.honour_nofollow,
             traps=TrapBudgets(**row.traps.model_dump()),
             structured=StructuredOptions(**row.structured.model_dump()),
         ),
@@ -126,14 +121,7 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
         retention=row.retention,
         fetch=tuple(sorted(_overrides(row.fetch).items())),
         origin=origin,
-        registered=Registered(
-            category=row.category,
-            hierarchy=row.hierarchy,
-            domains=row.domains,
-            provenance=row.provenance,
-            tags=row.tags,
-            note=row.note,
-        ),
+        registered=Registered(**{one.name: getattr(row, one.name) for one in fields(Registered)}),
     )
     _check_source(source, where)
     return source
