@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
 
+import aiodns
 import pytest
 
 from vedette.fetch.resolver import DnsFault, NameserverLookup
@@ -250,6 +251,35 @@ async def test_a_bad_answer_is_a_fault_with_the_name_in_it(
     async with BadNameServer(behave) as server:
         with pytest.raises(DnsFault, match=f"{NAME}: .*{words}"):
             await open_lookup(server.place, timeout=0.2)(NAME)
+
+
+class GivesUpAtOnce:
+    """A channel that says `timeout` without waiting for anything, as c-ares does of servers that it took for dead."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def query_dns(self, name: str, kind: str) -> None:
+        self.asked += 1
+        assert self.asked < 5000, "asked again and again, and never let go"
+        raise aiodns.error.DNSError(aiodns.error.ARES_ETIMEOUT, "Timeout")
+
+    async def close(self) -> None:
+        return None
+
+
+async def test_a_channel_that_gives_up_at_once_neither_holds_the_loop_nor_takes_the_processor(
+    open_lookup: Callable[..., NameserverLookup],
+) -> None:
+    lookup = open_lookup("127.0.0.1:9")
+    dead = lookup._dns, GivesUpAtOnce()
+    lookup._dns = dead[1]  # type: ignore[assignment]
+    try:
+        with pytest.raises(DnsFault):
+            await lookup("slow.example")
+    finally:
+        lookup._dns = dead[0]
+    assert dead[1].asked <= 2 * (0.4 / 0.01)
 
 
 async def test_the_lookup_lives_on_after_bad_answers(open_lookup: Callable[..., NameserverLookup]) -> None:

@@ -25,6 +25,7 @@ CACHE_SIZE = 10_000
 THREADS = 16  # getaddrinfo cannot be interrupted; only names whose servers answer get this far
 ADDRESSES = 32  # more records than any site has; a hostile zone may send thousands
 TRIES = 2  # of each name server; c-ares may wait twice as long for the second, so both fit in three quarters
+BETWEEN_S = 0.02  # c-ares may say `timeout` at once, without a packet: asking on must let others have their turn
 _NO_NAME = "not a name that DNS can hold"
 _NO_ADDRESS = "the name has no address"
 _SYSTEM_WORDS = {
@@ -178,6 +179,7 @@ class SystemLookup:
                     return []
             except UnicodeError:
                 return []
+            await asyncio.sleep(BETWEEN_S)
 
     async def _by_system(self, host: str) -> list[str]:
         loop = asyncio.get_running_loop()
@@ -252,6 +254,7 @@ class NameserverLookup:
                     return await self._answered_apart(name, kind)
                 if error.args[0] != aiodns.error.ARES_ETIMEOUT:
                     raise
+            await asyncio.sleep(BETWEEN_S)
 
     async def _answered_apart(self, name: str, kind: Literal["A", "AAAA"]) -> pycares.DNSResult:
         """One answer of nonsense fails every question on the same channel: asked again on one of its own."""
