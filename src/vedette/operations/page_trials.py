@@ -8,7 +8,7 @@ from datetime import datetime
 
 from vedette.config.model import Loaded
 from vedette.contracts.errors import InputError
-from vedette.contracts.fetch import Extraction, Fetched
+from vedette.contracts.fetch import Extraction, Fetched, RobotsRules
 from vedette.contracts.source import Source
 from vedette.contracts.words import DOCUMENTS, Reason
 from vedette.core.change.normalise import normalise
@@ -19,7 +19,7 @@ from vedette.extract import blocks
 from vedette.operations.arguments import a_url
 from vedette.operations.installation import Installation
 from vedette.operations.source_keys import source_of
-from vedette.report.probes import ComparedText, ListingPreview, TriedPage
+from vedette.report.probes import ComparedText, ListingPreview, RobotsAnswer, TriedPage
 
 SCOPES = ("main", "all")
 Look = tuple[Fetched, Extraction, tuple[Reason, ...]]
@@ -52,6 +52,17 @@ def try_page(installation: Installation, asked: PageTrial, look: Callable[[Loade
         compared=_compared(fetched, extraction, loaded.config.extract.scope),
         listing=None if source is None else _preview(source, fetched, installation.now()),
     )
+
+
+def ask_robots(
+    installation: Installation,
+    url: str,
+    ask: Callable[[Loaded, str], tuple[RobotsRules, Reason | None]],
+) -> RobotsAnswer:
+    """May we look at this URL?  `ask`: `operations.probe.fetch_robots`."""
+    wanted = a_url(url)
+    rules, refusal = ask(installation.loaded, wanted)
+    return RobotsAnswer(url=wanted, rules=rules, refusal=refusal)
 
 
 def _source(url: str, asked: PageTrial) -> Source | None:

@@ -24,13 +24,13 @@ from vedette.core.urls.classify import Classification, classify_url
 from vedette.store import statements as sql
 from vedette.store.connection import operating as operating
 from vedette.store.corrections import heal, reread
+from vedette.store.operator_orders import LOOK
 from vedette.store.operator_orders import lane_state as lane_state
 from vedette.store.operator_orders import order as order
 from vedette.store.operator_orders import save_lane as save_lane
 from vedette.store.own_address import own_watch
 from vedette.store.rows import read_source, source_row, to_ms, watch_row
 from vedette.store.seal_rows import seal
-from vedette.store.sqlite import LOOK
 
 LOCK = "lock"  # beside the database; the engine holds it while it runs
 Classify = Callable[[str], Classification]

@@ -12,10 +12,11 @@ from vedette.store import statements as sql
 from vedette.store.rows import lane_id, lane_row, read_lane, to_ms
 
 HEALED = "healed"  # the store was healed of times that lay too far ahead
+LOOK = "look"  # names a watch, for a run of nothing else
 
 
 def order(db: sqlite3.Connection, action: str, subject: str, *, now: datetime) -> None:
-    """Tell a running engine: action `due`, `lane` or `source`.  `look` names a watch, for a run of nothing else."""
+    """Tell a running engine: action `due`, `lane` or `source`.  LOOK names a watch."""
     db.execute("INSERT INTO orders (at, action, subject) VALUES (?, ?, ?)", (to_ms(now), action, subject))
 
 

@@ -28,6 +28,7 @@ from vedette.store.clock_repair import Ahead, PolicyOf, has_signs, heal
 from vedette.store.connection import BEGIN, told
 from vedette.store.connection import connect as connect  # where most look for it
 from vedette.store.group import GroupRows, rows_of
+from vedette.store.operator_orders import LOOK
 from vedette.store.own_address import own_watch
 from vedette.store.private import make_file
 from vedette.store.rows import (
@@ -45,7 +46,6 @@ from vedette.store.rows import (
 from vedette.store.seal_rows import seal
 
 _T = TypeVar("_T")
-LOOK = "look"  # an order that names a watch
 Heads = list[tuple[WatchId, Risk, datetime, int]]  # id, risk, due_at, interval in seconds
 
 

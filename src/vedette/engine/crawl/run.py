@@ -43,9 +43,9 @@ from vedette.report.failures import miss_json
 from vedette.report.lanes import lane_words
 from vedette.report.results import result_json
 from vedette.store.clock_repair import Ahead
-from vedette.store.operator_orders import HEALED
+from vedette.store.operator_orders import HEALED, LOOK
 from vedette.store.rows import dump_json
-from vedette.store.sqlite import LOOK, Pick, Reader, Writer
+from vedette.store.sqlite import Pick, Reader, Writer
 from vedette.telemetry.events import Event, events_of
 
 OnEvent = Callable[[Event], None]

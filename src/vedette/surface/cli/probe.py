@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from vedette.operations.arguments import a_url, some_headers
-from vedette.operations.page_trials import PageTrial, try_page
-from vedette.report.probes import RobotsAnswer, robots_json, robots_lines, tried_json, tried_lines
+from vedette.operations.arguments import some_headers
+from vedette.operations.page_trials import PageTrial, ask_robots, try_page
+from vedette.report.probes import robots_json, robots_lines, tried_json, tried_lines
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import HeaderOption, UrlArgument, verb
@@ -76,12 +76,10 @@ def robots(session: Session, url: UrlArgument) -> None:
 
     Exit 0 when we may, 3 when robots.txt refuses.
     """
-    wanted = a_url(url)
-    rules, refusal = session.engine().fetch_robots(session.loaded, wanted)
-    answer = RobotsAnswer(url=wanted, rules=rules, refusal=refusal)
+    answer = ask_robots(session.installation, url, session.engine().fetch_robots)
     if session.given.as_json:
         session.out.document(robots_json(answer))
     else:
         session.out.lines(robots_lines(answer))
-    if refusal is not None:
+    if answer.refusal is not None:
         raise typer.Exit(Exit.REFUSED)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 HOMES = {
     "add": "init add",
     "source_lists": "import export",
-    "source_orders": "pause resume remove mute unmute note",
+    "sources": "sources pause resume remove mute unmute note",
     "demo": "demo",
     "run": "run",
     "look_now": "look",
@@ -47,7 +47,6 @@ HOMES = {
     "evidence": "evidence",
     "backup": "backup restore",
     "lanes": "lanes",
-    "sources": "sources",
     "parked": "parked",
     "health": "health",
     "alerts": "alerts",
