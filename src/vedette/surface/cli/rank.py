@@ -130,8 +130,8 @@ def _note(session: Session, found: Ranking) -> None:
         session.out.note(f"{gathered.bad} rows left out: {bad_row_words(gathered)}")
     if gathered.not_used:
         session.out.note(f"not used: {', '.join(map(_strange, gathered.not_used))}")
-    if found.repeated:
-        session.out.note(f"{found.repeated} rows repeat a URL; each is ranked by its own signals")
+    if repeated := found.repeated:
+        session.out.note(f"{repeated} rows repeat a URL; each is ranked by its own signals")
 
 
 def _strange(name: str) -> str:
