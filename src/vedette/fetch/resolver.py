@@ -25,7 +25,9 @@ CACHE_SIZE = 10_000
 THREADS = 16  # getaddrinfo cannot be interrupted; only names whose servers answer get this far
 ADDRESSES = 32  # more records than any site has; a hostile zone may send thousands
 TRIES = 2  # of each name server; c-ares may wait twice as long for the second, so both fit in three quarters
-BETWEEN_S = 0.02  # c-ares may say `timeout` at once, without a packet: asking on must let others have their turn
+BETWEEN_S = (
+    0.02  # c-ares may say `timeout` at once, without a packet: asking on must let others have their turn
+)
 _NO_NAME = "not a name that DNS can hold"
 _NO_ADDRESS = "the name has no address"
 _SYSTEM_WORDS = {

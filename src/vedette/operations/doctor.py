@@ -23,7 +23,7 @@ from vedette.contracts.fetch import FetchSettings
 from vedette.extract.ocr import REMEDY, Tesseract, find_tesseract
 from vedette.fetch.browser import find_browser
 from vedette.fetch.post import HttpPoster
-from vedette.operations.clock import ahead_words, clock_ahead
+from vedette.operations.health import ahead_words, clock_ahead
 from vedette.operations.installation import Installation
 from vedette.operations.settings import secrets_of
 from vedette.report.plain import count

@@ -1,17 +1,19 @@
-"""How every source fares, and the alerts that follow from it."""
+"""How every source fares, the alerts that follow from it, and times that a clock left which stood ahead."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from vedette.config.alert_policies import router, watchdog_params
+from vedette.config.policies import lane_policies
 from vedette.contracts.alerts import SourceHealth
 from vedette.core.health.source_health import is_healthy
 from vedette.engine.service.watchdog import check_health, look_at_health
-from vedette.operations.clock import ahead_words, clock_ahead
 from vedette.operations.installation import Installation
 from vedette.report.health import health_json, trouble_json
-from vedette.store.clock_repair import Ahead
+from vedette.report.plain import count
+from vedette.store.clock_repair import Ahead, heal, survey
+from vedette.store.operator_orders import HEALED, order
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +46,28 @@ def health_report_json(found: HealthReport) -> dict[str, object]:
         "trouble": [trouble_json(one) for one in found.sources if not is_healthy(one)],
         "clock": ahead_words(found.clock) if found.clock.is_any else None,
     }
+
+
+def clock_ahead(installation: Installation) -> Ahead:
+    """Times that lie further ahead than their rules allow."""
+    policy_of = lane_policies(installation.loaded.config).of
+    with installation.reading() as db:
+        return survey(db, now=installation.now(), policy_of=policy_of)
+
+
+def heal_clock(installation: Installation) -> Ahead:
+    """Brings them back; a running engine hears of it.  Gives what was healed."""
+    now, policy_of = installation.now(), lane_policies(installation.loaded.config).of
+    with installation.operating() as db:
+        healed = heal(db, now=now, policy_of=policy_of)
+        if healed.is_any:
+            order(db, HEALED, "", now=now)
+    return healed
+
+
+def ahead_words(left: Ahead) -> str:
+    until = "" if left.until is None else f", the latest of {left.until:%Y-%m-%d %H:%M}"
+    return (
+        f"the clock stood ahead: times too far ahead in {count(left.watches, 'watch', 'watches')}, "
+        f"{count(left.lanes, 'lane')} and {count(left.others, 'other row')}{until}"
+    )

@@ -9,27 +9,27 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Annotated
+
+import typer
 
 from vedette.app.run import RunHooks, run_with
 from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import InputError
 from vedette.core.text.nearest import unknown
 from vedette.core.urls.canonical import host_of
+from vedette.engine.crawl.loop import Ended
 from vedette.engine.crawl.run import CrawlRun, RunRequest
-from vedette.livingweb import LivingWeb, croatia_world, demo_world
+from vedette.livingweb import LivingWeb, World, croatia_world, demo_world
 from vedette.report.lines import line
 from vedette.store.migrate import prepare
 from vedette.surface.cli.demo_summary import DemoSeen, summarise
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.live_view import watching
 from vedette.surface.cli.session import Session
+from vedette.surface.cli.verb import verb
 from vedette.telemetry.clock import PacedClock
-
-if TYPE_CHECKING:
-    from vedette.engine.crawl.loop import Ended
-    from vedette.livingweb import World
-    from vedette.telemetry.events import Event
+from vedette.telemetry.events import Event
 
 SPEED = 3600.0  # an hour of the living web in a second
 LEAST_HOURS = 8.0  # of theirs that are shown, however short it is
@@ -49,6 +49,34 @@ FOREWORD = (
 )
 CRITICAL = ("gazette.example", "tax.example", "ministry.example")  # what somebody must know within four hours
 ENDED = "time"  # why it ended: nobody stopped it
+
+
+def register(app: typer.Typer) -> None:
+    verb(app, "demo", example="vedette demo --seconds 20\nvedette demo --twin croatia")(demo)
+
+
+def demo(
+    session: Session,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", min=0.0, metavar="N", help="End after so many seconds.")
+    ] = None,
+    twin: Annotated[
+        str | None,
+        typer.Option("--twin", metavar="NAME", help="A web shaped like the sites of a registry: croatia."),
+    ] = None,
+    language: Annotated[
+        str, typer.Option("--language", metavar="CODE", help="Of the pages: en, hr, or mixed.")
+    ] = "en",
+) -> None:
+    """Watch a living web on this machine.
+
+    Real changes with real diffs, no network, nothing to set up.  An hour of that web takes about a second; a busy
+    machine makes it slower, never impolite.  Ctrl-C ends it at any time.  At the end it says what it saw, how polite
+    it was by the count of the servers, and where the store is: in --data, else in a new folder for temporary files.
+    """
+    code = run_demo(session, seconds=seconds, twin=twin, language=language)
+    if code:
+        raise typer.Exit(code)
 
 
 def run_demo(session: Session, *, seconds: float | None, twin: str | None, language: str) -> int:

@@ -9,21 +9,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vedette.contracts.words import ChangeId, VisitId
 from vedette.core.urls.canonical import host_of
-from vedette.evidence.verify import Claims, verify
+from vedette.livingweb import World
+from vedette.operations.maintenance import verify_evidence
 from vedette.report.lines import line
 from vedette.report.plain import count, span
-from vedette.store.claims import claims_of
-from vedette.store.migrate import ARCHIVE, DATABASE
+from vedette.store.migrate import DATABASE
 from vedette.store.queries import Queries
-
-if TYPE_CHECKING:
-    from vedette.livingweb import World
-    from vedette.surface.cli.session import Session
-    from vedette.telemetry.events import Event
+from vedette.surface.cli.session import Session
+from vedette.telemetry.events import Event
 
 
 @dataclass(slots=True)
@@ -82,7 +79,7 @@ def summarise(session: Session, stage: Session, seen: DemoSeen) -> None:
         f"  false alarms  {count(seen.noisy(), 'time')} a page came back different though its server had changed "
         "nothing in it (counters, banners, tokens): not reported",
         f"  politeness    {_politeness(seen.served)}",
-        f"  evidence      {_evidence(data)}",
+        f"  evidence      {_evidence(stage)}",
         "",
     ]
     session.out.note_lines(line(words) for words in lines)
@@ -121,14 +118,8 @@ def _politeness(served: Mapping[str, Any]) -> str:
     )
 
 
-def _evidence(data: Path) -> str:
-    with claims_of(data / DATABASE) as store:
-
-        def read_claims() -> Claims:
-            store.hold()
-            return Claims(store.segments(), store.rows, store.blobs, store)
-
-        report = verify(data / ARCHIVE, read_claims)
+def _evidence(stage: Session) -> str:
+    report = verify_evidence(stage.installation)
     if report.is_whole:
         return f"{count(report.records, 'record')} verified, byte by byte and hash by hash: all whole"
     return f"{count(sum(report.found.values()), 'problem')} found; `vedette evidence verify` names them"

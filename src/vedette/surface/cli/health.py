@@ -8,8 +8,7 @@ import typer
 
 from vedette.contracts.alerts import SourceHealth
 from vedette.core.health.source_health import is_healthy
-from vedette.operations.clock import ahead_words
-from vedette.operations.health import HealthReport, health_report_json, source_health
+from vedette.operations.health import HealthReport, ahead_words, health_report_json, source_health
 from vedette.report.health import trouble, what_to_do
 from vedette.report.plain import ago
 from vedette.surface.cli.configured_sources import note_not_taken_in

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+
+from rich.console import Console, RenderableType
+from rich.live import Live
 
 from vedette.contracts.errors import StoreError
 from vedette.contracts.words import ChangeId, Outcome
@@ -29,14 +31,10 @@ from vedette.store.migrate import DATABASE
 from vedette.store.queries import Queries
 from vedette.store.views import WatchFilter
 from vedette.surface.cli.output import print_line
+from vedette.surface.cli.session import Session
+from vedette.telemetry.events import Event
 
-if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-
-    from vedette.surface.cli.session import Session
-    from vedette.telemetry.events import Event
-
-OnEvent = Callable[["Event"], None]
+OnEvent = Callable[[Event], None]
 Fields = Mapping[str, object]
 RATE_OVER = timedelta(seconds=10)
 COUNT_EVERY = timedelta(seconds=1)  # how often the due watches are counted, where that is cheap
@@ -143,8 +141,6 @@ class Show:
     @contextmanager
     def live(self) -> Iterator[None]:
         """A status line that moves while changes scroll by above it."""
-        from rich.live import Live
-
         console = self._out.console()
         self._console = console
         try:

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from datetime import datetime
 from itertools import count, islice
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import IO, Annotated
 
 import typer
 
 from vedette.contracts.errors import InputError
-from vedette.core.priority.score import NAMES
+from vedette.core.priority.score import NAMES, ScoredUrl
 from vedette.core.text.nearest import unknown
 from vedette.operations.arguments import a_moment
+from vedette.operations.formats.signals import FORMS, Gathered, read_signals
+from vedette.operations.rank import Ranking, RankQuestion, bad_row_words, rank_urls, ranking_head
+from vedette.report.plain import dump, plain
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 
-if TYPE_CHECKING:
-    from vedette.core.priority.score import ScoredUrl
-    from vedette.operations.formats.signals import Gathered
-
-TOLD = 5  # bad rows named in an error; all are counted
 EVERY = 2000  # rows between two moves of the bar, and in one write
 _EXAMPLE = "vedette rank urls.jsonl --top 20\nvedette rank - --min-score 60 --json < urls.csv"
 
@@ -57,25 +56,18 @@ def rank(
 
     A row that cannot be used is named by its line and field, and nothing is ranked (exit 2), unless --skip-bad.
     """
-    from vedette.core.priority.score_columns import score_columns
-
     at = a_moment(now, "--now", session.now()) or session.now()
     gathered = _gather(session, file, form, at)
-    if gathered.bad and not skip_bad:
-        raise InputError(_bad_rows(gathered))
-    scores = score_columns(gathered.rows.columns(), now=at)
-    order = scores.order(top=top or None, min_score=min_score)
-    ranked = (scores.scored(int(row), gathered.urls[row]) for row in order)
+    asked = RankQuestion(now=at, top=top, min_score=min_score, skips_bad=skip_bad)
+    found = rank_urls(gathered, asked)
     if session.given.as_json:
-        _print_json(session, gathered, at, ranked)
+        _print_json(session, found)
         return
-    _print_text(session, ranked)
-    _note(session, gathered, len(order))
+    _print_text(session, found)
+    _note(session, found)
 
 
 def _gather(session: Session, file: str, form: str, now: datetime) -> Gathered:
-    from vedette.operations.formats.signals import FORMS, read_signals
-
     if form not in FORMS:
         raise InputError(f"--format: {unknown('format', form, FORMS)}")
     is_stdin = file == "-"
@@ -104,19 +96,10 @@ def _bar(data: IO[bytes], size: int, progress: Callable[[int, int], None]) -> Ca
     return on_row
 
 
-def _print_json(session: Session, gathered: Gathered, now: datetime, ranked: Iterator[ScoredUrl]) -> None:
+def _print_json(session: Session, found: Ranking) -> None:
     """One document, written as it is made: a million rows never stand in memory."""
-    from vedette.report.plain import dump
-
-    head = {
-        "now": now,
-        "rows": len(gathered.urls),
-        "bad": gathered.bad,
-        "problems": [{"line": line, "why": why} for line, why in gathered.problems],
-        "not_used": list(gathered.not_used),
-        "repeated": _repeated(gathered),
-    }
-    session.out.text(dump(head)[:-1] + ', "ranked": [')
+    ranked = iter(found)
+    session.out.text(dump(ranking_head(found))[:-1] + ', "ranked": [')
     mark = "\n  "
     while rows := [dump(one.as_mapping()) for one in islice(ranked, EVERY)]:
         session.out.text(mark + ",\n  ".join(rows))
@@ -124,7 +107,8 @@ def _print_json(session: Session, gathered: Gathered, now: datetime, ranked: Ite
     session.out.text("\n]}\n")
 
 
-def _print_text(session: Session, ranked: Iterator[ScoredUrl]) -> None:
+def _print_text(session: Session, found: Ranking) -> None:
+    ranked: Iterator[ScoredUrl] = iter(found)
     head = f"SCORE  {'LEVEL':<9}  URL  REASONS\n"
     while rows := list(islice(ranked, EVERY)):
         session.out.text(head + "".join(map(_line, rows)))
@@ -132,45 +116,25 @@ def _print_text(session: Session, ranked: Iterator[ScoredUrl]) -> None:
 
 
 def _line(one: ScoredUrl) -> str:
-    from vedette.report.plain import plain
-
     words = ", ".join(one.reasons) or "-"
     return f"{one.score:>5}  {one.level.name:<9}  {plain(one.url)}  {words}\n"
 
 
-def _note(session: Session, gathered: Gathered, shown: int) -> None:
+def _note(session: Session, found: Ranking) -> None:
+    gathered, shown = found.gathered, len(found.order)
     if not gathered.urls:
         session.out.note("there are no URLs to rank")
     elif shown < len(gathered.urls):
         session.out.note(f"{shown} of {len(gathered.urls)}")
     if gathered.bad:
-        session.out.note(f"{gathered.bad} rows left out: {_told(gathered)}")
+        session.out.note(f"{gathered.bad} rows left out: {bad_row_words(gathered)}")
     if gathered.not_used:
         session.out.note(f"not used: {', '.join(map(_strange, gathered.not_used))}")
-    if repeated := _repeated(gathered):
+    if repeated := found.repeated:
         session.out.note(f"{repeated} rows repeat a URL; each is ranked by its own signals")
-
-
-def _bad_rows(gathered: Gathered) -> str:
-    rows = gathered.bad + len(gathered.urls)
-    return (
-        f"{gathered.bad} of {rows} rows cannot be used, nothing was ranked (--skip-bad ranks the others): "
-        f"{_told(gathered)}"
-    )
-
-
-def _told(gathered: Gathered) -> str:
-    words = "; ".join(f"line {line}: {why}" for line, why in gathered.problems[:TOLD])
-    return words + (f"; and {gathered.bad - TOLD} more" if gathered.bad > TOLD else "")
-
-
-def _repeated(gathered: Gathered) -> int:
-    return len(gathered.urls) - len(set(gathered.urls))
 
 
 def _strange(name: str) -> str:
     """A name that means nothing to us, and what it may have been meant to be."""
-    import difflib
-
     near = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.75)
     return f"{name} (did you mean {near[0]}?)" if near else name

@@ -1,24 +1,23 @@
-"""The engine at work: run, demo."""
+"""The engine at work: run."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from vedette.contracts.errors import InputError, VedetteError
-from vedette.operations.arguments import a_risk
+from vedette.contracts.errors import InputError
+from vedette.core.schedule.due import due_params
+from vedette.engine.crawl.loop import Ended, Mode
+from vedette.engine.crawl.run import RunRequest
+from vedette.operations.arguments import a_duration, a_risk
+from vedette.operations.run import check_ended, nothing_due, queue_run
+from vedette.report.failures import result_json, result_lines, summary_lines
+from vedette.report.plain import count, when
 from vedette.surface.cli.exit_codes import Exit
-from vedette.surface.cli.load_guard import loading
+from vedette.surface.cli.live_view import watching
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
-
-if TYPE_CHECKING:
-    from vedette.app.run import RunRequest
-    from vedette.contracts.words import Risk
-    from vedette.engine.crawl.loop import Ended
 
 SecondsOption = Annotated[
     float | None, typer.Option("--seconds", min=0.0, metavar="N", help="End after so many seconds.")
@@ -39,33 +38,7 @@ ResultOption = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    verb(app, "demo", example="vedette demo --seconds 20\nvedette demo --twin croatia")(demo)
     verb(app, "run", example="vedette run\nvedette run --until-idle --json > events.jsonl")(run)
-
-
-def demo(
-    session: Session,
-    seconds: SecondsOption = None,
-    twin: Annotated[
-        str | None,
-        typer.Option("--twin", metavar="NAME", help="A web shaped like the sites of a registry: croatia."),
-    ] = None,
-    language: Annotated[
-        str, typer.Option("--language", metavar="CODE", help="Of the pages: en, hr, or mixed.")
-    ] = "en",
-) -> None:
-    """Watch a living web on this machine.
-
-    Real changes with real diffs, no network, nothing to set up.  An hour of that web takes about a second; a busy
-    machine makes it slower, never impolite.  Ctrl-C ends it at any time.  At the end it says what it saw, how polite
-    it was by the count of the servers, and where the store is: in --data, else in a new folder for temporary files.
-    """
-    with loading():
-        from vedette.surface.cli.demo import run_demo
-
-    code = run_demo(session, seconds=seconds, twin=twin, language=language)
-    if code:
-        raise typer.Exit(code)
 
 
 def run(
@@ -105,7 +78,7 @@ def run(
     a_risk(tier, "--tier")
     session.installation.check_source(source)
     if queued:
-        queue_order(session, source=source, tier=a_risk(tier, "--tier"))
+        _queue(session, source, tier)
         return
     if fetch and (fetch_only or discover_only):
         raise InputError(
@@ -120,43 +93,23 @@ def run(
     )
     session.note_databases()
     ended = _run(session, request, result=result)
-    if ended.error is not None:
-        if isinstance(ended.error, VedetteError):
-            raise ended.error
-        raise VedetteError(f"the run ended early: {ended.error}")
+    check_ended(ended, "run")
     if ended.by == "stopped" and (once or until_idle):
         raise typer.Exit(Exit.INTERRUPTED)
     if ended.missed.unseen and (once or until_idle):
         raise typer.Exit(Exit.NOT_SEEN)
 
 
-def queue_order(session: Session, *, source: str | None, tier: Risk | None) -> None:
-    """Direct injection (001 section 7.3): a running `vedette serve` takes it from the queue."""
-    from vedette.contracts.jobs import SENTINEL, NewJob, SentinelOrder
-    from vedette.contracts.words import RunId, SourceId
-    from vedette.core.legacy.sentinel_payload import order_data
-    from vedette.store.job_bus import SqliteJobBus
-    from vedette.store.operator import lock_holder
-
-    now = session.now()
-    run = RunId(f"manual-{int(now.timestamp() * 1000)}")
-    order = SentinelOrder(run=run, source=None if source is None else SourceId(source), tier=tier)
-    bus = SqliteJobBus(session.store())
-    try:
-        (job,) = bus.add([NewJob(queue=SENTINEL, name="sentinel-manual", data=order_data(order))], now=now)
-    finally:
-        bus.close()
-    session.out.say(f"queued as {job}, run {run}")
-    if lock_holder(session.loaded.data) is None:
+def _queue(session: Session, source: str | None, tier: str | None) -> None:
+    queued = queue_run(session.installation, source=source, tier=a_risk(tier, "--tier"))
+    session.out.say(f"queued as {queued.job}, run {queued.order.run}")
+    if not queued.has_engine:
         session.out.note("no engine runs on this store: `vedette serve` will take it when it starts")
     if session.given.as_json:
-        session.out.document({"job": job, "queue": SENTINEL, "data": order_data(order)})
+        session.out.document(queued.as_json())
 
 
 def _run(session: Session, request: RunRequest, *, result: bool) -> Ended:
-    from vedette.report.failures import result_json, result_lines
-    from vedette.surface.cli.live_view import watching
-
     if not result:
         with watching(session) as on_event:
             ended = session.engine().run_engine(session.loaded, request, on_event=on_event)
@@ -173,8 +126,6 @@ def _run(session: Session, request: RunRequest, *, result: bool) -> Ended:
 
 def _tell_end(session: Session, request: RunRequest, ended: Ended) -> None:
     """For people: what was not seen, or why there was nothing to look at."""
-    from vedette.report.failures import summary_lines
-
     if session.given.as_json or ended.error is not None:
         return
     lines = summary_lines(ended.missed, session.now())
@@ -186,23 +137,17 @@ def _tell_end(session: Session, request: RunRequest, ended: Ended) -> None:
 
 def _nothing_due(session: Session, request: RunRequest) -> str:
     """Why a run had nothing to look at, and what to type."""
-    from vedette.report.plain import count, when
-    from vedette.store.views import WatchFilter
-
-    which = WatchFilter(source=request.source, tier=request.tier, by_due=True, only_scheduled=True)
-    with session.queries() as queries:
-        first = next(iter(queries.watches(which, most=1)), None)
-        unseen = queries.count_watches(replace(which, only_unseen=True))
-        has_sources = bool(queries.source_ids())
-    if not has_sources:
+    found = nothing_due(session.installation, request)
+    if not found.has_sources:
         return "nothing to watch yet; type: vedette add URL"
-    if first is None:
+    if found.next is None:
         return (
             "nothing is scheduled here; `vedette sources` says what is paused, `vedette add URL` adds a page"
         )
-    still = f"; {count(unseen, 'page')} not seen at the last look (vedette health)" if unseen else ""
-    due = when(first.due_at, session.now())
-    return f"nothing was due; the next look is {due}: {first.url}; at once: vedette look URL{still}"
+    pages = count(found.unseen, "page")
+    still = f"; {pages} not seen at the last look (vedette health)" if found.unseen else ""
+    due = when(found.next.due_at, session.now())
+    return f"nothing was due; the next look is {due}: {found.next.url}; at once: vedette look URL{still}"
 
 
 def _request(
@@ -218,17 +163,8 @@ def _request(
     if all(only):
         raise InputError("--fetch-only and --discover-only exclude each other")
     tier, policy, patience, source = words
-    from vedette.app.run import RunRequest
-    from vedette.config.model import parse_duration
-    from vedette.core.schedule.due import due_params
-    from vedette.engine.crawl.loop import Mode
-
     if policy is not None:
         due_params(policy)  # InputError names the nearest
-    try:
-        waits: timedelta | None = None if patience is None else parse_duration(patience)
-    except ValueError as error:
-        raise InputError(f"--patience: {error}") from None
     return RunRequest(
         mode=Mode.ONCE if modes[0] else Mode.UNTIL_IDLE if modes[1] else Mode.FOREVER,
         tier=a_risk(tier, "--tier"),
@@ -238,5 +174,5 @@ def _request(
         policy=policy,
         seconds=limits[0],
         max_visits=limits[1],
-        patience=waits,
+        patience=None if patience is None else a_duration(patience, "--patience"),
     )

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from vedette.contracts.errors import VedetteError
-from vedette.report.plain import count
+from vedette.config.model import secret
+from vedette.operations.service import panel_of, work_queues
+from vedette.operations.service import serve as serve_for_ever
+from vedette.report.plain import count, safe_json
+from vedette.surface.cli.output import print_line
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
+from vedette.surface.http.panel_admin import PanelAdmin
+from vedette.surface.http.service_pages import opened
+from vedette.telemetry.events import Event
 
 
 def register(app: typer.Typer) -> None:
     verb(app, "serve", example="vedette serve\nVEDETTE_ENV=production vedette serve --listen 127.0.0.1:9464")(
         serve
     )
-
     verb(app, "worker", example="vedette worker\nvedette worker --queues ocr,embed --until-idle")(worker)
 
 
@@ -35,16 +41,6 @@ def worker(
     A run serves them itself unless `stages.in_process` is false; this takes the work to other processes, as many as
     you like beside one engine.  What fails is tried three times and then parked (`vedette parked`).
     """
-    from vedette.app.stage_worker import Hooks, Work, run_worker, stage_queues
-    from vedette.report.plain import safe_json
-    from vedette.surface.cli.output import print_line
-    from vedette.telemetry.events import Event
-
-    chosen = session.loaded.config.stages.queues if queues is None else stage_queues(queues)
-    done = {"completed": 0, "failed": 0}
-
-    def tally(job: object, status: str, took: object) -> None:
-        done[status] += 1
 
     def hear(event: Event) -> None:
         if session.given.as_json:
@@ -52,13 +48,11 @@ def worker(
         else:
             session.out.note(" ".join(f"{value}" for value in (event.name, *event.fields.values())))
 
-    hooks = Hooks(hear, on_served=tally)
-    work = Work(queues=chosen, until_idle=until_idle)
-    run_worker(session.loaded, session.store(), clock=session.clock, hooks=hooks, work=work)
-    ended = Event(name="worker_ended", at=session.now(), fields={**done})
+    done = work_queues(session.installation, queues, until_idle=until_idle, on_event=hear)
+    ended = Event(name="worker_ended", at=session.now(), fields=asdict(done))
     if session.given.as_json:
         print_line(safe_json(ended.line()))
-    session.out.say(f"{count(done['completed'], 'job')} done, {count(done['failed'], 'attempt')} failed")
+    session.out.say(f"{count(done.completed, 'job')} done, {count(done.failed, 'attempt')} failed")
 
 
 def serve(
@@ -74,20 +68,10 @@ def serve(
     panel's batches (/batch/ID, /provider/NAME/state, /kill-switch).  The log goes to stderr, as JSON where VEDETTE_ENV
     or NODE_ENV is production.
     """
-    from vedette.app.panel import Panel
-    from vedette.app.service import run_service
-    from vedette.config.model import secret
-    from vedette.surface.http.panel_admin import PanelAdmin
-    from vedette.surface.http.service_pages import opened
-
     row = session.loaded.config.serve
     token = None if row.token is None else secret(row.token, "`serve.token`")
-    panel = Panel(session.loaded, clock=session.clock)
+    panel = panel_of(session.installation)
     admin = PanelAdmin(lambda writes: panel.view(read_only=not writes), session.clock)
     door = opened(listen or row.listen, token, admin, row.hosts)
     session.note_databases()
-    ended = run_service(session.loaded, clock=session.clock, stdout=sys.stdout, stderr=sys.stderr, door=door)
-    if isinstance(ended.error, VedetteError):
-        raise ended.error
-    if ended.error is not None:
-        raise VedetteError(f"the service ended early: {ended.error}")
+    serve_for_ever(session.installation, door=door, stdout=sys.stdout, stderr=sys.stderr)
