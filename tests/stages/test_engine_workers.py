@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pickle
+import random
 import signal
+import stat
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
+from vedette.contracts.errors import ConfigError
+from vedette.contracts.fetching import Extraction, TextKeys
+from vedette.contracts.words import ContentClass, Outcome, Reason
+from vedette.engine.worker_answers import MOST, BadAnswer, Pipe, read_answer
 from vedette.engine.workers import Workers
+from vedette.extract.fields import Unreadable
 
 
 @pytest.fixture
@@ -78,3 +88,141 @@ def _spin() -> None:
 def _slow_abs(number: int) -> int:
     time.sleep(0.15)
     return abs(number)
+
+
+class Call:
+    """What a pickle runs when it is read."""
+
+    def __init__(self, function: Callable[..., object], *args: object) -> None:
+        self.function, self.args = function, args
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return self.function, self.args
+
+
+def _say(data: bytes, times: int = 1) -> None:
+    """Writes these bytes where the answer goes, as a body that took the process over would."""
+    (fd,) = (
+        fd for fd in map(int, os.listdir("/proc/self/fd"))
+        if fd > 2 and os.path.exists(f"/proc/self/fd/{fd}") and stat.S_ISFIFO(os.fstat(fd).st_mode)
+    )  # fmt: skip
+    for _ in range(times):
+        with open(fd, "wb", closefd=False) as pipe:
+            pipe.write(data)
+
+
+def _say_and_stay(data: bytes) -> None:
+    _say(data)
+    time.sleep(600)
+
+
+def _leave_the_pipe_to_another() -> None:
+    if os.fork():
+        die()
+    time.sleep(30)
+    os._exit(0)
+
+
+def _built(target: object, state: object) -> bytes:
+    """A pickle that sets something on what it names."""
+    return b"\x80\x02\x88" + pickle.dumps(target, 2)[2:-1] + pickle.dumps(state, 2)[2:-1] + b"b\x86."
+
+
+HARMFUL = {
+    "a function of the system": lambda marker: Call(os.system, f"touch {marker}"),
+    "a builtin": lambda marker: Call(open, str(marker), "w"),
+    "a function of ours": lambda marker: Call(Path.touch, marker),
+    "an attribute": lambda marker: Call(getattr, "", "join"),
+    "a path": lambda marker: marker,
+    "the end of the engine": lambda marker: SystemExit(0),
+    "a class of ours that is no value": lambda marker: Call(Workers),
+}
+
+
+@pytest.mark.parametrize("name", HARMFUL)
+async def test_an_answer_that_names_what_is_no_value_of_ours_is_not_run_and_is_told(
+    workers: Workers, tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
+):
+    marker = tmp_path / "was-run"
+    answer = pickle.dumps((True, HARMFUL[name](marker)))
+    assert await workers.run(_say_and_stay, answer) is None
+    assert not marker.exists()
+    assert "was ended: it names" in caplog.text
+    assert await workers.run(abs, -2) == 2
+
+
+@pytest.mark.parametrize("target", [Outcome, Outcome.OK, Extraction, Reason, ConfigError])
+@pytest.mark.parametrize("name", ["__str__", "_value_", "text", "points"])
+def test_no_answer_sets_anything_on_what_the_engine_shares(target: object, name: str):
+    before = getattr(target, name, None)
+    for state in ({name: "other"}, (None, {name: "other"}), ({}, {name: "other"})):
+        ours, theirs = os.pipe()
+        os.write(theirs, _built(target, state))
+        with pytest.raises(BadAnswer):
+            read_answer(Pipe(ours, lambda: True))
+        os.close(ours)
+        os.close(theirs)
+        assert getattr(target, name, None) == before
+    assert Outcome("ok") is Outcome.OK
+    assert Outcome.OK.value == "ok"
+
+
+GARBAGE = {
+    "half a value": (pickle.dumps((True, "x" * 1000))[:500], None),
+    "a length that is not there": (b"\x80\x05\x8e" + b"\xff" * 7 + b"\x0f", "ended"),
+    "random bytes": (random.Random(5).randbytes(5000), "ended"),
+    "text": (b"<html><body>it is mine now</body></html>", "ended"),
+    "nothing of an answer": (pickle.dumps("only a text"), "ended"),
+    "an error that is none": (pickle.dumps((False, "a text")), "ended"),
+}
+
+
+@pytest.mark.parametrize("name", GARBAGE)
+async def test_an_answer_that_is_none_costs_its_own_page(
+    workers: Workers, caplog: pytest.LogCaptureFixture, name: str
+):
+    data, told = GARBAGE[name]
+    workers._wall_s = 3.0
+    assert await workers.run(_say_and_stay, data) is None
+    assert (told or "") in caplog.text
+    workers._wall_s = 30.0
+    assert await workers.run(abs, -2) == 2
+
+
+@pytest.mark.parametrize("piece", [b"B\x00\x00\x10\x00" + bytes(1 << 20) + b"0", b"N0" * (1 << 19)])
+async def test_an_answer_without_end_is_cut_at_the_limit(
+    workers: Workers, caplog: pytest.LogCaptureFixture, piece: bytes
+):
+    assert await workers.run(_say, b"\x80\x05" + piece, 1 << 20) is None
+    assert f"more than {MOST} bytes" in caplog.text
+    assert await workers.run(abs, -2) == 2
+
+
+async def test_a_process_that_leaves_its_pipe_to_another_does_not_hold_up_the_next(workers: Workers):
+    workers._wall_s = 2.0
+    assert await workers.run(_leave_the_pipe_to_another) is None
+    assert await workers.run(abs, -2) == 2
+
+
+async def test_values_and_errors_of_ours_come_back_as_they_are(workers: Workers):
+    value = Extraction(
+        content_class=ContentClass.HTML, text="š" * 3, published_at=datetime(2026, 1, 2, tzinfo=UTC),
+        metadata={"a": "b"}, keys=TextKeys(1, 2),
+    )  # fmt: skip
+    assert await workers.run(_itself, value) == value
+    for error in (ConfigError("settings"), UnicodeDecodeError("utf-8", b"x", 0, 1, "bad"), KeyError("x")):
+        with pytest.raises(type(error)) as raised:
+            await workers.run(_raise, error)
+        assert raised.value.args == error.args
+    with pytest.raises(RuntimeError, match="Unreadable: no such page"):
+        await workers.run(_raise, Unreadable("no such page"))
+    with pytest.raises(RuntimeError, match="ValueError: "):
+        await workers.run(_raise, ValueError(Path("x")))
+
+
+def _itself(value: object) -> object:
+    return value
+
+
+def _raise(error: Exception) -> None:
+    raise error

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import logging
 import pickle
 import signal
 import subprocess
@@ -10,10 +12,11 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 from vedette.core.memory_budget import MARKUP
 from vedette.engine.turns import Rank, Turns, rank_of
+from vedette.engine.worker_answers import BadAnswer, Pipe, read_answer
 from vedette.engine.worker_process import READY, Order
 
 _T = TypeVar("_T")
@@ -24,7 +27,8 @@ WALL_S = (
 MEMORY = MARKUP  # beyond what the program itself takes
 LARGE = 1024 * 1024  # who read so much gives its memory back by ending
 PROGRAM = (sys.executable, "-P", "-m", "vedette.engine.worker_process")
-DEAD = (EOFError, OSError, pickle.UnpicklingError)  # what a pipe says whose process is gone
+DEAD = (EOFError, OSError)  # what a pipe says whose process is gone
+log = logging.getLogger(__name__)
 
 
 class Workers:
@@ -67,6 +71,10 @@ class Workers:
                 await _heard(loop.run_in_executor(self._thread, worker.wait_for_start))
             answer = _heard(loop.run_in_executor(self._thread, worker.ask, order))
             is_done, value = await asyncio.wait_for(answer, self._wall_s)
+        except BadAnswer as why:
+            log.warning("a worker answered what our code does not say and was ended: %s", why)
+            self.close()
+            return None
         except (TimeoutError, *DEAD):
             self.close()
             return None
@@ -92,37 +100,41 @@ class _Worker:
             self._process = subprocess.Popen(  # noqa: S603  ourselves
                 PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE
             )
+        self._is_killed = False
+        assert self._process.stdin is not None  # noqa: S101  both were asked for
+        assert self._process.stdout is not None  # noqa: S101
+        self._orders = Pipe(self._process.stdin.fileno(), lambda: self._is_killed)
+        self._answers = Pipe(self._process.stdout.fileno(), lambda: self._is_killed)
 
     def wait_for_start(self) -> None:
         """Its start is not the time of the work.  It finds modules where we do."""
         self._send(sys.path)
-        if self._pipe(self._process.stdout).read(1) != READY:
+        if self._answers.read(1) != READY:
             raise EOFError
 
     def ask(self, order: Order) -> tuple[bool, Any]:
         self._send(order)
-        answer: tuple[bool, Any] = pickle.load(self._pipe(self._process.stdout))  # noqa: S301  of our own process
-        return answer
+        return read_answer(self._answers)
 
     def _send(self, what: Any) -> None:
-        orders = self._pipe(self._process.stdin)
-        pickle.dump(what, orders, pickle.HIGHEST_PROTOCOL)
-        orders.flush()
+        orders = io.BufferedWriter(self._orders)
+        try:
+            pickle.dump(what, orders, pickle.HIGHEST_PROTOCOL)
+            orders.flush()
+        finally:
+            orders.detach()
 
     def kill(self) -> None:
         """Its pipes say so to the thread that waits for it."""
+        self._is_killed = True
         self._process.kill()
 
     def bury(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout):
-            with suppress(OSError):  # an order that was on its way
-                self._pipe(pipe).close()
+            if pipe is not None:
+                with suppress(OSError):  # an order that was on its way
+                    pipe.close()
         self._process.wait()
-
-    @staticmethod
-    def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
-        assert pipe is not None  # noqa: S101  both were asked for
-        return pipe
 
 
 def _heard(future: asyncio.Future[Any]) -> asyncio.Future[Any]:
