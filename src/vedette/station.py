@@ -301,24 +301,30 @@ class Station:
             heal=lambda: self._heal(post),
         )
         if self.policy == LEARNED:
-            calls = replace(calls, schedule=GuardedScheduler(self._scheduler, self._problem).decide)
+            calls = replace(calls, schedule=GuardedScheduler(self._scheduler(), self._problem).decide)
         if self.hunts:
-            calls = replace(calls, hunt=GuardedHunter(self._hunter, self._problem).hunt)
+            calls = replace(calls, hunt=GuardedHunter(self._hunter(), self._problem).hunt)
         return Settler(
             self.opened.writer, self.opened.archive, run=self.run_id, clock=self.clock, calls=calls
         )
 
-    def _scheduler(self) -> Scheduler:
+    def _scheduler(self) -> Callable[[], Scheduler]:
+        """Its code is read now: in the middle of a run there may be no file left to open."""
+        import numpy.ma  # noqa: F401  np.unique reads it when it is first called
+
         from vedette.engine.scheduler import Scheduler  # numpy, which other policies do without
 
         reader = ScheduleReader(self.opened.writer.connection)
-        return Scheduler(reader, scheduler_options(self.loaded.config, reader.crawl_delay), self.ids.next)
+        options = scheduler_options(self.loaded.config, reader.crawl_delay)
+        return lambda: Scheduler(reader, options, self.ids.next)
 
-    def _hunter(self) -> Hunter:
+    def _hunter(self) -> Callable[[], Hunter]:
+        """The same of the hunt."""
         from vedette.engine.hunter import Hunter  # numpy, which runs without a hunt do without
 
         reader = HuntReader(self.opened.writer.connection, self.opened.pick.clause())
-        return Hunter(reader, hunt_options(self.loaded.config), self.ids.next)
+        options = hunt_options(self.loaded.config)
+        return lambda: Hunter(reader, options, self.ids.next)
 
     def _problem(self, what: str) -> None:
         self.on_event(Event(name="problem", at=self.clock.now(), fields={"what": what}))

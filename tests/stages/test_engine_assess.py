@@ -280,7 +280,7 @@ def _die() -> None:
 async def test_a_look_for_which_no_file_can_be_opened_is_tried_again_and_nobody_is_blamed():
     result = await settled(OSError(errno.EMFILE, "Too many open files"))
     assert result.parked is None
-    assert result.visit.outcome is Outcome.CONNECT_ERROR
+    assert result.visit.outcome is Outcome.NO_SOCKETS
     assert result.visit.detail.startswith("too many open files: raise ulimit -n or lower run.at_once")
     assert result.watch.due_at is not None
     assert result.watch.due_at > NOON

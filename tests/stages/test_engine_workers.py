@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from vedette.contracts.errors import ConfigError
@@ -74,6 +75,15 @@ async def test_what_takes_too_much_processor_time_is_ended_by_the_system(workers
     assert await workers.run(_spin) is None
     workers._cpu_s = 10
     assert await workers.run(abs, -2) == 2
+
+
+async def test_an_array_that_takes_too_much_memory_is_given_up_too(workers: Workers):
+    assert await workers.run(_hoard_array, 1 << 31) is None
+    assert await workers.run(_hoard_array, 1 << 20) == 1 << 20
+
+
+def _hoard_array(size: int) -> int:
+    return len(np.ones(size, np.uint8))
 
 
 def _hoard(size: int) -> int:

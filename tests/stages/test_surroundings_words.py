@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import resource
@@ -14,15 +15,19 @@ from pathlib import Path
 import aiohttp
 import pytest
 from cli_call import Cli
+from hostile import FakeDns
 from test_engine_app import FEED, WEB, SmallWeb, Station
 
 from vedette.config import Loaded, parse
 from vedette.contracts.errors import StoreWaitError
 from vedette.contracts.fetching import Fetched, FetchRequest
 from vedette.contracts.words import Outcome
+from vedette.core.outcomes import MEANING
 from vedette.engine.loop import Mode
 from vedette.engine.workers import Workers
 from vedette.fetch.faults import fault_of
+from vedette.fetch.guard import Guard
+from vedette.fetch.resolver import GuardedResolver, NameserverLookup, SystemLookup
 from vedette.store.connecting import connect
 
 
@@ -83,11 +88,29 @@ def test_a_csv_that_is_shown_on_a_terminal_is_not_obeyed_by_it(tmp_path: Path):
     assert not [char for char in told.out if char != "\n" and not char.isprintable()]
 
 
-def test_no_more_files_is_not_called_the_fault_of_the_host():
-    error = OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+@pytest.mark.parametrize(
+    "number", [errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL]
+)
+def test_what_this_machine_lacks_is_not_called_the_fault_of_the_host(number: int):
+    error = OSError(number, os.strerror(number))
     key = aiohttp.client_reqrep.ConnectionKey("a.example", 80, False, True, None, None, None)
     fault = fault_of(aiohttp.ClientConnectorError(key, error), is_tls=False)
-    assert "ulimit -n" in fault.detail
+    assert fault.outcome is Outcome.NO_SOCKETS
+    assert MEANING[fault.outcome].lane_verdict is None
+    assert "the host is not to blame" in fault.detail
+
+
+@pytest.mark.parametrize("by", ["system", "nameserver"])
+async def test_a_name_that_cannot_be_asked_for_want_of_files_blames_nobody(by: str):
+    async with FakeDns({"a.example": ["127.0.0.1"]}) as dns:
+        lookup = SystemLookup(1.0) if by == "system" else NameserverLookup((dns.place,), 1.0)
+        resolver = GuardedResolver(lookup, Guard(("127.0.0.0/8",), ()), 2.0)
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, abs, 1)  # a thread that is there already needs no file
+        with no_more_files(), pytest.raises(OSError) as raised:
+            await resolver.resolve("a.example", 80)
+        assert raised.value.errno == errno.EMFILE
+        await lookup.close()
 
 
 @contextmanager

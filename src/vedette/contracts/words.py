@@ -89,6 +89,7 @@ class Outcome(StrEnum):
     THROTTLED = "throttled"
     TIMEOUT = "timeout"
     CONNECT_ERROR = "connect_error"
+    NO_SOCKETS = "no_sockets"
     DNS_ERROR = "dns_error"
     TLS_ERROR = "tls_error"
     PROTOCOL_ERROR = "protocol_error"

@@ -5,10 +5,12 @@ Transport failures count against the lane, content failures against the source (
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from vedette.contracts.errors import NO_MORE_FILES
 from vedette.contracts.words import Outcome
 
 
@@ -22,6 +24,7 @@ class Meaning:
     has_content: bool = False  # a body came that may be compared with what was seen before
     keeps_schedule: bool = True  # False: look again at the long interval
     is_refusal: bool = False  # we refused; the far end did nothing wrong
+    is_ours: bool = False  # this machine lacked something: tried again, and never parked
     is_look: bool = True  # False: nothing was asked; no attempt is used up and the due time stays
     answered: bool = False  # the far end answered as a healthy one does
     words: str = ""  # for people
@@ -63,6 +66,8 @@ MEANING: Mapping[Outcome, Meaning] = MappingProxyType(
         Outcome.THROTTLED: _transport("the server asked us to slow down"),
         Outcome.TIMEOUT: _transport("no complete answer in time"),
         Outcome.CONNECT_ERROR: _transport("no connection"),
+        # Nothing went out, so it says nothing about the host.
+        Outcome.NO_SOCKETS: Meaning(retry=True, is_ours=True, words="this machine has no socket left"),
         Outcome.DNS_ERROR: _transport("the host name has no address"),
         # A certificate does not heal within seconds, so it is not tried again at once.
         Outcome.TLS_ERROR: _transport("no trusted connection", retry=False),
@@ -109,6 +114,18 @@ MEANING: Mapping[Outcome, Meaning] = MappingProxyType(
     }
 )
 
+
+_NOT_THE_HOST = "the host is not to blame"
+# What the system says when this machine, not the host, has nothing left to connect with.
+OWN_LACK: Mapping[int, str] = MappingProxyType(
+    {
+        errno.EMFILE: f"{NO_MORE_FILES}; {_NOT_THE_HOST}",
+        errno.ENFILE: f"{NO_MORE_FILES}; {_NOT_THE_HOST}",
+        errno.ENOBUFS: f"this machine has no memory left for connections; {_NOT_THE_HOST}",
+        errno.ENOMEM: f"this machine has no memory left for connections; {_NOT_THE_HOST}",
+        errno.EADDRNOTAVAIL: f"this machine has no free port, or no address of this kind; {_NOT_THE_HOST}",
+    }
+)
 
 SEEN = frozenset({Outcome.OK, Outcome.NOT_MODIFIED})  # the look showed the page, or that it is as before
 

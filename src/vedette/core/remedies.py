@@ -63,6 +63,7 @@ REMEDIES: Mapping[Outcome, Remedy] = MappingProxyType(
         Outcome.THROTTLED: Remedy("Wait; to ask less often set a longer gap for its lane (lanes.host:NAME)."),
         Outcome.TIMEOUT: Remedy(f"{_HOST} Slow sites: fetch.total_timeout", _WAYS | _TIMES),
         Outcome.CONNECT_ERROR: Remedy(_HOST, _WAYS | {"connect_timeout"}),
+        Outcome.NO_SOCKETS: Remedy("Raise ulimit -n for the program, or lower run.at_once."),
         Outcome.DNS_ERROR: Remedy(
             "Check the spelling of the host, and the name servers of this machine (fetch.nameservers).", _WAYS
         ),

@@ -60,7 +60,8 @@ def next_attempt(
         wait = min(failure.retry_after, params.max_retry_after)
         why = Reason("retry_after", wait.total_seconds(), "the far end named the time")
     else:
-        wait = delay(attempt - 1, jitter=jitter, params=params)
+        doublings = _MAX_DOUBLINGS if MEANING[outcome].is_ours else attempt - 1  # many lack it at once
+        wait = delay(doublings, jitter=jitter, params=params)
         why = Reason("backoff", wait.total_seconds(), f"attempt {attempt} of {params.attempts}: {outcome}")
     return Retry(now + wait, (why,))
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from vedette.contracts.errors import NO_MORE_FILES, ConfigError
+from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetching import Extraction, Fetched
 from vedette.contracts.ports import Clock
 from vedette.contracts.schedule import Asked, Lesson
@@ -34,7 +34,7 @@ from vedette.core.change.gate import gate
 from vedette.core.change.layers import text_keys
 from vedette.core.classify import becomes_hub, inherit_risk
 from vedette.core.ledger import admit_decision, retry_decision, schedule_decision
-from vedette.core.outcomes import MEANING
+from vedette.core.outcomes import MEANING, OWN_LACK
 from vedette.core.retry import Failure, Retry, RetryParams, next_attempt
 from vedette.core.schedule.due import LEARNED, DueParams, Facts, decide
 from vedette.core.screen import ScreenTable, screen
@@ -99,8 +99,7 @@ class Assessor:
         except OSError as error:
             if error.errno not in NO_FILES:
                 return self._parked(job, Outcome.BUG, f"{type(error).__name__}: {error}")
-            words = f"{NO_MORE_FILES}; the host is not to blame"
-            return self._parked(job, Outcome.CONNECT_ERROR, words)  # tried again, as when no socket is left
+            return self._parked(job, Outcome.NO_SOCKETS, OWN_LACK[error.errno])  # tried again
         except Exception as error:  # noqa: BLE001  the edge of the engine loop
             return self._parked(job, Outcome.BUG, f"{type(error).__name__}: {error}")
 
@@ -403,6 +402,9 @@ class Assessor:
                     now=sheet.now, host_ok=MEANING[sheet.outcome].lane_verdict, has_due=True
                 )
             return replace(watch, attempt=attempt, due_at=step.at, audit=None), None
+        if MEANING[sheet.outcome].is_ours:
+            moved = self._scheduled(sheet, watch, self.book.desk(watch.source))
+            return replace(moved, attempt=0), None
         parked = Parked(
             watch=watch.id,
             url=watch.url,

@@ -49,7 +49,8 @@ def _done(order: Order) -> tuple[bool, Any]:
 
 def _write(answers: BinaryIO, is_done: bool, value: Any) -> None:
     if not is_done and not _can_be_sent(value):
-        value = RuntimeError(f"{type(value).__name__}: {value}")
+        kind = MemoryError if isinstance(value, MemoryError) else RuntimeError  # numpy has one of its own
+        value = kind(f"{type(value).__name__}: {value}")
     pickle.dump((is_done, value), answers, pickle.HIGHEST_PROTOCOL)
     answers.flush()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import ssl
 from dataclasses import dataclass
@@ -10,8 +9,8 @@ from dataclasses import dataclass
 import aiohttp
 from aiohttp.http_exceptions import ContentLengthError, HttpProcessingError, TransferEncodingError
 
-from vedette.contracts.errors import NO_MORE_FILES
 from vedette.contracts.words import Outcome
+from vedette.core.outcomes import OWN_LACK
 from vedette.fetch.guard import AddressRefused
 from vedette.fetch.resolver import DnsFault
 
@@ -51,6 +50,8 @@ def fault_of(error: BaseException, *, is_tls: bool) -> Fault:
     inner = _within(error)
     if is_tls and isinstance(error, aiohttp.ClientConnectorError) and _is_cut(inner):
         return Fault(Outcome.TLS_ERROR, "the line was cut during the TLS handshake")
+    if isinstance(inner, OSError) and (lack := OWN_LACK.get(inner.errno or 0)):
+        return Fault(Outcome.NO_SOCKETS, lack)
     if isinstance(inner, aiohttp.ServerDisconnectedError):
         return _disconnect_fault(inner)
     for kind, outcome in _MEANING:
@@ -99,8 +100,6 @@ _TIMEOUTS: tuple[tuple[type[BaseException], str], ...] = (
 def _words(error: BaseException) -> str:
     if isinstance(error, ssl.SSLError):
         return plain(error.strerror or str(error))
-    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-        return f"{NO_MORE_FILES}; the host is not to blame"
     if isinstance(error, OSError) and error.errno:
         return os.strerror(error.errno)  # the loops word the same error differently
     for kind, words in _TIMEOUTS:

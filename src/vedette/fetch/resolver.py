@@ -107,6 +107,7 @@ class GuardedResolver(AbstractResolver):
         try:
             return self._remember(host, await self._asked(host, STALE_PATIENCE if stale else self._timeout))
         except DnsFault as fault:
+            _check_sockets()
             if fault.is_answered:
                 raise
             _trim(self._failed)
@@ -129,6 +130,12 @@ class GuardedResolver(AbstractResolver):
         _trim(self._cache)
         self._cache[host] = (asyncio.get_running_loop().time() + CACHE_SECONDS, found)
         return found
+
+
+def _check_sockets() -> None:
+    """Raises OSError while no socket can be opened: then nobody was asked."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM):
+        pass
 
 
 def _trim(cache: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from email.utils import format_datetime
 
 from vedette.contracts.alerting import Delivery, Notice
 from vedette.contracts.words import LaneKey, Outcome
+from vedette.core.outcomes import OWN_LACK
 from vedette.notify import templates
 
 PORTS = {"starttls": 587, "tls": 465, "none": 25}
@@ -108,6 +109,8 @@ def _by_code(code: int) -> Outcome:
 
 
 def _outcome(error: BaseException) -> Outcome:
+    if isinstance(error, OSError) and error.errno in OWN_LACK:
+        return Outcome.NO_SOCKETS
     return next((outcome for kind, outcome in _MEANING if isinstance(error, kind)), Outcome.PROTOCOL_ERROR)
 
 
