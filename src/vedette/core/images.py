@@ -10,6 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 MOST_PIXELS = 50_000_000  # THREATS: image and OCR bombs are refused before they are decoded
+MOST_BYTES = 96 * 1024 * 1024  # while it is made grey
+# Bytes a pixel by kind, with what is made of it: colours take four, values of 16 bits and fractions their range.
+_COST = {"1": 2, "L": 2, "P": 6, "RGB": 6, "I;16": 6}
+_MOST_COST = 9
 LEAST_SIDE = 8  # pixels; no letter is smaller
 SMALL = 2_000_000  # pixels: a screenshot; doubled, its letters of 9 pixels are read (0.94 -> 1.0)
 ENOUGH = 16_000_000  # pixels: a page of A4 at 400 dpi; more only takes longer
@@ -24,6 +28,13 @@ def refusal(width: int, height: int) -> str:
     if width * height <= MOST_PIXELS:
         return ""
     return f"{width} x {height} pixels are more than we read ({MOST_PIXELS // 1_000_000} million)"
+
+
+def decoding_refusal(width: int, height: int, mode: str) -> str:
+    """Why an image of this size and kind (the word of Pillow) is not decoded; empty when it is."""
+    if width * height * _COST.get(mode, _MOST_COST) <= MOST_BYTES:
+        return ""
+    return f"{width} x {height} pixels of kind {mode} are more than we read"
 
 
 def may_have_text(width: int, height: int) -> bool:

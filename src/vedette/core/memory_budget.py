@@ -23,8 +23,9 @@ SMALL_SHARE = 8  # one part in so many is for them alone
 FREE = 256 * 1024  # of a body: less is not worth counting
 MADE_OF_IT = 2  # a body, and the text and links that are made of it
 DOCUMENT = 96 * MIB  # what a document may take in the worker, whatever it inflates to
-# A page or image that is drawn for OCR: four bytes a pixel; with less the library leaves parts white without a word.
-SCAN = 192 * MIB
+# A page or image that is drawn for OCR; what needs more is refused before, for the library leaves parts white without
+# a word.
+SCAN = 128 * MIB
 MARKUP = 112 * MIB  # a tree takes twelve times its page (bench/memory.py)
 
 

@@ -17,7 +17,8 @@ from vedette.contracts.documents import Artifact, Document
 from vedette.contracts.fetching import Extraction
 from vedette.contracts.words import DOCUMENTS, ContentClass, Reason
 from vedette.core.memory_budget import SCAN, parse_limit
-from vedette.engine.workers import Workers
+from vedette.engine.turns import Rank
+from vedette.engine.workers import LARGE, Workers
 from vedette.evidence.shelf import Shelf
 from vedette.extract import content_class
 from vedette.extract.documents import described, read_document
@@ -100,7 +101,10 @@ class DocumentDesk:
         pages: dict[int, Recognised] = {}
         is_image = document.content_class is ContentClass.IMAGE
         for number in document.scans:
-            image = await self.workers.run(_render_there, data, number, is_image, memory=SCAN)
+            there = (data, number, is_image)  # its process ends before OCR begins: both need room
+            image = await self.workers.run(
+                _render_there, *there, size=LARGE + 1, rank=Rank.BEGUN, memory=SCAN
+            )
             if not isinstance(image, bytes):
                 raise Unreadable(image or f"page {number + 1} cannot be drawn: {TOO_MUCH}")
             page = await tool.read(image, may_be_photo=is_image)

@@ -17,7 +17,10 @@ from vedette.extract.documents.paragraphs import Line, paragraphs
 LANGUAGES = "eng"
 WALL_S = 60.0  # for one page; a page of dense print takes five
 CPU_S = 60
-MEMORY = 1536 * 1024 * 1024  # DESIGN section 8
+MEMORY = 1536 * 1024 * 1024  # of addresses, DESIGN section 8
+DATA = (
+    100 * 1024 * 1024
+)  # that it writes to: a dense page of 16 million pixels takes 70, one of noise twice that
 MAX_OUTPUT = 16 * 1024 * 1024
 # One thread: two take three times as long.  Nothing else of our environment goes along.
 ENVIRONMENT = {"OMP_THREAD_LIMIT": "1", "LC_ALL": "C.UTF-8"}
@@ -84,6 +87,7 @@ async def _run(command: tuple[str, ...], given: bytes, wall_s: float) -> bytes |
         return None
     with suppress(ProcessLookupError, PermissionError):
         resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.prlimit(process.pid, resource.RLIMIT_DATA, (DATA, DATA))
         resource.prlimit(process.pid, resource.RLIMIT_CPU, (CPU_S, CPU_S))
     try:
         answer, _ = await asyncio.wait_for(process.communicate(given or None), wall_s)

@@ -15,7 +15,7 @@ import numpy as np
 
 from vedette.contracts.documents import Document
 from vedette.contracts.words import ContentClass
-from vedette.core.images import drawn_size, may_have_text, refusal
+from vedette.core.images import decoding_refusal, drawn_size, may_have_text, refusal
 from vedette.extract.fields import Unreadable
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("PNG", "JPEG", "GIF", "TIFF", "WEBP", "BMP")
 PAGED = "TIFF"
+BAND = 256  # rows
 DARK = 100  # of 255: below this middle the letters are the light ones
 
 
@@ -44,6 +45,7 @@ def render_image(body: bytes, number: int) -> bytes:
             image.seek(number)
         _check(image)
         image.draft("L", drawn_size(*image.size))  # JPEG alone: decoded small and grey
+        _refuse_if(decoding_refusal(*image.size, image.mode))
         ImageOps.exif_transpose(image, in_place=True)  # else a copy, of what may be large
         grey = _on_white(image)
     grey = grey.resize(drawn_size(*grey.size), Image.Resampling.BICUBIC)
@@ -73,7 +75,10 @@ def _opened(body: bytes) -> Iterator[Image]:
 
 
 def _check(image: Image) -> None:
-    problem = refusal(*image.size)
+    _refuse_if(refusal(*image.size))
+
+
+def _refuse_if(problem: str) -> None:
     if problem:
         raise Unreadable(problem)
 
@@ -83,11 +88,10 @@ def _on_white(image: Image) -> Image:
     from PIL import Image
 
     if image.mode[0] in "IF":  # 16 or 32 bits, or fractions: whatever range they use
-        values = np.nan_to_num(np.asarray(image, dtype=np.float32))
-        low, high = float(values.min()), float(values.max())
-        return Image.fromarray(((values - low) * (255 / max(high - low, 1e-9))).astype(np.uint8))
+        return Image.fromarray(_stretched(np.asarray(image)))
     if not image.has_transparency_data:
-        return image.convert("L")
+        image.load()
+        return image if image.mode == "L" else image.convert("L")
     cover = image.getchannel("A") if "A" in image.getbands() else image.convert("RGBA").getchannel("A")
     grey = image.convert("L")
     seen = grey.histogram(cover.point(lambda value: 255 if value > 127 else 0))
@@ -95,6 +99,19 @@ def _on_white(image: Image) -> Image:
     paper = Image.new("L", grey.size, ground)
     paper.paste(grey, mask=cover)
     return paper
+
+
+def _stretched(values: np.ndarray) -> np.ndarray:
+    """Whatever range they use, as 0 to 255; some rows at a time, for fractions take four times their grey."""
+    bands = [slice(top, top + BAND) for top in range(0, len(values), BAND)]
+    parts = (np.nan_to_num(values[band].astype(np.float32)) for band in bands)
+    ranges = [(float(part.min()), float(part.max())) for part in parts]
+    low, high = min(one for one, _ in ranges), max(one for _, one in ranges)
+    grey = np.empty(values.shape, np.uint8)
+    for band in bands:
+        part = np.nan_to_num(values[band].astype(np.float32))
+        grey[band] = ((part - low) * (255 / max(high - low, 1e-9))).astype(np.uint8)
+    return grey
 
 
 def _is_dark(grey: Image) -> bool:

@@ -13,15 +13,20 @@ from typing import Any
 
 import numpy as np
 
+from vedette.core.images import ENOUGH
 from vedette.extract.documents.pdf import IMAGE, opened
+from vedette.extract.fields import Unreadable
 
 DPI = 300
 COARSE = 200  # a scan below this is cleaned at its own resolution and then doubled
-MAX_PIXELS = 50_000_000  # THREATS: image and OCR bombs
+MAX_IMAGE = (
+    36 * 1024 * 1024
+)  # bytes of a picture once it is unpacked: A4 in grey at 600 dpi; pdfium keeps it thrice
 MAX_SLANT = 5.0  # degrees; more is a page that lies on its side
 NOISY = 1.5  # mean distance of a pixel of the paper from the middle of its neighbours, of 255
 PAPER = 160
 BAND = 256  # rows
+MAX_DEPTH, MOST_IMAGES = 8, 1000
 
 
 def render_page(body: bytes, number: int) -> bytes:
@@ -30,7 +35,8 @@ def render_page(body: bytes, number: int) -> bytes:
     try:
         page = pdf[number]
         inches = max(page.get_width() * page.get_height(), 1.0) / 72**2
-        dpi = min(DPI, int((MAX_PIXELS / inches) ** 0.5))
+        _check_images(page)
+        dpi = max(1, min(DPI, int((ENOUGH / inches) ** 0.5)))
         slant = slant_of(_pixels(page, min(dpi, 100), 0.0))
         is_coarse = _resolution(page) < COARSE and dpi == DPI
         pixels = _pixels(page, DPI // 2 if is_coarse else dpi, slant)
@@ -94,10 +100,13 @@ def _smoothed(edged: np.ndarray) -> np.ndarray:
 
 
 def is_noisy(pixels: np.ndarray, quiet: np.ndarray) -> bool:
-    paper = quiet > PAPER
-    if not paper.any():
-        return False
-    return bool(np.abs(pixels.astype(np.int16) - quiet)[paper].mean() > NOISY)
+    distance = count = 0
+    for top in range(0, len(pixels), BAND):
+        band, calm = pixels[top : top + BAND].astype(np.int16), quiet[top : top + BAND]
+        paper = calm > PAPER
+        distance += int(np.abs(band - calm)[paper].sum())
+        count += int(paper.sum())
+    return distance > NOISY * count
 
 
 _NETWORK = (
@@ -113,6 +122,14 @@ def _sharpest(rows: np.ndarray, columns: np.ndarray, angles: np.ndarray) -> floa
         return float(np.square(np.diff(profile)).sum())
 
     return float(max(angles, key=sharpness))
+
+
+def _check_images(page: Any) -> None:
+    """Raises Unreadable before a picture is unpacked that takes too much; pdfium would leave it out without a word."""
+    for image in itertools.islice(page.get_objects(filter=[IMAGE], max_depth=MAX_DEPTH), MOST_IMAGES):
+        about = image.get_metadata()
+        if about.width * about.height * max(about.bits_per_pixel, 1) // 8 > MAX_IMAGE:
+            raise Unreadable(f"a picture of {about.width} x {about.height} pixels in it is more than we read")
 
 
 def _resolution(page: Any) -> float:
