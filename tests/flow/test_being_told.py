@@ -136,8 +136,11 @@ def test_what_is_unmuted_is_told_of_again_and_a_note_stays_whatever_is_configure
     (source,) = cli("sources", "--json").json["sources"]
     assert (source["note"], source["muted_until"][:4]) == ("ask Ana first", "9999")
     assert "ask Ana first" in cli("explain", URL).out
-    assert cli("unmute", URL).code == 0
+    told = cli("unmute", URL)
+    assert (told.code, "it was not muted" in told.out + told.err) == (0, False)
     assert "muted" not in cli("sources").out
+    told = cli("unmute", URL)
+    assert (told.code, "it was not muted" in told.out + told.err) == (0, True)
     assert cli("note", "page", "").code == 0
     (source,) = cli("sources", "--json").json["sources"]
     assert (source["note"], source["muted_until"]) == (None, None)

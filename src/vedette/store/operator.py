@@ -160,6 +160,11 @@ def mute_source(
     _move(db, replace(_known(db, source), muted_until=until), now=now)
 
 
+def is_muted(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> bool:
+    until = _known(db, source).muted_until
+    return until is not None and until > now
+
+
 def note_source(db: sqlite3.Connection, source: SourceId, *, now: datetime, words: str) -> None:
     """Words of the operator about it, in place of those that were there."""
     known = _known(db, source)

@@ -107,9 +107,18 @@ def mute(
 
 def unmute(session: Session, what: WordArgument) -> None:
     """Tell of its changes again.  What changed meanwhile is not told of afterwards."""
-    from vedette.store.operator import mute_source
+    from vedette.store.operator import is_muted, mute_source
 
-    _change(session, what, mute_source, "unmuted", ": its changes are told again", finds=True)
+    was_muted = False
+
+    def do(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> None:
+        nonlocal was_muted
+        was_muted = is_muted(db, source, now=now)
+        mute_source(db, source, now=now)
+
+    _change(session, what, do, "unmuted", ": its changes are told again", finds=True)
+    if not was_muted:
+        session.out.note("it was not muted")
 
 
 def note(
