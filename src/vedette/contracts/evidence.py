@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from vedette.contracts.fetching import Headers
-from vedette.contracts.words import Outcome, VisitId, WatchId
+if TYPE_CHECKING:
+    from vedette.contracts.fetching import Headers
+    from vedette.contracts.words import Outcome, VisitId, WatchId
 
 SEALS = "seals"  # how HEADS names the chain of sealed rows, beside the segments
 

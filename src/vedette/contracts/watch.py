@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
-from vedette.contracts.alerting import Message
 from vedette.contracts.changing import Change, ChangeState, Noise
-from vedette.contracts.documents import Artifact
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Standing, Written
-from vedette.contracts.fetching import RobotsRules
-from vedette.contracts.hunt import HuntRows
-from vedette.contracts.judging import Traits
-from vedette.contracts.lane import LaneState
-from vedette.contracts.schedule import Lesson, ScheduleRows
-from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.words import (
     ChangeId,
     ContentClass,
@@ -30,6 +23,16 @@ from vedette.contracts.words import (
     VisitId,
     WatchId,
 )
+
+if TYPE_CHECKING:
+    from vedette.contracts.alerting import Message
+    from vedette.contracts.documents import Artifact
+    from vedette.contracts.fetching import RobotsRules
+    from vedette.contracts.hunt import HuntRows
+    from vedette.contracts.judging import Traits
+    from vedette.contracts.lane import LaneState
+    from vedette.contracts.schedule import Lesson, ScheduleRows
+    from vedette.contracts.source import ListerKind, Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

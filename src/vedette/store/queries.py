@@ -12,15 +12,10 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from vedette.contracts.errors import StoreError
-from vedette.contracts.evidence import Segment
-from vedette.contracts.fetching import RobotsRules
-from vedette.contracts.lane import LaneState
-from vedette.contracts.schedule import PublishedRow
 from vedette.contracts.source import ListerKind, Source
-from vedette.contracts.watch import Parked, Visit, Watch
 from vedette.contracts.words import (
     ChangeId,
     EvidenceId,
@@ -56,6 +51,13 @@ from vedette.store.statements import (
     SOURCE_COLUMNS,
 )
 from vedette.store.terms import Terms, change_terms, ledger_terms, limit, marks, parts, watch_terms
+
+if TYPE_CHECKING:
+    from vedette.contracts.evidence import Segment
+    from vedette.contracts.fetching import RobotsRules
+    from vedette.contracts.lane import LaneState
+    from vedette.contracts.schedule import PublishedRow
+    from vedette.contracts.watch import Parked, Visit, Watch
 
 _T = TypeVar("_T")
 _TELLING = (Outcome.OK, Outcome.NOT_MODIFIED, Outcome.GONE)  # looks that say whether the content changed

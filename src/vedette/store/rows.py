@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import xxhash
 from pydantic_core import to_json
@@ -21,7 +21,6 @@ from vedette.contracts.changing import (
 )
 from vedette.contracts.evidence import Segment
 from vedette.contracts.fetching import FetchSettings, RobotsRules
-from vedette.contracts.jobs import NewJob
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import (
     ListerKind,
@@ -49,6 +48,9 @@ from vedette.contracts.words import (
 from vedette.core.urls import lane_of
 from vedette.store.noise_column import dump_noise, read_noise
 
+if TYPE_CHECKING:
+    from vedette.contracts.jobs import NewJob
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
 _PLAIN_OPTIONS = ListerOptions()
@@ -70,7 +72,7 @@ def to_ms(at: datetime) -> int:
 
 
 def from_ms(ms: int) -> datetime:
-    return _EPOCH + timedelta(milliseconds=ms)
+    return _EPOCH + ms * _MS
 
 
 def opt_ms(at: datetime | None) -> int | None:
@@ -78,7 +80,7 @@ def opt_ms(at: datetime | None) -> int | None:
 
 
 def opt_at(ms: int | None) -> datetime | None:
-    return None if ms is None else _EPOCH + timedelta(milliseconds=ms)
+    return None if ms is None else _EPOCH + ms * _MS  # half the price of a timedelta made anew
 
 
 def opt_seconds(span: timedelta | None) -> int | None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from vedette.surface.cli.ending import end_at_once
 
-USUAL, SELDOM = gc.get_threshold(), (20_000, 10, 10)  # new objects before one looks for garbage
+USUAL, SELDOM = gc.get_threshold(), (500_000, 10, 10)  # new objects before one looks for garbage
 
 
 def collect_seldom() -> None:
