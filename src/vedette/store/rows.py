@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import xxhash
@@ -81,6 +82,27 @@ def opt_ms(at: datetime | None) -> int | None:
 
 def opt_at(ms: int | None) -> datetime | None:
     return None if ms is None else _EPOCH + ms * _MS  # half the price of a timedelta made anew
+
+
+def opt_iso(ms: int | None) -> str | None:
+    """`opt_at(ms).isoformat()` at a third of its price: long lists have several times in each row."""
+    if ms is None:
+        return None
+    day, rest = divmod(ms, 86_400_000)
+    minute, rest = divmod(rest, 60_000)
+    second, thousandth = divmod(rest, 1000)
+    below = f".{thousandth:03}000" if thousandth else ""
+    return f"{_day(day)}{_minute(minute)}{second:02}{below}+00:00"
+
+
+@lru_cache(maxsize=4096)
+def _day(day: int) -> str:
+    return f"{(_EPOCH + day * timedelta(days=1)).date().isoformat()}T"
+
+
+@lru_cache(maxsize=1440)
+def _minute(minute: int) -> str:
+    return f"{minute // 60:02}:{minute % 60:02}:"
 
 
 def opt_seconds(span: timedelta | None) -> int | None:

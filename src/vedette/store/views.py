@@ -54,7 +54,10 @@ class WatchFilter:
 
 
 class WatchLine(NamedTuple):
-    """A watch as lists show it: quick to read, for lists are long."""
+    """A watch as lists show it, in the order of LINE_COLUMNS.
+
+    Lists are long: what is costly to make of a column is made where it is asked for.
+    """
 
     url: str
     title: str
@@ -62,14 +65,30 @@ class WatchLine(NamedTuple):
     lister: str | None
     node_type: str
     node_role: str | None
-    risk: Risk
+    rank: int  # of its risk
     velocity: float
-    interval: timedelta
-    due_at: datetime | None
-    last_outcome: Outcome | None
-    last_visit_at: datetime | None
-    last_changed_at: datetime | None
-    is_merged: bool
+    interval_s: int
+    due_ms: int | None
+    outcome: str | None  # of the last look
+    visited_ms: int | None
+    changed_ms: int | None
+    merged_into: int | None
+
+    @property
+    def risk(self) -> Risk:
+        return _RISKS[self.rank]
+
+    @property
+    def last_outcome(self) -> Outcome | None:
+        return _OUTCOMES[self.outcome] if self.outcome else None
+
+    @property
+    def due_at(self) -> datetime | None:
+        return opt_at(self.due_ms)
+
+    @property
+    def last_visit_at(self) -> datetime | None:
+        return opt_at(self.visited_ms)
 
 
 LINE_COLUMNS = (
@@ -316,24 +335,3 @@ def _decision(part: Mapping[str, Any]) -> Decision:
 
 def _reasons(triples: Any) -> tuple[Reason, ...]:
     return tuple(Reason(code, float(points), note) for code, points, note in triples)
-
-
-def read_line(row: Sequence[Any]) -> WatchLine:
-    """From the order of LINE_COLUMNS."""
-    url, title, source, lister, node_type, node_role = row[:6]
-    return WatchLine(
-        url,
-        title,
-        source,
-        lister,
-        node_type,
-        node_role,
-        _RISKS[row[6]],
-        row[7],
-        timedelta(seconds=row[8]),
-        opt_at(row[9]),
-        _OUTCOMES[row[10]] if row[10] else None,
-        opt_at(row[11]),
-        opt_at(row[12]),
-        row[13] is not None,
-    )

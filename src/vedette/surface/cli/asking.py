@@ -9,7 +9,7 @@ import typer
 
 from vedette.contracts.errors import InputError, VedetteError
 from vedette.core.nearest import unknown
-from vedette.core.outcomes import MEANING
+from vedette.core.outcomes import MEANING, SEEN
 from vedette.surface.cli.configured import note_not_taken_in, written_url
 from vedette.surface.cli.output import Cell
 from vedette.surface.cli.session import Session, a_moment, a_risk, a_url, check_source, tagged
@@ -17,6 +17,8 @@ from vedette.surface.cli.verbs import LimitOption, verb
 from vedette.surface.cli.watch_table import is_unseen, show_watches
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from vedette.contracts.changing import ChangeState
     from vedette.contracts.source import Source
     from vedette.contracts.watch import Visit, Watch
@@ -198,28 +200,33 @@ def known_watch(session: Session, queries: Queries, url: str) -> Watch:
     return watch
 
 
-def watch_json(watch: WatchLine, source: Source | None = None) -> dict[str, object]:
-    """`source`: the one that asks for an interval of this watch."""
-    return {
-        "url": watch.url,
-        "title": watch.title,
-        "source": watch.source,
-        "lister": watch.lister,
-        "node_type": watch.node_type,
-        "role": watch.node_role,
-        "risk": watch.risk.name,
-        "velocity": watch.velocity,
-        "interval": watch.interval,
-        "every": source.every if source else None,
-        "scrape_frequency": source.scrape_frequency if source else None,
-        "due_at": watch.due_at,
-        "outcome": watch.last_outcome.value if watch.last_outcome else None,
-        "why": ""
-        if not is_unseen(watch) or watch.last_outcome is None
-        else MEANING[watch.last_outcome].words,
-        "last_visit_at": watch.last_visit_at,
-        "last_changed_at": watch.last_changed_at,
-    }
+def watches_json(watches: Sequence[WatchLine], asking: Mapping[str, Source]) -> list[dict[str, object]]:
+    """`asking`: by address, the sources that ask for an interval of their watch."""
+    from vedette.store.rows import opt_iso
+
+    why = {outcome.value: "" if outcome in SEEN else said.words for outcome, said in MEANING.items()}
+    return [
+        {
+            "url": watch.url,
+            "title": watch.title,
+            "source": watch.source,
+            "lister": watch.lister,
+            "node_type": watch.node_type,
+            "role": watch.node_role,
+            "risk": watch.risk.name,
+            "velocity": watch.velocity,
+            "interval": float(watch.interval_s),
+            "every": source.every if source else None,
+            "scrape_frequency": source.scrape_frequency if source else None,
+            "due_at": opt_iso(watch.due_ms),
+            "outcome": watch.outcome or None,
+            "why": why[watch.outcome] if watch.outcome else "",
+            "last_visit_at": opt_iso(watch.visited_ms),
+            "last_changed_at": opt_iso(watch.changed_ms),
+        }
+        for watch in watches
+        for source in (asking.get(watch.url),)
+    ]
 
 
 def _show_watches(session: Session, which: WatchFilter, limit: int, *, empty: str) -> None:
@@ -228,9 +235,7 @@ def _show_watches(session: Session, which: WatchFilter, limit: int, *, empty: st
         total = queries.count_watches(which) if limit and len(found) == limit else len(found)
         asking = queries.asking() if found else {}
     if session.given.as_json:
-        session.out.document(
-            {"watches": [watch_json(watch, asking.get(watch.url)) for watch in found], "total": total}
-        )
+        session.out.document({"watches": watches_json(found, asking), "total": total})
         return
     note_not_taken_in(session)
     show_watches(session, found, asking, empty=empty)

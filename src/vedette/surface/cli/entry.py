@@ -26,7 +26,7 @@ def enter(argv: Sequence[str] | None, *, clock: Clock | None, app: Any) -> int:
 
         sys.stdout.write(f"vedette {__version__}\n")
         return 0
-    from vedette.surface.cli.loading import collect_seldom
+    from vedette.surface.cli.loading import collect_no_more, collect_seldom
 
     collect_seldom()
     begun = SystemClock().stopwatch()
@@ -38,6 +38,7 @@ def enter(argv: Sequence[str] | None, *, clock: Clock | None, app: Any) -> int:
         sys.stderr.write("vedette: interrupted\n")
         return INTERRUPTED
     finally:
+        collect_no_more()
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             signal.signal(signal.SIGINT, end_at_once)  # what is left is the interpreter's own end
 

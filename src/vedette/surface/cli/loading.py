@@ -18,6 +18,11 @@ def collect_seldom() -> None:
     gc.set_threshold(*SELDOM)
 
 
+def collect_no_more() -> None:
+    """The process ends: the interpreter would look through everything several times over, for memory that goes anyway."""
+    gc.freeze()
+
+
 def collect_as_usual() -> None:
     """For what runs on and on."""
     gc.set_threshold(*USUAL)

@@ -58,7 +58,7 @@ def is_unseen(watch: WatchLine) -> bool:
 def _facts(watch: WatchLine, source: Source | None, now: datetime) -> Row:
     every = f", every {span(source.every)}" if source and source.every else ""
     due = (
-        about(watch.due_at, now) + every if watch.due_at else "merged" if watch.is_merged else "not scheduled"
+        about(watch.due_at, now) + every if watch.due_at else "merged" if watch.merged_into is not None else "not scheduled"
     )
     return (
         (watch.risk.name, watch.risk.name),
