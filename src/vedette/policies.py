@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from datetime import timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from vedette import __version__
@@ -275,9 +276,9 @@ def rooms(config: Config, hosts: Iterable[tuple[str, timedelta | None]]) -> list
     """Looks per day that lane, Crawl-delay and budget allow each host."""
     lanes, most = lane_policies(config), config.schedule.host_budget_per_day
     budget = float("inf") if most is None else most
+    starts = cache(starts_per_day)  # few policies, many hosts
     return [
-        min(starts_per_day(lanes.of(LaneKey(f"host:{host}")), crawl_delay), budget)
-        for host, crawl_delay in hosts
+        min(starts(lanes.of(LaneKey(f"host:{host}")), crawl_delay), budget) for host, crawl_delay in hosts
     ]
 
 

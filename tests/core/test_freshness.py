@@ -237,3 +237,12 @@ def test_nothing_on_record_is_said_and_not_guessed():
     assert (found.in_time, found.sure, found.stale, found.stale_by_gaps) == (None, None, None, None)
     assert len(gaps(none).row) == 0
     assert stale_by_audits(np.zeros(0), np.zeros(0, bool)) is None
+
+
+@pytest.mark.parametrize("budget", [None, 40.0])
+def test_a_policy_that_learned_without_planning_foresees_the_same(budget: float | None):
+    history = a_history(0.3)
+    planned, unplanned = (make_policy("learned", objectives=GOAL) for _ in range(2))
+    teach(planned, history)
+    teach(unplanned, history, to_forecast=True)
+    assert unplanned.forecast(history.end, budget) == planned.forecast(history.end, budget)

@@ -36,6 +36,7 @@ from vedette.store.rows import (
     WATCH_COLUMNS,
     from_ms,
     lane_row,
+    opt_iso,
     read_lane,
     read_source,
     read_watch,
@@ -422,3 +423,8 @@ def _through_sqlite(table: str, columns: list[str], row: tuple[object, ...]) -> 
         return db.execute(f"SELECT {', '.join(columns)} FROM {table}").fetchone()
     finally:
         db.execute("ROLLBACK")
+
+
+@given(st.integers(min_value=-30_000_000_000_000, max_value=200_000_000_000_000))
+def test_a_time_written_from_the_stores_number_reads_as_any_other(ms: int):
+    assert opt_iso(ms) == from_ms(ms).isoformat()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -18,11 +20,14 @@ from settlements import a_watch
 from stocked import RULES, Stock, a_change, stocked
 
 import vedette
+from vedette.contracts.alerting import ChannelName, ChannelPolicy, Notice
 from vedette.contracts.changing import Change
-from vedette.contracts.words import NodeRole, Reason, Risk, VisitId
+from vedette.contracts.words import ChangeId, NodeRole, Reason, Risk, VisitId
+from vedette.core.attention import route
 from vedette.notify import templates
 from vedette.report.changes import BECAUSE, because, change_text
 from vedette.report.notices import change_notice
+from vedette.store.outbox import SqliteOutbox
 from vedette.telemetry.events import Event
 from vedette.telemetry.logs import Log
 
@@ -30,8 +35,6 @@ AT = datetime(2026, 11, 15, 11, 0, tzinfo=UTC)
 
 
 def a_report(*reasons: Reason) -> Change:
-    from dataclasses import replace
-
     made: Change = a_change()(a_watch().id, VisitId(5))  # type: ignore[operator]
     return replace(made, comparison=replace(made.comparison, reasons=reasons))
 
@@ -49,8 +52,49 @@ def test_a_mail_names_reasons_that_are_reasons_and_the_words_that_show_more():
     )
     assert "similarity" not in mail
     assert "as before" not in mail
-    assert "vedette diff 77" in mail
     assert mail.splitlines()[0] == "HIGH changed: Price list"
+
+
+LONG = 312_345_678_901_234_567  # as ids are in a store that has run
+
+
+def sent_of(data: Path, *, is_stored: bool) -> Notice:
+    """The notice of the third change of a store, as a channel gets it."""
+    stock = Stock(data)
+    stock.source(RULES)
+    for number in (LONG - 9, LONG - 5, *([LONG] if is_stored else ())):
+        stock.visit(RULES, change=a_change(number=number))
+    change = replace(a_report(), id=ChangeId(LONG))
+    notice = change_notice(change, stock.watch(RULES), at=AT)
+    stock.group(messages=tuple(route(notice, (ChannelPolicy(name=ChannelName("ops")),), (), now=AT)))
+    outbox = SqliteOutbox(stock.path)
+    message = outbox.due(ChannelName("ops"), now=AT)
+    outbox.close()
+    assert message is not None
+    return message.notice
+
+
+@pytest.mark.parametrize("tell", [templates.text, templates.html, templates.chat])
+def test_a_message_names_a_change_by_the_number_that_diff_takes(
+    tmp_path: Path, tell: Callable[[Notice], str]
+):
+    words = tell(sent_of(tmp_path, is_stored=True))
+    assert "vedette diff 3" in words
+    assert str(LONG) not in words
+    shown = Cli(tmp_path)("diff", "3", "--json").json
+    assert shown["change"] == LONG
+
+
+@pytest.mark.parametrize("tell", [templates.text, templates.html, templates.chat])
+def test_a_change_without_a_number_is_named_by_its_address(tmp_path: Path, tell: Callable[[Notice], str]):
+    words = tell(sent_of(tmp_path, is_stored=False))
+    assert f"vedette diff {RULES}" in words
+    assert str(LONG) not in words
+
+
+def test_a_program_gets_the_id_of_a_change_as_before(tmp_path: Path):
+    data = json.loads(templates.document(sent_of(tmp_path, is_stored=True)))["data"]
+    assert (data["id"], data["change"], data["number"]) == (f"change-{LONG}", str(LONG), 3)
 
 
 @pytest.mark.parametrize("code", BECAUSE)

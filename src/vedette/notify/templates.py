@@ -23,6 +23,7 @@ _FRAME = "margin:0 0 12px;border-left:3px solid #999;padding-left:10px"
 _LINE = "margin:0 0 6px;"
 _RED, _GREEN = "background:#fdd;color:#700", "background:#dfd;color:#050;text-decoration:none"
 _QUOTE, _QUOTED = '"', "%22"
+_TICK, _TICKED = "`", "%60"
 _GONE, _NEW = re.compile(r"\[-(.*?)-\]"), re.compile(r"\{\+(.*?)\+\}")
 _NO_LINE = re.compile(r"[\x00-\x1f\x7f]+")
 
@@ -39,9 +40,18 @@ def _last_lines(notice: Notice) -> list[str]:
     """Where it comes from, and how to see all of it."""
     word = "Source" if len(notice.sources) == 1 else "Sources"
     lines = [f"{word}: {_few(notice.sources)}"] if notice.sources else []
-    if "change" in notice.facts:
-        lines.append(f"All of it: vedette diff {notice.facts['change']}")
-    return [*lines, f"{notice.at:%Y-%m-%d %H:%M:%S} UTC, {notice.id}"]
+    diff = _diff(notice)
+    if diff:
+        lines.append(f"All of it: {diff}")
+    name = f"change {notice.facts['number']}" if "number" in notice.facts else "" if diff else notice.id
+    return [*lines, f"{notice.at:%Y-%m-%d %H:%M:%S} UTC{f', {name}' if name else ''}"]
+
+
+def _diff(notice: Notice) -> str:
+    """What a person types to see all of a change: by the number that `vedette changes` shows, else its address."""
+    if "change" not in notice.facts:
+        return ""
+    return f"vedette diff {notice.facts.get('number', notice.url)}"
 
 
 def html(notice: Notice) -> str:
@@ -81,6 +91,8 @@ def chat(notice: Notice) -> str:
         parts.append(f"```{lines}```" if len(lines) <= CHAT else f"```{lines[:CHAT]} ...```")
     if notice.why:
         parts.append(f"_{_escaped('; '.join(notice.why))}_")
+    if _diff(notice):
+        parts.append(f"`{_escaped(_diff(notice)).replace(_TICK, _TICKED)}`")
     return "\n".join(part for part in parts if part)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ _COUNT = (
 )
 _WINDOWS = "SELECT DISTINCT due_at FROM outbox WHERE channel = ? AND state = 'digest' AND due_at <= ?"
 _MEMBERS = f"{_READ} WHERE channel = ? AND state = 'digest' AND due_at = ? ORDER BY id"
+_NUMBER = "SELECT COUNT(*), MAX(id) FROM changes WHERE id <= ?"
 _JOIN = "UPDATE outbox SET state = 'sent', digest_id = ? WHERE notice_id = ? AND channel = ?"
 _SENT = "UPDATE outbox SET state = 'sent', sent_at = ?, attempts = ?, error = '' WHERE notice_id = ? AND channel = ?"
 _LATER = "UPDATE outbox SET due_at = ?, attempts = ?, error = ? WHERE notice_id = ? AND channel = ?"
@@ -41,9 +42,9 @@ class SqliteOutbox:
         self._path = path
 
     def due(self, channel: ChannelName, *, now: datetime) -> Message | None:
-        """The gravest that is due, then the oldest."""
+        """The gravest that is due, then the oldest.  A change that is stored comes with its number."""
         row = self._db.execute(_DUE, (channel, to_ms(now))).fetchone()
-        return None if row is None else read_message(row)
+        return None if row is None else self._numbered(read_message(row))
 
     def next_due(self, channel: ChannelName) -> datetime | None:
         return opt_at(self._db.execute(_NEXT, (channel,)).fetchone()[0])
@@ -86,6 +87,15 @@ class SqliteOutbox:
 
     def close(self) -> None:
         self._db.close()
+
+    def _numbered(self, message: Message) -> Message:
+        """As `Queries.change_numbers` counts: by then, all changes that came before are stored."""
+        notice = message.notice
+        change = int(str(notice.facts.get("change", 0)))
+        number, last = self._db.execute(_NUMBER, (change,)).fetchone()
+        if last != change:
+            return message
+        return replace(message, notice=replace(notice, facts={**notice.facts, "number": number}))
 
     def _write(self, statement: str, *values: Any) -> None:
         with transaction(self._db, self._path) as db:

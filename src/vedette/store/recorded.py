@@ -39,9 +39,8 @@ def recorded(queries: Queries, *, since: datetime | None = None, now: datetime) 
     names: dict[int, int] = {}  # of lanes, by the id in the store
     host = [names.setdefault(lane, len(names)) for lane in table[:, 1].tolist()]
     asked = {watch_id(url): source.every for url, source in queries.asking().items() if source.every}
-    every = [
-        max(asked[one] / _HOUR, SHORTEST_HOURS) if one in asked else np.nan for one in table[:, 0].tolist()
-    ]
+    hours = {watch: max(interval / _HOUR, SHORTEST_HOURS) for watch, interval in asked.items()}
+    every = [hours.get(watch, np.nan) for watch in table[:, 0].tolist()] if hours else np.nan
     count, first, last = queries.requests(since)
     return Recorded(
         History(
@@ -52,7 +51,7 @@ def recorded(queries: Queries, *, since: datetime | None = None, now: datetime) 
             requests=count,
         ),
         _hosts(queries, names),
-        np.array(every, np.float64),
+        np.full(len(table), every, np.float64),
     )
 
 

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from vedette.core.schedule.learned.policy import LearnedPolicy
 from vedette.core.schedule.protocol import SchedulePolicy
 from vedette.core.whatif.history import History, Rows
 
 SECOND_LOOK = 1 / 60  # hours; a look that follows so soon belongs to the one before it
 
 
-def teach(policy: SchedulePolicy, history: History) -> None:
-    """Add all targets and observe all looks."""
+def teach(policy: SchedulePolicy, history: History, *, to_forecast: bool = False) -> None:
+    """Add all targets and observe all looks.  `to_forecast`: nothing else is asked of it afterwards."""
     targets = history.targets
     if not len(targets):
         return
@@ -22,9 +23,10 @@ def teach(policy: SchedulePolicy, history: History) -> None:
     policy.add(rows, risk=targets.risk.tolist(), host=targets.host, now=start)
     keep = _own_looks(history)
     order = keep[np.argsort(history.at[keep], kind="stable")]
+    observe = policy.learn if to_forecast and isinstance(policy, LearnedPolicy) else policy.observe
     for part in _rounds(history.row[order]):
         looks = order[part]
-        policy.observe(history.row[looks], history.at[looks], history.changed[looks])
+        observe(history.row[looks], history.at[looks], history.changed[looks])
 
 
 def _own_looks(history: History) -> Rows:

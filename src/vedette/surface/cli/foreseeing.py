@@ -116,7 +116,7 @@ def _answer(
     plan = schedule_policy(config, name, goals=goals, budget=looks)
     with session.out.progress("reading the looks on record") as progress:
         progress(0, 0)
-        teach(plan, history)
+        teach(plan, history, to_forecast=True)
         forecast = _forecast(plan, max(to_hours(now), history.end), looks, limits)
     within = {risk.name: goals.get(risk.name, (_WITHIN, 0.0))[0] for risk in Risk}
     return _Answer(

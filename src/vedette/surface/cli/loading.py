@@ -19,7 +19,7 @@ def collect_seldom() -> None:
 
 
 def collect_no_more() -> None:
-    """The process ends: the interpreter would look through everything several times over, for memory that goes anyway."""
+    """The process ends, and its memory with it: the interpreter need not look through all of it several times over."""
     gc.freeze()
 
 

@@ -57,9 +57,8 @@ def is_unseen(watch: WatchLine) -> bool:
 
 def _facts(watch: WatchLine, source: Source | None, now: datetime) -> Row:
     every = f", every {span(source.every)}" if source and source.every else ""
-    due = (
-        about(watch.due_at, now) + every if watch.due_at else "merged" if watch.merged_into is not None else "not scheduled"
-    )
+    idle = "not scheduled" if watch.merged_into is None else "merged"
+    due = about(watch.due_at, now) + every if watch.due_at else idle
     return (
         (watch.risk.name, watch.risk.name),
         ("bad" if is_unseen(watch) else "", watch.last_outcome.value if watch.last_outcome else "-"),

@@ -108,6 +108,8 @@ def forecast(sample: Sample, asked: Asked) -> Forecast:
         else price_for(sample, max(budget - spent, 1e-9), packed)
     )
     free = _priced(sample, price)
+    today = sample.around.published.price
+    now = free if price == today else _priced(sample, today)
     gap, tight = _hold(free.copy(), sample, asked.host_limits)
     own = _looks(gap, sample, _free(sample, packed))
     wanted = sum(one.wanted for one in packed.values())
@@ -117,7 +119,11 @@ def forecast(sample: Sample, asked: Asked) -> Forecast:
     within = {name: asked.objectives.get(name, (WITHIN, 0.0))[0] for name in Risk.__members__}
     groups = {one.name: np.flatnonzero(sample.risk == one) for one in Risk}
     plans = _Plans(
-        price, gap, gap / np.maximum(free, 1e-9), _today(sample, asked.objectives), steadiness(sample.beliefs)
+        price,
+        gap,
+        gap / np.maximum(free, 1e-9),
+        _today(sample, asked.objectives, now),
+        steadiness(sample.beliefs),
     )
     seen = {
         name: _in_time(sample, plans, rows, (within[name], packed.get(name))) for name, rows in groups.items()
@@ -159,8 +165,12 @@ def _free(sample: Sample, packed: Mapping[str, Tier]) -> Floats:
 def _hold(gap: Floats, sample: Sample, limits: Mapping[int, float]) -> tuple[Floats, dict[int, float]]:
     """Stretch the intervals of hosts that are asked for more than they allow; looks per day beyond it by host."""
     tight = {}
-    for host, most in limits.items():
-        rows = np.flatnonzero(sample.around.host == host)
+    order = np.argsort(sample.around.host, kind="stable")  # one search for each host, and not one pass
+    hosts = np.fromiter(limits, np.int64, len(limits))
+    begins = np.searchsorted(sample.around.host, hosts, "left", order).tolist()
+    ends = np.searchsorted(sample.around.host, hosts, "right", order).tolist()
+    for (host, most), begin, end in zip(limits.items(), begins, ends, strict=True):
+        rows = order[begin:end]
         asked = float((24.0 / gap[rows]).sum()) * sample.each
         if asked > most:
             tight[host] = asked - most
@@ -187,13 +197,11 @@ class _Plans:
     steady: float  # share of targets that never sleep
 
 
-def _today(sample: Sample, objectives: Iterable[str]) -> Floats:
-    """Changes per hour of each target, as far as looks at today's price would show them.
+def _today(sample: Sample, objectives: Iterable[str], gap: Floats) -> Floats:
+    """Changes per hour of each target, as far as looks at today's price (every `gap` hours) would show them.
 
     Today's, whatever budget is asked about: the changes of a world do not hang on how often one looks.
     """
-    published = sample.around.published
-    gap = _priced(sample, published.price)
     often = np.full(len(gap), WITHIN)
     plain, busy = (changes(sample.beliefs, sample.around, one) for one in (gap, often))
     tier = np.zeros(len(gap))
@@ -248,7 +256,11 @@ def _rate(sample: Sample) -> Floats:
 
 
 def _middle(gap: Floats) -> float:
-    return float(np.median(gap)) if len(gap) else MOST_HOURS
+    """The median; numpy's own loads masked arrays for it."""
+    if not len(gap):
+        return MOST_HOURS
+    ordered, half = np.sort(gap), len(gap) // 2
+    return float(ordered[half] if len(gap) % 2 else (ordered[half - 1] + ordered[half]) / 2)
 
 
 def sharpened(sample: Sample) -> Sample:

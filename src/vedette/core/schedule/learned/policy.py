@@ -115,6 +115,12 @@ class LearnedPolicy:
         self._try_again(np.array(back, np.int64), float(at.max()))
         self._plan(rows[good], float(at.max()))
 
+    def learn(self, ids: Ints, t: Floats, changed: Flags) -> None:
+        """Good looks, for who asks for a forecast and nothing else: as `observe`, but no next look is planned."""
+        keys = as_ids(ids)
+        looks = Looks(as_times(t, len(keys)), np.asarray(changed, bool), as_dates(None, len(keys)))
+        self._memory.observe(self._known(keys), looks)
+
     def signal(  # noqa: PLR0913  the Protocol is DESIGN's
         self,
         ids: Ints,
