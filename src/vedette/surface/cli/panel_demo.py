@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
 
 KEY = "VEDETTE_DEMO_KEY"
 LATENCY = 0.3  # seconds of every answer
-PER_MINUTE = 600
+PER_MINUTE = 1200
 NAMES = tuple(f"{name}.example" for name in "harbour mill orchard foundry library bakery".split())
 START_S = 10.0
+FAILS_S = 2.2  # of one provider: its breaker opens within the first second, and asks again when that is over
+PROBED_AFTER = timedelta(seconds=2)  # 15 s for real ones (003), in which nothing is to be seen
 
 
 def demo(
@@ -36,6 +39,7 @@ def demo(
     Asks about made-up domains, one provider failing for a while, and shows the batch and some answers.  Nothing of
     your configuration or environment is used, and nothing is kept unless --data names a folder.
     """
+    from vedette.engine.panel.desk import PROVIDER_LANE
     from vedette.panel_runs import Asked, Panel
     from vedette.surface.cli.panel_runs import showing
     from vedette.surface.cli.panel_words import answers_lines, end_json, view_lines
@@ -44,7 +48,8 @@ def demo(
     folder = tempfile.TemporaryDirectory(prefix="vedette-panel-", ignore_cleanup_errors=True)
     with folder as name, _providers() as town:
         loaded = _loaded(town, session.given.data or Path(name))
-        panel = Panel(loaded, clock=session.clock, reads_environment=False)
+        lane = replace(PROVIDER_LANE, closed_for=PROBED_AFTER)
+        panel = Panel(loaded, clock=session.clock, lane=lane, reads_environment=False)
         names = [NAMES[n] if n < len(NAMES) else f"site{n}.example" for n in range(domains)]
         asked = Asked(domains=[(str(n), one) for n, one in enumerate(names, start=1)])
         with showing(session) as on_progress:
@@ -75,11 +80,14 @@ def _providers() -> Iterator[LivingProviders]:
     """In a loop of their own, as far ends are."""
     import asyncio
 
-    from vedette.livingweb.providers import TWELVE, FaultRule, LivingProviders
+    from vedette.livingweb.providers import TWELVE, FaultRule, KeyLimit, LivingProviders
 
     ready, stop = threading.Event(), threading.Event()
-    failing = FaultRule(kind="server_error", end=4.0)
-    specs = [replace(spec, faults=(failing,)) if spec.name == "cohere" else spec for spec in TWELVE]
+    failing = FaultRule(kind="server_error", end=FAILS_S)
+    quick = KeyLimit(per_minute=PER_MINUTE)  # it has to catch up
+    specs = [
+        replace(spec, faults=(failing,), limit=quick) if spec.name == "cohere" else spec for spec in TWELVE
+    ]
     towns: list[LivingProviders] = []
 
     async def serve() -> None:
