@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from itertools import groupby
 
@@ -16,7 +17,7 @@ from vedette.contracts.watch import Job, Watch
 from vedette.contracts.words import LaneKey, Outcome, RunId
 from vedette.core.change.gate import gate
 from vedette.core.checkup import Checked, SourceLook, judge_source
-from vedette.core.urls import lane_of, watch_id
+from vedette.core.urls import lane_of, origin_of, watch_id
 from vedette.discover import Document, read_listing
 from vedette.engine.look import Looker, Reached
 from vedette.engine.robots import RobotsShelf
@@ -30,6 +31,7 @@ from vedette.telemetry.clock import SystemClock
 
 TICK = 0.1  # seconds: there is no engine here that wakes lanes
 LEASE = timedelta(hours=1)
+UNREACHED = frozenset({Outcome.DNS_ERROR, Outcome.CONNECT_ERROR})  # it is so for every page of the origin
 Lanes = tuple[tuple[LaneKey, LaneState], ...]
 
 
@@ -90,10 +92,18 @@ class _Desk:
         return [judged[source] for source in self._sources]
 
     async def _check_lane(self, looker: Looker, sources: list[Source]) -> list[Checked]:
-        """One after the other: they share a host."""
-        checked = []
+        """One after the other: they share a host.  An origin that could not be reached is not asked again."""
+        checked: list[Checked] = []
+        unreached: dict[str, Fetched] = {}
         for source in sources:
-            checked.append(judge_source(self._seen(source, await self._look(looker, source))))
+            origin = origin_of(source.url)
+            if origin in unreached:
+                reached = Reached(fetched=replace(unreached[origin], url=source.url))
+            else:
+                reached = await self._look(looker, source)
+            if reached.fetched.outcome in UNREACHED and not reached.hops:
+                unreached[origin] = reached.fetched
+            checked.append(judge_source(self._seen(source, reached)))
             self._done += 1
         return checked
 

@@ -103,6 +103,20 @@ def test_one_source_by_its_id_as_a_table(cli: Cli, tmp_path: Path):
     assert cli("sources", "check", "nobody").code == 2
 
 
+def test_a_host_that_cannot_be_reached_is_asked_once_however_many_sources_it_has(tmp_path: Path):
+    """Before, each of them waited for its turn in the lane, until the breaker opened."""
+    rows = [{"id": f"s{n}", "url": f"http://away.example/{n}", "lister": "page"} for n in range(8)]
+    config = {
+        "fetch": {"nameservers": ["127.0.0.1:9"], "connect_timeout": "200ms", "total_timeout": "300ms"},
+        "lanes": {"default": {"gap_min": "1h", "gap_max": "1h", "per_minute": 0}},
+        "sources": rows,
+    }
+    (tmp_path / "vedette.yaml").write_text(yaml.safe_dump(config))
+    told = Cli(tmp_path / "data")("--config", str(tmp_path / "vedette.yaml"), "sources", "check", "--json")
+    found = [(row["id"], row["finding"], row["outcome"]) for row in told.json["sources"]]
+    assert found == [(row["id"], "unreachable", "dns_error") for row in rows]
+
+
 def test_without_a_network_it_says_so_and_judges_nothing(tmp_path: Path):
     """Names that cannot be resolved: the name server is a closed port of this machine."""
     nowhere = {"nameservers": ["127.0.0.1:9"], "connect_timeout": "200ms", "total_timeout": "300ms"}

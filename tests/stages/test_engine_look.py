@@ -342,6 +342,14 @@ async def test_only_pages_are_shown(answer: object):
     assert walks.keeper.state(BROWSER).under_way == 0
 
 
+@pytest.mark.parametrize("robots", ["User-agent: *\nDisallow: /page\n", Outcome.DNS_ERROR])
+async def test_a_page_that_cannot_be_asked_for_takes_no_turn_of_the_browser(robots: object):
+    walks, _ = with_browser({ROBOTS: robots})
+    await walks.look()
+    assert walks.urls == [ROBOTS]
+    assert walks.keeper.state(BROWSER) == LaneState()
+
+
 async def test_without_a_browser_nothing_is_asked_and_the_way_to_get_one_is_said():
     walks, _ = with_browser({}, missing="chromium is not installed: apt-get install chromium")
     fetched = (await walks.look()).fetched

@@ -101,10 +101,17 @@ class Looker:
             self.keeper.give_back((BROWSER,), self.clock.now())
 
     async def _go_with_browser(self, walk: _Walk, watch: Watch) -> Reached:
-        """The browser's turn comes first: nobody is asked for a page that would then have to wait."""
+        """The browser's turn comes first: nobody is asked for a page that would then have to wait.
+
+        Only robots.txt comes before: what it refuses, and who cannot be reached, takes no turn from others.
+        """
         missing = self._browser_problem()
         if missing:
             return Reached(fetched=_without_browser(watch.url, missing, self.clock))
+        is_blocked = bool(self.keeper.state(BROWSER).blocked_by)
+        refused = None if is_blocked else await walk.robots_refuse(watch.url)
+        if refused is not None:
+            return Reached(fetched=refused)
         wait = await self.keeper.enter((BROWSER,))
         if wait is not None:
             # Who only waited too long stands in line again; a lane that is blocked says so in the ledger.
@@ -146,7 +153,7 @@ class _Walk:
         url, is_permanent = watch.url, True
         hops: tuple[str, ...] = ()
         while True:
-            refused = await self._robots_refuse(url)
+            refused = await self.robots_refuse(url)
             if refused is not None:
                 return Reached(fetched=_led_to(refused, hops), hops=hops)
             fetched = await self._request(watch, url, is_first=not hops)
@@ -241,7 +248,7 @@ class _Walk:
         self._is_heard = True
         self._of.keeper.heard(lanes, at)
 
-    async def _robots_refuse(self, url: str) -> Fetched | None:
+    async def robots_refuse(self, url: str) -> Fetched | None:
         """Not None: what the look ends with, because robots.txt forbids it or cannot be reached."""
         if not self.settings.respect_robots:
             return None
