@@ -87,7 +87,7 @@ def test_rates_find_the_truth_where_the_looks_tell_and_stay_open_where_they_do_n
     history = play(
         make_policy("fixed", every_hours=6.0), poisson(300, 1.0, 60, 5), Terms(), record=True
     ).history
-    mean = estimate(gaps(history), 300).mean() * DAY
+    mean = estimate(gaps(history), 300).mean(np.arange(300)) * DAY
     assert np.median(mean) == pytest.approx(1.0, rel=0.15)
     always = looks([0] * 50, [4.0 * n for n in range(50)], [False] + [True] * 49, end=200.0)
     wide = estimate(gaps(always), 1)

@@ -150,6 +150,8 @@ def _walked(value: Any) -> Any:
     if kind in _WORDED:
         return _WORDED[kind](value)
     if isinstance(value, dict):
+        if _ATOMS.issuperset(map(type, value.values())):
+            return value  # as rows of long lists are
         return {key: one if type(one) in _ATOMS else _walked(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [one if type(one) in _ATOMS else _walked(one) for one in value]

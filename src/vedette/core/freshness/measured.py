@@ -55,7 +55,8 @@ class Measured:
 def measure(history: History, within: Mapping[str, float]) -> dict[str, Measured]:
     """Per risk name, CRITICAL first."""
     between = gaps(history)
-    rate = estimate(between, len(history.targets)).mean()[between.row]
+    rows, place = np.unique(between.row, return_inverse=True)
+    rate = estimate(between, len(history.targets)).mean(rows)[place]
     return {risk.name: _measured(history, between, rate, risk, within[risk.name]) for risk in reversed(Risk)}
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vedette.core.whatif.history import Floats, Gaps
+from vedette.core.whatif.history import Floats, Gaps, Rows
 
 SLOWEST = 1 / (3 * 365 * 24)  # changes per hour: once in three years,
 FASTEST = 2.0  # to once in half an hour; what changes faster is not told apart
@@ -38,9 +38,9 @@ class Rates:
         rate: Floats = self.grid[index] * np.exp((part - 0.5) * step)
         return rate
 
-    def mean(self) -> Floats:
-        """The expected rate of each target."""
-        weights = np.diff(self.cumulative, axis=1, prepend=0.0)
+    def mean(self, rows: Rows) -> Floats:
+        """The expected rate of these targets."""
+        weights = np.diff(self.cumulative[rows], axis=1, prepend=0.0)
         mean: Floats = weights @ self.grid
         return mean
 
