@@ -17,7 +17,7 @@ from test_store_panel import batch_of, filled
 from vedette.store.migrate import DATABASE
 from vedette.store.rows import WATCH_COLUMNS
 from vedette.surface.cli import main
-from vedette.surface.cli.program import FILES, HOMES
+from vedette.surface.cli.help_groups import FILES
 from vedette.surface.cli.verb import LazyVerbs
 
 SRC = Path(__file__).parents[2] / "src"
@@ -165,10 +165,11 @@ def test_every_file_of_the_command_line_registers_the_verbs_it_is_named_for():
     verbs = LazyVerbs(FILES)
     for name in verbs:
         assert verbs[name].name == name
-    for module in HOMES:
-        alone = LazyVerbs(dict.fromkeys(HOMES[module].split(), module))
-        assert [alone[name].name for name in alone] == HOMES[module].split()
-        assert set(alone._made) == set(HOMES[module].split())
+    for module in dict.fromkeys(FILES.values()):
+        own = [name for name, file in FILES.items() if file == module]
+        alone = LazyVerbs(dict.fromkeys(own, module))
+        assert [alone[name].name for name in alone] == own
+        assert set(alone._made) == set(own)
 
 
 def test_the_list_of_verbs_loads_none_of_their_files(tmp_path: Path):

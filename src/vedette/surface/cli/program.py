@@ -14,7 +14,7 @@ from vedette.contracts.errors import RESTORE, VedetteError
 from vedette.report.plain import dump, plain
 from vedette.surface.cli import verb as verbs
 from vedette.surface.cli.exit_codes import Exit, exit_of
-from vedette.surface.cli.help_groups import START, Verbs
+from vedette.surface.cli.help_groups import FILES, START, Verbs
 from vedette.surface.cli.output import print_line
 from vedette.surface.cli.session import Session
 from vedette.telemetry.wall_clock import SystemClock
@@ -24,40 +24,6 @@ if TYPE_CHECKING:
 
     from vedette.contracts.ports import Clock
 
-# The file of each verb, in the order in which a user meets them.  Only the file of the verb that was typed is loaded.
-HOMES = {
-    "add": "init add",
-    "source_lists": "import export",
-    "sources": "sources pause resume remove mute unmute note",
-    "demo": "demo",
-    "run": "run",
-    "look_now": "look",
-    "serve": "serve worker",
-    "watches": "list due history",
-    "changes": "changes diff",
-    "explain": "explain",
-    "why_not": "why-not",
-    "freshness": "freshness",
-    "hunt": "hunt",
-    "simulate": "simulate",
-    "replay": "replay",
-    "probe": "test robots",
-    "classify": "classify",
-    "rank": "rank",
-    "evidence": "evidence",
-    "backup": "backup restore",
-    "lanes": "lanes",
-    "parked": "parked",
-    "health": "health",
-    "alerts": "alerts",
-    "panel": "panel",
-    "doctor": "doctor",
-    "gc": "gc",
-    "db": "db",
-    "config_show": "config",
-    "help": "help version completion",
-}
-FILES = {name: module for module, names in HOMES.items() for name in names.split()}
 HELP = {"help_option_names": ["-h", "--help"]}
 WORDS = "Watch the web you answer for: looks politely, proves what changed, says why it looked."
 
