@@ -72,3 +72,23 @@ def test_nothing_stands_outside_the_law(copy, stray):
             path.parent.rmdir()
     assert law.returncode == 1, law.stdout
     assert (size.returncode == 1) is (path.parent.name == "vedette"), size.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "words"),
+    [
+        ("core/hunt.py", "\n\nclass LaneKeeper:\n    pass\n", "class LaneKeeper stands in"),
+        ("core/hunt.py", "\n\ndef late() -> None:\n" + "    import json\n" * 200, "imports inside functions"),
+    ],
+    ids=["a name that is taken", "imports that hide"],
+)
+def test_the_gauge_finds_what_was_planted(copy, file, text, words):
+    path = copy / "src/vedette" / file
+    whole = path.read_text("utf-8")
+    path.write_text(whole + text, "utf-8")
+    try:
+        told = run(copy, "tools/gauge.py")
+    finally:
+        path.write_text(whole, "utf-8")
+    assert told.returncode == 1
+    assert words in told.stdout
