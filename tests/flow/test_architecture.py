@@ -113,7 +113,7 @@ async def test_looks_go_by_the_files_of_the_page_in_their_order(
     config = {
         "sources": [
             {"url": f"{at}/page", "lister": "page"},
-            {"url": f"{at}/list", "lister": "html_list"},
+            {"url": f"{at}/list", "lister": "html_list", "id": "list"},
             {"url": f"{at}/broken", "lister": "page"},
         ],
         "fetch": {"allow_networks": ["127.0.0.0/8"], "allow_ports": [port]},
@@ -130,6 +130,9 @@ async def test_looks_go_by_the_files_of_the_page_in_their_order(
             trace.start()
 
     with traced() as trace:
+        await run_async(
+            loaded, RunRequest(mode=Mode.ONCE, source="list"), on_event=hear
+        )  # one look, step by step
         await run_async(loaded, RunRequest(mode=Mode.ONCE), on_event=hear)
         with operating(tmp_path / "vedette.db") as db:
             db.execute("UPDATE watches SET due_at = 0 WHERE url LIKE '%/page'")

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vedette.contracts.source import ListerKind
+from vedette.core.urls.canonical import watch_id
 from vedette.discover import LISTERS, ListingDocument, read_listing
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
@@ -43,5 +44,6 @@ def test_no_document_makes_a_lister_raise(kind, body, url, content_type, depth):
     listing = read_listing(ListerKind(kind), document)
     for sighting in listing.sightings:
         assert sighting.url.startswith(("http://", "https://"))
+        assert sighting.id == watch_id(sighting.url)
     assert len({sighting.url for sighting in listing.sightings}) == len(listing.sightings)
     assert all(follow.depth > depth for follow in listing.follow)

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.source import ListerKind, ListerOptions, Listing, StructuredOptions
+from vedette.core.urls.canonical import watch_id
 from vedette.discover import ListingDocument, read_listing
 from vedette.discover.eurlex import celex_in, parse_celex
 from vedette.discover.hnb import read_rates
@@ -33,6 +34,7 @@ def document(name: str, url: str, content_type: str = "", **structured: object) 
 
 
 def urls(listing: Listing) -> list[str]:
+    assert [sighting.id for sighting in listing.sightings] == [watch_id(one.url) for one in listing.sightings]
     return [sighting.url for sighting in listing.sightings]
 
 

@@ -128,7 +128,9 @@ def _forms(document: ListingDocument, listed: Iterable[Sighting]) -> Iterator[Si
             url = canonical(other) if other else sighting.url
             if url is not None and watch_id(url) not in seen:
                 seen.add(watch_id(url))
-                yield replace(sighting, url=url, is_document=sighting.is_document or form == "pdf")
+                yield replace(
+                    sighting, url=url, id=watch_id(url), is_document=sighting.is_document or form == "pdf"
+                )
 
 
 def _read_act(document: ListingDocument, metadata: ActMetadata, problem: str) -> Listing:
