@@ -51,8 +51,8 @@ SLOW = "ai21/jamba"  # keeps the batch going while its pages are read
 # What a program could do instead of masking: the search has to find it.
 CARELESS = """
 from vedette.providers import secrecy
-secrecy.Scrubber.clean = secrecy.Scrubber.clean_words = lambda self, text: text
-secrecy.Scrubber.clean_value = lambda self, value: value
+secrecy.KeyScrubber.clean = secrecy.KeyScrubber.clean_words = lambda self, text: text
+secrecy.KeyScrubber.clean_value = lambda self, value: value
 """
 
 
