@@ -1,4 +1,4 @@
-"""The only reader of files and environment.  What comes out are policy values for `station.py`.
+"""The only reader of files and environment.  `config/policies.py` makes policy values of what comes out.
 
 Sections of `vedette.yaml` are named after packages.  An unknown key is an error that names the nearest one.
 Secrets come from the environment (`env:NAME`), are typed `Secret`, and print as `***`.

@@ -74,7 +74,7 @@ class _StageHandlers:
         return Handled(result={"evidenceId": str(order.evidence), "route": queue or "skip"}, then=then)
 
     async def read(self, order: StageOrder, facts: EvidenceFacts) -> Handled | Failed:
-        """Links the text: of a page it is in the evidence, of a document on the shelf.  What is missing is read now."""
+        """Links the text: of a page it is in the evidence, of a document in the cache.  What is missing is read."""
         result: dict[str, object] = {"evidenceId": str(order.evidence)}
         then = (stage_job(EMBED, order),) if self.embeds else ()
         if facts.content_class not in DOCUMENTS:

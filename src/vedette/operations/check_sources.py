@@ -110,7 +110,7 @@ class _OneShotLooker:
         self._rules: dict[str, RobotsRules] = {}
         self._done = 0
         self.keeper = LaneKeeper(lane_policies(loaded.config), load=load_lane, clock=clock)
-        self._shelf = RobotsCache(load=self._rules.get, save=self._keep_rules, clock=clock)
+        self._robots = RobotsCache(load=self._rules.get, save=self._keep_rules, clock=clock)
 
     async def check(self, progress: Callable[[int, int], None]) -> list[Checked]:
         fetcher = HttpFetcher(self._clock)
@@ -118,7 +118,7 @@ class _OneShotLooker:
         looker = Looker(
             fetcher=fetcher,
             keeper=self.keeper,
-            robots=self._shelf,
+            robots=self._robots,
             clock=self._clock,
             settings_of=self._settings.__getitem__,
             needs_browser=lambda source: self._sources[source].options.requires_headless,

@@ -77,7 +77,7 @@ class _OneShotLooker:
         self._settings: FetchSettings = fetch_settings(loaded.config)
         self._kept: dict[str, RobotsRules] = {}
         self._keeper = LaneKeeper(lane_policies(loaded.config), load=lambda key: None, clock=clock)
-        self._shelf = RobotsCache(load=self._kept.get, save=self._save, clock=clock)
+        self._robots = RobotsCache(load=self._kept.get, save=self._save, clock=clock)
 
     async def look(self, url: str) -> Reached:
         now = self._clock.now()
@@ -98,8 +98,8 @@ class _OneShotLooker:
         agent = self._settings.robots_agent
         async with self._looker() as looker:
             fetched = await looker.fetch_robots(origin_of(url), self._settings)
-        rules = self._shelf.keep(fetched, origin_of(url), agent)
-        return rules, self._shelf.refuses(rules, url, agent)
+        rules = self._robots.keep(fetched, origin_of(url), agent)
+        return rules, self._robots.refuses(rules, url, agent)
 
     @asynccontextmanager
     async def _looker(self) -> AsyncIterator[Looker]:
@@ -110,7 +110,7 @@ class _OneShotLooker:
             yield Looker(
                 fetcher=fetcher,
                 keeper=self._keeper,
-                robots=self._shelf,
+                robots=self._robots,
                 clock=self._clock,
                 settings_of=lambda source: self._settings,
                 renderer=browser,

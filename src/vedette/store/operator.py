@@ -197,7 +197,7 @@ def remove_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) ->
 
 
 def retry_parked(db: sqlite3.Connection, watch: WatchId, *, now: datetime) -> bool:
-    """Off the shelf, attempts forgotten, due now.  False: it was not parked."""
+    """No longer parked, attempts forgotten, due now.  False: it was not parked."""
     if not drop_parked(db, watch):
         return False
     db.execute("UPDATE watches SET attempt = 0 WHERE id = ?", (watch,))
@@ -219,7 +219,7 @@ def retry_for_tools(db: sqlite3.Connection, missing: frozenset[str], *, now: dat
 
 
 def drop_parked(db: sqlite3.Connection, watch: WatchId) -> bool:
-    """Off the shelf; the watch keeps its long interval."""
+    """No longer parked; the watch keeps its long interval."""
     return db.execute(sql.UNPARK, (watch,)).rowcount > 0
 
 

@@ -414,7 +414,7 @@ class Assessor:
             attempts=attempt,
             at=record.now,
         )
-        # The attempts stay: a failure at the long interval parks at once, a good look takes it off the shelf.
+        # The attempts stay: a failure at the long interval parks at once, a good look ends that.
         return replace(self._put_off(record, watch, attempt), attempt=attempt, audit=None), parked
 
     def _put_off(self, record: LookRecord, watch: Watch, attempt: int) -> Watch:

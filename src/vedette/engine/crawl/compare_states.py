@@ -207,7 +207,7 @@ class _States:
     def __init__(self, comparer: Comparer, new: Body | None, noise: Noise) -> None:
         self._memory = comparer.memory
         self._scope = comparer.scope
-        self._shelf = comparer.text_cache
+        self._text_cache = comparer.text_cache
         self._new = new
         self._is_older = noise.is_older
         self._most = comparer.most_work
@@ -274,12 +274,12 @@ class _States:
         return found or _as_one_line(data)
 
     def _document(self, body: Body) -> Blocks:
-        """From the shelf, where OCR has put what only it can tell; read when it is not there, but never on the loop."""
+        """From the text cache, which has what OCR read; read anew when it is not there, but never on the loop."""
         if self._most is not None:
             self.is_long = True
             return ()
         data, content_type, url = body
-        kept = self._shelf.get(hashlib.sha256(data).digest()) if self._shelf else None
+        kept = self._text_cache.get(hashlib.sha256(data).digest()) if self._text_cache else None
         document = kept or read_document(data, url=url, content_type=content_type)
         return document.blocks or _as_one_line(data)
 

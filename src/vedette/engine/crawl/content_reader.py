@@ -29,7 +29,7 @@ class ContentReader:
     renders_shells: bool = False
 
     async def read(self, record: LookRecord) -> Extraction:
-        """What the answer on the sheet says.  Never raises for what is in it."""
+        """What the answer says.  Never raises for what is in it."""
         fetched, scope = record.fetched, self.scope
         if content_class(fetched.body, url=fetched.url, content_type=fetched.content_type) in DOCUMENTS:
             record.document = await self.documents.read((fetched.body, fetched.content_type, fetched.url))
@@ -41,7 +41,7 @@ class ContentReader:
         return done or Extraction(content_class=ContentClass.OTHER, problem=TOO_MUCH)
 
     async def shows(self, record: LookRecord, extraction: Extraction) -> bool:
-        """Puts a page that only scripts fill on the sheet as the browser shows it.
+        """Takes a page that only scripts fill as the browser shows it.
 
         False: it is no such page, or there is no browser and it is taken as it came.  But a page that was seen whole
         before must not seem to have lost its text.

@@ -1,4 +1,4 @@
-"""The text of a document: parsed in a limited worker, scanned pages read by OCR, known text taken from the shelf.
+"""The text of a document: parsed in a limited worker, scanned pages read by OCR, known text taken from the cache.
 
 Nothing reaches the disk before the caller says so (`keep`): the screen comes first.
 """
@@ -70,7 +70,7 @@ class DocumentReader:
         return await self.keep(digest, await self.read(body))
 
     async def recall(self, bodies: Iterable[Body]) -> bool:
-        """Is the text of all these earlier states at hand?  What is not on the shelf is read again."""
+        """Is the text of all these earlier states at hand?  What is not in the cache is read again."""
         for body in bodies:
             data, content_type, url = body
             if content_class(data, url=url, content_type=content_type) not in DOCUMENTS:

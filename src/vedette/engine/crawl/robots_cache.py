@@ -1,4 +1,4 @@
-"""The shelf of robots.txt: memory first, then the store, then the far end."""
+"""The cache of robots.txt: memory first, then the store, then the far end."""
 
 from __future__ import annotations
 

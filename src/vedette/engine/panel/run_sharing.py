@@ -1,6 +1,6 @@
 """What this run and others that use the same keys tell each other.  Without a board there is nobody to ask.
 
-The lanes of `desk.py` hold alone; the board only ever adds a wait.  So nothing here is needed for the batch to go on.
+The lanes of `provider_lanes.py` hold alone; the board only ever adds a wait, so a batch goes on without it.
 """
 
 from __future__ import annotations

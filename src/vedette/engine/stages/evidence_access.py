@@ -1,4 +1,4 @@
-"""Evidence laid open for stage jobs: rows of the store, bodies of the archive, texts of the shelf, the same readers."""
+"""Evidence laid open for stage jobs: rows of the store, bodies of the archive, texts of the cache, the same readers."""
 
 from __future__ import annotations
 

@@ -163,9 +163,8 @@ def mute(
 def unmute(session: Session, what: WordArgument) -> None:
     """Tell of its changes again.  What changed meanwhile is not told of afterwards."""
     done = operations.unmute_source(session.installation, what)
-    _say(session, done, "unmuted", ": its changes are told again")
-    if not done.was_muted:
-        session.out.note("it was not muted")
+    words = ": its changes are told again" if done.was_muted else "; it was not muted, its changes are told"
+    _say(session, done, "unmuted", words)
 
 
 def note(
