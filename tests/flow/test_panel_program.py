@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 import signal
+import sqlite3
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -215,7 +216,7 @@ def test_a_run_that_was_taken_over_while_it_was_paused_asks_and_writes_nothing_m
         assert running.stdout is not None
         for _ in range(3):
             running.stdout.readline()  # it is running
-        running.send_signal(signal.SIGSTOP)
+        pause_between_transactions(running, db, database)
         code, _, err = replace(first, folder=there).call("resume", "--take-over", "--json")
         assert code == 0, err
         before = asked_of(first)
@@ -228,6 +229,35 @@ def test_a_run_that_was_taken_over_while_it_was_paused_asks_and_writes_nothing_m
         assert db.rows("SELECT status, settled, answered, spent_usd, ended_at FROM crawl_batches") == told
         assert told[0][:3] == ("complete", 450, 450)
         assert db.rows("SELECT SUM(calls), SUM(ok) FROM provider_metrics") == [(450, 450)]
+
+
+def pause_between_transactions(running, db, database: str) -> None:
+    """A process that is stopped inside a transaction keeps its locks: nobody could take over before it is ended."""
+    for _ in range(50):
+        running.send_signal(signal.SIGSTOP)
+        if not holds_a_lock(db, database):
+            return
+        running.send_signal(signal.SIGCONT)
+        time.sleep(0.05)
+    raise AssertionError("the run was inside a transaction at 50 of 50 pauses")
+
+
+def holds_a_lock(db, database: str) -> bool:
+    if not database.startswith("sqlite"):
+        return bool(
+            db.rows(
+                "SELECT 1 FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND pid <> pg_backend_pid()"
+            )
+        )
+    with closing(
+        sqlite3.connect(database.removeprefix("sqlite:///"), timeout=0.2, isolation_level=None)
+    ) as other:
+        try:
+            other.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            return True
+        other.execute("ROLLBACK")
+        return False
 
 
 def asked_of(place) -> int:
