@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import enum
 import os
 import pickle
 import random
@@ -18,7 +19,7 @@ import pytest
 
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetch import Extraction, TextKeys
-from vedette.contracts.words import ContentClass, Outcome, Reason
+from vedette.contracts.words import ContentClass, Outcome, Reason, Risk
 from vedette.engine.workers.answers import MOST, BadAnswer, Pipe, read_answer
 from vedette.engine.workers.pool import Workers
 from vedette.extract.fields import Unreadable
@@ -229,6 +230,19 @@ async def test_values_and_errors_of_ours_come_back_as_they_are(workers: Workers)
         await workers.run(_raise, Unreadable("no such page"))
     with pytest.raises(RuntimeError, match="ValueError: "):
         await workers.run(_raise, ValueError(Path("x")))
+
+
+async def test_words_come_back_whatever_way_this_python_pickles_an_enum(workers: Workers):
+    assert await workers.run(_pickled_as_debian_does, Risk.HIGH) is Risk.HIGH
+    assert await workers.run(_pickled_as_debian_does, {"a": [ContentClass.HTML]}) == {
+        "a": [ContentClass.HTML]
+    }
+
+
+def _pickled_as_debian_does(value: object) -> object:
+    """Python 3.11.2 of Debian 12 names `getattr` for each member."""
+    enum.Enum.__reduce_ex__ = lambda self, _: (getattr, (type(self), self._name_))  # type: ignore[method-assign]
+    return value
 
 
 def _itself(value: object) -> object:

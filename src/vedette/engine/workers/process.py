@@ -7,6 +7,7 @@ Orders and answers are pickles on a pipe, which carry a large body without a sec
 from __future__ import annotations
 
 import ctypes
+import enum
 import os
 import pickle
 import resource
@@ -51,8 +52,15 @@ def _write(answers: BinaryIO, is_done: bool, value: Any) -> None:
     if not is_done and not _can_be_sent(value):
         kind = MemoryError if isinstance(value, MemoryError) else RuntimeError  # numpy has one of its own
         value = kind(f"{type(value).__name__}: {value}")
-    pickle.dump((is_done, value), answers, pickle.HIGHEST_PROTOCOL)
+    _Answers(answers, pickle.HIGHEST_PROTOCOL).dump((is_done, value))
     answers.flush()
+
+
+class _Answers(pickle.Pickler):
+    """Writes a word as its class and its value: some Pythons (3.11.2) name `getattr`, which the engine refuses."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        return (type(obj), (obj.value,)) if isinstance(obj, enum.Enum) else NotImplemented
 
 
 def _can_be_sent(error: Exception) -> bool:
