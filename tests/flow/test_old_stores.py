@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from cli_call import Cli
+from machine import unpack
 from scripted import Scripted, page
 from watching import Watched
 
@@ -47,7 +48,7 @@ FROZEN = {
 def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     data = tmp_path / "data"
     with tarfile.open(request.param) as packed:
-        packed.extractall(data, filter="data")
+        unpack(packed, data)
     return data
 
 
@@ -190,7 +191,7 @@ def _no_table(path: Path) -> None:
 def test_a_store_that_cannot_be_read_is_named_in_one_line(tmp_path: Path, spoil, words: tuple[str, ...]):
     data = tmp_path / "data"
     with tarfile.open(next(path for path in STORES if path.name.startswith("0012"))) as packed:
-        packed.extractall(data, filter="data")
+        unpack(packed, data)
     assert Cli(data)("db", "upgrade").code == 0
     spoil(data / "vedette.db")
     told = Cli(data)(*words)  # an exception that nobody expects would come through

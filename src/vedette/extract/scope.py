@@ -34,7 +34,7 @@ REPEATED = "nav, aside, header, footer, [role=navigation], [role=banner], [role=
 _CONTENT = frozenset(("main", "article"))
 # Up to its own end tag; a script that writes one is not read as one.
 _NOSCRIPT = re.compile(
-    r"<noscript\b[^>]*>(?:[^<]++|<(?!/?(?:noscript|script)\b))*+</noscript[^>]*>", re.IGNORECASE
+    r"<noscript\b[^>]*>(?:<(?!/?(?:noscript|script)\b)|[^<]++)*+</noscript[^>]*>", re.IGNORECASE
 )
 _SPACES = "\n\t\r\f\v\xa0\u2002\u2003\u2009\u202f\u3000\u2028"
 _NOTHING = "\u200b\u00ad\ufeff\u2060"  # zero width; soft hyphen

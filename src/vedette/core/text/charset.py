@@ -69,7 +69,7 @@ _LABELS = {label: codec for codec, labels in _CODECS.items() for label in labels
 _IN_CONTENT = re.compile(r"charset\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"';,][^\s;,]*))", re.IGNORECASE)
 _IN_XML = re.compile(rb"^\s*<\?xml[^>]{0,256}?encoding\s*=\s*[\"']([^\"']{1,40})", re.IGNORECASE)
 # What the prescan of the HTML standard steps over, or reads: comments, tags with their attributes, all else in < >.
-_PAIR = rb"([^\s/>][^\s/>=]*+)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s>\"'][^\s>]*+)))?+"
+_PAIR = rb"([^\s/>][^\s/>=]*+)(?>(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s>\"'][^\s>]*+)))?)"
 _PAIRS = re.compile(_PAIR)
 _SKIPPED = re.compile(
     rb"<!--(?:-?>|.*?(?:-->|\Z))|<(/?[a-zA-Z][^\s/>]*+)((?:[\s/]++|" + _PAIR + rb")*+)|<[!/?][^>]*+",
