@@ -11,12 +11,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol, TypeVar
 
 from vedette.contracts.alerts import Message
+from vedette.contracts.copies import replace
 from vedette.contracts.errors import StoreWaitError, VedetteError
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Standing, WrittenRecord
 from vedette.contracts.fetch import RobotsRules
