@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.contracts.copies import replace
+from vedette.contracts.copies import _compiled, replace
 from vedette.contracts.fetch import Fetched
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import LaneKey, Outcome, SourceId, WatchId
@@ -76,3 +76,10 @@ def test_what_a_class_checks_is_checked_in_a_copy() -> None:
 def test_a_field_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(TypeError, match="nothing"):
         replace(WATCH, nothing=1)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_quick"), [(Watch, True), (Child, True), (Loose, False), (Checked, False)]
+)
+def test_values_of_slots_are_copied_the_quick_way(kind: type, is_quick: bool) -> None:
+    assert (_compiled(kind).__name__ == "copied") is is_quick

@@ -33,7 +33,7 @@ def _compiled(kind: type) -> Copy:
     names = [field.name for field in fields]
     is_plain = not hasattr(kind, "__post_init__") and all(field.init for field in fields)
     slots = {name for base in kind.__mro__ for name in getattr(base, "__slots__", ())}
-    if not is_plain or not slots.issuperset(names) or hasattr(kind, "__dict__"):
+    if not is_plain or not slots.issuperset(names) or kind.__dictoffset__:
         return lambda value, changes: dataclasses.replace(value, **changes)
     setters = {name: getattr(kind, name).__set__ for name in names}
     lines = [f"    set_{name}(copy, value.{name})" for name in names]
