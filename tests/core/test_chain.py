@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from hashlib import sha256
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from vedette.contracts.evidence import ChainRow, RecordKind, Segment, VisitFacts, WrittenRecord
 from vedette.contracts.words import Outcome, VisitId, WatchId
-from vedette.core.evidence import chain
+from vedette.core.evidence import chain, seals
 
 FACTS = VisitFacts(
     visit=VisitId(7),
@@ -104,3 +105,50 @@ def test_a_tombstone_says_what_is_gone_and_when():
     assert chain.tombstone(SEGMENT, FACTS.at).decode() == (
         f"2026-11-15T12:00:00.123456Z expired standard-20261115-0001 2 9 {'00' * 32}"
     )
+
+
+_VALUES = st.one_of(
+    st.none(),
+    st.integers(),
+    st.booleans(),
+    st.floats(),
+    st.text(),
+    st.text(alphabet=st.characters(categories=["Cs"])),
+    st.binary(),
+)
+
+
+@given(st.lists(_VALUES, max_size=8))
+def test_a_row_is_spelled_as_the_json_of_the_standard_library_spells_it(row: list[Any]) -> None:
+    hexed = [{"hex": value.hex()} if isinstance(value, bytes) else value for value in row]
+    said = json.dumps(["visits", *hexed], ensure_ascii=False, separators=(",", ":"))
+    try:
+        data = said.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return  # text that no store can hold
+    assert seals.row_seal("visits", row) == sha256(data).digest()
+
+
+@given(st.text(), st.integers(), st.datetimes(timezones=st.timezones()))
+def test_facts_are_spelled_as_the_json_of_the_standard_library_spells_them(
+    url: str, number: int, at: Any
+) -> None:
+    facts = VisitFacts(
+        visit=VisitId(number), watch=WatchId(1), url=url, at=at, outcome=Outcome.OK, status=None, digest=b"\1"
+    )
+    said = json.loads(chain.canonical_facts(facts, RecordKind.NONE, None, None, None))
+    assert json.dumps(said, separators=(",", ":")).encode() == chain.canonical_facts(
+        facts, RecordKind.NONE, None, None, None
+    )
+    assert said[2:5] == [number, 1, url]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 255), st.integers(-(2**63), 2**63 - 1), st.binary(min_size=32, max_size=32))
+    )
+)
+def test_an_entry_takes_41_bytes_in_the_order_of_the_network(entries: list[seals.Entry]) -> None:
+    packed = b"".join(tag.to_bytes(1) + key.to_bytes(8, signed=True) + seal for tag, key, seal in entries)
+    assert seals.pack(entries) == packed
+    assert seals.is_packed(packed)

@@ -18,7 +18,7 @@ from vedette.evidence.verify import Claims, Report, verify
 
 NOON = datetime(2026, 11, 15, 12, 0, 0, 123456, tzinfo=UTC)
 AGAIN = 1000  # visits from here on repeat an earlier one in these tests: they add no blob
-SMALL = ArchiveSettings(software="vedette test", segment_limit=1200, anchor_every=timedelta(seconds=60))
+SMALL = ArchiveSettings(software="vedette test", segment_limit=1400, anchor_every=timedelta(seconds=60))
 
 
 def visit(

@@ -335,6 +335,7 @@ def test_an_uncommitted_tail_is_counted_and_is_no_problem(tmp_path):
     archive = started(tmp_path, database)
     keep(archive, database, [visit(1)])
     written = archive.append(visit(2))
+    archive.sync()
     report = database.verify(tmp_path)
     assert report.is_whole
     assert report.bytes_uncommitted == written.length

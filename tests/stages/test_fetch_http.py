@@ -95,6 +95,34 @@ async def test_a_condition_is_sent_as_it_was_kept(fetcher: HttpFetcher) -> None:
         assert f'If-None-Match: W/"1"\r\nIf-Modified-Since: {date}\r\n'.encode() in server.requests[1]
 
 
+async def test_a_condition_stands_once_also_where_the_operator_set_one(fetcher: HttpFetcher) -> None:
+    async with Hostile(HELLO) as server:
+        await ask(fetcher, server.url(), server.settings(headers=(("if-none-match", '"old"'),)), etag='"new"')
+        assert server.requests[0].lower().count(b"if-none-match") == 1
+        assert b'If-None-Match: "new"' in server.requests[0]
+
+
+async def test_credentials_in_one_address_do_not_go_along_with_the_next(fetcher: HttpFetcher) -> None:
+    async with Hostile(HELLO, Do.NEXT, HELLO, Do.NEXT, HELLO) as server:
+        with_user = server.url().replace("http://", "http://me:s3cret@")
+        for url in (with_user, server.url(), with_user):
+            await ask(fetcher, url, server.settings())
+    assert [b"Authorization: Basic" in request for request in server.requests] == [True, False, True]
+    assert not any(b"s3cret" in request for request in server.requests)
+
+
+@pytest.mark.parametrize("tail", ["?a/b", "", "/a b", "/a#b", "/x\r\nEvil: 1"])
+async def test_an_address_that_is_not_canonical_cannot_bend_the_request(
+    tail: str, fetcher: HttpFetcher
+) -> None:
+    async with Hostile(HELLO, Do.NEXT, HELLO) as server:
+        for _ in range(2):
+            await ask(fetcher, server.url("").rstrip("/") + tail, server.settings())
+    target = {"?a/b": b"/?a/b", "": b"/", "/a#b": b"/a"}.get(tail)
+    expected = [] if target is None else [b"GET %b HTTP/1.1" % target] * 2
+    assert [request.split(b"\r\n")[0] for request in server.requests] == expected
+
+
 async def test_a_condition_that_could_split_the_request_is_left_out(fetcher: HttpFetcher) -> None:
     async with Hostile(HELLO) as server:
         await ask(fetcher, server.url(), server.settings(), etag='"a"\r\nX-Evil: 1', last_modified="x\ny")

@@ -20,7 +20,7 @@ from stocked import blank
 import vedette.store.migrations
 from vedette.contracts.errors import StoreError
 from vedette.contracts.words import WatchId
-from vedette.store import group, operator, rows, sqlite, statements
+from vedette.store import columns, group, operator, sqlite, statements
 from vedette.store.migrate import HEAD, prepare, version
 from vedette.store.panel import panel_schema
 from vedette.store.sqlite import Reader, Writer, connect
@@ -31,25 +31,25 @@ TABLES = panel_schema.metadata.tables
 @pytest.mark.parametrize(
     ("table", "columns"),
     [
-        ("watches", rows.WATCH_COLUMNS),
-        ("visits", statements.VISIT_COLUMNS),
-        ("evidence", statements.EVIDENCE_COLUMNS),
-        ("artifacts", statements.ARTIFACT_COLUMNS),
-        ("changes", statements.CHANGE_COLUMNS),
-        ("ledger", statements.LEDGER_COLUMNS),
-        ("refusals", statements.REFUSAL_COLUMNS),
-        ("parked", statements.PARKED_COLUMNS),
-        ("lanes", statements.LANE_COLUMNS),
-        ("robots", statements.ROBOTS_COLUMNS),
-        ("segments", statements.SEGMENT_COLUMNS),
-        ("seals", statements.SEAL_COLUMNS),
-        ("leases", statements.LEASE_COLUMNS),
-        ("sources", statements.SOURCE_COLUMNS),
-        ("hosts", statements.HOST_COLUMNS),
-        ("hubs", statements.HUB_COLUMNS),
-        ("clocks", statements.CLOCK_COLUMNS),
-        ("published", statements.PUBLISHED_COLUMNS),
-        ("scheduler", statements.SCHEDULER_COLUMNS),
+        ("watches", columns.WATCH_COLUMNS),
+        ("visits", columns.VISIT_COLUMNS),
+        ("evidence", columns.EVIDENCE_COLUMNS),
+        ("artifacts", columns.ARTIFACT_COLUMNS),
+        ("changes", columns.CHANGE_COLUMNS),
+        ("ledger", columns.LEDGER_COLUMNS),
+        ("refusals", columns.REFUSAL_COLUMNS),
+        ("parked", columns.PARKED_COLUMNS),
+        ("lanes", columns.LANE_COLUMNS),
+        ("robots", columns.ROBOTS_COLUMNS),
+        ("segments", columns.SEGMENT_COLUMNS),
+        ("seals", columns.SEAL_COLUMNS),
+        ("leases", columns.LEASE_COLUMNS),
+        ("sources", columns.SOURCE_COLUMNS),
+        ("hosts", columns.HOST_COLUMNS),
+        ("hubs", columns.HUB_COLUMNS),
+        ("clocks", columns.CLOCK_COLUMNS),
+        ("published", columns.PUBLISHED_COLUMNS),
+        ("scheduler", columns.SCHEDULER_COLUMNS),
     ],
 )
 def test_the_columns_of_the_statements_are_those_of_the_tables(table: str, columns: list[str]):
@@ -58,7 +58,7 @@ def test_the_columns_of_the_statements_are_those_of_the_tables(table: str, colum
 
 
 def test_a_look_moves_every_column_but_identity_and_place():
-    moving, fixed = set(statements.MOVING_WATCH_COLUMNS), statements.FIXED_WATCH_COLUMNS
+    moving, fixed = set(columns.MOVING_WATCH_COLUMNS), columns.FIXED_WATCH_COLUMNS
     assert moving | fixed == set(TABLES["watches"].columns.keys())
     assert not moving & fixed
 

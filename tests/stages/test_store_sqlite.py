@@ -30,10 +30,10 @@ from vedette.contracts.words import (
     Outcome,
     Risk,
 )
-from vedette.store import statements
+from vedette.store import columns, statements
+from vedette.store.columns import WATCH_COLUMNS
 from vedette.store.group import change_seal
 from vedette.store.rows import (
-    WATCH_COLUMNS,
     from_ms,
     lane_row,
     opt_iso,
@@ -333,13 +333,13 @@ def test_a_watch_comes_back_from_its_row(watch: Watch):
 
 @given(lanes)
 def test_a_lane_comes_back_from_its_row_with_nothing_under_way(state: LaneState):
-    row = _through_sqlite("lanes", statements.LANE_COLUMNS, lane_row(A, replace(state, under_way=3)))
+    row = _through_sqlite("lanes", columns.LANE_COLUMNS, lane_row(A, replace(state, under_way=3)))
     assert read_lane(row) == (A, state)
 
 
 @given(sources)
 def test_a_source_comes_back_from_its_row(source: Source):
-    row = _through_sqlite("sources", statements.SOURCE_COLUMNS, source_row(source, now=NOON))
+    row = _through_sqlite("sources", columns.SOURCE_COLUMNS, source_row(source, now=NOON))
     assert read_source(row)[0] == source
 
 
@@ -358,7 +358,7 @@ def test_the_strategies_above_vary_every_field():
 def test_the_seal_covers_what_a_change_says_and_not_how_it_fares(tmp_path: Path):
     writer = _stored(tmp_path, a_watch())
     writer.settle(a_group(a_look(a_watch(), 1, change=a_change(a_watch()))))
-    names = statements.CHANGE_COLUMNS
+    names = columns.CHANGE_COLUMNS
     row = writer.connection.execute(f"SELECT {', '.join(names)} FROM changes").fetchone()
     writer.close()
     assert row[names.index("seal")] == change_seal(row)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -26,6 +26,7 @@ from vedette.evidence.recovery import Damage, Recovery
 from vedette.evidence.warc import visit_record, warcinfo_record
 
 GIB = 1024**3
+TOGETHER = 256 * 1024  # bytes of records that are written at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,17 @@ class _File:
     committed: Segment | None = None  # as the database has it; None: not at all yet
     is_closed: bool = False
     opened: Segment | None = None  # its state before any visit, until HEADS has it
+    waiting: list[bytes] = field(default_factory=list)  # records at the end that are not written yet
+    waiting_size: int = 0
+
+    def add(self, member: bytes) -> None:
+        self.waiting.append(member)
+        self.waiting_size += len(member)
+        self.size += len(member)
+
+    def forget(self) -> None:
+        self.waiting.clear()
+        self.waiting_size = 0
 
     def state(self) -> Segment:
         return Segment(
@@ -112,7 +124,10 @@ class Archive:
             raise StoreError(f"cannot take up the archive in {self._directory}: {error}") from error
 
     def append(self, entry: ArchiveEntry) -> WrittenRecord:
-        """Writes the record and links the visit.  StoreError: all since the last commit is undone."""
+        """Takes the record and links the visit.  StoreError: all since the last commit is undone.
+
+        `sync` has it on the disk at the latest.
+        """
         self._check_ready()
         try:
             file = self._file_for(entry)
@@ -122,12 +137,12 @@ class Archive:
             if entry.kind is not RecordKind.NONE:
                 member = visit_record(entry, file.text)
                 offset, length, digest = file.size, len(member), sha256(member).digest()
-            facts = chain.canonical_facts(entry.facts, entry.kind, offset, length, digest)
-            if member:
-                write_all(self._files, file.handle, member, file.size)
+                file.add(member)
+                if file.waiting_size >= TOGETHER:
+                    self._write(file)
         except OSError as error:
             raise self._undone(error) from error
-        file.size += len(member)
+        facts = chain.canonical_facts(entry.facts, entry.kind, offset, length, digest)
         file.count += 1
         file.head = chain.link(file.head, facts)
         return WrittenRecord(
@@ -145,6 +160,7 @@ class Archive:
         self._check_ready()
         try:
             for file in self._touched.values():
+                self._write(file)
                 if file.synced_size != file.size:
                     self._files.fdatasync(file.handle)
                     file.synced_size = file.size
@@ -308,6 +324,12 @@ class Archive:
         write_all(self._files, handle, member, 0)
         return file
 
+    def _write(self, file: _File) -> None:
+        """What waits, in one piece: a call per record would let go of the interpreter as often."""
+        if file.waiting:
+            write_all(self._files, file.handle, b"".join(file.waiting), file.size - file.waiting_size)
+            file.forget()
+
     def _close_segment(self, file: _File) -> None:
         """Never opened again, but by the rollback of the group that closed it."""
         file.is_closed = True
@@ -317,6 +339,7 @@ class Archive:
 
     def _undo(self, file: _File) -> None:
         retention = file.name.retention
+        file.forget()
         if file.committed is None:
             if self._current.get(retention) is file:
                 del self._current[retention]

@@ -1,8 +1,9 @@
 """Connections: one guarded aiohttp client per distinct way of connecting, and our half of each line.
 
-aiohttp is trusted with the protocol, and made stricter where a hostile far end gains from laxness;
-`FarEnd` says where.  It leans on names that aiohttp does not promise to keep (`_factory`, `_parser`,
-`_payload`, `_tail`); `tests/stages/test_fetch_hostile.py` turns red when one of them moves.
+aiohttp is trusted with connecting and with reading answers, and made stricter where a hostile far end gains from
+laxness; `FarEnd` says where.  Requests are written by us: aiohttp's request and response objects cost more than the
+rest of an exchange.  It leans on names that aiohttp does not promise to keep (`_factory`, `_parser`, `_payload`,
+`_tail`); `tests/stages/test_fetch_hostile.py` turns red when one of them moves.
 """
 
 from __future__ import annotations
@@ -16,14 +17,24 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from aiohttp import ClientRequest, ClientResponse, ClientTimeout, ConnectionTimeoutError, TCPConnector
+from aiohttp import (
+    ClientConnectionResetError,
+    ClientRequest,
+    ClientTimeout,
+    ConnectionTimeoutError,
+    StreamReader,
+    TCPConnector,
+    hdrs,
+)
 from aiohttp.client_proto import ResponseHandler
+from aiohttp.connector import Connection
 from aiohttp.http_exceptions import HttpProcessingError
-from multidict import CIMultiDict
+from aiohttp.http_parser import RawResponseMessage
 from yarl import URL
 
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetch import MIB, FetchSettings
+from vedette.contracts.words import Reason
 from vedette.fetch.guard import Guard
 from vedette.fetch.resolver import GuardedResolver, NameserverLookup, SystemLookup
 
@@ -33,6 +44,7 @@ HEAD_ROOM = 2 * MIB  # raw bytes until the caller says how much body it wants
 INTERIM_ANSWERS = 16  # 100 Continue, 103 Early Hints
 BLANK_HEADS = 4  # ends of a head with no head before them
 MAX_CLIENTS = 64
+ORIGINS = 4096  # of which a client remembers how they are reached
 DNS_TIMEOUT = 5.0
 Stopwatch = Callable[[], timedelta]
 _END_OF_HEAD = b"\r\n\r\n"
@@ -61,6 +73,21 @@ class FarEnd(ResponseHandler):
     def allow(self, size: int) -> None:
         """How many more raw bytes this answer may take."""
         self._room = size
+
+    def say(self, request: bytes) -> None:
+        """Puts a whole request on the line."""
+        transport = self.transport
+        if transport is None or transport.is_closing():
+            raise ClientConnectionResetError("Cannot write to closing transport")
+        transport.write(request)
+        self.start_timeout()
+
+    async def answer(self) -> tuple[RawResponseMessage, StreamReader]:
+        """The head of the answer and its body, which may still be coming."""
+        while True:
+            message, content = await self.read()
+            if not 100 <= message.code < 200 or message.code == 101:
+                return message, content
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -146,19 +173,90 @@ class FarEnd(ResponseHandler):
             self.transport.abort()
 
 
-class FarResponse(ClientResponse):
-    """Remembers its line: aiohttp lets go of it as soon as the body is in."""
+class FarResponse:
+    """An answer on its line, which goes back to the others as soon as the body is in."""
 
-    far: FarEnd
-    sent_after: timedelta  # the request was on the line
+    __slots__ = (
+        "_connection",
+        "content",
+        "far",
+        "headers",
+        "is_tls",
+        "raw_headers",
+        "reason",
+        "sent_after",
+        "status",
+    )
+
+    def __init__(
+        self, connection: Connection, far: FarEnd, head: RawResponseMessage, content: StreamReader
+    ) -> None:
+        self.far = far
+        self.status = head.code
+        self.reason = head.reason
+        self.headers = head.headers
+        self.raw_headers = head.raw_headers
+        self.content = content
+        self.sent_after = timedelta(0)  # the request was on the line
+        self.is_tls = False
+        self._connection: Connection | None = connection
+        content.on_eof(self.release)
+
+    def release(self) -> None:
+        """Said again it does nothing.  A line with something left to read or to write is closed."""
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        line = self.far.transport
+        if line is not None and line.get_write_buffer_size():
+            connection.close()
+        else:
+            connection.release()
 
 
 class Sending(NamedTuple):
-    """What goes out: a GET, or a POST of that body."""
+    """What goes out: a GET, or a POST of that body.  `headers` are whole lines."""
 
-    url: URL
-    headers: CIMultiDict[str]
+    target: str
+    headers: bytes
     post: bytes | None = None
+
+
+class Origin:
+    """How one origin is reached, worked out once."""
+
+    __slots__ = ("base", "host", "is_tls", "refused", "request")
+
+    def __init__(self, url: URL, proxy: URL | None, loop: asyncio.AbstractEventLoop) -> None:
+        self.base = str(url.origin())
+        self.is_tls = url.scheme == "https"
+        self.request = ClientRequest("GET", url, loop=loop, proxy=proxy)  # only the connector asks it
+        self.host = _lines(self.request, hdrs.HOST, hdrs.AUTHORIZATION)
+        self.refused: Reason | None = None  # why nobody may connect there
+
+    def spell(self, sending: Sending, *, is_proxied: bool, closes: bool) -> bytes:
+        """The bytes of a request."""
+        target, more = sending.target, b""
+        if is_proxied and not self.is_tls:
+            target, more = f"{self.base}{target}", _lines(self.request, hdrs.PROXY_AUTHORIZATION)
+        if closes:
+            more += b"Connection: close\r\n"
+        if sending.post is None:
+            return b"GET %b HTTP/1.1\r\n%b%b%b\r\n" % (target.encode(), self.host, sending.headers, more)
+        more += b"Content-Length: %d\r\n" % len(sending.post)
+        return b"POST %b HTTP/1.1\r\n%b%b%b\r\n%b" % (
+            target.encode(),
+            self.host,
+            sending.headers,
+            more,
+            sending.post,
+        )
+
+
+def _lines(request: ClientRequest, *names: str) -> bytes:
+    return "".join(
+        f"{name}: {request.headers[name]}\r\n" for name in names if name in request.headers
+    ).encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +275,8 @@ class _Route:
 class Client:
     """Guarded connections of one kind.  Keeps no cookies, follows nothing, decodes nothing, asks once.
 
-    It drives aiohttp's connector, request and response without `ClientSession`: the session would repeat a
-    request whose line was cut, past the lane's permit, and costs a fifth of the whole exchange.
+    It drives aiohttp's connector without `ClientSession`: the session would repeat a request whose line was cut,
+    past the lane's permit, and costs a fifth of the whole exchange.
     """
 
     def __init__(self, way: _Route, system: SystemLookup) -> None:
@@ -186,6 +284,8 @@ class Client:
         self.under_way = 0
         self._loop = asyncio.get_running_loop()
         self._proxy = URL(way.proxy) if way.proxy else None
+        self._closes = way.keep_alive <= 0
+        self._origins: dict[str, Origin] = {}
         self._lookup = NameserverLookup(way.nameservers, way.dns_timeout) if way.nameservers else None
         resolver = GuardedResolver(self._lookup or system, self.guard, way.dns_timeout)
         self._connector = _connector(way, self.guard, resolver)
@@ -194,19 +294,28 @@ class Client:
     def is_closed(self) -> bool:
         return self._connector.closed
 
-    async def send(self, sending: Sending, timeout: ClientTimeout, waited: Stopwatch) -> FarResponse:
+    def origin(self, base: str) -> Origin | None:
+        """What is known of an origin; None: nothing yet."""
+        return self._origins.get(base)
+
+    def meet(self, base: str, url: URL) -> Origin:
+        """An origin that nobody asked for before, remembered under what a URL begins with.
+
+        ValueError: it cannot be asked.
+        """
+        origin = Origin(url, self._proxy, self._loop)
+        if len(self._origins) >= ORIGINS:
+            self._origins.clear()
+        if "?" not in base:  # a query without a path: there the first slash is none of the path's
+            self._origins[base] = origin
+        return origin
+
+    async def send(
+        self, origin: Origin, sending: Sending, timeout: ClientTimeout, waited: Stopwatch
+    ) -> FarResponse:
         """One request, up to the head of its answer.  The total deadline is the caller's, and so is the stopwatch."""
-        request = ClientRequest(
-            "GET" if sending.post is None else "POST",
-            sending.url,
-            headers=sending.headers,
-            data=sending.post,
-            loop=self._loop,
-            response_class=FarResponse,
-            proxy=self._proxy,
-        )
         try:
-            connection = await self._connector.connect(request, traces=[], timeout=timeout)
+            connection = await self._connector.connect(origin.request, traces=[], timeout=timeout)
         except TimeoutError as error:
             raise ConnectionTimeoutError from error
         far = connection.protocol
@@ -220,14 +329,14 @@ class Client:
             max_headers=HEADER_FIELDS,
         )
         try:
-            response = await request.send(connection)
-            assert isinstance(response, FarResponse)  # noqa: S101
-            response.far = far
-            response.sent_after = waited()
-            await response.start(connection)
+            far.say(origin.spell(sending, is_proxied=self._proxy is not None, closes=self._closes))
+            sent_after = waited()
+            head, content = await far.answer()
         except BaseException:
             connection.close()
             raise
+        response = FarResponse(connection, far, head, content)
+        response.sent_after, response.is_tls = sent_after, origin.is_tls
         return response
 
     async def close(self) -> None:

@@ -18,11 +18,11 @@ from yarl import URL
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetch import MIB, Fetched, FetchRequest, FetchSettings
 from vedette.contracts.ports import Clock
-from vedette.contracts.words import Outcome
+from vedette.contracts.words import Outcome, Reason
 from vedette.core.lanes.outcomes import outcome_of_status
 from vedette.core.limits.memory_budget import FREE, body_claim
 from vedette.core.urls.canonical import canonical, too_long
-from vedette.fetch.connections import Client, Clients, FarResponse, Sending, tls_context
+from vedette.fetch.connections import Client, Clients, FarResponse, Origin, Sending, tls_context
 from vedette.fetch.decode import BodyDecoder, DecodeLimits, make_decoder
 from vedette.fetch.faults import WEATHER, Fault, fault_of, plain
 from vedette.fetch.guard import Guard
@@ -47,23 +47,19 @@ class HttpFetcher:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._clients: Clients | None = None
-        self._plans: dict[FetchSettings, _Plan] = {}
+        self._plans: dict[int, tuple[FetchSettings, _Plan]] = {}  # by identity: hashing settings costs 5 us
 
     async def fetch(self, request: FetchRequest) -> Fetched:
         """One hop.  A redirect comes back with `redirect_to` filled and outcome ok."""
         exchange = _Exchange(request, self._clock)
-        plan = self._plans.get(request.settings) or await self._plan(request.settings)
-        if plan.client.is_closed:
-            plan = await self._plan(request.settings)
-        url = readable(request.url)
-        if isinstance(url, Fault):
-            return exchange.failed(url)
-        fault = _refused_unasked(url, plan)
-        if fault is not None:
-            return exchange.failed(fault)
+        known = self._plans.get(id(request.settings))
+        plan = known[1] if known and not known[1].client.is_closed else await self._plan(request.settings)
+        place = _place(request.url, plan)
+        if isinstance(place, Fault):
+            return exchange.failed(place)
         plan.client.under_way += 1
         try:
-            return await self._ask(exchange, url, plan)
+            return await self._ask(exchange, place, plan)
         finally:
             plan.client.under_way -= 1
 
@@ -73,13 +69,14 @@ class HttpFetcher:
             await self._clients.close()
             self._clients = None
 
-    async def _ask(self, exchange: _Exchange, url: URL, plan: _Plan) -> Fetched:
-        sending = Sending(url, plan.headers_for(exchange.request), exchange.request.post)
+    async def _ask(self, exchange: _Exchange, place: tuple[Origin, str], plan: _Plan) -> Fetched:
+        origin, target = place
+        sending = Sending(target, plan.lines_for(exchange.request), exchange.request.post)
         try:
             async with asyncio.timeout_at(exchange.deadline):
-                response = await plan.client.send(sending, plan.timeout, exchange.sent)
+                response = await plan.client.send(origin, sending, plan.timeout, exchange.sent)
         except WEATHER as error:
-            return exchange.failed(fault_of(error, is_tls=url.scheme == "https"))
+            return exchange.failed(fault_of(error, is_tls=origin.is_tls))
         try:
             return await exchange.read(response)
         finally:
@@ -90,7 +87,8 @@ class HttpFetcher:
             self._clients = Clients()
         if len(self._plans) >= PLANS:
             self._plans.clear()
-        plan = self._plans[settings] = _Plan(settings, await self._clients.of(settings))
+        plan = _Plan(settings, await self._clients.of(settings))
+        self._plans[id(settings)] = (settings, plan)  # kept with it, so that no other gets its id
         return plan
 
 
@@ -118,24 +116,31 @@ class _Plan:
             sock_read=settings.read_timeout.total_seconds(),
         )
         self._settings = settings
-        self._made: dict[tuple[str, bool], CIMultiDict[str]] = {}
+        self._made: dict[tuple[str, bool, bool, bool], bytes] = {}
 
-    def headers_for(self, request: FetchRequest) -> CIMultiDict[str]:
-        """The headers of one request.  Shared between requests, so never written to."""
-        key = (request.accept, request.is_foreign)
-        headers = self._made.get(key)
-        if headers is None:
+    def lines_for(self, request: FetchRequest) -> bytes:
+        """The header lines of one request, but for those that follow from its origin and its body."""
+        etag = request.etag if request.etag and request.etag.isprintable() else None
+        date = request.last_modified
+        date = date if date and date.isprintable() else None
+        key = (request.accept, request.is_foreign, etag is not None, date is not None)
+        lines = self._made.get(key)
+        if lines is None:
             if len(self._made) >= ACCEPTS:
                 self._made.clear()
-            headers = self._made[key] = _make_headers(self._settings, request.accept, request.is_foreign)
-        if request.etag is None and request.last_modified is None:
-            return headers
-        headers = headers.copy()
-        if request.etag and request.etag.isprintable():
-            headers["If-None-Match"] = request.etag
-        if request.last_modified and request.last_modified.isprintable():
-            headers["If-Modified-Since"] = request.last_modified
-        return headers
+            lines = self._made[key] = self._make(*key)
+        if etag is not None:
+            lines += b"If-None-Match: %b\r\n" % etag.encode()
+        if date is not None:
+            lines += b"If-Modified-Since: %b\r\n" % date.encode()
+        return lines
+
+    def _make(self, accept: str, is_foreign: bool, has_etag: bool, has_date: bool) -> bytes:
+        headers = _make_headers(self._settings, accept, is_foreign)
+        for name, is_ours in (("If-None-Match", has_etag), ("If-Modified-Since", has_date)):
+            if is_ours:
+                headers.popall(name, None)
+        return "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode()
 
 
 @dataclass(slots=True)
@@ -283,7 +288,7 @@ class _BodyReader:
         except _NoRoom:
             return Fault(Outcome.LANE_CLOSED, NO_ROOM)  # no look: the watch is as due as it was
         except WEATHER as error:
-            return fault_of(error, is_tls=self._response.url.scheme == "https")
+            return fault_of(error, is_tls=self._response.is_tls)
         if fault is None and far.cut_by is not None and self._ends_with_line():
             return Fault(Outcome.TRUNCATED, "the line was cut inside the body")
         return fault or (self._decoder.finish() if self._decoder is not None else None)
@@ -376,7 +381,35 @@ def readable(text: str) -> URL | Fault:
     return Fault(Outcome.SCHEME_REFUSED, f"not a URL: {plain(text, 60)!r}")
 
 
-def _refused_unasked(url: URL, plan: _Plan) -> Fault | None:
+def _place(text: str, plan: _Plan) -> tuple[Origin, str] | Fault:
+    """Where to connect and what to ask for there, or why not.  Of an origin this is worked out once."""
+    start = text.find("/", 8)  # past https://
+    origin = plan.client.origin(text[:start]) if start > 0 else None
+    if origin is None or too_long(text) or not _is_plain(text):
+        url = readable(text)
+        if isinstance(url, Fault):
+            return url
+        target = url.raw_path_qs
+        if not _is_plain(target):
+            return Fault(Outcome.SCHEME_REFUSED, f"not a URL: {plain(text, 60)!r}")
+        try:
+            origin = plan.client.meet(text[: max(start, 0)], url)
+        except ValueError as error:
+            return fault_of(error, is_tls=False)
+        origin.refused = _refused_unasked(url, plan)
+    else:
+        target = text[start:]
+    if origin.refused is not None:
+        return Fault(Outcome.ADDRESS_REFUSED, origin.refused.note)
+    return origin, target
+
+
+def _is_plain(text: str) -> bool:
+    """As a canonical URL is: it can go into a request as it stands."""
+    return text.isascii() and text.isprintable() and " " not in text and "#" not in text
+
+
+def _refused_unasked(url: URL, plan: _Plan) -> Reason | None:
     """What can be refused without a look-up: the port, an address that is written out, and behind a proxy localhost.
 
     A proxy resolves names itself, so there the guard sees only the proxy; the operator answers for it.
@@ -384,11 +417,9 @@ def _refused_unasked(url: URL, plan: _Plan) -> Fault | None:
     host = url.raw_host or ""
     address = host if _is_address(host) else _SOME_PUBLIC_ADDRESS
     reason = plan.client.guard.refuses(address, url.port or 0)
-    if reason is not None:
-        return Fault(Outcome.ADDRESS_REFUSED, reason.note)
-    if plan.is_proxied and host.rstrip(".").endswith("localhost"):
-        return Fault(Outcome.ADDRESS_REFUSED, "localhost, as seen from the proxy")
-    return None
+    if reason is None and plan.is_proxied and host.rstrip(".").endswith("localhost"):
+        return Reason("address_refused", note="localhost, as seen from the proxy")
+    return reason
 
 
 _SOME_PUBLIC_ADDRESS = "9.9.9.9"  # stands for a name not looked up yet, so that only the port is judged

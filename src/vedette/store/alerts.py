@@ -6,21 +6,32 @@ import json
 import sqlite3
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any
 
 from vedette.contracts.alerts import AlarmState, Alert, AlertId, AlertKind, Finding, HealthFacts
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.watch import SourceState
-from vedette.contracts.words import Outcome, Risk, SourceId
+from vedette.contracts.words import Outcome, Risk
 from vedette.core.health.source_health import Look, failing_since, is_success
 from vedette.core.lanes.lane import HALF_OPEN, OPEN, condition
 from vedette.core.limits.clock_limits import AHEAD
 from vedette.core.urls.canonical import host_of, lane_of
 from vedette.core.urls.trap_counters import SourceTally
 from vedette.store import statements as sql
+from vedette.store.columns import reader
+from vedette.store.connection import marks
 from vedette.store.operator_orders import own_watch
-from vedette.store.rows import dump_json, from_ms, lane_id, opt_at, opt_ms, read_lane, read_source, to_ms
+from vedette.store.rows import (
+    dump_json,
+    from_ms,
+    lane_id,
+    opt_at,
+    opt_ms,
+    read_lane,
+    read_source,
+    source_made_at,
+    to_ms,
+)
 
 LOOKS = 8  # more failures in a row than any rule asks for
 ALARM_COLUMNS = "subject is_raised bad_since good_since relapses settled_at alert_id".split()
@@ -31,10 +42,10 @@ _ALERT = f"SELECT {', '.join(ALERT_COLUMNS)} FROM alerts"
 # Looks that lie ahead are of a clock that stood ahead: nobody knows when they were.
 _LOOKS = "SELECT at, outcome, detail FROM visits WHERE watch_id = ? AND at <= ? ORDER BY at DESC LIMIT ?"
 _GOOD = tuple(outcome.value for outcome in Outcome if is_success(outcome))
-_LAST_GOOD = f"SELECT MAX(at) FROM visits WHERE watch_id = ? AND at <= ? AND outcome IN ({', '.join('?' * len(_GOOD))})"
+_LAST_GOOD = f"SELECT MAX(at) FROM visits WHERE watch_id = ? AND at <= ? AND outcome IN ({marks(_GOOD)})"
 _OTHERS_GOOD = (
     "SELECT MAX(v.at) FROM watches w JOIN visits v ON v.watch_id = w.id WHERE w.lane_id = ? AND w.last_visit_at > ? "
-    f"AND v.at > ? AND v.at < ? AND v.outcome IN ({', '.join('?' * len(_GOOD))})"
+    f"AND v.at > ? AND v.at < ? AND v.outcome IN ({marks(_GOOD)})"
 )
 _SAVE_ALARM = sql.upsert("alarms", ALARM_COLUMNS, "subject")
 _NEW_ALERT = sql.insert("alerts", "kind kinds subject risk sources detail opened_at relapses".split())
@@ -43,8 +54,7 @@ _NEW_ALERT = sql.insert("alerts", "kind kinds subject risk sources detail opened
 def health_facts(db: sqlite3.Connection, *, now: datetime) -> list[HealthFacts]:
     """What is known of every source that is looked at; those that were paused are nobody's worry."""
     rows = db.execute(f"{sql.SOURCES} ORDER BY tier DESC, id").fetchall()
-    created = sql.SOURCE_COLUMNS.index("created_at")
-    known = ((*read_source(row), from_ms(row[created])) for row in rows)
+    known = ((*read_source(row), source_made_at(row)) for row in rows)
     return [_facts(db, *one, now=now) for one in known if one[0].is_active]
 
 
@@ -153,29 +163,25 @@ def _lane(db: sqlite3.Connection, url: str) -> LaneState | None:
     return None if row is None else read_lane(row)[1]
 
 
-def _read_alarm(row: tuple[Any, ...]) -> AlarmState:
-    return AlarmState(
-        is_raised=bool(row[1]),
-        bad_since=opt_at(row[2]),
-        good_since=opt_at(row[3]),
-        relapses=row[4],
-        settled_at=opt_at(row[5]),
-        alert=None if row[6] is None else AlertId(row[6]),
-    )
-
-
-def _read_alert(row: tuple[Any, ...]) -> Alert:
-    return Alert(
-        id=AlertId(row[0]),
-        kind=AlertKind(row[1]),
-        kinds=tuple(AlertKind(name) for name in json.loads(row[2])),
-        subject=row[3],
-        risk=Risk(row[4]),
-        sources=tuple(SourceId(name) for name in json.loads(row[5])),
-        detail=row[6],
-        opened_at=from_ms(row[7]),
-        recovered_at=opt_at(row[8]),
-        acked_at=opt_at(row[9]),
-        ack_note=row[10],
-        relapses=row[11],
-    )
+_read_alarm = reader(
+    AlarmState,
+    ALARM_COLUMNS,
+    is_raised=("is_raised", bool),
+    bad_since=("bad_since", opt_at),
+    good_since=("good_since", opt_at),
+    relapses="relapses",
+    settled_at=("settled_at", opt_at),
+    alert="alert_id",
+)
+_read_alert = reader(
+    Alert,
+    ALERT_COLUMNS,
+    **{name: name for name in ("id", "subject", "detail", "ack_note", "relapses")},
+    kind=("kind", AlertKind),
+    kinds=("kinds", lambda names: tuple(AlertKind(name) for name in json.loads(names))),
+    risk=("risk", Risk),
+    sources=("sources", lambda names: tuple(json.loads(names))),
+    opened_at=("opened_at", from_ms),
+    recovered_at=("recovered_at", opt_at),
+    acked_at=("acked_at", opt_at),
+)

@@ -15,6 +15,7 @@ from vedette.contracts.lane import LanePolicy
 from vedette.contracts.words import LaneKey
 from vedette.core.limits import clock_limits as ahead
 from vedette.store import statements as sql
+from vedette.store.columns import LANE_COLUMNS
 from vedette.store.rows import from_ms, lane_row, opt_at, opt_ms, read_lane, to_ms
 
 _MS = timedelta(milliseconds=1)
@@ -56,7 +57,7 @@ _OURS = (
     "host:",
     "engine:",
 )  # lanes whose policy the configuration has; those of budgets and providers last a day
-_LANES = f"SELECT {', '.join(sql.LANE_COLUMNS)} FROM lanes"
+_LANES = f"SELECT {', '.join(LANE_COLUMNS)} FROM lanes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,9 +10,10 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from vedette.contracts.errors import NO_MORE_FILES, RESTORE, StoreError, StoreWaitError
@@ -23,6 +24,7 @@ DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 THOROUGH = 512 * 1024 * 1024  # bytes of a database
 LEAST_ROOM = 256 * 1024  # bytes; with less a disk counts as full
 CACHE_KIB = 64 * 1024
+IN_AT_ONCE = 500  # keys of one statement
 _READING = (f"busy_timeout = {BUSY_MS}", f"cache_size = -{CACHE_KIB}", "schema_version")  # the last one reads
 _WRITING = (*_READING, "journal_mode = WAL", "synchronous = FULL", "wal_autocheckpoint = 0")
 _NOT_FROM_HERE = ("readonly", "unable to open")  # what SQLite says where it may not write beside the file
@@ -124,6 +126,18 @@ def _opened(
         db.close()
         raise
     return db
+
+
+def in_parts(db: sqlite3.Connection, query: str, keys: Sequence[Any], *more: Any) -> Iterator[Any]:
+    """The rows of `... IN ({marks})` however many keys there are; `more` are the values after them."""
+    for start in range(0, len(keys), IN_AT_ONCE):
+        part = keys[start : start + IN_AT_ONCE]
+        yield from db.execute(query.format(marks=marks(part)), (*part, *more))
+
+
+def marks(values: Sequence[Any]) -> str:
+    """For one value each."""
+    return ",".join("?" * len(values))
 
 
 @contextmanager

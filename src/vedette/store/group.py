@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from vedette.contracts.change import Change, ChangeState, Comparison
+from vedette.contracts.copies import replace
 from vedette.contracts.evidence import Standing
-from vedette.contracts.fetch import RobotsRules
 from vedette.contracts.watch import (
     ChangeMove,
     Decision,
@@ -19,34 +20,45 @@ from vedette.contracts.watch import (
     Payload,
     Placed,
     Refused,
-    Settlement,
     SourceState,
+    Watch,
 )
 from vedette.contracts.words import EvidenceId, Outcome, RunId
 from vedette.core.judging.stage_jobs import scout_job
 from vedette.store import statements as sql
+from vedette.store.columns import CHANGE_COLUMNS, EVIDENCE_COLUMNS, VISIT_COLUMNS, writer
 from vedette.store.hunt_rows import hunt_statements
 from vedette.store.measures import measure_row
 from vedette.store.outbox import message_row
 from vedette.store.rows import (
-    WATCH_COLUMNS,
     dump_json,
     job_row,
     lane_row,
+    moved_row,
     opt_ms,
     opt_seconds,
+    robots_row,
     segment_row,
     source_row,
     to_ms,
     watch_row,
+    word_of,
 )
 from vedette.store.schedule_rows import schedule_statements
 from vedette.store.seal_rows import Touched
 
 Row = tuple[Any, ...]
-_MOVING = [WATCH_COLUMNS.index(name) for name in sql.MOVING_WATCH_COLUMNS]
+
+
+def _columns_of(names: str) -> Callable[[Row], Row]:
+    return itemgetter(*map(CHANGE_COLUMNS.index, names.split()))
+
+
+_SEALED = _columns_of(
+    "id watch_id kind before_visit after_visit before_evidence after_evidence observed_at layer similarity summary diff"
+)
+_REFINED = _columns_of("layer similarity summary diff seal")  # what a second look may say better
 _NEVER_PARKED = (Outcome.OK, Outcome.NOT_MODIFIED, None)  # a watch whose last look ended so is not parked
-_SEEN_EVIDENCE = WATCH_COLUMNS.index("seen_evidence")
 
 
 @dataclass(slots=True)
@@ -128,7 +140,7 @@ def rows_of(group: Group) -> GroupRows:
         _add_settlement(rows, placed)
     rows.lanes = [lane_row(key, state) for key, state in group.lanes]
     rows.sources = [_source_row(state) for state in group.sources]
-    rows.robots = [_robots_row(rules) for rules in group.robots]
+    rows.robots = [robots_row(rules) for rules in group.robots]
     rows.ledger += [note_row(note, group.run) for note in group.notes]
     rows.ended += [(job.watch.id,) for job in group.released]
     rows.segments = [segment_row(segment) for segment in group.segments]
@@ -142,9 +154,8 @@ def rows_of(group: Group) -> GroupRows:
 
 def change_seal(row: Row) -> bytes:
     """sha256 over a change row: which visits it links and what differs.  Not its state, nor when it was decided."""
-    fixed = (*row[:3], *row[4:9], *row[10:14])
     # The standard library's JSON: a seal must come out the same with every version of every library.
-    text = json.dumps([_hex(value) for value in fixed], ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps([_hex(value) for value in _SEALED(row)], ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).digest()
 
 
@@ -153,15 +164,12 @@ def _add_settlement(rows: GroupRows, placed: Placed) -> None:
     visit, watch = settled.visit, settled.watch
     rows.visits.append(_visit_row(placed))
     if placed.payload is not None:
-        _add_evidence(rows, settled, placed.payload)
+        _add_evidence(rows, placed, placed.payload)
     made = settled.artifact
     if made is not None and placed.evidence is not None:
         said = (made.kind, made.reader, made.chars, made.confidence, made.path, to_ms(visit.at))
         rows.artifacts.append((placed.evidence, *said))
-    row = list(watch_row(watch))
-    if watch.seen is not None and watch.seen.visit == visit.id:
-        row[_SEEN_EVIDENCE] = placed.evidence
-    rows.moved.append((*[row[i] for i in _MOVING], watch.id))
+    rows.moved.append(moved_row(_as_placed(placed)))
     rows.homes += [source_row(source, now=visit.at) for source in settled.sources]
     rows.found += [watch_row(found) for found in settled.found]
     rows.signals += [
@@ -186,10 +194,24 @@ def _add_settlement(rows: GroupRows, placed: Placed) -> None:
     rows.ended.append((watch.id,))
 
 
-def _add_evidence(rows: GroupRows, settled: Settlement, payload: Payload) -> None:
+def _as_placed(placed: Placed) -> Watch:
+    """The watch names the evidence under which the archive has what this look showed."""
+    watch, evidence = placed.settlement.watch, placed.evidence
+    seen = watch.seen
+    if (
+        seen is None
+        or evidence is None
+        or seen.evidence == evidence
+        or seen.visit != placed.settlement.visit.id
+    ):
+        return watch
+    return replace(watch, seen=replace(seen, evidence=evidence))
+
+
+def _add_evidence(rows: GroupRows, placed: Placed, payload: Payload) -> None:
     """Stages hear of new content.  What waits for another look is measured, and heard of when that confirms it."""
-    visit = settled.visit
-    rows.evidence.append(_evidence_row(settled, payload))
+    settled, visit = placed.settlement, placed.settlement.visit
+    rows.evidence.append(_evidence_row(placed))
     if payload.standing in (Standing.CONTENT, Standing.WAITING):
         rows.measures.append(measure_row(payload.evidence, settled.traits, settled.vector))
     if payload.standing is Standing.CONTENT:
@@ -206,52 +228,49 @@ def _confirmed(placed: Placed) -> list[Row]:
     return [(number, job_row(scout_job(number, visit.run, visit.id), at=visit.at)) for number in found]
 
 
-def _visit_row(placed: Placed) -> Row:
-    visit, written = placed.settlement.visit, placed.written
-    return (
-        visit.id,
-        visit.watch,
-        visit.run,
-        to_ms(visit.at),
-        int(visit.took.total_seconds() * 1000),
-        visit.outcome.value,
-        visit.url,
-        visit.status,
-        visit.changed,
-        visit.digest,
-        placed.evidence,
-        visit.text_chars,
-        visit.wire_bytes,
-        visit.detail,
-        written.segment,
-        written.seq,
-        placed.kind.value,
-        written.offset,
-        written.length,
-        written.record_digest,
-        written.chain,
-        opt_seconds(visit.audit),
-    )
-
-
-def _evidence_row(settled: Settlement, payload: Payload) -> Row:
-    return (
-        payload.evidence,
-        settled.watch.id,
-        settled.visit.digest,
-        settled.visit.url,
-        to_ms(settled.visit.at),
-        settled.content_class.value,
-        settled.content_type,
-        settled.body_bytes,
-        payload.segment,
-        payload.offset,
-        payload.length,
-        payload.stored_by,
-        payload.standing.value,
-        payload.same_as,
-        settled.watch.source,
-    )
+_visit_row = writer(
+    VISIT_COLUMNS,
+    id="settlement.visit.id",
+    watch_id="settlement.visit.watch",
+    run_id="settlement.visit.run",
+    at=("settlement.visit.at", to_ms),
+    took_ms=("settlement.visit.took", lambda took: int(took.total_seconds() * 1000)),
+    outcome=("settlement.visit.outcome", word_of),
+    url="settlement.visit.url",
+    status="settlement.visit.status",
+    changed="settlement.visit.changed",
+    digest="settlement.visit.digest",
+    evidence_id="evidence",
+    text_chars="settlement.visit.text_chars",
+    wire_bytes="settlement.visit.wire_bytes",
+    detail="settlement.visit.detail",
+    segment="written.segment",
+    seq="written.seq",
+    kind=("kind", word_of),
+    offset="written.offset",
+    length="written.length",
+    record_digest="written.record_digest",
+    chain="written.chain",
+    audit_s=("settlement.visit.audit", opt_seconds),
+)
+_evidence_row = writer(
+    EVIDENCE_COLUMNS,
+    id="payload.evidence",
+    watch_id="settlement.watch.id",
+    digest="settlement.visit.digest",
+    url="settlement.visit.url",
+    at=("settlement.visit.at", to_ms),
+    content_class=("settlement.content_class", word_of),
+    content_type="settlement.content_type",
+    size="settlement.body_bytes",
+    segment="payload.segment",
+    offset="payload.offset",
+    length="payload.length",
+    stored_by="payload.stored_by",
+    standing=("payload.standing", word_of),
+    same_as="payload.same_as",
+    source_id="settlement.watch.source",
+)
 
 
 def _change_row(change: Change, evidence: EvidenceId | None) -> Row:
@@ -289,7 +308,7 @@ def _move_row(move: ChangeMove) -> Row:
     refined: Row = (None,) * 5
     if move.change is not None:
         row = _change_row(move.change, move.change.after_evidence)
-        refined = (*row[10:14], row[15])
+        refined = _REFINED(row)
     return (
         move.state.value,
         to_ms(move.at),
@@ -312,20 +331,6 @@ def _source_row(state: SourceState) -> Row:
         opt_ms(state.closed_until),
         state.tally,
         state.source,
-    )
-
-
-def _robots_row(rules: RobotsRules) -> Row:
-    return (
-        rules.origin,
-        to_ms(rules.fetched_at),
-        to_ms(rules.expires_at),
-        rules.status,
-        rules.outcome.value,
-        rules.text,
-        rules.verdict,
-        rules.crawl_delay,
-        dump_json(rules.sitemaps),
     )
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from vedette.contracts.hunt import HuntRecord, HuntRows, HuntState, Open, Waiting
 from vedette.contracts.words import Risk, SourceId, WatchId
 from vedette.store import statements as sql
+from vedette.store.columns import HUNT_COLUMNS, reader
+from vedette.store.connection import in_parts, marks
 from vedette.store.rows import opt_at, opt_ms, to_ms
 
 Row = tuple[Any, ...]
-_CHUNK = 500
+_read_state = reader(HuntState, HUNT_COLUMNS, number="number", empty_at=("empty_at", opt_at), after="after")
 
 
 class HuntReader:
@@ -26,15 +28,15 @@ class HuntReader:
 
     def state(self) -> HuntState:
         row = self._db.execute(sql.HUNT).fetchone()
-        return HuntState() if row is None else HuntState(number=row[1], empty_at=opt_at(row[2]), after=row[3])
+        return HuntState() if row is None else _read_state(row)
 
     def records(self, places: Sequence[str]) -> dict[str, HuntRecord]:
         """Of those that were ever looked at."""
-        return {row[0]: HuntRecord(*row[1:]) for row in self._in_parts(sql.YIELDS_BY_PLACE, places)}
+        return {place: HuntRecord(*rest) for place, *rest in in_parts(self._db, sql.YIELDS_BY_PLACE, places)}
 
     def prospects(self, watches: Sequence[WatchId]) -> set[WatchId]:
         """Which of these a hunt found and has not seen."""
-        return {WatchId(row[0]) for row in self._in_parts(sql.PROSPECTS_BY_ID, watches)}
+        return {WatchId(watch) for (watch,) in in_parts(self._db, sql.PROSPECTS_BY_ID, watches)}
 
     def open(self, after: int, most: int) -> list[Open]:
         """What may be chosen, with ids above `after`, in order."""
@@ -49,7 +51,8 @@ class HuntReader:
 
     def hosts(self, most: int) -> list[tuple[str, HuntRecord]]:
         """Hosts that were looked at, those that gave most first."""
-        return [(row[0], HuntRecord(*row[1:])) for row in self._db.execute(sql.BEST_HOSTS, (most,))]
+        rows = self._db.execute(sql.BEST_HOSTS, (most,))
+        return [(place, HuntRecord(*rest)) for place, *rest in rows]
 
     def counts(self) -> tuple[int, int]:
         """How many are open, and how many were chosen and wait."""
@@ -58,19 +61,13 @@ class HuntReader:
 
     def texts(self, keys: Sequence[int]) -> set[int]:
         """Which of these texts some page has shown already."""
-        return {row[0] for row in self._in_parts(sql.TEXT_KEYS, keys)}
-
-    def _in_parts(self, query: str, keys: Sequence[Any]) -> Iterator[Row]:
-        for start in range(0, len(keys), _CHUNK):
-            part = keys[start : start + _CHUNK]
-            yield from self._db.execute(query.format(marks=",".join("?" * len(part))), part)
+        return {key for (key,) in in_parts(self._db, sql.TEXT_KEYS, keys)}
 
 
 def release(db: sqlite3.Connection, hunting: Sequence[SourceId], *, now: datetime) -> int:
     """What other sources left open, because they do not hunt any more, is due.  Gives how many."""
-    marks = ",".join("?" * len(hunting))
-    due = db.execute(sql.RELEASE.format(marks=marks), (to_ms(now), *hunting)).rowcount
-    db.execute(sql.END_RELEASED.format(marks=marks), hunting)
+    due = db.execute(sql.RELEASE.format(marks=marks(hunting)), (to_ms(now), *hunting)).rowcount
+    db.execute(sql.END_RELEASED.format(marks=marks(hunting)), hunting)
     return due
 
 

@@ -24,6 +24,7 @@ from vedette.contracts.jobs import (
     QueueRule,
 )
 from vedette.store import statements as sql
+from vedette.store.columns import reader
 from vedette.store.connection import connect, transaction
 from vedette.store.rows import dump_json, from_ms, job_row, to_ms
 
@@ -58,7 +59,15 @@ _TRIM = (
     "DELETE FROM jobs WHERE queue = ? AND state = ? AND number NOT IN "
     "(SELECT number FROM jobs WHERE queue = ? AND state = ? ORDER BY ended_at DESC, number DESC LIMIT ?)"
 )
-_PARKED = "SELECT queue, id, name, data, error, attempts, ended_at, stack FROM jobs WHERE state = 'parked'"
+_PARKED_COLUMNS = "queue id name data error attempts ended_at stack".split()
+_PARKED = f"SELECT {', '.join(_PARKED_COLUMNS)} FROM jobs WHERE state = 'parked'"
+_read_parked = reader(
+    ParkedJob,
+    _PARKED_COLUMNS,
+    **{name: name for name in ("queue", "id", "name", "error", "attempts", "stack")},
+    data=("data", json.loads),
+    failed_at=("ended_at", from_ms),
+)
 
 
 class SqliteJobBus:
@@ -113,19 +122,7 @@ class SqliteJobBus:
         """Newest first."""
         where, values = ("", ()) if queue is None else (" AND queue = ?", (queue,))
         rows = self._db.execute(f"{_PARKED}{where} ORDER BY ended_at DESC LIMIT ?", (*values, most))
-        return [
-            ParkedJob(
-                queue=row[0],
-                id=row[1],
-                name=row[2],
-                data=json.loads(row[3]),
-                error=row[4],
-                attempts=row[5],
-                failed_at=from_ms(row[6]),
-                stack=row[7],
-            )
-            for row in rows
-        ]
+        return [_read_parked(row) for row in rows]
 
     def retry(self, queue: str, job_id: str, *, now: datetime) -> bool:
         statement = (

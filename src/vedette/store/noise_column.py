@@ -14,11 +14,12 @@ from vedette.core.change.paths import shape
 OLDER, FORM = 1, 3
 LEGACY_SEEN = 8  # draws that a mask of an earlier form is worth
 _ANEW = Noise(refuted=1, begun_at=-1)
+_NONE = Noise()
 
 
 def dump_noise(noise: Noise) -> str | None:
     """None where nothing is known, which is most often."""
-    if noise == Noise():
+    if noise is _NONE or noise == _NONE:
         return None
     paths = {path: at for at, path in enumerate(dict.fromkeys(_paths(noise)))}
     return json.dumps(
@@ -44,7 +45,7 @@ def dump_noise(noise: Noise) -> str | None:
 def read_noise(text: str | None) -> Noise:
     """What cannot be read is learned anew, as if the page were known to vary."""
     if not text:
-        return Noise()
+        return _NONE
     try:
         kept = json.loads(text)
         return _from_mask(kept) if isinstance(kept, list) else _read(kept)

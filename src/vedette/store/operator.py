@@ -22,6 +22,7 @@ from vedette.core.schedule.asked import SHORTEST
 from vedette.core.urls.canonical import lane_of, watch_id
 from vedette.core.urls.classify import Classification, classify_url
 from vedette.store import statements as sql
+from vedette.store.columns import SOURCE_COLUMNS
 from vedette.store.connection import operating as operating
 from vedette.store.corrections import heal, reread
 from vedette.store.operator_orders import LOOK, own_watch
@@ -36,8 +37,8 @@ Classify = Callable[[str], Classification]
 _MS = timedelta(milliseconds=1)
 # What a new word about a source leaves alone: its identity and what the engine learned of it.
 _KEPT = set("id created_at failures last_error last_success_at closed_until tally paused_at".split())
-_CHANGED = [name for name in sql.SOURCE_COLUMNS if name not in _KEPT]
-_NEW_SOURCE = sql.insert("sources", sql.SOURCE_COLUMNS)
+_CHANGED = [name for name in SOURCE_COLUMNS if name not in _KEPT]
+_NEW_SOURCE = sql.insert("sources", SOURCE_COLUMNS)
 _MOVE_SOURCE = f"UPDATE sources SET {', '.join(f'{name} = ?' for name in _CHANGED)} WHERE id = ?"
 
 
@@ -52,7 +53,7 @@ def save_source(
     """
     before = _source_row(db, source.id)
     source = source if before is None else _with_words_of(source, _read(before))
-    row = dict(zip(sql.SOURCE_COLUMNS, source_row(source, now=now), strict=True))
+    row = dict(zip(SOURCE_COLUMNS, source_row(source, now=now), strict=True))
     is_changed = before is None or any(before[name] != row[name] for name in _CHANGED)
     if before is None:
         db.execute(_NEW_SOURCE, tuple(row.values()))
@@ -160,7 +161,7 @@ def note_source(db: sqlite3.Connection, source: SourceId, *, now: datetime, word
 
 def _move(db: sqlite3.Connection, source: Source, *, now: datetime) -> None:
     """A source that is there, with another word about it; its looks stay as they are."""
-    options = dict(zip(sql.SOURCE_COLUMNS, source_row(source, now=now), strict=True))["options"]
+    options = dict(zip(SOURCE_COLUMNS, source_row(source, now=now), strict=True))["options"]
     db.execute("UPDATE sources SET options = ? WHERE id = ?", (options, source.id))
     seal(db, {"sources": [source.id]})
     order(db, "source", source.id, now=now)
@@ -298,7 +299,7 @@ def _hasten(db: sqlite3.Connection, source: Source, *, now: datetime) -> None:
 
 def _source_row(db: sqlite3.Connection, source: str) -> dict[str, Any] | None:
     row = db.execute(sql.SOURCE, (source,)).fetchone()
-    return dict(zip(sql.SOURCE_COLUMNS, row, strict=True)) if row else None
+    return dict(zip(SOURCE_COLUMNS, row, strict=True)) if row else None
 
 
 def _lay_to_rest(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> int:

@@ -14,10 +14,13 @@ from vedette.contracts.alerts import ChannelName, Message, Notice, NoticeKind
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey, Risk
 from vedette.store import statements as sql
-from vedette.store.connection import connect, transaction
+from vedette.store.columns import Part, reader
+from vedette.store.connection import connect, marks, transaction
 from vedette.store.rows import dump_json, from_ms, lane_id, lane_row, opt_at, read_lane, to_ms
 
-_READ = "SELECT body, channel, due_at, attempts FROM outbox"
+_READ_COLUMNS = "body channel due_at attempts".split()
+_NOTICE_COLUMNS = [*_READ_COLUMNS, *"state created_at sent_at error".split()]
+_READ = f"SELECT {', '.join(_READ_COLUMNS)} FROM outbox"
 _DUE = (
     f"{_READ} WHERE channel = ? AND state = 'waiting' AND due_at <= ? ORDER BY risk DESC, due_at, id LIMIT 1"
 )
@@ -131,20 +134,13 @@ def trim(db: sqlite3.Connection, *, before: datetime) -> int:
 
 def listing(db: sqlite3.Connection, *, states: Sequence[str], most: int) -> list[WaitingNotice]:
     """Newest first."""
-    columns = "body, channel, due_at, attempts, state, created_at, sent_at, error"
     limit = f" LIMIT {int(most)}" if most else ""
-    where = f"state IN ({', '.join('?' * len(states))})"
-    rows = db.execute(f"SELECT {columns} FROM outbox WHERE {where} ORDER BY id DESC{limit}", tuple(states))
-    return [
-        WaitingNotice(
-            message=read_message(row[:4]),
-            state=row[4],
-            created_at=from_ms(row[5]),
-            sent_at=opt_at(row[6]),
-            error=row[7],
-        )
-        for row in rows
-    ]
+    where = f"state IN ({marks(states)})"
+    rows = db.execute(
+        f"SELECT {', '.join(_NOTICE_COLUMNS)} FROM outbox WHERE {where} ORDER BY id DESC{limit}",
+        tuple(states),
+    )
+    return [_read_waiting(row) for row in rows]
 
 
 def depths(db: sqlite3.Connection) -> list[tuple[str, str, int]]:
@@ -167,10 +163,9 @@ def message_row(message: Message) -> tuple[Any, ...]:
     return (notice.id, message.channel, notice.kind.value, int(notice.risk), _dump_notice(notice), *at)
 
 
-def read_message(row: Sequence[Any]) -> Message:
-    """From body, channel, due_at, attempts."""
-    raw = json.loads(row[0])
-    notice = Notice(
+def _read_notice(body: str) -> Notice:
+    raw = json.loads(body)
+    return Notice(
         id=raw["id"],
         kind=NoticeKind(raw["kind"]),
         at=datetime.fromisoformat(raw["at"]),
@@ -183,7 +178,21 @@ def read_message(row: Sequence[Any]) -> Message:
         why=tuple(raw["why"]),
         facts=raw["facts"],
     )
-    return Message(notice=notice, channel=ChannelName(row[1]), due_at=from_ms(row[2]), attempts=row[3])
+
+
+_MESSAGE = Part(
+    Message, notice=("body", _read_notice), channel="channel", due_at=("due_at", from_ms), attempts="attempts"
+)
+read_message = reader(Message, _READ_COLUMNS, **_MESSAGE.fields)
+_read_waiting = reader(
+    WaitingNotice,
+    _NOTICE_COLUMNS,
+    message=_MESSAGE,
+    state="state",
+    created_at=("created_at", from_ms),
+    sent_at=("sent_at", opt_at),
+    error="error",
+)
 
 
 def _dump_notice(notice: Notice) -> str:

@@ -27,10 +27,10 @@ from vedette.contracts.words import (
 from vedette.core.lanes.outcomes import SEEN
 from vedette.core.urls.canonical import host_of, lane_of, watch_id
 from vedette.store import views
-from vedette.store.connection import connect, unusable
-from vedette.store.query_terms import QueryTerms, change_terms, ledger_terms, limit, marks, parts, watch_terms
+from vedette.store.columns import LANE_COLUMNS, ROBOTS_COLUMNS, SEGMENT_COLUMNS, SOURCE_COLUMNS, WATCH_COLUMNS
+from vedette.store.connection import connect, in_parts, unusable
+from vedette.store.query_terms import QueryTerms, change_terms, ledger_terms, limit, watch_terms
 from vedette.store.rows import (
-    WATCH_COLUMNS,
     from_ms,
     lane_id,
     opt_at,
@@ -39,17 +39,14 @@ from vedette.store.rows import (
     read_segment,
     read_source,
     read_watch,
+    source_made_at,
     to_ms,
 )
 from vedette.store.schedule_rows import read_published
 from vedette.store.statements import (
-    LANE_COLUMNS,
     LAST_PUBLISHED,
     PUBLISHED,
-    ROBOTS_COLUMNS,
     RUNNING,
-    SEGMENT_COLUMNS,
-    SOURCE_COLUMNS,
 )
 
 if TYPE_CHECKING:
@@ -145,11 +142,10 @@ class Queries:
             by_lane.setdefault(lane_id(lane_of(source.url)), []).append((source.id, under))
         found: dict[str, dict[str, int]] = {source.id: {} for source in listings}
         kept = "SELECT lane_id, source_id, url FROM watches WHERE source_id IN (SELECT id FROM sources)"
-        for part in parts(list(by_lane)):
-            for lane, owner, url in self._rows(f"{kept} AND lane_id IN ({marks(part)})", *part):
-                for name, under in by_lane[lane]:
-                    if owner != name and url.startswith(under):
-                        found[name][owner] = found[name].get(owner, 0) + 1
+        for lane, owner, url in self._in_parts(f"{kept} AND lane_id IN ({{marks}})", list(by_lane)):
+            for name, under in by_lane[lane]:
+                if owner != name and url.startswith(under):
+                    found[name][owner] = found[name].get(owner, 0) + 1
         return found
 
     def source_ids(self) -> list[str]:
@@ -280,9 +276,8 @@ class Queries:
         """Those of these that were looked at since then."""
         return [
             read_watch(row)
-            for part in parts(watches)
-            for row in self._rows(
-                f"{_WATCH} WHERE id IN ({marks(part)}) AND last_visit_at >= ?", *part, to_ms(since)
+            for row in self._in_parts(
+                f"{_WATCH} WHERE id IN ({{marks}}) AND last_visit_at >= ?", watches, to_ms(since)
             )
         ]
 
@@ -291,10 +286,9 @@ class Queries:
         later = "(due_at IS NULL OR due_at > ?) AND (last_visit_at IS NULL OR last_visit_at < ?)"
         return [
             WatchId(row[0])
-            for part in parts(watches)
-            for row in self._rows(
-                f"SELECT id FROM watches WHERE id IN ({marks(part)}) AND {later}",
-                *part,
+            for row in self._in_parts(
+                f"SELECT id FROM watches WHERE id IN ({{marks}}) AND {later}",
+                watches,
                 to_ms(at),
                 to_ms(since),
             )
@@ -341,11 +335,11 @@ class Queries:
     def artifacts(self, evidence: list[EvidenceId]) -> dict[EvidenceId, list[views.ArtifactView]]:
         """What text was made of these pieces of evidence."""
         found: dict[EvidenceId, list[views.ArtifactView]] = {}
-        for part in parts(evidence):
-            query = f"SELECT * FROM artifacts WHERE evidence_id IN ({marks(part)}) ORDER BY kind"
-            for row in self._rows(query, *part):
-                one = views.read_artifact(row)
-                found.setdefault(one.evidence, []).append(one)
+        for row in self._in_parts(
+            "SELECT * FROM artifacts WHERE evidence_id IN ({marks}) ORDER BY kind", evidence
+        ):
+            one = views.read_artifact(row)
+            found.setdefault(one.evidence, []).append(one)
         return found
 
     def evidence_by_digest(self, digest: bytes) -> list[views.EvidenceView]:
@@ -422,6 +416,12 @@ class Queries:
         except sqlite3.Error as error:
             raise StoreError(unusable(self._path, error)) from None
 
+    def _in_parts(self, query: str, keys: Sequence[Any], *more: Any) -> Iterator[Any]:
+        try:
+            yield from in_parts(self._db, query, keys, *more)
+        except sqlite3.Error as error:
+            raise StoreError(unusable(self._path, error)) from None
+
     def _table(self, query: str, *values: Any) -> list[Any]:
         """Many rows at once, as plain tuples."""
         cursor = self._db.cursor()
@@ -448,7 +448,7 @@ def _source_view(row: Sequence[Any], watches: int) -> views.SourceView:
     return views.SourceView(
         source=source,
         state=state,
-        created_at=from_ms(row[SOURCE_COLUMNS.index("created_at")]),
+        created_at=source_made_at(row),
         watches=watches,
     )
 

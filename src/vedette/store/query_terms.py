@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -10,6 +10,7 @@ from vedette.contracts.words import LaneKey
 from vedette.core.lanes.outcomes import SEEN
 from vedette.core.urls.canonical import spellings
 from vedette.store import views
+from vedette.store.connection import marks
 from vedette.store.rows import lane_id, to_ms
 
 _T = TypeVar("_T")
@@ -91,14 +92,6 @@ def change_terms(which: views.ChangeFilter) -> QueryTerms:
     if which.sources is not None:
         terms.any_of("watches.source_id", which.sources)
     return terms
-
-
-def parts(ids: Sequence[_T]) -> Iterator[Sequence[_T]]:
-    return (ids[start : start + 500] for start in range(0, len(ids), 500))
-
-
-def marks(values: Sequence[Any]) -> str:
-    return ", ".join("?" * len(values))
 
 
 def limit(most: int) -> str:

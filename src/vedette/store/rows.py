@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
+from enum import Enum
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import xxhash
@@ -33,9 +35,7 @@ from vedette.contracts.source import (
 )
 from vedette.contracts.watch import Seen, SourceState, Watch
 from vedette.contracts.words import (
-    ChangeId,
     ContentClass,
-    EvidenceId,
     LaneKey,
     NodeRole,
     NodeType,
@@ -43,10 +43,23 @@ from vedette.contracts.words import (
     Reason,
     Risk,
     SourceId,
-    VisitId,
-    WatchId,
 )
 from vedette.core.urls.canonical import lane_of
+from vedette.store.columns import (
+    CHANGE_COLUMNS,
+    LANE_COLUMNS,
+    MOVING_WATCH_COLUMNS,
+    ROBOTS_COLUMNS,
+    SEGMENT_COLUMNS,
+    SOURCE_COLUMNS,
+    WATCH_COLUMNS,
+    How,
+    Part,
+    Row,
+    StoredWords,
+    reader,
+    writer,
+)
 from vedette.store.noise_column import dump_noise, read_noise
 
 if TYPE_CHECKING:
@@ -59,13 +72,6 @@ REGISTERED = "registered"  # keys of the options column that are no options of t
 EVERY = "every"  # seconds
 MUTED = "muted_until"  # ms
 _PLAIN_SETTINGS = FetchSettings()
-
-WATCH_COLUMNS = (
-    "id url lane_id source_id lister depth parent_id title node_type node_role risk velocity scan_count "
-    "last_changed_at due_at interval_s created_at published_at modified_at last_visit_at last_outcome "
-    "attempt etag last_modified seen_visit seen_evidence seen_at seen_digest text_key masked_key simhash text_chars "
-    "content_class mask pending_change canonical_id merged_into is_gone audit_s belief"
-).split()
 
 
 def to_ms(at: datetime) -> int:
@@ -114,130 +120,169 @@ def lane_id(key: LaneKey) -> int:
     return xxhash.xxh3_64_intdigest(key.encode()) >> 1
 
 
-def watch_row(watch: Watch) -> tuple[Any, ...]:
-    """In the order of WATCH_COLUMNS."""
-    seen = watch.seen
-    seen_columns: tuple[Any, ...] = (
-        (None,) * 9
-        if seen is None
-        else (
-            seen.visit,
-            seen.evidence,
-            to_ms(seen.at),
-            seen.digest,
-            seen.text_key,
-            None,  # masked_key, of earlier revisions
-            seen.simhash,
-            seen.text_chars,
-            seen.content_class.value,
-        )
-    )
-    return (
-        watch.id,
-        watch.url,
-        lane_id(watch.lane),
-        watch.source,
-        watch.lister.value if watch.lister else None,
-        watch.depth,
-        watch.parent,
-        watch.title,
-        watch.node_type.value,
-        watch.node_role.value if watch.node_role else None,
-        int(watch.risk),
-        watch.velocity,
-        watch.scan_count,
-        opt_ms(watch.last_changed_at),
-        opt_ms(watch.due_at),
-        int(watch.interval.total_seconds()),
-        to_ms(watch.created_at),
-        opt_ms(watch.published_at),
-        opt_ms(watch.modified_at),
-        opt_ms(watch.last_visit_at),
-        watch.last_outcome.value if watch.last_outcome else None,
-        watch.attempt,
-        watch.etag,
-        watch.last_modified,
-        *seen_columns,
-        dump_noise(watch.noise),
-        watch.pending,
-        watch.canonical,
-        watch.merged_into,
-        watch.is_gone,
-        opt_seconds(watch.audit),
-        watch.belief,
-    )
+def opt_span(seconds: int | None) -> timedelta | None:
+    return None if seconds is None else timedelta(seconds=seconds)
 
 
-def read_watch(row: Sequence[Any]) -> Watch:
-    """From the order of WATCH_COLUMNS."""
-    url = row[1]
-    return Watch(
-        id=WatchId(row[0]),
-        url=url,
-        lane=lane_of(url),
-        source=SourceId(row[3]),
-        lister=ListerKind(row[4]) if row[4] else None,
-        depth=row[5],
-        parent=row[6],
-        title=row[7],
-        node_type=NodeType(row[8]),
-        node_role=NodeRole(row[9]) if row[9] else None,
-        risk=Risk(row[10]),
-        velocity=row[11],
-        scan_count=row[12],
-        last_changed_at=opt_at(row[13]),
-        due_at=opt_at(row[14]),
-        interval=timedelta(seconds=row[15]),
-        created_at=from_ms(row[16]),
-        published_at=opt_at(row[17]),
-        modified_at=opt_at(row[18]),
-        last_visit_at=opt_at(row[19]),
-        last_outcome=Outcome(row[20]) if row[20] else None,
-        attempt=row[21],
-        etag=row[22],
-        last_modified=row[23],
-        seen=None if row[24] is None else _read_seen(row[24:33]),
-        noise=read_noise(row[33]),
-        pending=None if row[34] is None else ChangeId(row[34]),
-        canonical=None if row[35] is None else WatchId(row[35]),
-        merged_into=None if row[36] is None else WatchId(row[36]),
-        is_gone=bool(row[37]),
-        audit=None if row[38] is None else timedelta(seconds=row[38]),
-        belief=row[39],
-    )
+def whole_seconds(span: timedelta) -> int:
+    return int(span.total_seconds())
+
+
+def opt_word(word: Enum | None) -> Any:
+    return None if word is None else word._value_
+
+
+word_of = attrgetter("_value_")  # `.value` costs three times as much
+RISKS = StoredWords(Risk)
+OUTCOMES = StoredWords(Outcome)
+LISTERS = StoredWords(ListerKind)
+CLASSES = StoredWords(ContentClass)
+
+
+def _nothing(value: object) -> None:
+    """A column that nothing is written to any more."""
+
+
+_WATCH: dict[str, How] = {
+    "id": "id",
+    "url": "url",
+    "lane_id": ("lane", lane_id),
+    "source_id": "source",
+    "lister": ("lister", opt_word),
+    "depth": "depth",
+    "parent_id": "parent",
+    "title": "title",
+    "node_type": ("node_type", word_of),
+    "node_role": ("node_role", opt_word),
+    "risk": ("risk", word_of),
+    "velocity": "velocity",
+    "scan_count": "scan_count",
+    "last_changed_at": ("last_changed_at", opt_ms),
+    "due_at": ("due_at", opt_ms),
+    "interval_s": ("interval", whole_seconds),
+    "created_at": ("created_at", to_ms),
+    "published_at": ("published_at", opt_ms),
+    "modified_at": ("modified_at", opt_ms),
+    "last_visit_at": ("last_visit_at", opt_ms),
+    "last_outcome": ("last_outcome", opt_word),
+    "attempt": "attempt",
+    "etag": "etag",
+    "last_modified": "last_modified",
+    "seen_visit": "seen?.visit",
+    "seen_evidence": "seen?.evidence",
+    "seen_at": ("seen?.at", to_ms),
+    "seen_digest": "seen?.digest",
+    "text_key": "seen?.text_key",
+    "masked_key": ("id", _nothing),  # of earlier revisions
+    "simhash": "seen?.simhash",
+    "text_chars": "seen?.text_chars",
+    "content_class": ("seen?.content_class", word_of),
+    "mask": ("noise", dump_noise),
+    "pending_change": "pending",
+    "canonical_id": "canonical",
+    "merged_into": "merged_into",
+    "is_gone": "is_gone",
+    "audit_s": ("audit", opt_seconds),
+    "belief": "belief",
+}
+watch_row = writer(WATCH_COLUMNS, **_WATCH)
+moved_row = writer([*MOVING_WATCH_COLUMNS, "id"], **_WATCH)  # for statements.MOVE_WATCH
+
+
+_WATCH_FIELDS: dict[str, How | Part] = dict(
+    id="id",
+    url="url",
+    lane=("url", lane_of),
+    source="source_id",
+    lister=("lister", LISTERS),
+    depth="depth",
+    parent="parent_id",
+    title="title",
+    node_type=("node_type", StoredWords(NodeType)),
+    node_role=("node_role", StoredWords(NodeRole)),
+    risk=("risk", RISKS),
+    velocity="velocity",
+    scan_count="scan_count",
+    last_changed_at=("last_changed_at", opt_at),
+    due_at=("due_at", opt_at),
+    interval=("interval_s", opt_span),
+    created_at=("created_at", from_ms),
+    published_at=("published_at", opt_at),
+    modified_at=("modified_at", opt_at),
+    last_visit_at=("last_visit_at", opt_at),
+    last_outcome=("last_outcome", OUTCOMES),
+    attempt="attempt",
+    etag="etag",
+    last_modified="last_modified",
+    seen=Part(
+        Seen,
+        visit="seen_visit",
+        evidence="seen_evidence",
+        at=("seen_at", from_ms),
+        digest="seen_digest",
+        text_key="text_key",
+        simhash="simhash",
+        text_chars="text_chars",
+        content_class=("content_class", CLASSES),
+    ),
+    noise=("mask", read_noise),
+    pending="pending_change",
+    canonical="canonical_id",
+    merged_into="merged_into",
+    is_gone=("is_gone", bool),
+    audit=("audit_s", opt_span),
+    belief="belief",
+)
+read_watch = reader(Watch, WATCH_COLUMNS, **_WATCH_FIELDS)
+
+
+def opt_thousandths(span: timedelta | None) -> int | None:
+    return None if span is None else span // _MS
+
+
+def _opt_delay(ms: int | None) -> timedelta | None:
+    return None if ms is None else ms * _MS
+
+
+_lane_row = writer(
+    LANE_COLUMNS[2:],
+    next_start_at=("next_start_at", opt_ms),
+    bucket_at=("bucket_at", opt_ms),
+    failures="failures",
+    recent="recent",
+    recent_count="recent_count",
+    closed_until=("closed_until", opt_ms),
+    held_until=("held_until", opt_ms),
+    blocked_by="blocked_by",
+    crawl_delay_ms=("crawl_delay", opt_thousandths),
+    word="word",
+)
 
 
 def lane_row(key: LaneKey, state: LaneState) -> tuple[Any, ...]:
-    return (
-        lane_id(key),
-        key,
-        opt_ms(state.next_start_at),
-        opt_ms(state.bucket_at),
-        state.failures,
-        state.recent,
-        state.recent_count,
-        opt_ms(state.closed_until),
-        opt_ms(state.held_until),
-        state.blocked_by,
-        None if state.crawl_delay is None else state.crawl_delay // _MS,
-        state.word,
-    )
+    return (lane_id(key), key, *_lane_row(state))
 
 
-def read_lane(row: Sequence[Any]) -> tuple[LaneKey, LaneState]:
-    state = LaneState(
-        next_start_at=opt_at(row[2]),
-        bucket_at=opt_at(row[3]),
-        failures=row[4],
-        recent=row[5],
-        recent_count=row[6],
-        closed_until=opt_at(row[7]),
-        held_until=opt_at(row[8]),
-        blocked_by=row[9],
-        crawl_delay=None if row[10] is None else row[10] * _MS,
-        word=row[11],
-    )
-    return LaneKey(row[1]), state
+_key_of = reader(lambda key: LaneKey(key), LANE_COLUMNS, key="key")
+_state_of = reader(
+    LaneState,
+    LANE_COLUMNS,
+    next_start_at=("next_start_at", opt_at),
+    bucket_at=("bucket_at", opt_at),
+    failures="failures",
+    recent="recent",
+    recent_count="recent_count",
+    closed_until=("closed_until", opt_at),
+    held_until=("held_until", opt_at),
+    blocked_by="blocked_by",
+    crawl_delay=("crawl_delay_ms", _opt_delay),
+    word="word",
+)
+
+
+def read_lane(row: Row) -> tuple[LaneKey, LaneState]:
+    """From the order of LANE_COLUMNS."""
+    return _key_of(row), _state_of(row)
 
 
 def job_row(job: NewJob, *, at: datetime) -> tuple[Any, ...]:
@@ -245,123 +290,124 @@ def job_row(job: NewJob, *, at: datetime) -> tuple[Any, ...]:
     return (job.queue, job.id, job.name, dump_json(job.data), to_ms(at), to_ms(at + job.delay))
 
 
-def segment_row(segment: Segment) -> tuple[Any, ...]:
-    return (
-        segment.name,
-        segment.retention,
-        segment.day,
-        segment.size,
-        segment.count,
-        segment.head,
-        segment.state,
-    )
-
-
-def read_segment(row: Sequence[Any]) -> Segment:
-    """From the order of statements.SEGMENT_COLUMNS."""
-    name, retention, day, size, count, head, state = row
-    return Segment(name=name, retention=retention, day=day, size=size, count=count, head=head, state=state)
-
-
-def read_robots(row: Sequence[Any]) -> RobotsRules:
-    """From the order of statements.ROBOTS_COLUMNS."""
-    return RobotsRules(
-        origin=row[0],
-        fetched_at=from_ms(row[1]),
-        expires_at=from_ms(row[2]),
-        status=row[3],
-        outcome=Outcome(row[4]),
-        text=row[5],
-        verdict=row[6],
-        crawl_delay=row[7],
-        sitemaps=tuple(json.loads(row[8])),
-    )
+segment_row = writer(SEGMENT_COLUMNS, **{name: name for name in SEGMENT_COLUMNS})
+read_segment = reader(Segment, SEGMENT_COLUMNS, **{name: name for name in SEGMENT_COLUMNS})
+robots_row = writer(
+    ROBOTS_COLUMNS,
+    origin="origin",
+    fetched_at=("fetched_at", to_ms),
+    expires_at=("expires_at", to_ms),
+    status="status",
+    outcome=("outcome", word_of),
+    text="text",
+    verdict="verdict",
+    crawl_delay="crawl_delay",
+    sitemaps=("sitemaps", lambda sitemaps: dump_json(sitemaps)),
+)
+read_robots = reader(
+    RobotsRules,
+    ROBOTS_COLUMNS,
+    origin="origin",
+    fetched_at=("fetched_at", from_ms),
+    expires_at=("expires_at", from_ms),
+    status="status",
+    outcome=("outcome", OUTCOMES),
+    text="text",
+    verdict="verdict",
+    crawl_delay="crawl_delay",
+    sitemaps=("sitemaps", lambda text: tuple(json.loads(text))),
+)
 
 
 def source_row(source: Source, *, now: datetime) -> tuple[Any, ...]:
-    """In the order of statements.SOURCE_COLUMNS; the state columns as a new source has them."""
-    frequency = source.scrape_frequency
-    return (
-        source.id,
-        source.name,
-        source.url,
-        source.lister.value,
-        _dump_options(source),
-        None if source.risk is None else int(source.risk),
-        int(source.tier),
-        source.is_active,
-        None if frequency is None else int(frequency.total_seconds()),
-        source.retention,
-        dump_json(dict(source.fetch)),
-        source.origin,
-        to_ms(now),
-        0,
-        None,
-        None,
-        None,
-        "{}",
-        None,
-    )
+    """In the order of SOURCE_COLUMNS; the state columns as a new source has them."""
+    said = {
+        "id": source.id,
+        "name": source.name,
+        "url": source.url,
+        "lister": source.lister.value,
+        "options": _dump_options(source),
+        "risk": opt_word(source.risk),
+        "tier": int(source.tier),
+        "is_active": source.is_active,
+        "scrape_frequency_s": opt_seconds(source.scrape_frequency),
+        "retention": source.retention,
+        "fetch": dump_json(dict(source.fetch)),
+        "origin": source.origin,
+        "created_at": to_ms(now),
+        "failures": 0,
+        "tally": "{}",
+    }
+    return tuple(said.get(name) for name in SOURCE_COLUMNS)
 
 
-def read_source(row: Sequence[Any]) -> tuple[Source, SourceState]:
-    """From the order of statements.SOURCE_COLUMNS.  A source that the operator paused is not active."""
-    options = json.loads(row[4])
+def read_source(row: Row) -> tuple[Source, SourceState]:
+    """From the order of SOURCE_COLUMNS.  A source that the operator paused is not active."""
+    said = dict(zip(SOURCE_COLUMNS, row, strict=True))
+    options = json.loads(said["options"])
     registered = {name: _hashable(value) for name, value in options.pop(REGISTERED, {}).items()}
     every, muted = options.pop(EVERY, None), options.pop(MUTED, None)
     source = Source(
-        id=SourceId(row[0]),
-        name=row[1],
-        url=row[2],
-        lister=ListerKind(row[3]),
+        id=SourceId(said["id"]),
+        name=said["name"],
+        url=said["url"],
+        lister=ListerKind(said["lister"]),
         options=_read_options(options),
-        risk=None if row[5] is None else Risk(row[5]),
-        tier=Risk(row[6]),
-        is_active=bool(row[7]) and row[18] is None,
-        every=None if every is None else timedelta(seconds=every),
-        scrape_frequency=None if row[8] is None else timedelta(seconds=row[8]),
-        retention=row[9],
-        fetch=tuple((name, _read_setting(name, value)) for name, value in json.loads(row[10]).items()),
-        origin=row[11],
+        risk=RISKS[said["risk"]],
+        tier=Risk(said["tier"]),
+        is_active=bool(said["is_active"]) and said["paused_at"] is None,
+        every=opt_span(every),
+        scrape_frequency=opt_span(said["scrape_frequency_s"]),
+        retention=said["retention"],
+        fetch=tuple((name, _read_setting(name, value)) for name, value in json.loads(said["fetch"]).items()),
+        origin=said["origin"],
         registered=Registered(**registered),
         muted_until=opt_at(muted),
     )
     state = SourceState(
         source=source.id,
-        failures=row[13],
-        last_error=row[14] or "",
-        last_success_at=opt_at(row[15]),
-        closed_until=opt_at(row[16]),
-        tally=row[17],
+        failures=said["failures"],
+        last_error=said["last_error"] or "",
+        last_success_at=opt_at(said["last_success_at"]),
+        closed_until=opt_at(said["closed_until"]),
+        tally=said["tally"],
     )
     return source, state
 
 
-def read_change(row: Sequence[Any]) -> Change:
-    """From the order of statements.CHANGE_COLUMNS."""
-    comparison = Comparison(
+def source_made_at(row: Row) -> datetime:
+    """From the order of SOURCE_COLUMNS."""
+    return from_ms(row[SOURCE_COLUMNS.index("created_at")])
+
+
+def _comparison(layer: str, similarity: float, summary: str, diff: str, reasons: str) -> Comparison:
+    return Comparison(
         has_changed=True,
-        layer=Layer(row[10]),
-        similarity=row[11],
-        summary=row[12],
+        layer=Layer(layer),
+        similarity=similarity,
+        summary=summary,
         diff=tuple(
             DiffOp(op, tuple(before), tuple(after), tuple((a, b) for a, b in words), *map(tuple, headings))
-            for op, before, after, words, *headings in json.loads(row[13])
+            for op, before, after, words, *headings in json.loads(diff)
         ),
-        reasons=tuple(Reason(*fields) for fields in json.loads(row[14])),
+        reasons=tuple(Reason(*fields) for fields in json.loads(reasons)),
     )
-    return Change(
-        id=ChangeId(row[0]),
-        watch=WatchId(row[1]),
-        kind=ChangeKind(row[2]),
-        state=ChangeState(row[3]),
-        before_visit=VisitId(row[4]),
-        after_visit=VisitId(row[5]),
-        before_evidence=None if row[6] is None else EvidenceId(row[6]),
-        after_evidence=None if row[7] is None else EvidenceId(row[7]),
-        observed_at=from_ms(row[8]),
-        comparison=comparison,
-    )
+
+
+read_change = reader(
+    Change,
+    CHANGE_COLUMNS,
+    id="id",
+    watch="watch_id",
+    kind=("kind", StoredWords(ChangeKind)),
+    state=("state", StoredWords(ChangeState)),
+    before_visit="before_visit",
+    after_visit="after_visit",
+    before_evidence="before_evidence",
+    after_evidence="after_evidence",
+    observed_at=("observed_at", from_ms),
+    comparison=(("layer", "similarity", "summary", "diff", "reasons"), _comparison),
+)
 
 
 def dump_json(value: object) -> str:
@@ -417,16 +463,3 @@ def _like(plain: object, value: Any) -> Any:
 
 def _hashable(value: Any) -> Any:
     return tuple(_hashable(item) for item in value) if isinstance(value, list) else value
-
-
-def _read_seen(row: Sequence[Any]) -> Seen:
-    return Seen(
-        visit=VisitId(row[0]),
-        evidence=EvidenceId(row[1]),
-        at=from_ms(row[2]),
-        digest=row[3],
-        text_key=row[4],
-        simhash=row[6],
-        text_chars=row[7],
-        content_class=ContentClass(row[8]),
-    )

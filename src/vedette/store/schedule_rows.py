@@ -5,16 +5,23 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Any
 
 from vedette.contracts.schedule import HostBelief, HubBelief, Leaf, PublishedRow, ScheduleRows
-from vedette.contracts.words import LaneKey, Risk, WatchId
+from vedette.contracts.words import LaneKey, WatchId
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
-from vedette.store.rows import from_ms, lane_id, opt_at, opt_seconds, to_ms
-
-Row = tuple[Any, ...]
-_CHUNK = 500
+from vedette.store.columns import (
+    HOST_COLUMNS,
+    HUB_COLUMNS,
+    LEAF_COLUMNS,
+    PUBLISHED_COLUMNS,
+    reader,
+    writer,
+)
+from vedette.store.connection import in_parts
+from vedette.store.rows import RISKS, from_ms, lane_id, opt_at, opt_seconds, to_ms
 
 
 class ScheduleReader:
@@ -60,13 +67,11 @@ class ScheduleReader:
         row = self._db.execute(sql.CRAWL_DELAY, (lane_id(lane),)).fetchone()
         return None if row is None or row[0] is None else timedelta(milliseconds=row[0])
 
-    def _by_id(self, query: str, ids: Sequence[int]) -> Iterator[Row]:
-        for start in range(0, len(ids), _CHUNK):
-            part = ids[start : start + _CHUNK]
-            yield from self._db.execute(query.format(marks=",".join("?" * len(part))), part)
+    def _by_id(self, query: str, ids: Sequence[int]) -> Iterator[Any]:
+        return in_parts(self._db, query, ids)
 
 
-def schedule_statements(rows: ScheduleRows) -> list[tuple[str, list[Row]]]:
+def schedule_statements(rows: ScheduleRows) -> list[tuple[str, list[tuple[Any, ...]]]]:
     """After the watches of the group were moved: a mark and a new due time come on top."""
     published = rows.published
     return [
@@ -84,49 +89,61 @@ def schedule_statements(rows: ScheduleRows) -> list[tuple[str, list[Row]]]:
     ]
 
 
-def read_published(row: Row) -> PublishedRow:
-    return PublishedRow(version=row[0], at=from_ms(row[1]), body=row[2], clock=row[3])
+read_published = reader(
+    PublishedRow, PUBLISHED_COLUMNS, version="version", at=("at", from_ms), body="body", clock="clock_id"
+)
+_published_row = writer(PUBLISHED_COLUMNS, version="version", at=("at", to_ms), body="body", clock_id="clock")
+read_leaf = reader(
+    Leaf,
+    LEAF_COLUMNS,
+    id="id",
+    lane=("url", lane_of),
+    risk=("risk", RISKS),
+    parent="parent_id",
+    belief="belief",
+    created_at=("created_at", from_ms),
+    due_at=("due_at", opt_at),
+    is_listing=("lister", lambda lister: lister not in (None, "page", "crawl")),
+)
 
 
-def read_leaf(row: Row) -> Leaf:
-    return Leaf(
-        id=WatchId(row[0]),
-        lane=lane_of(row[1]),
-        risk=Risk(row[2]),
-        parent=None if row[3] is None else WatchId(row[3]),
-        belief=row[4],
-        created_at=from_ms(row[5]),
-        due_at=opt_at(row[6]),
-        is_listing=row[7] not in (None, "page", "crawl"),
-    )
+def _together(*values: Any) -> tuple[Any, ...]:
+    return values
 
 
-def _published_row(one: PublishedRow) -> Row:
-    return (one.version, to_ms(one.at), one.body, one.clock)
-
-
-def _host_row(one: HostBelief) -> Row:
-    return (
-        lane_id(one.lane), one.lane, one.counts, *one.quality, *one.dates, one.streak, one.failed_at, one.dear,
-        one.clock, one.fresh, *one.lively,
-    )  # fmt: skip
-
-
-def _read_host(row: Row) -> HostBelief:
-    return HostBelief(
-        lane=LaneKey(row[1]), counts=row[2], quality=tuple(row[3:7]), dates=tuple(row[7:9]), streak=row[9],
-        failed_at=row[10], dear=row[11], clock=row[12], fresh=row[13], lively=tuple(row[14:16]),
-    )  # fmt: skip
-
-
-def _hub_row(one: HubBelief) -> Row:
-    return (
-        one.watch, one.lane, one.leaves, one.listed_at, one.every, one.pull, one.births, one.since,
-    )  # fmt: skip
-
-
-def _read_hub(row: Row) -> HubBelief:
-    return HubBelief(
-        watch=WatchId(row[0]), lane=LaneKey(row[1]), leaves=row[2], listed_at=row[3], every=row[4], pull=row[5],
-        births=row[6], since=row[7],
-    )  # fmt: skip
+_read_host = reader(
+    HostBelief,
+    HOST_COLUMNS,
+    lane="key",
+    counts="counts",
+    quality=(("named", "missed", "invented", "room"), _together),
+    dates=(("dates_good", "dates_bad"), _together),
+    streak="streak",
+    failed_at="failed_at",
+    dear="dear",
+    clock="clock_id",
+    fresh="fresh",
+    lively=(("firsts", "firsts_due"), _together),
+)
+_host_row = writer(
+    HOST_COLUMNS,
+    lane_id=("lane", lane_id),
+    key="lane",
+    counts="counts",
+    named=("quality", itemgetter(0)),
+    missed=("quality", itemgetter(1)),
+    invented=("quality", itemgetter(2)),
+    room=("quality", itemgetter(3)),
+    dates_good=("dates", itemgetter(0)),
+    dates_bad=("dates", itemgetter(1)),
+    streak="streak",
+    failed_at="failed_at",
+    dear="dear",
+    clock_id="clock",
+    fresh="fresh",
+    firsts=("lively", itemgetter(0)),
+    firsts_due=("lively", itemgetter(1)),
+)
+_HUB = {name: name for name in HUB_COLUMNS if name not in ("watch_id", "key")}
+_read_hub = reader(HubBelief, HUB_COLUMNS, watch="watch_id", lane="key", **_HUB)
+_hub_row = writer(HUB_COLUMNS, watch_id="watch", key="lane", **_HUB)

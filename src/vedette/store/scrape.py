@@ -9,13 +9,13 @@ from datetime import datetime
 
 from vedette.contracts.words import Risk
 from vedette.core.lanes.lane import CONDITIONS, condition
-from vedette.store import statements as sql
 from vedette.store.alerts import open_counts
+from vedette.store.columns import LANE_COLUMNS
 from vedette.store.outbox import depths
 from vedette.store.rows import read_lane, to_ms
 
 _DUE = "SELECT risk, COUNT(*), MIN(due_at) FROM watches WHERE due_at <= ? GROUP BY risk"
-_LANES = f"SELECT {', '.join(sql.LANE_COLUMNS)} FROM lanes"
+_LANES = f"SELECT {', '.join(LANE_COLUMNS)} FROM lanes"
 _JOBS = "SELECT queue, COUNT(*) FROM jobs WHERE state = 'waiting' GROUP BY queue"
 
 

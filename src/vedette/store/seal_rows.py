@@ -12,8 +12,8 @@ from typing import Any
 from vedette.contracts.evidence import SEALS, Segment
 from vedette.core.evidence import seals
 from vedette.core.evidence.seals import BEGUN, BY_TABLE, COVERED, GONE, UPGRADED, WRITTEN, Covered, Entry
+from vedette.store.connection import in_parts
 
-AT_ONCE = 500  # rows read back by one statement
 PER_LINK = 20_000  # entries; of a store that is upgraded there may be millions
 _LAST = "SELECT number, chain FROM seals ORDER BY number DESC LIMIT 1"
 _APPEND = "INSERT INTO seals (number, kind, entries, chain) VALUES (?, ?, ?, ?)"
@@ -61,13 +61,12 @@ def _some(entries: Iterator[Entry]) -> Iterator[Entry]:
 
 def _entries(db: sqlite3.Connection, covered: Covered, keys: Iterable[Any]) -> Iterator[Entry]:
     wanted = list(dict.fromkeys(keys))
-    for start in range(0, len(wanted), AT_ONCE):
-        some = wanted[start : start + AT_ONCE]
-        query = f'SELECT {columns_of(covered)} FROM "{covered.table}" WHERE "{covered.columns[0]}" IN ({{}})'
-        rows = {row[0]: row for row in db.execute(query.format(",".join("?" * len(some))), some)}
-        for key in some:
-            row = rows.get(key)
-            yield covered.tag, seals.key_of(key), GONE if row is None else seals.row_seal(covered.table, row)
+    tag, table, key_of = covered.tag, covered.table, seals.key_of
+    query = f'SELECT {columns_of(covered)} FROM "{table}" WHERE "{covered.columns[0]}" IN ({{marks}})'
+    rows = {row[0]: row for row in in_parts(db, query, wanted)}
+    for key in wanted:
+        row = rows.get(key)
+        yield tag, key_of(key), GONE if row is None else seals.row_seal(table, row)
 
 
 def _append(db: sqlite3.Connection, kind: str, entries: Iterable[Entry]) -> Segment:

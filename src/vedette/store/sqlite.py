@@ -21,11 +21,12 @@ from vedette.contracts.fetch import RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.watch import Ask, Group, Payload, SourceState, Watch
-from vedette.contracts.words import ChangeId, EvidenceId, LaneKey, Risk, RunId, SourceId, VisitId, WatchId
+from vedette.contracts.words import ChangeId, EvidenceId, LaneKey, Risk, RunId, SourceId, WatchId
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
 from vedette.store.clock_repair import Ahead, PolicyOf, has_signs, heal
-from vedette.store.connection import BEGIN, told
+from vedette.store.columns import CHANGE_COLUMNS, PAYLOAD_COLUMNS, ROBOTS_COLUMNS, Row, StoredWords, reader
+from vedette.store.connection import BEGIN, in_parts, told
 from vedette.store.connection import connect as connect  # where most look for it
 from vedette.store.group import GroupRows, rows_of
 from vedette.store.operator_orders import LOOK, own_watch
@@ -149,7 +150,6 @@ class Writer:
     def take(self, ids: Sequence[WatchId], *, now: datetime, until: datetime) -> list[Watch]:
         """Lease these and give them whole."""
         leases = [(int(i), self._worker, to_ms(now), to_ms(until)) for i in ids]
-        watches: list[Watch] = []
         with self._telling():
             try:
                 self._begin()
@@ -158,10 +158,7 @@ class Writer:
                 self._rollback()  # what was taken before is taken again with the next transaction
                 raise
             self._taken += leases
-            for chunk in _chunks(ids, 500):
-                query = sql.WATCHES_BY_ID.format(marks=_marks(chunk))
-                watches += map(read_watch, self._db.execute(query, chunk))
-        return watches
+            return list(map(read_watch, in_parts(self._db, sql.WATCHES_BY_ID, ids)))
 
     def next_due(self, lane: LaneKey, risk: Risk, *, after: datetime) -> datetime | None:
         """When the lane's next watch of this class becomes due after that moment."""
@@ -180,24 +177,7 @@ class Writer:
         return {payload.evidence: payload for _, payload in self._payloads(sql.PAYLOADS_BY_ID, evidence)}
 
     def _payloads(self, query: str, keys: Sequence[Any]) -> Iterator[tuple[bytes, Payload]]:
-        for chunk in _chunks(keys, 500):
-            for row in self._db.execute(query.format(marks=_marks(chunk)), chunk):
-                digest, evidence, watch, stored_by, url, at, segment, offset, length, standing, same_as = row
-                yield (
-                    digest,
-                    Payload(
-                        evidence=EvidenceId(evidence),
-                        watch=WatchId(watch),
-                        stored_by=VisitId(stored_by),
-                        url=url,
-                        at=from_ms(at),
-                        segment=segment,
-                        offset=offset,
-                        length=length,
-                        standing=Standing(standing),
-                        same_as=None if same_as is None else EvidenceId(same_as),
-                    ),
-                )
+        return map(_read_payload, in_parts(self._db, query, keys))
 
     def settle(self, group: Group) -> Segment | None:
         """All of the group, or nothing of it: the next commit must not keep the half of one that failed.
@@ -308,19 +288,14 @@ class Reader:
 
     def known(self, ids: Sequence[WatchId]) -> set[WatchId]:
         """Which of these are watches already."""
-        found: set[WatchId] = set()
-        for chunk in _chunks(ids, 500):
-            found.update(
-                WatchId(i) for (i,) in self._db.execute(sql.KNOWN_IDS.format(marks=_marks(chunk)), chunk)
-            )
-        return found
+        return {WatchId(i) for (i,) in in_parts(self._db, sql.KNOWN_IDS, ids)}
 
     def watch(self, watch: WatchId) -> Watch | None:
         row = self._db.execute(sql.WATCHES_BY_ID.format(marks="?"), (watch,)).fetchone()
         return read_watch(row) if row else None
 
     def robots(self, origin: str) -> RobotsRules | None:
-        names = ", ".join(sql.ROBOTS_COLUMNS)
+        names = ", ".join(ROBOTS_COLUMNS)
         row = self._db.execute(f"SELECT {names} FROM robots WHERE origin = ?", (origin,)).fetchone()
         return None if row is None else read_robots(row)
 
@@ -335,7 +310,8 @@ class Reader:
         ).fetchone()
         if row is None:
             return None
-        return Located(segment=row[0], offset=row[1], length=row[2]), row[3], row[4]
+        segment, offset, length, content_type, url = row
+        return Located(segment=segment, offset=offset, length=length), content_type, url
 
     def looks_since(self, watch: WatchId, at: datetime) -> list[tuple[EvidenceId, datetime]]:
         """What the looks since then showed and when, oldest first."""
@@ -343,7 +319,7 @@ class Reader:
         return [(EvidenceId(evidence), from_ms(when)) for evidence, when in rows]
 
     def change(self, change: ChangeId) -> Change | None:
-        names = ", ".join(sql.CHANGE_COLUMNS)
+        names = ", ".join(CHANGE_COLUMNS)
         row = self._db.execute(f"SELECT {names} FROM changes WHERE id = ?", (change,)).fetchone()
         return None if row is None else read_change(row)
 
@@ -375,7 +351,7 @@ class Reader:
         return int(self._db.execute("SELECT COALESCE(MAX(id), 0) FROM orders").fetchone()[0])
 
     def orders(self, after: int) -> list[tuple[int, str, str]]:
-        """Words of the operator since then: id, action, subject."""
+        """StoredWords of the operator since then: id, action, subject."""
         return self._db.execute(
             "SELECT id, action, subject FROM orders WHERE id > ? ORDER BY id", (after,)
         ).fetchall()
@@ -395,10 +371,22 @@ def lanes_due(db: sqlite3.Connection) -> list[tuple[LaneKey, Risk, datetime]]:
     ]
 
 
-def _marks(values: Sequence[object]) -> str:
-    return ",".join("?" * len(values))
+_payload_of = reader(
+    Payload,
+    PAYLOAD_COLUMNS,
+    evidence="id",
+    watch="watch_id",
+    stored_by="stored_by",
+    url="url",
+    at=("at", from_ms),
+    segment="segment",
+    offset="offset",
+    length="length",
+    standing=("standing", StoredWords(Standing)),
+    same_as="same_as",
+)
+_digest_of = reader(lambda digest: bytes(digest), PAYLOAD_COLUMNS, digest="digest")
 
 
-def _chunks(values: Sequence[_T], size: int) -> Iterable[Sequence[_T]]:
-    for start in range(0, len(values), size):
-        yield values[start : start + size]
+def _read_payload(row: Row) -> tuple[bytes, Payload]:
+    return _digest_of(row), _payload_of(row)

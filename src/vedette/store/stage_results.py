@@ -12,31 +12,58 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from vedette.contracts.copies import replace
 from vedette.contracts.documents import Artifact
-from vedette.contracts.source import ListerKind
 from vedette.contracts.stage_work import Handled
 from vedette.contracts.verdict import EvidenceFacts, Likeness, Verdict, VerdictWord
-from vedette.contracts.words import DOCUMENTS, ContentClass, EvidenceId, Outcome, Reason, Risk, WatchId
+from vedette.contracts.words import DOCUMENTS, EvidenceId, Reason
 from vedette.store import statements as sql
+from vedette.store.columns import VERDICT_COLUMNS, reader
 from vedette.store.connection import connect, transaction
 from vedette.store.group import note_row
 from vedette.store.measures import read_traits
-from vedette.store.rows import dump_json, from_ms, to_ms
+from vedette.store.rows import CLASSES, LISTERS, OUTCOMES, RISKS, dump_json, from_ms, to_ms
 from vedette.store.seal_rows import seal
 
 VectorRow = tuple[int, int, str, bytes]
 # The twin is another target that showed the same text before; the same target showing a text again is a state that
 # came back.
+_FACTS = {
+    "evidence": "e.id",
+    "watch": "e.watch_id",
+    "url": "e.url",
+    "risk": "COALESCE(w.risk, 1)",
+    "outcome": "v.outcome",
+    "content_class": "e.content_class",
+    "content_type": "e.content_type",
+    "digest": "e.digest",
+    "text_chars": "v.text_chars",
+    "traits": "s.traits",
+    "lister": "w.lister",
+    "vector": "s.vector",
+    "twin": (
+        "CASE WHEN s.text_key <> 0 THEN (SELECT t.evidence_id FROM verdicts t JOIN evidence o ON o.id = t.evidence_id "
+        "WHERE t.text_key = s.text_key AND t.evidence_id < e.id AND o.watch_id <> e.watch_id "
+        "ORDER BY t.evidence_id LIMIT 1) END"
+    ),
+}
 _EXHIBIT = (
-    "SELECT e.id, e.url, COALESCE(w.risk, 1), v.outcome, e.content_class, e.content_type, e.digest, v.text_chars, "
-    "s.traits, e.watch_id, w.lister, s.vector, CASE WHEN s.text_key <> 0 THEN "
-    "(SELECT t.evidence_id FROM verdicts t JOIN evidence o ON o.id = t.evidence_id WHERE t.text_key = s.text_key "
-    "AND t.evidence_id < e.id AND o.watch_id <> e.watch_id ORDER BY t.evidence_id LIMIT 1) END "
-    "FROM evidence e JOIN visits v ON v.id = e.id "
+    f"SELECT {', '.join(_FACTS.values())} FROM evidence e JOIN visits v ON v.id = e.id "
     "LEFT JOIN watches w ON w.id = e.watch_id LEFT JOIN verdicts s ON s.evidence_id = e.id WHERE e.id = ?"
 )
+_AS_THEY_ARE = ("evidence", "watch", "url", "content_type", "digest", "text_chars", "vector", "twin")
+_read_facts = reader(
+    EvidenceFacts,
+    list(_FACTS),
+    **{name: name for name in _AS_THEY_ARE},
+    risk=("risk", RISKS),
+    outcome=("outcome", OUTCOMES),
+    content_class=("content_class", CLASSES),
+    traits=("traits", read_traits),
+    lister=("lister", LISTERS),
+)
 _ARTIFACTS = "SELECT kind, reader, chars, confidence, path FROM artifacts WHERE evidence_id = ? ORDER BY kind"
-_VERDICT = f"SELECT {', '.join(sql.VERDICT_COLUMNS)} FROM verdicts WHERE evidence_id = ? AND word IS NOT NULL"
+_VERDICT = f"SELECT {', '.join(VERDICT_COLUMNS)} FROM verdicts WHERE evidence_id = ? AND word IS NOT NULL"
 _SAVE = (
     "INSERT INTO verdicts (evidence_id, word, score, reasons, rule, at) VALUES (?, ?, ?, ?, ?, ?) "
     "ON CONFLICT (evidence_id) DO UPDATE SET word = excluded.word, score = excluded.score, "
@@ -66,24 +93,11 @@ class EvidenceFactsReader:
         row = self._db.execute(_EXHIBIT, (evidence,)).fetchone()
         if row is None:
             return None
-        kind, twin = ContentClass(row[4]), row[12]
-        made = self._db.execute(_ARTIFACTS, (evidence,)) if kind in DOCUMENTS else ()
-        return EvidenceFacts(
-            evidence=EvidenceId(row[0]),
-            watch=WatchId(row[9]),
-            url=row[1],
-            risk=Risk(row[2]),
-            outcome=Outcome(row[3]),
-            content_class=kind,
-            content_type=row[5],
-            digest=row[6],
-            text_chars=row[7],
-            traits=read_traits(row[8]),
-            lister=ListerKind(row[10]) if row[10] else None,
-            vector=row[11],
-            twin=None if twin is None else EvidenceId(twin),
-            artifacts=tuple(_artifact(one) for one in made),
-        )
+        facts = _read_facts(row)
+        if facts.content_class not in DOCUMENTS:
+            return facts
+        made = self._db.execute(_ARTIFACTS, (evidence,))
+        return replace(facts, artifacts=tuple(_artifact(one) for one in made))
 
     def vectors(self, after: int, most: int) -> list[VectorRow]:
         """Evidence, watch, content class and vector of what goes on, newest first."""

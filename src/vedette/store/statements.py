@@ -5,50 +5,33 @@ Column lists are plain text here because importing the schema costs 0.2 s; a tes
 
 from __future__ import annotations
 
-from vedette.store.rows import WATCH_COLUMNS
-
-VISIT_COLUMNS = (
-    "id watch_id run_id at took_ms outcome url status changed digest evidence_id text_chars wire_bytes detail "
-    "segment seq kind offset length record_digest chain audit_s"
-).split()
-EVIDENCE_COLUMNS = (
-    "id watch_id digest url at content_class content_type size segment offset length stored_by standing same_as "
-    "source_id"
-).split()
-ARTIFACT_COLUMNS = "evidence_id kind reader chars confidence path at".split()
-VERDICT_COLUMNS = "evidence_id text_key traits vector word score reasons rule at".split()
-MEASURED_COLUMNS = VERDICT_COLUMNS[:4]
-JOB_COLUMNS = "queue id name data added_at due_at".split()
-CHANGE_COLUMNS = (
-    "id watch_id kind state before_visit after_visit before_evidence after_evidence observed_at decided_at "
-    "layer similarity summary diff reasons seal"
-).split()
-LEDGER_COLUMNS = "id at watch_id visit_id run_id kind payload".split()
-REFUSAL_COLUMNS = "id url source_id reason note first_at last_at count".split()
-PARKED_COLUMNS = "watch_id url outcome detail attempts at".split()
-LANE_COLUMNS = (
-    "id key next_start_at bucket_at failures recent recent_count closed_until held_until blocked_by "
-    "crawl_delay_ms word"
-).split()
-ROBOTS_COLUMNS = "origin fetched_at expires_at status outcome text verdict crawl_delay sitemaps".split()
-SEAL_COLUMNS = "number kind entries chain".split()
-SEGMENT_COLUMNS = "name retention day size count head state".split()
-LEASE_COLUMNS = "watch_id worker taken_at until_at".split()
-HOST_COLUMNS = (
-    "lane_id key counts named missed invented room dates_good dates_bad streak failed_at dear clock_id fresh "
-    "firsts firsts_due"
-).split()
-HUB_COLUMNS = "watch_id key leaves listed_at every pull births since".split()
-CLOCK_COLUMNS = "id data".split()
-PUBLISHED_COLUMNS = "version at body clock_id".split()
-SCHEDULER_COLUMNS = "id running".split()
-YIELD_COLUMNS = "place looks found errors".split()
-HUNT_COLUMNS = "id number empty_at after".split()
-LEAF_COLUMNS = "id url risk parent_id belief created_at due_at lister".split()
-MESSAGE_COLUMNS = "notice_id channel kind risk body created_at due_at".split()
-# What a look may change of a watch: everything but its identity and its place.
-FIXED_WATCH_COLUMNS = frozenset("id url lane_id source_id created_at parent_id".split())
-MOVING_WATCH_COLUMNS = [name for name in WATCH_COLUMNS if name not in FIXED_WATCH_COLUMNS]
+from vedette.store.columns import (
+    ARTIFACT_COLUMNS,
+    CHANGE_COLUMNS,
+    CLOCK_COLUMNS,
+    EVIDENCE_COLUMNS,
+    HOST_COLUMNS,
+    HUB_COLUMNS,
+    HUNT_COLUMNS,
+    JOB_COLUMNS,
+    LANE_COLUMNS,
+    LEAF_COLUMNS,
+    LEASE_COLUMNS,
+    LEDGER_COLUMNS,
+    MEASURED_COLUMNS,
+    MESSAGE_COLUMNS,
+    MOVING_WATCH_COLUMNS,
+    PARKED_COLUMNS,
+    PUBLISHED_COLUMNS,
+    REFUSAL_COLUMNS,
+    ROBOTS_COLUMNS,
+    SCHEDULER_COLUMNS,
+    SEGMENT_COLUMNS,
+    SOURCE_COLUMNS,
+    VISIT_COLUMNS,
+    WATCH_COLUMNS,
+    YIELD_COLUMNS,
+)
 
 
 def insert(table: str, columns: list[str], *, conflict: str = "") -> str:
@@ -280,6 +263,7 @@ LOOKS_SINCE = (
 )
 # A payload that retention dropped is offered to nobody, whatever rows still name it.
 _PAYLOADS = (
+    # In the order of PAYLOAD_COLUMNS: url and time are those of the visit that stored it.
     'SELECT e.digest, e.id, e.watch_id, v.id, v.url, v.at, e.segment, e."offset", e.length, e.standing, e.same_as '
     "FROM evidence e JOIN visits v ON v.id = e.stored_by WHERE NOT EXISTS "
     "(SELECT 1 FROM segments s WHERE s.name = e.segment AND s.state = 'expired') AND "
@@ -290,10 +274,6 @@ LAST_ID = "SELECT COALESCE(MAX(id), 0) FROM (" + (
     " UNION ALL ".join(f"SELECT MAX(id) AS id FROM {table}" for table in ("visits", "ledger", "changes"))
     + ") AS ids"
 )
-SOURCE_COLUMNS = (
-    "id name url lister options risk tier is_active scrape_frequency_s retention fetch origin created_at "
-    "failures last_error last_success_at closed_until tally paused_at"
-).split()
 FOUND_SOURCE = insert("sources", SOURCE_COLUMNS, conflict=NOTHING)
 SEGMENTS = f"SELECT {', '.join(SEGMENT_COLUMNS)} FROM segments ORDER BY name"
 LANE = f"SELECT {', '.join(LANE_COLUMNS)} FROM lanes WHERE id = ?"

@@ -28,8 +28,8 @@ from vedette.contracts.words import (
     WatchId,
 )
 from vedette.store import rows
+from vedette.store.columns import CHANGE_COLUMNS
 from vedette.store.rows import from_ms, opt_at
-from vedette.store.statements import CHANGE_COLUMNS
 
 Row = Mapping[str, Any]
 

@@ -7,14 +7,20 @@ ended with; every visit adds one link.  Whoever holds a head can tell whether an
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from json.encoder import encode_basestring_ascii
+from typing import Any
 
 from vedette.contracts.evidence import ChainRow, RecordKind, Segment, VisitFacts
 
 VERSION = "vedette-chain-1"  # part of every link: another encoding is another version, never a silent change
 GENESIS = sha256(VERSION.encode()).digest()  # what the first segment of a retention class stands on
 
+Spelling = Mapping[type, Callable[[Any], str]]  # how JSON spells values of exactly these types
+NUMBERS: Spelling = {int: int.__repr__, type(None): lambda _: "null"}
+_ASCII: Spelling = {**NUMBERS, str: encode_basestring_ascii}
 _JSON = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -86,12 +92,22 @@ def microseconds(at: datetime) -> int:
 
 def stamp(at: datetime) -> str:
     """UTC with microseconds, always 27 characters.  A naive time is a bug and raises."""
-    # Not astimezone: that would take a naive time for local time and say nothing.
-    return (_EPOCH + (at - _EPOCH)).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    if at.tzinfo is not UTC:  # not astimezone: that would take a naive time for local time and say nothing
+        at = _EPOCH + (at - _EPOCH)
+    return f"{at.isoformat(timespec='microseconds')[:26]}Z"
+
+
+def spelled(values: Iterable[Any], spelling: Spelling) -> str:
+    """A JSON array, as the standard library writes it, at a fifth of its price.  KeyError: of another type."""
+    return f"[{','.join([spelling[type(value)](value) for value in values])}]"
 
 
 def _spell(*values: str | int | None) -> bytes:
-    return _JSON.encode([VERSION, *values]).encode("ascii")
+    said = (VERSION, *values)
+    try:
+        return spelled(said, _ASCII).encode("ascii")
+    except KeyError:  # a subclass, as a test may have it
+        return _JSON.encode(said).encode("ascii")
 
 
 def _hex(digest: bytes | None) -> str | None:

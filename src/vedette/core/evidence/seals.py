@@ -8,10 +8,15 @@ without a seal was added by someone else, and a seal without a row means that th
 from __future__ import annotations
 
 import json
+import math
+import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from json.encoder import encode_basestring
 from typing import Any
+
+from vedette.core.evidence.chain import NUMBERS, Spelling, spelled
 
 VERSION = "vedette-seals-1"  # part of every link: another encoding is another version
 START = sha256(VERSION.encode()).digest()  # what the first link stands on
@@ -20,7 +25,8 @@ BEGUN = "begun"  # the store was new
 UPGRADED = "upgraded"  # rows of a store that had no seals yet: sealed as they were then
 WRITTEN = "written"
 
-SIZE = 1 + 8 + 32  # of a packed entry: tag, key, seal
+_ENTRY = struct.Struct(">Bq32s")  # tag, key, seal
+SIZE = _ENTRY.size  # of a packed entry
 Entry = tuple[int, int, bytes]  # tag of the table, key of the row, seal
 Row = Sequence[Any]
 
@@ -77,7 +83,11 @@ BY_TABLE = {one.table: one for one in COVERED}
 
 def row_seal(table: str, row: Row) -> bytes:
     """The seal of a row as the database gives it, in the order of the covered columns."""
-    return sha256(_SPELL([table, *row]).encode("utf-8", "surrogateescape")).digest()
+    try:
+        said = spelled((table, *row), _SPELLING)
+    except KeyError:
+        said = _SPELL([table, *row])
+    return sha256(said.encode("utf-8", "surrogateescape")).digest()
 
 
 def key_of(value: Any) -> int:
@@ -89,7 +99,7 @@ def key_of(value: Any) -> int:
 
 
 def pack(entries: Iterable[Entry]) -> bytes:
-    return b"".join(tag.to_bytes(1) + key.to_bytes(8, signed=True) + seal for tag, key, seal in entries)
+    return b"".join([_ENTRY.pack(*entry) for entry in entries])
 
 
 def link(before: bytes, number: int, kind: str, entries: bytes) -> bytes:
@@ -108,5 +118,17 @@ def _bytes(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is no value of a row")
 
 
+def _float(value: float) -> str:
+    if not math.isfinite(value):
+        raise KeyError(value)
+    return float.__repr__(value)
+
+
 # The standard library's JSON: a seal must come out the same with every version of every library.
 _SPELL = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_bytes).encode
+_SPELLING: Spelling = {
+    **NUMBERS,
+    str: encode_basestring,
+    float: _float,
+    bytes: lambda value: f'{{"hex":"{value.hex()}"}}',
+}

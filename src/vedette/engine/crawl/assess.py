@@ -10,9 +10,10 @@ import asyncio
 import errno
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from vedette.contracts.copies import replace
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetch import Extraction, Fetched
 from vedette.contracts.ports import Clock

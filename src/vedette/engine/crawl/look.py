@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from vedette.contracts.copies import replace
 from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings, RobotsRules
 from vedette.contracts.lane import Wait
 from vedette.contracts.ports import Clock, Fetcher, Renderer

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from datetime import datetime
 
+from vedette.contracts.copies import replace
 from vedette.contracts.documents import Artifact, Document
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Standing, VisitFacts
 from vedette.contracts.fetch import Extraction, Fetched

@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
+from vedette.contracts.copies import replace
 from vedette.contracts.hunt import HuntRows
 from vedette.contracts.jobs import Missed, SentinelResult
 from vedette.contracts.lane import Wait

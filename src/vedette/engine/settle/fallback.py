@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from vedette.contracts.copies import replace
 from vedette.contracts.errors import StoreError
 from vedette.contracts.hunt import HuntRows
 from vedette.contracts.schedule import Lesson, ScheduleRows

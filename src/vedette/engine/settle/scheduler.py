@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import numpy as np
 
+from vedette.contracts.copies import replace
 from vedette.contracts.schedule import Leaf, Lesson, PublishedRow, ScheduleRows
 from vedette.contracts.watch import Decision, LedgerNote, Settlement, Signal, Watch
 from vedette.contracts.words import LaneKey, Reason, WatchId

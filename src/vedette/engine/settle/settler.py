@@ -11,12 +11,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol, TypeVar
 
 from vedette.contracts.alerts import Message
+from vedette.contracts.copies import replace
 from vedette.contracts.errors import StoreWaitError, VedetteError
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Standing, WrittenRecord
 from vedette.contracts.fetch import RobotsRules
@@ -336,38 +337,37 @@ class Settler(threading.Thread):
         seen = [s.visit.evidence for s in settlements if s.entry.kind in REVISITS and s.visit.evidence]
         seen += [s.like for s in settlements if s.like is not None]
         kept = self._store.kept(seen) if seen else {}
-        settlements = [_referring(settled, kept) for settled in settlements]
+        entries = [_referring(settled, kept) for settled in settlements]
         digests = [
-            s.entry.facts.digest
-            for s in settlements
-            if s.entry.kind is RecordKind.RESPONSE and s.entry.facts.digest is not None
+            entry.facts.digest
+            for entry in entries
+            if entry.kind is RecordKind.RESPONSE and entry.facts.digest is not None
         ]
         known = self._store.payloads(digests) if digests else {}
-        return [self._place_one(settled, known, kept) for settled in settlements]
+        both = zip(settlements, entries, strict=True)
+        return [self._place_one(settled, entry, known, kept) for settled, entry in both]
 
     def _place_one(
-        self, settled: Settlement, known: dict[bytes, list[Payload]], kept: Mapping[EvidenceId, Payload]
+        self,
+        settled: Settlement,
+        entry: ArchiveEntry,
+        known: dict[bytes, list[Payload]],
+        kept: Mapping[EvidenceId, Payload],
     ) -> Placed:
-        entry = settled.entry
         digest = entry.facts.digest
+        evidence, new = settled.visit.evidence, None
         if entry.kind is not RecordKind.RESPONSE or digest is None:
             written = self._archive.append(entry)
-            return Placed(
-                settlement=settled,
-                kind=entry.kind,
-                written=written,
-                evidence=settled.visit.evidence,
-                payload=None,
-            )
-        twins = [twin for twin in known.get(digest, []) if _keeps(twin, settled)]
-        if twins:
-            entry = _revisit(replace(entry, kind=RecordKind.IDENTICAL), twins[0])
-        written = self._archive.append(entry)
-        own = next((twin for twin in twins if twin.watch == settled.watch.id), None)
-        new = None if own is not None else _standing(_payload(settled, written, twins), settled, kept)
-        if new is not None:
-            known.setdefault(digest, []).append(new)
-        evidence = own.evidence if own is not None else EvidenceId(settled.visit.id)
+        else:
+            twins = [twin for twin in known.get(digest, ()) if _keeps(twin, settled)]
+            if twins:
+                entry = _revisit(entry, RecordKind.IDENTICAL, twins[0])
+            written = self._archive.append(entry)
+            own = next((twin for twin in twins if twin.watch == settled.watch.id), None)
+            evidence = own.evidence if own is not None else EvidenceId(settled.visit.id)
+            if own is None:
+                new = _standing(_payload(settled, written, twins), settled, kept)
+                known.setdefault(digest, []).append(new)
         return Placed(settlement=settled, kind=entry.kind, written=written, evidence=evidence, payload=new)
 
     def _keep_house(self) -> None:
@@ -445,21 +445,23 @@ def _standing(payload: Payload, settled: Settlement, kept: Mapping[EvidenceId, P
     return replace(payload, standing=Standing.NOISE, same_as=like.same_as or like.evidence)
 
 
-def _referring(settled: Settlement, kept: Mapping[EvidenceId, Payload]) -> Settlement:
+def _referring(settled: Settlement, kept: Mapping[EvidenceId, Payload]) -> ArchiveEntry:
     """A look that showed a known state names the record with its payload, however many looks ago that was.
 
     When that record is gone (it expired) and the bytes came again, they are kept anew.
     """
     entry = settled.entry
-    payload = kept.get(settled.visit.evidence) if settled.visit.evidence else None
     if entry.kind not in REVISITS:
-        return settled
+        return entry
+    payload = kept.get(settled.visit.evidence) if settled.visit.evidence else None
     if payload is not None:
-        return replace(settled, entry=_revisit(entry, payload))
+        return _revisit(entry, entry.kind, payload)
     is_there = entry.kind is RecordKind.IDENTICAL and entry.payload
-    return replace(settled, entry=replace(entry, kind=RecordKind.RESPONSE)) if is_there else settled
+    return replace(entry, kind=RecordKind.RESPONSE) if is_there else entry
 
 
-def _revisit(entry: ArchiveEntry, payload: Payload) -> ArchiveEntry:
+def _revisit(entry: ArchiveEntry, kind: RecordKind, payload: Payload) -> ArchiveEntry:
     record = (payload.segment, payload.stored_by)
-    return replace(entry, payload=b"", refers_to=(payload.url, payload.at), refers_to_record=record)
+    return replace(
+        entry, kind=kind, payload=b"", refers_to=(payload.url, payload.at), refers_to_record=record
+    )

@@ -1,0 +1,85 @@
+"""A copy is what `dataclasses.replace` gives, for every value that a look copies."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vedette.contracts.copies import _compiled, replace
+from vedette.contracts.fetch import Fetched
+from vedette.contracts.watch import Watch
+from vedette.contracts.words import LaneKey, Outcome, SourceId, WatchId
+
+NOW = datetime(2026, 11, 17, tzinfo=UTC)
+WATCH = Watch(
+    id=WatchId(1), url="http://h.hr/", lane=LaneKey("host:h.hr"), source=SourceId("s"), created_at=NOW
+)
+FETCHED = Fetched(url="http://h.hr/", outcome=Outcome.OK, at=NOW, took=timedelta(0))
+
+
+@dataclass(frozen=True)
+class Loose:
+    """Without slots."""
+
+    a: int
+    b: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    a: int
+
+    def __post_init__(self) -> None:
+        if self.a < 0:
+            raise ValueError(self.a)
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    a: int
+    b: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Child(Parent):
+    c: str = ""
+
+
+@given(st.dictionaries(st.sampled_from([f.name for f in dataclasses.fields(Watch)]), st.integers()))
+def test_a_copy_is_what_the_standard_library_gives(changes: dict[str, int]) -> None:
+    assert replace(WATCH, **changes) == dataclasses.replace(WATCH, **changes)
+    assert hash(replace(FETCHED)) == hash(FETCHED)
+
+
+@pytest.mark.parametrize("value", [Loose(1), Checked(1), Parent(1), Child(1, [2], "x")])
+def test_values_of_other_shapes_are_copied_too(value: object) -> None:
+    assert replace(value, a=3) == dataclasses.replace(value, a=3)  # type: ignore[type-var]
+
+
+def test_the_original_stays_and_the_copy_is_frozen() -> None:
+    copy = replace(WATCH, depth=5)
+    assert (WATCH.depth, copy.depth) == (0, 5)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        copy.depth = 6  # type: ignore[misc]
+
+
+def test_what_a_class_checks_is_checked_in_a_copy() -> None:
+    with pytest.raises(ValueError, match="-1"):
+        replace(Checked(1), a=-1)
+
+
+def test_a_field_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(TypeError, match="nothing"):
+        replace(WATCH, nothing=1)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_quick"), [(Watch, True), (Child, True), (Loose, False), (Checked, False)]
+)
+def test_values_of_slots_are_copied_the_quick_way(kind: type, is_quick: bool) -> None:
+    assert (_compiled(kind).__name__ == "copied") is is_quick
