@@ -19,7 +19,7 @@ from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.source import ListerKind
 from vedette.contracts.words import NodeRole, Risk
-from vedette.core.priority.score_schema import scored_url_schema, url_signals_schema
+from vedette.core.priority.score import scored_url_schema, url_signals_schema
 from vedette.store.migrate import NEWEST, newest_text
 from vedette.surface.cli.exit_codes import MEANING
 from vedette.surface.cli.program import WORDS as WORDS_OF_PROGRAM

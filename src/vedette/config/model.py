@@ -17,14 +17,24 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field, ValidationError
 
-from vedette.config.databases import MAIN, data_folder, notices, with_profile
-from vedette.config.databases import VARIABLES as DATABASES
-from vedette.config.listing import SelectorsConfig, StructuredConfig, TrapsConfig
-from vedette.config.notify import CronConfig, HealthConfig, LogConfig, NotifyConfig, ServeConfig
-from vedette.config.panel import VARIABLES, PanelConfig
 from vedette.config.problems import Place, tell_problems
-from vedette.config.schedule import HuntConfig, ObjectiveConfig, ScheduleConfig
+from vedette.config.sections import (
+    VARIABLES,
+    CronConfig,
+    HealthConfig,
+    HuntConfig,
+    LogConfig,
+    NotifyConfig,
+    ObjectiveConfig,
+    PanelConfig,
+    ScheduleConfig,
+    SelectorsConfig,
+    ServeConfig,
+    StructuredConfig,
+    TrapsConfig,
+)
 from vedette.config.values import (
+    MAIN,
     MOST_BYTES,
     Day,
     Duration,
@@ -35,11 +45,15 @@ from vedette.config.values import (
     Size,
     Tag,
     ZoneName,
+    data_folder,
+    notices,
     parse_day,
     parse_duration,
     parse_frequency,
     parse_size,
+    with_profile,
 )
+from vedette.config.values import VARIABLES as DATABASES
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.secret import Secret
 from vedette.contracts.source import ListerKind

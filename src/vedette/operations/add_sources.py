@@ -20,7 +20,7 @@ from vedette.operations.asked_intervals import interval_of
 from vedette.operations.installation import Installation
 from vedette.operations.save_sources import refuse_blocked, save_source
 from vedette.operations.source_keys import keys_of, page_keys, source_of
-from vedette.report.intervals import AskedInterval, interval_json
+from vedette.report.lanes import AskedInterval, interval_json
 from vedette.store.operator import source_of_url
 
 

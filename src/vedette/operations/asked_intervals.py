@@ -9,7 +9,7 @@ from vedette.contracts.words import Outcome
 from vedette.core.schedule.asked import AskedLimits, asked_of, strongest
 from vedette.core.urls.canonical import watch_id
 from vedette.operations.installation import Installation
-from vedette.report.intervals import AskedInterval
+from vedette.report.lanes import AskedInterval
 from vedette.store.queries import Queries
 
 

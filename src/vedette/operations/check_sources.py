@@ -18,7 +18,7 @@ from vedette.contracts.source import ListerKind, Listing, Source
 from vedette.contracts.watch import Job, Watch
 from vedette.contracts.words import LaneKey, Outcome, RunId
 from vedette.core.change.gate import gate
-from vedette.core.health.source_check import Checked, SourceLook, judge_source
+from vedette.core.health.source_health import Checked, SourceLook, judge_source
 from vedette.core.urls.canonical import lane_of, origin_of, watch_id
 from vedette.discover import ListingDocument, read_listing
 from vedette.engine.crawl.look import Looker, Reached

@@ -10,9 +10,9 @@ from typing import Any
 from vedette.config.model import panel_settings
 from vedette.contracts.errors import InputError, VedetteError
 from vedette.contracts.panel_run import BatchId, BatchView
+from vedette.core.panel.agreement import CanaryVerdict, Drift, drift
 from vedette.core.panel.compare import CompareParams, PanelComparison, cohort, compare
 from vedette.core.panel.domains import normalise
-from vedette.core.panel.drift import CanaryVerdict, Drift, drift
 from vedette.operations.installation import Installation
 from vedette.store.panel.batches import PanelStore, open_view
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from vedette.app.panel import OnProgress, Panel, PanelEnd, PanelRequest, Resume
 from vedette.app.panel_resources import Door
-from vedette.config.panel import PanelConfig
+from vedette.config.sections import PanelConfig
 from vedette.contracts.errors import InputError, VedetteError
 from vedette.contracts.panel_run import PanelNote
 from vedette.core.panel.domains import DomainProblem

@@ -14,7 +14,7 @@ from functools import partial
 from vedette.contracts.errors import InputError
 from vedette.contracts.words import SourceId
 from vedette.core.health.remedies import advice
-from vedette.core.health.source_check import Checked
+from vedette.core.health.source_health import Checked
 from vedette.core.lanes.outcomes import SEEN
 from vedette.core.urls.canonical import watch_id
 from vedette.operations.arguments import a_url

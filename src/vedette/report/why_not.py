@@ -18,7 +18,7 @@ from vedette.core.lanes.lane import OPEN, condition
 from vedette.core.lanes.outcomes import MEANING, SEEN
 from vedette.core.urls.canonical import TOO_LONG, too_long
 from vedette.core.urls.classify import Classification
-from vedette.report.intervals import AskedInterval, interval_words
+from vedette.report.lanes import AskedInterval, interval_words
 from vedette.report.plain import count, span, when
 
 

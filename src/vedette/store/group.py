@@ -23,7 +23,7 @@ from vedette.contracts.watch import (
     SourceState,
 )
 from vedette.contracts.words import EvidenceId, Outcome, RunId
-from vedette.core.judging.stage_jobs import scout_job
+from vedette.core.judging.verdict import scout_job
 from vedette.store import statements as sql
 from vedette.store.hunt_rows import hunt_statements
 from vedette.store.measures import measure_row

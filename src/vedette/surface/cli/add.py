@@ -11,8 +11,7 @@ import typer
 from vedette.config.model import CONFIG_NAME
 from vedette.operations.arguments import some_headers
 from vedette.operations.new_config import write_config
-from vedette.report.intervals import interval_words
-from vedette.report.lanes import lane_words
+from vedette.report.lanes import interval_words, lane_words
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import HeaderOption, UrlArgument, verb
 

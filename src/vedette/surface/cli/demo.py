@@ -21,7 +21,7 @@ from vedette.core.urls.canonical import host_of
 from vedette.engine.crawl.loop import Ended
 from vedette.engine.crawl.run import CrawlRun, RunRequest
 from vedette.livingweb import LivingWeb, World, croatia_world, demo_world
-from vedette.report.lines import line
+from vedette.report.plain import line
 from vedette.store.migrate import prepare
 from vedette.surface.cli.demo_summary import DemoSeen, summarise
 from vedette.surface.cli.exit_codes import Exit

@@ -15,8 +15,7 @@ from vedette.contracts.words import ChangeId, VisitId
 from vedette.core.urls.canonical import host_of
 from vedette.livingweb import World
 from vedette.operations.maintenance import verify_evidence
-from vedette.report.lines import line
-from vedette.report.plain import count, span
+from vedette.report.plain import count, line, span
 from vedette.store.migrate import DATABASE
 from vedette.store.queries import Queries
 from vedette.surface.cli.session import Session

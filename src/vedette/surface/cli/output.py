@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from vedette.report.fold import folded, wide
-from vedette.report.lines import Line, as_rich, as_text, quoted
-from vedette.report.plain import dump, plain
+from vedette.report.plain import Line, as_rich, as_text, dump, plain, quoted
+from vedette.report.table import folded, wide
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -17,7 +17,7 @@ from rich.text import Text
 from vedette.app.panel import PanelEnd, Resume
 from vedette.app.panel_resources import Door, ShownBatch
 from vedette.config.model import is_production, panel_log_level, secret
-from vedette.config.panel import PanelConfig
+from vedette.config.sections import PanelConfig
 from vedette.contracts.errors import InputError
 from vedette.contracts.panel_run import PanelNote, Progress
 from vedette.core.panel.domains import DomainProblem

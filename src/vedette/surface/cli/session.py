@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vedette.config.model import Loaded
     from vedette.contracts.fetch import Extraction, Fetched, RobotsRules
     from vedette.contracts.ports import Clock
-    from vedette.core.health.source_check import Checked
+    from vedette.core.health.source_health import Checked
     from vedette.core.urls.classify import Classification
     from vedette.engine.crawl.loop import Ended
     from vedette.operations.installation import Installation

@@ -8,9 +8,8 @@ from datetime import datetime
 from vedette.contracts.source import Source
 from vedette.core.urls.canonical import shown
 from vedette.operations.watches import is_unseen
-from vedette.report.fold import fold, joints, wide
-from vedette.report.lines import Line, Span, line
-from vedette.report.plain import about, plain, span
+from vedette.report.plain import Line, Span, about, line, plain, span
+from vedette.report.table import fold, joints, wide
 from vedette.store.views import WatchLine
 from vedette.surface.cli.output import Cell, is_terminal
 from vedette.surface.cli.session import Session

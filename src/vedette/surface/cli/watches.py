@@ -11,7 +11,7 @@ from vedette.contracts.watch import Visit
 from vedette.operations.arguments import a_duration, a_risk, an_outcome
 from vedette.operations.watches import history_of, list_watches, watched_host, watches_json
 from vedette.report.plain import moment, plain
-from vedette.report.visits import visit_json
+from vedette.report.verdicts import visit_json
 from vedette.store.views import WatchFilter
 from vedette.surface.cli.configured_sources import note_not_taken_in
 from vedette.surface.cli.output import Cell

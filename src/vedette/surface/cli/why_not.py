@@ -8,8 +8,7 @@ import typer
 
 from vedette.operations.why_not import why_not as reasons_of
 from vedette.operations.why_not import why_not_json
-from vedette.report.lines import line, quoted
-from vedette.report.plain import plain
+from vedette.report.plain import line, plain, quoted
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 
