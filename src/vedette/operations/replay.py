@@ -13,7 +13,7 @@ from vedette.contracts.watch import Decision
 from vedette.contracts.words import RunId
 from vedette.core.evidence.ledger import RULES, InForce, difference
 from vedette.operations.installation import Installation
-from vedette.operations.known_watch import known_watch
+from vedette.operations.watches import known_watch
 from vedette.store.queries import Queries
 from vedette.store.views import LedgerFilter, LedgerView
 

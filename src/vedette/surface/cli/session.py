@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class App(Protocol):
-    """What the command line needs of `vedette.operations.engine`."""
+    """What the command line needs of `vedette.operations.probe`."""
 
     def run_engine(
         self, loaded: Loaded, request: RunRequest, *, on_event: Callable[[Event], None]
@@ -71,7 +71,7 @@ class CommonOptions:
 @dataclass
 class Session:
     clock: Clock
-    app: Any = None  # App; None: vedette.operations.engine, imported when a verb needs it
+    app: Any = None  # App; None: vedette.operations.probe, imported when a verb needs it
     given: CommonOptions = field(default_factory=CommonOptions)
     begun: Callable[[], timedelta] = timedelta  # the time since the program was called
     used: list[Path] = field(default_factory=list)  # databases, for whoever has to say what went wrong
@@ -120,7 +120,7 @@ class Session:
             handed: App = self.app
             return handed
         with loading():
-            from vedette.operations import engine as app
+            from vedette.operations import probe as app
         collect_as_usual()
         return app
 
@@ -145,6 +145,6 @@ class Session:
 
     def classify(self, url: str, content_type: str | None = None) -> Classification:
         """By the configured packs and patterns."""
-        from vedette.operations.classified import classified
+        from vedette.operations.installation import classified
 
         return classified(self.loaded.config, url, content_type)

@@ -1,4 +1,4 @@
-"""Watches: list, due, history."""
+"""Watches and single URLs: list, due, history, why-not, classify."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import typer
 
 from vedette.contracts.watch import Visit
 from vedette.operations.arguments import a_duration, a_risk, an_outcome
+from vedette.operations.installation import classified_json, classify_page
 from vedette.operations.watches import history_of, list_watches, watched_host, watches_json
-from vedette.report.plain import moment, plain
+from vedette.operations.why_not import why_not as reasons_of
+from vedette.operations.why_not import why_not_json
+from vedette.report.plain import line, moment, plain, quoted
 from vedette.report.verdicts import visit_json
 from vedette.store.views import WatchFilter
-from vedette.surface.cli.configured_sources import note_not_taken_in
 from vedette.surface.cli.output import Cell
 from vedette.surface.cli.session import Session
-from vedette.surface.cli.verb import LimitOption, SourceOption, TagOption, verb
-from vedette.surface.cli.watch_table import show_watches
+from vedette.surface.cli.verb import LimitOption, SourceOption, TagOption, UrlArgument, verb
+from vedette.surface.cli.watch_table import note_not_taken_in, show_watches
 
 RiskOption = Annotated[str | None, typer.Option("--risk", help="CRITICAL, HIGH, MEDIUM or LOW.")]
 
@@ -26,6 +28,8 @@ def register(app: typer.Typer) -> None:
     verb(app, "list", example="vedette list --risk critical\nvedette list --host example.org --json")(list_)
     verb(app, "due", example="vedette due --within 4h")(due)
     verb(app, "history", example="vedette history https://example.org/rules")(history)
+    verb(app, "why-not", example="vedette why-not https://example.org/private/")(why_not)
+    verb(app, "classify", example="vedette classify https://example.org/zakon/123")(classify)
 
 
 def list_(
@@ -122,3 +126,53 @@ def _visit_cells(visit: Visit, change: int | None) -> tuple[Cell, ...]:
         visit.digest.hex()[:12] if visit.digest else "-",
         plain(visit.detail, 80),
     )
+
+
+# Why we did not look: why-not.
+
+
+def why_not(
+    session: Session, url: Annotated[str, typer.Argument(metavar="URL", help="In any spelling.")]
+) -> None:
+    """Why a URL was not looked at.
+
+    robots.txt, a blocked word, a refused sighting, not yet due, a closed lane, parked, paused, merged, not chosen by
+    the hunt, unknown.
+
+    One sentence first, what to do about it second, everything else that holds it back after that.
+    """
+    found = reasons_of(session.installation, url)
+    if session.given.as_json:
+        session.out.document(why_not_json(found))
+        return
+    for number, answer in enumerate(found.answers):
+        session.out.lines([line(quoted(answer.sentence, "" if number else "head"))])
+        if answer.remedy:
+            session.out.lines([line(("dim", f"  {plain(answer.remedy)}"))])
+
+
+# What a URL says by its words alone: classify.  Nothing is fetched.
+
+
+def classify(
+    session: Session,
+    url: UrlArgument,
+    content_type: Annotated[
+        str | None, typer.Option("--content-type", help="As the server would say it.")
+    ] = None,
+) -> None:
+    """Node type, role and risk of a URL by its words.
+
+    Nothing is fetched.  Names the row of the language packs or of `classify.patterns` that decided.
+    """
+    page = classify_page(session.loaded.config, url, content_type)
+    if session.given.as_json:
+        session.out.document(classified_json(page))
+        return
+    said = page.said
+    role = said.node_role.value if said.node_role else "none"
+    session.out.say(
+        f"{said.node_type.value}  role {role}  risk {said.risk.name}  ({said.reason.code}: {said.reason.note})"
+    )
+    if page.blocked_by is not None:
+        session.out.note(f"it would not be watched: the host contains the blocked word {page.blocked_by!r}")
