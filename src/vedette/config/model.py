@@ -79,7 +79,7 @@ __all__ = [
 
 
 class LaneConfig(Section):
-    """What a far end may see from us at most.  Fields that are not set come from `lanes.default`."""
+    """The most that a server may see from us.  Fields that are not set come from `lanes.default`."""
 
     gap_min: Duration | None = None
     gap_max: Duration | None = None
@@ -371,7 +371,7 @@ def secret(value: str, asked_by: str = "a header of `fetch`") -> str:
 
 
 def is_set_in_environment(value: str) -> bool:
-    """Can `env:NAME` be read?"""
+    """True where the environment has the variable that `env:NAME` names."""
     return os.environ.get(value.removeprefix("env:")) is not None
 
 
@@ -467,7 +467,7 @@ def panel_log_level() -> str:
 
 
 def forces_terminal() -> bool:
-    """Does a variable that rich honours say that a pipe is a terminal?"""
+    """True where a variable that rich honours says that a pipe is a terminal."""
     return "FORCE_COLOR" in os.environ or "TTY_COMPATIBLE" in os.environ
 
 

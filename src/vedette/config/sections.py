@@ -1,4 +1,4 @@
-"""The sections of `vedette.yaml` about being told: health, notify, cron, serve, log."""
+"""Sections of `vedette.yaml`: health, notify, cron, serve, log, parts of a source, schedule, hunt and panel."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ class ObjectiveConfig(Section):
     share: float = Field(default=0.95, gt=0, le=1)
 
 
-# The section `hunt`: where sources that hunt look first (004).
+# The section `hunt`: where sources that hunt look first.
 
 
 class HuntConfig(Section):

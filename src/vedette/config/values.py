@@ -135,7 +135,7 @@ def file_digest(path: str) -> str:
         return ""
 
 
-# The environment variables of 001 section 11.1 that name databases, and what each is used for here.
+# The environment variables that name databases, and what each is used for here.
 #
 # One SQLite store holds what 001 keeps in two PostgreSQL databases and in Redis.  A variable that names something else
 # is never ignored in silence: `vedette run`, `vedette serve` and `vedette doctor` say what it is used for.
@@ -180,7 +180,7 @@ def _kind(url: str) -> str:
     return known.get(scheme, "another database")
 
 
-# Defaults of a country.  `profile: croatia` in vedette.yaml sets what documents 000 and 001 set for theirs.
+# Defaults of a country: `profile: croatia` in vedette.yaml sets languages, zone and hours.
 #
 # What the file says itself wins over its profile.
 

@@ -1,4 +1,4 @@
-"""An item of an older sentinel, as 000 section 6 takes it over: phases 2 and 3, and its words in ours."""
+"""An older sentinel: its items as sources of ours, and the payload of its queue."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def source_words(endpoint: Mapping[str, Any]) -> dict[str, Any]:
     return {name: word for name, word in words.items() if word is not None}
 
 
-# The payload of the `sentinel` queue, in the documents' words, and back (001 sections 3.1 and 7.1).
+# The payload of the queue `sentinel` in the names that older programs use, and back.
 
 # 001 section 7.1: CRITICAL at once, each tier a step later.  001 calls the middle one NORMAL.
 TIERS = ((Risk.CRITICAL, "CRITICAL"), (Risk.HIGH, "HIGH"), (Risk.MEDIUM, "NORMAL"), (Risk.LOW, "LOW"))

@@ -1,7 +1,6 @@
 """Files that are no HTML: PDF, DOCX, XLSX, JSON and XML, written byte by byte so that they are always the same.
 
-The older and the free formats are in `office`, presentations in `slides`, scanned pages in `scanning`; all of
-them in `makers`.
+Presentations and scanned pages too.  The older and the free formats are in `office.py`; `MAKERS` lists all of them.
 """
 
 from __future__ import annotations

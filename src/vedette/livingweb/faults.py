@@ -1,4 +1,4 @@
-"""What goes wrong out there: one table: a fault's name and what the server does instead of answering."""
+"""Faults and traps: a table of what a server does instead of answering, and sites without an end."""
 
 from __future__ import annotations
 
@@ -294,7 +294,7 @@ def trap_body(target: str, links: Links) -> str:
 
 
 def _calendar(target: str, chance: Chance) -> Links:
-    """Months for ever, in both directions, and every day a page."""
+    """Months without an end, in both directions, and every day a page."""
     parts = [int(part) for part in target.split("/") if part.isdecimal()]
     year, month = (parts[0], parts[1]) if len(parts) >= 2 else (2026, 1)
     after, before = divmod(year * 12 + month, 12), divmod(year * 12 + month - 2, 12)

@@ -1,7 +1,7 @@
-"""Evidence for whoever asks for it: one page as it came or as text, and all of it as the rows of 001 section 4.1.
+"""Evidence read from the archive: a page as it came or as text, its act of a gazette, two states compared, exports.
 
-A view of SQLite cannot read the archive.  So `rawContent` is filled here, in a database of its own that any program
-reads that knows nothing but the document.
+An export to SQLite holds the rows that older programs read.  A view cannot read the archive, so `rawContent` is
+written into a database of its own.
 """
 
 from __future__ import annotations

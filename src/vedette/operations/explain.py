@@ -144,7 +144,7 @@ def _last_decisions(queries: Queries, watch: Watch) -> tuple[Decision | None, De
 
 
 def _is_moved(watch: Watch, decision: Decision) -> bool:
-    """Is it due at another time than was decided, though nothing happened to it?"""
+    """True where it is due at another time than was decided, though nothing happened to it."""
     output = decision.output
     if watch.due_at is None or watch.pending is not None or watch.attempt or not isinstance(output, dict):
         return False

@@ -1,4 +1,4 @@
-"""How fresh we will be, and how fresh we were."""
+"""How fresh we will be and were, and the budgets and objectives that people write for it."""
 
 from __future__ import annotations
 

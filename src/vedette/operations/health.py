@@ -1,4 +1,4 @@
-"""How every source fares, the alerts that follow from it, and times that a clock left which stood ahead."""
+"""The health of every source, alerts and their messages, and times that a wrong clock left in the store."""
 
 from __future__ import annotations
 
@@ -76,8 +76,6 @@ def ahead_words(left: Ahead) -> str:
         f"{count(left.lanes, 'lane')} and {count(left.others, 'other row')}{until}"
     )
 
-
-# Alerts, and the messages that tell people of them.
 
 UNSENT = ("waiting", "digest", "parked")
 

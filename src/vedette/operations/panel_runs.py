@@ -1,4 +1,4 @@
-"""Batches of the panel: planned, run, and gone on with."""
+"""Batches of the panel: their domains, and to plan, run and resume one."""
 
 from __future__ import annotations
 
@@ -143,8 +143,6 @@ def _csv_rows(text: str) -> list[str]:
         for row in [["#"] * len(heads), *rows[1:]]
     ]  # fmt: skip
 
-
-# Batches of the panel: planned, run, and gone on with.
 
 OnChosen = Callable[[ChosenDomains], None]  # the domains, and the rows that are not asked about
 

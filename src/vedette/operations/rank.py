@@ -1,4 +1,4 @@
-"""Which URLs first: the score of spec 002 over rows of signals.  No store, no configuration, no network."""
+"""Reads rows of signals (JSON lines or CSV) into columns and scores them.  No store, no configuration, no network."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from vedette.contracts.errors import InputError
 from vedette.core.priority.score import NAMES, ScoredUrl, UrlSignals, check_not_ahead
 from vedette.core.priority.score_columns import ColumnBuilder, ScoredColumns, score_columns
-
-# Signals of URLs for `vedette rank`: JSON lines or CSV, read row by row into columns.
 
 FORMS = ("auto", "jsonl", "csv")
 MOST_LINE = 2**20  # bytes; a longer line is no row of signals
@@ -201,8 +199,6 @@ def _written(row: UrlSignals) -> dict[str, Any]:
 FIELDS = tuple(dict.fromkeys(NAMES.values()))
 WRITERS: dict[str, Callable[[Iterable[UrlSignals]], str]] = {"jsonl": write_jsonl, "csv": write_csv}
 
-
-# Which URLs first: the score of spec 002 over rows of signals.  No store, no configuration, no network.
 
 TOLD = 5  # bad rows named in words; all are counted
 

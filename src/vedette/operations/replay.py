@@ -1,4 +1,4 @@
-"""Would we decide the same again?  Every decision on record, from its inputs and under the rules of its run."""
+"""Decides again from the record: every decision, from its inputs and under the rules of its run."""
 
 from __future__ import annotations
 

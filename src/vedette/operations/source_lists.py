@@ -1,4 +1,4 @@
-"""What is watched, for other tools: sources, every known URL, or the signals that `vedette rank` scores."""
+"""Lists of sources: exported for other tools (sources, every known URL, signals for `rank`), and imported from them."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _signals_of(watch: Watch) -> UrlSignals:
     )
 
 
-# Takes sources over from lists of other tools: what each line gives, what is left out of it, and what is refused.
+# Import: what each line gives, what is left out of it, and what is refused.
 
 REGISTRY = "registry:"  # a list that is shipped with the program
 

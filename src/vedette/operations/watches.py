@@ -134,7 +134,7 @@ _HEX = re.compile(rf"^(?:sha256:)?[0-9a-fA-F]{{{LEAST},64}}$")
 
 
 def is_piece(what: str) -> bool:
-    """Does it name one piece of evidence, and not a URL?"""
+    """True where it names one piece of evidence, and not a URL."""
     return "://" not in what and bool(_DIGEST.match(what) or what.isdigit() or "." not in what)
 
 

@@ -79,7 +79,7 @@ def facts_of(installation: Installation, queries: Queries, url: str) -> WhyNotFa
 
 
 def _policy(queries: Queries, watch: WatchId) -> str:
-    """Which policy decided when it is looked at next?"""
+    """The policy that decided when it is looked at next."""
     decisions = (one for row in queries.ledger(watch, most=5) for one in row.decisions)
     said = next((one.inputs.get("policy") for one in decisions if one.action in ("schedule", "replan")), None)
     return str(said or "")

@@ -193,7 +193,7 @@ class HttpProvider:
         )
 
 
-# No key leaves by the way of an answer.  Providers quote keys in errors; a hostile one may quote them anywhere.
+# Keys are removed from answers.  Providers quote keys in errors; a hostile one may quote them anywhere.
 
 MASK = "***"
 PIECE = 8  # so many characters of a key in a row are as good as the key: masked echoes keep both ends

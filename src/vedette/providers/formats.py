@@ -269,7 +269,7 @@ FORMATS: Mapping[str, Format] = {
 }
 
 
-# A body that anyone may have written, read without ever raising.
+# Reading a body that a stranger wrote.  Nothing here raises.
 
 MOST_COUNT = 2**31 - 1
 NAME_SIZE, URL_SIZE = 200, 2000

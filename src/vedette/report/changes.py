@@ -1,4 +1,4 @@
-"""One change for people: a summary line, then what differs."""
+"""One change for people: a summary line and what differs, or at most three lines of a screen."""
 
 from __future__ import annotations
 
@@ -100,8 +100,6 @@ def change_json(
     }
     return body | {"diff": diff_json(compared.diff)} if with_diff else body
 
-
-# One change in at most three lines of a screen: where, and what differs.
 
 ROWS = 3
 AROUND = 6  # words of the unchanged text that are kept on each side of a difference

@@ -103,7 +103,7 @@ def _why(outcome: Outcome, detail: str) -> tuple[tuple[str, str], ...]:
     return (quoted(f"{words} ({detail})" if detail else words, limit=DETAIL),)
 
 
-# The result of a run for people, and for programs exactly as 001 section 10.5 names its fields.
+# The result of a run for people, and for programs under the names of docs/reference/events.md.
 
 _MS = timedelta(milliseconds=1)
 MOST_LINES = 20

@@ -1,4 +1,4 @@
-"""A lane and what holds it, for people and for programs."""
+"""A lane and what holds it, and the interval that was asked for, for people and for programs."""
 
 from __future__ import annotations
 
@@ -46,9 +46,6 @@ def lane_words(state: LaneState, now: datetime) -> str:
     if state.crawl_delay is not None:
         parts.append(f"Crawl-delay {span(state.crawl_delay)}")
     return ", ".join(parts)
-
-
-# How often a watch was asked for, and what is stronger, in words.
 
 
 @dataclass(frozen=True, slots=True)

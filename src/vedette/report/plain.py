@@ -1,4 +1,4 @@
-"""Text of others, made safe for a terminal: one line, no control characters, no direction tricks."""
+"""Text for a terminal: strings from the web made safe, numbers, times, styled lines."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def about(at: datetime | None, now: datetime) -> str:
 
 
 def _is_shown(text: str) -> bool:
-    """Is every character one that a terminal shows?  Nearly all text is ASCII, and told at a fifth of the cost."""
+    """True where a terminal shows every character.  Nearly all text is ASCII, and that check costs a fifth."""
     if text.isascii():
         return not text.encode().translate(None, _SHOWN)
     return text.replace("\n", "").isprintable()

@@ -1,4 +1,4 @@
-"""Rows under heads for a screen: no word is cut, and what can be copied stays in one piece.
+"""Tables and folded lines for a screen: no word is cut, and what can be copied stays in one piece.
 
 Where there is no room for all columns, empty ones go, then those that matter least.  Where that is not enough the last
 column, which is the longest as a rule, goes under its row; and on a very narrow screen each row becomes a sentence.

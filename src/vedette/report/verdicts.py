@@ -1,4 +1,4 @@
-"""Verdicts and parked jobs, in words and for programs."""
+"""Verdicts, parked jobs and looks, and texts made of documents, in words and as JSON."""
 
 from __future__ import annotations
 

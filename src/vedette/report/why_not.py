@@ -1,4 +1,4 @@
-"""Why was this URL not looked at?  One sentence, then the details.
+"""Why a URL was not looked at: one sentence, then the details.
 
 The first row of CHECKS that fits gives the sentence; all that fit are listed.
 """

@@ -1,8 +1,10 @@
-"""When is an operator told?  On the way down once, on the way up once, however often it flaps in between.
+"""When an operator is told of trouble, to whom the message goes, and when it is sent.
+
+One message when trouble begins and one when it is over, however often the state flaps in between.
 
 An alarm is raised as soon as a check is bad.  It recovers when the subject has been good without a break for the
 hold: `recover_after`, or two further looks where looks are rarer.  Every relapse doubles the hold, and relapses are
-remembered beyond the recovery: a subject that flaps slowly is told of a few times, not for ever.
+remembered beyond the recovery: a subject that flaps slowly is reported a few times, not every time.
 """
 
 from __future__ import annotations
@@ -77,7 +79,7 @@ def _is_remembered(state: AlarmState, now: datetime, params: AlarmParams) -> boo
     return state.settled_at is not None and now - state.settled_at < params.forget_after
 
 
-# To whom, and now or later?  Rules send a notice to channels; a channel has only so much of its readers' attention.
+# Routing.  Rules send a notice to channels; each channel has a budget of messages per day.
 #
 # What passes `bypass` goes at once, whatever the hour and however much went before.  The rest goes at once while the
 # day's budget lasts, or waits for the channel's digest.  Days and windows are those of the channel's own zone.

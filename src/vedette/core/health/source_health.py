@@ -1,4 +1,4 @@
-"""How do the sources fare?  The flags of 001 section 10.2, and what to alert about, grouped by what is broken.
+"""The health of sources: flags, alerts grouped by what is broken, and the judgement of one look at a source.
 
 A host that is down is one finding, however many sources and watches it has.  A source of a host that is up is a
 finding of its own.  While the host is in trouble its sources say nothing: their failures are the host's.
@@ -173,7 +173,7 @@ def _words(outcome: Outcome, detail: str) -> str:
     return f"{outcome.value}: {detail}" if detail else outcome.value
 
 
-# Is a source still what its row says?  One look, judged: moved, gone, another kind of listing, nothing listed.
+# One look at a source, judged: as configured, moved, gone, another kind of listing, or nothing listed.
 
 
 class SourceFinding(StrEnum):
@@ -182,7 +182,7 @@ class SourceFinding(StrEnum):
     GONE = "gone"
     KIND_CHANGED = "kind_changed"  # the listing is no longer of the kind that the lister reads
     NOTHING_LISTED = "nothing_listed"
-    REFUSED = "refused"  # by robots.txt, by us, or by the far end
+    REFUSED = "refused"  # by robots.txt, by us, or by the server
     UNREACHABLE = "unreachable"
     NOT_LOOKED = "not_looked"  # it needs a browser, or its lane is closed
 
@@ -238,7 +238,7 @@ def judge_source(look: SourceLook) -> Checked:
 
 
 def is_offline(checked: Iterable[Checked]) -> bool:
-    """Was there no network?  So it seems when several hosts were asked and none could be reached."""
+    """True where several hosts were asked and none could be reached: the network of this machine is down."""
     asked = [one.look for one in checked if one.finding is not SourceFinding.NOT_LOOKED]
     hosts = {look.source.url.partition("//")[2].partition("/")[0] for look in asked}
     return len(hosts) > 1 and all(look.outcome in NETWORK for look in asked)

@@ -1,4 +1,4 @@
-"""Is this worth anything more?  The scout's rule: cheap figures first, before anything expensive (001 section 4.3).
+"""The verdict on new evidence: skip it, keep it, or escalate it.  Cheap figures decide before anything expensive runs.
 
 A page that is skipped stays watched and stays evidence; only what comes after is spared.  The score is 0 to 100 and
 every point of it is a reason.  How well the rule does is stated in `docs/how-to/stages.md` and held by a test.
@@ -221,7 +221,7 @@ def found_by(settled: Settlement, *, is_known: bool) -> float | None:
     return 0.0 if verdict.word is VerdictWord.SKIP else verdict.score / 100.0
 
 
-# The stage jobs of 001 section 4.3: names, ids and payloads as other programs know them, and who follows whom.
+# The jobs of the stages after the look: their names, ids and payloads as other programs know them, and their order.
 
 NAMES = {EMBED: "generate-embedding"}  # elsewhere a job is named after its queue
 PARENT = "fetch"  # what a look is called among jobs

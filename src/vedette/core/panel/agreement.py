@@ -1,4 +1,4 @@
-"""Do the repeats of one cell say the same?  And how sure may one be of it?
+"""How far answers agree: the repeats of one cell, and the answers of one model in two batches.
 
 Two answers agree when they share enough words (0 to 1, Dice over word counts, case and punctuation aside).  Answers
 that agree form a group; agreement is the mean over all pairs, and confidence the lower end of the 95 % Wilson
@@ -123,7 +123,7 @@ def _solve(holds: Callable[[float], bool]) -> float:
     return high
 
 
-# What became of a model's answers between two batches: agreement of its repeats, and whose change a difference is.
+# Drift: a model's answers in two batches, and whether the model or the world changed.
 
 Question = tuple[str, str]  # domain, prompt_type
 Answers = Mapping[Question, Sequence[str]]  # the repeats of each

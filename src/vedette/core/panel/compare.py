@@ -1,7 +1,7 @@
-"""Do the shadow rows and the legacy rows agree materially?
+"""Compares the rows of a shadow run with the legacy rows: do they agree materially, or are there too few to know.
 
 A pair of rows diverges when one side is missing, when one is usable and the other is not, or when they do not say the
-same (core/panel/compare.py).  Equal texts never diverge, and flags decide only where both sides have one.
+same (below).  Equal texts never diverge, and flags decide only where both sides have one.
 
 The rows are told to differ when so many diverging pairs would be seen with a chance below 1 % if the true share were no
 more than what is tolerated (exact binomial, one side).  They are told to agree only when the cohort is large enough to
@@ -19,7 +19,7 @@ from enum import StrEnum
 from vedette.core.panel.agreement import at_least, interval, similarity, words
 from vedette.core.panel.quality import is_named, is_refusal, name_of
 
-# Do two answers to one question say the same?  Two samples of one model word it differently; that is no difference.
+# Whether two answers to one question say the same.  Two samples of one model are worded differently: no difference.
 #
 # The first rule that holds names the difference:
 # - about: one is about its domain and the other about another one of the cohort;

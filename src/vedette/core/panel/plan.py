@@ -1,4 +1,4 @@
-"""Can this batch be done in time, what would it cost, and which provider binds?
+"""The plan of a batch: its cells, how long it takes, what it costs, and which provider is the slowest.
 
 The lower bound is what no schedule can beat: a key that lets r requests a minute through needs (n - 1) * 60 / r
 seconds from its first to its last start, and the last answer takes its latency; and so many calls of so long fit
@@ -144,7 +144,7 @@ def _provider(shape: BatchShape, limits: PlanLimits, price: Price | None, terms:
     )
 
 
-# Which cell is which?  A batch is never listed: a cell is a number, and its parts are computed.
+# The cells of a batch.  They are never listed: a cell is a number, and its parts are computed.
 #
 # The cells of one model are one block; in it the prompts follow each other by tier, then the repeats, then the
 # domains.  So a lane walks its block from the front, and a tier that is dropped is the tail of every block.

@@ -1,7 +1,7 @@
-"""How much is a look at this URL worth?  The score of spec 002: 0 to 100, with its reasons.
+"""The score of a URL, 0 to 100, with its reasons: what a look at it is worth.
 
-It explains and ranks for people and for `vedette rank`; the frontier orders by the schedule policy (DESIGN
-section 3).  The score starts at 50 and every row of `RULES` that holds adds its points; relevance adds 0 to 15.
+It explains and ranks for people and for `vedette rank`; the frontier orders by the schedule policy. The score starts
+at 50 and every row of `RULES` that holds adds its points; relevance adds 0 to 15.
 
 What 002 leaves open, and what stands here:
 - Bounds are strict, as 002's table writes them: a visit 60 minutes ago is "today", one 24 h or 7 days ago to the
@@ -11,7 +11,7 @@ What 002 leaves open, and what stands here:
 - `visits` is carried and has no points.
 - Equal scores keep the order they came in, and a URL that is given twice is scored twice.
 
-`priority_columns.py` has the same rules for arrays.
+`score_columns.py` has the same rules for arrays.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The providers as one thing to start and stop, each on an address of its own, and a control address."""
+"""All fake providers: start and stop them together, each on its own address, with a control address."""
 
 from __future__ import annotations
 

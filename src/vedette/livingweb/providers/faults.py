@@ -1,4 +1,4 @@
-"""What goes wrong at a provider, by name.  A row of `FAULTS` is one way to fail, as real providers do."""
+"""The connection of a provider, and its faults by name: a row of `FAULTS` is one way to fail, as real providers do."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from typing import NamedTuple, cast
 
 from vedette.livingweb.providers.bodies import Told, Trouble, answer, trouble
 from vedette.livingweb.wire import MAX_HEAD, RESET
-
-# One connection of a provider: requests with bodies, one after the other, and answers that may fail on purpose.
 
 MAX_BODY = 1 << 20
 KEEP, CLOSE, CUT, SILENT = "keep", "close", "cut", "silent"  # what happens to the line after an answer

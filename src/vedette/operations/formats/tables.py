@@ -1,4 +1,4 @@
-"""A list of URLs, and CSV."""
+"""Lists of URLs, CSV, spreadsheets and OPML."""
 
 from __future__ import annotations
 

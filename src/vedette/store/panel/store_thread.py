@@ -1,4 +1,4 @@
-"""The panel's store for an event loop: writes in one thread, reads in another, so that neither waits for the loop."""
+"""The panel's store for an event loop (one thread writes, one reads), and the file of cells that were asked."""
 
 from __future__ import annotations
 

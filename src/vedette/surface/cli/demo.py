@@ -269,7 +269,7 @@ def _changes(number: int, untrue: int) -> str:
 
 
 def _is_true(world: World, queries: Queries, url: str, change: ChangeId) -> bool:
-    """Did the server change the page between the two looks that the change was seen in?"""
+    """True where the server changed the page between the two looks that the change was seen in."""
     place, view = world.locate(url), queries.change(change)
     if place is None or view is None:
         return True  # a listing; it changes when its pages do

@@ -1,4 +1,4 @@
-"""Evidence checked: `evidence verify` and `evidence set-aside`."""
+"""The verbs of `evidence` that read its files: verify, set-aside, cat, export."""
 
 from __future__ import annotations
 
@@ -105,8 +105,6 @@ def _say_report(session: Session, report: Report) -> None:
     if found:
         session.out.note('what to do: docs/how-to/verify-evidence.md, "After a failed verify"')
 
-
-# Evidence handed out: `evidence cat` and `evidence export`.
 
 CAT = (
     "vedette evidence cat https://example.org/rules --text\n"

@@ -1,4 +1,4 @@
-"""Will the promise hold, and did it?  freshness."""
+"""`freshness`: how fresh we will be, and how fresh we were."""
 
 from __future__ import annotations
 

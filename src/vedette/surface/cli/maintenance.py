@@ -1,4 +1,4 @@
-"""A copy of everything, and the way back: backup, restore."""
+"""`backup`, `restore` and `gc`."""
 
 from __future__ import annotations
 
@@ -64,9 +64,6 @@ def _tell(session: Session, made: Backup, words: str) -> None:
     if made.problems:
         session.out.note(f"{count(made.problems, 'problem')} in it; `vedette evidence verify` names them")
         raise typer.Exit(Exit.FOUND_PROBLEMS)
-
-
-# What has had its time goes: gc.
 
 
 def gc(

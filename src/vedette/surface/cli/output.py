@@ -163,7 +163,7 @@ def _above(console: Console) -> Iterator[None]:
 
 
 def is_terminal() -> bool:
-    """Does a person see stdout as it comes?  Rich is asked only where a variable that it honours is set."""
+    """True where stdout is a terminal.  Rich is asked only where a variable that it honours is set."""
     if sys.stdout.isatty():
         return True
     from vedette.config.model import forces_terminal

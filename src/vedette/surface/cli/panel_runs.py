@@ -272,7 +272,7 @@ def _end_lines(out: Output, end: PanelEnd) -> None:
     dropped_lines(out, end.dropped)
 
 
-# Tells someone who may not listen: whoever tells never waits, and what is not taken is replaced by what is newer.
+# Progress for a reader that may be slow: the run never waits for it; what was not read is replaced by newer figures.
 
 LAST = 1.0  # seconds that the end waits for a reader who takes his time
 

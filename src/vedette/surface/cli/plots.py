@@ -1,4 +1,4 @@
-"""Plots.  matplotlib is an extra: `pip install 'vedette[plot]'`."""
+"""The truth of a living web as `simulate` takes it, and plots.  matplotlib is an extra (`vedette[plot]`)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from vedette.core.urls.classify import Classification
 from vedette.core.whatif.bounds import Bounds, PlayedTruth
 from vedette.core.whatif.history import Targets, Truth, sorted_truth
 from vedette.livingweb import World, croatia_world, demo_world, grid_world
-
-# The truth of a living web as the what-if takes it.
 
 WORLDS = ("croatia", "demo", "grid")
 _MONDAY = 4 * 86_400.0  # the schedule layer counts from Monday 1970-01-05
@@ -61,8 +59,6 @@ def _hours(seconds: np.ndarray) -> np.ndarray:
 def _hour(seconds: float) -> float:
     return (seconds - _MONDAY) / _HOUR
 
-
-# Plots.  matplotlib is an extra: `pip install 'vedette[plot]'`.
 
 PANELS = (  # figure, title, label of the axis, its scale
     ("requests", "Requests", "requests per day", "linear"),

@@ -1,4 +1,4 @@
-"""Which URLs first?  rank: the score of spec 002 over a file.  No store, no configuration, no network."""
+"""`rank`: scores the URLs of a file.  No store, no configuration, no network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What if?  simulate."""
+"""`simulate`: what another policy, budget or objective would have done."""
 
 from __future__ import annotations
 

@@ -81,8 +81,6 @@ def _padded(row: Sequence[Span], wides: Sequence[int], last: Sequence[Span]) -> 
     return line(*cells, *last)
 
 
-# What verbs say of sources of vedette.yaml that were not looked at yet.
-
 NAMED = 5  # of those that a note names
 
 

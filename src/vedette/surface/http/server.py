@@ -1,4 +1,4 @@
-"""The one door of everything that is shown over HTTP.
+"""The HTTP server of everything that is shown: who is let in, and how an answer is made.
 
 Loopback unless a token is set.  With a token everything but the two probes asks for it, also what does not exist; the
 peer's address is never taken from a header (THREATS: metrics spoofing).  The rules are in `door_rules`.
@@ -20,7 +20,7 @@ from aiohttp.typedefs import Handler, Middleware
 
 from vedette.contracts.errors import ConfigError
 
-# Who is let in over HTTP, and how long anybody may take: the rules of every port of ours, whatever serves it.
+# Access: who is let in, and how long a client may take.  The same rules for every port.
 #
 # - Host: the names of loopback, addresses, and names that the operator configured.  A page in the operator's browser
 # that   points its own name at us (DNS rebinding) sends its own name here. - Token: not short, and a wrong one is
@@ -44,7 +44,7 @@ _LOCAL = frozenset(("localhost", "localhost.localdomain", "ip6-localhost", "ip6-
 
 
 def is_ours(host: str | None, names: Iterable[str]) -> bool:
-    """Does this Host header name us?  Addresses do: a foreign page can only come by a name."""
+    """True where the Host header names us.  Addresses do: a foreign page can only come by a name."""
     name = _name_of(host or "")
     if name in _LOCAL or name.endswith(".localhost") or name in {one.lower() for one in names}:
         return True
@@ -113,7 +113,7 @@ class Lines:
         return len(self._owing) + len(self._busy)
 
     def open(self, line: object, cut: Callable[[], None]) -> bool:
-        """May this line stay?  When all are taken, one that owes a request is cut for it."""
+        """True where the connection may stay.  When all are taken, one that owes a request is closed for it."""
         if len(self) >= self._most:
             if not self._owing:
                 return False
@@ -150,8 +150,6 @@ def _name_of(host: str) -> str:
     name = text if text.count(":") > 1 else text.partition(":")[0]
     return name.removesuffix(".")
 
-
-# The one door of everything that is shown over HTTP.
 
 OPEN = frozenset(("/healthz", "/readyz"))  # what a load balancer may ask without a token
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
