@@ -16,7 +16,8 @@ from vedette.core.lanes.lane import BLOCKED, CLOSED, condition
 from vedette.core.urls.canonical import watch_id
 from vedette.operations.arguments import TOLD, a_lane, an_outcome, some_states
 from vedette.operations.changes import list_changes, stored_diff
-from vedette.operations.installation import Installation, classify_page
+from vedette.operations.classified import classify_page
+from vedette.operations.installation import Installation
 from vedette.operations.lanes import block_lane, explained_lane_json, list_lanes, reset_lane
 from vedette.operations.parked import drop_work, find_parked, list_parked, retry_work
 from vedette.operations.watches import history_of, list_watches, watched_host

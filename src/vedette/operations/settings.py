@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,17 +14,14 @@ from vedette.config.model import (
     data_origin,
     from_environment,
     is_set_in_environment,
-    schema,
     written,
 )
-from vedette.config.template import CONFIG
 from vedette.config.values import Section
 from vedette.config.yaml_text import line_of
-from vedette.contracts.errors import InputError, RefusedError, StoreError
+from vedette.contracts.errors import StoreError
 from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.lane import LanePolicy
 from vedette.operations.installation import Installation
-from vedette.report.plain import dump
 
 HIDDEN = "***"
 SECRET = frozenset("secret password token proxy headers urls keys".split())  # written out, they are not shown
@@ -130,23 +126,3 @@ def _variables(value: object) -> Iterator[str]:
     elif isinstance(value, tuple | list):
         for one in value:
             yield from _variables(one)
-
-
-# Writes a commented vedette.yaml, and beside it the schema for editors that complete and check.
-
-SCHEMA = "vedette.schema.json"
-
-
-def write_config(path: Path, *, force: bool = False) -> Path:
-    """Gives the file of the schema.  A configuration that is there is overwritten only by force."""
-    beside = path.with_name(SCHEMA)
-    if path.exists() and not force:
-        raise RefusedError(f"{path} exists; edit it, or overwrite it with --force")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # it may come to hold secrets
-        path.write_text(CONFIG, encoding="utf-8")
-        beside.write_text(dump(schema(), indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from None
-    return beside

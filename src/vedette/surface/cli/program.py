@@ -73,7 +73,7 @@ VERBS: tuple[tuple[str, tuple[Row, ...]], ...] = (
         (
             ("test", "probe", "Look at a URL once; nothing is saved."),
             ("robots", "probe", "What robots.txt says about a URL."),
-            ("classify", "watches", "Node type, role and risk of a URL by its words."),
+            ("classify", "classify", "Node type, role and risk of a URL by its words."),
             ("rank", "rank", "Rank URLs by what a look at them is worth, 0 to 100."),
         ),
     ),

@@ -145,6 +145,6 @@ class Session:
 
     def classify(self, url: str, content_type: str | None = None) -> Classification:
         """By the configured packs and patterns."""
-        from vedette.operations.installation import classified
+        from vedette.operations.classified import classified
 
         return classified(self.loaded.config, url, content_type)

@@ -1,4 +1,4 @@
-"""Watches and single URLs: list, due, history, why-not, classify."""
+"""Watches and single URLs: list, due, history, why-not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import typer
 
 from vedette.contracts.watch import Visit
 from vedette.operations.arguments import a_duration, a_risk, an_outcome
-from vedette.operations.installation import classified_json, classify_page
 from vedette.operations.watches import history_of, list_watches, watched_host, watches_json
 from vedette.operations.why_not import why_not as reasons_of
 from vedette.operations.why_not import why_not_json
@@ -18,7 +17,7 @@ from vedette.report.verdicts import visit_json
 from vedette.store.views import WatchFilter
 from vedette.surface.cli.output import Cell
 from vedette.surface.cli.session import Session
-from vedette.surface.cli.verb import LimitOption, SourceOption, TagOption, UrlArgument, verb
+from vedette.surface.cli.verb import LimitOption, SourceOption, TagOption, verb
 from vedette.surface.cli.watch_table import note_not_taken_in, show_watches
 
 RiskOption = Annotated[str | None, typer.Option("--risk", help="CRITICAL, HIGH, MEDIUM or LOW.")]
@@ -29,7 +28,6 @@ def register(app: typer.Typer) -> None:
     verb(app, "due", example="vedette due --within 4h")(due)
     verb(app, "history", example="vedette history https://example.org/rules")(history)
     verb(app, "why-not", example="vedette why-not https://example.org/private/")(why_not)
-    verb(app, "classify", example="vedette classify https://example.org/zakon/123")(classify)
 
 
 def list_(
@@ -149,30 +147,3 @@ def why_not(
         session.out.lines([line(quoted(answer.sentence, "" if number else "head"))])
         if answer.remedy:
             session.out.lines([line(("dim", f"  {plain(answer.remedy)}"))])
-
-
-# What a URL says by its words alone: classify.  Nothing is fetched.
-
-
-def classify(
-    session: Session,
-    url: UrlArgument,
-    content_type: Annotated[
-        str | None, typer.Option("--content-type", help="As the server would say it.")
-    ] = None,
-) -> None:
-    """Node type, role and risk of a URL by its words.
-
-    Nothing is fetched.  Names the row of the language packs or of `classify.patterns` that decided.
-    """
-    page = classify_page(session.loaded.config, url, content_type)
-    if session.given.as_json:
-        session.out.document(classified_json(page))
-        return
-    said = page.said
-    role = said.node_role.value if said.node_role else "none"
-    session.out.say(
-        f"{said.node_type.value}  role {role}  risk {said.risk.name}  ({said.reason.code}: {said.reason.note})"
-    )
-    if page.blocked_by is not None:
-        session.out.note(f"it would not be watched: the host contains the blocked word {page.blocked_by!r}")
