@@ -1,4 +1,4 @@
-"""The size gauge and the homes of clock, chance and environment.  Prints what breaks a rule; exits 1 then."""
+"""The gauge of sizes, names, and the homes of clock, chance and environment.  Prints what breaks a rule."""
 
 from __future__ import annotations
 
@@ -20,13 +20,18 @@ ENV_CALLS = {"os.environ", "os.getenv"}
 HIDDEN = 99  # imports inside functions, each for a cost that was measured; the number only falls
 # Public class names that still mean two things.  The set only shrinks.
 TWICE = {"Asked", "Batch", "Lesson", "Looks", "Place", "Seen", "Told"}
+SMALL, SMALL_FILES = 40, 17  # a file with fewer lines needs a reason; how many there are only falls
+SAME_NAME = 42  # file names that stand in two packages; the number only falls
+# Modules named by an activity.  The set only shrinks; nouns that end in -ing are no activity.
+ACTIVITIES = {"deciding", "ending", "naming", "run_sharing", "telling"}
+NOUNS = {"embedding", "listing", "setting"}
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "base", "manager"}
 
 
 def main() -> int:
     problems: list[str] = []
     lengths: list[int] = []
-    problems += _hidden() + _twice()
+    problems += _hidden() + _twice() + _files()
     for path in sorted((ROOT / "src").rglob("*.py")):
         if "migrations/versions" in str(path):  # written by Alembic
             continue
@@ -74,6 +79,23 @@ def _sources() -> list[tuple[pathlib.Path, ast.Module]]:
     paths = sorted((ROOT / "src").rglob("*.py"))
     return [
         (path, ast.parse(path.read_text(encoding="utf-8"))) for path in paths if "versions" not in path.parts
+    ]
+
+
+def _files() -> list[str]:
+    """A file is a subject: not too small, named by a noun, and its name means one thing."""
+    paths = [path for path, _ in _sources() if path.name not in TOP]
+    small = sum(path.read_text(encoding="utf-8").count("\n") < SMALL for path in paths)
+    problems = (
+        [f"{small} files under {SMALL} lines, the limit is {SMALL_FILES}"] if small > SMALL_FILES else []
+    )
+    ours = [path.stem for path in paths if "livingweb" not in path.parts]
+    twice = {name for name in ours if ours.count(name) > 1}
+    if len(twice) > SAME_NAME:
+        problems.append(f"{len(twice)} file names stand twice, the limit is {SAME_NAME}: {sorted(twice)}")
+    activities = {name for name in ours if name.endswith("ing") and name.rpartition("_")[2] not in NOUNS}
+    return problems + [
+        f"{name}.py: name the thing, not the activity" for name in sorted(activities - ACTIVITIES)
     ]
 
 

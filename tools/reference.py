@@ -1,9 +1,12 @@
-"""Writes docs/reference/cli.md, vedette.1, config.md and the JSON Schemas from the program itself.  A test compares."""
+"""Writes docs/reference/cli.md, vedette.1, config.md, the JSON Schemas and the help of every verb.  A test compares."""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import io
 import json
+import os
 import pathlib
 import sys
 from collections.abc import Iterator
@@ -19,8 +22,9 @@ from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.source import ListerKind
 from vedette.contracts.words import NodeRole, Risk
-from vedette.core.priority.score_schema import scored_url_schema, url_signals_schema
+from vedette.core.priority.score import scored_url_schema, url_signals_schema
 from vedette.store.migrate import NEWEST, newest_text
+from vedette.surface.cli.entry import HELP_TEXTS, HELP_WIDTH, NEXT_PAGE
 from vedette.surface.cli.exit_codes import MEANING
 from vedette.surface.cli.program import WORDS as WORDS_OF_PROGRAM
 from vedette.surface.cli.program import program
@@ -301,6 +305,7 @@ def main() -> int:
     CONFIG.write_text(config_page(), encoding="utf-8")
     MAN.write_text(man_page(), encoding="utf-8")
     NEWEST.write_text(newest_text(), encoding="utf-8")
+    HELP_TEXTS.write_text(help_texts(), encoding="utf-8")
     for place, schema in SCHEMAS.items():
         place.write_text(schema_text(schema()), encoding="utf-8")
     return 0
@@ -324,6 +329,19 @@ def cli_page() -> str:
         for inner, one in getattr(command, "commands", {}).items():
             parts.append(_verb(f"{name} {inner}", one, level=3))
     return "\n".join(parts)
+
+
+def help_texts() -> str:
+    """What `vedette VERB --help` prints on 80 columns or more, by verb."""
+    os.environ["COLUMNS"] = str(HELP_WIDTH)
+    top: Any = typer.main.get_command(program())
+    pages = []
+    for name, command in top.commands.items():
+        for words in ([name], *([name, inner] for inner in getattr(command, "commands", {}))):
+            with contextlib.redirect_stdout(io.StringIO()) as told:
+                top([*words, "--help"], prog_name="vedette", standalone_mode=False)
+            pages.append(f"{' '.join(words)}\n{told.getvalue()}")
+    return NEXT_PAGE.join(pages)
 
 
 def man_page() -> str:

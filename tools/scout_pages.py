@@ -14,10 +14,9 @@ from collections.abc import Iterator
 
 from vedette.livingweb import HostSpec, World
 from vedette.livingweb.chance import Chance
-from vedette.livingweb.faults import FAULTS, Case
+from vedette.livingweb.faults import FAULTS, Case, trap_body, trap_entry, trap_links
 from vedette.livingweb.layouts import LAYOUTS
 from vedette.livingweb.render import render_home, render_list, render_note, render_page
-from vedette.livingweb.traps import trap_body, trap_entry, trap_links
 from vedette.livingweb.wire import Reply
 from vedette.livingweb.world import Host
 

@@ -10,8 +10,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from vedette.contracts.words import Risk
-    from vedette.core.priority.score import ScoredUrl, UrlSignals, rank_urls_for_crawling, score_url_priority
-    from vedette.core.priority.score_schema import ScoredUrlSchema, UrlSignalsSchema
+    from vedette.core.priority.score import (
+        ScoredUrl,
+        ScoredUrlSchema,
+        UrlSignals,
+        UrlSignalsSchema,
+        rank_urls_for_crawling,
+        score_url_priority,
+    )
     from vedette.core.schedule import make_policy
     from vedette.core.schedule.ewma import calculate_next_scan
     from vedette.core.schedule.velocity import update_velocity
@@ -36,9 +42,9 @@ __all__ = [
 _HOMES = {
     "Risk": "vedette.contracts.words",
     "ScoredUrl": "vedette.core.priority.score",
-    "ScoredUrlSchema": "vedette.core.priority.score_schema",
+    "ScoredUrlSchema": "vedette.core.priority.score",
     "UrlSignals": "vedette.core.priority.score",
-    "UrlSignalsSchema": "vedette.core.priority.score_schema",
+    "UrlSignalsSchema": "vedette.core.priority.score",
     "calculate_next_scan": "vedette.core.schedule.ewma",
     "classify_url": "vedette.core.urls.classify",
     "make_policy": "vedette.core.schedule",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from vedette.contracts.alerts import ChannelName, ChannelPolicy, Notice, NoticeKind, Rule
 from vedette.contracts.words import Risk
-from vedette.core.health.attention import day_start, digest_id, held_until, next_window, route
+from vedette.core.health.alarm import day_start, digest_id, held_until, next_window, route
 
 NOW = datetime(2026, 11, 15, 12, 34, 56, tzinfo=UTC)
 ZAGREB = ZoneInfo("Europe/Zagreb")

@@ -8,7 +8,7 @@ import pytest
 
 from vedette.contracts.source import Follow, ListerKind, Listing, Sighting, Source
 from vedette.contracts.words import Outcome, SourceId, WatchId
-from vedette.core.health.source_check import SourceFinding, SourceLook, is_offline, judge_source
+from vedette.core.health.source_health import SourceFinding, SourceLook, is_offline, judge_source
 
 URL = "https://h.hr/vijesti"
 NEWS = Source(id=SourceId("news"), name="News", url=URL, lister=ListerKind.HTML_LIST)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.report.fold import LEAST, MORE, cut, fold, wide
-from vedette.report.lines import Line, as_text, line
+from vedette.report.plain import Line, as_text, line
+from vedette.report.table import LEAST, MORE, cut, fold, wide
 
 WORD = st.text(alphabet="abcé漢/-_.?=&0", min_size=1, max_size=30)
 LINES = st.builds(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from vedette.contracts.errors import InputError
 from vedette.contracts.jobs import SentinelOrder
 from vedette.contracts.words import Risk, RunId, SourceId
-from vedette.core.legacy.sentinel_payload import order_data, read_order, staggered
+from vedette.core.older_sentinel import order_data, read_order, staggered
 
 SIX = datetime(2026, 11, 15, 5, 0, tzinfo=UTC)
 JSON = st.recursive(

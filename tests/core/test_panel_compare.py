@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from vedette.core.panel.compare import AnswerRow, Cohort, Match, cohort, compare
-from vedette.core.panel.sameness import difference, subjects
+from vedette.core.panel.compare import AnswerRow, Cohort, Match, cohort, compare, difference, subjects
 
 MODELS = tuple(f"house{n}/model-{n}" for n in range(12))
 KIND = "brand"

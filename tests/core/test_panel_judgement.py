@@ -9,10 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.core.panel.agreement import agreement, at_least, interval, similarity, wilson_low, words
+from vedette.core.panel.agreement import (
+    CanarySeen,
+    CanaryVerdict,
+    agreement,
+    at_least,
+    drift,
+    interval,
+    judge,
+    similarity,
+    wilson_low,
+    words,
+)
 from vedette.core.panel.compare import AnswerRow, CompareParams, Match, compare, pairs_needed
 from vedette.core.panel.domains import Domain, DomainProblem, normalise, read_domains
-from vedette.core.panel.drift import CanarySeen, CanaryVerdict, drift, judge
 
 SAME = "Example Org keeps registers of companies and publishes notices."
 OTHER = "A recipe for apple pie needs butter, flour, sugar and patience."

@@ -16,14 +16,17 @@ from vedette.core.lanes.retry import Failure
 from vedette.core.panel import cost, deadline
 from vedette.core.panel.ending import RETRIES, Again, Done, PutBack, ending
 from vedette.core.panel.pace import Latencies
-from vedette.core.panel.plan import PlanLimits, PlanTerms, lower_bound, plan
-from vedette.core.panel.shape import (
+from vedette.core.panel.plan import (
     CellPlace,
+    PlanLimits,
+    PlanTerms,
     block,
     cells,
     cells_per_tier,
+    lower_bound,
     number_of,
     place_of,
+    plan,
     rows_between,
     tiers,
 )

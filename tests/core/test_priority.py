@@ -27,9 +27,10 @@ from vedette.core.priority.score import (
     level_of,
     rank_urls_for_crawling,
     score_url_priority,
+    scored_url_schema,
+    url_signals_schema,
 )
 from vedette.core.priority.score_columns import ColumnBuilder, SignalColumns, score_columns
-from vedette.core.priority.score_schema import scored_url_schema, url_signals_schema
 
 NOW = datetime(2024, 6, 15, 12, tzinfo=UTC)
 URL = "https://reuters.com/world/europe"

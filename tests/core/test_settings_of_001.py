@@ -11,7 +11,6 @@ import pytest
 
 from vedette.config.alert_policies import cron_entries, watchdog_params
 from vedette.config.model import Config, database_notices, from_environment, load, parse, zone_name
-from vedette.config.panel import PanelConfig
 from vedette.config.policies import (
     due_rule,
     fetch_settings,
@@ -20,6 +19,7 @@ from vedette.config.policies import (
     schedule_policy,
     sources_of,
 )
+from vedette.config.sections import PanelConfig
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.source import Source

@@ -11,7 +11,7 @@ from vedette.contracts.jobs import STAGES
 from vedette.contracts.stage_work import StageOrder
 from vedette.contracts.words import ContentClass, EvidenceId, RunId, VisitId
 from vedette.core.judging.embedding import DIMENSIONS, embed, likeness
-from vedette.core.judging.stage_jobs import read_stage_order, route, scout_job, stage_job
+from vedette.core.judging.verdict import read_stage_order, route, scout_job, stage_job
 from vedette.store.job_bus import checked_id
 
 ORDER = StageOrder(evidence=EvidenceId(1 << 62), run=RunId("run-1"))

@@ -17,7 +17,7 @@ from vedette.core.whatif.play import PlayTerms, play
 from vedette.core.whatif.rates import FASTEST, SLOWEST, estimate
 from vedette.core.whatif.teach import teach
 from vedette.livingweb import grid_world
-from vedette.surface.cli.living_truth import truth_of
+from vedette.surface.cli.plots import truth_of
 
 DAY = 24.0
 FIGURES = ("requests", "delay", "within", "missed")

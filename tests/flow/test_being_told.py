@@ -11,7 +11,7 @@ from scripted import life, page
 from stocked import RULES, stocked
 
 from vedette.contracts.alerts import ChannelName, ChannelPolicy, Message, Notice
-from vedette.core.health.attention import route
+from vedette.core.health.alarm import route
 from vedette.engine.service.watchdog import WatchdogParams, check_health
 from vedette.store.operator import operating
 

@@ -25,8 +25,7 @@ from vedette.contracts.fetch import Fetched, FetchRequest
 from vedette.contracts.words import ContentClass
 from vedette.evidence.text_cache import TextCache
 from vedette.livingweb import LivingWeb, Ports, document_world
-from vedette.livingweb.documents import make_pdf
-from vedette.livingweb.makers import MAKERS
+from vedette.livingweb.documents import MAKERS, make_pdf
 from vedette.operations.installation import Installation
 from vedette.operations.maintenance import collect
 

@@ -92,3 +92,25 @@ def test_the_gauge_finds_what_was_planted(copy, file, text, words):
         path.write_text(whole, "utf-8")
     assert told.returncode == 1
     assert words in told.stdout
+
+
+@pytest.mark.parametrize(
+    ("names", "text", "words"),
+    [
+        (["core/walking.py"], "X = 1\n" * 60, "walking.py: name the thing"),
+        ([f"core/crumb_{n}.py" for n in range(40)], "X = 1\n", "files under 40 lines"),
+        ([f"{room}/thing_{n}.py" for n in range(60) for room in ("core", "fetch")], "X = 1\n" * 60, "stand twice"),
+    ],
+    ids=["a name that is an activity", "crumbs", "names that stand twice"],
+)  # fmt: skip
+def test_the_gauge_finds_files_without_a_subject(copy, names, text, words):
+    paths = [copy / "src/vedette" / name for name in names]
+    for path in paths:
+        path.write_text(text, "utf-8")
+    try:
+        told = run(copy, "tools/gauge.py")
+    finally:
+        for path in paths:
+            path.unlink()
+    assert told.returncode == 1
+    assert words in told.stdout

@@ -17,7 +17,7 @@ from panel_town import KEY, THREE, town
 from postgres_kit import postgresql_server
 
 from vedette.store.dialect import open_sql
-from vedette.store.panel.asked_cells import asked_cells
+from vedette.store.panel.store_thread import asked_cells
 
 
 @pytest.fixture(scope="module")

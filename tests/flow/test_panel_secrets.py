@@ -50,7 +50,7 @@ PORT = free_port()
 SLOW = "ai21/jamba"  # keeps the batch going while its pages are read
 # What a program could do instead of masking: the search has to find it.
 CARELESS = """
-from vedette.providers import secrecy
+from vedette.providers import caller as secrecy
 secrecy.KeyScrubber.clean = secrecy.KeyScrubber.clean_words = lambda self, text: text
 secrecy.KeyScrubber.clean_value = lambda self, value: value
 """

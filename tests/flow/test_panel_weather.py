@@ -26,8 +26,8 @@ from redis_kit import own_redis
 from vedette.app.panel import Panel, PanelRequest
 from vedette.config.model import Loaded, parse
 from vedette.engine.panel.provider_lanes import PROVIDER_LANE
-from vedette.livingweb.clock import real_time
 from vedette.livingweb.providers import TWELVE, FaultRule, KeyLimit, LivingProviders
+from vedette.livingweb.world import real_time
 from vedette.providers.table import BY_NAME
 from vedette.telemetry.clock import SystemClock
 

@@ -9,10 +9,9 @@ import sys
 from typing import Any
 
 from vedette.livingweb import LivingWeb, World
-from vedette.livingweb.clock import WorldClock, real_time
 from vedette.livingweb.presets import GridMix, grid_world
 from vedette.livingweb.process import DAY, ChangeMix
-from vedette.livingweb.world import FaultRule, HostSpec, Limits
+from vedette.livingweb.world import FaultRule, HostSpec, Limits, WorldClock, real_time
 
 GAP_S, SLACK_S = 0.2, 0.05
 SPACED = ("spaced-a.example", "spaced-b.example")  # their servers count the gap

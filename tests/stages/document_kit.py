@@ -21,10 +21,8 @@ from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
 from vedette.config.model import is_ci
 from vedette.extract.ocr import REMEDY
-from vedette.livingweb.documents import make_pdf, make_xlsx
-from vedette.livingweb.makers import MAKERS
+from vedette.livingweb.documents import MAKERS, make_pdf, make_ppt, make_pptx, make_xlsx
 from vedette.livingweb.office import make_doc, make_ods, make_odt, make_rtf, make_xls
-from vedette.livingweb.slides import make_ppt, make_pptx
 
 # In CI it is there or the tests fail; elsewhere they are named as not run (tests/conftest.py).
 needs_tesseract = pytest.mark.skipif(

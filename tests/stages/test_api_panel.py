@@ -14,8 +14,7 @@ from test_store_panel import NOW, batch_of, filled, row_of
 
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.panel_run import PanelGroup, Progress, ProviderTally
-from vedette.surface.http.panel_admin import PanelAdmin, opened, routes
-from vedette.surface.http.panel_metrics import Writes
+from vedette.surface.http.panel_admin import PanelAdmin, Writes, opened, routes
 
 TOKEN = "let-me-in"
 WITH = {"Authorization": f"Bearer {TOKEN}"}

@@ -12,7 +12,7 @@ import yaml
 from cli_call import Cli
 
 from vedette.livingweb import FaultRule, HostSpec, LivingWeb, Robots, World
-from vedette.livingweb.clock import real_time
+from vedette.livingweb.world import real_time
 
 HOP = FaultRule("redirect_chain", on="listings", amount=1)
 SPECS = (

@@ -13,8 +13,7 @@ import typer
 from cli_call import Cli
 
 from vedette.surface.cli.exit_codes import MEANING
-from vedette.surface.cli.help_groups import OTHER_WORDS, SENTENCES, VERBS
-from vedette.surface.cli.program import program
+from vedette.surface.cli.program import OTHER_WORDS, SENTENCES, VERBS, program
 from vedette.surface.cli.verb import LONG
 
 TOP: Any = typer.main.get_command(program())

@@ -77,6 +77,7 @@ def test_the_reference_is_what_the_program_says():
     assert made.CLI.read_text(encoding="utf-8") == made.cli_page(), "run tools/reference.py"
     assert made.MAN.read_text(encoding="utf-8") == made.man_page(), "run tools/reference.py"
     assert made.CONFIG.read_text(encoding="utf-8") == made.config_page(), "run tools/reference.py"
+    assert made.HELP_TEXTS.read_text(encoding="utf-8") == made.help_texts(), "run tools/reference.py"
     for place, schema in made.SCHEMAS.items():
         assert place.read_text(encoding="utf-8") == made.schema_text(schema()), "run tools/reference.py"
 

@@ -12,7 +12,7 @@ from vedette.core.urls.admission import Admitted, Candidate, admit, rules_of
 from vedette.core.urls.trap_counters import SourceTally
 from vedette.discover.crawl import LinkReader
 from vedette.livingweb.chance import Chance
-from vedette.livingweb.traps import trap_entry, trap_links
+from vedette.livingweb.faults import trap_entry, trap_links
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 HOST = "https://trap.example"

@@ -8,7 +8,7 @@ from document_kit import LINES, TITLE, WHOLE, package, scanned
 from vedette.contracts.words import ContentClass
 from vedette.extract import content_class
 from vedette.extract.documents import read_document
-from vedette.livingweb.makers import MAKERS
+from vedette.livingweb.documents import MAKERS
 
 C = ContentClass
 PLAIN = "http://a.example/dokument"

@@ -14,7 +14,7 @@ from vedette.core.change.state import State
 from vedette.extract import blocks
 from vedette.extract.fields import steps
 from vedette.report.diffs import excerpt
-from vedette.report.lines import as_text
+from vedette.report.plain import as_text
 
 RATES = [
     {"broj_tecajnice": "221", "datum_primjene": "2026-11-14", "srednji_tecaj": rate, "valuta": name}

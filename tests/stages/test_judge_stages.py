@@ -20,7 +20,7 @@ from vedette.contracts.jobs import EMBED, EXTRACT, OCR, ROUTER, SCOUT, STAGES, N
 from vedette.contracts.stage_work import Failed, Handled, StageOrder
 from vedette.contracts.verdict import EvidenceFacts, Likeness, Traits
 from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Risk, RunId, VisitId, WatchId
-from vedette.core.judging.stage_jobs import scout_job, stage_job
+from vedette.core.judging.verdict import scout_job, stage_job
 from vedette.engine.stages.queue_worker import Served, StageWorker
 from vedette.judge import Handle, handlers
 from vedette.store.job_bus import SqliteJobBus

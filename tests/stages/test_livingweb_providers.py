@@ -22,8 +22,8 @@ from vedette.livingweb.providers import (
     ModelChange,
     ProviderHost,
 )
-from vedette.livingweb.providers.line import Asked
-from vedette.livingweb.providers.quota import KeyCount, limit_headers
+from vedette.livingweb.providers.faults import Asked
+from vedette.livingweb.providers.specs import KeyCount, limit_headers
 
 OPENAI = TWELVE[0]
 

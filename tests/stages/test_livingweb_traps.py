@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from vedette.livingweb import EPOCH, LivingWeb, trap_world
 from vedette.livingweb.chance import Chance
-from vedette.livingweb.traps import TRAPS, trap_entry, trap_links
+from vedette.livingweb.faults import TRAPS, trap_entry, trap_links
 
 WORLD = trap_world()
 

@@ -19,7 +19,7 @@ from vedette.contracts.change import Change
 from vedette.contracts.errors import ConfigError, StoreError
 from vedette.contracts.watch import Group
 from vedette.contracts.words import Risk, RunId, VisitId
-from vedette.core.health.attention import route
+from vedette.core.health.alarm import route
 from vedette.engine.settle.change_messages import messages_of
 from vedette.report.notices import change_notice
 from vedette.store.outbox import listing

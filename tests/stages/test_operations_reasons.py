@@ -11,13 +11,17 @@ from stocked import NOW, PRIVATE, RULES, FixedClock, stocked
 
 from vedette.config.model import load
 from vedette.contracts.errors import InputError, VedetteError
-from vedette.operations.budgets import a_budget, some_objectives
 from vedette.operations.explain import explain
-from vedette.operations.formats.signals import read_signals
-from vedette.operations.freshness import FreshnessQuestion, freshness, freshness_json
+from vedette.operations.freshness import (
+    FreshnessQuestion,
+    a_budget,
+    freshness,
+    freshness_json,
+    some_objectives,
+)
 from vedette.operations.hunt import hunt, hunt_json
 from vedette.operations.installation import Installation
-from vedette.operations.rank import RankQuestion, rank_urls
+from vedette.operations.rank import RankQuestion, rank_urls, read_signals
 from vedette.operations.replay import replay, replay_json
 from vedette.operations.simulate import WhatIf, simulate_record
 from vedette.operations.why_not import why_not, why_not_json

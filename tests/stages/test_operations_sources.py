@@ -13,19 +13,18 @@ from vedette.contracts.errors import InputError, RefusedError
 from vedette.contracts.source import ListerKind
 from vedette.contracts.words import Risk
 from vedette.operations.add_sources import add_source, source_added_json
-from vedette.operations.configured_sources import not_taken_in
-from vedette.operations.export_sources import export_sources
-from vedette.operations.import_sources import ImportRequest, import_sources
 from vedette.operations.installation import Installation
 from vedette.operations.page_trials import PageTrial, try_page
-from vedette.operations.save_sources import save_configured
+from vedette.operations.source_lists import ImportRequest, export_sources, import_sources
 from vedette.operations.sources import (
     list_sources,
     mute_source,
     pause_source,
     remove_source,
     resume_source,
+    save_configured,
 )
+from vedette.operations.watches import not_taken_in
 
 PAGE = "https://example.org/zakon"
 LIST = b"https://example.org/a\nnot a url\nhttps://example.org/b\n"

@@ -19,21 +19,19 @@ from vedette.contracts.secret import Secret
 from vedette.contracts.words import Outcome
 from vedette.core.lanes.outcomes import MEANING, outcome_of_status
 from vedette.livingweb.providers.bodies import Told, answer
-from vedette.providers.caller import HttpProvider
+from vedette.providers.caller import HttpProvider, KeyScrubber
 from vedette.providers.errors import error_in_answer, judge, said, told_wait
-from vedette.providers.formats import ANTHROPIC, COHERE, FORMATS, GEMINI, OPENAI, YOU
-from vedette.providers.limits import (
+from vedette.providers.formats import ANTHROPIC, COHERE, FORMATS, GEMINI, OPENAI, YOU, parse, text_of
+from vedette.providers.table import (
     BY_ANTHROPIC,
     BY_GROQ,
     BY_MISTRAL,
     BY_OPENAI,
+    PROVIDERS,
     allowance,
     read_span,
     retry_after,
 )
-from vedette.providers.read_body import parse, text_of
-from vedette.providers.secrecy import KeyScrubber
-from vedette.providers.table import PROVIDERS
 
 NOON = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
 ROWS = {row.format: row for row in reversed(PROVIDERS)}

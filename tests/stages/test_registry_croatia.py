@@ -12,7 +12,7 @@ from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.words import Risk
 from vedette.core.urls.admission import BLOCKED_WORDS, blocked_by
 from vedette.core.urls.canonical import host_of
-from vedette.operations.check_sources import registry_sources
+from vedette.operations.probe import registry_sources
 from vedette.registries import read_registry, registries
 
 CATEGORIES = {  # 001 section 1.3

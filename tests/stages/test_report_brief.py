@@ -12,10 +12,10 @@ from stocked import RULES, a_change
 from vedette.contracts.change import Change, DiffOp
 from vedette.contracts.words import Risk, VisitId, WatchId
 from vedette.core.change.diff import diff_words
-from vedette.report.brief import ROWS, _near, brief
+from vedette.report.changes import ROWS, _near, brief
 from vedette.report.diffs import excerpt
-from vedette.report.fold import MORE, wide
-from vedette.report.lines import as_text
+from vedette.report.plain import as_text
+from vedette.report.table import MORE, wide
 
 CHANGE: Change = a_change()(WatchId(1), VisitId(2))  # type: ignore[operator]
 LONG = "https://example.org/" + "/".join(f"part-{n}-of-a-long-address" for n in range(4))

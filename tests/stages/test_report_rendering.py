@@ -17,8 +17,7 @@ from vedette.contracts.words import Outcome, Risk, VisitId, WatchId
 from vedette.core.change.diff import diff_words
 from vedette.report.changes import change_json, change_lines
 from vedette.report.diffs import by_words, diff_json, unified
-from vedette.report.lines import as_text
-from vedette.report.plain import dump, plain, safe_json, span, when
+from vedette.report.plain import as_text, dump, plain, safe_json, span, when
 
 OBEYED = set(range(0x20)) | set(range(0x7F, 0xA0)) | {0x202E, 0x2066, 0x2028, 0x200F, 0xFEFF}
 CHANGE: Change = a_change()(WatchId(1), VisitId(2))  # type: ignore[operator]

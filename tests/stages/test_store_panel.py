@@ -20,7 +20,7 @@ from vedette.contracts.panel_run import (
     Reopening,
 )
 from vedette.contracts.words import Outcome
-from vedette.core.panel.shape import CellPlace, number_of
+from vedette.core.panel.plan import CellPlace, number_of
 from vedette.store.dialect import open_sql
 from vedette.store.panel.batches import PanelStore
 from vedette.store.panel.existing_tables import choose_key, prepare_panel

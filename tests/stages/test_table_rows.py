@@ -14,7 +14,7 @@ from vedette.core.change.state import State
 from vedette.extract import blocks
 from vedette.extract.outline import row_headings
 from vedette.report.diffs import by_words, diff_json, excerpt, unified
-from vedette.report.lines import as_text
+from vedette.report.plain import as_text
 from vedette.store.noise_column import dump_noise, read_noise
 
 URL = "https://a.hr/cjenik"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from stocked import RULES, FixedClock, stocked
 from terminal import SIZES, in_terminal
 
-from vedette.report.lines import as_text
+from vedette.report.plain import as_text
 from vedette.report.table import table_lines
 
 WORDS = st.sampled_from(

@@ -17,7 +17,7 @@ from test_store_panel import batch_of, filled
 from vedette.store.columns import WATCH_COLUMNS
 from vedette.store.migrate import DATABASE
 from vedette.surface.cli import main
-from vedette.surface.cli.help_groups import FILES
+from vedette.surface.cli.program import FILES
 from vedette.surface.cli.verb import LazyVerbs
 
 SRC = Path(__file__).parents[2] / "src"

@@ -12,7 +12,7 @@ from stocked import HOUR, NEWS, NOW, RULES, FixedClock, Stock
 from vedette.contracts.alerts import ChannelName, ChannelPolicy, Message, Notice
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey, Outcome, Risk
-from vedette.core.health.attention import route
+from vedette.core.health.alarm import route
 from vedette.engine.service.watchdog import HealthChecked, WatchdogParams, check_health
 from vedette.store.operator import operating
 

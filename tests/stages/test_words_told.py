@@ -23,11 +23,11 @@ import vedette
 from vedette.contracts.alerts import ChannelName, ChannelPolicy, Notice
 from vedette.contracts.change import Change
 from vedette.contracts.words import ChangeId, NodeRole, Reason, Risk, VisitId
-from vedette.core.health.attention import route
+from vedette.core.health.alarm import route
 from vedette.notify import templates
 from vedette.report.changes import BECAUSE, because, change_lines
-from vedette.report.lines import as_text
 from vedette.report.notices import change_notice
+from vedette.report.plain import as_text
 from vedette.store.outbox import SqliteOutbox
 from vedette.telemetry.events import Event
 from vedette.telemetry.logs import Log

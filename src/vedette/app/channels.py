@@ -16,8 +16,8 @@ from typing import TextIO
 
 from vedette.config.alert_policies import channel_policies, channel_rows, rules, send_retry
 from vedette.config.model import Config, secret
-from vedette.config.notify import ChannelConfig
 from vedette.config.policies import fetch_settings
+from vedette.config.sections import ChannelConfig
 from vedette.contracts.alerts import ChannelName, Delivery, Notice
 from vedette.contracts.errors import ConfigError, InputError
 from vedette.contracts.fetch import FetchSettings

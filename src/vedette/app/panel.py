@@ -27,8 +27,8 @@ from vedette.app.panel_resources import (
 )
 from vedette.app.process import locked, run_loop, signals
 from vedette.config.model import Loaded, panel_settings
-from vedette.config.panel import PanelConfig
 from vedette.config.policies import fetch_settings
+from vedette.config.sections import PanelConfig
 from vedette.contracts.errors import ConfigError, InputError, RefusedError, TakenOverError, VedetteError
 from vedette.contracts.fetch import FetchRequest
 from vedette.contracts.lane import LanePolicy
@@ -60,10 +60,9 @@ from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import LanePolicies
 from vedette.providers.table import ProviderRow
 from vedette.store.migrate import prepare
-from vedette.store.panel.asked_cells import AskedJournal, asked_cells, asked_path
 from vedette.store.panel.batches import PanelStore, open_view
 from vedette.store.panel.lane_ledger import read_models
-from vedette.store.panel.store_thread import ThreadedPanelLog
+from vedette.store.panel.store_thread import AskedJournal, ThreadedPanelLog, asked_cells, asked_path
 from vedette.telemetry.clock import SystemClock
 
 LOCK = "panel-lock"  # one panel engine per data folder

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from vedette.app.configured_providers import panellists
 from vedette.config.model import Loaded
-from vedette.config.panel import PanelConfig
+from vedette.config.sections import PanelConfig
 from vedette.contracts.panel import Prompt, ProviderResp, QualityFlag
 from vedette.contracts.panel_run import Batch, PanelNote, ParkedCell
 from vedette.contracts.ports import Clock

@@ -25,7 +25,7 @@ from vedette.contracts.ports import Clock
 from vedette.contracts.watch import Group
 from vedette.contracts.words import Outcome
 from vedette.core.health.source_health import is_healthy
-from vedette.core.legacy.sentinel_payload import order_data, staggered
+from vedette.core.older_sentinel import order_data, staggered
 from vedette.core.urls.canonical import host_of
 from vedette.engine.crawl.loop import Ended
 from vedette.engine.crawl.run import CrawlRun, OnEvent, RunRequest

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from vedette.config.model import Config, secret, zone_name
-from vedette.config.notify import ChannelConfig
+from vedette.config.sections import ChannelConfig
 from vedette.contracts.alerts import ChannelName, ChannelPolicy, Message, Notice, Rule
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.ports import Clock
-from vedette.core.health.alarm import AlarmParams
-from vedette.core.health.attention import route
+from vedette.core.health.alarm import AlarmParams, route
 from vedette.core.health.source_health import HealthParams
 from vedette.core.lanes.retry import RetryParams
 from vedette.core.text.nearest import unknown

@@ -17,14 +17,24 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field, ValidationError
 
-from vedette.config.databases import MAIN, data_folder, notices, with_profile
-from vedette.config.databases import VARIABLES as DATABASES
-from vedette.config.listing import SelectorsConfig, StructuredConfig, TrapsConfig
-from vedette.config.notify import CronConfig, HealthConfig, LogConfig, NotifyConfig, ServeConfig
-from vedette.config.panel import VARIABLES, PanelConfig
 from vedette.config.problems import Place, tell_problems
-from vedette.config.schedule import HuntConfig, ObjectiveConfig, ScheduleConfig
+from vedette.config.sections import (
+    VARIABLES,
+    CronConfig,
+    HealthConfig,
+    HuntConfig,
+    LogConfig,
+    NotifyConfig,
+    ObjectiveConfig,
+    PanelConfig,
+    ScheduleConfig,
+    SelectorsConfig,
+    ServeConfig,
+    StructuredConfig,
+    TrapsConfig,
+)
 from vedette.config.values import (
+    MAIN,
     MOST_BYTES,
     Day,
     Duration,
@@ -35,11 +45,15 @@ from vedette.config.values import (
     Size,
     Tag,
     ZoneName,
+    data_folder,
+    notices,
     parse_day,
     parse_duration,
     parse_frequency,
     parse_size,
+    with_profile,
 )
+from vedette.config.values import VARIABLES as DATABASES
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.secret import Secret
 from vedette.contracts.source import ListerKind
@@ -65,7 +79,7 @@ __all__ = [
 
 
 class LaneConfig(Section):
-    """What a far end may see from us at most.  Fields that are not set come from `lanes.default`."""
+    """The most that a server may see from us.  Fields that are not set come from `lanes.default`."""
 
     gap_min: Duration | None = None
     gap_max: Duration | None = None
@@ -357,7 +371,7 @@ def secret(value: str, asked_by: str = "a header of `fetch`") -> str:
 
 
 def is_set_in_environment(value: str) -> bool:
-    """Can `env:NAME` be read?"""
+    """True where the environment has the variable that `env:NAME` names."""
     return os.environ.get(value.removeprefix("env:")) is not None
 
 
@@ -453,7 +467,7 @@ def panel_log_level() -> str:
 
 
 def forces_terminal() -> bool:
-    """Does a variable that rich honours say that a pipe is a terminal?"""
+    """True where a variable that rich honours says that a pipe is a terminal."""
     return "FORCE_COLOR" in os.environ or "TTY_COMPATIBLE" in os.environ
 
 

@@ -1,4 +1,13 @@
-"""The configuration that `vedette init` writes.  A test reads it back."""
+"""Writes a commented vedette.yaml for `vedette init`, and the schema for editors beside it.  A test reads it back."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from vedette.config.model import schema
+from vedette.contracts.errors import InputError, RefusedError
+from vedette.report.plain import dump
 
 CONFIG = """\
 # yaml-language-server: $schema=./vedette.schema.json
@@ -60,3 +69,21 @@ sources: []
 #    every: 10m              # interval of this address, whatever the policy
 #    scrape_frequency: 6h    # or: at least that often
 """
+
+
+SCHEMA = "vedette.schema.json"
+
+
+def write_config(path: Path, *, force: bool = False) -> Path:
+    """Gives the file of the schema.  A configuration that is there is overwritten only by force."""
+    beside = path.with_name(SCHEMA)
+    if path.exists() and not force:
+        raise RefusedError(f"{path} exists; edit it, or overwrite it with --force")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # it may come to hold secrets
+        path.write_text(CONFIG, encoding="utf-8")
+        beside.write_text(dump(schema(), indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None
+    return beside

@@ -18,8 +18,7 @@ from vedette.contracts.verdict import EvidenceFacts, Likeness, VerdictWord
 from vedette.contracts.words import DOCUMENTS
 from vedette.core.evidence.ledger import verdict_note
 from vedette.core.judging.embedding import VERSION
-from vedette.core.judging.stage_jobs import route, stage_job
-from vedette.core.judging.verdict import judge
+from vedette.core.judging.verdict import judge, route, stage_job
 
 GONE = "there is no such evidence, or retention has dropped it"
 Handle = Callable[[StageOrder, EvidenceFacts], Awaitable[Handled | Failed]]

@@ -16,12 +16,11 @@ import json
 import signal
 import sys
 
-from vedette.livingweb.clock import WorldClock, real_time
 from vedette.livingweb.croatia import croatia_world
 from vedette.livingweb.presets import GridMix, demo_world, fault_world, grid_world, trap_world
 from vedette.livingweb.process import DAY, ChangeMix
 from vedette.livingweb.web import LivingWeb, Ports
-from vedette.livingweb.world import Limits, World
+from vedette.livingweb.world import Limits, World, WorldClock, real_time
 
 
 def main(argv: list[str] | None = None) -> int:

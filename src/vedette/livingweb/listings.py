@@ -10,8 +10,8 @@ from functools import partial
 from html import escape
 
 from vedette.livingweb.layouts import LAYOUTS
+from vedette.livingweb.noise import Listing, Rendered
 from vedette.livingweb.render import LIST_PATHS, iso, link_target, render_list
-from vedette.livingweb.served import Listing, Rendered
 from vedette.livingweb.words import LABELS
 from vedette.livingweb.world import LISTINGS, Host, Page
 

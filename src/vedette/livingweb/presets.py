@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from vedette.livingweb.chance import Chance
-from vedette.livingweb.faults import FAULTS
+from vedette.livingweb.documents import MAKERS
+from vedette.livingweb.faults import FAULTS, TRAPS
 from vedette.livingweb.layouts import LAYOUTS
-from vedette.livingweb.makers import MAKERS
 from vedette.livingweb.noise import KINDS, Noise, made_up, noise
 from vedette.livingweb.process import ChangeMix, Every, Never, Poisson
 from vedette.livingweb.robots import Robots
-from vedette.livingweb.traps import TRAPS
 from vedette.livingweb.world import EPOCH, LISTINGS, FaultRule, HostSpec, Limits, World
 
 # name, title, language, layout, listing, validators

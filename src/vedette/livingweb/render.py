@@ -12,10 +12,9 @@ from datetime import UTC, datetime
 from functools import cache
 from html import escape
 
+from vedette.livingweb.documents import MAKERS
 from vedette.livingweb.layouts import LAYOUTS, Anchor, Layout, View
-from vedette.livingweb.makers import MAKERS
-from vedette.livingweb.noise import Noise
-from vedette.livingweb.served import Rendered, encoded
+from vedette.livingweb.noise import Noise, Rendered, encoded
 from vedette.livingweb.text import long_date
 from vedette.livingweb.words import LABELS
 from vedette.livingweb.world import Host, Page

@@ -40,7 +40,7 @@ class Robots:
         return "\n".join(lines) + "\n"
 
     def forbids(self, target: str) -> bool:
-        """Must a crawler that reads robots.txt leave this alone?  A broken robots.txt forbids everything."""
+        """True where robots.txt forbids this request to a crawler.  A broken robots.txt forbids everything."""
         if target == "/robots.txt" or self.kind in ("allow", "missing"):
             return False
         if self.kind == "error":

@@ -10,15 +10,22 @@ from email.utils import formatdate, parsedate_to_datetime
 from html import escape
 
 from vedette.livingweb.chance import Chance
-from vedette.livingweb.faults import LOGIN_PAGE, LOGIN_PATH, Case, Place, inflict, strikes
+from vedette.livingweb.faults import (
+    LOGIN_PAGE,
+    LOGIN_PATH,
+    Case,
+    Place,
+    inflict,
+    strikes,
+    trap_body,
+    trap_entry,
+    trap_links,
+)
 from vedette.livingweb.journal import HostCount, Journal, Seen
 from vedette.livingweb.listings import alternates, find_listing, listing_path
-from vedette.livingweb.noise import Roll
+from vedette.livingweb.noise import Rendered, Roll
 from vedette.livingweb.render import render_home, render_note, render_page
-from vedette.livingweb.routes import HOPS, hop_target, split_hop
-from vedette.livingweb.served import Rendered
-from vedette.livingweb.traps import trap_body, trap_entry, trap_links
-from vedette.livingweb.wire import Ask, Reply
+from vedette.livingweb.wire import HOPS, Ask, Reply, hop_target, split_hop
 from vedette.livingweb.words import LABELS
 from vedette.livingweb.world import Host, Page, authority
 

@@ -7,6 +7,7 @@ here is shared with the program that is measured against it.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,14 +15,13 @@ from itertools import islice
 from urllib.parse import quote, urlsplit
 
 from vedette.livingweb.chance import Chance
+from vedette.livingweb.documents import MAKERS
 from vedette.livingweb.layouts import Layout
-from vedette.livingweb.makers import MAKERS
-from vedette.livingweb.noise import Noise
+from vedette.livingweb.noise import Listing, Noise, Rendered
 from vedette.livingweb.process import DAY, ChangeMix, History, Never, Process
 from vedette.livingweb.robots import HIDDEN, Robots
-from vedette.livingweb.routes import plain_target
-from vedette.livingweb.served import Listing, Rendered
 from vedette.livingweb.text import Story, make_story, make_title, slug
+from vedette.livingweb.wire import plain_target
 
 EPOCH = 1_767_571_200.0  # Monday 2026-01-05 00:00 UTC
 DOCUMENTS = ("pdf", "docx", "xlsx", "json")
@@ -318,3 +318,32 @@ def _check(spec: HostSpec) -> None:
         raise ValueError(
             f"{spec.name or 'host'}: a crawl-only host has no list where later pages could appear"
         )
+
+
+# The living web's own time.  The one place here that asks the machine for the hour.
+
+
+def real_time() -> float:
+    """Unix seconds, as the machine says."""
+    return time.time()
+
+
+class WorldClock:
+    """World time = start_at + (real time since the start) * speed.  `jump` moves it; speed 0 stands still."""
+
+    __slots__ = ("_anchor", "_speed", "_start_at")
+
+    def __init__(self, start_at: float, *, speed: float = 1.0) -> None:
+        self._start_at = start_at
+        self._speed = speed
+        self._anchor = real_time()
+
+    def __call__(self) -> float:
+        if not self._speed:
+            return self._start_at
+        return self._start_at + (real_time() - self._anchor) * self._speed
+
+    def jump(self, to: float) -> None:
+        """From now on the clock goes on from `to`.  It never goes back."""
+        self._start_at = max(to, self())
+        self._anchor = real_time()

@@ -18,7 +18,7 @@ from vedette.contracts.errors import StoreWaitError
 from vedette.contracts.lane import LanePolicy, Wait
 from vedette.contracts.ports import Channel, Clock, Outbox
 from vedette.contracts.words import Outcome
-from vedette.core.health.attention import day_start, digest_id, held_until
+from vedette.core.health.alarm import day_start, digest_id, held_until
 from vedette.core.lanes import lane as lanes
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.lanes.retry import Failure, Retry, RetryParams, next_attempt

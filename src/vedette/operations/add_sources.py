@@ -16,11 +16,11 @@ from vedette.core.lanes.lane import SHUT, condition
 from vedette.core.urls.canonical import host_of, watch_id
 from vedette.fetch.guard import Guard
 from vedette.operations.arguments import a_url
-from vedette.operations.asked_intervals import interval_of
 from vedette.operations.installation import Installation
-from vedette.operations.save_sources import refuse_blocked, save_source
 from vedette.operations.source_keys import keys_of, page_keys, source_of
-from vedette.report.intervals import AskedInterval, interval_json
+from vedette.operations.sources import refuse_blocked, save_source
+from vedette.operations.why_not import interval_of
+from vedette.report.lanes import AskedInterval, interval_json
 from vedette.store.operator import source_of_url
 
 

@@ -21,7 +21,7 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.source import Source
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import NodeRole, NodeType, Outcome, Risk, SourceId
-from vedette.core.legacy.adoption import LEFT_ALONE, NEVER_SEEN, source_words, start_of
+from vedette.core.older_sentinel import LEFT_ALONE, NEVER_SEEN, source_words, start_of
 from vedette.core.urls.admission import blocked_by
 from vedette.core.urls.auto_source import auto_source
 from vedette.core.urls.canonical import canonical, host_of, lane_of, too_long, watch_id

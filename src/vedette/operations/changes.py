@@ -11,7 +11,7 @@ from vedette.contracts.errors import VedetteError
 from vedette.contracts.words import ChangeId
 from vedette.operations.arguments import TOLD
 from vedette.operations.installation import Installation
-from vedette.operations.known_watch import known_watch
+from vedette.operations.watches import known_watch
 from vedette.report.changes import change_json
 from vedette.store.queries import Queries
 from vedette.store.views import ChangeFilter, ChangeView

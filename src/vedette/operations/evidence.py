@@ -1,7 +1,7 @@
-"""Evidence for whoever asks for it: one page as it came or as text, and all of it as the rows of 001 section 4.1.
+"""Evidence read from the archive: a page as it came or as text, its act of a gazette, two states compared, exports.
 
-A view of SQLite cannot read the archive.  So `rawContent` is filled here, in a database of its own that any program
-reads that knows nothing but the document.
+An export to SQLite holds the rows that older programs read.  A view cannot read the archive, so `rawContent` is
+written into a database of its own.
 """
 
 from __future__ import annotations
@@ -16,10 +16,17 @@ from pathlib import Path
 
 from vedette import __version__
 from vedette.config.model import Loaded
+from vedette.contracts.change import DiffOp
 from vedette.contracts.errors import InputError, StoreError, VedetteError
 from vedette.contracts.evidence import Located
+from vedette.contracts.source import ActMetadata
+from vedette.contracts.watch import Watch
 from vedette.contracts.words import DOCUMENTS, ContentClass, WatchId
+from vedette.core.change.diff import diff_lines, summary, with_headings
 from vedette.core.text.charset import decode
+from vedette.core.urls.canonical import origin_of, watch_id
+from vedette.discover.document import ListingDocument
+from vedette.discover.nn import FORMS, act_of, read_metadata
 from vedette.engine.crawl.past_states import read_body
 from vedette.evidence.export import Export, export
 from vedette.evidence.text_cache import TextCache
@@ -27,11 +34,13 @@ from vedette.extract import ALL, blocks
 from vedette.extract.documents import read_document
 from vedette.extract.documents.language import reader_version
 from vedette.extract.outline import row_headings
+from vedette.operations.arguments import a_moment
 from vedette.operations.installation import Installation
-from vedette.operations.known_evidence import find_evidence, is_piece, shown_at
-from vedette.operations.known_watch import known_watch
+from vedette.operations.watches import find_evidence, is_piece, known_watch, shown_at
+from vedette.report.diffs import diff_json
 from vedette.store.connection import connect
 from vedette.store.migrate import ARCHIVE
+from vedette.store.queries import Queries
 from vedette.store.rows import to_ms
 from vedette.store.statements import insert
 from vedette.store.views import EvidenceView
@@ -204,3 +213,93 @@ def _fill(
             progress(done, 0)
         db.commit()
     return done, lost
+
+
+# Acts of the official gazette, read from the evidence of their pages.
+
+
+def act_metadata(loaded: Loaded, one: EvidenceView) -> ActMetadata | None:
+    """What the evidence says of an act of the gazette; None where it is of something else, or says nothing."""
+    if act_of(one.url) is None or ContentClass(one.content_class) not in TEXTS:
+        return None
+    located = Located(segment=one.segment, offset=one.offset, length=one.length)
+    body = read_body(loaded.data / ARCHIVE, located)
+    if body is None:
+        return None
+    read = read_metadata(ListingDocument(url=one.url, body=body, content_type=one.content_type, now=one.at))
+    return read if read.eli else None
+
+
+def act_of_watch(loaded: Loaded, queries: Queries, watch: Watch) -> ActMetadata | None:
+    """What is known of the act behind an address: said by the page itself, or by its JSON-LD where that is watched."""
+    act = act_of(watch.url)
+    if act is None:
+        return None
+    forms = (
+        queries.watch(watch_id(origin_of(watch.url) + act.eli + form)) for form in (FORMS["json-ld"], "")
+    )
+    for one in filter(None, (watch, *forms)):
+        kept = queries.evidence_by_id(one.seen.evidence) if one.seen else None
+        said = act_metadata(loaded, kept) if kept else None
+        if said is not None:
+            return said
+    return None
+
+
+# What differs between any two states of a page that were kept, all of their text.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateDiff:
+    url: str
+    before: EvidenceView
+    after: EvidenceView
+    ops: tuple[DiffOp, ...]  # empty: the text is the same
+
+
+def diff_states(installation: Installation, what: str, start: str | None, end: str | None) -> StateDiff:
+    """`start` and `end`: a time, or the number or first digits of a piece of evidence; no end: as seen last."""
+    if start is None:
+        raise InputError("--to needs --from: say from which state on")
+    if "://" not in what and "." not in what:
+        raise InputError("--from and --to go with a URL; a change has its own two states")
+    with installation.queries() as queries:
+        watch = known_watch(installation, queries, what)
+        before = _state(installation, queries, watch, start, "--from")
+        after = _state(installation, queries, watch, end or "0s", "--to")
+    loaded = installation.loaded
+    texts = [text_of(loaded, one).split("\n") for one in (before, after)]
+    ops = with_headings(diff_lines(*texts)[0], headings_of(loaded, before) | headings_of(loaded, after))
+    differs = any(op.op != "equal" for op in ops)
+    return StateDiff(url=watch.url, before=before, after=after, ops=tuple(ops) if differs else ())
+
+
+def state_diff_json(found: StateDiff) -> dict[str, object]:
+    states = (("from", found.before), ("to", found.after))
+    return {
+        "url": found.url,
+        **{name: {"evidence": one.id, "at": one.at} for name, one in states},
+        "summary": summary(found.ops) if found.ops else "",
+        "diff": diff_json(found.ops),
+    }
+
+
+def _state(
+    installation: Installation, queries: Queries, watch: Watch, word: str, option: str
+) -> EvidenceView:
+    """By number or digits the piece itself; by time what the last look before it showed."""
+    try:
+        at = a_moment(word, option, installation.now())
+    except InputError:
+        at = None
+    if word.isdigit() or at is None:
+        found = find_evidence(installation, queries, word, 0)
+        own = [one for one in found if one.watch == watch.id]
+        if not own:
+            raise InputError(f"{option}: {word} is no evidence of {watch.url}")
+        return own[0]
+    number = shown_at(installation.loaded, watch.id, at)
+    one = None if number is None else queries.evidence_by_id(number)
+    if one is None:
+        raise VedetteError(f"{option} {word}: nothing was seen of {watch.url} by then")
+    return one

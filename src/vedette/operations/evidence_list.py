@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from vedette.config.model import Loaded
 from vedette.contracts.evidence import Segment
 from vedette.contracts.source import ActMetadata
-from vedette.operations.acts import act_metadata
+from vedette.contracts.watch import Watch
 from vedette.operations.installation import Installation
-from vedette.operations.known_evidence import find_evidence
+from vedette.operations.watches import find_evidence
 from vedette.report.verdicts import act_json, artifact_json
+from vedette.store.queries import Queries
 from vedette.store.views import ArtifactView, EvidenceView
 
 
@@ -70,3 +72,30 @@ def evidence_json(one: ListedEvidence) -> dict[str, object]:
 
 def head_json(one: Segment) -> dict[str, object]:
     return {"segment": one.name, "state": one.state, "count": one.count, "size": one.size, "head": one.head}
+
+
+# What an act of the official gazette says of itself, where a page is one.  Its reader is loaded for acts alone.
+
+ADDRESSES = ("/eli/", "/clanci/")  # in addresses of a gazette
+
+
+def act_metadata(loaded: Loaded, one: EvidenceView) -> ActMetadata | None:
+    """What the evidence says of an act; None where it is of something else, or says nothing."""
+    if not _may_be_act(one.url):
+        return None
+    from vedette.operations import evidence  # 0.37 s and 236 modules (lxml), for acts alone
+
+    return evidence.act_metadata(loaded, one)
+
+
+def act_of_watch(loaded: Loaded, queries: Queries, watch: Watch) -> ActMetadata | None:
+    """What is known of the act behind an address: said by the page itself, or by its JSON-LD where that is watched."""
+    if not _may_be_act(watch.url):
+        return None
+    from vedette.operations import evidence  # as above
+
+    return evidence.act_of_watch(loaded, queries, watch)
+
+
+def _may_be_act(url: str) -> bool:
+    return any(word in url for word in ADDRESSES)

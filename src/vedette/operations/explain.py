@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
+
+import numpy as np
 
 from vedette.config.policies import objectives
+from vedette.contracts.watch import Decision, Watch
+from vedette.core.evidence.ledger import InForce, learned_case
+from vedette.core.schedule.due import LEARNED
+from vedette.core.schedule.hours import from_hours
+from vedette.core.schedule.learned.calibration import Calibration
+from vedette.core.schedule.learned.deciding import Told, tell
+from vedette.core.schedule.learned.row import Place, is_new, is_whole, unpack_beliefs, unpack_published
+from vedette.core.schedule.protocol import Explanation
 from vedette.core.urls.canonical import watch_id
-from vedette.operations.acts import act_of_watch
 from vedette.operations.arguments import a_url
-from vedette.operations.asked_intervals import interval_of
-from vedette.operations.beliefs import believed
+from vedette.operations.evidence_list import act_of_watch
 from vedette.operations.installation import Installation
-from vedette.operations.known_watch import known_watch
+from vedette.operations.watches import known_watch
+from vedette.operations.why_not import interval_of
+from vedette.report.beliefs import Believed
 from vedette.report.explanation import WatchExplanation
 from vedette.store.queries import Queries
 from vedette.store.stage_results import likeness_of, verdict_of
@@ -53,3 +66,124 @@ def _explanation(installation: Installation, queries: Queries, url: str, visits:
         believed=believed(queries, watch, objectives(installation.loaded.config), installation.now()),
         texts=tuple(view.artifact for evidence in seen for view in made.get(evidence, ())),
     )
+
+
+# What the learned policy believes of a watch, from its row, its last decision and what was published.
+
+Objectives = Mapping[str, tuple[float, float]]  # risk: hours, share
+RECENT = 50  # ledger rows in which the last schedule decision is looked for
+_BEYOND = (
+    "audit",
+    "acquaint",
+    "every",
+    "scrape_frequency",
+    "failed",
+    "parked",
+)  # what moves a look beyond the belief
+
+
+def believed(queries: Queries, watch: Watch, objectives: Objectives, now: datetime) -> Believed | None:
+    """None: the policy has no belief about it yet, or it is not scheduled."""
+    decision, named = _last_decisions(queries, watch)
+    if not is_whole(watch.belief) or watch.due_at is None or decision is None:
+        return None
+    if decision.inputs.get("policy") != LEARNED:
+        return None
+    belief = unpack_beliefs([watch.belief])
+    is_anew = belief.mark[0] == 0 and _is_moved(watch, decision)
+    version = decision.inputs["published"]
+    published = queries.published(version if isinstance(version, int) and not is_anew else None)
+    if published is None:
+        return None
+    told = Told(
+        belief=watch.belief,
+        place=_place(queries, decision),
+        published=unpack_published(published.body),
+        now=now,
+        due_at=watch.due_at,
+        objectives=objectives,
+        moved_by=next((r for r in decision.reasons if r.code in _BEYOND), None),
+    )
+    said = tell(told)
+    binds = any(reason.code == "objective" for reason in said.reasons)
+    return replace(
+        _believed(said),
+        p_changed=None if is_new(watch.belief) else _honest(queries, said.p_changed),
+        looked_at=from_hours(float(belief.last[0])),
+        is_due=watch.due_at <= now,
+        objective=_objective(watch, objectives) if binds else "",
+        signals=(*_named_by(named), *_signals(decision, float(belief.mark[0]))),
+        is_planned_anew=is_anew,
+    )
+
+
+def _believed(said: Explanation) -> Believed:
+    return Believed(
+        rate=said.rate * 24,
+        rate_low=(said.rate_low or 0.0) * 24,
+        rate_high=(said.rate_high or 0.0) * 24,
+        p_changed=said.p_changed,
+        value=said.value,
+        price=said.price,
+        hours=said.interval,
+        looked_at=from_hours(said.due_at - said.interval),
+        reasons=said.reasons,
+    )
+
+
+def _last_decisions(queries: Queries, watch: Watch) -> tuple[Decision | None, Decision | None]:
+    """The last one about its next look, and the one of a listing that moved that look since."""
+    named = None
+    for row in queries.ledger(watch.id, most=RECENT):
+        for decision in row.decisions:
+            if decision.action == "schedule":
+                return decision, named
+            if decision.action == "replan":
+                named = named or decision
+    return None, named
+
+
+def _is_moved(watch: Watch, decision: Decision) -> bool:
+    """True where it is due at another time than was decided, though nothing happened to it."""
+    output = decision.output
+    if watch.due_at is None or watch.pending is not None or watch.attempt or not isinstance(output, dict):
+        return False
+    return abs((datetime.fromisoformat(output["due_at"]) - watch.due_at).total_seconds()) > 1.0
+
+
+def _place(queries: Queries, decision: Decision) -> Place:
+    return learned_case(decision.inputs, InForce(clocks=queries.clock)).place
+
+
+def _honest(queries: Queries, p_changed: float) -> float:
+    """Corrected by what such predictions were worth so far."""
+    calibration, text = Calibration(), queries.running()
+    if text:
+        calibration.counts = np.array(json.loads(text)["calibration"])
+    return float(calibration.honest(np.array([p_changed]))[0])
+
+
+def _objective(watch: Watch, objectives: Objectives) -> str:
+    within, share = objectives[watch.risk.name]
+    return f"{watch.risk.name} within {within:g} h, {share:.0%}: asks for this look"
+
+
+def _named_by(named: Decision | None) -> tuple[str, ...]:
+    """Which listing brought the next look forward, as it was recorded."""
+    moved = None if named is None else next((r for r in named.reasons if r.code == "mark"), None)
+    return () if moved is None else (f"due {-moved.points:.3g} h sooner: {moved.note}",)
+
+
+def _signals(decision: Decision, mark: float) -> tuple[str, ...]:
+    """Who has told us something about it."""
+    said = []
+    if 0 < mark < 1:
+        said.append(f"a listing named it since the last look, {mark:.0%} likely true")
+    hub = decision.inputs.get("hub")
+    if isinstance(hub, list):
+        said.append(f"its hub is read every {hub[1]:.3g} h and names {hub[2]:.0%} of its changes")
+    if decision.inputs.get("modified") is not None:
+        said.append("its host said when the last change was, and is believed")
+    if decision.inputs.get("clock") is not None:
+        said.append("its host changes at certain hours")
+    return tuple(said)

@@ -25,7 +25,7 @@ from vedette.core.urls.canonical import host_of, watch_id
 from vedette.lanes.look_budgets import LookBudgets
 from vedette.operations.arguments import TOLD, a_url
 from vedette.operations.installation import Installation
-from vedette.operations.save_sources import save_configured
+from vedette.operations.sources import save_configured
 from vedette.operations.why_not import facts_of
 from vedette.report.looks import Looked
 from vedette.report.plain import when
@@ -46,7 +46,7 @@ RECENT = 20  # visits and changes of one watch among which those since the order
 
 
 class LookEngine(Protocol):
-    """What makes looks: `vedette.operations.engine`, or what a test plays."""
+    """What makes looks: `vedette.operations.probe`, or what a test plays."""
 
     def run_engine(
         self, loaded: Loaded, request: RunRequest, *, on_event: Callable[[Event], None]

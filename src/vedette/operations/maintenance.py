@@ -231,7 +231,7 @@ def _over(loaded: Loaded, segments: Iterable[Segment], now: datetime) -> list[Se
 def _before(keep: timedelta | None, now: datetime) -> datetime | None:
     try:
         return None if keep is None else now - keep
-    except OverflowError:  # "for ever" written as a very long time
+    except OverflowError:  # a retention that never ends, written as a very long time
         return None
 
 

@@ -59,7 +59,7 @@ def ask_robots(
     url: str,
     ask: Callable[[Loaded, str], tuple[RobotsRules, Reason | None]],
 ) -> RobotsAnswer:
-    """May we look at this URL?  `ask`: `operations.probe.fetch_robots`."""
+    """What robots.txt says about this URL.  `ask`: `operations.probe.fetch_robots`."""
     wanted = a_url(url)
     rules, refusal = ask(installation.loaded, wanted)
     return RobotsAnswer(url=wanted, rules=rules, refusal=refusal)

@@ -10,9 +10,9 @@ from typing import Any
 from vedette.config.model import panel_settings
 from vedette.contracts.errors import InputError, VedetteError
 from vedette.contracts.panel_run import BatchId, BatchView
+from vedette.core.panel.agreement import CanaryVerdict, Drift, drift
 from vedette.core.panel.compare import CompareParams, PanelComparison, cohort, compare
 from vedette.core.panel.domains import normalise
-from vedette.core.panel.drift import CanaryVerdict, Drift, drift
 from vedette.operations.installation import Installation
 from vedette.store.panel.batches import PanelStore, open_view
 
@@ -77,7 +77,7 @@ def stop_batches(installation: Installation, batch: str | None = None, *, every:
 def compare_tables(
     installation: Installation, shadow: str, legacy: str, *, tolerated: float
 ) -> PanelComparison:
-    """Do the rows of two tables agree materially?  The cohort is what the shadow run asked about."""
+    """Compares the rows of two tables.  The cohort is what the shadow run asked about."""
     with panel_tables(installation) as store:
         rows, older = store.responses(shadow), store.responses(legacy)
         asked = store.asked(shadow)
@@ -108,7 +108,7 @@ def domain_answers(
 def panel_drift(
     installation: Installation, batch: str | None = None, before: str | None = None
 ) -> PanelDrift:
-    """Did the model change, or the world?  By default the last batch against the one before it."""
+    """Compares a model's answers in two batches; by default the last one with the one before it."""
     prompts = installation.loaded.config.panel.prompts
     canaries = frozenset(prompt.type for prompt in prompts if prompt.canary)
     with panel_tables(installation) as store:

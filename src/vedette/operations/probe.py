@@ -1,23 +1,34 @@
-"""One look by hand, for `vedette test` and `vedette robots`: guard and robots obeyed, nothing saved."""
+"""Everything that fetches for a verb: a run, one page, one robots.txt, a check of sources.
+
+Loading this module loads the engine (0.4 s).  A page and a robots.txt are fetched by the rules of a run (guard, robots)
+and nothing is saved; a check of sources also waits in the lanes, and saves them.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import groupby
 
+from vedette.app.run import Ended, RunRequest, run_engine
 from vedette.config.model import Loaded
 from vedette.config.policies import fetch_settings, lane_policies
 from vedette.contracts.documents import Document
+from vedette.contracts.errors import InputError
 from vedette.contracts.fetch import Extraction, Fetched, FetchSettings, RobotsRules
+from vedette.contracts.lane import LaneState
 from vedette.contracts.ports import Clock
+from vedette.contracts.source import ListerKind, Listing, Source
 from vedette.contracts.watch import Job, Watch
-from vedette.contracts.words import DOCUMENTS, ContentClass, Outcome, Reason, RunId, SourceId
+from vedette.contracts.words import DOCUMENTS, ContentClass, LaneKey, Outcome, Reason, RunId, SourceId
 from vedette.core.change.gate import gate
+from vedette.core.health.source_health import Checked, SourceLook, judge_source
 from vedette.core.text.shell import is_shell
 from vedette.core.urls.canonical import lane_of, origin_of, watch_id
+from vedette.discover import ListingDocument, read_listing
 from vedette.engine.crawl.document_reader import DocumentReader, extraction_of
 from vedette.engine.crawl.look import Looker, Reached
 from vedette.engine.crawl.robots_cache import RobotsCache
@@ -27,17 +38,28 @@ from vedette.fetch.browser import Chromium
 from vedette.fetch.http import HttpFetcher
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import ALL
+from vedette.operations.formats.own import read_yaml
+from vedette.operations.installation import Installation
+from vedette.operations.source_keys import source_of
+from vedette.operations.source_lists import REGISTRY
+from vedette.operations.watches import not_taken_in
+from vedette.registries import read_registry
+from vedette.store.operator_orders import save_lane
 from vedette.telemetry.clock import SystemClock
+
+__all__ = [
+    "Ended", "RunRequest", "check_sources", "fetch_robots", "look_once", "registry_sources", "run_engine",
+]  # fmt: skip
 
 
 def look_once(loaded: Loaded, url: str) -> tuple[Fetched, Extraction, tuple[Reason, ...]]:
     """Ask for one URL as the engine would: what came, what it says, and why it would not count as content."""
-    fetched = asyncio.run(_OneShotLooker(loaded, SystemClock()).look(url)).fetched
+    fetched = asyncio.run(_PageLooker(loaded, SystemClock()).look(url)).fetched
     if fetched.outcome is not Outcome.OK:
         return fetched, Extraction(content_class=ContentClass.OTHER), ()
     found = _extract(loaded, fetched)
     if loaded.config.extract.render == "auto" and is_shell(found, fetched.body):
-        shown = asyncio.run(_OneShotLooker(loaded, SystemClock()).show(fetched))
+        shown = asyncio.run(_PageLooker(loaded, SystemClock()).show(fetched))
         if shown.outcome is Outcome.OK:
             fetched, found = shown, _extract(loaded, shown)
     refused = gate(status=fetched.status or 200, extraction=found, url=fetched.url, seen=None)
@@ -66,10 +88,10 @@ async def _read_document(loaded: Loaded, fetched: Fetched) -> Document:
 
 def fetch_robots(loaded: Loaded, url: str) -> tuple[RobotsRules, Reason | None]:
     """What the origin's robots.txt says, and whether it refuses this URL."""
-    return asyncio.run(_OneShotLooker(loaded, SystemClock()).robots(url))
+    return asyncio.run(_PageLooker(loaded, SystemClock()).robots(url))
 
 
-class _OneShotLooker:
+class _PageLooker:
     """A looker with nothing behind it."""
 
     def __init__(self, loaded: Loaded, clock: Clock) -> None:
@@ -101,31 +123,215 @@ class _OneShotLooker:
         rules = self._robots.keep(fetched, origin_of(url), agent)
         return rules, self._robots.refuses(rules, url, agent)
 
-    @asynccontextmanager
-    async def _looker(self) -> AsyncIterator[Looker]:
-        fetcher = HttpFetcher(self._clock)
-        browser = Chromium(fetcher, self._clock)
-        ticking = asyncio.create_task(self._tick())
-        try:
-            yield Looker(
-                fetcher=fetcher,
-                keeper=self._keeper,
-                robots=self._robots,
-                clock=self._clock,
-                settings_of=lambda source: self._settings,
-                renderer=browser,
-            )
-        finally:
-            ticking.cancel()
-            await browser.close()
-            await fetcher.close()
-
-    async def _tick(self) -> None:
-        """There is no engine here to wake lanes."""
-        while True:
-            await asyncio.sleep(0.1)
-            for key in list(self._keeper.known()):
-                self._keeper.wake(key)
+    def _looker(self) -> AbstractAsyncContextManager[Looker]:
+        parts = _Parts(self._keeper, self._robots, self._clock, settings_of=lambda source: self._settings)
+        return _looker(parts)
 
     def _save(self, rules: RobotsRules) -> None:
         self._kept[rules.origin] = rules
+
+
+# Looks at sources by hand for `vedette sources check`: guard, robots and lanes obeyed; only lanes are saved.
+
+TICK = 0.1  # seconds: there is no engine here that wakes lanes
+LEASE = timedelta(hours=1)
+UNREACHED = frozenset({Outcome.DNS_ERROR, Outcome.CONNECT_ERROR})  # it is so for every page of the origin
+
+
+def check_sources(
+    installation: Installation,
+    ids: Sequence[str],
+    *,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> list[Checked]:
+    """One look at each, host beside host: what each is found to be.  Lanes are kept as they are from now on.
+
+    `ids`: sources, or `registry:NAME`; none: every source that is active.
+    """
+    sources, loaded = _wanted(installation, ids), installation.loaded
+    if not sources:
+        return []
+    if not installation.has_store:
+        looker = _SourceChecker(loaded, sources, lambda key: None, SystemClock())
+        return asyncio.run(looker.check(progress))
+    with installation.queries() as queries:
+        looker = _SourceChecker(loaded, sources, queries.lane, SystemClock())
+        checked = asyncio.run(looker.check(progress))
+    with installation.operating() as db:
+        for key, state in looker.keeper.take_dirty():
+            if key != ALL:
+                save_lane(db, key, state, now=installation.now())
+    return checked
+
+
+def registry_sources(name: str) -> list[Source]:
+    """The sources of a registry that is shipped with the program."""
+    parsed = read_yaml(read_registry(name))
+    if parsed.problems:
+        raise InputError(f"registry {name}: line {parsed.problems[0].line}: {parsed.problems[0].why}")
+    return [source_of(entry.keys, origin="import") for entry in parsed.entries]
+
+
+def _wanted(installation: Installation, ids: Sequence[str]) -> list[Source]:
+    found: list[Source] = []
+    for name in (one for one in ids if one.startswith(REGISTRY)):
+        found += registry_sources(name.removeprefix(REGISTRY))
+    plain = [one for one in ids if not one.startswith(REGISTRY)]
+    if ids and not plain:
+        return found
+    for one in plain:
+        installation.check_source(one, "")
+    known = {source.id: source for source in not_taken_in(installation)}
+    if installation.has_store or not known:
+        with installation.queries() as queries:
+            known |= {view.source.id: view.source for view in queries.sources()}
+    wanted = [source for name, source in known.items() if name in plain or (not plain and source.is_active)]
+    return found + wanted
+
+
+class _SourceChecker:
+    """A looker that stands in the lanes like anyone else."""
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        sources: Sequence[Source],
+        load_lane: Callable[[LaneKey], LaneState | None],
+        clock: Clock,
+    ) -> None:
+        self._clock = clock
+        self._scope = loaded.config.extract.scope
+        self._sources = {source.id: source for source in sources}
+        self._settings = {source.id: fetch_settings(loaded.config, source) for source in sources}
+        self._rules: dict[str, RobotsRules] = {}
+        self._done = 0
+        self.keeper = LaneKeeper(lane_policies(loaded.config), load=load_lane, clock=clock)
+        self._robots = RobotsCache(load=self._rules.get, save=self._keep_rules, clock=clock)
+
+    async def check(self, progress: Callable[[int, int], None]) -> list[Checked]:
+        parts = _Parts(
+            self.keeper,
+            self._robots,
+            self._clock,
+            settings_of=self._settings.__getitem__,
+            needs_browser=lambda source: self._sources[source].options.requires_headless,
+            on_tick=lambda: progress(self._done, len(self._sources)),
+        )
+        by_lane = sorted(self._sources.values(), key=lambda source: lane_of(source.url))
+        lanes = [list(group) for _, group in groupby(by_lane, key=lambda source: lane_of(source.url))]
+        async with _looker(parts) as looker:
+            found = await asyncio.gather(*(self._check_lane(looker, lane) for lane in lanes))
+        judged = {one.look.source.id: one for lane in found for one in lane}
+        return [judged[source] for source in self._sources]
+
+    async def _check_lane(self, looker: Looker, sources: list[Source]) -> list[Checked]:
+        """One after the other: they share a host.  An origin that could not be reached is not asked again."""
+        checked: list[Checked] = []
+        unreached: dict[str, Fetched] = {}
+        for source in sources:
+            origin = origin_of(source.url)
+            if origin in unreached:
+                reached = Reached(fetched=replace(unreached[origin], url=source.url))
+            else:
+                reached = await self._look(looker, source)
+            if reached.fetched.outcome in UNREACHED and not reached.hops:
+                unreached[origin] = reached.fetched
+            checked.append(judge_source(self._seen(source, reached)))
+            self._done += 1
+        return checked
+
+    async def _look(self, looker: Looker, source: Source) -> Reached:
+        lanes = (lane_of(source.url), ALL)
+        wait = await self.keeper.enter(lanes)
+        now = self._clock.now()
+        if wait is not None:
+            shut = Outcome.LANE_CLOSED
+            return Reached(
+                fetched=Fetched(
+                    url=source.url, outcome=shut, at=now, took=timedelta(0), detail=wait.reason.code
+                )
+            )
+        watch = Watch(
+            id=watch_id(source.url), url=source.url, lane=lanes[0], source=source.id, created_at=now
+        )
+        job = Job(watch=watch, lanes=lanes, run=RunId("check"), value=0.0, leased_until=now + LEASE)
+        return await looker.look(job)
+
+    def _seen(self, source: Source, reached: Reached) -> SourceLook:
+        """What the body lists, read as the source says and as `auto` would."""
+        fetched = reached.fetched
+        listing, looks_like, outcome, detail = Listing(), None, fetched.outcome, fetched.detail
+        if outcome is Outcome.OK:
+            listing, looks_like = self._listed(source, fetched)
+            found = extract(
+                fetched.body, url=fetched.url, content_type=fetched.content_type, scope=self._scope
+            )
+            refused = gate(status=fetched.status, extraction=found, url=fetched.url, seen=None)
+            if refused is not None and not listing.sightings and not listing.follow:
+                outcome, detail = refused.outcome, "; ".join(reason.note for reason in refused.reasons[:3])
+        return SourceLook(
+            source=source,
+            outcome=outcome,
+            answered=fetched.url,
+            is_permanent=reached.is_permanent,
+            status=fetched.status,
+            detail=detail,
+            listing=listing,
+            looks_like=looks_like,
+        )
+
+    def _listed(self, source: Source, fetched: Fetched) -> tuple[Listing, ListerKind | None]:
+        document = ListingDocument(
+            url=fetched.url,
+            body=fetched.body,
+            content_type=fetched.content_type,
+            options=source.options,
+            now=self._clock.now(),
+        )
+        listing = read_listing(source.lister, document)
+        return listing, read_listing(ListerKind.AUTO, document).became if listing.problem else None
+
+    def _keep_rules(self, rules: RobotsRules) -> None:
+        self._rules[rules.origin] = rules
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What a looker outside a run is made of."""
+
+    keeper: LaneKeeper
+    robots: RobotsCache
+    clock: Clock
+    settings_of: Callable[[SourceId], FetchSettings]
+    needs_browser: Callable[[SourceId], bool] = lambda source: False
+    on_tick: Callable[[], None] = lambda: None
+
+
+@asynccontextmanager
+async def _looker(parts: _Parts) -> AsyncIterator[Looker]:
+    """A looker without an engine: lanes are woken here."""
+    fetcher = HttpFetcher(parts.clock)
+    browser = Chromium(fetcher, parts.clock)
+    ticking = asyncio.create_task(_tick(parts))
+    try:
+        yield Looker(
+            fetcher=fetcher,
+            keeper=parts.keeper,
+            robots=parts.robots,
+            clock=parts.clock,
+            settings_of=parts.settings_of,
+            needs_browser=parts.needs_browser,
+            renderer=browser,
+        )
+    finally:
+        ticking.cancel()
+        await browser.close()
+        await fetcher.close()
+
+
+async def _tick(parts: _Parts) -> None:
+    while True:
+        parts.on_tick()
+        await asyncio.sleep(TICK)
+        for key in list(parts.keeper.known()):
+            parts.keeper.wake(key)

@@ -1,4 +1,4 @@
-"""Would we decide the same again?  Every decision on record, from its inputs and under the rules of its run."""
+"""Decides again from the record: every decision, from its inputs and under the rules of its run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vedette.contracts.watch import Decision
 from vedette.contracts.words import RunId
 from vedette.core.evidence.ledger import RULES, InForce, difference
 from vedette.operations.installation import Installation
-from vedette.operations.known_watch import known_watch
+from vedette.operations.watches import known_watch
 from vedette.store.queries import Queries
 from vedette.store.views import LedgerFilter, LedgerView
 

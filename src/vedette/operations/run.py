@@ -9,7 +9,7 @@ from vedette.contracts.errors import VedetteError
 from vedette.contracts.jobs import SENTINEL, NewJob, SentinelOrder
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import Risk, RunId, SourceId
-from vedette.core.legacy.sentinel_payload import order_data
+from vedette.core.older_sentinel import order_data
 from vedette.engine.crawl.loop import Ended
 from vedette.engine.crawl.run import RunRequest
 from vedette.operations.installation import Installation

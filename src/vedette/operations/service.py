@@ -23,7 +23,7 @@ class WorkDone:
 
 
 def serve(installation: Installation, *, door: Door, stdout: TextIO, stderr: TextIO) -> None:
-    """Watches for ever, tells people, keeps the cron.  `door` is what it answers over HTTP."""
+    """Runs until it is stopped: watches, sends messages, keeps the cron.  `door` is what it answers over HTTP."""
     loaded, clock = installation.loaded, installation.clock
     check_ended(run_service(loaded, clock=clock, stdout=stdout, stderr=stderr, door=door), "service")
 

@@ -14,7 +14,7 @@ from vedette.core.whatif.bounds import ALL, Bounds, BoundTable, PlayedTruth, bou
 from vedette.core.whatif.history import Truth
 from vedette.core.whatif.impute import imputer
 from vedette.core.whatif.play import PlayTerms, play
-from vedette.operations.budgets import Objectives, a_budget, some_objectives, some_policies
+from vedette.operations.freshness import Objectives, a_budget, some_objectives, some_policies
 from vedette.operations.installation import Installation
 from vedette.store.recorded_looks import recorded
 
@@ -24,7 +24,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:
-    """None given: as configured.  Budgets and objectives are written as `operations/budgets.py` reads them."""
+    """None given: as configured.  Budgets and objectives are written as `operations/freshness.py` reads them."""
 
     policies: Sequence[str] = ()
     budgets: Sequence[str] = ()

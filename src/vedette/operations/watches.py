@@ -1,22 +1,29 @@
-"""Watches: one by its URL, those that fit a filter, and every look at one."""
+"""Watches: one by its URL, those that fit a filter, every look at one, and the evidence that somebody names."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime
 
-from vedette.contracts.errors import InputError
+from vedette.config.model import Loaded
+from vedette.config.policies import sources_of
+from vedette.contracts.errors import InputError, VedetteError
 from vedette.contracts.source import Source
-from vedette.contracts.watch import Visit, Watch
-from vedette.contracts.words import VisitId
+from vedette.contracts.watch import SourceState, Visit, Watch
+from vedette.contracts.words import EvidenceId, VisitId, WatchId
 from vedette.core.lanes.outcomes import MEANING, SEEN
 from vedette.core.text.nearest import unknown
-from vedette.core.urls.canonical import host_of
+from vedette.core.urls.canonical import host_of, watch_id
 from vedette.operations.arguments import TOLD, a_url
 from vedette.operations.installation import Installation
-from vedette.operations.known_watch import known_watch
-from vedette.store.rows import opt_iso
-from vedette.store.views import ChangeFilter, WatchFilter, WatchLine
+from vedette.store.connection import connect
+from vedette.store.migrate import DATABASE
+from vedette.store.queries import Queries
+from vedette.store.rows import opt_iso, to_ms
+from vedette.store.views import ChangeFilter, EvidenceView, SourceView, WatchFilter, WatchLine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,3 +103,106 @@ def watches_json(found: WatchList) -> list[dict[str, object]]:
         for watch in found.watches
         for source in (found.asking.get(watch.url),)
     ]
+
+
+# The watch that somebody means by a URL.
+
+
+def known_watch(installation: Installation, queries: Queries, url: str) -> Watch:
+    """The watch of a URL in any spelling, merged ones followed."""
+    wanted = a_url(url)
+    watch = queries.watch(watch_id(wanted))
+    if watch is not None and watch.merged_into is not None:
+        watch = queries.watch(watch.merged_into) or watch
+    if watch is None and written_url(installation, wanted) is not None:
+        raise VedetteError(f"{wanted} stands in vedette.yaml and was not looked at yet; type: vedette run")
+    if watch is None:
+        raise VedetteError(f"{wanted} is not watched; `vedette why-not {wanted}` says why")
+    return watch
+
+
+# The pieces of evidence that somebody means by a URL, a number or a digest.
+
+LEAST = 6  # digits of a sha256 that are taken for it
+AMBIGUOUS = 3  # contents that an error names
+_DIGEST = re.compile(r"^(?:sha256:)?([0-9a-fA-F]{64})$")
+_SEEN = (
+    "SELECT evidence_id FROM visits WHERE watch_id = ? AND at <= ? AND evidence_id IS NOT NULL "
+    "AND outcome IN ('ok', 'not_modified', 'parse_failed', 'tool_missing') ORDER BY at DESC LIMIT 1"
+)
+_HEX = re.compile(rf"^(?:sha256:)?[0-9a-fA-F]{{{LEAST},64}}$")
+
+
+def is_piece(what: str) -> bool:
+    """True where it names one piece of evidence, and not a URL."""
+    return "://" not in what and bool(_DIGEST.match(what) or what.isdigit() or "." not in what)
+
+
+def find_evidence(installation: Installation, queries: Queries, what: str, most: int) -> list[EvidenceView]:
+    """The pieces of evidence of a URL, newest first, or the one with this number or digest."""
+    digest = _DIGEST.match(what)
+    if digest:
+        found = queries.evidence_by_digest(bytes.fromhex(digest[1]))
+    elif what.isascii() and what.isdigit():
+        one = queries.evidence_by_id(EvidenceId(int(what))) if int(what) < 2**63 else None
+        found = [] if one is None else [one]
+    elif "://" in what or "." in what:
+        return queries.evidence(known_watch(installation, queries, what).id, most=most)
+    else:
+        found = []
+    if not found and _HEX.match(what):
+        found = queries.evidence_by_digest(_whole_digest(queries, what.removeprefix("sha256:").lower()))
+    elif not found and not what.isdigit():
+        raise InputError(f"{what!r} is neither a URL, a number nor a sha256 (at least {LEAST} digits of it)")
+    if not found:
+        raise VedetteError(f"there is no evidence {what}")
+    return found
+
+
+def shown_at(loaded: Loaded, watch: WatchId, at: datetime) -> EvidenceId | None:
+    """What the last look before that moment showed; None: nothing was seen by then, or it expired."""
+    with closing(connect(loaded.data / DATABASE, read_only=True)) as db:
+        row = db.execute(_SEEN, (watch, to_ms(at))).fetchone()
+    return None if row is None else EvidenceId(row[0])
+
+
+def _whole_digest(queries: Queries, digits: str) -> bytes:
+    """The one sha256 that begins so."""
+    found = queries.digests(digits, most=AMBIGUOUS + 1)
+    if len(found) > 1:
+        names = ", ".join(one.hex() for one in found[:AMBIGUOUS])
+        many = str(len(found)) if len(found) <= AMBIGUOUS else f"more than {AMBIGUOUS}"
+        raise InputError(f"{many} contents begin with {digits}; write more digits: {names}")
+    return found[0] if found else b""
+
+
+# Sources of vedette.yaml, which are watched from the moment they are written down; the store has them from the next
+# run on.
+
+
+def not_taken_in(installation: Installation) -> list[Source]:
+    """Those that the store does not know yet."""
+    config = installation.loaded.config
+    if not config.sources:
+        return []  # at no cost, for every verb asks
+    written = list(sources_of(config))
+    if not installation.has_store:
+        return written
+    with installation.queries() as queries:
+        known = set(queries.source_ids())
+    return [source for source in written if source.id not in known]
+
+
+def views_not_taken_in(installation: Installation) -> list[SourceView]:
+    """The same as the store would show them."""
+    now = installation.now()
+    return [
+        SourceView(source=source, state=SourceState(source=source.id), created_at=now)
+        for source in not_taken_in(installation)
+    ]
+
+
+def written_url(installation: Installation, url: str) -> Source | None:
+    """The source of vedette.yaml with this address that the store does not know yet."""
+    number = watch_id(url)
+    return next((source for source in not_taken_in(installation) if watch_id(source.url) == number), None)

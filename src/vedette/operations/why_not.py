@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from vedette.contracts.words import WatchId
+from vedette.config.policies import lane_policies
+from vedette.contracts.source import Source
+from vedette.contracts.watch import Watch
+from vedette.contracts.words import Outcome, WatchId
+from vedette.core.schedule.asked import AskedLimits, asked_of, strongest
 from vedette.core.urls.admission import blocked_by
 from vedette.core.urls.canonical import clipped, host_of, watch_id
 from vedette.operations.arguments import a_url
-from vedette.operations.asked_intervals import interval_of
-from vedette.operations.configured_sources import written_url
 from vedette.operations.installation import Installation
+from vedette.operations.watches import written_url
+from vedette.report.lanes import AskedInterval
 from vedette.report.why_not import WhyNotAnswer, WhyNotFacts, too_long_answer
 from vedette.report.why_not import why_not as answers_of
 from vedette.store.operator import lock_holder
@@ -75,7 +79,41 @@ def facts_of(installation: Installation, queries: Queries, url: str) -> WhyNotFa
 
 
 def _policy(queries: Queries, watch: WatchId) -> str:
-    """Which policy decided when it is looked at next?"""
+    """The policy that decided when it is looked at next."""
     decisions = (one for row in queries.ledger(watch, most=5) for one in row.decisions)
     said = next((one.inputs.get("policy") for one in decisions if one.action in ("schedule", "replan")), None)
     return str(said or "")
+
+
+# What was asked for about a watch, held against its lane and the budgets of the configuration.
+
+
+def interval_of(
+    installation: Installation, queries: Queries, watch: Watch, source: Source | None
+) -> AskedInterval | None:
+    """None: nobody asked for an interval of this watch."""
+    if source is None:
+        return None
+    is_own, is_listing = _is_own(queries, watch, source), watch.lister is not None
+    asked = asked_of(source, is_own=is_own, is_listing=is_listing, outcome=Outcome.OK)
+    wanted = asked.ceiling if asked.every is None else asked.every
+    if wanted is None:
+        return None
+    config = installation.loaded.config
+    lane, schedule = queries.lane(watch.lane), config.schedule
+    limits = AskedLimits(
+        lane=lane_policies(config).of(watch.lane),
+        crawl_delay=None if lane is None else lane.crawl_delay,
+        host_budget=schedule.host_budget_per_day,
+        budget=schedule.budget_per_day,
+        beside=queries.looks_asked_of(watch.lane, beside=watch.id),
+    )
+    return AskedInterval(asked, strongest(wanted, limits))
+
+
+def _is_own(queries: Queries, watch: Watch, source: Source) -> bool:
+    own = watch_id(source.url)
+    if watch.id == own:
+        return True
+    known = queries.watch(own)
+    return known is not None and known.merged_into == watch.id

@@ -1,1 +1,1 @@
-"""The far ends that answer questions: twelve rows of a table, five wire formats, one caller."""
+"""The providers that answer questions: twelve rows of a table, five wire formats, one caller."""

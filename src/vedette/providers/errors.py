@@ -13,8 +13,7 @@ from typing import Any
 
 from vedette.contracts.words import Outcome
 from vedette.core.lanes.outcomes import outcome_of_status
-from vedette.providers.formats import COHERE, GEMINI
-from vedette.providers.read_body import at, rows, text_of
+from vedette.providers.formats import COHERE, GEMINI, at, rows, text_of
 
 WORDS_SIZE = 300
 LONGEST = timedelta(days=1)

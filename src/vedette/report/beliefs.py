@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from vedette.contracts.words import Reason
-from vedette.report.lines import Line, line, quoted
-from vedette.report.plain import moment
+from vedette.report.plain import Line, line, moment, quoted
 
 HOLDS = ("parked", "failed", "audit")  # reasons that put a look off, whatever it is worth
 

@@ -11,8 +11,7 @@ from vedette.core.change.align import runs
 from vedette.core.change.diff import diff_words, is_rewritten
 from vedette.core.change.fields import moved_fields
 from vedette.core.change.kinds import units
-from vedette.report.lines import Line, Span, line
-from vedette.report.plain import plain
+from vedette.report.plain import Line, Span, line, plain
 
 HEAD = 30  # characters of a heading beside a value
 CELLS = " | "

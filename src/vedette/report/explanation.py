@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from vedette.contracts.change import Noise, Presence, Template
 from vedette.contracts.documents import Artifact
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ActMetadata, Source
@@ -18,13 +19,16 @@ from vedette.core.schedule.velocity import describe_velocity
 from vedette.core.urls.canonical import shown
 from vedette.report.beliefs import Believed, believed_json, believed_lines
 from vedette.report.changes import reason_words
-from vedette.report.intervals import AskedInterval, interval_json, interval_words
-from vedette.report.lanes import lane_json, lane_words
-from vedette.report.lines import Line, line, quoted
-from vedette.report.noise import noise_json, noise_lines
-from vedette.report.plain import count, dump, moment, plain, span, when
-from vedette.report.verdicts import act_json, artifact_json, artifact_words, verdict_json, verdict_words
-from vedette.report.visits import visit_json
+from vedette.report.lanes import AskedInterval, interval_json, interval_words, lane_json, lane_words
+from vedette.report.plain import Line, count, dump, line, moment, plain, quoted, span, when
+from vedette.report.verdicts import (
+    act_json,
+    artifact_json,
+    artifact_words,
+    verdict_json,
+    verdict_words,
+    visit_json,
+)
 
 SOON = timedelta(minutes=1)  # a wait that is part of being polite
 
@@ -314,3 +318,71 @@ def _visit_lines(visits: Sequence[Visit]) -> list[Line]:
             )
         )
     return lines
+
+
+# What varies on a target by itself, for people: what is not reported, and why.
+
+MOST = 12  # of each sort; a page may have hundreds
+
+
+def noise_lines(noise: Noise) -> list[Line]:
+    """One line for each thing that varies; the rest is counted."""
+    told = [(f"{words:<22}", where, more) for words, where, more in _facts(noise)]
+    return [
+        line(
+            ("dim", "  varies    "), words, quoted(where, limit=90), *(("  ", ("dim", more)) if more else ())
+        )
+        for words, where, more in told
+    ]
+
+
+def noise_json(noise: Noise) -> dict[str, object]:
+    return {
+        "lines": [
+            {
+                "place": x.place,
+                "text": x.text or None,
+                "share": _share(x.presence),
+                "is_there": x.presence.is_there,
+            }
+            for x in noise.lines
+        ],
+        "templates": [
+            {"place": x.place, "words": _noise_words(x), "values": list(x.kinds)}
+            for x in noise.templates
+            if not x.rises
+        ],
+        "places": [{"path": x.path, "drawn": x.leaves, "stayed": x.stays} for x in noise.places],
+        "orders": list(noise.orders),
+        "not_compared": list(noise.wild),
+        "confirmed": noise.agreed,
+        "refuted": noise.refuted,
+    }
+
+
+def _facts(noise: Noise) -> Iterator[tuple[str, str, str]]:
+    templates = [one for one in noise.templates if not one.rises]
+    for template in templates[:MOST]:
+        yield "values in a line", _noise_words(template), ", ".join(template.kinds)
+    recurring = [one for one in noise.lines if one.text]
+    for one in recurring[:MOST]:
+        yield "a line comes and goes", one.text, f"there in {_share(one.presence):.0%} of looks"
+    for place in noise.places[:MOST]:
+        yield "texts are drawn", place.path, f"{place.leaves} came and went"
+    for path in noise.orders[:MOST]:
+        yield "in any order", path or "the whole page", ""
+    for path in noise.wild[:MOST]:
+        yield "not compared", path, "too many texts are drawn there"
+    left = sum(max(0, len(x) - MOST) for x in (templates, recurring, noise.places, noise.orders, noise.wild))
+    if left:
+        yield "and more", f"{left} others", "--json shows all"
+
+
+def _noise_words(template: Template) -> str:
+    """The steady words as far as they are kept, with dots where values stand."""
+    return " … ".join(head.strip() for head in template.heads).strip()
+
+
+def _share(presence: Presence) -> float:
+    there, away = presence.stays + presence.returns, presence.waits + presence.leaves
+    return round(there / max(1, there + away), 3)

@@ -12,8 +12,7 @@ from vedette.contracts.words import Outcome
 from vedette.core.health.remedies import advice
 from vedette.core.lanes.outcomes import MEANING, SEEN
 from vedette.core.urls.canonical import host_of, shown
-from vedette.report.lines import Line, line, quoted
-from vedette.report.plain import ago, count, plain, span
+from vedette.report.plain import Line, ago, count, line, plain, quoted, span
 
 ONE_BY_ONE = 3  # pages of one host and outcome that are named; the others are counted
 GROUPS = 12  # of a summary
@@ -104,7 +103,7 @@ def _why(outcome: Outcome, detail: str) -> tuple[tuple[str, str], ...]:
     return (quoted(f"{words} ({detail})" if detail else words, limit=DETAIL),)
 
 
-# The result of a run for people, and for programs exactly as 001 section 10.5 names its fields.
+# The result of a run for people, and for programs under the names of docs/reference/events.md.
 
 _MS = timedelta(milliseconds=1)
 MOST_LINES = 20

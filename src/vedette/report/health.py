@@ -1,4 +1,4 @@
-"""How sources fare, and alerts, for people and under the documents' names for programs (001 section 10.2)."""
+"""The health of sources, and alerts, for people and for programs."""
 
 from __future__ import annotations
 

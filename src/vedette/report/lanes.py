@@ -1,11 +1,14 @@
-"""A lane and what holds it, for people and for programs."""
+"""A lane and what holds it, and the interval that was asked for, for people and for programs."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from vedette.contracts.lane import LaneState
+from vedette.contracts.schedule import Asked
 from vedette.core.lanes.lane import BLOCKED, CLOSED, HALF_OPEN, HELD, OPEN, condition
+from vedette.core.schedule.asked import Stronger
 from vedette.report.plain import count, span, when
 
 # What `condition` means, in words.
@@ -43,3 +46,34 @@ def lane_words(state: LaneState, now: datetime) -> str:
     if state.crawl_delay is not None:
         parts.append(f"Crawl-delay {span(state.crawl_delay)}")
     return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedInterval:
+    """What the operator asked for; `stronger` None: it is obeyed."""
+
+    asked: Asked
+    stronger: Stronger | None = None
+
+
+def interval_words(one: AskedInterval) -> str:
+    """`asked every 10 min; robots.txt Crawl-delay 900 s is stronger: every 15 min`."""
+    asked = one.asked
+    words = f"every {span(asked.every)}" if asked.every is not None else ""
+    if asked.every is None and asked.ceiling is not None:
+        words = f"at least every {span(asked.ceiling)}" if asked.ceiling else "at every run"
+    if one.stronger is None:
+        return f"asked {words}"
+    return f"asked {words}; {one.stronger.words} is stronger: every {span(one.stronger.interval)}"
+
+
+def interval_json(one: AskedInterval) -> dict[str, object]:
+    stronger = one.stronger
+    return {
+        "every": one.asked.every,
+        "scrape_frequency": one.asked.ceiling,
+        "stronger": None
+        if stronger is None
+        else {"code": stronger.code, "interval": stronger.interval, "words": stronger.words},
+        "words": interval_words(one),
+    }

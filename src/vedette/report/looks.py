@@ -13,7 +13,7 @@ from vedette.contracts.words import Outcome, Risk
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.urls.canonical import shown
 from vedette.report.changes import change_json, change_lines
-from vedette.report.lines import Line, line, quoted
+from vedette.report.plain import Line, line, quoted
 from vedette.report.why_not import WhyNotAnswer
 
 SAW = (Outcome.OK, Outcome.NOT_MODIFIED)

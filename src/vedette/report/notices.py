@@ -12,8 +12,7 @@ from vedette.contracts.words import Risk
 from vedette.core.urls.canonical import shown
 from vedette.report.changes import because
 from vedette.report.diffs import excerpt
-from vedette.report.lines import as_text
-from vedette.report.plain import count, plain, span
+from vedette.report.plain import as_text, count, plain, span
 
 LINES = 8  # of a diff
 LINE = 300  # characters

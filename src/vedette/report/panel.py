@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from vedette.contracts.panel_run import BatchId, BatchView, Progress
+from vedette.core.panel.agreement import Drift
 from vedette.core.panel.compare import PanelComparison
 from vedette.core.panel.domains import DomainProblem
-from vedette.core.panel.drift import Drift
 from vedette.core.panel.plan import Plan
 
 

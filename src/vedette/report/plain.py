@@ -1,12 +1,15 @@
-"""Text of others, made safe for a terminal: one line, no control characters, no direction tricks."""
+"""Text for a terminal: strings from the web made safe, numbers, times, styled lines."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 # C0, DEL, C1; direction marks and overrides; line separators; zero width; tags; what is no character at all.
 _OBEYED = re.compile(
@@ -109,7 +112,7 @@ def about(at: datetime | None, now: datetime) -> str:
 
 
 def _is_shown(text: str) -> bool:
-    """Is every character one that a terminal shows?  Nearly all text is ASCII, and told at a fifth of the cost."""
+    """True where a terminal shows every character.  Nearly all text is ASCII, and that check costs a fifth."""
     if text.isascii():
         return not text.encode().translate(None, _SHOWN)
     return text.replace("\n", "").isprintable()
@@ -161,3 +164,53 @@ def _walked(value: Any) -> Any:
 def _jsonable(value: object) -> object:
     word = next((say for kind, say in _WORDED.items() if isinstance(value, kind)), str)
     return word(value)
+
+
+# What is printed: lines of styled spans.  One structure, shown with colour or without.
+
+Span = tuple[str, str]  # style, text that is already plain
+Line = tuple[Span, ...]
+
+# Style words of ours -> rich.  Colour never carries meaning alone: the words and marks are there without it.
+STYLES = {
+    "": "",
+    "head": "bold",
+    "dim": "dim",
+    "gone": "red",
+    "new": "green",
+    "moved": "cyan",
+    "mark": "magenta",
+    "good": "green",
+    "warn": "yellow",
+    "bad": "bold red",
+    "CRITICAL": "bold red",
+    "HIGH": "yellow",
+    "MEDIUM": "",
+    "LOW": "dim",
+}
+
+
+def line(*spans: str | Span) -> Line:
+    """A line of our own words; a bare string has no style."""
+    return tuple(("", part) if isinstance(part, str) else part for part in spans)
+
+
+def quoted(text: str, style: str = "", limit: int = 0) -> Span:
+    """Text of others as a span."""
+    return style, plain(text, limit)
+
+
+def as_text(lines: Iterable[Line]) -> str:
+    return "\n".join("".join(text for _, text in spans).rstrip() for spans in lines)
+
+
+def as_rich(lines: Iterable[Line]) -> Text:
+    from rich.text import Text
+
+    whole = Text()
+    for number, spans in enumerate(lines):
+        if number:
+            whole.append("\n")
+        for style, text in spans:
+            whole.append(text, style=STYLES.get(style, ""))
+    return whole

@@ -10,8 +10,7 @@ from vedette.contracts.source import ListerKind, Sighting
 from vedette.contracts.words import Reason
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.urls.canonical import origin_of
-from vedette.report.lines import Line, line, quoted
-from vedette.report.plain import count
+from vedette.report.plain import Line, count, line, quoted
 
 SHOWN = 20  # of each part of a listing
 LINES = 12  # of a text, unless all are asked for

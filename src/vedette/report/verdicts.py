@@ -1,4 +1,4 @@
-"""Verdicts and parked jobs, in words and for programs."""
+"""Verdicts, parked jobs and looks, and texts made of documents, in words and as JSON."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from vedette.contracts.documents import Artifact
 from vedette.contracts.jobs import ParkedJob
 from vedette.contracts.source import ActMetadata
 from vedette.contracts.verdict import Verdict
+from vedette.contracts.watch import Parked, Visit
 from vedette.report.plain import count
 
 
@@ -70,4 +71,35 @@ def act_json(act: ActMetadata) -> dict[str, object]:
     """In the names of the ELI ontology: a text where an act has one of it, a list where it may have several."""
     return {"eli": act.eli} | {
         name: values[0] if name in _ONCE and len(values) == 1 else list(values) for name, values in act.said
+    }
+
+
+# Looks and parked looks as JSON.
+
+
+def visit_json(visit: Visit) -> dict[str, object]:
+    return {
+        "visit": visit.id,
+        "at": visit.at,
+        "outcome": visit.outcome.value,
+        "status": visit.status,
+        "seconds": visit.took.total_seconds(),
+        "changed": visit.changed,
+        "digest": visit.digest,
+        "text_chars": visit.text_chars,
+        "url": visit.url,
+        "evidence": visit.evidence,
+        "wire_bytes": visit.wire_bytes,
+        "detail": visit.detail,
+        "run": visit.run,
+    }
+
+
+def parked_look_json(one: Parked) -> dict[str, object]:
+    return {
+        "url": one.url,
+        "outcome": one.outcome.value,
+        "detail": one.detail,
+        "attempts": one.attempts,
+        "at": one.at,
     }

@@ -1,4 +1,4 @@
-"""Why was this URL not looked at?  One sentence, then the details.
+"""Why a URL was not looked at: one sentence, then the details.
 
 The first row of CHECKS that fits gives the sentence; all that fit are listed.
 """
@@ -18,7 +18,7 @@ from vedette.core.lanes.lane import OPEN, condition
 from vedette.core.lanes.outcomes import MEANING, SEEN
 from vedette.core.urls.canonical import TOO_LONG, too_long
 from vedette.core.urls.classify import Classification
-from vedette.report.intervals import AskedInterval, interval_words
+from vedette.report.lanes import AskedInterval, interval_words
 from vedette.report.plain import count, span, when
 
 

@@ -24,7 +24,7 @@ from vedette.contracts.watch import (
     Watch,
 )
 from vedette.contracts.words import EvidenceId, Outcome, RunId
-from vedette.core.judging.stage_jobs import scout_job
+from vedette.core.judging.verdict import scout_job
 from vedette.store import statements as sql
 from vedette.store.columns import CHANGE_COLUMNS, EVIDENCE_COLUMNS, VISIT_COLUMNS, writer
 from vedette.store.hunt_rows import hunt_statements

@@ -17,7 +17,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from vedette.contracts.errors import InputError, StoreError
-from vedette.core.legacy.adoption import AdoptedStart
+from vedette.core.older_sentinel import AdoptedStart
 
 ITEMS, ENDPOINTS = "DiscoveredItem", "DiscoveryEndpoint"
 DEPRECATED = "scrapeFrequencyDeprecatedAt"

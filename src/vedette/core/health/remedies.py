@@ -1,8 +1,8 @@
-"""A look did not show its page: what can be done about it, and which settings could heal it?
+"""What to do about a look that did not show its page, and which settings could make the next one succeed.
 
-One table for everyone who tells of it (`run`, `why-not`, `health`, `sources`), and for the start of a run, which makes
-due again what a changed setting could heal.  A setting is named by its field: of FetchSettings, of ListerOptions, or
-one of OTHER_SETTINGS.
+One table for every verb that reports it (`run`, `why-not`, `health`, `sources`), and for the start of a run, which
+makes due again what a changed setting could heal.  A setting is named by its field: of FetchSettings, of
+ListerOptions, or one of OTHER_SETTINGS.
 """
 
 from __future__ import annotations

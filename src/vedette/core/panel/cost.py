@@ -1,8 +1,8 @@
-"""What does a call cost, and may it still start?
+"""What a call costs, and whether it may still start under the ceiling.
 
 A call is let in when what was spent, what the calls under way may cost at most, and what this one may cost at
 most fit under the ceiling together.  So the ceiling is passed only by what a provider charges beyond `most_cost`
-for calls under way (spec 003: never by more than those).
+for calls under way, and never by more.
 
 A call costs what its usage says.  Where the usage is missing, an answer costs the most it can, and a call that went
 out and brought none (filtered, malformed, cut, timed out) costs its question.  A refusal by status costs nothing.
@@ -33,7 +33,7 @@ class CostBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallEnd:
-    """What is known of a call's cost when it ended.  No tokens: the far end did not say."""
+    """What is known of a call's cost when it ended.  No tokens: the provider did not say."""
 
     is_answered: bool
     has_text: bool = False

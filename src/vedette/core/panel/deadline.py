@@ -1,6 +1,6 @@
-"""Is it time to drop a tier, or to stop?
+"""When a batch drops a tier, and when it stops.
 
-At the soft cut the lowest tier goes (003: "drop Tier-3 at 60m").  If what is left would still not end before the
+At the soft cut (60 minutes by default) the lowest tier goes.  If what is left would still not end before the
 hard stop, the next tier goes too, and so on; it is looked at again every minute.  The first tier stays: it is what
 the batch is for.  At the hard stop nothing starts; what is under way ends.
 """
@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from vedette.contracts.panel_run import BatchShape, Dropped
 from vedette.contracts.words import Reason
-from vedette.core.panel.shape import cells_per_tier
+from vedette.core.panel.plan import cells_per_tier
 
 AGAIN = timedelta(minutes=1)
 FIRST_TIER = 1
@@ -81,7 +81,7 @@ def _why(deadlines: Deadlines, needs: float, room: float) -> Reason:
     return Reason("soft_cut", needs - room, f"{needs:.0f} s of work, {room:.0f} s to the hard stop")
 
 
-# Which cells of a batch have no row, and why?  A batch is complete only when there are none.
+# The cells of a batch that have no row, and why.  A batch is complete only when there are none.
 
 COMPLETE, INCOMPLETE, RUNNING = "complete", "incomplete", "running"
 SOFT_CUT = "soft_cut"

@@ -1,7 +1,7 @@
-"""Which domains does a list mean?  Every row becomes a name that can be asked about, or says what is wrong with it.
+"""Reads the domains of a list.  Every row becomes a name that can be asked about, or says what is wrong with it.
 
 Scheme, path, port, a leading `www.` kept as it is; case and the last dot do not matter; names in any script become
-their ASCII form (IDNA by the one URL parser).  The first row of a name counts, the others are told as duplicates.
+their ASCII form (IDNA by the one URL parser).  The first row of a name counts, the others are reported as duplicates.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What becomes of a cell after a call?  The retry table of `core/lanes/retry.py`, and one row for faults of the key.
+"""What happens to a cell after a call: the retry table of `core/lanes/retry.py`, and one row for faults of the key.
 
 A key that is refused or spent says nothing about the cell: the cell goes back, another key or a later probe asks
 it, and the lane waits.  Everything else ends or is tried again as any look is.
@@ -66,7 +66,7 @@ def ending(
             return Done(parked.reasons[0])
 
 
-# Does a provider answer nothing but one and the same error?  Then asking on is of no use, and costs.
+# A provider that answers nothing but one and the same error is not asked on: it is of no use, and costs.
 #
 # An error counts when a second call would not change it.  Some are about the model or the address (404, 400, a
 # redirect): so many in a row, and the provider is stopped.  Others may be about the question (a filter, an answer that

@@ -1,4 +1,4 @@
-"""Which models are there, what are they called, and what became of those that went?
+"""The models of the providers: their names, those that are new, and those that are no longer listed.
 
 A canonical name is `provider/model` in lower case.  A listing that is empty says nothing: unknown is never removed.
 """
@@ -182,6 +182,6 @@ def reliability(answered: int, failed: int) -> float:
 
 
 def is_failure(outcome: Outcome) -> bool | None:
-    """Does this outcome count for the model, against it, or (None) say nothing about it?"""
+    """True: the outcome counts against the model; False: for it; None: it says nothing about the model."""
     verdict = MEANING[outcome].lane_verdict
     return None if verdict is None else not verdict

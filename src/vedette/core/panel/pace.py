@@ -1,10 +1,10 @@
-"""How fast may a provider's key be asked?  Raise slowly, fall fast.
+"""The pace of a provider's key: raised slowly, lowered fast.
 
 Rate (requests a minute) and width (calls at once) of one lane, learned from every answer:
 - a limit that the headers state holds from the next start on, with our headroom below it, up and down;
 - tokens a minute bound the rate by what a call takes on average;
 - a 429 halves rate and width, and once more only when a good answer came in between, or a minute later: until then
-  the far end still counts what was sent before.  The rate it happened at is remembered, and the rate climbs by a
+  the provider still counts what was sent before.  The rate it happened at is remembered, and the rate climbs by a
   twentieth every `step` to just below it, and beyond it only after `forget` without another 429;
 - failures and timeouts take a third of the width, once per `calm`; answers three times slower than the best
   take a tenth, once per `step`; a width that was used up and did well grows by one per round.
@@ -219,7 +219,7 @@ def _step(pace: Pace, params: PaceParams, now: datetime, *, is_slow: bool) -> Pa
     return replace(pace, per_minute=rate, at_once=width, met_at=met, stepped_at=now)
 
 
-# How long do answers take?  Quantiles of any number of calls in a few hundred counters, within 5 %.
+# How long answers take: quantiles of any number of calls in a few hundred counters, within 5 %.
 
 _PER_DOUBLING = 16  # a bucket is 4.4 % wide
 

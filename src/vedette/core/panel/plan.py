@@ -1,4 +1,4 @@
-"""Can this batch be done in time, what would it cost, and which provider binds?
+"""The plan of a batch: its cells, how long it takes, what it costs, and which provider is the slowest.
 
 The lower bound is what no schedule can beat: a key that lets r requests a minute through needs (n - 1) * 60 / r
 seconds from its first to its last start, and the last answer takes its latency; and so many calls of so long fit
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import NamedTuple
 
-from vedette.contracts.panel_run import BatchShape, Price
-from vedette.core.panel import shape as cells
+from vedette.contracts.panel_run import BatchShape, CellNumber, Price
 from vedette.core.panel.cost import most_cost, typical_cost
 
 HEADROOM = 0.005  # below a stated limit; carries 0.3 s of jitter on the way there per minute
@@ -74,7 +74,7 @@ def plan(
     shape: BatchShape, limits: Sequence[PlanLimits], prices: Mapping[str, Price], terms: PlanTerms
 ) -> Plan:
     """One row per provider, and what they come to together."""
-    requests = cells.block_size(shape)
+    requests = block_size(shape)
     rows = tuple(_provider(shape, one, prices.get(one.model), terms) for one in limits)
     floor = sum(requests * one.latency for one in limits) / terms.at_once
     bounds = {row.model: row.lower_bound.total_seconds() for row in rows if row.lower_bound is not None}
@@ -85,8 +85,8 @@ def plan(
     costs = [row.cost_usd for row in rows if row.cost_usd is not None]
     most = [row.most_usd for row in rows if row.most_usd is not None]
     return Plan(
-        cells=cells.cells(shape),
-        requests=round(cells.cells(shape) * (1 + RETRY_SHARE)),
+        cells=cells(shape),
+        requests=round(cells(shape) * (1 + RETRY_SHARE)),
         lower_bound=timedelta(seconds=max([floor, *bounds.values()])),
         expected=expected,
         binds=binds,
@@ -119,7 +119,7 @@ def lower_bound(requests: int, per_minute: Sequence[float], latency: float) -> f
 
 
 def _provider(shape: BatchShape, limits: PlanLimits, price: Price | None, terms: PlanTerms) -> ProviderPlan:
-    requests = cells.block_size(shape)
+    requests = block_size(shape)
     bound = lower_bound(requests, limits.per_minute, limits.latency)
     held = [rate * (1 - terms.headroom) for rate in limits.per_minute]
     expected = lower_bound(round(requests * (1 + RETRY_SHARE)), held, limits.latency)
@@ -142,3 +142,68 @@ def _provider(shape: BatchShape, limits: PlanLimits, price: Price | None, terms:
         cost_usd=cost,
         most_usd=most,
     )
+
+
+# The cells of a batch.  They are never listed: a cell is a number, and its parts are computed.
+#
+# The cells of one model are one block; in it the prompts follow each other by tier, then the repeats, then the
+# domains.  So a lane walks its block from the front, and a tier that is dropped is the tail of every block.
+
+
+class CellPlace(NamedTuple):
+    model: int
+    prompt: int
+    repeat: int
+    domain: int
+
+
+def cells(shape: BatchShape) -> int:
+    return len(shape.models) * block_size(shape)
+
+
+def block_size(shape: BatchShape) -> int:
+    """Cells of one model."""
+    return len(shape.prompts) * shape.repeats * shape.domains
+
+
+def number_of(shape: BatchShape, place: CellPlace) -> CellNumber:
+    rows = (place.model * len(shape.prompts) + place.prompt) * shape.repeats + place.repeat
+    return CellNumber(rows * shape.domains + place.domain)
+
+
+def place_of(shape: BatchShape, number: int) -> CellPlace:
+    rows, domain = divmod(number, shape.domains)
+    rest, repeat = divmod(rows, shape.repeats)
+    model, prompt = divmod(rest, len(shape.prompts))
+    return CellPlace(model, prompt, repeat, domain)
+
+
+def block(shape: BatchShape, model: int, *, dropped_from: int | None = None) -> range:
+    """The cells of one model, without the tiers from `dropped_from` on."""
+    kept = sum(1 for prompt in shape.prompts if dropped_from is None or prompt.tier < dropped_from)
+    first = model * block_size(shape)
+    return range(first, first + kept * shape.repeats * shape.domains)
+
+
+def tiers(shape: BatchShape) -> tuple[int, ...]:
+    """From the first asked to the first dropped."""
+    return tuple(sorted({prompt.tier for prompt in shape.prompts}))
+
+
+def cells_per_tier(shape: BatchShape) -> dict[int, int]:
+    """Cells of one model, by tier."""
+    per_prompt = shape.repeats * shape.domains
+    count = dict.fromkeys(tiers(shape), 0)
+    for prompt in shape.prompts:
+        count[prompt.tier] += per_prompt
+    return count
+
+
+def rows_between(shape: BatchShape, first: int, last: int) -> list[range]:
+    """The same cells, cut where prompt or repeat change: within one piece only the domain differs."""
+    pieces, at = [], first
+    while at < last:
+        end = min(last, (at // shape.domains + 1) * shape.domains)
+        pieces.append(range(at, end))
+        at = end
+    return pieces

@@ -1,6 +1,6 @@
-"""Is this answer worth keeping as an answer, and what can be counted in it?
+"""The quality of an answer: its flag, and what can be counted in it.
 
-The first rule that holds names the flag (003: `quality_flag`):
+The first rule that holds names the flag (the column `quality_flag`):
 - empty: no letter and no digit;
 - refusal: at most 400 characters, and a phrase of `_REFUSALS` (English, Croatian) within the first 160;
 - truncated: the provider says that it ran out of tokens, or a filter cut it;
@@ -153,7 +153,7 @@ def text_key(salt: str, domain: str, text: str) -> int:
 
 
 def is_named(text: str, domain: str) -> bool:
-    """Does the text name the domain, or its name as words of its own?"""
+    """True where the text names the domain, or the domain's name as words of its own."""
     return _mentions(text, domain) > 0
 
 

@@ -1,7 +1,7 @@
-"""How much is a look at this URL worth?  The score of spec 002: 0 to 100, with its reasons.
+"""The score of a URL, 0 to 100, with its reasons: what a look at it is worth.
 
-It explains and ranks for people and for `vedette rank`; the frontier orders by the schedule policy (DESIGN
-section 3).  The score starts at 50 and every row of `RULES` that holds adds its points; relevance adds 0 to 15.
+It explains and ranks for people and for `vedette rank`; the frontier orders by the schedule policy. The score starts
+at 50 and every row of `RULES` that holds adds its points; relevance adds 0 to 15.
 
 What 002 leaves open, and what stands here:
 - Bounds are strict, as 002's table writes them: a visit 60 minutes ago is "today", one 24 h or 7 days ago to the
@@ -11,7 +11,7 @@ What 002 leaves open, and what stands here:
 - `visits` is carried and has no points.
 - Equal scores keep the order they came in, and a URL that is given twice is scored twice.
 
-`priority_columns.py` has the same rules for arrays.
+`score_columns.py` has the same rules for arrays.
 """
 
 from __future__ import annotations
@@ -295,3 +295,71 @@ def _is_number(value: object) -> bool:
 def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 80 else text[:79] + "…"
+
+
+# JSON Schemas of what `priority` takes and gives, for programs in other languages.
+#
+# `docs/reference/` has them as files, written by `tools/reference.py`.
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_COUNT = {"type": ["integer", "null"], "minimum": 0, "maximum": MOST_COUNT}
+_DATE = {
+    "anyOf": [{"type": "string", "format": "date-time"}, {"const": ""}, {"type": "null"}],
+}
+# By our names.  What is absent or null counts as its default.
+_FIELDS: dict[str, dict[str, Any]] = {
+    "url": {"type": "string", "format": "uri", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?:", "description": "http or https."},
+    "visits": {**_COUNT, "default": 0, "description": "Carried; has no points."},
+    "last_visited": {**_DATE, "description": "Absent: no points."},
+    "last_changed": {**_DATE, "description": "Absent: no points."},
+    "topic_relevance": {"type": ["number", "null"], "minimum": 0, "maximum": 1, "default": 0},
+    "hub_depth": {**_COUNT, "default": 0},
+    "is_hub": {"type": ["boolean", "null"], "default": False},
+}  # fmt: skip
+
+
+def url_signals_schema() -> dict[str, Any]:
+    """What `UrlSignals.from_mapping` takes: names of ours, or of 002 in camel case, never both of one field."""
+    twice = [[name, field] for name, field in NAMES.items() if name != field]
+    return {
+        "$schema": DIALECT,
+        "title": "UrlSignals",
+        "description": "What is known of a URL before a look. Dates without a zone are UTC.",
+        "type": "object",
+        "properties": {name: _FIELDS[field] for name, field in NAMES.items()},
+        "required": ["url"],
+        "not": {"anyOf": [{"required": pair} for pair in twice]},
+        "additionalProperties": False,
+    }
+
+
+def scored_url_schema() -> dict[str, Any]:
+    """What `ScoredUrl.as_mapping` gives."""
+    words = [rule.words for rule in RULES]
+    codes = ["base", *(rule.code for rule in RULES), "clamp"]
+    contribution = {
+        "type": "object",
+        "properties": {"code": {"enum": codes}, "points": {"type": "integer"}},
+        "required": ["code", "points"],
+        "additionalProperties": False,
+    }
+    return {
+        "$schema": DIALECT,
+        "title": "ScoredUrl",
+        "description": "A URL with its score; the points of the contributions add up to it.",
+        "type": "object",
+        "properties": {
+            "url": {"type": "string", "format": "uri"},
+            "score": {"type": "integer", "minimum": LOWEST, "maximum": HIGHEST},
+            "level": {"enum": [level.name for level in LEVELS]},
+            "reasons": {"type": "array", "items": {"enum": words}, "uniqueItems": True},
+            "contributions": {"type": "array", "items": contribution},
+        },
+        "required": ["url", "score", "level", "reasons", "contributions"],
+        "additionalProperties": False,
+    }
+
+
+# The names of 002, as constants.
+UrlSignalsSchema = url_signals_schema()
+ScoredUrlSchema = scored_url_schema()

@@ -1,4 +1,4 @@
-"""The score of spec 002 for large lists: arrays in, arrays out, by the rules of `priority.py`.
+"""The score of spec 002 for large lists: arrays in, arrays out, by the rules of `score.py`.
 
 `visits` has no points, so it is no column; URLs stay with the caller, who asks for the rows that he shows.
 """

@@ -8,7 +8,7 @@ about one per gap: there the posterior stays wide, and it should.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,9 +46,14 @@ class Rates:
 
 
 def estimate(gaps: Gaps, targets: int) -> Rates:
-    """The rates of all targets, from their gaps."""
+    """The rates of all targets, from their gaps.
+
+    Targets without a gap have the prior and no likelihood of their own: they are counted, not computed one by one.
+    """
     grid = np.geomspace(SLOWEST, FASTEST, POINTS)
-    likelihood = _log_likelihood(gaps, targets, grid)
+    rows, place = np.unique(gaps.row, return_inverse=True)
+    silent = targets - len(rows)
+    likelihood = _log_likelihood(replace(gaps, row=place), len(rows), grid)
     likelihood = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
     prior = np.full(POINTS, 1.0 / POINTS)
     used = prior
@@ -56,10 +61,14 @@ def estimate(gaps: Gaps, targets: int) -> Rates:
         used = prior
         # einsum, because `@` takes every core for a product as small as this
         whole = np.einsum("tp,p->t", likelihood, used)  # the posterior is likelihood * used / whole
-        prior = (np.einsum("tp,t->p", likelihood, 1.0 / whole) * used + 1.0) / (targets + POINTS)
+        told = np.einsum("tp,t->p", likelihood, 1.0 / whole) + silent / used.sum()
+        prior = (told * used + 1.0) / (targets + POINTS)
     posterior = likelihood * used
     posterior /= posterior.sum(axis=1, keepdims=True)
-    return Rates(grid, np.cumsum(posterior, axis=1))
+    cumulative = np.empty((targets, POINTS))
+    cumulative[:] = np.cumsum(used / used.sum())
+    cumulative[rows] = np.cumsum(posterior, axis=1)
+    return Rates(grid, cumulative)
 
 
 def _log_likelihood(gaps: Gaps, targets: int, grid: Floats) -> Floats:

@@ -12,7 +12,7 @@ from datetime import datetime
 from heapq import heappop, heappush
 
 from vedette.contracts.panel_run import Batch, Cell, CellNumber, PanelLog
-from vedette.core.panel.shape import block, place_of, rows_between
+from vedette.core.panel.plan import block, place_of, rows_between
 
 
 class CellStream:

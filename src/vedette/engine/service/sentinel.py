@@ -19,7 +19,7 @@ from vedette.contracts.ports import Clock, JobBus
 from vedette.contracts.watch import Group
 from vedette.contracts.words import LaneKey, WatchId
 from vedette.core.lanes.lane import SHUT, condition
-from vedette.core.legacy.sentinel_payload import read_order
+from vedette.core.older_sentinel import read_order
 from vedette.engine.crawl.run_result import RunLog
 from vedette.report.failures import result_json
 from vedette.store.cron_marks import OwnAddress, order_sources

@@ -19,7 +19,7 @@ from vedette.contracts.ports import Clock, JobBus
 from vedette.contracts.stage_work import Failed, Handled, StageOrder
 from vedette.contracts.verdict import EvidenceFacts
 from vedette.contracts.words import EvidenceId
-from vedette.core.judging.stage_jobs import read_stage_order
+from vedette.core.judging.verdict import read_stage_order
 from vedette.judge import Handle, nothing
 
 GROUP = 64  # jobs per transaction

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vedette.livingweb.croatia import rates
-from vedette.livingweb.croatia.designs import BANK, DESIGNS, gazette_design
+from vedette.livingweb.croatia.designs import BANK, DESIGNS, WATCHED, gazette_design, working_days
 from vedette.livingweb.noise import noise
 from vedette.livingweb.process import DAY, HOUR, ChangeMix, Every, OfficeHours
 from vedette.livingweb.robots import Robots
@@ -119,7 +118,7 @@ def _bank(epoch: float, days: int = 400) -> HostSpec:
     return HostSpec(
         name="hnb.example",
         title="Hrvatska narodna banka",
-        pages=1 + len(rates.WATCHED),
-        changes=rates.working_days(epoch, days),
+        pages=1 + len(WATCHED),
+        changes=working_days(epoch, days),
         design=BANK,
     )

@@ -19,6 +19,7 @@ from vedette.livingweb.listings import (
     spelled,
     xml_document,
 )
+from vedette.livingweb.noise import Listing, Rendered
 from vedette.livingweb.render import (
     Content,
     iso,
@@ -27,7 +28,6 @@ from vedette.livingweb.render import (
     render_list,
     render_page,
 )
-from vedette.livingweb.served import Listing, Rendered
 from vedette.livingweb.text import long_date
 from vedette.livingweb.world import Host, Page
 

@@ -9,8 +9,8 @@ import sys
 from contextlib import suppress
 from dataclasses import replace
 
+from vedette.livingweb.providers.fake_providers import LivingProviders
 from vedette.livingweb.providers.specs import TWELVE, ProviderSpec
-from vedette.livingweb.providers.town import LivingProviders
 
 
 def main() -> None:

@@ -15,10 +15,18 @@ from urllib.parse import parse_qs, urlsplit
 
 from vedette.livingweb.chance import Chance
 from vedette.livingweb.providers.bodies import Told, models
-from vedette.livingweb.providers.faults import FAULTS, Scene, good, reply, troubled
-from vedette.livingweb.providers.line import Asked, Played
-from vedette.livingweb.providers.quota import KeyCount, limit_headers
-from vedette.livingweb.providers.specs import ANTHROPIC, COHERE, GEMINI, OPENAI, YOU, FaultRule, ProviderSpec
+from vedette.livingweb.providers.faults import FAULTS, Asked, Played, Scene, good, reply, troubled
+from vedette.livingweb.providers.specs import (
+    ANTHROPIC,
+    COHERE,
+    GEMINI,
+    OPENAI,
+    YOU,
+    FaultRule,
+    KeyCount,
+    ProviderSpec,
+    limit_headers,
+)
 
 NORMAL_95 = 1.645  # quantile of the normal distribution
 DOMAIN = re.compile(r"(?<![\w.@-])(?:[\w-]+\.)+[a-z][\w-]+", re.IGNORECASE)

@@ -7,25 +7,25 @@ from collections.abc import Callable
 from vedette.contracts.errors import InputError
 from vedette.contracts.source import Source
 from vedette.core.text.nearest import unknown
-from vedette.operations.formats import changedetection, distill, feeds, jobs, own, sheets, tables
+from vedette.operations.formats import changedetection, distill, jobs, own, tables
 from vedette.operations.formats.entry import Parsed
 
 READERS: dict[str, Callable[[bytes], Parsed]] = {
     "urls": tables.read_urls,
     "csv": tables.read_csv,
-    "opml": feeds.read_opml,
+    "opml": tables.read_opml,
     "urlwatch": jobs.read_jobs,
     "webchanges": jobs.read_jobs,
     "jsonl": own.read_jsonl,
     "yaml": own.read_yaml,
-    "xlsx": sheets.read_sheet,
+    "xlsx": tables.read_sheet,
     "changedetection": changedetection.read_watches,
     "distill": distill.read_watches,
 }
 WRITERS: dict[str, Callable[[list[Source]], str]] = {
     "csv": tables.write_csv,
     "jsonl": own.write_jsonl,
-    "opml": feeds.write_opml,
+    "opml": tables.write_opml,
     "yaml": own.write_yaml,
     "urls": tables.write_urls,
 }

@@ -82,6 +82,6 @@ def _seconds(schedule: Mapping[str, Any]) -> int:
 
 
 def _is_dynamic(selections: Any) -> bool:
-    """Does it look with a browser?"""
+    """True where it looks with a browser."""
     found = selections if isinstance(selections, list) else []
     return any(isinstance(one, Mapping) and one.get("dynamic") is True for one in found)

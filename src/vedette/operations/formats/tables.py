@@ -1,4 +1,4 @@
-"""A list of URLs, and CSV."""
+"""Lists of URLs, CSV, spreadsheets and OPML."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from vedette.contracts.source import Source
+from lxml import etree
+from python_calamine import CalamineError, CalamineWorkbook, PasswordError
+
+from vedette.contracts.errors import InputError
+from vedette.contracts.source import ListerKind, Source
 from vedette.operations.formats.entry import Entry, Parsed, looks_like_url
 from vedette.operations.source_keys import keys_of
 
@@ -176,3 +180,81 @@ def _cell(name: str, value: Any) -> str:
 
 def _unneutral(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and cell[1:2] in _FORMULA and len(cell) > 1 else cell
+
+
+# Spreadsheets (.xlsx, .xls, .ods): the first sheet, read as CSV is.
+
+
+def read_sheet(data: bytes) -> Parsed:
+    try:
+        book = CalamineWorkbook.from_filelike(io.BytesIO(data))
+        rows = book.get_sheet_by_index(0).to_python(skip_empty_area=False)
+    except PasswordError:
+        raise InputError("the spreadsheet is locked with a password") from None
+    except (CalamineError, IndexError) as error:
+        raise InputError(f"the spreadsheet cannot be read: {error}") from None
+    worded = ((number, [_text(cell) for cell in row]) for number, row in enumerate(rows, 1))
+    return read_rows(((number, cells) for number, cells in worded if any(cells)), Parsed())
+
+
+def _text(cell: object) -> str:
+    """A number that is whole has no point."""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
+
+
+# OPML: lists of feeds, as feed readers export them.
+
+
+def read_opml(data: bytes) -> Parsed:
+    """Outlines with `xmlUrl` are feeds, those with `url` pages; folders are walked through."""
+    parsed = Parsed()
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=True
+    )
+    try:
+        top = etree.fromstring(data.strip(), parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        parsed.bad(1, "", f"not XML: {error}")
+        return parsed
+    for fault in list(parser.error_log)[:1]:
+        parsed.bad(fault.line, "", f"broken XML, read as far as it goes: {fault.message}")
+    if top is None or etree.QName(top).localname.lower() not in ("opml", "outline"):
+        parsed.bad(1, "", "this XML is not OPML")
+        return parsed
+    for outline in top.iter("{*}outline"):
+        entry = _entry(outline)
+        if entry is not None:
+            parsed.entries.append(entry)
+    return parsed
+
+
+def write_opml(sources: list[Source]) -> str:
+    """Feeds as `rss` outlines, everything else as `link`."""
+    top = etree.Element("opml", version="2.0")
+    head = etree.SubElement(top, "head")
+    etree.SubElement(head, "title").text = "vedette"
+    body = etree.SubElement(top, "body")
+    for source in sources:
+        is_feed = source.lister is ListerKind.FEED
+        outline = etree.SubElement(body, "outline", text=_xml(source.name), type="rss" if is_feed else "link")
+        outline.set("xmlUrl" if is_feed else "url", _xml(source.url))
+    return etree.tostring(top, pretty_print=True, xml_declaration=True, encoding="utf-8").decode()
+
+
+def _entry(outline: etree._Element) -> Entry | None:
+    said = {str(name).lower(): str(value) for name, value in outline.attrib.items()}
+    feed = said.get("xmlurl", "").strip()
+    page = said.get("url", "").strip() or (said.get("htmlurl", "").strip() if not len(outline) else "")
+    if not feed and not page:
+        return None
+    keys = {"url": feed, "lister": ListerKind.FEED.value} if feed else {"url": page}
+    name = (said.get("title") or said.get("text") or "").strip()
+    if name:
+        keys["name"] = name
+    line: Any = outline.sourceline  # the stubs know no number
+    return Entry.of_page(int(line or 0), keys)
+
+
+def _xml(text: str) -> str:
+    """Without the characters that XML cannot hold."""
+    return "".join(char for char in text if char >= " " or char in "\t\n")

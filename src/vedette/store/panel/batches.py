@@ -31,7 +31,7 @@ from vedette.contracts.words import Outcome
 from vedette.core.panel.compare import AnswerRow, Cohort, Key
 from vedette.core.panel.deadline import RUNNING, BatchStanding, left_over, status_of
 from vedette.core.panel.pace import Latencies
-from vedette.core.panel.shape import cells
+from vedette.core.panel.plan import cells
 from vedette.store.dialect import RowRefused, Sql, in_groups, open_sql
 from vedette.store.migrate import DATABASE
 from vedette.store.panel import panel_rows as sql

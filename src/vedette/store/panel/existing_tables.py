@@ -106,7 +106,7 @@ def _check_types(found: Inspector, names: Iterable[str]) -> None:
 
 
 def _takes(theirs: Any, ours: Any) -> bool:
-    """Can a column of their type hold what we write?"""
+    """True where a column of their type can hold what we write."""
     if isinstance(ours, BigInteger):
         return isinstance(theirs, BigInteger | Numeric)
     for kind in (Boolean, DateTime, Integer, Float, String):

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vedette.config.model import CONFIG_NAME
+from vedette.config.template import write_config
 from vedette.operations.arguments import some_headers
-from vedette.operations.new_config import write_config
-from vedette.report.intervals import interval_words
-from vedette.report.lanes import lane_words
+from vedette.report.lanes import interval_words, lane_words
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import HeaderOption, UrlArgument, verb
 

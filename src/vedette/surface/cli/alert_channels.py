@@ -1,4 +1,4 @@
-"""Do messages arrive?  `alerts test`."""
+"""`alerts test`: sends one message to a channel.  A file of its own: it loads what sends."""
 
 from __future__ import annotations
 

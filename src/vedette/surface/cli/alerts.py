@@ -1,4 +1,4 @@
-"""Who was told of what is in trouble: alerts."""
+"""Sources in trouble, and the messages about them: health, alerts."""
 
 from __future__ import annotations
 
@@ -6,21 +6,28 @@ from typing import Annotated
 
 import typer
 
-from vedette.contracts.alerts import Alert
-from vedette.operations.alerts import (
+from vedette.contracts.alerts import Alert, SourceHealth
+from vedette.core.health.source_health import is_healthy
+from vedette.operations.health import (
+    HealthReport,
     acknowledge_alert,
+    ahead_words,
+    health_report_json,
     list_alerts,
     list_outbox,
     resend_parked,
     show_alert,
+    source_health,
     waiting_json,
 )
-from vedette.report.health import alert_json, alert_state, alert_text
-from vedette.report.plain import moment
+from vedette.report.health import alert_json, alert_state, alert_text, trouble, what_to_do
+from vedette.report.plain import ago, moment
 from vedette.store.outbox import WaitingNotice
+from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.output import Cell
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import LimitOption, group, verb
+from vedette.surface.cli.watch_table import note_not_taken_in
 
 NumberArgument = Annotated[int, typer.Argument(metavar="ALERT", help="As `vedette alerts list` shows it.")]
 HOMES = {"list": "", "show": "", "ack": "", "outbox": "", "test": "alert_channels"}
@@ -34,6 +41,7 @@ def register(app: typer.Typer) -> None:
     verb(alerts, "ack", example='vedette alerts ack 7 --note "called the ministry"')(alerts_ack)
     verb(alerts, "outbox", example="vedette alerts outbox\nvedette alerts outbox --resend")(alerts_outbox)
     app.add_typer(alerts)
+    verb(app, "health", example="vedette health\nvedette health --check --json")(health)
 
 
 def alerts_() -> None:
@@ -116,3 +124,57 @@ def _print_alert(session: Session, found: Alert) -> None:
         return
     for line in alert_text(found, session.now()):
         session.out.say(line)
+
+
+# What is in trouble: health.
+
+
+def health(
+    session: Session,
+    check: Annotated[bool, typer.Option("--check", help="Exit 6 when a source is in trouble.")] = False,
+    raise_: Annotated[
+        bool, typer.Option("--raise", help="Also open and close alerts, as `vedette serve` does by itself.")
+    ] = False,
+) -> None:
+    """How every source fares: last success, errors in a row, breaker.
+
+    A source is in trouble after 24 h without success, 3 errors in a row, when the breaker of its host is open, when a
+    look was refused or never showed it, or when a limit keeps it from finding more.
+    """
+    found = source_health(session.installation, raises_alerts=raise_)
+    if session.given.as_json:
+        session.out.document(health_report_json(found))
+    else:
+        _print_health(session, found)
+    if check and not found.is_healthy:
+        raise typer.Exit(Exit.FOUND_PROBLEMS)
+
+
+def _print_health(session: Session, found: HealthReport) -> None:
+    now = session.now()
+    rows = (
+        (
+            (_style(one), trouble(one)),
+            one.id,
+            one.host,
+            one.tier.name,
+            "never" if one.last_success_at is None else ago(one.last_success_at, now),
+            one.last_error,
+        )
+        for one in found.sources
+    )
+    heads = ("HEALTH", "SOURCE", "HOST", "TIER", "LAST SUCCESS", "LAST ERROR")
+    session.out.table(heads, rows, empty="no active sources; `vedette add URL` makes one")
+    note_not_taken_in(session)
+    for one in found.sources:
+        if not is_healthy(one) and what_to_do(one):
+            session.out.note(f"{one.id}: {what_to_do(one)}")
+    if found.clock.is_any:
+        words = ahead_words(found.clock)
+        session.out.note(f"{words}; `vedette doctor --heal` mends it, and so does the next run")
+
+
+def _style(health: SourceHealth) -> str:
+    if not is_healthy(health):
+        return "bad"
+    return "warn" if health.last_error or health.last_outcome is None else "good"

@@ -16,9 +16,9 @@ from vedette.report.diffs import by_words
 from vedette.report.diffs import unified as unified_lines
 from vedette.report.plain import moment
 from vedette.store.views import ChangeFilter
-from vedette.surface.cli.configured_sources import note_not_taken_in
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import LimitOption, SourceOption, TagOption, verb
+from vedette.surface.cli.watch_table import note_not_taken_in
 
 EXAMPLE = """vedette diff https://example.org/rules --words
 vedette diff 12
@@ -130,7 +130,7 @@ def diff(
 
 def _diff_states(session: Session, what: str, start: str | None, end: str | None, *, words: bool) -> None:
     # the archive and its readers (lxml): 0.4 s that a stored diff does without
-    from vedette.operations.state_diffs import diff_states, state_diff_json
+    from vedette.operations.evidence import diff_states, state_diff_json
 
     found = diff_states(session.installation, what, start, end)
     if session.given.as_json:

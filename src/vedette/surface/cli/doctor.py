@@ -8,7 +8,7 @@ import typer
 
 from vedette.operations.doctor import DoctorFinding, examine, finding_json
 from vedette.operations.health import ahead_words, heal_clock
-from vedette.report.lines import line, quoted
+from vedette.report.plain import line, quoted
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb

@@ -25,12 +25,12 @@ WhatArgument = Annotated[
     ),
 ]
 HOMES = {
-    "verify": "evidence_verify",
+    "verify": "evidence_files",
     "show": "",
-    "cat": "evidence_copies",
-    "export": "evidence_copies",
+    "cat": "evidence_files",
+    "export": "evidence_files",
     "heads": "",
-    "set-aside": "evidence_verify",
+    "set-aside": "evidence_files",
 }
 
 

@@ -1,4 +1,4 @@
-"""Will the promise hold, and did it?  freshness."""
+"""`freshness`: how fresh we will be, and how fresh we were."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from vedette.operations.arguments import a_moment
 from vedette.operations.freshness import Freshness, FreshnessQuestion, freshness_json
 from vedette.operations.freshness import freshness as outlook_of
 from vedette.report.plain import span
-from vedette.surface.cli.budget_options import ObjectiveOption, SinceOption
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.session import Session
-from vedette.surface.cli.verb import verb
+from vedette.surface.cli.verb import ObjectiveOption, SinceOption, verb
 
 SHOWN = 20  # tight hosts that are listed
 EXPECTED = ("RISK", "TARGETS", "OBJECTIVE", "EXPECTED", "CURRENT", "NEEDS/DAY", "BUT")

@@ -1,4 +1,4 @@
-"""Where does the hunt look?  hunt."""
+"""`hunt`: where it looked, what it found, and where it looks next."""
 
 from __future__ import annotations
 

@@ -21,12 +21,10 @@ from vedette.contracts.errors import StoreError
 from vedette.contracts.words import ChangeId, Outcome
 from vedette.core.lanes.outcomes import SEEN
 from vedette.core.urls.canonical import host_of
-from vedette.report.brief import brief
-from vedette.report.changes import change_lines
+from vedette.report.changes import brief, change_lines
 from vedette.report.failures import FailureLines
-from vedette.report.fold import folded
-from vedette.report.lines import Line, as_rich, line, quoted
-from vedette.report.plain import count, safe_json, span
+from vedette.report.plain import Line, as_rich, count, line, quoted, safe_json, span
+from vedette.report.table import folded
 from vedette.store.migrate import DATABASE
 from vedette.store.queries import Queries
 from vedette.store.views import WatchFilter

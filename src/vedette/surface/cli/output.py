@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from vedette.report.fold import folded, wide
-from vedette.report.lines import Line, as_rich, as_text, quoted
-from vedette.report.plain import dump, plain
+from vedette.report.plain import Line, as_rich, as_text, dump, plain, quoted
+from vedette.report.table import folded, wide
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -164,7 +163,7 @@ def _above(console: Console) -> Iterator[None]:
 
 
 def is_terminal() -> bool:
-    """Does a person see stdout as it comes?  Rich is asked only where a variable that it honours is set."""
+    """True where stdout is a terminal.  Rich is asked only where a variable that it honours is set."""
     if sys.stdout.isatty():
         return True
     from vedette.config.model import forces_terminal

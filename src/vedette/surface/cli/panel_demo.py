@@ -82,7 +82,7 @@ def _afterword(session: Session) -> None:
 
 @contextmanager
 def _providers() -> Iterator[LivingProviders]:
-    """In a loop of their own, as far ends are."""
+    """In an event loop of their own, as real providers are."""
     ready, stop = threading.Event(), threading.Event()
     failing = FaultRule(kind="server_error", end=FAILS_S)
     quick = KeyLimit(per_minute=PER_MINUTE)  # it has to catch up

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import atexit
 import sys
+import threading
+from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Generic, TypeVar
 
 import typer
 from rich.console import Console
@@ -17,22 +19,28 @@ from rich.text import Text
 from vedette.app.panel import PanelEnd, Resume
 from vedette.app.panel_resources import Door, ShownBatch
 from vedette.config.model import is_production, panel_log_level, secret
-from vedette.config.panel import PanelConfig
+from vedette.config.sections import PanelConfig
 from vedette.contracts.errors import InputError
 from vedette.contracts.panel_run import PanelNote, Progress
 from vedette.core.panel.domains import DomainProblem
-from vedette.operations.panel_domains import ChosenDomains, DomainSource, read_list
-from vedette.operations.panel_runs import PanelHooks, end_json, plan_panel, resume_panel, run_panel
+from vedette.operations.panel_runs import (
+    ChosenDomains,
+    DomainSource,
+    PanelHooks,
+    end_json,
+    plan_panel,
+    read_list,
+    resume_panel,
+    run_panel,
+)
 from vedette.report.panel import plan_json, problems_json, progress_json
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.output import Output
 from vedette.surface.cli.panel import BatchArgument, ModelOption
 from vedette.surface.cli.panel_text import dropped_lines, plan_lines, progress_words
-from vedette.surface.cli.progress_writer import ProgressWriter, telling
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
-from vedette.surface.http.panel_admin import PanelAdmin, opened
-from vedette.surface.http.panel_metrics import Writes
+from vedette.surface.http.panel_admin import PanelAdmin, Writes, opened
 from vedette.telemetry.events import Event
 from vedette.telemetry.logs import Log
 
@@ -262,3 +270,53 @@ def _end_lines(out: Output, end: PanelEnd) -> None:
     for words in end.warnings:
         out.note(words)
     dropped_lines(out, end.dropped)
+
+
+# Progress for a reader that may be slow: the run never waits for it; what was not read is replaced by newer figures.
+
+LAST = 1.0  # seconds that the end waits for a reader who takes his time
+
+_Told = TypeVar("_Told")
+
+
+class ProgressWriter(Generic[_Told]):
+    """Calls `do` in a thread of its own: a pipe that nobody reads, or a stopped terminal, holds up nothing else."""
+
+    def __init__(self, do: Callable[[_Told], None], *, most: int = 1) -> None:
+        self._do = do
+        self._waiting: deque[_Told] = deque(maxlen=most)
+        self._news = threading.Condition()
+        self._is_closing = False
+        self._thread = threading.Thread(target=self._run, name="teller", daemon=True)
+        self._thread.start()
+
+    def tell(self, value: _Told) -> None:
+        """At once; the oldest of more than `most` that wait is forgotten."""
+        with self._news:
+            self._waiting.append(value)
+            self._news.notify()
+
+    def close(self) -> None:
+        with self._news:
+            self._is_closing = True
+            self._news.notify()
+        self._thread.join(LAST)
+
+    def _run(self) -> None:
+        while True:
+            with self._news:
+                self._news.wait_for(lambda: self._waiting or self._is_closing)
+                if not self._waiting:
+                    return
+                value = self._waiting.popleft()
+            with suppress(OSError, ValueError):  # nobody is there any more
+                self._do(value)
+
+
+@contextmanager
+def telling(do: Callable[[_Told], None], *, most: int = 1) -> Iterator[Callable[[_Told], None]]:
+    writer = ProgressWriter(do, most=most)
+    try:
+        yield writer.tell
+    finally:
+        writer.close()

@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 from itertools import accumulate
 from typing import Any
 
-from vedette.config.panel import PanelConfig
+from vedette.config.sections import PanelConfig
 from vedette.contracts.panel_run import BatchView, Dropped, Progress
+from vedette.core.panel.agreement import Drift
 from vedette.core.panel.compare import PanelComparison
-from vedette.core.panel.drift import Drift
 from vedette.core.panel.plan import Plan
 from vedette.report.plain import span
 from vedette.surface.cli.output import Output

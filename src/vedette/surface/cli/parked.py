@@ -12,8 +12,7 @@ from vedette.contracts.watch import Parked
 from vedette.core.urls.canonical import shown
 from vedette.operations.parked import drop_work, find_parked, list_parked, retry_work
 from vedette.report.plain import count, dump, moment, plain
-from vedette.report.verdicts import parked_job_json
-from vedette.report.visits import parked_look_json
+from vedette.report.verdicts import parked_job_json, parked_look_json
 from vedette.surface.cli.output import Cell
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import LimitOption, group, verb

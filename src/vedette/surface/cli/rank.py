@@ -1,4 +1,4 @@
-"""Which URLs first?  rank: the score of spec 002 over a file.  No store, no configuration, no network."""
+"""`rank`: scores the URLs of a file.  No store, no configuration, no network."""
 
 from __future__ import annotations
 
@@ -17,8 +17,16 @@ from vedette.contracts.errors import InputError
 from vedette.core.priority.score import NAMES, ScoredUrl
 from vedette.core.text.nearest import unknown
 from vedette.operations.arguments import a_moment
-from vedette.operations.formats.signals import FORMS, Gathered, read_signals
-from vedette.operations.rank import Ranking, RankQuestion, bad_row_words, rank_urls, ranking_head
+from vedette.operations.rank import (
+    FORMS,
+    Gathered,
+    Ranking,
+    RankQuestion,
+    bad_row_words,
+    rank_urls,
+    ranking_head,
+    read_signals,
+)
 from vedette.report.plain import dump, plain
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb

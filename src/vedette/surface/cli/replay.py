@@ -1,4 +1,4 @@
-"""Would we decide the same again?  replay."""
+"""`replay`: decides again from the record, and compares."""
 
 from __future__ import annotations
 

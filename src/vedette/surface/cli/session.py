@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vedette.config.model import Loaded
     from vedette.contracts.fetch import Extraction, Fetched, RobotsRules
     from vedette.contracts.ports import Clock
-    from vedette.core.health.source_check import Checked
+    from vedette.core.health.source_health import Checked
     from vedette.core.urls.classify import Classification
     from vedette.engine.crawl.loop import Ended
     from vedette.operations.installation import Installation
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class App(Protocol):
-    """What the command line needs of `vedette.operations.engine`."""
+    """What the command line needs of `vedette.operations.probe`."""
 
     def run_engine(
         self, loaded: Loaded, request: RunRequest, *, on_event: Callable[[Event], None]
@@ -71,7 +71,7 @@ class CommonOptions:
 @dataclass
 class Session:
     clock: Clock
-    app: Any = None  # App; None: vedette.operations.engine, imported when a verb needs it
+    app: Any = None  # App; None: vedette.operations.probe, imported when a verb needs it
     given: CommonOptions = field(default_factory=CommonOptions)
     begun: Callable[[], timedelta] = timedelta  # the time since the program was called
     used: list[Path] = field(default_factory=list)  # databases, for whoever has to say what went wrong
@@ -120,7 +120,7 @@ class Session:
             handed: App = self.app
             return handed
         with loading():
-            from vedette.operations import engine as app
+            from vedette.operations import probe as app
         collect_as_usual()
         return app
 

@@ -1,4 +1,4 @@
-"""What if?  simulate."""
+"""`simulate`: what another policy, budget or objective would have done."""
 
 from __future__ import annotations
 
@@ -20,11 +20,9 @@ from vedette.operations.simulate import (
     simulate_truth,
     simulation_json,
 )
-from vedette.surface.cli.budget_options import ObjectiveOption, PolicyOption, SinceOption
-from vedette.surface.cli.living_truth import truth_of, world_of
-from vedette.surface.cli.plots import draw_what_if
+from vedette.surface.cli.plots import draw_what_if, truth_of, world_of
 from vedette.surface.cli.session import Session
-from vedette.surface.cli.verb import verb
+from vedette.surface.cli.verb import ObjectiveOption, PolicyOption, SinceOption, verb
 
 HEADS = ("POLICY", "BUDGET", "RISK", "REQUESTS/DAY", "DELAY", "WITHIN", "IN TIME", "MISSED")
 EXAMPLE = """vedette simulate --budget 0.5x

@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
-from vedette.config.databases import PROFILES
+from vedette.config.values import PROFILES
 from vedette.contracts.errors import InputError, RefusedError
-from vedette.operations.export_sources import export_sources
-from vedette.operations.import_sources import (
+from vedette.operations.source_lists import (
     REGISTRY,
     ImportRequest,
     SourceImport,
+    export_sources,
     import_sources,
     source_import_json,
 )

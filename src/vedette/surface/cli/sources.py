@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from vedette.contracts.errors import InputError
-from vedette.core.health.source_check import Checked, SourceFinding, is_offline
+from vedette.core.health.source_health import Checked, SourceFinding, is_offline
 from vedette.core.urls.canonical import shown
 from vedette.operations import sources as operations
 from vedette.operations.arguments import a_duration

@@ -181,3 +181,22 @@ def _help(work: Work, example: str) -> str:
     """The docstring, then the example; \\b keeps its lines as they are."""
     lines = "\n".join(f"  $ {one}" for one in example.strip().splitlines())
     return f"{inspect.getdoc(work) or ''}\n\n\b\nExample:\n{lines}"
+
+
+# Options of the verbs that look ahead and back.
+
+ObjectiveOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--objective", metavar="RISK=TIME[:SHARE]", help="For example CRITICAL=2h:0.95; repeatable."
+    ),
+]
+PolicyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy", metavar="NAME", help="seed-ewma, fixed, ...; repeatable.  [default: as configured]"
+    ),
+]
+SinceOption = Annotated[
+    str | None, typer.Option("--since", help="Only looks since: 24h, 7d, 2026-11-15, ...")
+]

@@ -7,10 +7,9 @@ from datetime import datetime
 
 from vedette.contracts.source import Source
 from vedette.core.urls.canonical import shown
-from vedette.operations.watches import is_unseen
-from vedette.report.fold import fold, joints, wide
-from vedette.report.lines import Line, Span, line
-from vedette.report.plain import about, plain, span
+from vedette.operations.watches import is_unseen, not_taken_in
+from vedette.report.plain import Line, Span, about, count, line, plain, span
+from vedette.report.table import fold, joints, wide
 from vedette.store.views import WatchLine
 from vedette.surface.cli.output import Cell, is_terminal
 from vedette.surface.cli.session import Session
@@ -80,3 +79,20 @@ def _padded(row: Sequence[Span], wides: Sequence[int], last: Sequence[Span]) -> 
         for (style, text), size in zip(row, wides, strict=True)
     ]
     return line(*cells, *last)
+
+
+NAMED = 5  # of those that a note names
+
+
+def note_not_taken_in(session: Session) -> None:
+    """For verbs that show what the store has."""
+    if session.given.as_json:
+        return
+    found = not_taken_in(session.installation)
+    if not found:
+        return
+    names = ", ".join(str(source.id) for source in found[:NAMED])
+    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+    session.out.note(
+        f"{count(len(found), 'source')} of vedette.yaml not looked at yet: {names}{more}; type: vedette run"
+    )

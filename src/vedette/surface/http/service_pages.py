@@ -9,8 +9,7 @@ from aiohttp import web
 
 from vedette.app.service import ServiceState
 from vedette.contracts.errors import VedetteError
-from vedette.surface.http.panel_admin import KILL, PanelAdmin, batch_routes
-from vedette.surface.http.panel_metrics import metrics_text
+from vedette.surface.http.panel_admin import KILL, PanelAdmin, batch_routes, metrics_text
 from vedette.surface.http.server import METRICS_TYPE, ListenOptions, door
 
 FRONT = """vedette serve

@@ -1,17 +1,19 @@
-"""An item of an older sentinel, as 000 section 6 takes it over: phases 2 and 3, and its words in ours."""
+"""An older sentinel: its items as sources of ours, and the payload of its queue."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
 import xxhash
 
+from vedette.contracts.errors import InputError
+from vedette.contracts.jobs import SentinelOrder
 from vedette.contracts.source import ListerKind
-from vedette.contracts.words import NodeRole, NodeType, Risk
+from vedette.contracts.words import NodeRole, NodeType, Risk, RunId, SourceId
 from vedette.core.schedule.ewma import calculate_next_scan
 from vedette.core.urls.classify import Classification
 
@@ -70,3 +72,42 @@ def source_words(endpoint: Mapping[str, Any]) -> dict[str, Any]:
         "pagination_pattern": endpoint.get("paginationPattern"),
     }
     return {name: word for name, word in words.items() if word is not None}
+
+
+# The payload of the queue `sentinel` in the names that older programs use, and back.
+
+# 001 section 7.1: CRITICAL at once, each tier a step later.  001 calls the middle one NORMAL.
+TIERS = ((Risk.CRITICAL, "CRITICAL"), (Risk.HIGH, "HIGH"), (Risk.MEDIUM, "NORMAL"), (Risk.LOW, "LOW"))
+NAMES = dict(TIERS)
+
+
+def order_data(order: SentinelOrder) -> dict[str, object]:
+    data: dict[str, object] = {"runId": order.run}
+    if order.source is not None:
+        data["sourceId"] = order.source
+    if order.tier is not None:
+        data["priority"] = NAMES[order.tier]
+    return data
+
+
+def read_order(data: Mapping[str, object]) -> SentinelOrder:
+    """Whoever may write to the queue wrote it: everything is checked.  An unknown key is left alone."""
+    run, source, tier = data.get("runId"), data.get("sourceId"), data.get("priority")
+    if not isinstance(run, str) or not run or len(run) > 200 or not run.isprintable():
+        raise InputError("a sentinel job needs a runId")
+    if source is not None and not isinstance(source, str):
+        raise InputError("sourceId is the id of a source")
+    try:
+        risk = None if tier is None else Risk.parse(str(tier))
+    except ValueError as error:
+        raise InputError(f"priority: {error}") from None
+    return SentinelOrder(run=RunId(run), source=None if source is None else SourceId(source), tier=risk)
+
+
+def staggered(at: datetime, step: timedelta) -> list[tuple[str, SentinelOrder, timedelta]]:
+    """The four jobs of one cron run: name, payload, delay."""
+    run = RunId(f"discovery-{int(at.timestamp() * 1000)}")
+    return [
+        (f"sentinel-{word.lower()}", SentinelOrder(run=run, tier=tier), number * step)
+        for number, (tier, word) in enumerate(TIERS)
+    ]

@@ -1,20 +1,96 @@
-"""Takes sources over from lists of other tools: what each line gives, what is left out of it, and what is refused."""
+"""Lists of sources: exported for other tools (sources, every known URL, signals for `rank`), and imported from them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from vedette.contracts.errors import VedetteError
-from vedette.contracts.source import Source
-from vedette.contracts.words import WatchId
+from vedette.contracts.errors import InputError, VedetteError
+from vedette.contracts.source import ListerKind, Source
+from vedette.contracts.watch import Watch
+from vedette.contracts.words import NodeType, SourceId, WatchId
 from vedette.core.limits.import_limits import unused, without_doors, words_of
+from vedette.core.priority.score import UrlSignals
+from vedette.core.text.nearest import unknown
 from vedette.core.urls.canonical import canonical, watch_id
-from vedette.operations.formats import read
+from vedette.operations.formats import read, write
 from vedette.operations.formats.entry import Entry, Parsed, Problem
 from vedette.operations.installation import Installation
-from vedette.operations.save_sources import refuse_blocked, save_source
-from vedette.operations.source_keys import keys_of, source_of
+from vedette.operations.rank import WRITERS
+from vedette.operations.source_keys import keys_of, slug_of, source_of
+from vedette.operations.sources import refuse_blocked, save_source
+from vedette.operations.watches import not_taken_in
 from vedette.store.operator import source_of_url
+from vedette.store.views import WatchFilter
+
+
+@dataclass(frozen=True, slots=True)
+class SourceExport:
+    text: str
+    count: int
+
+
+def export_sources(installation: Installation, what: str, form: str) -> SourceExport:
+    """`what`: sources, watches or signals.  `form`: what `vedette import` or `vedette rank` reads back."""
+    if what not in EXPORTS:
+        raise InputError(f"--what: {unknown('kind of export', what, EXPORTS)}")
+    return EXPORTS[what](installation, form)
+
+
+def _sources(installation: Installation, form: str) -> SourceExport:
+    with installation.queries() as queries:
+        found = [view.source for view in queries.sources()]
+    sources = sorted([*found, *not_taken_in(installation)], key=lambda source: source.id)
+    return SourceExport(write(sources, form), len(sources))
+
+
+def _watches(installation: Installation, form: str) -> SourceExport:
+    with installation.queries() as queries:
+        asking = queries.asking()
+        sources = [_as_source(watch, asking.get(watch.url)) for watch in queries.watches(WatchFilter())]
+    return SourceExport(write(sources, form), len(sources))
+
+
+def _signals(installation: Installation, form: str) -> SourceExport:
+    if form not in WRITERS:
+        raise InputError(f"--format: signals are written as {' or '.join(WRITERS)}, not {form!r}")
+    with installation.queries() as queries:
+        rows = [_signals_of(watch) for watch in queries.watches(WatchFilter(only_kept=True))]
+    return SourceExport(WRITERS[form](rows), len(rows))
+
+
+EXPORTS: dict[str, Callable[[Installation, str], SourceExport]] = {
+    "sources": _sources,
+    "watches": _watches,
+    "signals": _signals,
+}
+
+
+def _as_source(watch: Watch, asking: Source | None) -> Source:
+    return Source(
+        id=SourceId(slug_of(watch.url)),
+        name=watch.title or slug_of(watch.url),
+        url=watch.url,
+        lister=watch.lister or ListerKind.PAGE,
+        risk=watch.risk,
+        every=asking.every if asking else None,
+        scrape_frequency=asking.scrape_frequency if asking else None,
+    )
+
+
+def _signals_of(watch: Watch) -> UrlSignals:
+    """002's fields, as the store knows them.  Nothing here judges topics, so `topic_relevance` is left at 0."""
+    return UrlSignals(
+        url=watch.url,
+        visits=watch.scan_count,
+        last_visited=watch.last_visit_at,
+        last_changed=watch.last_changed_at,
+        hub_depth=watch.depth,
+        is_hub=watch.node_type is NodeType.HUB,
+    )
+
+
+# Import: what each line gives, what is left out of it, and what is refused.
 
 REGISTRY = "registry:"  # a list that is shipped with the program
 

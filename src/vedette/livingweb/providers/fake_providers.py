@@ -1,4 +1,4 @@
-"""The providers as one thing to start and stop, each on an address of its own, and a control address."""
+"""All fake providers: start and stop them together, each on its own address, with a control address."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import parse_qsl, urlsplit
 
-from vedette.livingweb.clock import real_time
-from vedette.livingweb.providers.faults import FAULTS
+from vedette.livingweb.providers.faults import FAULTS, Line
 from vedette.livingweb.providers.host import ProviderHost
-from vedette.livingweb.providers.line import Line
 from vedette.livingweb.providers.specs import TWELVE, FaultRule, ProviderSpec
 from vedette.livingweb.server import http_date
 from vedette.livingweb.web import LOOPBACK, listen, listen_all
 from vedette.livingweb.wire import Ask, Connection, Reply
+from vedette.livingweb.world import real_time
 
 NETWORK = "127.9.0."  # provider n lives at 127.9.0.n
 
