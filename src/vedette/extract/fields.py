@@ -16,7 +16,7 @@ from typing import Any
 from lxml import etree
 
 from vedette.contracts.change import Block
-from vedette.core.text.charset import decode
+from vedette.core.text.charset import as_utf8, decode
 from vedette.extract.scope import fold
 
 MAX_FIELDS = 300_000
@@ -53,9 +53,9 @@ def json_fields(taken: list[bytes], content_type: str) -> tuple[Block, ...]:
 
 def xml_fields(taken: list[bytes], content_type: str) -> tuple[Block, ...]:
     """Text and attributes of every element by its path of local names."""
-    text, _ = decode(taken.pop(), content_type)
-    markup = text.lstrip().encode("utf-8", "replace")
-    del text
+    markup, _ = as_utf8(taken.pop(), content_type)
+    if not markup.startswith(b"<"):
+        markup = markup.decode().lstrip().encode()  # XML allows nothing before its declaration
     try:
         found = _walk_xml(markup)
     except (etree.XMLSyntaxError, ValueError) as error:

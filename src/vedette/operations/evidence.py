@@ -20,13 +20,13 @@ from vedette.contracts.errors import InputError, StoreError, VedetteError
 from vedette.contracts.evidence import Located
 from vedette.contracts.words import DOCUMENTS, ContentClass, WatchId
 from vedette.core.text.charset import decode
-from vedette.engine.crawl.past_states import read_body
+from vedette.engine.crawl.compare_states import read_body
 from vedette.evidence.export import Export, export
 from vedette.evidence.text_cache import TextCache
 from vedette.extract import ALL, blocks
 from vedette.extract.documents import read_document
 from vedette.extract.documents.language import reader_version
-from vedette.extract.outline import row_headings
+from vedette.extract.page import row_headings
 from vedette.operations.installation import Installation
 from vedette.operations.known_evidence import find_evidence, is_piece, shown_at
 from vedette.operations.known_watch import known_watch

@@ -8,9 +8,9 @@ from vedette.contracts.source import ActMetadata
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import ContentClass
 from vedette.core.urls.canonical import origin_of, watch_id
-from vedette.discover.document import ListingDocument
+from vedette.discover.gather import ListingDocument
 from vedette.discover.nn import FORMS, act_of, read_metadata
-from vedette.engine.crawl.past_states import read_body
+from vedette.engine.crawl.compare_states import read_body
 from vedette.operations.evidence import TEXTS
 from vedette.store.migrate import ARCHIVE
 from vedette.store.queries import Queries
