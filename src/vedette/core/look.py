@@ -9,12 +9,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from typing import NamedTuple
 
+from vedette.contracts.change import Noise
 from vedette.contracts.fetch import Extraction
 from vedette.contracts.schedule import Asked, Lesson
 from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import Decision, Judged, Parked, Seen, SourceState, Watch
-from vedette.contracts.words import DOCUMENTS, ContentClass, NodeType, Outcome, Reason, Risk, WatchId
+from vedette.contracts.words import (
+    DOCUMENTS,
+    ChangeId,
+    ContentClass,
+    NodeType,
+    Outcome,
+    Reason,
+    Risk,
+    WatchId,
+)
 from vedette.core.evidence.ledger import retry_decision, schedule_decision
 from vedette.core.lanes.outcomes import MEANING, SEEN
 from vedette.core.lanes.retry import Failure, Retry, RetryParams, next_attempt
@@ -52,8 +63,7 @@ class LookSource:
     closed_until: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownLook:
+class ShownLook(NamedTuple):
     """The facts of one look."""
 
     now: datetime
@@ -75,8 +85,7 @@ class ShownLook:
     is_dated: bool = False  # most entries of the listing say when they changed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettledWatch:
+class SettledWatch(NamedTuple):
     """What the look decided."""
 
     watch: Watch
@@ -93,43 +102,39 @@ def needs_jitter(outcome: Outcome, rules: LookRules) -> bool:
 def settle(watch: Watch, look: ShownLook, rules: LookRules) -> SettledWatch:
     """The watch after this look, with its next one."""
     case = _Case(watch, look, rules)
-    judged, text = look.judged, look.extraction
-    node_type, risk = case.kind
     next_look = _failed(case) if _is_failure(look.outcome) else _scheduled(case)
-    due, seen, is_taken = next_look.due, _seen(case), case.is_taken
-    canonical = watch.canonical if text is None else look.canonical
-    other = None if _is_failure(look.outcome) else _merged_into(case, canonical, seen)
+    node_type, risk = case.kind
+    seen, canonical = _seen(case), _canonical(case)
+    other = _merged_into(case, canonical, seen)
+    etag, last_modified = _validators(case)
+    velocity, scan_count, interval = _pace(watch, next_look.due)
+    noise, pending, is_gone, last_changed_at = _life(case)
     moved = replace(
         watch,
-        title=watch.title or ("" if text is None else text.title[:500]),
+        title=_title(case),
         node_type=node_type,
         risk=risk,
         lister=case.lister,
         last_visit_at=look.at,
         last_outcome=look.outcome,
-        etag=look.etag if is_taken else watch.etag,
-        last_modified=look.last_modified if is_taken else watch.last_modified,
+        etag=etag,
+        last_modified=last_modified,
         seen=seen,
-        noise=judged.noise if judged else watch.noise,
-        pending=judged.pending if judged else watch.pending,
-        is_gone=judged.is_gone if judged else watch.is_gone,
+        noise=noise,
+        pending=pending,
+        is_gone=is_gone,
         canonical=canonical,
         merged_into=watch.merged_into if other is None else other.id,
-        last_changed_at=look.at if judged and judged.reports else watch.last_changed_at,
+        last_changed_at=last_changed_at,
         attempt=next_look.attempt,
         due_at=next_look.due_at if other is None else None,
         audit=next_look.audit,
-        velocity=watch.velocity if due is None else due.velocity,
-        scan_count=watch.scan_count if due is None else due.scan_count,
-        interval=watch.interval if due is None else due.interval,
+        velocity=velocity,
+        scan_count=scan_count,
+        interval=interval,
     )
-    merges = () if other is None else (_merge_decision(other),)
-    return SettledWatch(
-        watch=moved,
-        decisions=(*next_look.decisions, *merges),
-        lesson=next_look.lesson,
-        parked=next_look.parked,
-    )
+    decisions = next_look.decisions if other is None else (*next_look.decisions, _merge_decision(other))
+    return SettledWatch(watch=moved, decisions=decisions, lesson=next_look.lesson, parked=next_look.parked)
 
 
 def variant_of(watch: Watch, canonical: str | None, moved_to: str | None) -> str | None:
@@ -185,7 +190,6 @@ class _Case:
         # A run that reads no listings saw a page whose links somebody has to read.
         is_compared = look.extraction is not None and look.judged is not None
         self.is_unread = rules.fetch_only and is_compared and watch.lister not in _LINKLESS
-        # Validators belong to the state that is seen from now on, not to one that waits for its second look.
         self.is_taken = (
             look.outcome is Outcome.OK and self.again_at is None and not (look.is_cut or self.is_unread)
         )
@@ -217,8 +221,7 @@ class _Case:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _NextLook:
+class _NextLook(NamedTuple):
     """When the watch is looked at next, and why."""
 
     due_at: datetime | None
@@ -245,6 +248,35 @@ def _kind(watch: Watch, look: ShownLook) -> tuple[NodeType, Risk]:
     return NodeType.HUB if is_hub else watch.node_type, watch.risk
 
 
+def _title(case: _Case) -> str:
+    text = case.look.extraction
+    return case.watch.title or ("" if text is None else text.title[:500])
+
+
+def _canonical(case: _Case) -> WatchId | None:
+    return case.watch.canonical if case.look.extraction is None else case.look.canonical
+
+
+def _validators(case: _Case) -> tuple[str | None, str | None]:
+    """They belong to the state that is seen from now on, not to one that waits for its second look."""
+    of = case.look if case.is_taken else case.watch
+    return of.etag, of.last_modified
+
+
+def _pace(watch: Watch, due: Due | None) -> tuple[float, int, timedelta]:
+    of = watch if due is None else due
+    return of.velocity, of.scan_count, of.interval
+
+
+def _life(case: _Case) -> tuple[Noise, ChangeId | None, bool, datetime | None]:
+    """What was learned of it, what waits for its second look, whether it is gone, and when it changed last."""
+    watch, judged = case.watch, case.look.judged
+    if judged is None:
+        return watch.noise, watch.pending, watch.is_gone, watch.last_changed_at
+    changed_at = case.look.at if judged.reports else watch.last_changed_at
+    return judged.noise, judged.pending, judged.is_gone, changed_at
+
+
 def _seen(case: _Case) -> Seen | None:
     """The state that the next look is compared with."""
     judged = case.look.judged
@@ -259,7 +291,7 @@ def _seen(case: _Case) -> Seen | None:
 
 def _merged_into(case: _Case, canonical: WatchId | None, seen: Seen | None) -> Watch | None:
     """Once both addresses showed the same text they are one target, looked at there."""
-    other = case.look.peer
+    other = None if _is_failure(case.look.outcome) else case.look.peer
     if other is None or other.id != canonical or seen is None or case.lister not in (None, ListerKind.CRAWL):
         return None
     if other.merged_into is not None or other.seen is None or other.is_gone:
@@ -378,7 +410,7 @@ def _failed(case: _Case) -> _NextLook:
             lesson=lesson,
         )
     next_look = _scheduled(case) if MEANING[look.outcome].is_ours else _put_off(case, failure.attempt)
-    return replace(next_look, decisions=(told, *next_look.decisions))
+    return next_look._replace(decisions=(told, *next_look.decisions))
 
 
 def _put_off(case: _Case, attempt: int) -> _NextLook:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -202,18 +203,23 @@ def links_of(tree: LexborHTMLParser) -> tuple[tuple[str, ...], tuple[str, ...]]:
     hrefs: list[str] = []
     marked: set[str] = set()
     for node in nodes:  # one at a time: the attributes of all links together take more than the page
-        href, is_marked = _link_of(node)
-        hrefs += [href] if href else []
-        marked |= {href} if is_marked else set()
+        said = node.attributes
+        href, rel = said.get("href"), said.get("rel")
+        if not href:
+            continue
+        hrefs.append(href)
+        if rel and "nofollow" in rel.lower():
+            marked.add(href)
     if marked:
-        marked.difference_update(href for href, is_marked in map(_link_of, nodes) if not is_marked)
-    return tuple(hrefs), tuple(sorted(marked - {""}))
+        marked.difference_update(_unmarked(nodes))
+    return tuple(hrefs), tuple(sorted(marked))
 
 
-def _link_of(node: LexborNode) -> tuple[str, bool]:
-    """Where it leads, and whether it is marked with nofollow."""
-    said = node.attributes
-    return said.get("href") or "", "nofollow" in (said.get("rel") or "").lower()
+def _unmarked(nodes: list[LexborNode]) -> Iterator[str]:
+    for node in nodes:
+        said = node.attributes
+        if "nofollow" not in (said.get("rel") or "").lower():
+            yield said.get("href") or ""
 
 
 def link_chars(root: LexborNode | None, most: int) -> int:

@@ -20,7 +20,7 @@ from vedette.contracts.source import ListerKind, Listing
 from vedette.contracts.watch import Job, Judged, Release, Seen, Settlement, Watch
 from vedette.contracts.words import DOCUMENTS, ContentClass, Outcome, Reason, Risk, VisitId, WatchId
 from vedette.core.change.gate import gate
-from vedette.core.change.judged import judged_by_keys, only_lists
+from vedette.core.change.judged import Mark, judged_by_keys, only_lists
 from vedette.core.change.layers import text_keys
 from vedette.core.evidence.ledger import admit_decision
 from vedette.core.evidence.screen import ScreenTable, screen
@@ -104,7 +104,6 @@ class Assessor:
 
     async def _content(self, record: LookRecord) -> LookRecord:
         """A body came: is it known, is it content, and does it differ?"""
-        record = _hashed(record)
         if (seen := _known(record)) is not None:
             return await self._known_bytes(record, seen)
         read = await self.reading.read(record.fetched, record.watch, record.digest or b"")
@@ -117,11 +116,11 @@ class Assessor:
 
     async def _rendered(self, record: LookRecord, plain: ReadBody, shown: Fetched) -> LookRecord:
         """The same answer as scripts make it; what came plainly is not what is compared and kept."""
-        record = replace(record, fetched=shown, outcome=shown.outcome, detail=shown.detail, digest=None)
+        digest = hashlib.sha256(shown.body).digest()
+        record = record._replace(fetched=shown, outcome=shown.outcome, detail=shown.detail, digest=None)
         if shown.outcome is not Outcome.OK:
-            digest = hashlib.sha256(shown.body).digest()
             return self._screened(record, plain.extraction, digest) or record
-        record = _hashed(record)
+        record = record._replace(digest=digest)
         if (seen := _known(record)) is not None:
             return await self._known_bytes(record, seen)
         return await self._read(record, await self.reading.read(shown, record.watch, record.digest or b""))
@@ -132,7 +131,7 @@ class Assessor:
         screened = self._screened(record, extraction, record.digest or b"")
         if screened is not None:
             return screened
-        record = replace(record, extraction=extraction, content_class=extraction.content_class)
+        record = record._replace(extraction=extraction, content_class=extraction.content_class)
         refused = None
         if not _reads_itself(watch, extraction):
             refused = gate(status=fetched.status, extraction=extraction, url=fetched.url, seen=watch.seen)
@@ -155,20 +154,20 @@ class Assessor:
         fetched = record.fetched
         body = (fetched.body, fetched.content_type, fetched.url)
         artifact = await self.reading.documents.keep_again(seen.digest, body, seen.content_class)
-        return replace(record, artifact=artifact)
+        return record._replace(artifact=artifact)
 
     async def _same(self, record: LookRecord, seen: Seen) -> LookRecord:
         """The same bytes as before: the state goes on, seen again now."""
-        again = replace(seen, visit=record.visit, at=record.at)
-        record = replace(record, digest=seen.digest, content_class=seen.content_class, seen=again)
+        again, mark = (
+            replace(seen, visit=record.visit, at=record.at),
+            Mark(record.visit, record.at, seen.digest),
+        )
         watch, comparer, judged = record.watch, self.comparer, None
         if not self.reading.is_long(again) or (watch.pending is None and not watch.is_gone):
-            judged = comparer.judge_same(watch, again, record.mark)
+            judged = comparer.judge_same(watch, again, mark)
         if judged is None and await self.reading.recalls(packed := comparer.packed(watch), watch):
-            judged = await self.reading.workers.run(
-                packed.judge_same, watch, again, record.mark, rank=Rank.BEGUN
-            )
-        return record.judged_as(judged)
+            judged = await self.reading.workers.run(packed.judge_same, watch, again, mark, rank=Rank.BEGUN)
+        return record.judged_as(judged, digest=seen.digest, content_class=seen.content_class, seen=again)
 
     async def _judged(self, record: LookRecord, read: ReadBody) -> Judged | None:
         """Does it differ?  None: that could not be told, which is neither changed nor unchanged."""
@@ -194,16 +193,23 @@ class Assessor:
         fetched = record.fetched
         may_be_wall = fetched.status in WALLS and fetched.outcome in WALLED
         if fetched.body and record.outcome in KEPT and (may_be_wall or not self.screen.is_empty):
-            read = await self.reading.read(fetched, replace(record.watch, seen=None, lister=None))
-            screened = self._screened(record, read.extraction, hashlib.sha256(fetched.body).digest())
-            if screened is not None:
-                return screened
-            refused = gate(status=fetched.status, extraction=read.extraction, url=fetched.url, seen=None)
-            if may_be_wall and refused is not None and refused.outcome in STANDING:
-                return record.gated(refused)
+            refused = await self._in_front(record, may_be_wall=may_be_wall)
+            if refused is not None:
+                return refused
         if fetched.outcome is Outcome.GONE:
             return record.judged_as(self.comparer.judge_gone(record.watch, record.mark))
         return record
+
+    async def _in_front(self, record: LookRecord, *, may_be_wall: bool) -> LookRecord | None:
+        """None: it is an error page that may be kept, and no wall."""
+        fetched = record.fetched
+        read = await self.reading.read(fetched, replace(record.watch, seen=None, lister=None))
+        screened = self._screened(record, read.extraction, hashlib.sha256(fetched.body).digest())
+        if screened is not None or not may_be_wall:
+            return screened
+        refused = gate(status=fetched.status, extraction=read.extraction, url=fetched.url, seen=None)
+        is_wall = refused is not None and refused.outcome in STANDING
+        return record.gated(refused) if refused is not None and is_wall else None
 
     def _screened(self, record: LookRecord, extraction: Extraction, digest: bytes) -> LookRecord | None:
         """None: it may be kept.  Of a screened page no word goes on, not even its title."""
@@ -229,11 +235,11 @@ class Assessor:
         if url is not None:
             findings, runtime = record.findings or FoundUrls(), self.book.runtime(watch.source)
             canonical = await self.finder.variant(watch, url, runtime, findings, record.now)
-            record = replace(record, findings=findings, canonical=canonical)
+            record = record._replace(findings=findings, canonical=canonical)
         if watch.risk is Risk.CRITICAL:
             named = record.findings.linked if record.findings else []
             links = (*named, *map(watch_id, read.extraction.targets))
-            record = replace(record, raised=self.heirs.raised(watch, links, record.now))
+            record = record._replace(raised=self.heirs.raised(watch, links, record.now))
         return record
 
     async def _found(self, record: LookRecord, read: ReadBody) -> FoundUrls:
@@ -253,13 +259,13 @@ class Assessor:
         reasons = (*findings.notes, Reason("new", new), Reason("refused", refused))
         record = record.decided("list", reasons, output=findings.listed, findings=findings)
         if findings.problem:
-            record = replace(record, outcome=Outcome.PARSE_FAILED, detail=findings.problem)
+            record = record._replace(outcome=Outcome.PARSE_FAILED, detail=findings.problem)
         risk, classify = record.watch.risk, self.finder.classify
         admitted = [
             admit_decision(found.url, risk, inherit_risk(classify(found.url), risk))
             for found in findings.found[:ADMITS]
         ]
-        return replace(record, decisions=(*record.decisions, *admitted)) if admitted else record
+        return record._replace(decisions=(*record.decisions, *admitted)) if admitted else record
 
     def _settled(self, record: LookRecord) -> Settlement:
         watch, runtime = record.watch, self.book.runtime(record.watch.source)
@@ -289,10 +295,6 @@ class Assessor:
         record = self._begun(job, Reached(fetched=fetched))
         source = self.book.runtime(job.watch.source).facts() if outcome is Outcome.NO_SOCKETS else None
         return record.settlement(self._decided(record, source), "standard")
-
-
-def _hashed(record: LookRecord) -> LookRecord:
-    return replace(record, digest=hashlib.sha256(record.fetched.body).digest())
 
 
 def _known(record: LookRecord) -> Seen | None:

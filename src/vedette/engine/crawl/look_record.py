@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
+from vedette.contracts.change import Noise
 from vedette.contracts.documents import Artifact
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Standing, VisitFacts
 from vedette.contracts.fetch import Extraction, Fetched
@@ -30,8 +30,7 @@ KEPT = frozenset(
 CONTENT = frozenset({Outcome.OK, Outcome.PARSE_FAILED, Outcome.TOOL_MISSING})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookRecord:
+class LookRecord(NamedTuple):
     """What is known of one look so far."""
 
     job: Job
@@ -55,6 +54,7 @@ class LookRecord:
 
     @staticmethod
     def begun(job: Job, reached: Reached, visit: VisitId, now: datetime) -> LookRecord:
+        """Of a body that may be content the digest is known from the start."""
         fetched = reached.fetched
         asked = Decision(
             action="fetch",
@@ -71,6 +71,7 @@ class LookRecord:
             fetched=fetched,
             outcome=fetched.outcome,
             detail=fetched.detail,
+            digest=hashlib.sha256(fetched.body).digest() if fetched.outcome is Outcome.OK else None,
             decisions=(asked,),
         )
 
@@ -88,15 +89,16 @@ class LookRecord:
     ) -> LookRecord:
         """With what was decided, and what is known by that."""
         told = Decision(action=action, reasons=reasons, output=output)
-        return replace(self, decisions=(*self.decisions, told), **now_known)
+        return self._replace(decisions=(*self.decisions, told), **now_known)
 
-    def judged_as(self, judged: Judged | None) -> LookRecord:
+    def judged_as(self, judged: Judged | None, **now_known: Any) -> LookRecord:
         """None: not even a worker could tell, so it stays unknown whether the page changed."""
         if judged is not None:
-            return self.decided("change", judged.reasons, output=judged.words, judged=judged)
+            return self.decided("change", judged.reasons, output=judged.words, judged=judged, **now_known)
         detail = "comparing it takes too much time or memory"
         reasons = (Reason("not_compared", note=detail),)
-        return self.decided("change", reasons, output="unknown", outcome=Outcome.PARSE_FAILED, detail=detail)
+        failed = {"outcome": Outcome.PARSE_FAILED, "detail": detail}
+        return self.decided("change", reasons, output="unknown", **(now_known | failed))
 
     def gated(self, refused: Gated) -> LookRecord:
         """This answer is not the page, and why."""
@@ -107,7 +109,7 @@ class LookRecord:
 
     def shown(self, source: LookSource | None, **facts: Any) -> ShownLook:
         """What is known of the look, as far as its watch is concerned."""
-        fetched, findings = self.fetched, self.findings
+        fetched, found = self.fetched, self.findings or _NOTHING
         return ShownLook(
             now=self.now,
             at=fetched.at,
@@ -120,14 +122,14 @@ class LookRecord:
             extraction=self.extraction,
             judged=self.judged,
             canonical=self.canonical,
-            became=findings.became if findings else None,
-            is_cut=findings is not None and findings.is_cut,
-            is_dated=findings is not None and findings.is_dated,
+            became=found.became,
+            is_cut=found.is_cut,
+            is_dated=found.is_dated,
             **facts,
         )
 
     def settlement(self, settled: SettledWatch, retention: str, *, embeds: bool = False) -> Settlement:
-        judged, findings, fetched = self.judged, self.findings, self.fetched
+        judged, found, fetched = self.judged or _NOT_JUDGED, self.findings or _NOTHING, self.fetched
         kind = self._kind()
         digest = self.digest
         if kind is RecordKind.RESPONSE and digest is None:  # an answer that is kept though it is no content
@@ -140,15 +142,15 @@ class LookRecord:
             watch=settled.watch,
             entry=self._entry(kind, digest, retention),
             decisions=(*self.decisions, *settled.decisions),
-            change=judged.change if judged else None,
-            moves=judged.moves if judged else (),
-            reports=judged.reports if judged else (),
-            sources=tuple(findings.sources) if findings else (),
-            found=tuple(findings.found) if findings else (),
-            signals=tuple(findings.signals) if findings else (),
+            change=judged.change,
+            moves=judged.moves,
+            reports=judged.reports,
+            sources=tuple(found.sources),
+            found=tuple(found.found),
+            signals=tuple(found.signals),
             raised=self.raised,
-            nearer=tuple(findings.nearer) if findings else (),
-            refused=tuple(findings.refused) if findings else (),
+            nearer=tuple(found.nearer),
+            refused=tuple(found.refused),
             parked=settled.parked,
             content_class=self.content_class,
             content_type=fetched.content_type,
@@ -226,6 +228,10 @@ class LookRecord:
         if self.seen is not None:
             return RecordKind.IDENTICAL
         return RecordKind.RESPONSE if self.outcome in KEPT and self.fetched.status else RecordKind.NONE
+
+
+_NOT_JUDGED = Judged(changed=None, seen=None, noise=Noise())
+_NOTHING = FoundUrls()
 
 
 def _fetch_inputs(job: Job, reached: Reached) -> dict[str, object]:
