@@ -130,7 +130,7 @@ class Page:
     def fields(self) -> Blocks | Unreadable:
         """JSON, XML and plain text as fields."""
         try:
-            return _fields(self.content_class, [self.body], self.content_type) if self.body.strip() else ()
+            return _fields(self.content_class, [self.utf8]) if self.utf8.strip() else ()
         except Unreadable as problem:
             return problem
 
@@ -277,7 +277,8 @@ def extract_in_worker(
     kind = kind or content_class(taken[0], url=url, content_type=content_type)
     if kind in READABLE:
         try:
-            found = _fields(kind, taken, content_type) if taken[0].strip() else ()
+            taken.append(as_utf8(taken.pop(), content_type)[0])
+            found = _fields(kind, taken) if taken[0].strip() else ()
         except Unreadable as error:
             return _extraction_of(kind, error, url)
         return _extraction_of(kind, found, url)
@@ -335,9 +336,9 @@ def _told(found: Blocks) -> str:
     )
 
 
-def _fields(kind: ContentClass, taken: list[bytes], content_type: str) -> Blocks:
+def _fields(kind: ContentClass, taken: list[bytes]) -> Blocks:
     if kind in JSONS:
-        return json_fields(taken, content_type)
+        return json_fields(taken)
     if kind is ContentClass.XML:
-        return xml_fields(taken, content_type)
-    return text_lines(taken, content_type) if kind is ContentClass.TEXT else ()
+        return xml_fields(taken)
+    return text_lines(taken) if kind is ContentClass.TEXT else ()
