@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "stages"))
 from document_kit import BOMBS, DAMAGES, LINES, TYPES, WHOLE, scanned
 
 from vedette.contracts.documents import Document
-from vedette.engine.crawl.document_reader import DocumentReader
+from vedette.engine.crawl.content_reader import DocumentReader
 from vedette.engine.workers.pool import Workers
 from vedette.extract.documents import read_document
 

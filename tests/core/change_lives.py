@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from vedette.contracts.change import ChangeKind, Comparison, Noise
 from vedette.contracts.words import Outcome, Risk
 from vedette.core.change.life import Blocks, Confirm, LookState, Nothing, Observe, Past, Pending, advance
-from vedette.extract.outline import page_blocks
+from vedette.extract import blocks as page_blocks
 
 START = datetime(2026, 11, 2, tzinfo=UTC)
 

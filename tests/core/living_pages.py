@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from vedette.contracts.change import ChangeKind, Noise
 from vedette.contracts.words import Outcome
 from vedette.core.change.life import Blocks, Confirm, LookState, Observe, Past, Pending, advance
-from vedette.extract.outline import page_blocks
+from vedette.extract import blocks as page_blocks
 from vedette.livingweb import grid_world
 from vedette.livingweb.chance import Chance
 from vedette.livingweb.noise import Roll

@@ -100,6 +100,63 @@ def test_the_title_in_a_listing_has_the_letters_of_the_page(codec, header, meta)
     assert [seen.title for seen in listing.sightings] == [f"{TEXT} {n}" for n in range(5)]
 
 
+SHAPES = {  # how each class of body says the same words, with room for a declaration in it
+    "page": "{meta}<html><head><title>{text}</title></head><body><p>x</p></body></html>",
+    "list": "{meta}<html><body><main><ul><li><a href='/1'>{text}</a></li><li><a href='/2'>{text}</a></li>"
+    "<li><a href='/3'>{text}</a></li></ul></main></body></html>",
+    "feed": "{xml}<rss><channel><item><link>https://a.hr/1</link><title>{text}</title></item></channel></rss>",
+    "sitemap": "{xml}<urlset xmlns:news='n'><url><loc>https://a.hr/1</loc>"
+    "<news:news><news:title>{text}</news:title></news:news></url></urlset>",
+    "fields": "{xml}<rates><name>{text}</name></rates>",
+}
+LISTED = {"list": ListerKind.HTML_LIST, "feed": ListerKind.FEED, "sitemap": ListerKind.SITEMAP}
+LETTERS = {
+    "iso-8859-2": "šuma žito Čačak", "cp1250": "šuma žito Čačak", "cp1252": "Müller façade naïve señor",
+    "utf-8": "šuma façade 東京", "utf-8-sig": "šuma façade 東京", "utf-16": "šuma façade 東京",
+    "utf-16-le": "šuma 東京",
+}  # fmt: skip
+HEADERS = [
+    "",
+    "{kind}",
+    "{kind}; charset={codec}",
+    "{kind}; charset=utf-8",
+    "{kind}; charset=iso-8859-1",
+    "{kind}; charset=no",
+]
+INSIDE = ["", "{codec}", "utf-8", "iso-8859-5", "klingon"]
+
+
+def letters_in(shape: str, body: bytes, header: str) -> str:
+    if shape not in LISTED:
+        found = extract(body, url="https://a.hr/x", content_type=header)
+        return found.title if shape == "page" else found.text.rpartition("/name ")[2]
+    document = ListingDocument(url="https://a.hr/x", body=body, content_type=header, now=NOW)
+    return read_listing(LISTED[shape], document).sightings[0].title
+
+
+@pytest.mark.parametrize("inside", INSIDE)
+@pytest.mark.parametrize("header", HEADERS)
+@pytest.mark.parametrize("codec", LETTERS)
+def test_a_page_a_list_a_feed_and_a_sitemap_read_the_same_bytes_as_the_same_letters(codec, header, inside):
+    """Whatever is declared, rightly or wrongly, in the header or in the body."""
+    said, read = inside.format(codec=codec.removesuffix("-sig")), {}
+    for shape, markup in SHAPES.items():
+        meta = f"<meta charset={said}>" if said else ""
+        xml = f"<?xml version='1.0' encoding='{said}'?>" if said else ""
+        body = markup.format(meta=meta, xml=xml, text=LETTERS[codec]).encode(codec)
+        kind = "text/html" if shape in ("page", "list") else "text/xml"
+        read[shape] = letters_in(shape, body, header.format(kind=kind, codec=codec))
+    assert len(set(read.values())) == 1, read
+
+
+@pytest.mark.parametrize("codec", ["iso-8859-2", "cp1250", "utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
+def test_undeclared_letters_of_this_region_are_read_in_every_class_of_body(codec):
+    for shape, markup in SHAPES.items():
+        body = markup.format(meta="", xml="", text=LETTERS[codec]).encode(codec)
+        kind = "text/html" if shape in ("page", "list") else "text/xml"
+        assert letters_in(shape, body, kind) == LETTERS[codec], shape
+
+
 def test_fields_of_xml_are_read_by_the_header_and_the_declaration_alike():
     xml = f"<rates><name>{TEXT}</name></rates>"
     for body, header in (

@@ -18,14 +18,13 @@ from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import Job, Release, Settlement, SourceState
 from vedette.contracts.words import LaneKey, Outcome, SourceId
 from vedette.core.evidence.screen import ScreenRow, screen_table
+from vedette.core.look import CLOSED_FOR, TRIPS_AFTER
 from vedette.engine.crawl.assess import AssessOptions, Assessor
 from vedette.engine.crawl.compare_states import Comparer
-from vedette.engine.crawl.content_reader import ContentReader
-from vedette.engine.crawl.document_reader import DocumentReader
-from vedette.engine.crawl.find_urls import Finder
-from vedette.engine.crawl.inherited_risk import RiskHeirs
+from vedette.engine.crawl.content_reader import ContentReader, DocumentReader
+from vedette.engine.crawl.find_urls import Finder, RiskHeirs
 from vedette.engine.crawl.look import Reached
-from vedette.engine.crawl.source_runtime import CLOSED_FOR, SAVE_EVERY, TRIPS_AFTER, SourceBook
+from vedette.engine.crawl.source_runtime import SAVE_EVERY, SourceBook
 from vedette.engine.settle.ids import Ids
 from vedette.engine.workers.pool import Workers
 from vedette.telemetry.clock import JumpingClock
@@ -231,11 +230,15 @@ def runtime_of(**state):
 def test_a_source_whose_listing_fails_again_and_again_rests_for_an_hour():
     _, runtime = runtime_of()
     for _ in range(TRIPS_AFTER):
-        assert runtime.closed_until is None
+        assert runtime.known.closed_until is None
         runtime.heard(Outcome.EMPTY, "", now=NOON)
-    assert runtime.closed_until == NOON + CLOSED_FOR
+    assert runtime.known.closed_until == NOON + CLOSED_FOR
     runtime.heard(Outcome.OK, "", now=NOON)
-    assert (runtime.failures, runtime.closed_until, runtime.last_success_at) == (0, None, NOON)
+    assert (runtime.known.failures, runtime.known.closed_until, runtime.known.last_success_at) == (
+        0,
+        None,
+        NOON,
+    )
 
 
 def test_every_success_is_saved_but_not_more_often_than_it_is_worth():
@@ -259,7 +262,11 @@ def test_the_last_moments_of_a_run_are_saved_whatever_was_saved_before():
 
 def test_a_runtime_opens_as_the_source_was_left_and_a_source_that_is_gone_still_has_one():
     _, runtime = runtime_of(failures=3, last_error="empty", closed_until=NOON)
-    assert (runtime.failures, runtime.last_error, runtime.closed_until) == (3, "empty", NOON)
+    assert (runtime.known.failures, runtime.known.last_error, runtime.known.closed_until) == (
+        3,
+        "empty",
+        NOON,
+    )
     book = SourceBook(load=lambda i: None, settings_of=lambda s: FetchSettings())
     assert book.runtime(SourceId("gone")).source.lister is ListerKind.PAGE
 

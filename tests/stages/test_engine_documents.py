@@ -17,7 +17,7 @@ from document_kit import BOMBS, DAMAGES, LINES, TITLE, URL, WHOLE, needs_tessera
 from vedette.contracts.documents import Document
 from vedette.contracts.words import ContentClass, Outcome
 from vedette.core.change.gate import gate
-from vedette.engine.crawl.document_reader import DocumentReader, extraction_of
+from vedette.engine.crawl.content_reader import DocumentReader, extraction_of
 from vedette.engine.workers.pool import Workers
 from vedette.evidence.text_cache import TextCache
 from vedette.extract.documents.language import reader_version

@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
+from test_extract_page import block_pair
 
-from vedette.extract import block_pair, blocks, extract
+from vedette.extract import blocks, extract
 
 URL = "https://a.hr/vijesti/1"
 HTML = "text/html; charset=utf-8"

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from vedette.core.limits.memory_budget import SCAN
-from vedette.engine.crawl.document_reader import _render_there
+from vedette.engine.crawl.content_reader import _render_there
 from vedette.engine.workers.pool import Workers
 from vedette.extract.documents.scans import render_page
 

@@ -16,7 +16,7 @@ from vedette.contracts.words import ContentClass, Outcome
 from vedette.core.change.gate import gate
 from vedette.core.judging.verdict import route
 from vedette.core.text.images import ENOUGH, MOST_PIXELS, drawn_size, is_line_of_text, refusal
-from vedette.engine.crawl.document_reader import DocumentReader, extraction_of
+from vedette.engine.crawl.content_reader import DocumentReader, extraction_of
 from vedette.engine.workers.pool import Workers
 from vedette.extract import content_class
 from vedette.extract.documents import read_document

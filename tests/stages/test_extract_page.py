@@ -7,12 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vedette.contracts.change import Block
 from vedette.contracts.words import ContentClass
-from vedette.extract import block_pair, blocks, extract
+from vedette.extract import Page, blocks, extract
+from vedette.extract.outline import common_scope
 
 URL = "https://a.hr/zakoni/pdv"
 HTML = "text/html; charset=utf-8"
 LONG = "Porezni obveznik podnosi prijavu do kraja ožujka tekuće godine za prethodnu godinu. " * 5
+
+
+def block_pair(before: bytes, after: bytes, *, url: str, content_type: str) -> list[tuple[Block, ...]]:
+    """Two states of one target, cut by one rule, as the engine does it."""
+    pages = [Page.of(body, url=url, content_type=content_type) for body in (before, after)]
+    scope = common_scope(page.cut() for page in pages)
+    return [page.blocks(scope) for page in pages]
 
 
 def html(markup: str, content_type: str = HTML, **options):

@@ -12,7 +12,7 @@ from vedette.core.change.diff import diff_lines, with_headings
 from vedette.core.change.layers import compare
 from vedette.core.change.state import State
 from vedette.extract import blocks
-from vedette.extract.outline import row_headings
+from vedette.extract.page import row_headings
 from vedette.report.diffs import by_words, diff_json, excerpt, unified
 from vedette.report.plain import as_text
 from vedette.store.noise_column import dump_noise, read_noise

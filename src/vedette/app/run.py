@@ -33,18 +33,16 @@ from vedette.contracts.errors import ConfigError, InputError
 from vedette.contracts.jobs import QueuedJob
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.words import RunId, SourceId
+from vedette.core.look import LookRules
 from vedette.core.schedule.due import LEARNED
 from vedette.core.urls.auto_source import Homes
 from vedette.engine.crawl.assess import AssessOptions, Assessor
-from vedette.engine.crawl.compare_states import Comparer
-from vedette.engine.crawl.content_reader import ContentReader
-from vedette.engine.crawl.document_reader import DocumentReader
-from vedette.engine.crawl.find_urls import Finder
-from vedette.engine.crawl.inherited_risk import RiskHeirs
+from vedette.engine.crawl.compare_states import Comparer, PastStates, WaitingPages
+from vedette.engine.crawl.content_reader import ContentReader, DocumentReader
+from vedette.engine.crawl.find_urls import Finder, RiskHeirs
 from vedette.engine.crawl.look import Looker
 from vedette.engine.crawl.loop import Ended, Serve
 from vedette.engine.crawl.memory_room import MemoryBudget
-from vedette.engine.crawl.past_states import PastStates
 from vedette.engine.crawl.robots_cache import RobotsCache
 from vedette.engine.crawl.run import CrawlRun, LaneClosings, OnEvent, Opened, RunFacts, RunParts, RunRequest
 from vedette.engine.crawl.source_runtime import SourceBook
@@ -213,11 +211,13 @@ class _Crawl:
         languages = config.extract.ocr_languages
         text_cache = TextCache(self.loaded.data, reader_version(languages))
         past = PastStates(reader, self.loaded.data / ARCHIVE)
-        extract = config.extract
+        extract, waiting = config.extract, WaitingPages()
         return Assessor(
             looker=looker,
             finder=self.finder,
-            comparer=Comparer(past, extract.scope, config.run.confirm_after, text_cache=text_cache),
+            comparer=Comparer(
+                past, extract.scope, config.run.confirm_after, text_cache=text_cache, waiting=waiting
+            ),
             book=self.book,
             ids=self.ids,
             clock=self.clock,
@@ -228,6 +228,7 @@ class _Crawl:
                 scope=extract.scope,
                 worker_above=extract.worker_above,
                 renders_shells=extract.render == "auto",
+                waiting=waiting,
             ),
             screen=screens(config),
             peer=reader.watch,
@@ -249,13 +250,13 @@ class _Crawl:
 
     def _options(self) -> AssessOptions:
         config = self.loaded.config
-        return AssessOptions(
+        rules = LookRules(
             due=due_rule(config, self.facts.policy),
             retry=retry_rule(config),
             audit_share=config.schedule.audit_share,
             fetch_only=self.facts.request.fetch_only,
-            embeds=config.stages.embed,
         )
+        return AssessOptions(rules=rules, embeds=config.stages.embed)
 
     def _has_own_risk(self, source: SourceId) -> bool:
         return self.book.runtime(source).source.risk is not None

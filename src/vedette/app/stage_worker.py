@@ -18,8 +18,8 @@ from vedette.contracts.jobs import STAGES, QueuedJob
 from vedette.contracts.ports import Clock
 from vedette.contracts.watch import Group
 from vedette.core.text.nearest import unknown
-from vedette.engine.crawl.document_reader import DocumentReader
-from vedette.engine.crawl.past_states import PastStates
+from vedette.engine.crawl.compare_states import PastStates
+from vedette.engine.crawl.content_reader import DocumentReader
 from vedette.engine.stages.evidence_access import EvidenceAccess
 from vedette.engine.stages.neighbours import Neighbours
 from vedette.engine.stages.queue_worker import Served, StageWorker

@@ -186,6 +186,28 @@ class ChangeMove:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What a look means for the change life of its watch."""
+
+    changed: bool | None  # None: not known before the second look
+    seen: Seen | None
+    noise: Noise
+    pending: ChangeId | None = None
+    is_gone: bool = False
+    change: Change | None = None
+    moves: tuple[ChangeMove, ...] = ()
+    reports: tuple[Change, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    look_again_at: datetime | None = None
+
+    @property
+    def words(self) -> str:
+        if self.look_again_at is not None:
+            return "observed"
+        return "changed" if self.changed else "unchanged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settlement:
     """Everything one look settled.  Written in one transaction, or not at all."""
 

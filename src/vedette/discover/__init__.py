@@ -8,9 +8,9 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.source import ListerKind, Listing, Sighting
 from vedette.discover.auto import make_auto
 from vedette.discover.crawl import read_crawl, read_page
-from vedette.discover.document import ListingDocument
 from vedette.discover.eurlex import read_eurlex
 from vedette.discover.feed import read_feed
+from vedette.discover.gather import ListingDocument
 from vedette.discover.hnb import read_hnb
 from vedette.discover.hok import read_hok
 from vedette.discover.html_list import read_html_list

@@ -13,8 +13,8 @@ from vedette.contracts.source import ListerKind, Listing
 from vedette.contracts.words import Reason
 from vedette.core.urls.canonical import canonical, host_of
 from vedette.discover.crawl import LinkReader
-from vedette.discover.document import ListingDocument
 from vedette.discover.feed import is_feed
+from vedette.discover.gather import ListingDocument
 from vedette.discover.html_list import find_items
 from vedette.discover.json_feed import is_json_feed
 from vedette.discover.markup import Markup, is_html, open_markup

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from vedette.discover.document import ListingDocument, text_of
+from vedette.discover.gather import ListingDocument
 
 MAX_NODES = 50_000  # objects of one document that are looked at
 MAX_TEXT = 4096  # of one field; a longer address, title or date is none
@@ -19,7 +19,7 @@ def is_data(document: ListingDocument) -> bool:
 
 def read_data(document: ListingDocument) -> tuple[Any, str]:
     """The value, or what is wrong."""
-    return read_json(text_of(document.body, document.content_type))
+    return read_json(document.utf8.decode())
 
 
 def read_json(text: str) -> tuple[Any, str]:

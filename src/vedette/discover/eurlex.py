@@ -18,9 +18,8 @@ from vedette.contracts.words import Reason
 from vedette.core.text.dates import read_date
 from vedette.core.urls.canonical import canonical, host_of, origin_of
 from vedette.discover.data import MAX_TEXT, is_data, read_data
-from vedette.discover.document import ListingDocument
 from vedette.discover.feed import is_feed, read_feed
-from vedette.discover.gather import Found, Gathering, clean_title
+from vedette.discover.gather import Found, Gathering, ListingDocument, clean_title
 from vedette.discover.markup import is_html, open_markup
 from vedette.discover.tree import LinkPage
 

@@ -1,19 +1,22 @@
-"""Turns what a listing links to into sightings: resolved, canonical, filtered, each target once."""
+"""A listing as a lister takes it, and its links as sightings: resolved, canonical, filtered, each target once."""
 
 from __future__ import annotations
 
 import html
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Protocol
 
-from vedette.contracts.source import Follow, Listing, Sighting
+from selectolax.lexbor import LexborHTMLParser
+
+from vedette.contracts.source import Follow, ListerOptions, Listing, Sighting
 from vedette.contracts.words import Reason, WatchId
+from vedette.core.text.charset import as_utf8
 from vedette.core.urls.admission import LISTED_MAX_URLS
 from vedette.core.urls.canonical import MAX_URL, TOO_LONG, canonical, watch_id
 from vedette.core.urls.filters import filters_of
 from vedette.core.urls.url_shape import PART_NOTE, is_document, is_part
-from vedette.discover.document import ListingDocument
 
 MAX_REFUSED = 1000  # kept per listing; the rest is counted in a note
 MAX_TITLE = 300
@@ -21,6 +24,35 @@ DOCUMENT_TYPES = ("application/pdf", "application/msword", "application/vnd.", "
 _TAG = re.compile(r"<[^<>]{0,500}>")
 _CODE = re.compile(r"<(script|style)\b[^<>]{0,500}>.*?(?:</\1\b[^<>]{0,50}>|\Z)", re.IGNORECASE | re.DOTALL)
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f]+")
+
+
+class ParsedPage(Protocol):
+    """A body that was decoded, and a page that was parsed, for whoever looked at it first."""
+
+    @property
+    def problem(self) -> str: ...
+    @property
+    def utf8(self) -> bytes: ...
+    def tree(self) -> LexborHTMLParser: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListingDocument:
+    """A listing's body.  `depth`: how many listings lie between it and the source; 0 is the source itself."""
+
+    url: str  # that answered, canonical
+    body: bytes
+    now: datetime
+    content_type: str = ""
+    options: ListerOptions = field(default_factory=ListerOptions)
+    depth: int = 0
+    sitemaps: tuple[str, ...] = ()  # of the host's robots.txt; `auto` looks at them
+    page: ParsedPage | None = None  # the same body, where it was read before
+
+    @property
+    def utf8(self) -> bytes:
+        """The body in UTF-8, by the reader of letters that pages have too.  What cannot be decoded is U+FFFD."""
+        return as_utf8(self.body, self.content_type)[0] if self.page is None else self.page.utf8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

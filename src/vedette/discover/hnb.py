@@ -16,8 +16,7 @@ from typing import Any
 from vedette.contracts.source import Listing
 from vedette.core.text.dates import read_date
 from vedette.discover.data import is_data, read_data, text_in
-from vedette.discover.document import ListingDocument
-from vedette.discover.gather import Found, Gathering
+from vedette.discover.gather import Found, Gathering, ListingDocument
 
 MAX_RATES = 1000  # there are about fifteen currencies; a range of days has one list for each
 # Their field -> ours.  The words of the API's third edition (euro), then of the first (kuna).

@@ -14,8 +14,7 @@ from selectolax.lexbor import LexborNode
 from vedette.contracts.source import ListerKind, Listing, ListSelectors
 from vedette.core.text.dates import read_date
 from vedette.core.urls.canonical import canonical, host_of
-from vedette.discover.document import ListingDocument
-from vedette.discover.gather import Found, Gathering, clean_title
+from vedette.discover.gather import Found, Gathering, ListingDocument, clean_title
 from vedette.discover.pagination import read_pagination
 from vedette.discover.tree import MAX_NODES, LinkPage, attribute, is_navigation
 

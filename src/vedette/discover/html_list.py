@@ -11,8 +11,7 @@ from selectolax.lexbor import LexborNode
 from vedette.contracts.source import Listing, ListSelectors
 from vedette.core.text.dates import read_date
 from vedette.core.urls.canonical import host_of
-from vedette.discover.document import ListingDocument
-from vedette.discover.gather import Found, Gathering, clean_title
+from vedette.discover.gather import Found, Gathering, ListingDocument, clean_title
 from vedette.discover.tree import LinkPage, attribute, is_navigation, nearest
 
 # 001 B.3.  A site's row serves its subdomains too.

@@ -13,8 +13,7 @@ from vedette.core.text.dates import read_date
 from vedette.core.urls.admission import LISTED_MAX_URLS
 from vedette.core.urls.canonical import canonical
 from vedette.core.urls.url_shape import is_document
-from vedette.discover.document import ListingDocument, text_of
-from vedette.discover.gather import DOCUMENT_TYPES, Found, Gathering, clean_title
+from vedette.discover.gather import DOCUMENT_TYPES, Found, Gathering, ListingDocument, clean_title
 
 MAX_ATTACHMENTS = 100  # of one entry
 _VERSION = re.compile(r"https?://(?:www\.)?jsonfeed\.org/version/1(?:\.\d+)?/?")
@@ -47,9 +46,7 @@ def read_json_feed(document: ListingDocument) -> Listing:
 def _items(document: ListingDocument) -> list[Any] | str:
     """The entries, or why there are none."""
     try:
-        feed = json.loads(
-            text_of(document.body, document.content_type), parse_int=str, parse_float=str, parse_constant=str
-        )
+        feed = json.loads(document.utf8.decode(), parse_int=str, parse_float=str, parse_constant=str)
     except RecursionError:
         return "not a feed: JSON nested too deep"
     except ValueError as error:

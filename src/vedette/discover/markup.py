@@ -10,14 +10,14 @@ from typing import Any
 
 from lxml import etree
 
-from vedette.core.text.charset import is_clean_utf8
-from vedette.discover.document import ListingDocument, text_of
+from vedette.discover.gather import ListingDocument
 
 _NAME = re.compile(rb"<([A-Za-z_][\w.:-]{0,100})")
 _BARE = re.compile(rb"&(?!#\d{1,7};|#[xX][0-9a-fA-F]{1,6};|[A-Za-z][A-Za-z0-9]{1,31};)")
 _NAMED = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d+|#[xX][0-9a-fA-F]+);)([A-Za-z][A-Za-z0-9]{1,31};)")
 _CONTROLS = bytes(code for code in range(32) if code not in (9, 10, 13))
 _SPACE = re.compile(rb"[ \t\r\n]*")
+_BLANK = re.compile(rb"(?:[ \t\r\n\x00]|\xef\xbb\xbf)+")
 _START = re.compile(rb"<(?:\?xml|rss|feed|urlset|sitemapindex|rdf:RDF)")
 _PROLOG = ((b"<?", b"?>"), (b"<!--", b"-->"), (b"<!", b">"))
 _MAX_PROLOG = 50  # steps; nobody needs ten
@@ -62,10 +62,9 @@ def open_markup(document: ListingDocument) -> Markup:
 
 def _in_utf8(document: ListingDocument) -> bytes:
     """What is in UTF-8 already is not copied: a sitemap may have 50 MB."""
-    body = document.body
-    if "charset" not in document.content_type.lower() and is_clean_utf8(body):
-        return body.lstrip(b" \t\r\n")
-    return text_of(body, document.content_type).lstrip("\ufeff \t\r\n\x00").encode("utf-8", "replace")
+    data = document.utf8
+    start = _BLANK.match(data)
+    return data[start.end() :] if start else data
 
 
 def parse(data: bytes, *, recover: bool = False) -> etree._Element | None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from vedette.contracts.source import ListerKind, Listing, ListSelectors, Sighting
 from vedette.contracts.words import Reason
-from vedette.discover.document import ListingDocument
+from vedette.discover.gather import ListingDocument
 from vedette.discover.pagination import read_pagination
 
 SELECTORS = ListSelectors(

@@ -17,8 +17,7 @@ from vedette.contracts.source import ActMetadata, ListerKind, Listing, Sighting
 from vedette.core.text.dates import read_date
 from vedette.core.urls.canonical import canonical, origin_of, watch_id
 from vedette.discover.data import MAX_TEXT, is_data, objects, read_data, read_json
-from vedette.discover.document import ListingDocument
-from vedette.discover.gather import Found, Gathering, clean_title
+from vedette.discover.gather import Found, Gathering, ListingDocument, clean_title
 from vedette.discover.markup import is_html, open_markup
 from vedette.discover.sitemap import read_sitemap
 from vedette.discover.tree import LinkPage, attribute

@@ -16,8 +16,7 @@ from selectolax.lexbor import LexborNode
 from vedette.contracts.source import Follow, ListerKind, Listing
 from vedette.core.urls.canonical import canonical, fold, host_of, watch_id
 from vedette.core.urls.filters import UrlPattern, compile_pattern
-from vedette.discover.document import ListingDocument
-from vedette.discover.gather import Gathering
+from vedette.discover.gather import Gathering, ListingDocument
 from vedette.discover.html_list import gather_list
 from vedette.discover.tree import LinkPage, attribute
 

@@ -21,9 +21,8 @@ from vedette.contracts.source import Follow, ListerKind, ListerOptions, Listing
 from vedette.contracts.words import Reason
 from vedette.core.text.dates import read_date
 from vedette.core.urls.canonical import canonical, host_of, watch_id
-from vedette.discover.document import ListingDocument
 from vedette.discover.feed import is_feed, read_feed
-from vedette.discover.gather import Found, Gathering, clean_title
+from vedette.discover.gather import Found, Gathering, ListingDocument, clean_title
 from vedette.discover.markup import Markup, is_html, local_name, open_markup, repaired, stream
 
 MAX_DECODED = 50 * MIB  # the protocol's limit of one file
@@ -41,7 +40,7 @@ def read_sitemap(document: ListingDocument) -> Listing:
     body, problem = _unpacked(document.body)
     if not body:
         return Listing(problem=problem or "the sitemap is empty")
-    unpacked = replace(document, body=body)
+    unpacked = document if body is document.body else replace(document, body=body, page=None)
     markup = open_markup(unpacked)
     if markup.problem:
         return Listing(problem=markup.problem)

@@ -13,7 +13,7 @@ from vedette.contracts.source import ListSelectors
 from vedette.core.text.parse_cost import too_heavy
 from vedette.core.urls.canonical import canonical
 from vedette.core.urls.url_shape import is_document
-from vedette.discover.document import ListingDocument, text_of
+from vedette.discover.gather import ListingDocument
 
 MAX_NODES = 5000  # a list is never longer; a page made to hurt is
 _MAX_ANCESTORS = 40
@@ -43,9 +43,9 @@ class LinkPage:
 
     def __init__(self, document: ListingDocument) -> None:
         self.url = document.url
-        self.problem = too_heavy(document.body)
-        text = "" if self.problem else text_of(document.body, document.content_type)
-        self.tree = LexborHTMLParser(text)
+        page = document.page
+        self.problem = too_heavy(document.body) if page is None else page.problem
+        self.tree = LexborHTMLParser("") if self.problem else _tree(document)
         base = self.tree.css_first("base[href]")
         self.base = canonical(attribute(base, "href"), document.url) or document.url if base else document.url
 
@@ -69,6 +69,10 @@ class LinkPage:
     def text_chars(self) -> int:
         body = self.tree.body
         return len(body.text(separator=" ", strip=True)) if body else 0
+
+
+def _tree(document: ListingDocument) -> LexborHTMLParser:
+    return LexborHTMLParser(document.utf8) if document.page is None else document.page.tree()
 
 
 def attribute(node: LexborNode | None, name: str) -> str:

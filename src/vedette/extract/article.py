@@ -51,14 +51,16 @@ _SIDE_NAME = re.compile(
 )
 
 
-def narrow_to_article(root: LexborNode, *, is_sure: bool = False, spared: frozenset[str] = NONE) -> bool:
-    """Cuts it down to its article, if it has one.
+def narrow_to_article(
+    root: LexborNode, *, is_sure: bool = False, spared: frozenset[str] = NONE
+) -> frozenset[str] | None:
+    """Cuts it down to its article; the names of parts that stayed, or None when it has no article.
 
     `is_sure`: other states of this page are articles; `spared`: names of parts that stay in those.
     """
     article = _article_of(root, is_sure=is_sure)
     if article is None:
-        return False
+        return None
     side = article.named_side()
     spared |= article.spared(side)
     for at, (node, name, word) in side.items():
@@ -66,7 +68,7 @@ def narrow_to_article(root: LexborNode, *, is_sure: bool = False, spared: frozen
             node.decompose()
     for node in article.leading():
         node.decompose()
-    return True
+    return spared
 
 
 def spared_parts(root: LexborNode) -> frozenset[str] | None:

@@ -98,7 +98,7 @@ _CONTROL = bytes(range(9)) + bytes(range(14, 27)) + bytes(range(28, 32))
 
 def content_class(body: bytes, *, url: str, content_type: str) -> ContentClass:
     """The class of a body.  PDFs are PDF_TEXT until their pages have been looked at."""
-    head = body[:LOOK]
+    head = body[:LOOK].removeprefix(b"\xef\xbb\xbf")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) or 0 in head[:2]:
         head = _spelled(head)
     header = content_type.lower()

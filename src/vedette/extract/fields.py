@@ -1,5 +1,7 @@
 """JSON, XML and plain text as fields: path and value.  Reading order and white space do not count.
 
+What is read is in UTF-8 and is taken out of its list: who holds it nowhere else has room for its tree.
+
 Paths start with "/", which tells a field (its name is part of what it says) from a block of a page.
 """
 
@@ -16,7 +18,6 @@ from typing import Any
 from lxml import etree
 
 from vedette.contracts.change import Block
-from vedette.core.text.charset import decode
 from vedette.extract.scope import fold
 
 MAX_FIELDS = 300_000
@@ -39,9 +40,9 @@ class Unreadable(ValueError):
     """The document is not what it claims to be, or is built to hurt.  The message says which."""
 
 
-def json_fields(taken: list[bytes], content_type: str) -> tuple[Block, ...]:
+def json_fields(taken: list[bytes]) -> tuple[Block, ...]:
     """Every value by its JSON pointer; keys sorted (objects have no order), numbers canonical."""
-    text, _ = decode(taken.pop(), content_type)
+    text = taken.pop().decode()
     try:
         value = json.loads(text, parse_int=_integer, parse_float=_decimal, parse_constant=str)
     except RecursionError:
@@ -51,11 +52,11 @@ def json_fields(taken: list[bytes], content_type: str) -> tuple[Block, ...]:
     return tuple(_flatten(value))
 
 
-def xml_fields(taken: list[bytes], content_type: str) -> tuple[Block, ...]:
+def xml_fields(taken: list[bytes]) -> tuple[Block, ...]:
     """Text and attributes of every element by its path of local names."""
-    text, _ = decode(taken.pop(), content_type)
-    markup = text.lstrip().encode("utf-8", "replace")
-    del text
+    markup = taken.pop()
+    if not markup.startswith(b"<"):
+        markup = markup.decode().lstrip().encode()  # XML allows nothing before its declaration
     try:
         found = _walk_xml(markup)
     except (etree.XMLSyntaxError, ValueError) as error:
@@ -65,9 +66,9 @@ def xml_fields(taken: list[bytes], content_type: str) -> tuple[Block, ...]:
     return tuple(found)
 
 
-def text_lines(taken: list[bytes], content_type: str) -> tuple[Block, ...]:
+def text_lines(taken: list[bytes]) -> tuple[Block, ...]:
     """The lines of a plain text that are not blank."""
-    text, _ = decode(taken.pop(), content_type)
+    text = taken.pop().decode()
     lines = (fold(line) for line in text.splitlines()[:MAX_FIELDS])
     return tuple((f"line[{number}]", line) for number, line in enumerate(lines, 1) if line)
 

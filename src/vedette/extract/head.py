@@ -1,17 +1,30 @@
-"""What the head of a page declares: title, base, canonical, feeds, robots, dates, description."""
+"""What a page declares in its head (title, base, canonical, feeds, robots, dates, description), and its links."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from vedette.core.text.dates import read_date
 from vedette.core.urls.canonical import canonical, host_of
+from vedette.core.urls.url_shape import is_document
 from vedette.extract.scope import fold
 
+MAX_LINKS = 50_000
+_HINT = re.compile(
+    r"\.(?:pdf|doc|xls|ppt|od[tsp]|rtf|csv|zip|7z|p7m|asice|xml|json|png|jp|gif|webp|bmp|tif)"
+    r"|/(?:download|preuz|getfile|attachment|prilo|dokument|document)"
+)
+_DOCUMENT = re.compile(
+    r"\.(?:pdf|docx?|xlsx?|pptx?|od[tsp]|rtf|csv|zip|7z|p7m|asice|xml|json)(?:$|[?#])"
+    r"|/(?:downloads?|preuzmi|preuzimanje|getfile|attachments?|prilo[gz]i?|dokumenti?|documents?)[/?]",
+    re.IGNORECASE,
+)
+_IMAGE = re.compile(r"\.(?:png|jpe?g|gif|webp|bmp|tiff?)(?:$|[?#])", re.IGNORECASE)
 MAX_TITLE = 500
 MAX_ELEMENTS = 2000  # of the head that are read
 MAX_METADATA = 64
@@ -79,6 +92,14 @@ def read_head(tree: LexborHTMLParser, url: str) -> HeadFacts:
     _robots(facts)
     _dates(facts, tree)
     return facts
+
+
+def base_of(tree: LexborHTMLParser, url: str) -> str:
+    """What the links of the page resolve against."""
+    facts = HeadFacts(base=url)
+    for node in tree.css("head > base")[:MAX_ELEMENTS]:
+        _base(facts, node.attributes)
+    return facts.base
 
 
 def _short(title: str) -> str:
@@ -164,3 +185,59 @@ def _from_metadata(metadata: dict[str, str], names: tuple[str, ...]) -> datetime
 def _in_json_ld(which: str, text: str) -> datetime | None:
     match = _IN_JSON_LD[which].search(text) if text else None
     return read_date(match.group(1)) if match else None
+
+
+def document_target(href: str, base: str) -> str | None:
+    """Where a link to a document leads, without trackers and session ids; None for other links."""
+    if _DOCUMENT.search(href):
+        return canonical(href, base)
+    url = canonical(href, base) if _IMAGE.search(href) else None
+    return url if url is not None and is_document(url) else None
+
+
+def links_of(tree: LexborHTMLParser) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Every link, and those that the page only ever marks with nofollow."""
+    nodes = tree.css("a[href]")
+    nodes += tree.tags("area")
+    del nodes[MAX_LINKS:]
+    hrefs: list[str] = []
+    marked: set[str] = set()
+    for node in nodes:  # one at a time: the attributes of all links together take more than the page
+        said = node.attributes
+        href, rel = said.get("href"), said.get("rel")
+        if not href:
+            continue
+        hrefs.append(href)
+        if rel and "nofollow" in rel.lower():
+            marked.add(href)
+    if marked:
+        marked.difference_update(_unmarked(nodes))
+    return tuple(hrefs), tuple(sorted(marked))
+
+
+def _unmarked(nodes: list[LexborNode]) -> Iterator[str]:
+    for node in nodes:
+        said = node.attributes
+        if "nofollow" not in (said.get("rel") or "").lower():
+            yield said.get("href") or ""
+
+
+def link_chars(root: LexborNode | None, most: int) -> int:
+    """How much of the text is links: what tells an index from an article.
+
+    Links within links count twice, so it ends where the text does: hostile nesting costs no more than the page.
+    """
+    found = 0
+    for node in [] if root is None else root.css("a[href]"):
+        found += len(node.text())
+        if found >= most:
+            return most
+    return found
+
+
+def document_targets(hrefs: tuple[str, ...], root: LexborNode | None, base: str) -> tuple[str, ...]:
+    """Documents that the compared part links to: a replaced PDF is a change though no word of the page is."""
+    if root is None or not _HINT.search("\n".join(hrefs).lower()):
+        return ()
+    found = (document_target(node.attributes["href"] or "", base) for node in root.css("a[href]")[:MAX_LINKS])
+    return tuple(dict.fromkeys(target for target in found if target))

@@ -12,14 +12,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from selectolax.lexbor import LexborNode
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from vedette.contracts.change import Block
-from vedette.core.text.parse_cost import too_heavy
-from vedette.extract.article import NONE, narrow_to_article, spared_parts
-from vedette.extract.head import read_head
-from vedette.extract.page import document_target
-from vedette.extract.scope import ALL, HUGE_PAGE, LARGE_PAGE, MAIN, fold, narrowed, tree_of, visible
+from vedette.extract.article import NONE, narrow_to_article
+from vedette.extract.head import document_target
+from vedette.extract.scope import MAIN, fold, narrowed
 
 MAX_LEVELS = 64  # of a path; what is deeper shares the path of its ancestor
 MAX_BLOCKS = 300_000
@@ -44,57 +42,11 @@ _NOT_VALUES = (
 )
 
 
-def page_blocks(
-    body: bytes, *, url: str, content_type: str, scope: str, is_older: bool = False
-) -> tuple[Block, ...]:
-    """The blocks of the compared part, in document order; none for markup that must not be parsed.
-
-    `is_older`: as it was before articles were cut down and rows of tables were lines.
-    """
-    if too_heavy(body):
-        return ()
-    tree, _ = tree_of([body], content_type)
-    base = read_head(tree, url).base
-    in_pieces = len(body) > LARGE_PAGE
-    text = visible(tree, in_pieces=in_pieces)
-    root = tree.body
-    if scope != ALL:
-        cut = _Cut.read(scope)
-        is_gated = scope == MAIN
-        is_body = cut.root == BODY
-        root, _ = narrowed(tree, text, is_gated=is_gated, is_older=is_older, is_body=is_body)
-        if root is not None and cut.kind != STRICT and not is_older and len(body) <= HUGE_PAGE:
-            narrow_to_article(root, is_sure=cut.kind == ARTICLE, spared=cut.spared)
-        if root is None:  # the gate refused, after the tree was cut
-            del tree
-            tree, _ = tree_of([body], content_type)
-            visible(tree, in_pieces=in_pieces)
-            root = tree.body
-    del text
-    return tuple(_Outline(base, is_older).read(root)) if root is not None else ()
-
-
-def common_scope(bodies: Iterable[tuple[bytes, str]], *, is_older: bool = False) -> str:
-    """How states of one page, each with its content type, are cut alike.
-
-    A page near a gate may pass it in one state only; compared as they are, its whole navigation would seem to come and
-    go.  When one state passes the gate of scope "main", all are narrowed; cut down to the article when all have one.
-    All are cut from the body when they do not name the same part as their main one (a second `<article>` comes).  A
-    part that is too much of the prose to go in one state (comments that grow) stays in all.
-    """
-    found = [_cut_of(body, content_type, is_older) for body, content_type in bodies]
-    if not any(one.kind for one in found):
-        return MAIN
-    kind = ARTICLE if all(one.kind == ARTICLE for one in found) else STRICT
-    root = "" if is_older or len({one.root for one in found}) == 1 else BODY
-    return str(_Cut(kind, root, NONE.union(*[one.spared for one in found])))
-
-
 @dataclass(frozen=True, slots=True)
-class _Cut:
+class Cut:
     """How a state is cut: what of it, from the body or from the part that it names, and what stays."""
 
-    kind: str  # STRICT, ARTICLE; empty when the gate refused
+    kind: str = ""  # STRICT, ARTICLE; empty when the gate refused
     root: str = ""
     spared: frozenset[str] = NONE
 
@@ -102,22 +54,53 @@ class _Cut:
         return "\n".join([f"{self.kind} {self.root}".rstrip(), *sorted(self.spared)])
 
     @staticmethod
-    def read(scope: str) -> _Cut:
+    def read(scope: str) -> Cut:
         first, *spared = scope.split("\n")
         kind, _, root = first.partition(" ")
-        return _Cut(kind, root, frozenset(spared))
+        return Cut(kind, root, frozenset(spared))
+
+    @staticmethod
+    def made(root: LexborNode | None, spared: frozenset[str] | None) -> Cut:
+        """Of a state that was narrowed to this part; None: the gate refused.  `spared` is None without an article."""
+        if root is None:
+            return Cut()
+        return Cut(STRICT, root.tag or "") if spared is None else Cut(ARTICLE, root.tag or "", spared)
 
 
-def _cut_of(body: bytes, content_type: str, is_older: bool) -> _Cut:
-    if too_heavy(body):
-        return _Cut("")
-    tree, _ = tree_of([body], content_type)
-    text = visible(tree, in_pieces=len(body) > LARGE_PAGE)
-    root, _ = narrowed(tree, text, is_older=is_older)
-    if root is None:
-        return _Cut("")
-    spared = None if is_older or len(body) > HUGE_PAGE else spared_parts(root)
-    return _Cut(STRICT, root.tag or "") if spared is None else _Cut(ARTICLE, root.tag or "", spared)
+def common_scope(cuts: Iterable[Cut], *, is_older: bool = False) -> str:
+    """How states of one page are cut alike.
+
+    A page near a gate may pass it in one state only; compared as they are, its whole navigation would seem to come and
+    go.  When one state passes the gate of scope "main", all are narrowed; cut down to the article when all have one.
+    All are cut from the body when they do not name the same part as their main one (a second `<article>` comes).  A
+    part that is too much of the prose to go in one state (comments that grow) stays in all.
+    """
+    found = list(cuts)
+    if not any(one.kind for one in found):
+        return MAIN
+    kind = ARTICLE if all(one.kind == ARTICLE for one in found) else STRICT
+    root = "" if is_older or len({one.root for one in found}) == 1 else BODY
+    return str(Cut(kind, root, NONE.union(*[one.spared for one in found])))
+
+
+def cut_to(
+    scope: str, tree: LexborHTMLParser, text: str, *, is_older: bool, is_huge: bool
+) -> LexborNode | None:
+    """The part of a tree with this text that is compared in this scope; None when the gate refused.  Cuts the tree."""
+    cut = Cut.read(scope)
+    is_gated, is_body = scope == MAIN, cut.root == BODY
+    root, _ = narrowed(tree, text, is_gated=is_gated, is_older=is_older, is_body=is_body)
+    if root is not None and cut.kind != STRICT and not is_older and not is_huge:
+        narrow_to_article(root, is_sure=cut.kind == ARTICLE, spared=cut.spared)
+    return root
+
+
+def blocks_of(root: LexborNode | None, base: str, *, is_older: bool = False) -> tuple[Block, ...]:
+    """The blocks of a part, in document order.
+
+    `is_older`: as it was before articles were cut down and rows of tables were lines.
+    """
+    return tuple(_Outline(base, is_older).read(root)) if root is not None else ()
 
 
 Frame = tuple[Iterator[LexborNode], str, Counter[str], bool]  # children, path, siblings so far, is a block
@@ -197,15 +180,11 @@ class _Outline:
         self.targets.clear()
 
 
-def row_headings(body: bytes, *, content_type: str) -> dict[str, tuple[str, ...]]:
+def headings_of(tree: LexborHTMLParser) -> dict[str, tuple[str, ...]]:
     """Rows of tables with headings, as the lines that they are compared as, and the heading of each of their cells.
 
     A row that does not fit its headings (cells that span rows) has none, nor has a line that stands in two tables.
     """
-    if too_heavy(body):
-        return {}
-    tree, _ = tree_of([body], content_type)
-    visible(tree)
     headings: dict[int, list[str]] = {}  # of a table, one per column
     found: dict[str, tuple[str, ...]] = {}
     for row in tree.css("tr")[:MAX_ROWS]:

@@ -1,124 +1,344 @@
-"""One HTML page: text, title, links and what its head says, from one parse."""
+"""One body, read once: its class is decided, its letters are read and its markup is parsed once, whoever asks.
+
+The engine takes text, links and keys from it, the comparison its blocks, a lister its tree.  What is not asked for is
+not made.  Hostile input ends as a value with a `problem`.
+"""
 
 from __future__ import annotations
 
-import re
+from dataclasses import dataclass, field
+from enum import Flag
+from functools import cached_property
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from vedette.contracts.change import Block
 from vedette.contracts.fetch import Extraction
 from vedette.contracts.words import ContentClass
-from vedette.core.text.parse_cost import too_heavy
-from vedette.core.urls.canonical import canonical
-from vedette.core.urls.url_shape import is_document
-from vedette.extract.article import narrow_to_article
-from vedette.extract.head import read_head
-from vedette.extract.scope import HUGE_PAGE, LARGE_PAGE, MAIN, fold, narrowed, raw_text, tree_of, visible
+from vedette.core.text.charset import as_utf8
+from vedette.core.text.parse_cost import ParseCost, lean, too_heavy
+from vedette.extract.article import narrow_to_article, spared_parts
+from vedette.extract.classes import content_class
+from vedette.extract.fields import Unreadable, json_fields, text_lines, xml_fields
+from vedette.extract.head import base_of, document_targets, link_chars, links_of, read_head
+from vedette.extract.outline import Cut, blocks_of, cut_to, headings_of
+from vedette.extract.scope import ALL, HUGE_PAGE, LARGE_PAGE, MAIN, fold, narrowed, raw_text, tree_of, visible
 
-MAX_LINKS = 50_000
-_HINT = re.compile(
-    r"\.(?:pdf|doc|xls|ppt|od[tsp]|rtf|csv|zip|7z|p7m|asice|xml|json|png|jp|gif|webp|bmp|tif)"
-    r"|/(?:download|preuz|getfile|attachment|prilo|dokument|document)"
-)
-_DOCUMENT = re.compile(
-    r"\.(?:pdf|docx?|xlsx?|pptx?|od[tsp]|rtf|csv|zip|7z|p7m|asice|xml|json)(?:$|[?#])"
-    r"|/(?:downloads?|preuzmi|preuzimanje|getfile|attachments?|prilo[gz]i?|dokumenti?|documents?)[/?]",
-    re.IGNORECASE,
-)
-
-_IMAGE = re.compile(r"\.(?:png|jpe?g|gif|webp|bmp|tiff?)(?:$|[?#])", re.IGNORECASE)
+JSONS = (ContentClass.JSON, ContentClass.JSON_LD)
+READABLE = (*JSONS, ContentClass.XML, ContentClass.TEXT)
+AT_ONCE = 1000  # fields
+KEPT_TREE = 512 * 1024  # bytes of markup; of a larger page no tree is held beside another
+TITLES = ("/title", "/name", "/headline", "/rss/channel/title", "/feed/title")
+Blocks = tuple[Block, ...]
 
 
-def read_page(taken: list[bytes], *, url: str, content_type: str, scope: str = MAIN) -> Extraction:
-    """What the page says.  Markup that would take seconds comes back as a problem.
+class Keeps(Flag):
+    """What of a page is asked for after its text was taken."""
 
-    The body is taken out of the list: who holds it nowhere else has room for its tree.
-    """
-    problem = too_heavy(taken[0])
-    if problem:
-        return Extraction(content_class=ContentClass.HTML, base=url, problem=problem)
+    NOTHING = 0
+    TREE = 1  # by a lister
+    VIEW = 2  # by a comparison
+
+
+@dataclass(slots=True, eq=False)
+class _Trees:
+    """What was parsed and is asked for again."""
+
+    parsed: LexborHTMLParser | None = None  # nobody changes it
+    view: _View | None = None
+    cuts: dict[bool, Cut] = field(default_factory=dict)
+    blocks: dict[tuple[str, bool], Blocks] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _View:
+    """A tree without what no reader sees.  Who cuts it takes a copy, which costs a fifth of a parse."""
+
+    tree: LexborHTMLParser
+    text: str
+    base: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Page:
+    """A body and what it says.  Deterministic in its bytes, its address and its declared type."""
+
+    body: bytes = field(repr=False)
+    url: str
+    content_type: str
+    content_class: ContentClass
+    scope: str = MAIN
+    keeps: Keeps = Keeps.NOTHING
+    _trees: _Trees = field(default_factory=_Trees, init=False, repr=False)
+
+    @staticmethod
+    def of(
+        body: bytes,
+        *,
+        url: str,
+        content_type: str,
+        scope: str = MAIN,
+        keeps: Keeps = Keeps.NOTHING,
+    ) -> Page:
+        """The only place where the class of a body that is looked at is decided."""
+        kind = content_class(body, url=url, content_type=content_type)
+        return Page(
+            body=body,
+            url=url,
+            content_type=content_type,
+            content_class=kind,
+            scope=scope,
+            keeps=keeps,
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """To another process goes the body; trees are made anew there."""
+        return _again, (self.body, self.url, self.content_type, self.content_class, self.scope)
+
+    @property
+    def is_page(self) -> bool:
+        return self.content_class is ContentClass.HTML
+
+    @cached_property
+    def cost(self) -> ParseCost:
+        return ParseCost(self.body)
+
+    @property
+    def problem(self) -> str:
+        """Why its markup must not be parsed; empty when it may be."""
+        return self.cost.problem
+
+    @cached_property
+    def letters(self) -> tuple[bytes, str]:
+        """The body in UTF-8, and the charset it came in."""
+        return as_utf8(self.body, self.content_type)
+
+    @property
+    def utf8(self) -> bytes:
+        return self.letters[0]
+
+    @cached_property
+    def extraction(self) -> Extraction:
+        """The compared text, links and metadata.  Of a PDF or office file only the class: a worker reads it."""
+        if self.is_page:
+            return self._read_page()
+        if self.content_class not in READABLE:
+            return Extraction(content_class=self.content_class, base=self.url)
+        return _extraction_of(self.content_class, self.fields, self.url)
+
+    @cached_property
+    def fields(self) -> Blocks | Unreadable:
+        """JSON, XML and plain text as fields."""
+        try:
+            return _fields(self.content_class, [self.utf8]) if self.utf8.strip() else ()
+        except Unreadable as problem:
+            return problem
+
+    def tree(self) -> LexborHTMLParser:
+        """As it was parsed, for whoever only reads it."""
+        if self._trees.parsed is None:
+            self._trees.parsed = tree_of(self.utf8)
+        return self._trees.parsed
+
+    def cut(self, *, is_older: bool = False) -> Cut:
+        """What of this state would be compared, were it alone."""
+        made = self._trees.cuts
+        if is_older not in made:
+            made[is_older] = Cut() if self.problem else self._cut(is_older)
+        return made[is_older]
+
+    def blocks(self, scope: str, *, is_older: bool = False) -> Blocks:
+        """As (structural path, text).  The slow view: asked for only when cheaper layers differ."""
+        if not self.is_page:
+            return () if isinstance(self.fields, Unreadable) else self.fields
+        made = self._trees.blocks
+        if (scope, is_older) not in made:
+            made[scope, is_older] = () if self.problem else self._blocks(scope, is_older)
+        return made[scope, is_older]
+
+    @cached_property
+    def headings(self) -> dict[str, tuple[str, ...]]:
+        """Rows of its tables, as the lines that they are compared as, and the heading of each of their cells."""
+        return {} if self.problem or not self.is_page else headings_of(self._view().tree)
+
+    def forget_trees(self) -> None:
+        """What was made of them stays; what is asked for later is parsed again."""
+        self._trees.parsed = self._trees.view = None
+
+    def _own_tree(self) -> LexborHTMLParser:
+        """To be cut: a copy where somebody else reads it too."""
+        if Keeps.TREE in self.keeps and len(self.body) <= KEPT_TREE:
+            return self.tree().clone()
+        kept, self._trees.parsed = self._trees.parsed, None
+        if kept is not None:
+            return kept
+        return tree_of(lean(self.utf8) if len(self.utf8) > HUGE_PAGE else self.utf8)
+
+    def _view(self) -> _View:
+        """Kept as long as a second tree beside it is not too much."""
+        if self._trees.view is not None:
+            return self._trees.view
+        tree = self._own_tree()
+        base = base_of(tree, self.url)
+        view = _View(tree, visible(tree, in_pieces=len(self.body) > LARGE_PAGE), base)
+        if len(self.body) <= KEPT_TREE:
+            self._trees.view = view
+        return view
+
+    def _copy(self) -> _View:
+        view = self._view()
+        return _View(view.tree.clone(), view.text, view.base) if view is self._trees.view else view
+
+    def _read_page(self) -> Extraction:
+        if self.problem:
+            return Extraction(content_class=self.content_class, base=self.url, problem=self.problem)
+        tree = self._own_tree()
+        reading = _Reading(tree, self.url, len(self.body), b"assword" in self.body)
+        if Keeps.VIEW in self.keeps and len(self.body) <= KEPT_TREE:
+            self._trees.view = _View(tree, reading.text, reading.facts.base)
+            reading.tree = tree.clone()
+        found, cut = reading.extraction(self.scope, self.letters[1])
+        if self.scope == MAIN:
+            self._trees.cuts[False] = cut
+        return found
+
+    def _cut(self, is_older: bool) -> Cut:
+        view = self._copy()
+        root, _ = narrowed(view.tree, view.text, is_older=is_older)
+        is_whole = root is None or is_older or len(self.body) > HUGE_PAGE
+        return Cut.made(root, None if is_whole or root is None else spared_parts(root))
+
+    def _blocks(self, scope: str, is_older: bool) -> Blocks:
+        view = self._copy()
+        root = view.tree.body
+        if scope != ALL:
+            is_huge = len(self.body) > HUGE_PAGE
+            root = cut_to(scope, view.tree, view.text, is_older=is_older, is_huge=is_huge)
+            if root is None:  # the gate refused, after the tree was cut
+                del view
+                view = self._copy()
+                root = view.tree.body
+        return blocks_of(root, view.base, is_older=is_older)
+
+
+class _Reading:
+    """The text of one page, taken from a tree that is cut on the way."""
+
+    def __init__(self, tree: LexborHTMLParser, url: str, size: int, may_ask_password: bool) -> None:
+        self.tree = tree
+        self.size = size
+        self.facts = read_head(tree, url)
+        self.asks_password = may_ask_password and tree.css_first("input[type=password]") is not None
+        self.hrefs, self.nofollow = links_of(tree)
+        self.text = visible(tree, in_pieces=size > LARGE_PAGE)
+
+    def extraction(self, scope: str, charset: str) -> tuple[Extraction, Cut]:
+        facts, text = self.facts, self.text
+        root: LexborNode | None = None
+        spared: frozenset[str] | None = None
+        if scope == MAIN:
+            root, text = narrowed(self.tree, text)
+            if root is not None and self.size <= HUGE_PAGE:
+                spared = narrow_to_article(root)
+                text = text if spared is None else raw_text(root)
+        found = Extraction(
+            content_class=ContentClass.HTML,
+            text=fold(text),
+            title=facts.title,
+            hrefs=self.hrefs,
+            nofollow=self.nofollow,
+            base=facts.base,
+            canonical=facts.canonical,
+            published_at=facts.published_at,
+            modified_at=facts.modified_at,
+            language=facts.language,
+            charset=charset,
+            metadata=facts.metadata or None,
+            is_noindex=facts.is_noindex,
+            is_nofollow=facts.is_nofollow,
+            feeds=facts.feeds,
+            targets=document_targets(self.hrefs, root or self.tree.body, facts.base),
+            asks_password=self.asks_password,
+            visible_chars=len(self.text),
+            link_chars=link_chars(root or self.tree.body, len(text)),
+        )
+        return found, Cut.made(root, spared)
+
+
+def extract(body: bytes, *, url: str, content_type: str, scope: str = MAIN) -> Extraction:
+    """What a body says.  Never raises; deterministic in its arguments."""
+    return Page.of(body, url=url, content_type=content_type, scope=scope).extraction
+
+
+def extract_in_worker(
+    taken: list[bytes], url: str, content_type: str, scope: str, kind: ContentClass | None = None
+) -> Extraction:
+    """The same for a large body, which is taken out of the list: who holds it nowhere else has room for its tree."""
+    kind = kind or content_class(taken[0], url=url, content_type=content_type)
+    if kind in READABLE:
+        try:
+            taken.append(as_utf8(taken.pop(), content_type)[0])
+            found = _fields(kind, taken) if taken[0].strip() else ()
+        except Unreadable as error:
+            return _extraction_of(kind, error, url)
+        return _extraction_of(kind, found, url)
+    problem = too_heavy(taken[0]) if kind is ContentClass.HTML else ""
+    if problem or kind is not ContentClass.HTML:
+        return Extraction(content_class=kind, base=url, problem=problem)
     may_ask_password, size = b"assword" in taken[0], len(taken[0])
-    in_pieces = size > LARGE_PAGE
-    tree, charset = tree_of(taken, content_type)
-    facts = read_head(tree, url)
-    asks_password = may_ask_password and tree.css_first("input[type=password]") is not None
-    hrefs, nofollow = _hrefs(tree)
-    text = visible(tree, in_pieces=in_pieces)
-    visible_chars = len(text)
-    root: LexborNode | None = None
-    if scope == MAIN:
-        root, text = narrowed(tree, text)
-        if root is not None and size <= HUGE_PAGE and narrow_to_article(root):
-            text = raw_text(root)
+    markup, charset = as_utf8(taken.pop(), content_type)
+    if len(markup) > HUGE_PAGE:
+        markup = lean(markup)
+    tree = tree_of(markup)
+    del markup
+    return _Reading(tree, url, size, may_ask_password).extraction(scope, charset)[0]
+
+
+def blocks(
+    body: bytes, *, url: str, content_type: str, scope: str = MAIN, is_older: bool = False
+) -> tuple[Block, ...]:
+    """A body as (structural path, text), for whoever asks for nothing else."""
+    return Page.of(body, url=url, content_type=content_type).blocks(scope, is_older=is_older)
+
+
+def row_headings(body: bytes, *, content_type: str) -> dict[str, tuple[str, ...]]:
+    """The headings of a page, for whoever asks for nothing else."""
+    kind = ContentClass.HTML
+    return Page(body=body, url="", content_type=content_type, content_class=kind).headings
+
+
+def _again(body: bytes, url: str, content_type: str, kind: ContentClass, scope: str) -> Page:
+    return Page(body=body, url=url, content_type=content_type, content_class=kind, scope=scope)
+
+
+def _extraction_of(kind: ContentClass, found: Blocks | Unreadable, url: str) -> Extraction:
+    if isinstance(found, Unreadable):
+        return Extraction(content_class=kind, base=url, problem=str(found))
+    values = dict(found[:1000])
+    if kind is ContentClass.JSON and "/@context" in values:
+        kind = ContentClass.JSON_LD
     return Extraction(
-        content_class=ContentClass.HTML,
-        text=fold(text),
-        title=facts.title,
-        hrefs=hrefs,
-        nofollow=nofollow,
-        base=facts.base,
-        canonical=facts.canonical,
-        published_at=facts.published_at,
-        modified_at=facts.modified_at,
-        language=facts.language,
-        charset=charset,
-        metadata=facts.metadata or None,
-        is_noindex=facts.is_noindex,
-        is_nofollow=facts.is_nofollow,
-        feeds=facts.feeds,
-        targets=_targets(hrefs, root or tree.body, facts.base),
-        asks_password=asks_password,
-        visible_chars=visible_chars,
-        link_chars=_link_chars(root or tree.body, len(text)),
+        content_class=kind,
+        text=_told(found),
+        title=next((values[path][:500] for path in TITLES if path in values), ""),
+        base=url,
     )
 
 
-def document_target(href: str, base: str) -> str | None:
-    """Where a link to a document leads, without trackers and session ids; None for other links."""
-    if _DOCUMENT.search(href):
-        return canonical(href, base)
-    url = canonical(href, base) if _IMAGE.search(href) else None
-    return url if url is not None and is_document(url) else None
+def _told(found: Blocks) -> str:
+    """All fields as one text.  In pieces: so many fields as words beside the fields would take as much again."""
+    pieces = (found[at : at + AT_ONCE] for at in range(0, len(found), AT_ONCE))
+    return " ".join(
+        [
+            " ".join([value if path.startswith("line") else f"{path} {value}" for path, value in piece])
+            for piece in pieces
+        ]
+    )
 
 
-def _hrefs(tree: LexborHTMLParser) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Every link, and those that the page only ever marks with nofollow."""
-    nodes = tree.css("a[href]")
-    nodes += tree.tags("area")
-    del nodes[MAX_LINKS:]
-    hrefs: list[str] = []
-    marked: set[str] = set()
-    for node in nodes:  # one at a time: the attributes of all links together take more than the page
-        href, is_marked = _link_of(node)
-        hrefs += [href] if href else []
-        marked |= {href} if is_marked else set()
-    if marked:
-        marked.difference_update(href for href, is_marked in map(_link_of, nodes) if not is_marked)
-    return tuple(hrefs), tuple(sorted(marked - {""}))
-
-
-def _link_of(node: LexborNode) -> tuple[str, bool]:
-    """Where it leads, and whether it is marked with nofollow."""
-    said = node.attributes
-    return said.get("href") or "", "nofollow" in (said.get("rel") or "").lower()
-
-
-def _link_chars(root: LexborNode | None, most: int) -> int:
-    """How much of the text is links: what tells an index from an article.
-
-    Links within links count twice, so it ends where the text does: hostile nesting costs no more than the page.
-    """
-    found = 0
-    for node in [] if root is None else root.css("a[href]"):
-        found += len(node.text())
-        if found >= most:
-            return most
-    return found
-
-
-def _targets(hrefs: tuple[str, ...], root: LexborNode | None, base: str) -> tuple[str, ...]:
-    """Documents that the compared part links to: a replaced PDF is a change though no word of the page is."""
-    if root is None or not _HINT.search("\n".join(hrefs).lower()):
-        return ()
-    found = (document_target(node.attributes["href"] or "", base) for node in root.css("a[href]")[:MAX_LINKS])
-    return tuple(dict.fromkeys(target for target in found if target))
+def _fields(kind: ContentClass, taken: list[bytes]) -> Blocks:
+    if kind in JSONS:
+        return json_fields(taken)
+    if kind is ContentClass.XML:
+        return xml_fields(taken)
+    return text_lines(taken) if kind is ContentClass.TEXT else ()

@@ -13,8 +13,6 @@ from itertools import islice
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from vedette.core.text.charset import decode
-from vedette.core.text.parse_cost import lean
 from vedette.extract.article import prose_chars
 
 MAIN = "main"
@@ -40,25 +38,20 @@ _SPACES = "\n\t\r\f\v\xa0\u2002\u2003\u2009\u202f\u3000\u2028"
 _NOTHING = "\u200b\u00ad\ufeff\u2060"  # zero width; soft hyphen
 
 
-def tree_of(taken: list[bytes], content_type: str) -> tuple[LexborHTMLParser, str]:
-    """The tree of a page, and its charset.  A `<noscript>` that its markup never closes must not take the page with it.
+def tree_of(markup: bytes) -> LexborHTMLParser:
+    """The tree of a page in UTF-8.  A `<noscript>` that its markup never closes must not take the page with it.
 
     Browsers with scripts read its content as text.  A parser without them lets `<noscript><div></noscript>` go on to
     the end of the page, because the end tag does not match.
 
-    A tree takes twelve times its page.  So the body is taken out of the list: no copy is held beside the tree.
+    A tree takes twelve times its page, so it holds no copy of it.
     """
-    text, charset = decode(taken.pop(), content_type)
-    markup = text.encode("utf-8", "ignore")
-    del text
-    if len(markup) > HUGE_PAGE:
-        markup = lean(markup)
     tree = LexborHTMLParser(markup)
     if any(_swallows(node) for node in tree.tags("noscript")):
         mended, count = _NOSCRIPT.subn("", markup.decode())
         tree = LexborHTMLParser(mended) if count else tree
     tree.raw_html = b""
-    return tree, charset
+    return tree
 
 
 def visible(tree: LexborHTMLParser, *, in_pieces: bool = False) -> str:

@@ -25,15 +25,15 @@ from vedette.contracts.words import DOCUMENTS, ContentClass, WatchId
 from vedette.core.change.diff import diff_lines, summary, with_headings
 from vedette.core.text.charset import decode
 from vedette.core.urls.canonical import origin_of, watch_id
-from vedette.discover.document import ListingDocument
+from vedette.discover.gather import ListingDocument
 from vedette.discover.nn import FORMS, act_of, read_metadata
-from vedette.engine.crawl.past_states import read_body
+from vedette.engine.crawl.compare_states import read_body
 from vedette.evidence.export import Export, export
 from vedette.evidence.text_cache import TextCache
 from vedette.extract import ALL, blocks
 from vedette.extract.documents import read_document
 from vedette.extract.documents.language import reader_version
-from vedette.extract.outline import row_headings
+from vedette.extract.page import row_headings
 from vedette.operations.arguments import a_moment
 from vedette.operations.installation import Installation
 from vedette.operations.watches import find_evidence, is_piece, known_watch, shown_at

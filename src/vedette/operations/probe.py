@@ -29,7 +29,7 @@ from vedette.core.health.source_health import Checked, SourceLook, judge_source
 from vedette.core.text.shell import is_shell
 from vedette.core.urls.canonical import lane_of, origin_of, watch_id
 from vedette.discover import ListingDocument, read_listing
-from vedette.engine.crawl.document_reader import DocumentReader, extraction_of
+from vedette.engine.crawl.content_reader import DocumentReader, extraction_of
 from vedette.engine.crawl.look import Looker, Reached
 from vedette.engine.crawl.robots_cache import RobotsCache
 from vedette.engine.workers.pool import Workers

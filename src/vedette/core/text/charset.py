@@ -21,6 +21,7 @@ _BOMS = (
     (b"\xff\xfe", "utf-16le"),
     (b"\xfe\xff", "utf-16be"),
 )
+_MARKS = tuple(bom for bom, _ in _BOMS)
 _CODECS = {  # the labels of each codec, by the standard; the first is the name that we give
     "utf-8": "utf-8 utf8 unicode-1-1-utf-8 x-unicode20utf8 unicode11utf8 unicode20utf8",
     "utf-16le": "utf-16 utf-16le ucs-2 unicode csunicode iso-10646-ucs-2 unicodefeff",
@@ -102,10 +103,20 @@ def decode(body: bytes, content_type: str) -> tuple[str, str]:
     return _clean(body.decode(charset, "replace")), charset
 
 
+def as_utf8(body: bytes, content_type: str) -> tuple[bytes, str]:
+    """The same letters in UTF-8, and the charset they came in.  What is in UTF-8 already is not copied."""
+    if _from_header(content_type) in ("", "utf-8") and is_clean_utf8(body):
+        return body, "utf-8"
+    text, charset = decode(body, content_type)
+    return text.encode("utf-8", "replace"), charset
+
+
 def is_clean_utf8(body: bytes) -> bool:
     """Would `decode` give just these letters, where nothing else is declared?  In pieces, without the text."""
-    if body.startswith(tuple(bom for bom, _ in _BOMS)) or b"\0" in body:
+    if body.startswith(_MARKS) or b"\0" in body:
         return False
+    if len(body) <= PIECE:
+        return body.isascii() or _strict(body) is not None
     check, pieces = codecs.getincrementaldecoder("utf-8")(), memoryview(body)
     try:
         for at in range(0, len(body), PIECE):

@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import re2
 
@@ -31,25 +32,45 @@ BIG_BODY = 256 * 1024  # workers take these; reading every tag is affordable
 SMALL_BODY = 48 * 1024  # cannot hold enough attributes to matter
 
 
+class ParseCost:
+    """What a parser would make of this markup.  Its tags are gone through once, whatever is asked."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body.replace(b"\0", b"")  # UTF-16, and what readers drop
+
+    @cached_property
+    def problem(self) -> str:
+        """Why this markup must not be parsed, or an empty string."""
+        if self._scan is not None:
+            problem = self._scan.problem and _scanned(_SCRIPTS.sub(b"", self._body)).problem  # full of "<"
+            if problem:
+                return problem
+        return _attributes(self._body) if len(self._body) > SMALL_BODY else ""
+
+    @cached_property
+    def is_irregular(self) -> bool:
+        """May it take longer than its size tells?  Tags that do not pair are where parsers do odd work."""
+        if _may_hide_many(self._body):
+            return True
+        scan = self._scan
+        if scan is None:
+            return False
+        return scan.odd > MAX_ODD or scan.walked > MAX_WALK // 10 or scan.rebuilt > MAX_REBUILT // 10
+
+    @cached_property
+    def _scan(self) -> _Scan | None:
+        """None: there is nothing odd about it."""
+        return _scanned(self._body) if _may_be_odd(self._body) else None
+
+
 def too_heavy(body: bytes) -> str:
     """Why this markup must not be parsed, or an empty string."""
-    body = body.replace(b"\0", b"")  # UTF-16, and what readers drop
-    if _may_be_odd(body):
-        problem = _scanned(body).problem and _scanned(_SCRIPTS.sub(b"", body)).problem  # full of "<"
-        if problem:
-            return problem
-    return _attributes(body) if len(body) > SMALL_BODY else ""
+    return ParseCost(body).problem
 
 
 def is_irregular(body: bytes) -> bool:
-    """May it take a parser longer than its size tells?  Tags that do not pair are where parsers do odd work."""
-    body = body.replace(b"\0", b"")
-    if _may_hide_many(body):
-        return True
-    if not _may_be_odd(body):
-        return False
-    scan = _scanned(body)
-    return scan.odd > MAX_ODD or scan.walked > MAX_WALK // 10 or scan.rebuilt > MAX_REBUILT // 10
+    """May it take a parser longer than its size tells?"""
+    return ParseCost(body).is_irregular
 
 
 def lean(markup: bytes) -> bytes:

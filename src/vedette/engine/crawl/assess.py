@@ -1,7 +1,7 @@
-"""From what came back to what it settles: outcome, change, findings, next look.
+"""From what came back to what it settles: the facts of a look in their order, cheap ones first.
 
-Cheap layers first.  A 304 and equal bytes touch no parser; a page is parsed once; blocks are made only when the
-compared text differs from what was seen before.
+A 304 and equal bytes touch no parser; a page is parsed once; blocks are made only when the compared text differs from
+what was seen before.  What the facts mean for the watch is decided in `core/look.py`.
 """
 
 from __future__ import annotations
@@ -11,45 +11,31 @@ import errno
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from vedette.contracts.copies import replace
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetch import Extraction, Fetched
 from vedette.contracts.ports import Clock
-from vedette.contracts.schedule import Asked, Lesson
 from vedette.contracts.source import ListerKind, Listing
-from vedette.contracts.watch import Job, Parked, Release, Seen, Settlement, Watch
-from vedette.contracts.words import (
-    DOCUMENTS,
-    ContentClass,
-    NodeType,
-    Outcome,
-    Reason,
-    Risk,
-    VisitId,
-    WatchId,
-)
+from vedette.contracts.watch import Job, Judged, Release, Seen, Settlement, Watch
+from vedette.contracts.words import DOCUMENTS, ContentClass, Outcome, Reason, Risk, VisitId, WatchId
 from vedette.core.change.gate import gate
+from vedette.core.change.judged import Mark, judged_by_keys, only_lists
 from vedette.core.change.layers import text_keys
-from vedette.core.evidence.ledger import admit_decision, retry_decision, schedule_decision
+from vedette.core.evidence.ledger import admit_decision
 from vedette.core.evidence.screen import ScreenTable, screen
 from vedette.core.lanes.outcomes import MEANING, OWN_LACK
-from vedette.core.lanes.retry import Failure, Retry, RetryParams, next_attempt
-from vedette.core.schedule.audit import Lot, audited
-from vedette.core.schedule.due import LEARNED, DueParams, LookFacts, decide
-from vedette.core.urls.canonical import host_of, origin_of, watch_id
-from vedette.core.urls.classify import becomes_hub, inherit_risk
+from vedette.core.look import LookRules, LookSource, SettledWatch, needs_jitter, settle, variant_of
+from vedette.core.urls.canonical import host_of, watch_id
+from vedette.core.urls.classify import inherit_risk
 from vedette.discover import read_listing
-from vedette.engine.crawl.compare_states import Comparer, only_lists
-from vedette.engine.crawl.content_reader import ContentReader
-from vedette.engine.crawl.document_reader import TOO_MUCH, how_read
-from vedette.engine.crawl.find_urls import Finder, FoundUrls
-from vedette.engine.crawl.inherited_risk import RiskHeirs, targets_of
+from vedette.engine.crawl.compare_states import Comparer
+from vedette.engine.crawl.content_reader import TOO_MUCH, ContentReader, ReadBody, how_read
+from vedette.engine.crawl.find_urls import Finder, FoundUrls, RiskHeirs
 from vedette.engine.crawl.look import Looker, Reached
 from vedette.engine.crawl.look_record import KEPT, LookRecord
-from vedette.engine.crawl.observation import good_look, what_changed
-from vedette.engine.crawl.source_runtime import SourceBook, SourceRuntime
+from vedette.engine.crawl.source_runtime import SourceBook
 from vedette.engine.settle.ids import Ids
 from vedette.engine.workers.pool import LARGE
 from vedette.engine.workers.turns import Rank
@@ -58,18 +44,17 @@ IN_ONE_PIECE = frozenset({ListerKind.CRAWL, ListerKind.PAGE})  # the page is par
 GZIP = b"\x1f\x8b"
 NO_FILES = (errno.EMFILE, errno.ENFILE)
 WALLS = (403, 503)  # what challenges and bans are sent with
+WALLED = (Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR)
 STANDING = (Outcome.BLOCKED_PAGE, Outcome.LOGIN_WALL)
 SELF_READ = frozenset({ListerKind.FEED, ListerKind.SITEMAP, ListerKind.AUTO})
+ADMITS = 50  # new watches whose classification one visit records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssessOptions:
     """Policy values of the assessor."""
 
-    due: DueParams = field(default_factory=DueParams)
-    retry: RetryParams = field(default_factory=RetryParams)
-    audit_share: float = 0.0
-    fetch_only: bool = False
+    rules: LookRules = field(default_factory=LookRules)
     embeds: bool = False  # a vector of every new text
 
 
@@ -93,7 +78,7 @@ class Assessor:
             reached = await self.looker.look(job)
             if not MEANING[reached.fetched.outcome].is_look and not _leads_elsewhere(job, reached):
                 return Release(job)
-            return await self._settle(job, reached)
+            return await self._assessed(job, reached)
         except ConfigError as error:
             return self._parked(job, Outcome.BAD_SETTINGS, str(error))
         except OSError as error:
@@ -103,380 +88,226 @@ class Assessor:
         except Exception as error:  # noqa: BLE001  the edge of the engine loop
             return self._parked(job, Outcome.BUG, f"{type(error).__name__}: {error}")
 
-    async def _settle(self, job: Job, reached: Reached) -> Settlement:
-        record = LookRecord(job, reached, VisitId(self.ids.next(reached.fetched.at)), self.clock.now())
-        record.embeds = self.options.embeds
-        fetched = reached.fetched
-        if fetched.outcome is Outcome.NOT_MODIFIED and job.watch.seen is not None:
-            await self._same(record, job.watch.seen)
+    async def _assessed(self, job: Job, reached: Reached) -> Settlement:
+        record = self._begun(job, reached)
+        fetched, seen = reached.fetched, job.watch.seen
+        if fetched.outcome is Outcome.NOT_MODIFIED and seen is not None:
+            record = await self._same(record, seen)
         elif fetched.outcome is Outcome.OK:
-            await self._read(record)
-        elif not await self._stands_in_front(record) and fetched.outcome is Outcome.GONE:
-            self._gone(record)
-        return self._close(record)
+            record = await self._content(record)
+        else:
+            record = await self._without_content(record)
+        return self._settled(record)
 
-    async def _read(self, record: LookRecord) -> None:
-        """A body came: is it content, and does it differ?"""
-        fetched, watch = record.fetched, record.watch
-        if await self._is_known(record):
-            return
-        extraction = await self.reading.read(record)
-        if await self.reading.shows(record, extraction):
-            if record.outcome is not Outcome.OK:
-                self._is_screened(record, extraction, hashlib.sha256(fetched.body).digest())
-                return
-            if await self._is_known(record):
-                return
-            fetched, extraction = record.fetched, await self.reading.read(record)
-        record.extraction = extraction
-        record.content_class = extraction.content_class
-        if self._is_screened(record, extraction, record.digest or b""):
-            return
+    def _begun(self, job: Job, reached: Reached) -> LookRecord:
+        visit = VisitId(self.ids.next(reached.fetched.at))
+        return LookRecord.begun(job, reached, visit, self.clock.now())
+
+    async def _content(self, record: LookRecord) -> LookRecord:
+        """A body came: is it known, is it content, and does it differ?"""
+        if (seen := _known(record)) is not None:
+            return await self._known_bytes(record, seen)
+        read = await self.reading.read(record.fetched, record.watch, record.digest or b"")
+        shown = await self.reading.shown(record.fetched, record.watch, read.extraction)
+        if shown is not None:
+            record = record.decided("render", (shown.reason,), output=shown.words)
+        if shown is None or shown.fetched is None:
+            return await self._read(record, read)
+        return await self._rendered(record, read, shown.fetched)
+
+    async def _rendered(self, record: LookRecord, plain: ReadBody, shown: Fetched) -> LookRecord:
+        """The same answer as scripts make it; what came plainly is not what is compared and kept."""
+        digest = hashlib.sha256(shown.body).digest()
+        record = record._replace(fetched=shown, outcome=shown.outcome, detail=shown.detail, digest=None)
+        if shown.outcome is not Outcome.OK:
+            return self._screened(record, plain.extraction, digest) or record
+        record = record._replace(digest=digest)
+        if (seen := _known(record)) is not None:
+            return await self._known_bytes(record, seen)
+        return await self._read(record, await self.reading.read(shown, record.watch, record.digest or b""))
+
+    async def _read(self, record: LookRecord, read: ReadBody) -> LookRecord:
+        """What the body says is here.  Nothing of it reaches the disk before the screen has seen it."""
+        watch, fetched, extraction = record.watch, record.fetched, read.extraction
+        screened = self._screened(record, extraction, record.digest or b"")
+        if screened is not None:
+            return screened
+        record = record._replace(extraction=extraction, content_class=extraction.content_class)
         refused = None
         if not _reads_itself(watch, extraction):
             refused = gate(status=fetched.status, extraction=extraction, url=fetched.url, seen=watch.seen)
         if refused is not None:
-            record.gated(refused)
-            return
-        if record.document is not None:
-            record.artifact = await self.reading.documents.keep(record.digest or b"", record.document)
-            record.decide("read", how_read(record.document), output=extraction.content_class.value)
-        if await self._judge(record, extraction):
-            await self._find(record, extraction)
-            await self._variant(record, extraction)
-            self._raise(record, extraction)
+            return record.gated(refused)
+        if read.document is not None:
+            artifact = await self.reading.documents.keep(record.digest or b"", read.document)
+            reasons, output = how_read(read.document), extraction.content_class.value
+            record = record.decided("read", reasons, output=output, artifact=artifact)
+        record = record.judged_as(await self._judged(record, read))
+        if record.judged is not None:
+            record = await self._linked(record, read)
+        read.page.forget_trees()
+        return record
 
-    async def _is_known(self, record: LookRecord) -> bool:
-        """The bytes are the ones that were seen last, so there is nothing to read."""
-        fetched, watch = record.fetched, record.watch
-        digest = record.digest = hashlib.sha256(fetched.body).digest()
-        if watch.seen is None or digest != watch.seen.digest or watch.is_gone:
-            return False
-        await self._same(record, watch.seen)
-        if watch.seen.content_class in DOCUMENTS:
-            body = (fetched.body, fetched.content_type, fetched.url)
-            record.artifact = await self.reading.documents.keep_again(digest, body)
-        return True
+    async def _known_bytes(self, record: LookRecord, seen: Seen) -> LookRecord:
+        record = await self._same(record, seen)
+        if seen.content_class not in DOCUMENTS:
+            return record
+        fetched = record.fetched
+        body = (fetched.body, fetched.content_type, fetched.url)
+        artifact = await self.reading.documents.keep_again(seen.digest, body, seen.content_class)
+        return record._replace(artifact=artifact)
 
-    async def _judge(self, record: LookRecord, extraction: Extraction) -> bool:
-        """Does it differ?  False: that could not be told, which is neither changed nor unchanged."""
-        fetched, watch, comparer = record.fetched, record.watch, self.comparer
-        judged = None
-        if not self.reading.is_slow(fetched.body, watch.seen):
-            judged = comparer.judge(watch, fetched, extraction, record.mark())
+    async def _same(self, record: LookRecord, seen: Seen) -> LookRecord:
+        """The same bytes as before: the state goes on, seen again now."""
+        again, mark = (
+            replace(seen, visit=record.visit, at=record.at),
+            Mark(record.visit, record.at, seen.digest),
+        )
+        watch, comparer, judged = record.watch, self.comparer, None
+        if not self.reading.is_long(again) or (watch.pending is None and not watch.is_gone):
+            judged = comparer.judge_same(watch, again, mark)
+        if judged is None and await self.reading.recalls(packed := comparer.packed(watch), watch):
+            judged = await self.reading.workers.run(packed.judge_same, watch, again, mark, rank=Rank.BEGUN)
+        return record.judged_as(judged, digest=seen.digest, content_class=seen.content_class, seen=again)
+
+    async def _judged(self, record: LookRecord, read: ReadBody) -> Judged | None:
+        """Does it differ?  None: that could not be told, which is neither changed nor unchanged."""
+        watch, comparer, extraction, mark = record.watch, self.comparer, read.extraction, record.mark
+        if not self.reading.is_slow(read.page, watch.seen):
+            judged = comparer.judge(watch, read.page, extraction, mark)
         else:
             keys = extraction.keys or await asyncio.to_thread(text_keys, extraction)
             extraction = replace(extraction, keys=keys)
-            judged = comparer.judge_by_keys(watch, extraction, record.mark())
-        if judged is None and await self.reading.recalls(packed := comparer.packed(watch), record):
-            lean = replace(fetched, wire=b"", headers=())
-            judged = await self.reading.workers.run(
-                packed.judge, watch, lean, replace(extraction, hrefs=()), record.mark(),
-                size=len(fetched.body), rank=Rank.BEGUN,
-            )  # fmt: skip
-        return record.judged_if(judged)
+            judged = judged_by_keys(watch, extraction, mark)
+        if judged is not None:
+            return judged
+        packed = comparer.packed(watch)
+        if not await self.reading.recalls(packed, watch, read.document):
+            return None
+        return await self.reading.workers.run(
+            packed.judge, watch, read.page, replace(extraction, hrefs=()), mark,
+            size=len(read.page.body), rank=Rank.BEGUN,
+        )  # fmt: skip
 
-    async def _same(self, record: LookRecord, seen: Seen) -> None:
-        record.repeats(seen)
-        watch, comparer, seen = record.watch, self.comparer, record.seen or seen
-        judged = None
-        if not self.reading.is_slow(b"", seen) or (watch.pending is None and not watch.is_gone):
-            judged = comparer.judge_same(watch, seen, record.mark())
-        if judged is None and await self.reading.recalls(packed := comparer.packed(watch), record):
-            judged = await self.reading.workers.run(
-                packed.judge_same, watch, seen, record.mark(), rank=Rank.BEGUN
-            )
-        record.judged_if(judged)
-
-    async def _stands_in_front(self, record: LookRecord) -> bool:
+    async def _without_content(self, record: LookRecord) -> LookRecord:
         """An error page is kept too, so the screen sees it; and it may be a wall that speaks of us, not of the URL."""
         fetched = record.fetched
-        may_be_wall = fetched.status in WALLS and fetched.outcome in (
-            Outcome.CLIENT_ERROR,
-            Outcome.SERVER_ERROR,
-        )
-        if not fetched.body or record.outcome not in KEPT or (self.screen.is_empty and not may_be_wall):
-            return False
-        extraction = await self.reading.read(record)
-        if self._is_screened(record, extraction, hashlib.sha256(fetched.body).digest()):
-            return True
-        refused = gate(status=fetched.status, extraction=extraction, url=fetched.url, seen=None)
-        if not may_be_wall or refused is None or refused.outcome not in STANDING:
-            return False
-        record.gated(refused)
-        return True
+        may_be_wall = fetched.status in WALLS and fetched.outcome in WALLED
+        if fetched.body and record.outcome in KEPT and (may_be_wall or not self.screen.is_empty):
+            refused = await self._in_front(record, may_be_wall=may_be_wall)
+            if refused is not None:
+                return refused
+        if fetched.outcome is Outcome.GONE:
+            return record.judged_as(self.comparer.judge_gone(record.watch, record.mark))
+        return record
 
-    def _is_screened(self, record: LookRecord, extraction: Extraction, digest: bytes) -> bool:
-        """Before any byte reaches the disk.  Of a screened page no word goes on, not even its title."""
+    async def _in_front(self, record: LookRecord, *, may_be_wall: bool) -> LookRecord | None:
+        """None: it is an error page that may be kept, and no wall."""
+        fetched = record.fetched
+        read = await self.reading.read(fetched, replace(record.watch, seen=None, lister=None))
+        screened = self._screened(record, read.extraction, hashlib.sha256(fetched.body).digest())
+        if screened is not None or not may_be_wall:
+            return screened
+        refused = gate(status=fetched.status, extraction=read.extraction, url=fetched.url, seen=None)
+        is_wall = refused is not None and refused.outcome in STANDING
+        return record.gated(refused) if refused is not None and is_wall else None
+
+    def _screened(self, record: LookRecord, extraction: Extraction, digest: bytes) -> LookRecord | None:
+        """None: it may be kept.  Of a screened page no word goes on, not even its title."""
         if self.screen.is_empty:
-            return False
+            return None
         url = record.fetched.url
         said = f"{extraction.title}\n{extraction.text}"
         screened = screen(said, url, host_of(url), self.screen, digest=digest)
         if screened is None:
-            return False
-        record.extraction = record.document = None
-        record.content_class = ContentClass.OTHER
-        record.outcome, record.detail = Outcome.SCREENED, screened.reason.note
-        record.decide("screen", (screened.reason,), output=screened.category)
-        return True
-
-    async def _find(self, record: LookRecord, extraction: Extraction) -> None:
-        watch, fetched = record.watch, record.fetched
-        if watch.lister is None or self.options.fetch_only:
-            return
-        runtime = self.book.runtime(watch.source)
-        is_packed = fetched.body.startswith(GZIP)  # of a small body nobody knows how much comes out
-        if watch.lister in IN_ONE_PIECE or not (is_packed or self.reading.is_slow(fetched.body, None)):
-            findings = await self.finder.find(watch, fetched, extraction, runtime, record.now)
-        else:
-            document = self.finder.document(watch, fetched, runtime, record.now)
-            listing = await self.reading.workers.run(
-                read_listing, watch.lister, document, size=LARGE + 1, rank=Rank.BEGUN
-            )
-            listing = listing or Listing(problem=TOO_MUCH)
-            findings = await self.finder.listed(watch, listing, runtime, record.now)
-        record.findings = findings
-        if findings.problem:
-            record.outcome = Outcome.PARSE_FAILED
-            record.detail = findings.problem
-        reasons = (
-            *findings.notes,
-            Reason("new", len(findings.found)),
-            Reason("refused", len(findings.refused)),
+            return None
+        reason = screened.reason
+        return record.decided(
+            "screen", (reason,), output=screened.category, outcome=Outcome.SCREENED, detail=reason.note
         )
-        record.decide("list", reasons, output=findings.listed)
-        for found in findings.found[:ADMITS]:
-            kind = inherit_risk(self.finder.classify(found.url), watch.risk)
-            record.note(admit_decision(found.url, watch.risk, kind))
 
-    def _raise(self, record: LookRecord, extraction: Extraction) -> None:
-        """Documents that this page links to are as critical as it is."""
-        if record.watch.risk is Risk.CRITICAL:
+    async def _linked(self, record: LookRecord, read: ReadBody) -> LookRecord:
+        """What the page leads to: what it lists, its other address, documents that are as critical as it is."""
+        watch = record.watch
+        if watch.lister is not None and not self.options.rules.fetch_only:
+            record = self._listed(record, await self._found(record, read))
+        moved_to = record.fetched.url if record.reached.is_permanent else None
+        url = variant_of(watch, read.extraction.canonical, moved_to)
+        if url is not None:
+            findings, runtime = record.findings or FoundUrls(), self.book.runtime(watch.source)
+            canonical = await self.finder.variant(watch, url, runtime, findings, record.now)
+            record = record._replace(findings=findings, canonical=canonical)
+        if watch.risk is Risk.CRITICAL:
             named = record.findings.linked if record.findings else []
-            links = (*named, *targets_of(extraction.targets))
-            record.raised = self.heirs.raised(record.watch, links, record.now)
+            links = (*named, *map(watch_id, read.extraction.targets))
+            record = record._replace(raised=self.heirs.raised(watch, links, record.now))
+        return record
 
-    async def _variant(self, record: LookRecord, extraction: Extraction) -> None:
-        """Does the page name another address of itself (canonical, permanent redirect; 001 section 12.4)?
-
-        Not another host's, and not the front page, where sites send what they have taken away.
-        """
-        watch, fetched = record.watch, record.fetched
-        url = extraction.canonical or (fetched.url if record.reached.is_permanent else None)
-        if url is None or watch_id(url) == watch.id or host_of(url) != host_of(watch.url):
-            return
-        if url == f"{origin_of(url)}/":
-            return
-        findings = record.findings = record.findings or FoundUrls()
+    async def _found(self, record: LookRecord, read: ReadBody) -> FoundUrls:
+        watch, page, now = record.watch, read.page, record.now
         runtime = self.book.runtime(watch.source)
-        record.canonical = await self.finder.variant(watch, url, runtime, findings, record.now)
+        is_packed = page.body.startswith(GZIP)  # of a small body nobody knows how much comes out
+        if watch.lister in IN_ONE_PIECE or not (is_packed or self.reading.is_slow(page)):
+            return await self.finder.find(watch, record.fetched, read, runtime, now)
+        document = replace(self.finder.document(watch, page, runtime, now), page=None)
+        listing = await self.reading.workers.run(
+            read_listing, watch.lister, document, size=LARGE + 1, rank=Rank.BEGUN
+        )
+        return await self.finder.listed(watch, listing or Listing(problem=TOO_MUCH), runtime, now)
 
-    def _merged(self, record: LookRecord, watch: Watch) -> Watch:
-        """Once both addresses showed the same text they are one target, looked at there."""
-        if watch.canonical is None or watch.seen is None or watch.lister not in (None, ListerKind.CRAWL):
-            return watch
-        other = self.peer(watch.canonical)
-        if other is None or other.merged_into is not None or other.seen is None or other.is_gone:
-            return watch
-        if other.seen.text_key != watch.seen.text_key:
-            return watch
-        record.decide("merge", (Reason("same_text", note=f"as {other.url}"),), output=other.url)
-        self.book.runtime(watch.source).merged(watch.id, other.id)
-        return replace(watch, merged_into=other.id, due_at=None)
+    def _listed(self, record: LookRecord, findings: FoundUrls) -> LookRecord:
+        new, refused = len(findings.found), len(findings.refused)
+        reasons = (*findings.notes, Reason("new", new), Reason("refused", refused))
+        record = record.decided("list", reasons, output=findings.listed, findings=findings)
+        if findings.problem:
+            record = record._replace(outcome=Outcome.PARSE_FAILED, detail=findings.problem)
+        risk, classify = record.watch.risk, self.finder.classify
+        admitted = [
+            admit_decision(found.url, risk, inherit_risk(classify(found.url), risk))
+            for found in findings.found[:ADMITS]
+        ]
+        return record._replace(decisions=(*record.decisions, *admitted)) if admitted else record
 
-    def _gone(self, record: LookRecord) -> None:
-        record.judge(self.comparer.judge_gone(record.watch, record.mark()))
-
-    def _close(self, record: LookRecord) -> Settlement:
+    def _settled(self, record: LookRecord) -> Settlement:
         watch, runtime = record.watch, self.book.runtime(record.watch.source)
-        moved = self._moved(record, runtime)
-        parked = None
-        if MEANING[record.outcome].retry or record.outcome in _PARKS:
-            moved, parked = self._failed(record, moved)
-        else:
-            moved = self._merged(record, self._scheduled(record, moved, runtime))
+        settled = self._decided(record, runtime.facts())
+        if settled.watch.merged_into is not None:
+            runtime.merged(watch.id, settled.watch.merged_into)
         if watch.lister is not None and watch.depth == 0:
             runtime.heard(record.outcome, record.detail, now=record.now)
-        return record.settlement(moved, parked, runtime.source.retention)
+        return record.settlement(settled, runtime.source.retention, embeds=self.options.embeds)
 
-    def _moved(self, record: LookRecord, runtime: SourceRuntime) -> Watch:
-        """The watch after this look, without its next due time."""
-        watch, fetched, judged = record.watch, record.fetched, record.judged
-        extraction = record.extraction
-        node_type, title, risk = watch.node_type, watch.title, watch.risk
-        if extraction is not None:
-            node_type, risk = self.heirs.after(watch, extraction.content_class)
-            title = title or extraction.title[:500]
-            if becomes_hub(node_type, len(extraction.hrefs), len(extraction.text)):
-                node_type = NodeType.HUB
-        # Validators belong to the state that is seen from now on, not to one that waits for its second look.
-        is_cut = record.findings is not None and record.findings.is_cut
-        is_unread = self._is_unread(record)
-        is_taken = record.outcome is Outcome.OK and not (
-            (judged and judged.look_again_at) or is_cut or is_unread
+    def _decided(self, record: LookRecord, source: LookSource | None) -> SettledWatch:
+        """The facts that only the store and the clock have, and what all of them mean."""
+        watch, rules, text = record.watch, self.options.rules, record.extraction
+        canonical = watch.canonical if text is None else record.canonical
+        look = record.shown(
+            source,
+            peer=None if canonical is None else self.peer(canonical),
+            is_heir=text is not None and self.heirs.has(watch, text.content_class),
+            jitter=self.clock.chance() if needs_jitter(record.outcome, rules) else 0.0,
         )
-        seen = judged.seen if judged else watch.seen
-        return replace(
-            watch,
-            title=title,
-            node_type=node_type,
-            risk=risk,
-            lister=record.findings.became if record.findings and record.findings.became else watch.lister,
-            last_visit_at=fetched.at,
-            last_outcome=record.outcome,
-            attempt=0 if not MEANING[record.outcome].retry else watch.attempt,
-            etag=fetched.etag if is_taken else watch.etag,
-            last_modified=fetched.last_modified if is_taken else watch.last_modified,
-            seen=_to_read_again(seen) if is_cut else _to_read_later(seen) if is_unread else seen,
-            noise=judged.noise if judged else watch.noise,
-            pending=judged.pending if judged else watch.pending,
-            is_gone=judged.is_gone if judged else watch.is_gone,
-            canonical=record.canonical if extraction is not None else watch.canonical,
-            last_changed_at=fetched.at if judged and judged.reports else watch.last_changed_at,
-        )
-
-    def _is_unread(self, record: LookRecord) -> bool:
-        """A run that reads no listings saw a page whose links somebody has to read."""
-        lists = record.watch.lister not in (None, ListerKind.PAGE)
-        return (
-            self.options.fetch_only and lists and record.extraction is not None and record.judged is not None
-        )
-
-    def _scheduled(self, record: LookRecord, watch: Watch, runtime: SourceRuntime) -> Watch:
-        judged, meaning = record.judged, MEANING[record.outcome]
-        if self.options.due.policy == LEARNED:
-            return self._left_to_the_scheduler(record, watch, runtime)
-        facts = LookFacts(
-            velocity=watch.velocity,
-            scan_count=watch.scan_count,
-            risk=watch.risk,
-            changed=what_changed(record),
-            now=record.now,
-            jitter=self.clock.chance(),
-            asked=runtime.asked(watch, record.outcome),
-            is_parked=not meaning.keeps_schedule,
-        )
-        plain = decide(facts, self.options.due)
-        lot = self._lot(facts, watch, plain.scan_count)
-        due = plain if lot is None else audited(plain, lot)
-        due_at: datetime | None = due.due_at
-        if judged is not None and judged.look_again_at is not None:
-            due_at = judged.look_again_at
-            record.decide("second_look", judged.reasons, output=due_at.isoformat())
-        if runtime.closed_until is not None and watch.lister is not None and watch.depth == 0:
-            due_at = max(due.due_at, runtime.closed_until)
-        record.note(schedule_decision(facts, due, self.options.due.policy, lot=lot))
-        return replace(
-            watch,
-            audit=plain.interval if due is not plain and due_at == due.due_at else None,
-            velocity=due.velocity,
-            scan_count=due.scan_count,
-            interval=due.interval,
-            due_at=due_at if runtime.source.is_active else None,
-        )
-
-    def _left_to_the_scheduler(self, record: LookRecord, watch: Watch, runtime: SourceRuntime) -> Watch:
-        """It decides for the whole group; only a second look is arranged here, and teaches with its outcome."""
-        record.lesson = good_look(record, watch, runtime, self.options.audit_share)
-        due_at, judged = record.now, record.judged
-        if judged is not None and judged.look_again_at is not None:
-            due_at = judged.look_again_at
-            record.decide("second_look", judged.reasons, output=due_at.isoformat())
-        return replace(watch, audit=None, due_at=due_at if runtime.source.is_active else None)
-
-    def _lot(self, facts: LookFacts, watch: Watch, looks: int) -> Lot | None:
-        """Audits follow looks that taught something; a look that failed is tried again as soon as it may."""
-        if self.options.audit_share <= 0 or facts.changed is None or facts.is_parked:
-            return None
-        return Lot(watch.id, looks, self.options.audit_share)
-
-    def _failed(self, record: LookRecord, watch: Watch) -> tuple[Watch, Parked | None]:
-        """Tried again soon, or parked: the watch stays and is tried at its long interval."""
-        attempt = record.watch.attempt + 1
-        failure = Failure(record.outcome, attempt, record.fetched.retry_after)
-        jitter = self.clock.chance()
-        step = next_attempt(failure, now=record.now, jitter=jitter, params=self.options.retry)
-        record.note(retry_decision(failure, step, now=record.now, jitter=jitter))
-        if isinstance(step, Retry):
-            if self.options.due.policy == LEARNED:
-                record.lesson = Lesson(
-                    now=record.now, host_ok=MEANING[record.outcome].lane_verdict, has_due=True
-                )
-            return replace(watch, attempt=attempt, due_at=step.at, audit=None), None
-        if MEANING[record.outcome].is_ours:
-            moved = self._scheduled(record, watch, self.book.runtime(watch.source))
-            return replace(moved, attempt=0), None
-        parked = Parked(
-            watch=watch.id,
-            url=watch.url,
-            outcome=record.outcome,
-            detail=record.detail,
-            attempts=attempt,
-            at=record.now,
-        )
-        # The attempts stay: a failure at the long interval parks at once, a good look ends that.
-        return replace(self._put_off(record, watch, attempt), attempt=attempt, audit=None), parked
-
-    def _put_off(self, record: LookRecord, watch: Watch, attempt: int) -> Watch:
-        """A watch whose job is parked, with its next look."""
-        asked = Asked()
-        if MEANING[record.outcome].retry:
-            asked = self.book.runtime(watch.source).asked(watch, record.outcome)
-        if self.options.due.policy == LEARNED:
-            host_ok = MEANING[record.outcome].lane_verdict
-            failures = attempt - self.options.retry.attempts + 1 if host_ok is False else 0
-            record.lesson = Lesson(
-                now=record.now, host_ok=host_ok, failures=max(failures, 0), is_parked=True, asked=asked
-            )
-            return replace(watch, due_at=record.now)
-        facts = LookFacts(
-            velocity=watch.velocity,
-            scan_count=watch.scan_count,
-            risk=watch.risk,
-            changed=None,
-            now=record.now,
-            jitter=self.clock.chance(),
-            asked=asked,
-            is_parked=True,
-        )
-        due = decide(facts, self.options.due)
-        record.note(schedule_decision(facts, due, self.options.due.policy))
-        return replace(watch, due_at=due.due_at, interval=due.interval)
+        return settle(watch, look, rules)
 
     def _parked(self, job: Job, outcome: Outcome, detail: str) -> Settlement:
         """Our code failed on this one, or was given what it cannot use.  The job is parked; the others go on."""
-        now = self.clock.now()
-        fetched = Fetched(
-            url=job.watch.url,
-            outcome=outcome,
-            at=now,
-            took=timedelta(0),
-            detail=detail[:500],
-        )
-        record = LookRecord(job, Reached(fetched=fetched), VisitId(self.ids.next(now)), now)
-        record.outcome = outcome
-        moved, parked = self._failed(record, replace(job.watch, last_visit_at=now, last_outcome=outcome))
-        return record.settlement(moved, parked, "standard")
+        now, url = self.clock.now(), job.watch.url
+        fetched = Fetched(url=url, outcome=outcome, at=now, took=timedelta(0), detail=detail[:500])
+        record = self._begun(job, Reached(fetched=fetched))
+        source = self.book.runtime(job.watch.source).facts() if outcome is Outcome.NO_SOCKETS else None
+        return record.settlement(self._decided(record, source), "standard")
 
 
-ADMITS = 50  # new watches whose classification one visit records
-_PARKS = frozenset({Outcome.BUG, Outcome.BAD_SETTINGS, Outcome.TOOL_MISSING, Outcome.NO_BROWSER})
+def _known(record: LookRecord) -> Seen | None:
+    """The state that was seen last, where the bytes are the same: then there is nothing to read."""
+    watch = record.watch
+    is_known = watch.seen is not None and record.digest == watch.seen.digest and not watch.is_gone
+    return watch.seen if is_known else None
 
 
 def _leads_elsewhere(job: Job, reached: Reached) -> bool:
     """Another host's lane is shut.  Released, the watch would be asked again at once: its own lane is open."""
     return reached.shut not in (None, job.watch.lane)
-
-
-def _to_read_again(seen: Seen | None) -> Seen | None:
-    """A listing that was cut short must not look unchanged next time."""
-    return None if seen is None else replace(seen, digest=b"", text_key=0)
-
-
-def _to_read_later(seen: Seen | None) -> Seen | None:
-    """The page was compared, its links were not read: the next run must not take it for known."""
-    return None if seen is None else replace(seen, digest=b"")
 
 
 def _reads_itself(watch: Watch, extraction: Extraction) -> bool:

@@ -1,93 +1,52 @@
 """Brings the states together that `core/change` compares: the new one from the fetch, the old ones from the archive.
 
-Blocks are made only when the compared text differs; a page whose noise is known needs no archive either.
+Blocks are made only when the compared text differs; a page whose noise is known needs no archive either.  A state that
+waits for its second look stays in memory as it was read, so that neither its bytes nor its markup are read again.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from vedette.contracts.change import Block, Change, ChangeKind, ChangeState, Comparison, Layer, Noise
-from vedette.contracts.fetch import Extraction, Fetched
-from vedette.contracts.source import ListerKind
-from vedette.contracts.watch import ChangeMove, Seen, Watch
-from vedette.contracts.words import (
-    DOCUMENTS,
-    ChangeId,
-    ContentClass,
-    EvidenceId,
-    Outcome,
-    Reason,
-    VisitId,
-    WatchId,
-)
+from vedette.contracts.change import Block, Change, ChangeKind, Comparison, Noise
+from vedette.contracts.errors import StoreError
+from vedette.contracts.evidence import Located
+from vedette.contracts.fetch import MIB, Extraction
+from vedette.contracts.watch import Judged, Seen, Watch
+from vedette.contracts.words import DOCUMENTS, ChangeId, EvidenceId, Outcome, WatchId
 from vedette.core.change.diff import with_headings
-from vedette.core.change.layers import text_keys
+from vedette.core.change.judged import Mark, judged_by_keys, judged_equal, judged_gone, judged_step, new_state
 from vedette.core.change.life import (
     CLOSE,
     SECOND_LOOK,
     Confirm,
     LookState,
-    Nothing,
     Observe,
     Past,
     Pending,
-    Reject,
     Step,
     advance,
 )
-from vedette.core.text.parse_cost import is_irregular
+from vedette.evidence.read_records import read_payload
 from vedette.evidence.text_cache import TextCache
-from vedette.extract import blocks, content_class
+from vedette.extract import Page
 from vedette.extract.documents import read_document
-from vedette.extract.outline import CELLS, common_scope, row_headings
+from vedette.extract.outline import CELLS, common_scope
 from vedette.extract.scope import MAIN
+from vedette.fetch.decode import DecodeLimits, codings_of, make_decoder
+from vedette.fetch.faults import Fault
 
 Blocks = tuple[Block, ...]
 Body = tuple[bytes, str, str]  # bytes, content type, url
-# What is new in a feed or sitemap is reported as found, not as a change of the listing.
-MACHINE_LISTERS = frozenset({ListerKind.FEED, ListerKind.SITEMAP})
-# These read sitemaps and feeds, and acts too: an act that changes is news.
-IN_XML = frozenset({ListerKind.NN, ListerKind.EURLEX})
-REMOVAL_LOOK = timedelta(minutes=1)  # a page that is gone for a moment is not gone
-MOST_WORK = (
-    2_000  # blocks of all states together, long ones counted more; above that a worker compares, not the loop
-)
+MOST_WORK = 2_000  # blocks of all states, long ones counted more; above that a worker compares, not the loop
 LONG_BLOCK = 500  # characters that cost as much as a block
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """This visit."""
-
-    visit: VisitId
-    at: datetime
-    digest: bytes  # sha256 of the decoded body
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """What a look means for the change life of its watch."""
-
-    changed: bool | None  # None: not known before the second look
-    seen: Seen | None
-    noise: Noise
-    pending: ChangeId | None = None
-    is_gone: bool = False
-    change: Change | None = None
-    moves: tuple[ChangeMove, ...] = ()
-    reports: tuple[Change, ...] = ()
-    reasons: tuple[Reason, ...] = ()
-    look_again_at: datetime | None = None
-
-    @property
-    def words(self) -> str:
-        if self.look_again_at is not None:
-            return "observed"
-        return "changed" if self.changed else "unchanged"
+MOST_KEPT = 16 * MIB  # bytes of pages that wait for their second look
 
 
 class StateReader(Protocol):
@@ -105,6 +64,36 @@ class ArchiveReader(StateReader, Protocol):
     def snapshot(self, watch: Watch) -> StateReader: ...
 
 
+class WaitingPages:
+    """Pages that a second look will ask for within seconds, without their trees.  The oldest go first."""
+
+    def __init__(self, most: int = MOST_KEPT) -> None:
+        self._most = most
+        self._size = 0
+        self._by_digest: OrderedDict[bytes, Page] = OrderedDict()
+        self._digests: dict[EvidenceId, bytes] = {}
+
+    def put(self, evidence: EvidenceId, digest: bytes, page: Page) -> None:
+        if digest not in self._by_digest:
+            self._by_digest[digest] = page
+            self._size += len(page.body)
+        self._digests[evidence] = digest
+        while self._size > self._most:
+            _, oldest = self._by_digest.popitem(last=False)
+            self._size -= len(oldest.body)
+        if len(self._digests) > 2 * len(self._by_digest) + 100:
+            self._digests = {i: one for i, one in self._digests.items() if one in self._by_digest}
+
+    def of(self, evidence: EvidenceId) -> Page | None:
+        return self._by_digest.get(self._digests.get(evidence, b""))
+
+    def read(self, body: bytes, digest: bytes, url: str, content_type: str) -> Page | None:
+        """The page with these bytes, if it came from the same address with the same declared type."""
+        page = self._by_digest.get(digest)
+        is_same = page is not None and (page.url, page.content_type, page.body) == (url, content_type, body)
+        return page if is_same else None
+
+
 @dataclass(slots=True)
 class Comparer:
     memory: StateReader
@@ -112,73 +101,51 @@ class Comparer:
     confirm_after: timedelta = SECOND_LOOK
     most_work: int | None = MOST_WORK  # None: any, for whoever has the time
     text_cache: TextCache | None = None  # the text of documents
+    waiting: WaitingPages | None = None
 
     def packed(self, watch: Watch) -> Comparer:
         """The same for this watch alone, fit to be sent to another process."""
         memory = self.memory.snapshot(watch) if isinstance(self.memory, ArchiveReader) else self.memory
-        return replace(self, memory=memory, most_work=None)
+        return replace(self, memory=memory, most_work=None, waiting=None)
 
-    def judge(self, watch: Watch, fetched: Fetched, extraction: Extraction, mark: Mark) -> Judged | None:
+    def judge(self, watch: Watch, page: Page, extraction: Extraction, mark: Mark) -> Judged | None:
         """A body with content came that is not byte for byte the one before.  None: not here, it would take long."""
-        quiet = self.judge_by_keys(watch, extraction, mark)
+        quiet = judged_by_keys(watch, extraction, mark)
         if quiet is not None or watch.seen is None:
             return quiet
-        new, before = _new(extraction, mark), watch.seen
-        states = _States(self, (fetched.body, fetched.content_type, fetched.url), watch.noise)
+        new, before = new_state(extraction, mark), watch.seen
+        states = _States(self, page, watch.noise)
         look = LookState(outcome=Outcome.OK, at=mark.at, blocks=states.after(before.evidence))
-        known = self.memory.change(watch.pending) if watch.pending is not None else None
-        past = self._past(watch, before, states, known)
-        if states.is_long:
-            return None
-        return self._timed(_life(watch, states.headed(advance(look, past)), new, mark, known), mark)
-
-    def judge_by_keys(self, watch: Watch, extraction: Extraction, mark: Mark) -> Judged | None:
-        """The same, as far as it can be told without looking into the text.  None: it cannot."""
-        new, before = _new(extraction, mark), watch.seen
-        if before is None:
-            return _quiet(watch, new, False, Reason("first_look"))
-        if only_lists(watch, new.content_class):
-            note = "what is new in it is reported as found"
-            return _quiet(watch, new, True, Reason("listing_differs", note=note))
-        has_text = new.text_chars > 0  # two files without text are not alike for that
-        is_settled = watch.pending is None and not watch.is_gone
-        if has_text and is_settled and new.text_key == before.text_key:
-            return _quiet(watch, new, False, Reason("equal_text", note=Layer.TEXT))
-        return None
+        judged = self._compared(watch, before, states, look, _After(new, mark))
+        if judged is not None and judged.look_again_at is not None and self.waiting is not None:
+            states.keep(self.waiting, before, mark)
+        return judged
 
     def judge_same(self, watch: Watch, seen: Seen, mark: Mark) -> Judged | None:
         """The same bytes as before, or the server's word for it.  None: not here, it would take long."""
-        if watch.pending is None and not watch.is_gone:
-            reasons = (Reason("equal_bytes", note=Layer.BYTES),)
-            return Judged(changed=False, seen=seen, noise=watch.noise, reasons=reasons)
-        states = _States(self, None, watch.noise)
+        quiet = judged_equal(watch, seen)
+        if quiet is not None:
+            return quiet
         look = LookState(outcome=Outcome.NOT_MODIFIED, at=mark.at, is_equal=True)
-        known = self.memory.change(watch.pending) if watch.pending is not None else None
-        past = self._past(watch, seen, states, known)
-        if states.is_long:
-            return None
-        return self._timed(_life(watch, states.headed(advance(look, past)), seen, mark, known), mark)
+        return self._compared(watch, seen, _States(self, None, watch.noise), look, _After(seen, mark))
 
     def judge_gone(self, watch: Watch, mark: Mark) -> Judged:
-        """The page says that it is gone.  Believed after a second look."""
-        seen = watch.seen
-        if seen is None:
-            return Judged(changed=None, seen=None, noise=watch.noise, reasons=(Reason("never_seen"),))
-        pending = self.memory.change(watch.pending) if watch.pending is not None else None
-        kind = Pending(kind=pending.kind) if pending is not None else None
-        past = Past(
-            before_at=seen.at, risk=watch.risk, noise=watch.noise, pending=kind, is_removed=watch.is_gone
-        )
-        step = advance(LookState(outcome=Outcome.GONE, at=mark.at), past)
-        judged = _life(watch, step, seen, mark, pending)
-        return (
-            judged if judged.look_again_at is None else replace(judged, look_again_at=mark.at + REMOVAL_LOOK)
-        )
+        return judged_gone(watch, mark, self._pending(watch))
 
-    def _timed(self, judged: Judged, mark: Mark) -> Judged:
-        """The second look comes when the operator wants it."""
-        again_at = None if judged.look_again_at is None else mark.at + self.confirm_after
+    def _compared(
+        self, watch: Watch, before: Seen, states: _States, look: LookState, after: _After
+    ) -> Judged | None:
+        known = self._pending(watch)
+        past = self._past(watch, before, states, known)
+        if states.is_long:
+            return None
+        judged = judged_step(watch, states.headed(advance(look, past)), after.seen, after.mark, known)
+        # The second look comes when the operator wants it.
+        again_at = None if judged.look_again_at is None else after.mark.at + self.confirm_after
         return replace(judged, look_again_at=again_at)
+
+    def _pending(self, watch: Watch) -> Change | None:
+        return self.memory.change(watch.pending) if watch.pending is not None else None
 
     def _past(self, watch: Watch, before: Seen, states: _States, change: Change | None) -> Past:
         pending: Pending | None = None
@@ -201,11 +168,20 @@ class Comparer:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _After:
+    """What this visit saw."""
+
+    seen: Seen
+    mark: Mark
+
+
 class _States:
     """Blocks of several states of one target, cut by one rule."""
 
-    def __init__(self, comparer: Comparer, new: Body | None, noise: Noise) -> None:
+    def __init__(self, comparer: Comparer, new: Page | None, noise: Noise) -> None:
         self._memory = comparer.memory
+        self._waiting = comparer.waiting
         self._scope = comparer.scope
         self._text_cache = comparer.text_cache
         self._new = new
@@ -214,16 +190,15 @@ class _States:
         self.is_long = False  # together they would take the loop too long
         self._work = 0  # so far
         self._made: dict[EvidenceId | None, Blocks | None] = {}
-        self._pages: dict[int, Body] = {}  # that were cut, by identity
+        self._pages: dict[EvidenceId, Page | None] = {}  # that were read back
 
-    def after(self, before: EvidenceId | None = None) -> Blocks:
-        """The new state.  With `before`, both are narrowed when one of the two would be."""
-        if before is not None and self._scope == MAIN:
-            kept = self._kept(before)
-            bodies = [body for body in (kept, self._new) if body is not None and _is_page(body)]
-            pages = ((body, content_type) for body, content_type, _ in bodies)
-            self._scope = common_scope(pages, is_older=self._is_older)
-            self._made.clear()
+    def after(self, before: EvidenceId) -> Blocks:
+        """The new state.  This and the one before are narrowed when one of the two would be."""
+        if self._scope == MAIN:
+            pages = [page for page in (self._kept(before), self._new) if page is not None and page.is_page]
+            self._scope = common_scope(
+                (page.cut(is_older=self._is_older) for page in pages), is_older=self._is_older
+            )
         if None not in self._made:
             self._made[None] = self._cut(self._new) if self._new else ()
         return self._made[None] or ()
@@ -236,6 +211,15 @@ class _States:
             kept = self._kept(evidence)
             self._made[evidence] = None if kept is None else self._cut(kept)
         return self._made[evidence]
+
+    def keep(self, waiting: WaitingPages, before: Seen, mark: Mark) -> None:
+        """Both states stay at hand for the second look."""
+        kept = self._pages.get(before.evidence)
+        if kept is not None and kept.is_page:
+            kept.forget_trees()
+            waiting.put(before.evidence, before.digest, kept)
+        if self._new is not None and self._new.is_page:
+            waiting.put(EvidenceId(mark.visit), mark.digest, self._new)
 
     def headed(self, step: Step) -> Step:
         """With the headings of the columns where rows of tables differ: for people, nothing is compared by them."""
@@ -252,182 +236,131 @@ class _States:
         ):
             return comparison
         headings: dict[str, tuple[str, ...]] = {}
-        for body in filter(_is_page, self._pages.values()):
-            headings |= row_headings(body[0], content_type=body[1])
+        for page in (self._new, *self._pages.values()):
+            headings |= page.headings if page is not None else {}
         return replace(comparison, diff=with_headings(comparison.diff, headings))
 
-    def _kept(self, evidence: EvidenceId) -> Body | None:
-        kept = self._memory.body(evidence)
-        if kept is None or self._most is None or not is_irregular(kept[0]):
-            return kept
-        self.is_long = True
-        return None
+    def _kept(self, evidence: EvidenceId) -> Page | None:
+        if evidence not in self._pages:
+            self._pages[evidence] = self._read(evidence)
+        return self._pages[evidence]
 
-    def _cut(self, body: Body) -> Blocks:
-        data, content_type, url = body
-        if content_class(data, url=url, content_type=content_type) in DOCUMENTS:
-            return self._document(body)
-        self._pages[id(data)] = body
-        found = blocks(data, url=url, content_type=content_type, scope=self._scope, is_older=self._is_older)
+    def _read(self, evidence: EvidenceId) -> Page | None:
+        page = self._waiting.of(evidence) if self._waiting is not None else None
+        if page is not None:
+            return page
+        kept = self._memory.body(evidence)
+        if kept is None:
+            return None
+        body, content_type, url = kept
+        page = Page.of(body, url=url, content_type=content_type)
+        if self._most is not None and page.cost.is_irregular:
+            self.is_long = True
+            return None
+        return page
+
+    def _cut(self, page: Page) -> Blocks:
+        if page.content_class in DOCUMENTS:
+            return self._document(page)
+        found = page.blocks(self._scope, is_older=self._is_older)
         self._work += len(found) + sum(len(text) for _, text in found) // LONG_BLOCK
         self.is_long = self.is_long or (self._most is not None and self._work > self._most)
-        return found or _as_one_line(data)
+        return found or _as_one_line(page.body)
 
-    def _document(self, body: Body) -> Blocks:
+    def _document(self, page: Page) -> Blocks:
         """From the text cache, which has what OCR read; read anew when it is not there, but never on the loop."""
         if self._most is not None:
             self.is_long = True
             return ()
-        data, content_type, url = body
-        kept = self._text_cache.get(hashlib.sha256(data).digest()) if self._text_cache else None
-        document = kept or read_document(data, url=url, content_type=content_type)
-        return document.blocks or _as_one_line(data)
-
-
-def _is_page(body: Body) -> bool:
-    data, content_type, url = body
-    return content_class(data, url=url, content_type=content_type) is ContentClass.HTML
+        kept = self._text_cache.get(hashlib.sha256(page.body).digest()) if self._text_cache else None
+        document = kept or read_document(page.body, kind=page.content_class)
+        return document.blocks or _as_one_line(page.body)
 
 
 def _as_one_line(data: bytes) -> Blocks:
-    return (("document", f"{len(data)} bytes {hash_words(data)}"),)
-
-
-def only_lists(watch: Watch, kind: ContentClass) -> bool:
-    """Is the body a feed or a sitemap, which says nothing but what it lists?"""
-    return watch.lister in MACHINE_LISTERS or (watch.lister in IN_XML and kind is ContentClass.XML)
-
-
-def hash_words(data: bytes) -> str:
     """A document without text, as one line that differs when it differs."""
-    return "sha256 " + hashlib.sha256(data).hexdigest()
+    return (("document", f"{len(data)} bytes sha256 {hashlib.sha256(data).hexdigest()}"),)
 
 
-def _new(extraction: Extraction, mark: Mark) -> Seen:
-    keys = text_keys(extraction)
-    return Seen(
-        visit=mark.visit,
-        evidence=EvidenceId(mark.visit),
-        at=mark.at,
-        digest=mark.digest,
-        text_key=keys.text_key,
-        simhash=keys.simhash,
-        text_chars=len(extraction.text),
-        content_class=extraction.content_class,
-    )
+# Kept states, read back from store and archive and decoded as they were when they came.
+
+# What was decoded once within its limits may be decoded again, whatever the limits were.
+KEPT_LIMITS = DecodeLimits(body=256 * MIB, ratio=1_000_000, layers=8)
 
 
-def _quiet(watch: Watch, seen: Seen, changed: bool, reason: Reason) -> Judged:
-    return Judged(changed=changed, seen=seen, noise=watch.noise, reasons=(reason,))
+class Rows(Protocol):
+    """What is asked of the store."""
+
+    def located(self, evidence: EvidenceId) -> tuple[Located, str, str] | None: ...
+    def change(self, change: ChangeId) -> Change | None: ...
+    def looks_since(self, watch: WatchId, at: datetime) -> list[tuple[EvidenceId, datetime]]: ...
 
 
-def _life(watch: Watch, step: Step, new: Seen, mark: Mark, known: Change | None) -> Judged:
-    """A step of the change life as rows: which change is new, which moves on, what is seen from now on."""
-    match step:
-        case Nothing():
-            changed = False if step.is_known and not watch.is_gone else None
-            return Judged(
-                changed=changed,
-                seen=new if step.is_known else watch.seen,
-                noise=step.noise,
-                pending=None if step.is_known else watch.pending,
-                is_gone=watch.is_gone,
-                reasons=step.reasons,
-            )
-        case Reject():
-            moves = _moved(watch, ChangeState.REJECTED, mark, step.reasons)
-            return Judged(changed=False, seen=new, noise=step.noise, moves=moves, reasons=step.reasons)
-        case Observe():
-            return _observed(watch, step, mark)
-        case Confirm():
-            return _confirmed(watch, step, new, mark, known)
+class PastStates:
+    """What was seen before: rows from the store, bodies from the archive."""
+
+    def __init__(self, rows: Rows, directory: Path) -> None:
+        self._rows = rows
+        self._directory = directory
+        self.change = rows.change
+        self.looks_since = rows.looks_since
+
+    def body(self, evidence: EvidenceId) -> tuple[bytes, str, str] | None:
+        """Body, content type and URL of a kept state; None when it expired or cannot be read."""
+        return _body_at(self._directory, self._rows.located(evidence))
+
+    def snapshot(self, watch: Watch) -> Snapshot:
+        """All that a comparison of this watch may ask for, to be asked in another process."""
+        rows, seen = self._rows, watch.seen
+        change = rows.change(watch.pending) if watch.pending is not None else None
+        looks = rows.looks_since(watch.id, change.observed_at) if change is not None else []
+        named = [*(evidence for evidence, _ in looks), *([seen.evidence] if seen else [])]
+        if change is not None and change.after_evidence is not None:
+            named.append(change.after_evidence)
+        places = {evidence: rows.located(evidence) for evidence in dict.fromkeys(named)}
+        return Snapshot(self._directory, change, tuple(looks), places)
 
 
-def _observed(watch: Watch, step: Observe, mark: Mark) -> Judged:
-    """Wait for another look.  The state from before stays the one to compare with."""
-    is_going_on = watch.pending is not None and not step.drops_pending
-    change = None if is_going_on else _change(watch, step.kind, step.comparison, mark, ChangeState.OBSERVED)
-    return Judged(
-        changed=None,
-        seen=watch.seen,
-        noise=step.noise,
-        pending=watch.pending if change is None else change.id,
-        change=change,
-        moves=_moved(watch, ChangeState.REJECTED, mark, (Reason("superseded"),))
-        if step.drops_pending
-        else (),
-        reasons=step.reasons,
-        look_again_at=mark.at + step.again_in,
-    )
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The rows of one watch, read beforehand; bodies are read from the archive when they are asked for."""
+
+    directory: Path
+    pending: Change | None
+    looks: tuple[tuple[EvidenceId, datetime], ...]
+    places: Mapping[EvidenceId, tuple[Located, str, str] | None]
+
+    def body(self, evidence: EvidenceId) -> tuple[bytes, str, str] | None:
+        return _body_at(self.directory, self.places.get(evidence))
+
+    def bodies(self) -> Iterator[tuple[bytes, str, str]]:
+        """Every state that the comparison may ask for and that is still there."""
+        yield from (body for body in map(self.body, self.places) if body is not None)
+
+    def change(self, change: ChangeId) -> Change | None:
+        return self.pending
+
+    def looks_since(self, watch: WatchId, at: datetime) -> list[tuple[EvidenceId, datetime]]:
+        return list(self.looks)
 
 
-def _confirmed(watch: Watch, step: Confirm, new: Seen, mark: Mark, known: Change | None) -> Judged:
-    is_pending = watch.pending is not None and not step.drops_pending
-    reported = _change(watch, step.kind, step.comparison, mark, ChangeState.REPORTED)
-    moves: tuple[ChangeMove, ...] = ()
-    if is_pending and watch.pending is not None:
-        reported = replace(reported, id=watch.pending)
-        original = known or reported
-        refined = replace(original, state=ChangeState.REPORTED, comparison=step.comparison)
-        moves = (
-            ChangeMove(
-                id=watch.pending, state=ChangeState.REPORTED, at=mark.at, reasons=step.reasons, change=refined
-            ),
-        )
-    elif step.drops_pending:
-        moves = _moved(watch, ChangeState.REJECTED, mark, (Reason("superseded"),))
-    is_removal = step.kind is ChangeKind.REMOVED
-    change = None if is_pending else reported
-    reports: tuple[Change, ...] = (reported,)
-    if known is not None and step.then is not None:
-        change = _following(known, step.then, mark)
-        reports = (reported, change)
-    return Judged(
-        changed=True,
-        seen=watch.seen if is_removal else new,
-        noise=step.noise,
-        is_gone=is_removal,
-        change=change,
-        moves=moves,
-        reports=reports,
-        reasons=step.reasons,
-    )
+def _body_at(directory: Path, place: tuple[Located, str, str] | None) -> tuple[bytes, str, str] | None:
+    if place is None:
+        return None
+    located, content_type, url = place
+    body = read_body(directory, located)
+    return None if body is None else (body, content_type, url)
 
 
-def _following(known: Change, comparison: Comparison, mark: Mark) -> Change:
-    """A second change, right after one that waited for its second look."""
-    return replace(
-        known,
-        id=ChangeId(mark.visit),
-        state=ChangeState.REPORTED,
-        before_visit=known.after_visit,
-        after_visit=mark.visit,
-        before_evidence=known.after_evidence,
-        after_evidence=EvidenceId(mark.visit),
-        observed_at=mark.at,
-        comparison=comparison,
-    )
-
-
-def _moved(
-    watch: Watch, state: ChangeState, mark: Mark, reasons: tuple[Reason, ...]
-) -> tuple[ChangeMove, ...]:
-    if watch.pending is None:
-        return ()
-    return (ChangeMove(id=watch.pending, state=state, at=mark.at, reasons=reasons),)
-
-
-def _change(watch: Watch, kind: ChangeKind, comparison: Comparison, mark: Mark, state: ChangeState) -> Change:
-    before = watch.seen
-    return Change(
-        id=ChangeId(mark.visit),
-        watch=watch.id,
-        kind=kind,
-        state=state,
-        before_visit=before.visit if before else mark.visit,
-        after_visit=mark.visit,
-        before_evidence=before.evidence if before else None,
-        after_evidence=EvidenceId(mark.visit) if kind is not ChangeKind.REMOVED else None,
-        observed_at=mark.at,
-        comparison=comparison,
-    )
+def read_body(directory: Path, located: Located) -> bytes | None:
+    """The decoded body at this place.  None: expired, damaged, or not decodable any more."""
+    try:
+        payload = read_payload(directory, located)
+    except StoreError:
+        return None
+    decoder = make_decoder(codings_of((payload.content_encoding,)), KEPT_LIMITS)
+    if decoder is None:
+        return payload.wire
+    if isinstance(decoder, Fault) or decoder.feed(payload.wire) or decoder.finish():
+        return None
+    return decoder.body()

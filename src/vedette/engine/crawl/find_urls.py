@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeVar
@@ -12,8 +12,9 @@ import xxhash
 
 from vedette.contracts.fetch import Extraction, Fetched
 from vedette.contracts.source import ListerKind, Listing, Source
-from vedette.contracts.watch import Refused, Signal, Watch
-from vedette.contracts.words import NodeType, Reason, Risk, SourceId, WatchId
+from vedette.contracts.watch import Decision, LedgerNote, Raised, Refused, Signal, Watch
+from vedette.contracts.words import ContentClass, NodeType, Reason, Risk, SourceId, WatchId
+from vedette.core.look import is_new_document
 from vedette.core.urls.admission import CAPS, Candidate, admit, followed, observe_content
 from vedette.core.urls.auto_source import Homes
 from vedette.core.urls.canonical import MAX_URL, TOO_LONG, clipped, lane_of, origin_of, watch_id
@@ -22,9 +23,13 @@ from vedette.core.urls.link_distance import CrawlDepths
 from vedette.core.urls.url_shape import PART_NOTE, shape_of
 from vedette.discover import ListingDocument, read_listing
 from vedette.discover.crawl import LinkReader
+from vedette.engine.crawl.content_reader import ReadBody
 from vedette.engine.crawl.source_runtime import SourceRuntime
+from vedette.engine.settle.ids import Ids
+from vedette.extract import Page
 
 _T = TypeVar("_T")
+MOST_LINKED = 1_000_000  # ids that CRITICAL pages name; beyond it the pages name them again
 KNOWN = 5_000_000  # ids remembered; beyond it the store is asked again
 AT_ONCE = 500  # sightings taken before others have their turn on the loop; about 15 us each
 REFUSALS = 10_000  # rows per source and run: a trap refuses without end
@@ -62,6 +67,48 @@ class _Seen:
     is_filtered: bool = False
 
 
+@dataclass(slots=True, kw_only=True)
+class RiskHeirs:
+    """A document that a CRITICAL page links to is CRITICAL itself, whoever found it first (000 section 2).
+
+    Knows what such pages link to, as far as this run has read them.
+    """
+
+    peer: Callable[[WatchId], Watch | None]
+    has_own_risk: Callable[[SourceId], bool]  # the operator set one for the source: nothing is inherited
+    ids: Ids
+    linked: set[WatchId] = field(default_factory=set)
+
+    def raised(self, page: Watch, links: Iterable[WatchId], now: datetime) -> tuple[Raised, ...]:
+        """The documents among these links whose risk goes up.  Each link is asked about once."""
+        if len(self.linked) > MOST_LINKED:
+            self.linked.clear()
+        fresh = [i for i in dict.fromkeys(links) if i not in self.linked]
+        self.linked.update(fresh)
+        found = (self.peer(i) for i in fresh)
+        return tuple(self._raise(one, page, now) for one in found if one is not None and self._may_rise(one))
+
+    def has(self, watch: Watch, content_class: ContentClass) -> bool:
+        """Is it a document that inherits the risk of a page?"""
+        is_new = is_new_document(watch, content_class)
+        if not is_new and watch.node_type is not NodeType.ASSET:
+            return False
+        parent = self.peer(watch.parent) if is_new and watch.parent is not None else None
+        is_linked = watch.id in self.linked or (parent is not None and parent.risk is Risk.CRITICAL)
+        return is_linked and not self.has_own_risk(watch.source)
+
+    def _may_rise(self, one: Watch) -> bool:
+        is_lower = one.node_type is NodeType.ASSET and one.risk is not Risk.CRITICAL
+        return is_lower and not self.has_own_risk(one.source)
+
+    def _raise(self, one: Watch, page: Watch, now: datetime) -> Raised:
+        reason = Reason("linked_from_critical", note=page.url)
+        inputs: dict[str, object] = {"before": one.risk.name, "parent": page.url}
+        decision = Decision(action="raise", reasons=(reason,), inputs=inputs, output=Risk.CRITICAL.name)
+        note = LedgerNote(id=self.ids.next(now), at=now, kind="risk", decision=decision, watch=one.id)
+        return Raised(watch=one.id, lane=one.lane, due_at=now, note=note)
+
+
 class Finder:
     """Turns listings into watches.  Knows which ids exist, so that a link seen before costs nothing."""
 
@@ -90,31 +137,30 @@ class Finder:
         self.taken = 0
 
     async def find(
-        self, watch: Watch, fetched: Fetched, extraction: Extraction, runtime: SourceRuntime, now: datetime
+        self, watch: Watch, fetched: Fetched, read: ReadBody, runtime: SourceRuntime, now: datetime
     ) -> FoundUrls:
         """What this watch's body lists.  A watch without a lister lists nothing."""
         if watch.lister is None or watch.lister is ListerKind.PAGE:
             return FoundUrls()
         if watch.lister is ListerKind.CRAWL:
             if watch.seen is None:
-                text_key = xxhash.xxh3_64_intdigest(extraction.text.encode()) >> 1
+                text_key = xxhash.xxh3_64_intdigest(read.extraction.text.encode()) >> 1
                 observe_content(runtime.tally, shape_of(watch.url).key, text_key)
-            return await self._crawl(watch, fetched, extraction, runtime, now)
-        listing = read_listing(watch.lister, self.document(watch, fetched, runtime, now))
+            return await self._crawl(watch, fetched, read.extraction, runtime, now)
+        listing = read_listing(watch.lister, self.document(watch, read.page, runtime, now))
         return await self.listed(watch, listing, runtime, now)
 
-    def document(
-        self, watch: Watch, fetched: Fetched, runtime: SourceRuntime, now: datetime
-    ) -> ListingDocument:
+    def document(self, watch: Watch, page: Page, runtime: SourceRuntime, now: datetime) -> ListingDocument:
         """The body as its lister takes it."""
         return ListingDocument(
-            url=fetched.url,
-            body=fetched.body,
-            content_type=fetched.content_type,
+            url=page.url,
+            body=page.body,
+            content_type=page.content_type,
+            page=page,
             options=runtime.source.options,
             depth=watch.depth,
             now=now,
-            sitemaps=self._sitemaps(origin_of(fetched.url)) if watch.lister is ListerKind.AUTO else (),
+            sitemaps=self._sitemaps(origin_of(page.url)) if watch.lister is ListerKind.AUTO else (),
         )
 
     async def variant(

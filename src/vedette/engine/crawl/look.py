@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from vedette.contracts.copies import replace
 from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings, RobotsRules
@@ -16,19 +17,20 @@ from vedette.contracts.watch import Job, Watch
 from vedette.contracts.words import ContentClass, LaneKey, Outcome, Reason, SourceId
 from vedette.core.health.remedies import LEADS_TO
 from vedette.core.lanes.outcomes import MEANING
+from vedette.core.lanes.waiting_requests import WaitingRequest, WaitStep, asks_again_after, next_step
 from vedette.core.schedule.audit import asks_anew
 from vedette.core.urls.canonical import canonical, lane_of, origin_of
 from vedette.engine.crawl.memory_room import MemoryBudget
-from vedette.engine.crawl.slow_requests import CUT, Held
 from vedette.extract import content_class
 from vedette.fetch.browser import agent_of
 from vedette.lanes import LaneKeeper
-from vedette.lanes.keeper import BROWSER
+from vedette.lanes.keeper import BROWSER, ROOM
 
 NO_RENDERER = "the source asks for a browser (requires_headless) and this run has none"
 ROBOTS_REDIRECTS = 5  # RFC 9309 section 2.3.1.2
 ROBOTS_LIMIT = 512 * 1024  # RFC 9309 section 2.5: at least 500 KiB
-REDIRECTS = {301, 302, 303, 307, 308}
+CUT = "nothing was heard, and too many others are silent too"
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +135,55 @@ class Looker:
 
     def _browser_problem(self) -> str:
         return NO_RENDERER if self.renderer is None else self.renderer.problem()
+
+
+class Held:
+    """The permit of one request, and what happens to it while nobody answers."""
+
+    def __init__(self, keeper: LaneKeeper, clock: Clock, lanes: tuple[LaneKey, ...]) -> None:
+        self.lanes = lanes
+        self.is_heard = False
+        self._keeper = keeper
+        self._clock = clock
+        self._is_doubtful = keeper.is_doubtful(lanes[0])
+        self._is_new = keeper.is_new(lanes[0])
+
+    async def within(self, ask: Callable[[], Awaitable[_T]]) -> _T | None:
+        """What the request gives; None: it was cut."""
+        loop, waited = asyncio.get_running_loop(), self._clock.stopwatch()  # a stepped world never waits
+        limit = asyncio.timeout(None)
+        timer: asyncio.TimerHandle
+
+        def look() -> None:
+            nonlocal timer
+            one = self._waiting(waited().total_seconds())
+            match next_step(one, crowd=self._keeper.aside, room=self._keeper.room):
+                case WaitStep.ASIDE:
+                    self.lanes = self._keeper.step_aside(self.lanes, self._clock.now())
+                case WaitStep.CUT:
+                    limit.reschedule(loop.time())
+                    return
+            timer = loop.call_later(asks_again_after(one), look)
+
+        timer = loop.call_later(asks_again_after(self._waiting(0)), look)
+        try:
+            async with limit:
+                return await ask()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return None
+        finally:
+            timer.cancel()
+
+    def _waiting(self, waited_s: float) -> WaitingRequest:
+        return WaitingRequest(
+            waited_s=waited_s,
+            is_heard=self.is_heard,
+            is_doubtful=self._is_doubtful,
+            is_new=self._is_new,
+            is_aside=ROOM in self.lanes,
+        )
 
 
 class _Walk:

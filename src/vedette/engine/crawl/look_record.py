@@ -1,21 +1,22 @@
-"""What is known of one look so far, until it is a Settlement."""
+"""What is known of one look so far, until it is a Settlement.  A value: each step gives a new one."""
 
 from __future__ import annotations
 
 import hashlib
 from datetime import datetime
+from typing import Any, NamedTuple
 
-from vedette.contracts.copies import replace
-from vedette.contracts.documents import Artifact, Document
+from vedette.contracts.change import Noise
+from vedette.contracts.documents import Artifact
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Standing, VisitFacts
 from vedette.contracts.fetch import Extraction, Fetched
-from vedette.contracts.schedule import Lesson
-from vedette.contracts.watch import Decision, Job, Parked, Raised, Seen, Settlement, Visit, Watch
+from vedette.contracts.watch import Decision, Job, Judged, Raised, Seen, Settlement, Visit, Watch
 from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Reason, VisitId, WatchId
 from vedette.core.change.gate import Gated
+from vedette.core.change.judged import Mark
 from vedette.core.judging.embedding import embed, pack_vector
 from vedette.core.judging.traits import measure
-from vedette.engine.crawl.compare_states import Judged, Mark
+from vedette.core.look import LookSource, SettledWatch, ShownLook
 from vedette.engine.crawl.find_urls import FoundUrls
 from vedette.engine.crawl.look import Reached, may_be_conditional
 
@@ -29,107 +30,128 @@ KEPT = frozenset(
 CONTENT = frozenset({Outcome.OK, Outcome.PARSE_FAILED, Outcome.TOOL_MISSING})
 
 
-class LookRecord:
-    """What is known of one look so far.  Lives only while it is assessed."""
+class LookRecord(NamedTuple):
+    """What is known of one look so far."""
 
-    __slots__ = (
-        "artifact", "at", "canonical", "content_class", "decisions", "detail", "digest", "document", "embeds",
-        "extraction", "fetched", "findings", "job", "judged", "lesson", "now", "outcome", "raised", "reached", "seen",
-        "visit", "watch",
-    )  # fmt: skip
+    job: Job
+    reached: Reached
+    visit: VisitId
+    now: datetime
+    at: datetime  # as the store keeps it
+    fetched: Fetched  # what is compared and kept: as it came, or as scripts make it
+    outcome: Outcome
+    detail: str = ""
+    digest: bytes | None = None
+    extraction: Extraction | None = None
+    artifact: Artifact | None = None
+    content_class: ContentClass = ContentClass.OTHER
+    judged: Judged | None = None
+    findings: FoundUrls | None = None
+    raised: tuple[Raised, ...] = ()
+    canonical: WatchId | None = None
+    seen: Seen | None = None  # not None: the same bytes as before, seen again
+    decisions: tuple[Decision, ...] = ()
 
-    def __init__(self, job: Job, reached: Reached, visit: VisitId, now: datetime) -> None:
-        self.job = job
-        self.watch = job.watch
-        self.reached = reached
-        self.fetched = reached.fetched
-        self.at = _whole_ms(reached.fetched.at)
-        self.visit = visit
-        self.now = now
-        self.outcome = reached.fetched.outcome
-        self.detail = reached.fetched.detail
-        self.digest: bytes | None = None
-        self.extraction: Extraction | None = None
-        self.document: Document | None = None
-        self.artifact: Artifact | None = None
-        self.content_class = ContentClass.OTHER
-        self.judged: Judged | None = None
-        self.findings: FoundUrls | None = None
-        self.raised: tuple[Raised, ...] = ()
-        self.canonical: WatchId | None = None
-        self.seen: Seen | None = None
-        self.lesson: Lesson | None = None
-        self.embeds = False
-        self.decisions: list[Decision] = []
-        self.decide("fetch", reached.reasons, inputs=self._fetch_inputs(), output=self.outcome.value)
+    @staticmethod
+    def begun(job: Job, reached: Reached, visit: VisitId, now: datetime) -> LookRecord:
+        """Of a body that may be content the digest is known from the start."""
+        fetched = reached.fetched
+        asked = Decision(
+            action="fetch",
+            reasons=reached.reasons,
+            inputs=_fetch_inputs(job, reached),
+            output=fetched.outcome.value,
+        )
+        return LookRecord(
+            job=job,
+            reached=reached,
+            visit=visit,
+            now=now,
+            at=_whole_ms(fetched.at),
+            fetched=fetched,
+            outcome=fetched.outcome,
+            detail=fetched.detail,
+            digest=hashlib.sha256(fetched.body).digest() if fetched.outcome is Outcome.OK else None,
+            decisions=(asked,),
+        )
 
-    def decide(
-        self,
-        action: str,
-        reasons: tuple[Reason, ...],
-        *,
-        inputs: dict[str, object] | None = None,
-        output: object,
-    ) -> None:
-        self.decisions.append(Decision(action=action, reasons=reasons, inputs=inputs or {}, output=output))
+    @property
+    def watch(self) -> Watch:
+        """As it was before."""
+        return self.job.watch
 
+    @property
     def mark(self) -> Mark:
         return Mark(self.visit, self.at, self.digest or b"")
 
-    def note(self, decision: Decision) -> None:
-        self.decisions.append(decision)
+    def decided(
+        self, action: str, reasons: tuple[Reason, ...], *, output: object, **now_known: Any
+    ) -> LookRecord:
+        """With what was decided, and what is known by that."""
+        told = Decision(action=action, reasons=reasons, output=output)
+        return self._replace(decisions=(*self.decisions, told), **now_known)
 
-    def judge(self, judged: Judged) -> None:
-        self.judged = judged
-        self.decide("change", judged.reasons, output=judged.words)
-
-    def judged_if(self, judged: Judged | None) -> bool:
+    def judged_as(self, judged: Judged | None, **now_known: Any) -> LookRecord:
         """None: not even a worker could tell, so it stays unknown whether the page changed."""
-        if judged is None:
-            self.outcome, self.detail = Outcome.PARSE_FAILED, "comparing it takes too much time or memory"
-            self.decide("change", (Reason("not_compared", note=self.detail),), output="unknown")
-            return False
-        self.judge(judged)
-        return True
+        if judged is not None:
+            return self.decided("change", judged.reasons, output=judged.words, judged=judged, **now_known)
+        detail = "comparing it takes too much time or memory"
+        reasons = (Reason("not_compared", note=detail),)
+        failed = {"outcome": Outcome.PARSE_FAILED, "detail": detail}
+        return self.decided("change", reasons, output="unknown", **(now_known | failed))
 
-    def shown(self, fetched: Fetched) -> None:
-        """The same answer as scripts make it; what came plainly is not what is compared and kept."""
-        self.fetched, self.outcome, self.detail = fetched, fetched.outcome, fetched.detail
-        self.digest = None
-
-    def gated(self, refused: Gated) -> None:
+    def gated(self, refused: Gated) -> LookRecord:
         """This answer is not the page, and why."""
-        self.outcome = refused.outcome
-        self.detail = "; ".join(reason.note or reason.code for reason in refused.reasons)
-        self.decide("gate", refused.reasons, output=refused.outcome.value)
+        detail = "; ".join(reason.note or reason.code for reason in refused.reasons)
+        return self.decided(
+            "gate", refused.reasons, output=refused.outcome.value, outcome=refused.outcome, detail=detail
+        )
 
-    def repeats(self, seen: Seen) -> None:
-        """The same bytes as before: the state goes on, seen again now."""
-        self.digest = seen.digest
-        self.content_class = seen.content_class
-        self.seen = replace(seen, visit=self.visit, at=self.at)
+    def shown(self, source: LookSource | None, **facts: Any) -> ShownLook:
+        """What is known of the look, as far as its watch is concerned."""
+        fetched, found = self.fetched, self.findings or _NOTHING
+        return ShownLook(
+            now=self.now,
+            at=fetched.at,
+            outcome=self.outcome,
+            detail=self.detail,
+            etag=fetched.etag,
+            last_modified=fetched.last_modified,
+            retry_after=fetched.retry_after,
+            source=source,
+            extraction=self.extraction,
+            judged=self.judged,
+            canonical=self.canonical,
+            became=found.became,
+            is_cut=found.is_cut,
+            is_dated=found.is_dated,
+            **facts,
+        )
 
-    def settlement(self, watch: Watch, parked: Parked | None, retention: str) -> Settlement:
-        judged, findings, fetched = self.judged, self.findings, self.fetched
-        entry = self._entry(retention)  # first: an answer that is kept gets its digest here
+    def settlement(self, settled: SettledWatch, retention: str, *, embeds: bool = False) -> Settlement:
+        judged, found, fetched = self.judged or _NOT_JUDGED, self.findings or _NOTHING, self.fetched
+        kind = self._kind()
+        digest = self.digest
+        if kind is RecordKind.RESPONSE and digest is None:  # an answer that is kept though it is no content
+            digest = hashlib.sha256(fetched.body).digest()
         standing, like = self._standing()
-        text = self.extraction if entry.kind is RecordKind.RESPONSE else None  # what nobody has seen before
+        text = self.extraction if kind is RecordKind.RESPONSE else None  # what nobody has seen before
         return Settlement(
             job=self.job,
-            visit=self._visit(),
-            watch=watch,
-            entry=entry,
-            decisions=tuple(self.decisions),
-            change=judged.change if judged else None,
-            moves=judged.moves if judged else (),
-            reports=judged.reports if judged else (),
-            sources=tuple(findings.sources) if findings else (),
-            found=tuple(findings.found) if findings else (),
-            signals=tuple(findings.signals) if findings else (),
+            visit=self._visit(digest),
+            watch=settled.watch,
+            entry=self._entry(kind, digest, retention),
+            decisions=(*self.decisions, *settled.decisions),
+            change=judged.change,
+            moves=judged.moves,
+            reports=judged.reports,
+            sources=tuple(found.sources),
+            found=tuple(found.found),
+            signals=tuple(found.signals),
             raised=self.raised,
-            nearer=tuple(findings.nearer) if findings else (),
-            refused=tuple(findings.refused) if findings else (),
-            parked=parked,
+            nearer=tuple(found.nearer),
+            refused=tuple(found.refused),
+            parked=settled.parked,
             content_class=self.content_class,
             content_type=fetched.content_type,
             body_bytes=len(fetched.body),
@@ -137,13 +159,12 @@ class LookRecord:
             like=like,
             artifact=self.artifact,
             traits=measure(text) if text else None,
-            vector=pack_vector(embed(text.text)) if text and text.text and self.embeds else None,
-            lesson=self.lesson,
+            vector=pack_vector(embed(text.text)) if text and text.text and embeds else None,
+            lesson=settled.lesson,
         )
 
-    def _visit(self) -> Visit:
-        fetched = self.fetched
-        seen = self.seen
+    def _visit(self, digest: bytes | None) -> Visit:
+        fetched, seen = self.fetched, self.seen
         chars = len(self.extraction.text) if self.extraction else (seen.text_chars if seen else None)
         return Visit(
             id=self.visit,
@@ -155,7 +176,7 @@ class LookRecord:
             url=fetched.url,
             status=fetched.status,
             changed=bool(self.judged and self.judged.changed and self.watch.seen is not None),
-            digest=self.digest,
+            digest=digest,
             evidence=seen.evidence if seen else None,
             text_chars=chars,
             wire_bytes=len(fetched.wire),
@@ -163,11 +184,8 @@ class LookRecord:
             audit=self.watch.audit,
         )
 
-    def _entry(self, retention: str) -> ArchiveEntry:
+    def _entry(self, kind: RecordKind, digest: bytes | None, retention: str) -> ArchiveEntry:
         fetched = self.fetched
-        kind = self._kind()
-        if kind is RecordKind.RESPONSE and self.digest is None:
-            self.digest = hashlib.sha256(fetched.body).digest()
         facts = VisitFacts(
             visit=self.visit,
             watch=self.watch.id,
@@ -175,7 +193,7 @@ class LookRecord:
             at=self.at,
             outcome=self.outcome,
             status=fetched.status,
-            digest=self.digest,
+            digest=digest,
         )
         return ArchiveEntry(
             facts=facts,
@@ -184,7 +202,7 @@ class LookRecord:
             phrase=fetched.phrase,
             headers=fetched.headers,
             payload=fetched.wire if kind in (RecordKind.RESPONSE, RecordKind.IDENTICAL) else b"",
-            payload_digest=self.digest if fetched.wire is fetched.body else None,
+            payload_digest=digest if fetched.wire is fetched.body else None,
             address=fetched.address,
         )
 
@@ -211,15 +229,20 @@ class LookRecord:
             return RecordKind.IDENTICAL
         return RecordKind.RESPONSE if self.outcome in KEPT and self.fetched.status else RecordKind.NONE
 
-    def _fetch_inputs(self) -> dict[str, object]:
-        fetched, watch = self.fetched, self.watch
-        return {
-            "value": round(self.job.value, 3),
-            "due_at": watch.due_at.isoformat() if watch.due_at else None,
-            "hops": list(self.reached.hops),
-            "status": fetched.status,
-            "conditional": bool(may_be_conditional(watch) and (watch.etag or watch.last_modified)),
-        }
+
+_NOT_JUDGED = Judged(changed=None, seen=None, noise=Noise())
+_NOTHING = FoundUrls()
+
+
+def _fetch_inputs(job: Job, reached: Reached) -> dict[str, object]:
+    watch = job.watch
+    return {
+        "value": round(job.value, 3),
+        "due_at": watch.due_at.isoformat() if watch.due_at else None,
+        "hops": list(reached.hops),
+        "status": reached.fetched.status,
+        "conditional": bool(may_be_conditional(watch) and (watch.etag or watch.last_modified)),
+    }
 
 
 def _whole_ms(at: datetime) -> datetime:

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from vedette.contracts.fetch import FetchSettings
-from vedette.contracts.schedule import Asked
 from vedette.contracts.source import ListerKind, Source
-from vedette.contracts.watch import SourceState, Watch
+from vedette.contracts.watch import SourceState
 from vedette.contracts.words import Outcome, SourceId, WatchId
-from vedette.core.lanes.outcomes import MEANING, SEEN
 from vedette.core.limits.clock_limits import moved
-from vedette.core.schedule.asked import asked_of
+from vedette.core.look import CLOSED_FOR, LookSource, source_after
 from vedette.core.urls.admission import AdmissionRules, rules_of
 from vedette.core.urls.canonical import watch_id
 from vedette.core.urls.trap_counters import SourceTally
 
-TRIPS_AFTER = 5  # 001 section 6.1
-CLOSED_FOR = timedelta(hours=1)  # 001 section 8.4
 SAVE_EVERY = timedelta(seconds=5)
 
 
@@ -33,31 +29,19 @@ class SourceRuntime:
     rules: AdmissionRules
     crawl_rules: AdmissionRules  # where `auto` became a crawl
     tally: SourceTally
+    known: SourceState  # how it fares; its tally is counted on above
     own: WatchId | None = None  # where its own address is looked at
-    failures: int = 0
-    last_error: str = ""
-    closed_until: datetime | None = None
-    last_success_at: datetime | None = None
     is_dirty: bool = False
     saved_at: datetime | None = None
 
-    def heard(self, outcome: Outcome, detail: str, *, now: datetime) -> None:
-        """How a look at the source's listing ended.  What failed on the way is the lane's affair."""
-        meaning = MEANING[outcome]
-        self.is_dirty = True
-        if outcome in SEEN:
-            self.failures, self.last_error, self.closed_until = 0, "", None
-            self.last_success_at = now
-            return
-        self.last_error = f"{outcome.value}: {detail}" if detail else outcome.value
-        self.failures += meaning.counts_against_source
-        if meaning.counts_against_source and self.failures >= TRIPS_AFTER:
-            self.closed_until = now + CLOSED_FOR
+    def facts(self) -> LookSource:
+        """For what is decided about its watches."""
+        return LookSource(source=self.source, own=self.own, closed_until=self.known.closed_until)
 
-    def asked(self, watch: Watch, outcome: Outcome) -> Asked:
-        """How often the operator asked for this watch, after a look that ended so."""
-        is_own, is_listing = watch.id == self.own, watch.lister is not None
-        return asked_of(self.source, is_own=is_own, is_listing=is_listing, outcome=outcome)
+    def heard(self, outcome: Outcome, detail: str, *, now: datetime) -> None:
+        """How a look at the source's listing ended."""
+        self.is_dirty = True
+        self.known = source_after(self.known, outcome, detail, now=now)
 
     def merged(self, watch: WatchId, into: WatchId) -> None:
         """What was asked of its own address holds for the one that is looked at instead."""
@@ -65,18 +49,12 @@ class SourceRuntime:
 
     def clock_set(self, by: timedelta, now: datetime) -> None:
         """The clock was set forward or back: what is left of a rest is left."""
-        self.closed_until = moved(self.closed_until, by, now, CLOSED_FOR)
+        closed_until = moved(self.known.closed_until, by, now, CLOSED_FOR)
+        self.known = replace(self.known, closed_until=closed_until)
         self.saved_at = None
 
     def state(self) -> SourceState:
-        return SourceState(
-            source=self.source.id,
-            failures=self.failures,
-            last_error=self.last_error,
-            last_success_at=self.last_success_at,
-            closed_until=self.closed_until,
-            tally=json.dumps(self.tally.to_json(), separators=(",", ":")),
-        )
+        return replace(self.known, tally=json.dumps(self.tally.to_json(), separators=(",", ":")))
 
 
 Loaded = tuple[Source, SourceState]
@@ -145,9 +123,6 @@ class SourceBook:
             rules=rules_of(known.lister, known.options, blocked_words=self.blocked_words),
             crawl_rules=rules_of(ListerKind.CRAWL, known.options, blocked_words=self.blocked_words),
             tally=SourceTally.from_json(json.loads(state.tally)),
+            known=replace(state, source=known.id),
             own=self.own(known) if known.url else None,
-            failures=state.failures,
-            last_error=state.last_error,
-            closed_until=state.closed_until,
-            last_success_at=state.last_success_at,
         )

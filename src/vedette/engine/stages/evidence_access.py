@@ -11,7 +11,7 @@ from vedette.contracts.verdict import EvidenceFacts, Likeness
 from vedette.contracts.words import DOCUMENTS, EvidenceId
 from vedette.core.judging.embedding import embed, pack_vector
 from vedette.core.text.parse_cost import is_irregular
-from vedette.engine.crawl.document_reader import TOO_MUCH, Body, DocumentReader
+from vedette.engine.crawl.content_reader import TOO_MUCH, Body, DocumentReader
 from vedette.engine.stages.neighbours import Neighbours
 from vedette.engine.workers.pool import Workers
 from vedette.evidence.text_cache import TextCache

@@ -22,7 +22,6 @@ from vedette.contracts.errors import VedetteError
 
 MOST = 64 * 1024 * 1024  # bytes of one answer: the largest page that is drawn for OCR, and some room
 VALUES = "vedette.contracts."  # its modules hold frozen values and do nothing
-OTHERS = frozenset({("vedette.engine.crawl.compare_states", "Judged")})
 TIMES = frozenset({"date", "datetime", "timedelta", "timezone"})
 BUFFER = 64 * 1024
 PIPE = 1024 * 1024  # what a pipe holds: fewer turns between the processes
@@ -115,7 +114,7 @@ def _is_allowed(module: str, name: str, found: type) -> bool:
         return name in TIMES
     if module == "builtins":
         return _is_error(found)
-    if not module.startswith(VALUES) and (module, name) not in OTHERS:
+    if not module.startswith(VALUES):
         return False
     return _is_frozen(found) or _is_word(found) or issubclass(found, VedetteError)
 

@@ -38,9 +38,14 @@ READERS: dict[ContentClass, Callable[[bytes, ContentClass], Document]] = {
 }
 
 
-def read_document(body: bytes, *, url: str, content_type: str) -> Document:
-    """What the document says, without OCR.  Raises nothing but MemoryError; a broken file has a `problem`."""
-    kind = content_class(body, url=url, content_type=content_type)
+def read_document(
+    body: bytes, *, url: str = "", content_type: str = "", kind: ContentClass | None = None
+) -> Document:
+    """What the document says, without OCR.  Raises nothing but MemoryError; a broken file has a `problem`.
+
+    `kind`: its class, where that is decided already.
+    """
+    kind = kind or content_class(body, url=url, content_type=content_type)
     reader = READERS.get(kind)
     if reader is None:
         return Document(content_class=kind, problem="not a document")
