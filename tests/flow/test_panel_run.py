@@ -201,8 +201,7 @@ def test_a_batch_that_died_loses_no_cell_and_asks_twice_only_what_was_leased():
 
     async def dies(engine):
         await asyncio.sleep(10.03)
-        engine._error = RuntimeError("power cut")
-        engine._wake.set()
+        engine.fail(RuntimeError("power cut"))
 
     play(batch_of(300, "a"), [key_of(provider)], log=log, meanwhile=dies)
     was_leased = {row for row in range(300) if row not in log.rows}

@@ -367,10 +367,10 @@ class Panel:
                 board=resources.board,
                 latencies=resources.store.latencies(batch.id) if is_resumed else {},
                 on_asked=journal.note,
+                on_note=self.on_note,
                 wall=resources.clock.wall,
             )
             engine = PanelEngine(batch, parts)
-            engine.on_note = self.on_note
             async with (
                 self.door(ShownBatch(resources.shown, log, resources.board)) if self.door else nullcontext()
             ):

@@ -25,7 +25,7 @@ from vedette.core.lanes.lane import SHUT, condition
 from vedette.core.limits.run_limits import RunLimits
 from vedette.core.urls.canonical import lane_of
 from vedette.engine.crawl.find_urls import Finder
-from vedette.engine.crawl.loop import IDLE_PATIENCE, Ended, Engine, Mode, Parts, Serve
+from vedette.engine.crawl.loop import IDLE_PATIENCE, Ended, Engine, Mode, Parts, RunTerms, Serve
 from vedette.engine.crawl.memory_room import MemoryBudget
 from vedette.engine.crawl.run_result import MOST_ERRORS, RunLog
 from vedette.engine.crawl.source_runtime import SourceBook
@@ -242,7 +242,8 @@ class CrawlRun:
         )
         limits = RunLimits(deadline=deadline, max_visits=request.max_visits)
         wanted = dict(request.looks) or None
-        return Engine(moved, mode=request.mode, limits=limits, wanted=wanted, patience=patience)
+        terms = RunTerms(mode=request.mode, limits=limits, wanted=wanted, patience=patience)
+        return Engine(moved, terms)
 
     def _settler(self, loop: asyncio.AbstractEventLoop) -> Settler:
         parts, post = self.parts, loop.call_soon_threadsafe
