@@ -15,9 +15,10 @@ from urllib.parse import urlsplit
 
 from vedette.app.run import RunRequest, run_engine
 from vedette.config.model import Config, Loaded, parse
+from vedette.contracts.events import Event, Visited
+from vedette.contracts.words import Outcome
 from vedette.engine.crawl.loop import Mode
 from vedette.store.migrate import prepare
-from vedette.telemetry.events import Event
 
 HOSTS = 200
 
@@ -29,8 +30,8 @@ def main() -> None:
     tally = {"pages": 0, "errors": 0}
 
     def count(event: Event) -> None:
-        if event.name == "visited":
-            tally["pages" if event.fields["outcome"] == "ok" else "errors"] += 1
+        if isinstance(event, Visited):
+            tally["pages" if event.outcome is Outcome.OK else "errors"] += 1
 
     prepare(data)  # an empty store, as the other columns make theirs before they count
     before = _cpu()

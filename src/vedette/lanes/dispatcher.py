@@ -193,10 +193,10 @@ class Dispatcher:
     def _consider(self, lane: LaneKey, now: datetime) -> None:
         """What can happen in this lane now: a waiter goes on, a job lines up to start, or a timer is set."""
         keeper = self._keeper
-        until = keeper.wake(lane)
         if keeper.has_waiters(lane):
-            self.wakes.add(lane, until)
-            return
+            self.wakes.add(lane, keeper.wake(lane))
+            if keeper.has_waiters(lane):
+                return
         if not self._work.has_work(lane, now):
             return
         answer = keeper.ask((lane,), now)
@@ -231,7 +231,7 @@ class Dispatcher:
     def _start(self, lane: LaneKey, now: datetime) -> bool:
         """False: the best job of the lane waits for its budget, and so does the lane."""
         lanes = self._keeper.lanes_to(lane) if self._has_doubt else (lane, ALL)
-        if isinstance(self._keeper.ask(lanes, now), Wait):
+        if isinstance(self._keeper.ask(lanes[:-1], now), Wait):  # `all` was asked before
             return True
         begun = self._work.start(lane, lanes, now)
         if isinstance(begun, Wait):

@@ -79,8 +79,8 @@ def ask(budget: Budget, now: datetime, amount: float = 1.0, *, is_second: bool =
 
 def reserve(budget: Budget, now: datetime, amount: float = 1.0) -> Budget:
     """It starts, and may cost so much."""
-    if budget.most is None or not budget.is_daily:
-        return replace(budget, reserved=budget.reserved + amount)
+    if not budget.is_daily:
+        return Budget(most=budget.most, spent=budget.spent, reserved=budget.reserved + amount)
     empty_at = bounded(budget, now).empty_at
     return replace(budget, empty_at=(now if empty_at is None else max(empty_at, now)) + budget.step * amount)
 
@@ -90,7 +90,8 @@ def settle(budget: Budget, amount: float, cost: float) -> Budget:
     if budget.is_daily:
         was = budget.empty_at
         return budget if was is None else replace(budget, empty_at=was - budget.step * (amount - cost))
-    return replace(budget, spent=budget.spent + cost, reserved=max(0.0, budget.reserved - amount))
+    left = max(0.0, budget.reserved - amount)
+    return Budget(most=budget.most, spent=budget.spent + cost, reserved=left)
 
 
 def used(budget: Budget, now: datetime) -> float:

@@ -16,6 +16,7 @@ import typer
 from vedette.app.run import RunHooks, run_with
 from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import InputError
+from vedette.contracts.events import Event
 from vedette.core.text.nearest import unknown
 from vedette.core.urls.canonical import host_of
 from vedette.engine.crawl.loop import Ended
@@ -29,7 +30,6 @@ from vedette.surface.cli.live_view import watching
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 from vedette.telemetry.clock import PacedClock
-from vedette.telemetry.events import Event
 
 SPEED = 3600.0  # an hour of the living web in a second
 LEAST_HOURS = 8.0  # of theirs that are shown, however short it is

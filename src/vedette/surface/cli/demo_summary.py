@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from vedette.contracts.events import Changed, Event, Visited
 from vedette.contracts.words import ChangeId, VisitId
 from vedette.core.urls.canonical import host_of
 from vedette.livingweb import World
@@ -20,7 +21,6 @@ from vedette.report.plain import count, span
 from vedette.store.migrate import DATABASE
 from vedette.store.queries import Queries
 from vedette.surface.cli.session import Session
-from vedette.telemetry.events import Event
 
 
 @dataclass(slots=True)
@@ -40,12 +40,11 @@ class DemoSeen:
     _last: dict[str, tuple[object, datetime]] = field(default_factory=dict)
 
     def add(self, event: Event) -> None:
-        said = event.fields
-        if event.name == "changed":
-            self.changes.append((str(said["url"]), ChangeId(int(str(said["change"])))))
-        if event.name != "visited":
+        if isinstance(event, Changed):
+            self.changes.append((event.url, event.change))
+        if not isinstance(event, Visited):
             return
-        url, digest = str(said["url"]), said.get("digest")
+        url, digest = event.url, event.digest
         self.looks += 1
         self.urls.add(url)
         before = self._last.get(url)

@@ -19,6 +19,7 @@ from vedette.app.panel_resources import Door, ShownBatch
 from vedette.config.model import is_production, panel_log_level, secret
 from vedette.config.panel import PanelConfig
 from vedette.contracts.errors import InputError
+from vedette.contracts.events import PanelNoted
 from vedette.contracts.panel_run import PanelNote, Progress
 from vedette.core.panel.domains import DomainProblem
 from vedette.operations.panel_domains import ChosenDomains, DomainSource, read_list
@@ -33,7 +34,6 @@ from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 from vedette.surface.http.panel_admin import PanelAdmin, opened
 from vedette.surface.http.panel_metrics import Writes
-from vedette.telemetry.events import Event
 from vedette.telemetry.logs import Log
 
 DomainsOption = Annotated[
@@ -190,8 +190,7 @@ def _logging() -> Callable[[PanelNote], None]:
 
     def hear(note: PanelNote) -> None:
         words = " ".join(filter(None, (note.reason.code, note.reason.note)))
-        fields: dict[str, object] = {"action": note.action, "subject": note.subject, "reason": words}
-        log.hear(Event(name="panel_noted", at=note.at, fields=fields))
+        log.hear(PanelNoted(at=note.at, action=note.action, subject=note.subject, reason=words))
 
     writer = ProgressWriter(hear, most=1000)
     atexit.register(writer.close)
