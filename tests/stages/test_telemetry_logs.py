@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -13,9 +13,31 @@ from hypothesis import strategies as st
 
 from vedette.config.alert_policies import secrets_of
 from vedette.config.model import parse
-from vedette.contracts.events import NAMES, Event, LedgerNoted, PagesFound, ProblemTold, Visited
+from vedette.contracts.events import (
+    NAMES,
+    BreakerOpened,
+    Changed,
+    CronQueued,
+    Event,
+    JobFailed,
+    LedgerNoted,
+    PagesFound,
+    ProblemTold,
+    RunEnded,
+    Visited,
+)
 from vedette.contracts.watch import Decision
-from vedette.contracts.words import Outcome, SourceId
+from vedette.contracts.words import (
+    ChangeId,
+    EvidenceId,
+    LaneKey,
+    Outcome,
+    Reason,
+    Risk,
+    RunId,
+    SourceId,
+    VisitId,
+)
 from vedette.telemetry.clock import JumpingClock
 from vedette.telemetry.logs import FORMS, LEVELS, LibraryLog, Log, LogScrubber
 
@@ -131,3 +153,53 @@ def test_what_a_library_warns_of_is_a_line_of_the_log_and_secrets_are_hidden_in_
     assert (first["component"], first["message"]) == ("library", "aiohttp.client: Unclosed session with ***")
     assert "ValueError" in second["message"]
     assert "\x1b" not in stream.getvalue()
+
+
+# Lines that other programs read: keys, their order and their form.  A change here breaks them.
+LINES = {
+    Visited(
+        at=AT,
+        url="https://a.example/",
+        visit=VisitId(7),
+        outcome=Outcome.OK,
+        status=200,
+        seconds=timedelta(seconds=0.12345),
+        changed=True,
+        digest=b"\xab\xcd",
+        evidence=EvidenceId(3),
+        segment="s-1",
+        offset=1,
+        length=2,
+        source=SourceId("s"),
+    ): '{"event":"visited","at":"2026-01-14T06:00:00+00:00","url":"https://a.example/","visit":7,"outcome":"ok",'
+    '"status":200,"seconds":0.123,"changed":true,"digest":"abcd","evidence":3,"segment":"s-1","offset":1,"length":2,'
+    '"source":"s","detail":""}',
+    Changed(
+        at=AT, url="https://a.example/", change=ChangeId(9), kind="changed", risk=Risk.HIGH, observed_at=AT
+    ): '{"event":"changed","at":"2026-01-14T06:00:00+00:00","url":"https://a.example/","change":9,"kind":"changed",'
+    '"risk":"HIGH","summary":"","layer":"","before":null,"after":null,"observed_at":"2026-01-14T06:00:00+00:00"}',
+    BreakerOpened(
+        at=AT, reasons=(Reason("breaker_open", note="until noon"),), lane=LaneKey("host:a.example")
+    ): '{"event":"breaker","at":"2026-01-14T06:00:00+00:00","reasons":[["breaker_open","until noon"]],'
+    '"lane":"host:a.example"}',
+    RunEnded(
+        at=AT, run=RunId("r"), by="idle", visits=1, sightings=2, wire_bytes=3, errors=4
+    ): '{"event":"run_ended","at":"2026-01-14T06:00:00+00:00","run":"r","by":"idle","visits":1,"sightings":2,'
+    '"wire_bytes":3,"errors":4}',
+    RunEnded(
+        at=AT, run=RunId("r"), by="failed", visits=0, sightings=0, wire_bytes=0, errors=0, error="disk"
+    ): '{"event":"run_ended","at":"2026-01-14T06:00:00+00:00","run":"r","by":"failed","visits":0,"sightings":0,'
+    '"wire_bytes":0,"errors":0,"error":"disk"}',
+    CronQueued(
+        at=AT, job="sentinel-high", run=RunId("r")
+    ): '{"event":"queued","at":"2026-01-14T06:00:00+00:00","name":"sentinel-high","run":"r"}',
+    JobFailed(
+        at=AT, job="scout-1", queue="scout", error="x", attempt=3, again_at=None
+    ): '{"event":"job_failed","at":"2026-01-14T06:00:00+00:00","job":"scout-1","queue":"scout","error":"x",'
+    '"attempt":3,"again_at":null}',
+}
+
+
+@pytest.mark.parametrize("event", LINES, ids=lambda event: f"{event.name}")
+def test_a_line_for_programs_keeps_its_keys_and_their_order(event: Event):
+    assert event.line() == LINES[event]

@@ -113,7 +113,7 @@ class Panel:
     loaded: Loaded
     clock: Clock = field(default_factory=SystemClock)
     make_fetcher: Callable[[Clock], Fetcher] = HttpFetcher
-    door: Door | None = None  # what a run shows over HTTP while it goes
+    door: Callable[[PanelConfig], Door] | None = None  # makes what a run shows over HTTP while it goes
     on_note: Callable[[PanelNote], None] = lambda note: None  # decisions of a run, as they are made
     lane: LanePolicy = PROVIDER_LANE  # breaker and probes of every provider
     reads_environment: bool = True  # False: 003's variables are somebody else's, as in a demonstration
@@ -372,7 +372,9 @@ class Panel:
             )
             engine = PanelEngine(batch, parts)
             async with (
-                self.door(ShownBatch(resources.shown, log, resources.board)) if self.door else nullcontext()
+                self.door(self.config)(ShownBatch(resources.shown, log, resources.board))
+                if self.door
+                else nullcontext()
             ):
                 telling = asyncio.create_task(
                     _tell(engine, on_progress)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from vedette.contracts.errors import ConfigError
+from vedette.contracts.errors import ConfigError, short_stack
 from vedette.contracts.fetch import Extraction, Fetched
 from vedette.contracts.ports import Clock
 from vedette.contracts.schedule import Asked, Lesson
@@ -97,10 +97,10 @@ class Assessor:
             return self._parked(job, Outcome.BAD_SETTINGS, str(error))
         except OSError as error:
             if error.errno not in NO_FILES:
-                return self._parked(job, Outcome.BUG, f"{type(error).__name__}: {error}")
+                return self._parked(job, Outcome.BUG, f"{type(error).__name__}: {error}", error)
             return self._parked(job, Outcome.NO_SOCKETS, OWN_LACK[error.errno])  # tried again
         except Exception as error:  # noqa: BLE001  the edge of the engine loop
-            return self._parked(job, Outcome.BUG, f"{type(error).__name__}: {error}")
+            return self._parked(job, Outcome.BUG, f"{type(error).__name__}: {error}", error)
 
     async def _settle(self, job: Job, reached: Reached) -> Settlement:
         record = LookRecord(job, reached, VisitId(self.ids.next(reached.fetched.at)), self.clock.now())
@@ -443,7 +443,9 @@ class Assessor:
         record.note(schedule_decision(facts, due, self.options.due.policy))
         return replace(watch, due_at=due.due_at, interval=due.interval)
 
-    def _parked(self, job: Job, outcome: Outcome, detail: str) -> Settlement:
+    def _parked(
+        self, job: Job, outcome: Outcome, detail: str, bug: BaseException | None = None
+    ) -> Settlement:
         """Our code failed on this one, or was given what it cannot use.  The job is parked; the others go on."""
         now = self.clock.now()
         fetched = Fetched(
@@ -455,6 +457,8 @@ class Assessor:
         )
         record = LookRecord(job, Reached(fetched=fetched), VisitId(self.ids.next(now)), now)
         record.outcome = outcome
+        if bug is not None:
+            record.decide("bug", (Reason("stack", note=short_stack(bug)),), output=outcome.value)
         moved, parked = self._failed(record, replace(job.watch, last_visit_at=now, last_outcome=outcome))
         return record.settlement(moved, parked, "standard")
 

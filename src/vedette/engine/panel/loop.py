@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from vedette.contracts.errors import short_stack
 from vedette.contracts.lane import ALL, Go, Wait
 from vedette.contracts.panel import Answer
 from vedette.contracts.panel_run import Batch, Cell, CellRow, PanelNote, Progress
@@ -70,6 +71,7 @@ class PanelEngine:
         self._side: list[asyncio.Task[None]] = []
         self._calls: deque[tuple[datetime, asyncio.Task[None]]] = deque()  # by when they began
         self._given_up: set[asyncio.Task[None]] = set()
+        self._bugs: set[str] = set()  # places of our code that failed
         self._settled = self._answered = 0
         self._told_away = False
 
@@ -263,7 +265,15 @@ class PanelEngine:
             took = self.parts.timeout + GRACE
             return Answer(outcome=Outcome.TIMEOUT, took=took, detail="given up by the run"), is_sent
         except Exception as error:  # noqa: BLE001  a fault of ours costs one cell, not the batch
+            self._note_bug(lane.model, error)
             return Answer(outcome=Outcome.BUG, detail=type(error).__name__), is_sent
+
+    def _note_bug(self, model: str, error: Exception) -> None:
+        """Once for each place: thousands of cells may meet the same."""
+        stack = short_stack(error)
+        if stack not in self._bugs:
+            self._bugs.add(stack)
+            self._note("bug", model, Reason("stack", note=f"{type(error).__name__}: {stack}"))
 
     def _tell_lane(self, lane: KeyLane, answer: Answer, end: Done | Again | PutBack, now: datetime) -> None:
         """The lane learns how the call ended, and at which pace it goes on."""
