@@ -18,10 +18,11 @@ from urllib.parse import urlsplit
 
 from vedette.app.run import RunRequest, run_engine
 from vedette.config.model import Config, Loaded, parse
+from vedette.contracts.events import Event, Visited
+from vedette.contracts.words import Outcome
 from vedette.engine.crawl.loop import Mode
 from vedette.store.connection import operating
 from vedette.store.migrate import prepare
-from vedette.telemetry.events import Event
 
 HOSTS = 200
 NEW, NOT_MODIFIED, EQUAL = "new", "not_modified", "equal"
@@ -62,10 +63,10 @@ def _pass(loaded: Loaded, most: int) -> tuple[Counter[str], float, str]:
     tally: Counter[str] = Counter()
 
     def count(event: Event) -> None:
-        if event.name == "visited":
-            outcome = str(event.fields["outcome"])
-            tally[outcome if outcome in ("ok", NOT_MODIFIED) else "others"] += 1
-            tally[EQUAL] += outcome == "ok" and not event.fields["changed"]
+        if isinstance(event, Visited):
+            outcome = event.outcome
+            tally[outcome.value if outcome in (Outcome.OK, Outcome.NOT_MODIFIED) else "others"] += 1
+            tally[EQUAL] += outcome is Outcome.OK and not event.changed
 
     before = _cpu()
     request = RunRequest(mode=Mode.UNTIL_IDLE, max_visits=most, patience=timedelta(0))

@@ -87,8 +87,8 @@ def watch(places: dict[str, Any], told: Any) -> None:
 
     from vedette.app.run import RunRequest, run_async
     from vedette.config.model import Loaded, parse
+    from vedette.contracts.events import Event
     from vedette.engine.crawl.loop import Mode
-    from vedette.telemetry.events import Event
 
     outcomes: dict[str, int] = {}
     times: list[float] = []

@@ -21,8 +21,8 @@ from urllib.request import urlopen
 
 from vedette.app.run import RunRequest, run_engine
 from vedette.config.model import Loaded, parse
+from vedette.contracts.events import Event
 from vedette.engine.crawl.loop import Mode
-from vedette.telemetry.events import Event
 
 QUICK = {"gap_min": "0s", "gap_max": "0s", "per_minute": 0, "at_once": 4}
 ARMS = {"without": {"in_process": False}, "beside": {"in_process": True}}

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from vedette.contracts.lane import LanePolicy, LaneState
+from vedette.contracts.lane import LanePolicy, LaneState, Wait
 from vedette.core.lanes.lane import ask, finished, started
+from vedette.core.limits import budget as budgets
 from vedette.core.limits import clock_limits as ahead
-from vedette.core.limits.look_budget import LookAllowance, opens_at, spent, used
 
 NOW = datetime(2026, 11, 17, 12, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -74,11 +74,11 @@ def test_a_clock_that_is_set_leaves_as_much_to_wait_as_there_was(by: timedelta):
 
 @pytest.mark.parametrize("per_day", [1.0, 5.0, 1000.0])
 def test_a_budget_that_was_spent_ahead_of_time_is_a_used_up_one_and_no_more(per_day: float):
-    allowance = LookAllowance(per_day)
-    empty_at = spent(allowance, None, NOW + 90 * DAY, allowance.burst)
-    opens = opens_at(allowance, empty_at, NOW, is_second=True)
-    assert opens is not None
-    assert opens <= NOW + allowance.step
-    assert used(allowance, empty_at, NOW) == pytest.approx(allowance.burst)
-    fair = spent(allowance, None, NOW, allowance.burst)
-    assert used(allowance, fair, NOW) == pytest.approx(allowance.burst)
+    budget = budgets.daily(per_day)
+    late = budgets.reserve(budget, NOW + 90 * DAY, budget.burst)
+    answer = budgets.ask(late, NOW, is_second=True)
+    assert isinstance(answer, Wait)
+    assert answer.until is not None
+    assert answer.until <= NOW + budget.step
+    assert budgets.used(late, NOW) == pytest.approx(budget.burst)
+    assert budgets.used(budgets.reserve(budget, NOW, budget.burst), NOW) == pytest.approx(budget.burst)

@@ -6,10 +6,12 @@ import ast
 import re
 import tomllib
 from collections import Counter
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from vedette.contracts.events import NAMES
 from vedette.contracts.words import Outcome
 from vedette.core.health.remedies import ALL_SETTINGS, READING, REMEDIES
 from vedette.core.lanes.outcomes import MEANING
@@ -145,11 +147,17 @@ def test_the_settings_that_heal_an_outcome_are_listed(outcome):
     assert listed.get(outcome.value, "") == told
 
 
-def test_every_event_is_listed():
-    names = {_text(call, "name") for call in _calls("Event")} - {""} | _firsts("_note")
-    listed = (DOCS / "reference" / "events.md").read_text("utf-8")
-    assert len(names) > 4
-    assert {name for name in names if f"`{name}`" not in listed} == set()
+def test_every_event_is_listed_with_its_fields():
+    page = (DOCS / "reference" / "events.md").read_text("utf-8").partition("## The ledger")[0]
+    listed = {
+        name: set(re.findall(r"\w+", row))
+        for row in page.splitlines()
+        for name in re.findall(r"`(\w+)`", row.split("|")[1] if row.startswith("| `") else "")
+    }
+    assert set(NAMES.values()) - set(listed) == set()
+    for kind, name in NAMES.items():
+        keys = {one.metadata.get("key", one.name) for one in fields(kind)} - {"at"}
+        assert keys - listed[name] == set(), name
 
 
 def test_every_action_of_the_ledger_is_listed():

@@ -13,6 +13,7 @@ from vedette.contracts.panel_run import BatchShape, Price
 from vedette.contracts.words import Outcome
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.lanes.retry import Failure
+from vedette.core.limits.run_limits import RunLimits
 from vedette.core.panel import cost, deadline
 from vedette.core.panel.ending import RETRIES, Again, Done, PutBack, ending
 from vedette.core.panel.pace import Latencies
@@ -130,7 +131,8 @@ def test_a_key_without_a_known_limit_has_no_bound_and_is_named():
     assert made.providers[0].expected is None
 
 
-LINES = deadline.Deadlines(target_at=NOW + 60 * MINUTE, hard_at=NOW + 120 * MINUTE)
+SOFT, HARD = NOW + 60 * MINUTE, NOW + 120 * MINUTE
+LINES = RunLimits(soft_deadline=SOFT, deadline=HARD)
 
 
 def test_before_the_soft_cut_nothing_is_dropped():
@@ -140,20 +142,20 @@ def test_before_the_soft_cut_nothing_is_dropped():
 
 def test_at_the_soft_cut_the_lowest_tier_goes_even_when_there_is_time():
     load = deadline.Load({1: 10, 2: 10, 3: 10}, 1.0)
-    [drop] = deadline.drops(LINES, [load], LINES.target_at, is_first_look=True)
+    [drop] = deadline.drops(LINES, [load], SOFT, is_first_look=True)
     assert (drop.tier, drop.reason.code) == (3, "soft_cut")
-    assert deadline.drops(LINES, [load], LINES.target_at + MINUTE, is_first_look=False) == ()
+    assert deadline.drops(LINES, [load], SOFT + MINUTE, is_first_look=False) == ()
 
 
 def test_tiers_go_in_order_until_the_rest_fits_and_the_first_stays():
     slow = deadline.Load({1: 3000, 2: 1000, 3: 1000}, 1.0)
     quick = deadline.Load({1: 1}, 0.1)
-    gone = deadline.drops(LINES, [quick, slow], LINES.target_at, is_first_look=True)
+    gone = deadline.drops(LINES, [quick, slow], SOFT, is_first_look=True)
     assert [drop.tier for drop in gone] == [3, 2]
     hopeless = deadline.Load({1: 10**6, 2: 1}, 1.0)
-    assert [d.tier for d in deadline.drops(LINES, [hopeless], LINES.target_at, is_first_look=True)] == [2]
+    assert [d.tier for d in deadline.drops(LINES, [hopeless], SOFT, is_first_look=True)] == [2]
     alone = deadline.Load({1: 10**6}, 1.0)
-    assert deadline.drops(LINES, [alone], LINES.target_at, is_first_look=True) == ()
+    assert deadline.drops(LINES, [alone], SOFT, is_first_look=True) == ()
 
 
 @given(
@@ -168,36 +170,11 @@ def test_what_is_kept_fits_or_is_the_first_tier_alone(waiting, each, minute, is_
     gone = [drop.tier for drop in deadline.drops(LINES, loads, now, is_first_look=is_first)]
     assert gone == sorted(gone, reverse=True)
     assert 1 not in gone
-    if now >= LINES.target_at:
+    if now >= SOFT:
         known = {tier for load in waiting for tier, count in load.items() if count}
         kept = sorted(known - set(gone))
-        room = max(0.0, (LINES.hard_at - now).total_seconds())
+        room = max(0.0, (HARD - now).total_seconds())
         assert not kept or kept == [1] or max(load.seconds(kept) for load in loads) <= room
-
-
-def test_the_hard_stop_is_a_moment():
-    assert deadline.stop(LINES, LINES.hard_at - timedelta(microseconds=1)) is None
-    stopped = deadline.stop(LINES, LINES.hard_at)
-    assert stopped is not None
-    assert stopped.code == "hard_stop"
-
-
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=60), st.floats(0, 5), st.integers(1, 8))
-def test_the_ceiling_holds_whatever_is_under_way(calls, ceiling, width):
-    """Each call costs a share of the most that it can; calls end in any order."""
-    budget = cost.CostBudget(ceiling=ceiling)
-    under_way: list[tuple[float, float]] = []
-    for most, share in calls:
-        if len(under_way) == width:
-            done = under_way.pop(0)
-            budget = cost.settle(budget, *done)
-        if cost.may_spend(budget, most):
-            budget = cost.reserve(budget, most)
-            under_way.append((most, most * share))
-    for done in under_way:
-        budget = cost.settle(budget, *done)
-    assert budget.spent <= ceiling + 1e-9
-    assert budget.reserved == pytest.approx(0, abs=1e-9)
 
 
 def test_a_call_costs_at_most_its_text_and_all_tokens_it_may_answer():

@@ -18,12 +18,12 @@ import vedette
 from vedette.app.panel import Panel, PanelRequest
 from vedette.app.run import run_async
 from vedette.config.model import Loaded, parse
+from vedette.contracts.events import Event
 from vedette.engine.crawl.loop import Mode
 from vedette.engine.crawl.run import RunRequest
 from vedette.livingweb.providers import TWELVE, LivingProviders
 from vedette.providers.table import PROVIDERS
 from vedette.store.operator import operating
-from vedette.telemetry.events import Event
 
 HOME = Path(vedette.__file__).parent
 PAGE = (HOME.parents[1] / "docs/architecture.md").read_text("utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import subprocess
@@ -114,3 +115,54 @@ def test_the_gauge_finds_files_without_a_subject(copy, names, text, words):
             path.unlink()
     assert told.returncode == 1
     assert words in told.stdout
+
+
+# Who may catch everything.  A fault of ours ends at the edge of a loop, which parks one job with its stack; beside
+# that, bytes of others may make a reader raise anything, and a hand-over may hand on whatever it was.
+PARKS = {  # the edges of the loops: one job is parked, the others go on
+    "engine/crawl/assess.py serve",
+    "engine/panel/loop.py _ask",
+    "engine/stages/queue_worker.py _turn",
+    "engine/stages/stage_queue.py _given",
+}
+FALLS_BACK = {  # a fault of the scheduler or the hunt costs one plan, and is told
+    "engine/settle/fallback.py _try",
+    "engine/settle/fallback.py hunt",
+}
+READS_OTHERS = {  # parsers raise what they like, none of it is ours
+    "engine/workers/answers.py read_answer",
+    "engine/workers/process.py _done",
+    "extract/documents/__init__.py read_document",
+    "extract/documents/images.py _opened",
+    "surface/cli/program.py run",
+}
+HANDS_ON = {  # tidies up and raises again, or tells the engine, which ends
+    "engine/crawl/look.py look",
+    "engine/panel/cells.py _write",
+    "engine/settle/settler.py _commit",
+    "engine/settle/settler.py _write",
+    "engine/settle/settler.py run",
+    "fetch/connections.py send",
+    "notify/mail.py _connected",
+    "store/connection.py _opened",
+}
+
+
+def test_who_catches_everything_is_listed_by_name():
+    found = {
+        f"{path.relative_to(ROOT / 'src/vedette')} {function.name}"
+        for path in sorted((ROOT / "src/vedette").rglob("*.py"))
+        for function in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for handler in ast.walk(function)
+        if isinstance(handler, ast.ExceptHandler) and _is_broad(handler)
+    }
+    assert found == PARKS | FALLS_BACK | READS_OTHERS | HANDS_ON
+
+
+def _is_broad(handler: ast.ExceptHandler) -> bool:
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(
+        kind is None or (isinstance(kind, ast.Name) and kind.id in ("Exception", "BaseException"))
+        for kind in kinds
+    )

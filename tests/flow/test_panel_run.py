@@ -201,8 +201,7 @@ def test_a_batch_that_died_loses_no_cell_and_asks_twice_only_what_was_leased():
 
     async def dies(engine):
         await asyncio.sleep(10.03)
-        engine._error = RuntimeError("power cut")
-        engine._wake.set()
+        engine.fail(RuntimeError("power cut"))
 
     play(batch_of(300, "a"), [key_of(provider)], log=log, meanwhile=dies)
     was_leased = {row for row in range(300) if row not in log.rows}
@@ -299,6 +298,9 @@ def test_an_adapter_that_raises_costs_its_cell_and_nothing_else():
     played = play(batch_of(10, "a"), [key_of(Broken("a", steady(600)))])
     assert Counter(row.outcome for row in played.log.rows.values()) == {Outcome.OK: 9, Outcome.BUG: 1}
     assert "sk-secret" not in repr(played.log.rows)
+    (bug,) = [note for note in played.log.notes if note.action == "bug"]
+    assert bug.reason.note.startswith("KeyError: test_panel_run.py:")  # where, and nothing of what
+    assert "sk-secret" not in repr(played.log.notes)
 
 
 def test_a_call_that_never_ends_is_given_up():

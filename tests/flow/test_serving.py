@@ -23,13 +23,13 @@ from stocked import blank
 from vedette.app.run import RunRequest, run_with
 from vedette.app.service import Service
 from vedette.config.model import Loaded, parse
+from vedette.contracts.events import Event
 from vedette.contracts.jobs import SENTINEL, NewJob
 from vedette.engine.crawl.loop import Ended
 from vedette.store.job_bus import SqliteJobBus
 from vedette.store.operator import operating
 from vedette.surface.http.service_pages import opened
 from vedette.telemetry.clock import SystemClock
-from vedette.telemetry.events import Event
 
 FEED = """<?xml version="1.0"?><rss version="2.0"><channel><title>t</title>
 <item><title>Prvi</title><link>http://127.0.0.1:{port}/prvi</link></item>

@@ -14,7 +14,8 @@ from killing import drill
 from watching import Watched, clock_of, living
 
 from vedette.contracts.jobs import QueuedJob
-from vedette.engine.stages.queue_worker import Served, StageWorker
+from vedette.engine.stages.queue_worker import QueueWorker
+from vedette.engine.stages.stage_queue import Served
 from vedette.livingweb import HostSpec, LivingWeb, World
 from vedette.livingweb.process import Never
 
@@ -62,19 +63,19 @@ def test_a_run_judges_every_piece_of_evidence_once_and_passes_on_what_is_worth_i
 
 
 def test_the_last_word_of_a_run_is_how_it_ended_whatever_a_stage_says_at_the_end(tmp_path: Path, monkeypatch):
-    async def late(worker: StageWorker, *, within: timedelta) -> None:
+    async def late(worker: QueueWorker, *, within: timedelta) -> None:
         job = QueuedJob(
             queue="scout",
             id="scout-1",
             name="scout",
             data={},
             attempt=1,
-            added_at=worker.clock.now(),
+            added_at=worker.queue.clock.now(),
             worker="w",
         )
-        worker.on_served([Served(job=job, is_done=False, error="late")], within)
+        worker.queue.on_served([Served(job=job, is_done=False, error="late")], within)
 
-    monkeypatch.setattr(StageWorker, "settle_down", late)
+    monkeypatch.setattr(QueueWorker, "settle_down", late)
     seen = asyncio.run(watched(tmp_path / "data"))
     names = [event.name for event in seen.events]
     assert names[-3:] == ["job_failed", "run_result", "run_ended"]

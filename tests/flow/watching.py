@@ -12,10 +12,10 @@ from typing import Any
 
 from vedette.app.run import RunRequest, run_async
 from vedette.config.model import Config, Loaded, parse
+from vedette.contracts.events import Event
 from vedette.engine.crawl.loop import Ended
 from vedette.livingweb import LivingWeb, World
 from vedette.telemetry.clock import JumpingClock
-from vedette.telemetry.events import Event
 
 WEIGHT = (0.5, 1.0, 2.0, 4.0)  # of a stale hour, LOW to CRITICAL
 

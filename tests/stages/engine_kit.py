@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import count
 
 from machine import patient
@@ -15,7 +15,7 @@ from vedette.contracts.lane import LanePolicy, LaneState
 from vedette.contracts.watch import Ask, Group, Job, Release, Settlement, Watch
 from vedette.contracts.words import LaneKey, Risk, WatchId
 from vedette.core.limits.run_limits import RunLimits
-from vedette.engine.crawl.loop import Ended, Engine, Mode, Parts
+from vedette.engine.crawl.loop import IDLE_PATIENCE, Ended, Engine, Mode, Parts, RunTerms
 from vedette.engine.settle.settler import Aside
 from vedette.frontier import Frontier
 from vedette.frontier.queue import best
@@ -103,10 +103,10 @@ class MemorySettler:
 class CountingKeeper(LaneKeeper):
     """Counts how often a lane is woken."""
 
-    wakes = 0
+    woken = 0
 
     def wake(self, key: LaneKey) -> datetime | None:
-        self.wakes += 1
+        self.woken += 1
         return super().wake(key)
 
 
@@ -123,6 +123,10 @@ class Rig:
     limits: RunLimits = field(default_factory=RunLimits)
     room: int = 500
     is_known: bool = False  # every host answered before this run
+    patience: timedelta = IDLE_PATIENCE
+    grace_s: float = 0.05
+    on_stopping: Callable[[], None] = lambda: None
+    take_orders: Callable[[], None] | None = None
 
     def __post_init__(self) -> None:
         self.clock = JumpingClock(NOON, is_stepped=False)  # many looks at once, as on the machine's own clock
@@ -138,8 +142,11 @@ class Rig:
             keeper=self.keeper,
             settler=self.settler,  # type: ignore[arg-type]
             serve=self.serve,  # type: ignore[arg-type]
+            on_stopping=lambda: self.on_stopping(),
+            take_orders=None if self.take_orders is None else lambda: self.take_orders(),
         )
-        self.engine = Engine(parts, mode=self.mode, limits=self.limits, grace_s=0.05)
+        terms = RunTerms(mode=self.mode, limits=self.limits, grace_s=self.grace_s, patience=self.patience)
+        self.engine = Engine(parts, terms)
         self.settler.engine = self.engine
         self.during: dict[LaneKey, Serve] = {}  # what happens while a look in this lane is under way
         self.started: list[tuple[str, datetime]] = []

@@ -11,13 +11,14 @@ from typing import Any
 
 from stocked import HOUR, NEWS, NOW, RULES, Stock, stocked
 
+from vedette.contracts.events import BreakerOpened, Changed, LookParked, Visited
 from vedette.contracts.panel_run import Progress, ProviderTally
+from vedette.contracts.words import ChangeId, LaneKey, Outcome, Reason, Risk
 from vedette.core.limits.run_limits import Tally
 from vedette.engine.crawl.loop import Ended
 from vedette.surface.cli import main
 from vedette.surface.cli.output import Output
 from vedette.surface.cli.panel_runs import showing
-from vedette.telemetry.events import Event
 
 LONG = "https://example.org/" + "/".join(f"a-part-of-a-long-address-{n}" for n in range(9))
 STEPS = 8
@@ -29,18 +30,14 @@ class SlowApp:
 
     def run_engine(self, loaded: Any, request: Any, *, on_event: Any) -> Ended:
         for step in range(STEPS):
-            on_event(Event(name="visited", at=NOW, fields={"url": f"{RULES}/{step}", "outcome": "ok"}))
+            on_event(Visited(at=NOW, url=f"{RULES}/{step}", outcome=Outcome.OK))
             time.sleep(PAUSE_S)
         detail = "the certificate of the server was issued for another name than the one that was asked for"
-        on_event(
-            Event(name="visited", at=NOW, fields={"url": LONG, "outcome": "tls_error", "detail": detail})
-        )
-        on_event(Event(name="changed", at=NOW, fields={"url": RULES, "change": 77, "risk": "CRITICAL"}))
+        on_event(Visited(at=NOW, url=LONG, outcome=Outcome.TLS_ERROR, detail=detail))
+        on_event(Changed(at=NOW, url=RULES, change=ChangeId(77), risk=Risk.CRITICAL))
         until = "until 2026-11-15 13:00"
-        on_event(
-            Event(name="breaker", at=NOW, fields={"lane": "host:example.org", "reasons": [["x", until]]})
-        )
-        on_event(Event(name="parked", at=NOW, fields={"url": NEWS, "outcome": "dns_error", "attempts": 3}))
+        on_event(BreakerOpened(at=NOW, lane=LaneKey("host:example.org"), reasons=(Reason("x", note=until),)))
+        on_event(LookParked(at=NOW, url=NEWS, outcome=Outcome.DNS_ERROR, attempts=3))
         return Ended(by="idle", tally=Tally())
 
 
@@ -57,7 +54,7 @@ class LookingApp:
     def run_engine(self, loaded: Any, request: Any, *, on_event: Any) -> Ended:
         time.sleep(STEPS * PAUSE_S)
         self.stock.visit(RULES, at=datetime.now(UTC), due_at=datetime.now(UTC) + HOUR)
-        on_event(Event(name="visited", at=NOW, fields={"url": RULES, "outcome": "ok"}))
+        on_event(Visited(at=NOW, url=RULES, outcome=Outcome.OK))
         return Ended(by="idle", tally=Tally())
 
 

@@ -16,17 +16,17 @@ from stocked import EVIL, HOUR, NEWS, NOW, RULES, Stock, stocked
 
 from vedette.app.run import RunRequest
 from vedette.contracts.errors import RefusedError
+from vedette.contracts.events import Changed, Event, LookParked, Visited
 from vedette.contracts.fetch import Extraction, Fetched, RobotsRules
-from vedette.contracts.words import ContentClass, Outcome, Reason, Risk
+from vedette.contracts.words import ChangeId, ContentClass, Outcome, Reason, Risk
 from vedette.core.limits.run_limits import Tally
 from vedette.engine.crawl.loop import Ended, Mode
 from vedette.surface.cli.live_view import Counts
-from vedette.telemetry.events import Event
 
-VISITED = Event(name="visited", at=NOW, fields={"url": RULES, "outcome": "ok", "title": EVIL})
-FAILED = Event(name="visited", at=NOW, fields={"url": NEWS, "outcome": "timeout"})
-CHANGED = Event(name="changed", at=NOW, fields={"url": RULES, "change": 77, "risk": "CRITICAL"})
-PARKED = Event(name="parked", at=NOW, fields={"url": NEWS, "outcome": EVIL})
+VISITED = Visited(at=NOW, url=RULES, outcome=Outcome.OK, detail=EVIL)
+FAILED = Visited(at=NOW, url=NEWS, outcome=Outcome.TIMEOUT)
+CHANGED = Changed(at=NOW, url=RULES, change=ChangeId(77), risk=Risk.CRITICAL)
+PARKED = LookParked(at=NOW, url=EVIL, outcome=Outcome.DNS_ERROR, attempts=3)
 
 
 class PlayedApp:
@@ -120,7 +120,7 @@ def test_events_are_json_lines_for_a_program(stock: Stock):
     told = Cli(stock.data, PlayedApp(VISITED, CHANGED, PARKED))("run", "--once", "--json")
     lines = [json.loads(line) for line in told.out.splitlines()]
     assert [line["event"] for line in lines] == ["visited", "changed", "parked"]
-    assert lines[0]["title"] == EVIL
+    assert lines[0]["detail"] == EVIL
     assert "\x9b" not in told.out
 
 
@@ -174,7 +174,7 @@ def test_the_rate_is_of_the_last_moments():
     counts = Counts(lambda: elapsed)
     for second in range(20):
         elapsed = timedelta(seconds=100 + second)
-        counts.add(Event(name="visited", at=NOW + second * HOUR, fields=VISITED.fields))
+        counts.add(replace(VISITED, at=NOW + second * HOUR))
     assert counts.rate() == pytest.approx(1.1)
 
 

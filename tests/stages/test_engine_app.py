@@ -16,6 +16,7 @@ from settlements import HOUR, NOON
 from vedette.app.run import RunHooks, RunRequest, run_async, run_with
 from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import RefusedError, StoreError
+from vedette.contracts.events import Event
 from vedette.contracts.fetch import Fetched, FetchRequest
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey, Outcome, SourceId
@@ -25,7 +26,6 @@ from vedette.store.migrate import prepare
 from vedette.store.operator import operating, pause_source, resume_source, save_lane
 from vedette.store.sqlite import Reader, StoreLock, connect
 from vedette.telemetry.clock import JumpingClock
-from vedette.telemetry.events import Event
 
 FEED = "https://a.example/feed.xml"
 ITEMS = "".join(f"<item><link>https://a.example/{n}</link><title>Vijest {n}</title></item>" for n in range(3))

@@ -127,6 +127,9 @@ async def test_a_look_that_raises_parks_the_job_as_a_bug_and_the_watch_stays(err
     assert result.parked is not None
     assert (result.visit.outcome, result.parked.outcome) == (Outcome.BUG, Outcome.BUG)
     assert type(error).__name__ in result.parked.detail
+    (bug,) = [one for one in result.decisions if one.action == "bug"]
+    assert "assess.py:" in bug.reasons[0].note  # where it happened, in the ledger
+    assert " serve" in bug.reasons[0].note
     assert (result.entry.kind, result.watch.attempt) == (RecordKind.NONE, 1)
     assert result.watch.due_at is not None
     assert result.watch.due_at >= NOON + 24 * HOUR

@@ -69,11 +69,15 @@ class Walks:
     ) -> None:
         self.clock = JumpingClock(NOON)
         policies = LanePolicies(default=WIDE, named={"all": replace(WIDE, at_once=64), B: WIDE})
-        self.keeper = LaneKeeper(policies, load=(known or {}).get, clock=self.clock)
+        self.closed: list[LaneKey] = []
+        self.keeper = LaneKeeper(
+            policies,
+            load=(known or {}).get,
+            clock=self.clock,
+            on_closed=lambda key, reason: self.closed.append(key),
+        )
         self.web = FakeWeb(self.keeper, self.clock, answers)
         self.kept: dict[str, RobotsRules] = {}
-        self.closed: list[LaneKey] = []
-        self.keeper.on_closed = lambda key, reason: self.closed.append(key)
         self.looker = Looker(
             fetcher=self.web,
             keeper=self.keeper,

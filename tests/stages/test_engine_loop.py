@@ -39,7 +39,7 @@ async def test_every_page_that_is_due_is_looked_at_once_and_the_gap_is_kept():
 
 
 async def test_a_slow_host_does_not_delay_the_others():
-    rig = Rig()
+    rig = Rig(patience=HOUR)
     rig.plant(*pages("a", 2), *pages("b", 4))
     others_are_done = asyncio.Event()
 
@@ -51,9 +51,7 @@ async def test_a_slow_host_does_not_delay_the_others():
             others_are_done.set()
 
     rig.during = {A: slow, B: quick}
-    rig.engine.patience = HOUR
     # b's gap passes only when the clock may jump; a look that hangs keeps a jumping clock still
-    rig.engine.parts.keeper = rig.keeper
     rig.policies.named[B] = WIDE
     ended = await rig.run()
     assert ended.tally.visits == 6
@@ -93,7 +91,7 @@ async def test_a_lane_is_woken_when_something_about_it_changed_and_not_with_the_
     rig.plant(*(watch for n in range(40) for watch in pages(f"h{n}", 3)))
     ended = await rig.run()
     assert ended.tally.visits == 120
-    assert rig.keeper.wakes < 12 * ended.tally.visits  # waking all 40 lanes at every end would be 40 and more
+    assert rig.keeper.woken < 12 * ended.tally.visits  # waking all 40 lanes at every end would be 40 and more
 
 
 # how a run ends
@@ -122,8 +120,7 @@ async def test_once_does_not_take_what_it_finds():
 
 
 async def test_until_idle_waits_for_what_is_due_soon_and_not_for_what_is_due_later():
-    rig = Rig()
-    rig.engine.patience = 60 * SECOND
+    rig = Rig(patience=60 * SECOND)
     rig.plant(
         a_watch("https://a.example/soon", due_at=NOON + 59 * SECOND),
         a_watch("https://b.example/later", due_at=NOON + HOUR),
@@ -193,8 +190,7 @@ async def test_a_look_that_hangs_is_cancelled_and_gives_its_lease_back():
 
 async def test_a_stop_does_not_wait_for_looks_that_stand_in_a_lane():
     """Nobody wakes lanes any more, so they would stand there until they are cancelled."""
-    rig = Rig()
-    rig.engine.grace_s = 500.0
+    rig = Rig(grace_s=500.0)
     rig.plant(*pages("a", 1))
 
     async def next_hop(job):
@@ -325,15 +321,14 @@ async def test_the_last_moment_to_hand_something_over_is_before_the_settler_stop
     rig = Rig()
     rig.plant(*pages("a", 1))
     said: list[bool] = []
-    rig.engine.parts.on_stopping = lambda: said.append(rig.settler.is_alive())
+    rig.on_stopping = lambda: said.append(rig.settler.is_alive())
     await rig.run()
     assert said == [True]
 
 
 async def test_the_operators_orders_are_read_once_a_second():
-    rig = Rig()
     heard: list[timedelta] = []
-    rig.engine.parts.take_orders = lambda: heard.append(rig.clock.now() - NOON)
+    rig = Rig(take_orders=lambda: heard.append(rig.clock.now() - NOON))
     rig.plant(*pages("a", 3))
     await rig.run()
     assert heard[0] == timedelta(0)

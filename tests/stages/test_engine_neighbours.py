@@ -7,7 +7,7 @@ import numpy as np
 from vedette.contracts.verdict import EvidenceFacts
 from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Risk, WatchId
 from vedette.core.judging.embedding import CANDIDATES, SIMILAR, embed, pack_vector
-from vedette.engine.stages.neighbours import Neighbours
+from vedette.engine.stages.evidence_access import Neighbours
 
 LAW = (
     "Porezni obveznik podnosi prijavu do kraja veljače za prethodnu godinu, a upravitelj odlučuje o njoj u roku. "

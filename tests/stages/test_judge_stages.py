@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_call import Cli
@@ -21,7 +22,8 @@ from vedette.contracts.stage_work import Failed, Handled, StageOrder
 from vedette.contracts.verdict import EvidenceFacts, Likeness, Traits
 from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Risk, RunId, VisitId, WatchId
 from vedette.core.judging.verdict import scout_job, stage_job
-from vedette.engine.stages.queue_worker import Served, StageWorker
+from vedette.engine.stages.queue_worker import QueueWorker
+from vedette.engine.stages.stage_queue import Served, StageQueue
 from vedette.judge import Handle, handlers
 from vedette.store.job_bus import SqliteJobBus
 
@@ -179,11 +181,19 @@ def bus(tmp_path: Path) -> Iterator[SqliteJobBus]:
 
 def worker_of(
     bus: SqliteJobBus, handle: Handle, clock: FixedClock, counter: Counter, queue: str = OCR
-) -> StageWorker:
-    return StageWorker(
-        bus=bus, handlers={queue: handle}, facts=lambda evidence: PAGE, save=counter.save, clock=clock, worker="w",
+) -> QueueWorker:
+    return worker_for(bus, {queue: handle}, clock, counter)
+
+
+def worker_for(
+    bus: SqliteJobBus, handlers: Mapping[str, Handle], clock: FixedClock, counter: Counter, **given: Any
+) -> QueueWorker:
+    extend_s, facts = given.get("extend_s", 60.0), given.get("facts", lambda evidence: PAGE)
+    served = StageQueue(
+        bus=bus, handlers=handlers, facts=facts, save=counter.save, clock=clock, worker="w",
         on_served=counter.hear,
     )  # fmt: skip
+    return QueueWorker(queue=served, extend_s=extend_s)
 
 
 async def fine(order: StageOrder, facts: EvidenceFacts) -> Handled:
@@ -218,7 +228,7 @@ async def test_a_handler_that_fails_three_times_is_parked_as_the_document_has_it
     assert cli("parked", "show", "ocr-17", "--json").json == told
     assert "KeyError" in cli("parked", "show", "ocr-17").out
     assert cli("parked", "retry", "ocr-17", "--json").json == {"retried": 1}
-    worker.handlers = {OCR: fine}
+    worker = worker_of(bus, fine, clock, counter)
     clock.at = NOW + timedelta(days=1)
     assert await worker.turn() == 1
     assert counter.served[-1].is_done
@@ -263,8 +273,7 @@ async def test_a_hostile_payload_is_parked_and_the_job_beside_it_is_done(bus: Sq
 @pytest.mark.parametrize("queue", STAGES)
 async def test_evidence_that_retention_dropped_is_nothing_to_do_and_no_failure(bus: SqliteJobBus, queue: str):
     counter = Counter()
-    worker = worker_of(bus, broken, FixedClock(NOW), counter, queue)
-    worker.facts = lambda evidence: None
+    worker = worker_for(bus, {queue: broken}, FixedClock(NOW), counter, facts=lambda evidence: None)
     bus.add([stage_job(queue, ORDER)], now=NOW)
     assert await worker.turn() == 1
     assert [(one.is_done, one.job.id) for one in counter.served] == [(True, f"{queue}-17")]
@@ -273,9 +282,10 @@ async def test_evidence_that_retention_dropped_is_nothing_to_do_and_no_failure(b
 async def test_what_follows_is_done_at_once_and_kept_as_if_it_had_been_taken(bus: SqliteJobBus):
     counter = Counter()
     asked: list[EvidenceId] = []
-    worker = worker_of(bus, fine, FixedClock(NOW), counter)
-    worker.handlers = handlers(ShownBench(PAGE), clock=FixedClock())
-    worker.facts = lambda evidence: asked.append(evidence) or PAGE
+    served = handlers(ShownBench(PAGE), clock=FixedClock())
+    worker = worker_for(
+        bus, served, FixedClock(NOW), counter, facts=lambda evidence: asked.append(evidence) or PAGE
+    )
     bus.add([scout_job(ORDER.evidence, ORDER.run, VisitId(17))], now=NOW)
     assert await worker.turn() == 1
     assert [one.job.id for one in counter.served] == ["scout-17", "router-17", "extract-17", "embed-17"]
@@ -286,16 +296,15 @@ async def test_what_follows_is_done_at_once_and_kept_as_if_it_had_been_taken(bus
 
 async def test_what_follows_waits_in_its_queue_when_it_fails_is_long_or_is_another_workers(bus: SqliteJobBus):
     clock, counter = FixedClock(NOW), Counter()
-    worker = worker_of(bus, fine, clock, counter)
-    worker.handlers = handlers(ShownBench(PAGE, vector="the disk is away"), clock=clock)
+    served = handlers(ShownBench(PAGE, vector="the disk is away"), clock=clock)
+    worker = worker_for(bus, served, clock, counter)
     bus.add([scout_job(ORDER.evidence, ORDER.run, VisitId(17))], now=NOW)
     await worker.turn()
     assert bus.depth(EMBED, now=NOW).waiting == 1
     await worker.turn()
     assert (counter.served[-1].job.id, counter.served[-1].error) == ("embed-17", "the disk is away")
-    worker.facts = lambda evidence: SCAN
     bus.add([stage_job(ROUTER, replace(ORDER, evidence=EvidenceId(18)))], now=NOW)
-    worker.handlers = {ROUTER: worker.handlers[ROUTER]}
+    worker = worker_for(bus, {ROUTER: served[ROUTER]}, clock, counter, facts=lambda evidence: SCAN)
     await worker.turn()
     assert bus.depth(OCR, now=NOW).waiting == 1
 
@@ -332,8 +341,8 @@ async def test_queues_are_served_in_order_and_jobs_in_groups(bus: SqliteJobBus):
         return handle
 
     counter = Counter()
-    worker = worker_of(bus, fine, FixedClock(NOW), counter)
-    worker.handlers = {queue: noting(queue) for queue in (SCOUT, EMBED)}
+    served = {queue: noting(queue) for queue in (SCOUT, EMBED)}
+    worker = worker_for(bus, served, FixedClock(NOW), counter)
     orders = [StageOrder(evidence=EvidenceId(n), run=RunId("r")) for n in range(1, 100)]
     bus.add([stage_job(EMBED, one) for one in orders[:3]], now=NOW)
     bus.add([scout_job(one.evidence, one.run, 1) for one in orders], now=NOW)  # type: ignore[arg-type]
@@ -342,14 +351,11 @@ async def test_queues_are_served_in_order_and_jobs_in_groups(bus: SqliteJobBus):
 
 
 async def test_a_worker_told_to_stop_ends_the_group_at_hand_and_no_other(bus: SqliteJobBus):
-    counter = Counter()
-    worker = worker_of(bus, fine, FixedClock(NOW), counter)
-
     async def stopping(order: StageOrder, facts: EvidenceFacts) -> Handled:
         worker.stop()
         return await fine(order, facts)
 
-    worker.handlers = {OCR: stopping}
+    worker = worker_of(bus, stopping, FixedClock(NOW), Counter())
     bus.add([stage_job(OCR, StageOrder(evidence=EvidenceId(n), run=RunId("r"))) for n in (1, 2)], now=NOW)
     await worker.run()
     depth = bus.depth(OCR, now=NOW)
@@ -358,8 +364,6 @@ async def test_a_worker_told_to_stop_ends_the_group_at_hand_and_no_other(bus: Sq
 
 async def test_a_job_that_takes_longer_than_its_lease_is_kept(bus: SqliteJobBus):
     clock, counter = FixedClock(NOW), Counter()
-    worker = worker_of(bus, fine, clock, counter)
-    worker.extend_s = 0.01
 
     async def long(order: StageOrder, facts: EvidenceFacts) -> Handled:
         for _ in range(3):  # twelve minutes, in three steps of less than a lease
@@ -368,7 +372,7 @@ async def test_a_job_that_takes_longer_than_its_lease_is_kept(bus: SqliteJobBus)
             assert bus.take(OCR, worker="other", now=clock.at) is None
         return await fine(order, facts)
 
-    worker.handlers = {OCR: long}
+    worker = worker_for(bus, {OCR: long}, clock, counter, extend_s=0.01)
     bus.add([stage_job(OCR, ORDER)], now=NOW)
     assert await worker.turn() == 1
     assert [one.is_done for one in counter.served] == [True]

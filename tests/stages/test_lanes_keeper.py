@@ -6,6 +6,7 @@ import asyncio
 import heapq
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -17,7 +18,7 @@ from machine import patient
 from settlements import ALL, HOUR, NOON, SECOND
 
 from vedette.contracts.lane import Go, LanePolicy, LaneState, Wait
-from vedette.contracts.words import LaneKey
+from vedette.contracts.words import LaneKey, Reason
 from vedette.lanes import LaneKeeper, LanePolicies
 from vedette.lanes.keeper import PATIENCE
 from vedette.telemetry.clock import JumpingClock
@@ -34,10 +35,13 @@ def keeper_of(
     clock: JumpingClock | None = None,
     known: dict[LaneKey, LaneState] | None = None,
     not_before: datetime | None = None,
+    on_closed: Callable[[LaneKey, Reason], None] = lambda key, reason: None,
 ) -> LaneKeeper:
     policies = LanePolicies(default=policy, named={"all": replace(FREE, at_once=at_once)})
     clock = clock or JumpingClock(NOON)
-    return LaneKeeper(policies, load=(known or {}).get, clock=clock, not_before=not_before)
+    return LaneKeeper(
+        policies, load=(known or {}).get, clock=clock, not_before=not_before, on_closed=on_closed
+    )
 
 
 def test_a_lane_has_its_own_policy_or_that_of_its_kind_or_the_default():
@@ -163,12 +167,11 @@ async def test_nobody_waits_in_a_lane_for_longer_than_patience():
     """Even where nothing says when the lane opens: the call under way may never end."""
     clock = JumpingClock(NOON)
     keeper = keeper_of(clock=clock)
-    waits: list[tuple[LaneKey, datetime]] = []
-    keeper.on_wait = lambda key, until: waits.append((key, until))
     keeper.start((A, ALL), NOON)
     task = asyncio.create_task(keeper.enter((A, ALL)))
     await asyncio.sleep(0)
-    assert waits == [(A, NOON + PATIENCE)]
+    assert keeper.wakes.next_at() == NOON + PATIENCE
+    assert list(keeper.wakes.due(NOON + PATIENCE)) == [A]
     clock.advance(PATIENCE)
     assert keeper.wake(A) is None
     assert (await task).reason.code == "lane_full"
@@ -178,8 +181,6 @@ async def test_who_has_its_host_but_not_the_machine_waits_for_the_machine():
     """It once stood at the head of its host's lane, and nobody woke it when the machine had room again."""
     clock = JumpingClock(NOON)
     keeper = keeper_of(clock=clock, at_once=1, known={A: LaneState(next_start_at=NOON + SECOND)})
-    freed: list[LaneKey] = []
-    keeper.on_free = freed.append
     task = asyncio.create_task(keeper.enter((A, ALL)))
     await asyncio.sleep(0)
     assert keeper.has_waiters(A)
@@ -188,7 +189,7 @@ async def test_who_has_its_host_but_not_the_machine_waits_for_the_machine():
     keeper.wake(A)
     assert (keeper.has_waiters(A), keeper.has_waiters(ALL)) == (False, True)
     keeper.finish((B, ALL), ok=True, now=clock.now())
-    assert freed == [B, ALL]
+    assert list(keeper.wakes.touched) == [B, ALL]
     keeper.wake(ALL)
     assert await task is None
     assert keeper.state(ALL).under_way == 1
@@ -306,19 +307,14 @@ class World:
     keeper: LaneKeeper
     clock: JumpingClock
     policy: LanePolicy
-    timers: list[tuple[datetime, int, LaneKey | asyncio.Event]] = field(default_factory=list)
-    touched: list[LaneKey] = field(default_factory=list)
+    ends: list[tuple[datetime, int, asyncio.Event]] = field(default_factory=list)  # of calls
     starts: dict[LaneKey, list[datetime]] = field(default_factory=dict)
     gave_up: int = 0
     number: int = 0
 
-    def __post_init__(self) -> None:
-        self.keeper.on_wait = self.plan
-        self.keeper.on_free = self.touched.append
-
-    def plan(self, what: LaneKey | asyncio.Event, at: datetime) -> None:
-        self.number += 1
-        heapq.heappush(self.timers, (at, self.number, what))
+    def next_at(self) -> datetime | None:
+        times = (self.ends[0][0] if self.ends else None, self.keeper.wakes.next_at())
+        return min((at for at in times if at is not None), default=None)
 
     async def call(self, lane: LaneKey, took: timedelta, ok: bool | None) -> None:
         if await self.keeper.enter((lane, ALL)) is not None:
@@ -328,7 +324,8 @@ class World:
         assert self.keeper.state(lane).under_way <= self.policy.at_once
         assert self.keeper.state(ALL).under_way <= 2
         over = asyncio.Event()
-        self.plan(over, self.clock.now() + took)
+        self.number += 1
+        heapq.heappush(self.ends, (self.clock.now() + took, self.number, over))
         await over.wait()
         self.keeper.finish((lane, ALL), ok=ok, now=self.clock.now())
 
@@ -337,24 +334,22 @@ class World:
         await asyncio.sleep(0)
         while not all(task.done() for task in tasks):
             await self._settle()
-            if self.timers:
-                at, _, what = heapq.heappop(self.timers)
+            if (at := self.next_at()) is not None:
                 self.clock.advance(max(timedelta(0), at - self.clock.now()))
-                if isinstance(what, asyncio.Event):
-                    what.set()
-                else:
-                    self.touched.append(what)
+                while self.ends and self.ends[0][0] <= self.clock.now():
+                    heapq.heappop(self.ends)[2].set()
             await asyncio.sleep(0)
             await self._settle()
-            assert self.timers or self.touched or all(task.done() for task in tasks), "someone was forgotten"
+            assert self.next_at() or all(task.done() for task in tasks), "someone was forgotten"
         await asyncio.gather(*tasks)
 
     async def _settle(self) -> None:
-        while self.touched:
-            lane = self.touched.pop(0)
-            until = self.keeper.wake(lane)
-            if until is not None:
-                self.plan(lane, until)
+        wakes = self.keeper.wakes
+        while lanes := [*wakes.touched, *wakes.due(self.clock.now())]:
+            wakes.touched.pop(lanes[0], None)
+            for lane in lanes[1:]:
+                wakes.touch(lane)
+            wakes.add(lanes[0], self.keeper.wake(lanes[0]))
             for _ in range(3):
                 await asyncio.sleep(0)
 
@@ -393,12 +388,12 @@ async def test_a_slow_host_does_not_keep_others_from_their_turn():
 
 def test_why_a_lane_closed_is_told_before_its_state_can_be_taken():
     """The settler takes states from another thread: a closed lane must never be written without its reason."""
-    keeper, told = keeper_of(), []
+    told = []
 
     def on_closed(key: LaneKey, reason: object) -> None:
         told.append((key, [state.closed_until for taken, state in keeper.take_dirty() if taken == key]))
 
-    keeper.on_closed = on_closed
+    keeper = keeper_of(on_closed=on_closed)
     for n in range(2):
         keeper.start((A, ALL), NOON + n * HOUR)
         keeper.finish((A, ALL), ok=False, now=NOON + n * HOUR)

@@ -17,9 +17,11 @@ import pytest
 from receivers import SECRET, Receiver, receiving
 from stocked import blank
 
+from vedette.app.channels import senders
 from vedette.contracts.alerts import ChannelName, ChannelPolicy, Delivery, Message, Notice, NoticeKind
 from vedette.contracts.words import LaneKey, Outcome, Risk
 from vedette.core.lanes.retry import RetryParams
+from vedette.engine.stages.queue_worker import QueueWorkers
 from vedette.notify.sender import ChannelRoute, Sender
 from vedette.report.notices import digest_notice
 from vedette.store.operator import operating
@@ -89,19 +91,16 @@ class Desk:
         with operating(self.path) as db:
             return listing(db, states=("parked",), most=0)
 
-    def sender(self, *channels: Told, **policy: Any) -> Sender:
-        ways = {
-            ChannelName(one.name): ChannelRoute(one, ChannelPolicy(name=ChannelName(one.name), **policy))
-            for one in channels
-        }
-        return Sender(
-            ways=ways,
+    def sender(self, *channels: Told, **policy: Any) -> QueueWorkers:
+        ways = [ChannelRoute(one, ChannelPolicy(name=ChannelName(one.name), **policy)) for one in channels]
+        sender = Sender(
             outbox=self.outbox,
             clock=self.clock,
             retry=RetryParams(attempts=4, shortest=MINUTE, longest=HOUR),
             make_digest=lambda name, channel, notices, now: digest_notice(name, channel, notices, now=now),
             on_bug=lambda channel, error: self.bugs.append(f"{channel}: {error}"),
         )
+        return senders(sender, ways)
 
     def states(self) -> dict[str, str]:
         with operating(self.path) as db:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -13,14 +13,36 @@ from hypothesis import strategies as st
 
 from vedette.config.alert_policies import secrets_of
 from vedette.config.model import parse
+from vedette.contracts.events import (
+    NAMES,
+    BreakerOpened,
+    Changed,
+    CronQueued,
+    Event,
+    JobFailed,
+    LedgerNoted,
+    PagesFound,
+    ProblemTold,
+    RunEnded,
+    Visited,
+)
+from vedette.contracts.watch import Decision
+from vedette.contracts.words import (
+    ChangeId,
+    EvidenceId,
+    LaneKey,
+    Outcome,
+    Reason,
+    Risk,
+    RunId,
+    SourceId,
+    VisitId,
+)
 from vedette.telemetry.clock import JumpingClock
-from vedette.telemetry.events import Event
 from vedette.telemetry.logs import FORMS, LEVELS, LibraryLog, Log, LogScrubber
 
 AT = datetime(2026, 1, 14, 6, 0, tzinfo=UTC)
-FOUND = Event(
-    name="found", at=AT, fields={"url": "https://porezna.example/", "count": 50, "source": "Porezna uprava"}
-)
+FOUND = PagesFound(at=AT, url="https://porezna.example/", count=50, source=SourceId("Porezna uprava"))
 
 
 def lines(*events: Event, **given: object) -> list[str]:
@@ -50,7 +72,7 @@ def test_in_development_a_person_can_read_it():
 
 
 def test_looks_are_told_only_to_those_who_debug():
-    look = Event(name="visited", at=AT, fields={"url": "https://a.example/", "outcome": "ok", "status": 200})
+    look = Visited(at=AT, url="https://a.example/", outcome=Outcome.OK, status=200)
     assert lines(look) == []
     assert len(lines(look, level="debug")) == 1
 
@@ -58,8 +80,8 @@ def test_looks_are_told_only_to_those_who_debug():
 @pytest.mark.parametrize("is_json", [True, False])
 def test_no_secret_reaches_a_line_whatever_field_it_stands_in(is_json: bool):
     secrets = ('pa"ss\\word', "https://hooks.example/T0/B0/xyz")
-    event = Event(
-        name="problem", at=AT, fields={"what": f"refused {secrets[0]} and {secrets[1]}", "url": secrets[1]}
+    event = Visited(
+        at=AT, url=secrets[1], outcome=Outcome.TIMEOUT, detail=f"refused {secrets[0]} and {secrets[1]}"
     )
     text = "".join(lines(event, is_json=is_json, scrubber=LogScrubber(secrets)))
     assert "***" in text
@@ -68,9 +90,7 @@ def test_no_secret_reaches_a_line_whatever_field_it_stands_in(is_json: bool):
 
 
 def test_credentials_in_any_url_are_hidden():
-    event = Event(
-        name="problem", at=AT, fields={"what": "proxy http://me:secret@proxy.example:3128/ refused"}
-    )
+    event = ProblemTold(at=AT, what="proxy http://me:secret@proxy.example:3128/ refused")
     assert "secret" not in lines(event)[0]
     assert "***@proxy.example" in lines(event)[0]
 
@@ -90,10 +110,23 @@ def test_everything_that_came_from_the_environment_is_a_secret(monkeypatch: pyte
     st.sampled_from([*FORMS, "unheard_of"]), st.dictionaries(st.text(min_size=1), st.text()), st.booleans()
 )
 def test_any_event_is_one_line_without_control_characters(name: str, fields: dict[str, str], is_json: bool):
-    (line,) = lines(Event(name=name, at=AT, fields=fields), is_json=is_json, level="debug")
+    event = LedgerNoted(at=AT, decision=Decision(action=name, reasons=(), inputs=fields))
+    (line,) = lines(event, is_json=is_json, level="debug")
     assert not any(ord(char) < 32 or 127 <= ord(char) < 160 for char in line)
     if is_json:
-        assert json.loads(line)["metadata"] == fields
+        assert json.loads(line)["metadata"] == {"reasons": [], **fields}
+
+
+@given(st.text(), st.booleans())
+def test_a_problem_in_any_words_is_one_line_without_control_characters(what: str, is_json: bool):
+    (line,) = lines(ProblemTold(at=AT, what=what), is_json=is_json)
+    assert not any(ord(char) < 32 or 127 <= ord(char) < 160 for char in line)
+    if is_json:
+        assert json.loads(line)["metadata"] == {"what": what}
+
+
+def test_every_form_is_of_an_event_that_exists():
+    assert set(FORMS) <= set(NAMES.values())
 
 
 def test_a_log_that_nobody_reads_stops_nothing():
@@ -120,3 +153,53 @@ def test_what_a_library_warns_of_is_a_line_of_the_log_and_secrets_are_hidden_in_
     assert (first["component"], first["message"]) == ("library", "aiohttp.client: Unclosed session with ***")
     assert "ValueError" in second["message"]
     assert "\x1b" not in stream.getvalue()
+
+
+# Lines that other programs read: keys, their order and their form.  A change here breaks them.
+LINES = {
+    Visited(
+        at=AT,
+        url="https://a.example/",
+        visit=VisitId(7),
+        outcome=Outcome.OK,
+        status=200,
+        seconds=timedelta(seconds=0.12345),
+        changed=True,
+        digest=b"\xab\xcd",
+        evidence=EvidenceId(3),
+        segment="s-1",
+        offset=1,
+        length=2,
+        source=SourceId("s"),
+    ): '{"event":"visited","at":"2026-01-14T06:00:00+00:00","url":"https://a.example/","visit":7,"outcome":"ok",'
+    '"status":200,"seconds":0.123,"changed":true,"digest":"abcd","evidence":3,"segment":"s-1","offset":1,"length":2,'
+    '"source":"s","detail":""}',
+    Changed(
+        at=AT, url="https://a.example/", change=ChangeId(9), kind="changed", risk=Risk.HIGH, observed_at=AT
+    ): '{"event":"changed","at":"2026-01-14T06:00:00+00:00","url":"https://a.example/","change":9,"kind":"changed",'
+    '"risk":"HIGH","summary":"","layer":"","before":null,"after":null,"observed_at":"2026-01-14T06:00:00+00:00"}',
+    BreakerOpened(
+        at=AT, reasons=(Reason("breaker_open", note="until noon"),), lane=LaneKey("host:a.example")
+    ): '{"event":"breaker","at":"2026-01-14T06:00:00+00:00","reasons":[["breaker_open","until noon"]],'
+    '"lane":"host:a.example"}',
+    RunEnded(
+        at=AT, run=RunId("r"), by="idle", visits=1, sightings=2, wire_bytes=3, errors=4
+    ): '{"event":"run_ended","at":"2026-01-14T06:00:00+00:00","run":"r","by":"idle","visits":1,"sightings":2,'
+    '"wire_bytes":3,"errors":4}',
+    RunEnded(
+        at=AT, run=RunId("r"), by="failed", visits=0, sightings=0, wire_bytes=0, errors=0, error="disk"
+    ): '{"event":"run_ended","at":"2026-01-14T06:00:00+00:00","run":"r","by":"failed","visits":0,"sightings":0,'
+    '"wire_bytes":0,"errors":0,"error":"disk"}',
+    CronQueued(
+        at=AT, job="sentinel-high", run=RunId("r")
+    ): '{"event":"queued","at":"2026-01-14T06:00:00+00:00","name":"sentinel-high","run":"r"}',
+    JobFailed(
+        at=AT, job="scout-1", queue="scout", error="x", attempt=3, again_at=None
+    ): '{"event":"job_failed","at":"2026-01-14T06:00:00+00:00","job":"scout-1","queue":"scout","error":"x",'
+    '"attempt":3,"again_at":null}',
+}
+
+
+@pytest.mark.parametrize("event", LINES, ids=lambda event: f"{event.name}")
+def test_a_line_for_programs_keeps_its_keys_and_their_order(event: Event):
+    assert event.line() == LINES[event]

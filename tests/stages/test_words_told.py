@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_call import Cli
@@ -22,14 +23,14 @@ from stocked import RULES, Stock, a_change, stocked
 import vedette
 from vedette.contracts.alerts import ChannelName, ChannelPolicy, Notice
 from vedette.contracts.change import Change
-from vedette.contracts.words import ChangeId, NodeRole, Reason, Risk, VisitId
+from vedette.contracts.events import Event, NoticeTold, Serving, Visited
+from vedette.contracts.words import ChangeId, NodeRole, Outcome, Reason, Risk, VisitId
 from vedette.core.health.alarm import route
 from vedette.notify import templates
 from vedette.report.changes import BECAUSE, because, change_lines
 from vedette.report.notices import change_notice
 from vedette.report.plain import as_text
 from vedette.store.outbox import SqliteOutbox
-from vedette.telemetry.events import Event
 from vedette.telemetry.logs import Log
 
 AT = datetime(2026, 11, 15, 11, 0, tzinfo=UTC)
@@ -125,30 +126,31 @@ def told(*events: Event, **given: object) -> list[str]:
     return stream.getvalue().splitlines()
 
 
-def look(outcome: str, **fields: object) -> Event:
-    return Event(name="visited", at=AT, fields={"url": "https://a.example/", "outcome": outcome, **fields})
+def look(outcome: Outcome, **fields: Any) -> Event:
+    return Visited(at=AT, url="https://a.example/", outcome=outcome, **fields)
 
 
 def test_a_line_of_the_log_begins_with_its_time():
-    (line,) = told(Event(name="serving", at=AT, fields={"listen": "127.0.0.1:9464"}))
+    (line,) = told(Serving(at=AT, listen="127.0.0.1:9464"))
     assert line == "2026-11-15T11:00:00Z [serve:listen] Serving on 127.0.0.1:9464"
 
 
 def test_a_look_that_failed_is_named_with_its_status_and_why():
-    (line,) = told(look("server_error", status=503, detail="try later"), look("ok", status=200))
+    (line,) = told(look(Outcome.SERVER_ERROR, status=503, detail="try later"), look(Outcome.OK, status=200))
     assert line.endswith("[sentinel:fetch] Not seen: server_error 503 try later (https://a.example/)")
 
 
 def test_a_message_that_was_not_delivered_is_told_with_the_answer():
-    fields = {
-        "notice": "change-1",
-        "channel": "bad",
-        "outcome": "server_error",
-        "detail": "503 Service Unavailable",
-    }
-    (line,) = told(Event(name="told", at=AT, fields=fields))
+    refused = NoticeTold(
+        at=AT,
+        notice="change-1",
+        channel=ChannelName("bad"),
+        outcome=Outcome.SERVER_ERROR,
+        detail="503 Service Unavailable",
+    )
+    (line,) = told(refused)
     assert line.endswith("change-1 to bad: server_error, 503 Service Unavailable")
-    (line,) = told(Event(name="told", at=AT, fields={**fields, "outcome": "ok", "detail": ""}))
+    (line,) = told(replace(refused, outcome=Outcome.OK, detail=None))
     assert line.endswith("change-1 to bad: ok")
 
 

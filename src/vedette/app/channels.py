@@ -6,7 +6,7 @@ import asyncio
 import re
 import ssl
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -25,12 +25,13 @@ from vedette.contracts.ports import Channel, Clock, Poster
 from vedette.contracts.watch import Group
 from vedette.core.text.nearest import unknown
 from vedette.core.urls.canonical import canonical
+from vedette.engine.stages.queue_worker import QueueWorker, QueueWorkers
 from vedette.fetch.connections import tls_context
 from vedette.fetch.http import check_settings
 from vedette.fetch.post import HttpPoster
 from vedette.notify.channels import SlackChannel, StdoutChannel, WebhookChannel, read_secret
 from vedette.notify.mail import PORTS, MailChannel, MailServer
-from vedette.notify.sender import ChannelRoute, Sender
+from vedette.notify.sender import ChannelQueue, ChannelRoute, Heard, Sender
 from vedette.notify.services import ServiceChannel, apprise_service
 from vedette.report.notices import digest_notice, probe_notice
 from vedette.store.outbox import SqliteOutbox
@@ -103,23 +104,45 @@ def channels(config: Config, poster: Poster, stdout: TextIO | None = None) -> di
     return {name: _made(config, name, row, poster, stdout or sys.stdout) for name, row in rows.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """Where a sender writes, and who hears of what it sends."""
+
+    stdout: TextIO | None = None
+    on_sent: Heard = lambda channel, message, delivery: None
+    on_bug: Callable[[ChannelName, BaseException], None] = lambda channel, error: None
+
+
+NOBODY = Telling()
+
+
 @contextmanager
 def sending(
-    config: Config, path: Path, *, clock: Clock, stdout: TextIO | None = None
-) -> Iterator[tuple[Sender, HttpPoster]]:
+    config: Config, path: Path, *, clock: Clock, told: Telling = NOBODY
+) -> Iterator[tuple[QueueWorkers, HttpPoster]]:
     """A sender on this store; the caller runs it and closes the poster within its loop."""
     poster = HttpPoster(clock)
-    made = channels(config, poster, stdout)
+    made = channels(config, poster, told.stdout)
     outbox = SqliteOutbox(path)
     policies = {policy.name: policy for policy in channel_policies(config)}
-    ways = {name: ChannelRoute(channel, policies[name]) for name, channel in made.items()}
+    sender = Sender(
+        outbox=outbox,
+        clock=clock,
+        retry=send_retry(config),
+        make_digest=_digest,
+        on_sent=told.on_sent,
+        on_bug=told.on_bug,
+    )
+    ways = [ChannelRoute(channel, policies[name]) for name, channel in made.items()]
     try:
-        yield (
-            Sender(ways=ways, outbox=outbox, clock=clock, retry=send_retry(config), make_digest=_digest),
-            poster,
-        )
+        yield senders(sender, ways), poster
     finally:
         outbox.close()
+
+
+def senders(sender: Sender, ways: Iterable[ChannelRoute]) -> QueueWorkers:
+    """One worker for each channel."""
+    return QueueWorkers([QueueWorker(queue=ChannelQueue(sender, way)) for way in ways])
 
 
 def send_test(config: Config, name: str, *, clock: Clock) -> Delivery:

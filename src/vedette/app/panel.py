@@ -112,7 +112,7 @@ class Panel:
     loaded: Loaded
     clock: Clock = field(default_factory=SystemClock)
     make_fetcher: Callable[[Clock], Fetcher] = HttpFetcher
-    door: Door | None = None  # what a run shows over HTTP while it goes
+    door: Callable[[PanelConfig], Door] | None = None  # makes what a run shows over HTTP while it goes
     on_note: Callable[[PanelNote], None] = lambda note: None  # decisions of a run, as they are made
     lane: LanePolicy = PROVIDER_LANE  # breaker and probes of every provider
     reads_environment: bool = True  # False: 003's variables are somebody else's, as in a demonstration
@@ -366,12 +366,14 @@ class Panel:
                 board=resources.board,
                 latencies=resources.store.latencies(batch.id) if is_resumed else {},
                 on_asked=journal.note,
+                on_note=self.on_note,
                 wall=resources.clock.wall,
             )
             engine = PanelEngine(batch, parts)
-            engine.on_note = self.on_note
             async with (
-                self.door(ShownBatch(resources.shown, log, resources.board)) if self.door else nullcontext()
+                self.door(self.config)(ShownBatch(resources.shown, log, resources.board))
+                if self.door
+                else nullcontext()
             ):
                 telling = asyncio.create_task(
                     _tell(engine, on_progress)

@@ -30,6 +30,7 @@ from vedette.config.policies import (
     sources_of,
 )
 from vedette.contracts.errors import ConfigError, InputError
+from vedette.contracts.events import ProblemTold
 from vedette.contracts.jobs import QueuedJob
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.words import RunId, SourceId
@@ -63,7 +64,6 @@ from vedette.store.migrate import ARCHIVE
 from vedette.store.schedule_rows import ScheduleReader
 from vedette.store.sqlite import Pick, Reader
 from vedette.telemetry.clock import SystemClock
-from vedette.telemetry.events import Event
 
 __all__ = ["Ended", "RunRequest", "run_async", "run_engine"]
 
@@ -160,7 +160,7 @@ def build_run(loaded: Loaded, request: RunRequest, hooks: RunHooks, opened: Open
     )
 
     def problem(what: str) -> None:
-        hooks.on_event(Event(name="problem", at=clock.now(), fields={"what": what}))
+        hooks.on_event(ProblemTold(at=clock.now(), what=what))
 
     parts = RunParts(
         facts=facts,

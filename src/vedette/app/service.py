@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, TextIO
 
 from vedette import __version__
-from vedette.app.channels import sending, told
+from vedette.app.channels import Telling, sending, told
 from vedette.app.model_refresh import refresh_models
 from vedette.app.process import run_loop
 from vedette.app.run import RunHooks, run_with
@@ -20,6 +20,19 @@ from vedette.config.model import Loaded, is_debug, is_production
 from vedette.config.policies import sources_of
 from vedette.contracts.alerts import ChannelName, Delivery, Message
 from vedette.contracts.errors import StoreError, StoreWaitError
+from vedette.contracts.events import (
+    Alerted,
+    CronQueued,
+    JobEnded,
+    JobStarted,
+    ModelGone,
+    ModelsRefreshed,
+    NoticeTold,
+    ProblemTold,
+    Recovered,
+    Serving,
+    SourcesChecked,
+)
 from vedette.contracts.jobs import SENTINEL, STAGES, NewJob, QueuedJob, SentinelResult
 from vedette.contracts.ports import Clock
 from vedette.contracts.watch import Group
@@ -30,15 +43,15 @@ from vedette.core.urls.canonical import host_of
 from vedette.engine.crawl.loop import Ended
 from vedette.engine.crawl.run import CrawlRun, OnEvent, RunRequest
 from vedette.engine.service.cron import CronEntry, missed
-from vedette.engine.service.sentinel import SentinelWorker
+from vedette.engine.service.sentinel import EXTEND_S, SentinelQueue
 from vedette.engine.service.watchdog import HealthChecked, check_health
+from vedette.engine.stages.queue_worker import QueueWorker
 from vedette.store.connection import connect
 from vedette.store.cron_marks import fired_at, mark_fired
 from vedette.store.job_bus import SqliteJobBus
 from vedette.store.operator import operating
 from vedette.store.outbox import trim
 from vedette.store.scrape import ScrapeFigures, figures
-from vedette.telemetry.events import Event
 from vedette.telemetry.logs import LibraryLog, Log, LogScrubber
 from vedette.telemetry.meters import Meters
 from vedette.telemetry.metrics import Registry
@@ -111,19 +124,19 @@ class Service:
         """Everything that goes on while the engine runs.  What breaks here stops the engine, loudly."""
         self._run = run
         config, path = self.loaded.config, run.opened.path
+        told_of = Telling(self.stdout, self._sent, self._bug)
         run.listeners.append(self._committed)
         self.registry.before.append(self.meters.watch_active(lambda: run.engine.under_way))
         with (
-            sending(config, path, clock=self.clock, stdout=self.stdout) as (sender, poster),
+            sending(config, path, clock=self.clock, told=told_of) as (sender, poster),
             closing(SqliteJobBus(path)) as filled,
             closing(SqliteJobBus(path)) as served,  # a connection is one task's
         ):
-            sender.on_sent, sender.on_bug = self._sent, self._bug
             self._wake = sender.wake
             run.listeners.append(told(sender.wake))
             async with self.door(ServiceState(self._metrics, lambda: self.is_ready)) as listen:
-                self._tell("serving", listen=listen)
-                sentinel = self._sentinel(served)
+                self.hear(Serving(at=self.clock.now(), listen=listen))
+                sentinel = QueueWorker(queue=self._sentinel(served), extend_s=EXTEND_S)
                 works = (sender.run, self._watch_health, lambda: self._cron(filled), sentinel.run)
                 tasks = [self._start(self._patiently(work)) for work in works]
                 self.is_ready = True
@@ -140,9 +153,9 @@ class Service:
         """One health check, now."""
         checked = await asyncio.to_thread(self._check)
         for alert in checked.opened:
-            self._tell("alerted", type=alert.kind.value, subject=alert.subject, alert=alert.id)
+            self.hear(Alerted(at=checked.at, type=alert.kind.value, subject=alert.subject, alert=alert.id))
         for alert in checked.recovered:
-            self._tell("recovered", subject=alert.subject, alert=alert.id)
+            self.hear(Recovered(at=checked.at, subject=alert.subject, alert=alert.id))
         if checked.opened or checked.recovered:
             self._wake()
         return checked
@@ -158,13 +171,13 @@ class Service:
             ]
             await asyncio.to_thread(bus.add, jobs, now=self.clock.now())
             for name, order, _ in orders:
-                self._tell("queued", name=name, run=order.run)
+                self.hear(CronQueued(at=self.clock.now(), job=name, run=order.run))
         elif entry.name == MODELS:
             await self._refresh_models()
         else:
             checked = await self.check()
             sick = sum(not is_healthy(one) for one in checked.healths)
-            self._tell("checked", unhealthy=sick, sources=len(checked.healths))
+            self.hear(SourcesChecked(at=checked.at, unhealthy=sick, sources=len(checked.healths)))
         await asyncio.to_thread(self._mark, entry.name, at)
 
     async def _refresh_models(self) -> None:
@@ -173,9 +186,11 @@ class Service:
         called = await asyncio.to_thread(refresh_models, self.loaded, path, clock=self.clock)
         for finding in (finding for one in called for finding in one.findings):
             if finding.is_asked and finding.kind in ("renamed", "retired"):
-                self._tell("model_gone", model=finding.name, successor=finding.successor or "none")
+                successor = finding.successor or "none"
+                self.hear(ModelGone(at=self.clock.now(), model=finding.name, successor=successor))
         asked = sum(one.outcome is not None for one in called)
-        self._tell("models_refreshed", asked=asked, listed=sum(one.listed for one in called))
+        listed = sum(one.listed for one in called)
+        self.hear(ModelsRefreshed(at=self.clock.now(), asked=asked, listed=listed))
 
     async def _watch_health(self) -> None:
         while True:
@@ -195,14 +210,14 @@ class Service:
                     await self.fire(entry, at, bus)
             await asyncio.sleep(NAP_S)
 
-    def _sentinel(self, bus: SqliteJobBus) -> SentinelWorker:
-        return SentinelWorker(
+    def _sentinel(self, bus: SqliteJobBus) -> SentinelQueue:
+        return SentinelQueue(
             bus=bus,
             path=self._run.opened.path,
             clock=self.clock,
             lane=self._run.parts.keeper.state,
             listeners=self._run.listeners,
-            on_started=lambda job: self._tell("job_started", job=job.id, queue=job.queue),
+            on_started=lambda job: self.hear(JobStarted(at=self.clock.now(), job=job.id, queue=job.queue)),
             on_ended=self._job_ended,
         )
 
@@ -229,13 +244,13 @@ class Service:
             except (OSError, StoreError) as error:
                 if not is_out_of_files(error):
                     raise
-                self._tell("problem", what=f"no file descriptors left (ulimit -n); trying again: {error}")
+                self._problem(f"no file descriptors left (ulimit -n); trying again: {error}")
             await asyncio.sleep(NAP_S)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            self._tell("problem", what=str(error) or type(error).__name__)
+            self._problem(str(error) or type(error).__name__)
             self._run.engine.on_failed(error)
 
     def _check(self) -> HealthChecked:
@@ -258,19 +273,36 @@ class Service:
 
     def _sent(self, channel: ChannelName, message: Message, delivery: Delivery) -> None:
         self.meters.told.add((channel, delivery.outcome.value))
-        words = {"notice": message.notice.id, "channel": channel, "outcome": delivery.outcome.value}
-        self._tell("told", **words, **({} if delivery.outcome is Outcome.OK else {"detail": delivery.detail}))
+        detail = None if delivery.outcome is Outcome.OK else delivery.detail
+        self.hear(
+            NoticeTold(
+                at=self.clock.now(),
+                notice=message.notice.id,
+                channel=channel,
+                outcome=delivery.outcome,
+                detail=detail,
+            )
+        )
 
     def _bug(self, channel: ChannelName, error: BaseException) -> None:
-        self._tell("problem", what=f"the channel {channel} failed: {error!r}")
+        self._problem(f"the channel {channel} failed: {error!r}")
 
     def _job_ended(self, job: QueuedJob, status: str, took: timedelta, result: SentinelResult | None) -> None:
         self.meters.job_ended(job.queue, status=status, took=took)
-        counts = {} if result is None else {"checked": result.sources_checked, "errors": len(result.errors)}
-        self._tell("job_ended", job=job.id, status=status, seconds=round(took.total_seconds(), 3), **counts)
+        checked, errors = (None, None) if result is None else (result.sources_checked, len(result.errors))
+        self.hear(
+            JobEnded(
+                at=self.clock.now(),
+                job=job.id,
+                status=status,
+                seconds=took,
+                checked=checked,
+                errors=errors,
+            )
+        )
 
-    def _tell(self, event: str, /, **fields: object) -> None:
-        self.hear(Event(name=event, at=self.clock.now(), fields=fields))
+    def _problem(self, what: str) -> None:
+        self.hear(ProblemTold(at=self.clock.now(), what=what))
 
     async def _metrics(self) -> str:
         now = self.clock.now()

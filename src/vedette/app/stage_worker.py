@@ -14,15 +14,16 @@ from pathlib import Path
 from vedette.app.process import run_loop, signals
 from vedette.config.model import Loaded
 from vedette.contracts.errors import InputError, StoreError
+from vedette.contracts.events import Event, JobFailed, ProblemTold
 from vedette.contracts.jobs import STAGES, QueuedJob
 from vedette.contracts.ports import Clock
 from vedette.contracts.watch import Group
 from vedette.core.text.nearest import unknown
 from vedette.engine.crawl.compare_states import PastStates
 from vedette.engine.crawl.content_reader import DocumentReader
-from vedette.engine.stages.evidence_access import EvidenceAccess
-from vedette.engine.stages.neighbours import Neighbours
-from vedette.engine.stages.queue_worker import Served, StageWorker
+from vedette.engine.stages.evidence_access import EvidenceAccess, Neighbours
+from vedette.engine.stages.queue_worker import QueueWorker
+from vedette.engine.stages.stage_queue import EXTEND_S, Served, StageDone, StageGroup, StageQueue, rest_while
 from vedette.engine.workers.pool import Workers
 from vedette.evidence.text_cache import TextCache
 from vedette.extract.documents.language import reader_version
@@ -32,12 +33,12 @@ from vedette.store.migrate import ARCHIVE
 from vedette.store.rows import to_ms
 from vedette.store.sqlite import Reader
 from vedette.store.stage_results import EvidenceFactsReader, StageFindings
-from vedette.telemetry.events import Event
 
 BESIDE = "beside"  # the worker of a run; one per store, as there is one run
 DRAIN = timedelta(seconds=10)  # at the end of a run that had nothing more to look at
 GRACE_S = 10.0  # for the group at hand
 AGAIN_S = 5.0  # after the store could not be used
+StageWorker = QueueWorker[StageGroup, StageDone]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,16 +88,16 @@ async def opened(
         chosen: dict[str, Handle] = {name: served[name] for name in STAGES if name in queues}
         bus.lose(worker, now=clock.now())
         try:
-            yield StageWorker(
+            queue = StageQueue(
                 bus=bus,
                 handlers=chosen,
                 facts=rows.facts,
                 save=lambda handled: findings.save(handled, at_ms=to_ms(clock.now())),
                 clock=clock,
                 worker=worker,
-                is_busy=hooks.is_busy,
                 on_served=lambda ended, took: _tell(ended, took, clock, hooks),
             )
+            yield QueueWorker(queue=queue, extend_s=EXTEND_S, rest=rest_while(hooks.is_busy))
         finally:
             workers.close()
 
@@ -123,7 +124,7 @@ def hearing(worker: StageWorker) -> Callable[[Group], None]:
     def hear(group: Group) -> None:
         if any(placed.payload is not None for placed in group.placed):
             with suppress(RuntimeError):  # the loop is gone
-                post(worker.news.set)
+                post(worker.wake)
 
     return hear
 
@@ -157,9 +158,7 @@ async def _keep_on(worker: StageWorker, clock: Clock, hooks: Hooks) -> None:
         try:
             await worker.run()
         except StoreError as error:
-            hooks.on_event(
-                Event(name="problem", at=clock.now(), fields={"what": f"stage jobs wait: {error}"})
-            )
+            hooks.on_event(ProblemTold(at=clock.now(), what=f"stage jobs wait: {error}"))
             await asyncio.sleep(AGAIN_S)
         else:
             return
@@ -172,7 +171,13 @@ def _tell(ended: Iterable[Served], took: timedelta, clock: Clock, hooks: Hooks) 
     for one in served:
         hooks.on_served(one.job, "completed" if one.is_done else "failed", each)
         if not one.is_done:
-            again = one.again_at.isoformat() if one.again_at else None
-            fields: dict[str, object] = {"job": one.job.id, "queue": one.job.queue, "error": one.error}
-            fields |= {"attempt": one.job.attempt, "again_at": again}
-            hooks.on_event(Event(name="job_failed", at=clock.now(), fields=fields))
+            hooks.on_event(
+                JobFailed(
+                    at=clock.now(),
+                    job=one.job.id,
+                    queue=one.job.queue,
+                    error=one.error,
+                    attempt=one.job.attempt,
+                    again_at=one.again_at,
+                )
+            )

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import traceback
+
 RESTORE = (
     "restore it from a backup: `vedette restore BACKUP --replace`"  # the way back that every message names
 )
 
 NO_MORE_FILES = "too many open files: raise ulimit -n or lower run.at_once"
+
+
+_FRAMES = 8  # innermost; more would fill the ledger
 
 
 class VedetteError(Exception):
@@ -38,3 +43,11 @@ class StoreWaitError(StoreError):
 
     Later it may.
     """
+
+
+def short_stack(error: BaseException) -> str:
+    """Where our code failed, innermost first; places only, no values, which may be anybody's."""
+    frames = traceback.extract_tb(error.__traceback__)[-_FRAMES:]
+    return " < ".join(
+        f"{one.filename.rpartition('/')[2]}:{one.lineno} {one.name}" for one in reversed(frames)
+    )

@@ -30,6 +30,13 @@ class QueueRule:
 SENTINEL_RULE = QueueRule(at_once=1, per_minute=5)  # 001 sections 2.1 and 2.3
 
 
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """A queue has nothing to do for so long, unless there is news."""
+
+    seconds: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewJob:
     """To be put on a queue."""

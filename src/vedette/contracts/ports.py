@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from vedette.contracts.alerts import ChannelName, Delivery, Message, Notice
 from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings, PostRequest
-from vedette.contracts.jobs import Data, Depth, JobEnd, NewJob, ParkedJob, QueuedJob
+from vedette.contracts.jobs import Data, Depth, Idle, JobEnd, NewJob, ParkedJob, QueuedJob
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey
+
+W = TypeVar("W")
+R = TypeVar("R")
 
 
 class Wake(Protocol):
@@ -112,6 +115,28 @@ class Outbox(Protocol):
 
     def lane(self, key: LaneKey) -> LaneState: ...
     def save_lane(self, key: LaneKey, state: LaneState) -> None: ...
+
+
+class WorkQueue(Protocol[W, R]):
+    """What one worker serves (`engine/stages/queue_worker.py`)."""
+
+    async def take(self) -> W | Idle:
+        """The next work, leased where it has a lease."""
+        ...
+
+    async def perform(self, work: W) -> R: ...
+
+    async def extend(self, work: W) -> None:
+        """The worker is still at it."""
+        ...
+
+    async def end(self, work: W, result: R) -> int:
+        """It is done; how many jobs that were."""
+        ...
+
+    async def failed(self, work: W | None, error: Exception) -> int | Idle:
+        """Our own code failed on this work, or beside any.  Parks it, or raises what the worker cannot go on with."""
+        ...
 
 
 class JobBus(Protocol):

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from vedette.contracts.watch import Ask, Job, Watch
+from vedette.contracts.schedule import ScheduleRows
+from vedette.contracts.watch import Ask, Group, Job, Watch
 from vedette.contracts.words import LaneKey, Risk, RunId, WatchId
 from vedette.core.lanes.waiting_requests import AT_ONCE, DOUBTFUL_SHARE, doubtful_order, doubtful_value
 from vedette.core.schedule.due import value
@@ -77,6 +78,31 @@ class Frontier:
             queue.dues[risk] = due_at
             if earliest is None or due_at < earliest:
                 heapq.heappush(self._dues, (due_at, lane))
+
+    def note_group(self, group: Group, now: datetime) -> None:
+        """What a committed group made due: its watches, what they found and named, what was moved beside them."""
+        for placed in group.placed:
+            settled = placed.settlement
+            for watch in (settled.watch, *settled.found):
+                if watch.due_at is not None:
+                    self.note_due(watch.lane, watch.due_at, watch.risk)
+            for signal in settled.signals:
+                self.note_due(signal.lane, signal.due_at, Risk.MEDIUM)
+            for raised in settled.raised:
+                self.note_due(raised.lane, raised.due_at, Risk.CRITICAL)
+        for job in group.released:
+            self.note_due(job.watch.lane, job.watch.due_at or now, job.watch.risk)
+        if group.schedule is not None:
+            self._note_schedule(group.schedule)
+        for chosen in () if group.hunt is None else group.hunt.chosen:
+            self.note_due(chosen.lane, chosen.at, chosen.risk)
+
+    def _note_schedule(self, rows: ScheduleRows) -> None:
+        for lane, at in rows.back:
+            for risk in Risk:
+                self.note_due(lane, at, risk)
+        for leaf, due_at, _ in rows.replanned:
+            self.note_due(leaf.lane, due_at, leaf.risk)
 
     def next_due(self) -> datetime | None:
         """When the next lane becomes due.  None: nothing is scheduled."""

@@ -8,8 +8,9 @@ no wake-all.
 from __future__ import annotations
 
 import asyncio
+import heapq
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -47,6 +48,58 @@ class _Waiter:
     give_up_at: datetime
 
 
+class LaneWakes:
+    """Lanes that are to be considered: something happened in them, or their time has come.
+
+    At most one timer for each; the soonest stands.
+    """
+
+    def __init__(self) -> None:
+        self.news = asyncio.Event()
+        self.touched: dict[LaneKey, None] = {}  # in the order in which it happened
+        self._heap: list[tuple[datetime, int, LaneKey]] = []
+        self._at: dict[LaneKey, datetime] = {}
+        self._sequence = 0
+
+    def touch(self, lane: LaneKey) -> None:
+        """Something about this lane changed."""
+        self.touched[lane] = None
+        self.news.set()
+
+    def add(self, lane: LaneKey, until: datetime | None) -> None:
+        """None: something else will touch it."""
+        if until is None:
+            return
+        planned = self._at.get(lane)
+        if planned is not None and planned <= until:
+            return
+        self._at[lane] = until
+        self._sequence += 1
+        heapq.heappush(self._heap, (until, self._sequence, lane))
+
+    def due(self, now: datetime) -> Iterator[LaneKey]:
+        """Lanes whose time has come, in order; each is given once."""
+        while self._heap and self._heap[0][0] <= now:
+            at, _, lane = heapq.heappop(self._heap)
+            if self._at.get(lane) == at:
+                del self._at[lane]
+                yield lane
+
+    def clear(self) -> list[LaneKey]:
+        """The clock was set: nobody knows when.  Gives the lanes that waited, in the order in which they would come."""
+        lanes = [lane for _, _, lane in sorted(self._heap)]
+        self._heap.clear()
+        self._at.clear()
+        return lanes
+
+    def next_at(self) -> datetime | None:
+        return self._heap[0][0] if self._heap else None
+
+    def by(self, last: datetime) -> Iterator[LaneKey]:
+        """Lanes that are to be considered by then."""
+        return (lane for at, _, lane in self._heap if at <= last)
+
+
 class LaneKeeper:
     """Answers for every lane whether a request may start now, and remembers what happened in it."""
 
@@ -70,9 +123,8 @@ class LaneKeeper:
         self._failing = 0.0  # the share of doubtful requests that failed of late
         self._is_paced = False
         self.waiting = 0  # looks under way that stand in a lane
-        self.on_wait: Callable[[LaneKey, datetime], None] = lambda key, until: None  # wake it then
-        self.on_closed = on_closed
-        self.on_free: Callable[[LaneKey], None] = lambda key: None  # a call in it ended: wake it
+        self.wakes = LaneWakes()
+        self._on_closed = on_closed
 
     def ask(self, keys: Sequence[LaneKey], now: datetime) -> Go | Wait:
         """May a request that needs all these lanes start now?  The longest wait speaks."""
@@ -101,7 +153,7 @@ class LaneKeeper:
             if lane.gap or lane.policy.per_minute:
                 self._move(lane, rule.sent(lane.policy, lane.state, at, lane.gap))
                 if lane.policy.at_once > 1:
-                    self.on_free(key)
+                    self.wakes.touch(key)
 
     def heard(self, keys: Sequence[LaneKey], at: datetime) -> None:
         """The far end answered, or will not: it has seen the request by now, and surely no sooner.
@@ -138,9 +190,9 @@ class LaneKeeper:
             until = state.closed_until
             if until is not None and until != was:
                 closed.append((key, Reason("breaker_open", note=f"until {until.isoformat()}")))
-                self.on_closed(*closed[-1])  # first: who takes the state finds the reason there
+                self._on_closed(*closed[-1])  # first: who takes the state finds the reason there
             self._move(lane, state)
-            self.on_free(key)
+            self.wakes.touch(key)
         return closed
 
     def _pace(self, *, has_failed: bool) -> None:
@@ -355,7 +407,8 @@ class LaneKeeper:
 
     def _stand(self, waiter: _Waiter, lane: _Lane, until: datetime | None) -> None:
         lane.waiters.append(waiter)
-        self.on_wait(lane.key, _sooner(until, waiter.give_up_at))
+        self.wakes.add(lane.key, _sooner(until, waiter.give_up_at))
+        self.wakes.news.set()  # whoever sleeps does not know of this time
 
 
 def _later(a: Wait, b: Wait) -> bool:

@@ -1,4 +1,4 @@
-"""Sends what waits in the outbox.  Every channel has a task of its own: one that is dead keeps nobody else waiting.
+"""What waits in the outbox, channel by channel.  Each has a worker of its own: a dead one keeps nobody else waiting.
 
 A message leaves the outbox after it was delivered, so a kill in between sends it again, under the same id.
 """
@@ -6,16 +6,16 @@ A message leaves the outbox after it was delivered, so a kill in between sends i
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TypeVar
 
 from vedette.contracts.alerts import ChannelName, ChannelPolicy, Delivery, Message, Notice
 from vedette.contracts.errors import StoreWaitError
-from vedette.contracts.lane import LanePolicy, Wait
+from vedette.contracts.jobs import Idle
+from vedette.contracts.lane import LanePolicy, LaneState, Wait
 from vedette.contracts.ports import Channel, Clock, Outbox
 from vedette.contracts.words import Outcome
 from vedette.core.health.alarm import day_start, digest_id, held_until
@@ -49,9 +49,10 @@ class ChannelRoute:
     policy: ChannelPolicy
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sender:
-    ways: Mapping[ChannelName, ChannelRoute]
+    """What all channels share.  The outbox is one connection."""
+
     outbox: Outbox
     clock: Clock
     retry: RetryParams
@@ -60,116 +61,9 @@ class Sender:
     on_bug: Callable[[ChannelName, BaseException], None] = lambda channel, error: None
     lane_policy: LanePolicy = LANE
     _store: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _wakes: dict[ChannelName, asyncio.Event] = field(default_factory=dict)
-    _under_way: dict[ChannelName, Message] = field(default_factory=dict)
-    _turns: defaultdict[ChannelName, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
 
-    async def run(self) -> None:
-        """Until cancelled."""
-        self._wakes = {name: asyncio.Event() for name in self.ways}
-        async with asyncio.TaskGroup() as tasks:
-            for name in self.ways:
-                tasks.create_task(self._serve(name))
-
-    def wake(self) -> None:
-        """Something was put into the outbox."""
-        for wake in self._wakes.values():
-            wake.set()
-
-    async def drain(self, most: int = 10_000) -> None:
-        """Sends what can be sent now, and comes back."""
-        await asyncio.gather(*(self._drain(name, most) for name in self.ways))
-
-    async def turn(self, name: ChannelName) -> datetime | None:
-        """One message of this channel.  None: go on; else nothing can be done before that moment."""
-        async with self._turns[name]:  # `drain` beside `run` must not send what is being sent
-            return await self._turn(name)
-
-    async def _turn(self, name: ChannelName) -> datetime | None:
-        way, now = self.ways[name], self.clock.now()
-        await self._ask(self._gather, name, now)
-        message = await self._ask(self._next, name, now)
-        if message is None:
-            due = await self._ask(self.outbox.next_due, name)
-            return now + POLL if due is None else max(due, now + TICK)
-        sent_today = await self._ask(self.outbox.sent_since, name, day_start(way.policy, now))
-        until = held_until(way.policy, message.notice, sent_today=sent_today, now=now)
-        if until is not None:
-            await self._ask(lambda: self.outbox.hold(message, until=until))
-            return None
-        state = await self._ask(self.outbox.lane, way.channel.lane)
-        answer = lanes.ask(self.lane_policy, state, now)
-        if isinstance(answer, Wait):
-            return answer.until or now + POLL
-        started = lanes.unused(lanes.started(self.lane_policy, state, now, self.clock.chance()))
-        self._under_way[name] = message
-        delivery = await way.channel.send(message.notice, at=now)
-        self._under_way.pop(name, None)
-        await self._settle(way, message, delivery)
-        now = self.clock.now()
-        verdict = MEANING[delivery.outcome].lane_verdict
-        after = lanes.finished(
-            self.lane_policy, started, ok=verdict, now=now, retry_after=delivery.retry_after
-        )
-        await self._ask(self.outbox.save_lane, way.channel.lane, after)
-        return None
-
-    async def _serve(self, name: ChannelName) -> None:
-        wake = self._wakes[name]
-        while True:
-            task = asyncio.create_task(self.turn(name))
-            try:
-                await asyncio.wait([task])
-            finally:
-                task.cancel()  # we were: what is under way stays in the outbox
-            error = task.exception()  # a bug in one channel must not end the others
-            if error is not None:
-                await self._mend(name, error)
-            elif (until := task.result()) is not None:
-                await _rest(wake, min(until - self.clock.now(), POLL))
-
-    async def _drain(self, name: ChannelName, most: int) -> None:
-        for _ in range(most):
-            if await self.turn(name) is not None:
-                return
-
-    async def _settle(self, way: ChannelRoute, message: Message, delivery: Delivery) -> None:
-        """Delivered, tried again later, or parked for a person: by the one table of retries."""
-        now = self.clock.now()
-        if delivery.outcome is Outcome.OK:
-            await self._ask(lambda: self.outbox.sent(message, at=now))
-        else:
-            failure = Failure(delivery.outcome, message.attempts + 1, delivery.retry_after)
-            answer = next_attempt(failure, now=now, jitter=self.clock.chance(), params=self.retry)
-            error = (
-                f"{delivery.outcome.value}: {delivery.detail}" if delivery.detail else delivery.outcome.value
-            )
-            if isinstance(answer, Retry):
-                await self._ask(lambda: self.outbox.later(message, at=answer.at, error=error))
-            else:
-                await self._ask(lambda: self.outbox.park(message, error=error))
-        self.on_sent(way.policy.name, message, delivery)
-
-    async def _mend(self, name: ChannelName, error: BaseException) -> None:
-        """What our own code failed on is parked, like any job; a store that is broken is for others to mend."""
-        self.on_bug(name, error)
-        message = self._under_way.pop(name, None)
-        if message is None:
-            await asyncio.sleep(BUG_PAUSE_S)
-        else:
-            await self._settle(self.ways[name], message, Delivery(outcome=Outcome.BUG, detail=repr(error)))
-
-    def _gather(self, name: ChannelName, now: datetime) -> None:
-        def make(window: datetime, notices: Sequence[Notice]) -> Notice:
-            return self.make_digest(digest_id(name, window), name, notices, now)
-
-        self.outbox.gather(name, now=now, make=make)
-
-    def _next(self, name: ChannelName, now: datetime) -> Message | None:
-        return self.outbox.due(name, now=now)
-
-    async def _ask(self, call: Callable[..., _T], *args: object) -> _T:
-        """The outbox is one connection: one call at a time, and none of them on the loop's own thread."""
+    async def ask(self, call: Callable[..., _T], *args: object) -> _T:
+        """One call of the outbox at a time, and none of them on the loop's own thread."""
         while True:
             try:
                 async with self._store:
@@ -178,9 +72,96 @@ class Sender:
                 await asyncio.sleep(WAIT_S)
 
 
-async def _rest(wake: asyncio.Event, most: timedelta) -> None:
-    """In real time: a clock that jumps belongs to the engine."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(max(TICK, most).total_seconds()):
-            await wake.wait()
-    wake.clear()
+@dataclass(frozen=True, slots=True)
+class OutgoingMessage:
+    """A message that may go out, and its lane once it has."""
+
+    message: Message
+    started: LaneState
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelQueue:
+    """What waits for one channel."""
+
+    sender: Sender
+    way: ChannelRoute
+
+    async def take(self) -> OutgoingMessage | Idle:
+        """The next message that may go out; those beyond the channel's measure are held for a digest."""
+        sender, policy = self.sender, self.way.policy
+        now = sender.clock.now()
+        while True:
+            await sender.ask(self._gather, now)
+            message = await sender.ask(self._next, now)
+            if message is None:
+                return self._idle(await sender.ask(sender.outbox.next_due, policy.name), now)
+            sent_today = await sender.ask(sender.outbox.sent_since, policy.name, day_start(policy, now))
+            until = held_until(policy, message.notice, sent_today=sent_today, now=now)
+            if until is None:
+                break
+            await sender.ask(partial(sender.outbox.hold, message, until=until))
+        state = await sender.ask(sender.outbox.lane, self.way.channel.lane)
+        answer = lanes.ask(sender.lane_policy, state, now)
+        if isinstance(answer, Wait):
+            return self._idle(answer.until, now)
+        started = lanes.started(sender.lane_policy, state, now, sender.clock.chance())
+        return OutgoingMessage(message, lanes.unused(started))
+
+    async def perform(self, work: OutgoingMessage) -> Delivery:
+        return await self.way.channel.send(work.message.notice, at=self.sender.clock.now())
+
+    async def extend(self, work: OutgoingMessage) -> None:
+        """A message has no lease: it leaves the outbox when it was delivered."""
+
+    async def end(self, work: OutgoingMessage, result: Delivery) -> int:
+        await self._settle(work.message, result)
+        sender, now = self.sender, self.sender.clock.now()
+        verdict = MEANING[result.outcome].lane_verdict
+        after = lanes.finished(
+            sender.lane_policy, work.started, ok=verdict, now=now, retry_after=result.retry_after
+        )
+        await sender.ask(sender.outbox.save_lane, self.way.channel.lane, after)
+        return 1
+
+    async def failed(self, work: OutgoingMessage | None, error: Exception) -> int | Idle:
+        """What our own code failed on is parked, like any job; a store that is broken is for others to mend."""
+        self.sender.on_bug(self.way.policy.name, error)
+        if work is None:
+            return Idle(BUG_PAUSE_S)
+        await self._settle(work.message, Delivery(outcome=Outcome.BUG, detail=repr(error)))
+        return 1
+
+    async def _settle(self, message: Message, delivery: Delivery) -> None:
+        """Delivered, tried again later, or parked for a person: by the one table of retries."""
+        sender, outbox = self.sender, self.sender.outbox
+        now, word = sender.clock.now(), delivery.outcome.value
+        error = f"{word}: {delivery.detail}" if delivery.detail else word
+        failure = Failure(delivery.outcome, message.attempts + 1, delivery.retry_after)
+        if delivery.outcome is Outcome.OK:
+            await sender.ask(partial(outbox.sent, message, at=now))
+        elif isinstance(again := self._again(failure, now), Retry):
+            await sender.ask(partial(outbox.later, message, at=again.at, error=error))
+        else:
+            await sender.ask(partial(outbox.park, message, error=error))
+        sender.on_sent(self.way.policy.name, message, delivery)
+
+    def _again(self, failure: Failure, now: datetime) -> object:
+        sender = self.sender
+        return next_attempt(failure, now=now, jitter=sender.clock.chance(), params=sender.retry)
+
+    def _gather(self, now: datetime) -> None:
+        name = self.way.policy.name
+
+        def make(window: datetime, notices: Sequence[Notice]) -> Notice:
+            return self.sender.make_digest(digest_id(name, window), name, notices, now)
+
+        self.sender.outbox.gather(name, now=now, make=make)
+
+    def _next(self, now: datetime) -> Message | None:
+        return self.sender.outbox.due(self.way.policy.name, now=now)
+
+    def _idle(self, until: datetime | None, now: datetime) -> Idle:
+        """Messages of other processes are heard of meanwhile."""
+        wait = POLL if until is None else min(until - now, POLL)
+        return Idle(max(TICK, wait).total_seconds())

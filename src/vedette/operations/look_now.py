@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from vedette.config.model import Loaded
 from vedette.config.policies import lane_policies
 from vedette.contracts.errors import RefusedError, VedetteError
+from vedette.contracts.events import Event, Visited
 from vedette.contracts.lane import LaneState
 from vedette.contracts.watch import Visit, Watch
 from vedette.contracts.words import LaneKey, WatchId
@@ -33,7 +34,6 @@ from vedette.report.why_not import WhyNotAnswer, why_not
 from vedette.store.operator import lock_holder, order_looks
 from vedette.store.queries import Queries
 from vedette.store.views import ChangeFilter, WatchFilter
-from vedette.telemetry.events import Event
 
 if TYPE_CHECKING:  # all that fetches: 450 modules, 0.6 s, not needed where an engine runs elsewhere
     from vedette.app.run import RunRequest
@@ -165,7 +165,7 @@ class OrderedLooks:
         reading: list[Queries] = []  # one connection for the thread that events come from
 
         def hear(event: Event) -> None:
-            if event.name == "visited":
+            if isinstance(event, Visited):
                 if not reading:
                     reading.append(Queries(self._installation.store()))
                 self._hear(reading[0], event)
@@ -187,8 +187,8 @@ class OrderedLooks:
             self._order_again(queries)
         return not self.waits_for
 
-    def _hear(self, queries: Queries, event: Event) -> None:
-        watch = queries.watch(watch_id(str(event.fields["url"])))
+    def _hear(self, queries: Queries, event: Visited) -> None:
+        watch = queries.watch(watch_id(event.url))
         if watch is not None and watch.id in self.waits_for:
             self._take(queries, watch)
 

@@ -229,11 +229,7 @@ def end_json(end: PanelEnd) -> dict[str, Any]:
 
 
 def _panel(installation: Installation, hooks: PanelHooks) -> Panel:
-    panel = Panel(installation.loaded, clock=installation.clock)
-    panel.on_note = hooks.on_note
-    if hooks.door is not None:
-        panel.door = hooks.door(panel.config)
-    return panel
+    return Panel(installation.loaded, clock=installation.clock, door=hooks.door, on_note=hooks.on_note)
 
 
 def _checked(end: PanelEnd) -> PanelEnd:

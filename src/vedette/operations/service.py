@@ -10,10 +10,10 @@ from typing import TextIO
 from vedette.app.panel import Panel
 from vedette.app.service import Door, run_service
 from vedette.app.stage_worker import Hooks, Work, run_worker, stage_queues
+from vedette.contracts.events import Event
 from vedette.contracts.jobs import QueuedJob
 from vedette.operations.installation import Installation
 from vedette.operations.run import check_ended
-from vedette.telemetry.events import Event
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,19 +19,6 @@ GROUPS = 12  # of a summary
 DETAIL = 200  # characters
 
 
-def miss_json(miss: Miss) -> dict[str, object]:
-    return {
-        "url": miss.url,
-        "source": miss.source,
-        "outcome": miss.outcome.value,
-        "detail": miss.detail,
-        "count": miss.count,
-        "again_at": None if miss.again_at is None else miss.again_at.isoformat(),
-        "is_dead_link": miss.is_dead_link,
-        "remedy": advice(miss.outcome, url=miss.url, detail=miss.detail),
-    }
-
-
 @dataclass(slots=True)
 class FailureLines:
     """A line for each look that failed; many of one host and outcome become a count."""

@@ -1,80 +1,71 @@
-"""One event per fact, with words of the glossary.  An event of a visit is emitted after its commit, never before."""
+"""What a committed group says to the world."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from datetime import datetime
 
-from vedette.contracts.watch import Group, Placed
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """A fact that is on disk."""
-
-    name: str  # visited | changed | found | refused | parked | breaker | run_started | run_ended | problem
-    at: datetime
-    fields: dict[str, object] = field(default_factory=dict)
-
-    def line(self) -> str:
-        """One JSON object; control characters are escaped by JSON itself."""
-        body = {"event": self.name, "at": self.at.isoformat(), **self.fields}
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+from vedette.contracts.events import (
+    BreakerOpened,
+    Changed,
+    Event,
+    LedgerNoted,
+    LookParked,
+    PagesFound,
+    Visited,
+)
+from vedette.contracts.watch import Group, LedgerNote, Placed
+from vedette.contracts.words import LaneKey
 
 
 def events_of(group: Group) -> Iterator[Event]:
-    """What a committed group says to the world, in order."""
+    """In order."""
     for placed in group.placed:
         yield from _of_visit(placed)
     for note in group.notes:
-        fields: dict[str, object] = {"reasons": [[r.code, r.note] for r in note.decision.reasons]}
-        yield Event(name=note.decision.action, at=note.at, fields=fields | note.decision.inputs)
+        yield _of_note(note)
+
+
+def _of_note(note: LedgerNote) -> Event:
+    decision = note.decision
+    if decision.action == "breaker":
+        return BreakerOpened(at=note.at, reasons=decision.reasons, lane=LaneKey(str(decision.inputs["lane"])))
+    return LedgerNoted(at=note.at, decision=decision)
 
 
 def _of_visit(placed: Placed) -> Iterator[Event]:
     settled, written = placed.settlement, placed.written
     visit, watch = settled.visit, settled.watch
-    yield Event(
-        name="visited",
+    yield Visited(
         at=visit.at,
-        fields={
-            "url": watch.url,
-            "visit": visit.id,
-            "outcome": visit.outcome.value,
-            "status": visit.status,
-            "seconds": round(visit.took.total_seconds(), 3),
-            "changed": visit.changed,
-            "digest": visit.digest.hex() if visit.digest else None,
-            "evidence": placed.evidence,
-            "segment": written.segment,
-            "offset": written.offset,
-            "length": written.length,
-            "source": watch.source,
-            "detail": visit.detail,
-        },
+        url=watch.url,
+        visit=visit.id,
+        outcome=visit.outcome,
+        status=visit.status,
+        seconds=visit.took,
+        changed=visit.changed,
+        digest=visit.digest or None,
+        evidence=placed.evidence,
+        segment=written.segment,
+        offset=written.offset,
+        length=written.length,
+        source=watch.source,
+        detail=visit.detail,
     )
     if settled.found:
-        fields: dict[str, object] = {"url": watch.url, "count": len(settled.found), "source": watch.source}
-        yield Event(name="found", at=visit.at, fields=fields)
+        yield PagesFound(at=visit.at, url=watch.url, count=len(settled.found), source=watch.source)
     if settled.parked is not None:
-        words: dict[str, object] = {"url": watch.url, "outcome": settled.parked.outcome.value}
-        words["attempts"] = settled.parked.attempts
-        yield Event(name="parked", at=visit.at, fields=words)
+        parked = settled.parked
+        yield LookParked(at=visit.at, url=watch.url, outcome=parked.outcome, attempts=parked.attempts)
     for report in settled.reports:
-        yield Event(
-            name="changed",
+        yield Changed(
             at=visit.at,
-            fields={
-                "url": watch.url,
-                "change": report.id,
-                "kind": report.kind.value,
-                "risk": watch.risk.name,
-                "summary": report.comparison.summary,
-                "layer": report.comparison.layer.value,
-                "before": report.before_visit,
-                "after": report.after_visit,
-                "observed_at": report.observed_at.isoformat(),
-            },
+            url=watch.url,
+            change=report.id,
+            kind=report.kind.value,
+            risk=watch.risk,
+            summary=report.comparison.summary,
+            layer=report.comparison.layer.value,
+            before=report.before_visit,
+            after=report.after_visit,
+            observed_at=report.observed_at,
         )

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from datetime import UTC
 from typing import TextIO
 
+from vedette.contracts.events import Event, LibraryWarning, NoticeTold, Visited
 from vedette.contracts.ports import Clock
 from vedette.core.lanes.outcomes import SEEN
-from vedette.telemetry.events import Event
 
 LEVELS = ("debug", "info", "warn", "error")
 FULL = (errno.ENOSPC, errno.EDQUOT)  # it may be written again later
@@ -80,7 +80,6 @@ FORMS: Mapping[str, Form] = {
 
 FAILED = Form("info", "sentinel", "fetch", "Not seen: {outcome} {status} {detail}")
 REFUSED = Form("warn", "notify", "send", "{notice} to {channel}: {outcome}, {detail}")
-_SEEN = frozenset(outcome.value for outcome in SEEN)
 
 
 class LogScrubber:
@@ -139,8 +138,7 @@ class LibraryLog(logging.Handler):
         words = record.getMessage()
         if record.exc_info and record.exc_info[1] is not None:
             words = f"{words}: {record.exc_info[1]!r}"
-        fields: dict[str, object] = {"logger": record.name, "what": words[:MOST_WORDS]}
-        self._log.hear(Event(name="library", at=self._clock.now(), fields=fields))
+        self._log.hear(LibraryWarning(at=self._clock.now(), logger=record.name, what=words[:MOST_WORDS]))
 
     def __enter__(self) -> LibraryLog:
         logging.getLogger().addHandler(self)
@@ -151,10 +149,11 @@ class LibraryLog(logging.Handler):
 
 
 def _form(event: Event) -> Form:
-    if event.name == "visited" and event.fields.get("outcome") not in _SEEN:
-        return FAILED
-    if event.name == "told" and event.fields.get("detail"):
-        return REFUSED
+    match event:
+        case Visited(outcome=outcome) if outcome not in SEEN:
+            return FAILED
+        case NoticeTold(detail=detail) if detail:
+            return REFUSED
     return FORMS.get(event.name) or Form("info", "engine", event.name, event.name)
 
 
@@ -167,14 +166,16 @@ def _as_json(event: Event, form: Form) -> str:
         "message": _sentence(event, form),
         "operation": form.operation,
     }
-    if event.fields.get("source"):
-        body["endpointId"] = event.fields["source"]
-    body["metadata"] = event.fields
+    fields = event.fields
+    if fields.get("source"):
+        body["endpointId"] = fields["source"]
+    body["metadata"] = fields
     return _CONTROL.sub(_escaped, json.dumps(body, ensure_ascii=False, default=str))
 
 
 def _as_words(event: Event, form: Form) -> str:
-    where = f" ({event.fields['url']})" if event.fields.get("url") else ""
+    url = event.fields.get("url")
+    where = f" ({url})" if url else ""
     at = event.at.astimezone(UTC)
     line = f"{at:%Y-%m-%dT%H:%M:%S}Z [{form.component}:{form.operation}] {_sentence(event, form)}{where}"
     return _CONTROL.sub("?", line)

@@ -1,27 +1,23 @@
-"""How much may one run do?  Deadlines and budgets of a Run, checked before each claim."""
+"""How much may one run do?  Deadlines and limits of a run of the crawler or of a batch of the panel."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from vedette.contracts.watch import Group
-from vedette.contracts.words import Reason, Risk
+from vedette.contracts.words import Reason
 from vedette.core.lanes.outcomes import MEANING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLimits:
-    """None: no limit.  All are configurable (DESIGN section 3)."""
+    """None: no limit."""
 
-    soft_deadline: datetime | None = None  # from here on only `soft_keeps` and above
+    soft_deadline: datetime | None = None  # from here on the lowest tiers go (core/panel/deadline.py)
     deadline: datetime | None = None  # from here on nothing starts; what is under way ends
-    soft_keeps: Risk = Risk.HIGH
-    per_cycle: int = 500  # 000 section 5: jobs per claim
     max_visits: int | None = None
-    max_sightings: int | None = 5000  # 001 section 11.2
-    max_wire_bytes: int | None = None
-    max_errors: int | None = None
+    spend: float | None = None  # dollars (core/limits/budget.py)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,39 +30,29 @@ class Tally:
     errors: int = 0
 
 
-def spent(limits: RunLimits, tally: Tally, now: datetime) -> Reason | None:
-    """Why this run starts no further look, or None while it may."""
+def over(limits: RunLimits, now: datetime, *, visits: int = 0) -> Reason | None:
+    """Why this run starts nothing more, or None while it may."""
     if limits.deadline is not None and now >= limits.deadline:
-        return Reason(
-            "deadline", (now - limits.deadline).total_seconds(), f"hard stop {limits.deadline:%H:%M:%S}"
-        )
-    for code, done, most in (
-        ("max_visits", tally.visits, limits.max_visits),
-        ("max_wire_bytes", tally.wire_bytes, limits.max_wire_bytes),
-        ("max_errors", tally.errors, limits.max_errors),
-    ):
-        if most is not None and done >= most:
-            return Reason(code, done, f"{done} of {most}")
+        late = (now - limits.deadline).total_seconds()
+        return Reason("deadline", late, f"hard stop {limits.deadline:%H:%M:%S}")
+    if limits.max_visits is not None and visits >= limits.max_visits:
+        return Reason("max_visits", visits, f"{visits} of {limits.max_visits}")
     return None
 
 
-def shed(limits: RunLimits, risk: Risk, now: datetime) -> Reason | None:
-    """Why a target of this risk is dropped after the soft deadline, or None.  The cut drops whole tiers."""
-    if limits.soft_deadline is None or now < limits.soft_deadline or risk >= limits.soft_keeps:
-        return None
-    return Reason("soft_deadline", note=f"{risk.name} is below {limits.soft_keeps.name}")
+def has_room(limits: RunLimits, visits: int) -> bool:
+    """May one more start?  `visits` has those under way in it, so the limit is never passed."""
+    return limits.max_visits is None or visits < limits.max_visits
 
 
-def claim_room(limits: RunLimits, tally: Tally) -> int:
-    """How many jobs the next cycle may claim."""
-    if limits.max_visits is None:
-        return limits.per_cycle
-    return max(0, min(limits.per_cycle, limits.max_visits - tally.visits))
-
-
-def sighting_room(limits: RunLimits, tally: Tally) -> int | None:
-    """How many new targets this run may still take in; None: any number."""
-    return None if limits.max_sightings is None else max(0, limits.max_sightings - tally.sightings)
+def clock_set(limits: RunLimits, by: timedelta) -> RunLimits:
+    """The clock was set forward or back: the deadlines are as far away as they were."""
+    soft, hard = limits.soft_deadline, limits.deadline
+    return replace(
+        limits,
+        soft_deadline=None if soft is None else soft + by,
+        deadline=None if hard is None else hard + by,
+    )
 
 
 def counted(tally: Tally, group: Group) -> Tally:

@@ -1,8 +1,7 @@
-"""What a call costs, and whether it may still start under the ceiling.
+"""What does a call cost?
 
-A call is let in when what was spent, what the calls under way may cost at most, and what this one may cost at
-most fit under the ceiling together.  So the ceiling is passed only by what a provider charges beyond `most_cost`
-for calls under way, and never by more.
+Whether it may start says the budget (core/limits/budget.py), by `most_cost`.  So the ceiling is passed only by what a
+provider charges beyond that for calls under way (003: never by more than those).
 
 A call costs what its usage says.  Where the usage is missing, an answer costs the most it can, and a call that went
 out and brought none (filtered, malformed, cut, timed out) costs its question.  A refusal by status costs nothing.
@@ -13,22 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from vedette.contracts.panel import Prompt
+from vedette.contracts.panel import Answer, Prompt
 from vedette.contracts.panel_run import Price
+from vedette.contracts.words import Outcome
 
 CHARS_PER_TOKEN = 2.5  # cautious: English has about 4, Croatian and code fewer
 OVERHEAD_TOKENS = 32  # role marks and the like
 TYPICAL_SHARE = 0.5  # of `most_tokens`, what an answer has on average; only for the plan
 _MILLION = 1_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CostBudget:
-    """Dollars.  `ceiling` None: no limit."""
-
-    ceiling: float | None = None
-    spent: float = 0.0
-    reserved: float = 0.0  # the most that calls under way can cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,18 +34,15 @@ class CallEnd:
     is_sent: bool = True  # the request went out
 
 
-def may_spend(budget: CostBudget, most: float) -> bool:
-    return budget.ceiling is None or budget.spent + budget.reserved + most <= budget.ceiling
-
-
-def reserve(budget: CostBudget, most: float) -> CostBudget:
-    return CostBudget(ceiling=budget.ceiling, spent=budget.spent, reserved=budget.reserved + most)
-
-
-def settle(budget: CostBudget, most: float, cost: float) -> CostBudget:
-    """The call that `most` was reserved for ended and cost this."""
-    left = max(0.0, budget.reserved - most)
-    return CostBudget(ceiling=budget.ceiling, spent=budget.spent + cost, reserved=left)
+def end_of(answer: Answer, *, is_sent: bool) -> CallEnd:
+    return CallEnd(
+        is_answered=answer.outcome is Outcome.OK,
+        has_text=answer.resp is not None and bool(answer.resp.text.strip()),
+        tokens_in=answer.tokens_in,
+        tokens_out=answer.tokens_out,
+        status=answer.status,
+        is_sent=is_sent,
+    )
 
 
 def cost_of_call(price: Price | None, prompt: Prompt, domain_chars: int, end: CallEnd) -> float:

@@ -14,16 +14,11 @@ from types import MappingProxyType
 
 from vedette.contracts.panel_run import BatchShape, Dropped
 from vedette.contracts.words import Reason
+from vedette.core.limits.run_limits import RunLimits
 from vedette.core.panel.plan import cells_per_tier
 
 AGAIN = timedelta(minutes=1)
 FIRST_TIER = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deadlines:
-    target_at: datetime
-    hard_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,28 +40,21 @@ class Drop:
     reason: Reason
 
 
-def stop(deadlines: Deadlines, now: datetime) -> Reason | None:
-    """Why nothing starts any more, or None."""
-    if now < deadlines.hard_at:
-        return None
-    late = (now - deadlines.hard_at).total_seconds()
-    return Reason("hard_stop", late, f"hard stop {deadlines.hard_at:%H:%M:%S}")
-
-
 def drops(
-    deadlines: Deadlines, loads: Sequence[Load], now: datetime, *, is_first_look: bool
+    limits: RunLimits, loads: Sequence[Load], now: datetime, *, is_first_look: bool
 ) -> tuple[Drop, ...]:
     """Which tiers go now, lowest first.  At the first look after the cut the lowest goes whatever the forecast says."""
-    if now < deadlines.target_at:
+    soft, hard = limits.soft_deadline, limits.deadline
+    if soft is None or hard is None or now < soft:
         return ()
     kept = sorted({tier for load in loads for tier, count in load.waiting.items() if count})
-    room = max(0.0, (deadlines.hard_at - now).total_seconds())
+    room = max(0.0, (hard - now).total_seconds())
     gone: list[Drop] = []
     while kept and kept[-1] > FIRST_TIER:
         needs = max(load.seconds(kept) for load in loads)
         if needs <= room and (gone or not is_first_look):
             break
-        gone.append(Drop(kept.pop(), _why(deadlines, needs, room)))
+        gone.append(Drop(kept.pop(), _why(soft, needs, room)))
     return tuple(gone)
 
 
@@ -75,9 +63,9 @@ def eta(loads: Sequence[Load], now: datetime) -> datetime:
     return now + timedelta(seconds=max((load.seconds(tuple(load.waiting)) for load in loads), default=0.0))
 
 
-def _why(deadlines: Deadlines, needs: float, room: float) -> Reason:
+def _why(soft: datetime, needs: float, room: float) -> Reason:
     if needs <= room:
-        return Reason("soft_cut", 0.0, f"target {deadlines.target_at:%H:%M:%S} is over: the lowest tier goes")
+        return Reason("soft_cut", 0.0, f"target {soft:%H:%M:%S} is over: the lowest tier goes")
     return Reason("soft_cut", needs - room, f"{needs:.0f} s of work, {room:.0f} s to the hard stop")
 
 

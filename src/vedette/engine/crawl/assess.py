@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from vedette.contracts.copies import replace
-from vedette.contracts.errors import ConfigError
+from vedette.contracts.errors import ConfigError, short_stack
 from vedette.contracts.fetch import Extraction, Fetched
 from vedette.contracts.ports import Clock
 from vedette.contracts.source import ListerKind, Listing
@@ -83,10 +83,10 @@ class Assessor:
             return self._parked(job, Outcome.BAD_SETTINGS, str(error))
         except OSError as error:
             if error.errno not in NO_FILES:
-                return self._parked(job, Outcome.BUG, f"{type(error).__name__}: {error}")
+                return self._parked(job, Outcome.BUG, f"{type(error).__name__}: {error}", error)
             return self._parked(job, Outcome.NO_SOCKETS, OWN_LACK[error.errno])  # tried again
         except Exception as error:  # noqa: BLE001  the edge of the engine loop
-            return self._parked(job, Outcome.BUG, f"{type(error).__name__}: {error}")
+            return self._parked(job, Outcome.BUG, f"{type(error).__name__}: {error}", error)
 
     async def _assessed(self, job: Job, reached: Reached) -> Settlement:
         record = self._begun(job, reached)
@@ -289,11 +289,15 @@ class Assessor:
         )
         return settle(watch, look, rules)
 
-    def _parked(self, job: Job, outcome: Outcome, detail: str) -> Settlement:
+    def _parked(
+        self, job: Job, outcome: Outcome, detail: str, bug: BaseException | None = None
+    ) -> Settlement:
         """Our code failed on this one, or was given what it cannot use.  The job is parked; the others go on."""
         now, url = self.clock.now(), job.watch.url
         fetched = Fetched(url=url, outcome=outcome, at=now, took=timedelta(0), detail=detail[:500])
         record = self._begun(job, Reached(fetched=fetched))
+        if bug is not None:
+            record = record.decided("bug", (Reason("stack", note=short_stack(bug)),), output=outcome.value)
         source = self.book.runtime(job.watch.source).facts() if outcome is Outcome.NO_SOCKETS else None
         return record.settlement(self._decided(record, source), "standard")
 

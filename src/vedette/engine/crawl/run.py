@@ -16,16 +16,30 @@ from typing import Protocol
 
 from vedette.contracts.alerts import Message
 from vedette.contracts.errors import StoreError
+from vedette.contracts.events import (
+    ClockHealed,
+    ClockSet,
+    Event,
+    MadePrivate,
+    NotSeen,
+    Paused,
+    ProblemTold,
+    Resumed,
+    RunEnded,
+    RunResult,
+    RunStarted,
+)
 from vedette.contracts.jobs import Miss, SentinelResult
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.watch import Decision, Group, LedgerNote, Placed
 from vedette.contracts.words import LaneKey, Outcome, Reason, Risk, RunId, SourceId, WatchId
+from vedette.core.health.remedies import advice
 from vedette.core.lanes.lane import SHUT, condition
 from vedette.core.limits.run_limits import RunLimits
 from vedette.core.urls.canonical import lane_of
 from vedette.engine.crawl.find_urls import Finder
-from vedette.engine.crawl.loop import IDLE_PATIENCE, Ended, Engine, Mode, Parts, Serve
+from vedette.engine.crawl.loop import IDLE_PATIENCE, Ended, Engine, Mode, Parts, RunTerms, Serve
 from vedette.engine.crawl.memory_room import MemoryBudget
 from vedette.engine.crawl.run_result import MOST_ERRORS, RunLog
 from vedette.engine.crawl.source_runtime import SourceBook
@@ -39,13 +53,13 @@ from vedette.fetch.browser import Chromium
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
 from vedette.lanes.look_budgets import LookBudgets
-from vedette.report.failures import miss_json, result_json
+from vedette.report.failures import result_json
 from vedette.report.lanes import lane_words
 from vedette.store.clock_repair import Ahead
 from vedette.store.operator_orders import HEALED, LOOK
 from vedette.store.rows import dump_json
 from vedette.store.sqlite import Pick, Reader, Writer
-from vedette.telemetry.events import Event, events_of
+from vedette.telemetry.events import events_of
 
 OnEvent = Callable[[Event], None]
 
@@ -209,17 +223,16 @@ class CrawlRun:
         opened.writer.start_run(
             facts.id, now=self.clock.now(), policy=facts.policy, digest=facts.digest, rules=facts.rules
         )
-        self._tell("run_started", run=facts.id)
+        now = self.clock.now()
+        self.on_event(RunStarted(at=now, run=facts.id))
         if opened.made_private:
-            self._tell("made_private", count=opened.made_private)
+            self.on_event(MadePrivate(at=now, count=opened.made_private))
         if opened.healed.is_any:
             self._tell_healed(opened.healed)
         for one in opened.damage:
-            self._tell("problem", what=f"archive file {one.segment}: {one.words}; {GOES_ON}")
+            what = f"archive file {one.segment}: {one.words}; {GOES_ON}"
+            self.on_event(ProblemTold(at=now, what=what))
         self.settler.start()
-
-    def _tell(self, event: str, /, **fields: object) -> None:
-        self.on_event(Event(name=event, at=self.clock.now(), fields=fields))
 
     def _engine(self) -> Engine:
         parts, request = self.parts, self.parts.facts.request
@@ -242,7 +255,8 @@ class CrawlRun:
         )
         limits = RunLimits(deadline=deadline, max_visits=request.max_visits)
         wanted = dict(request.looks) or None
-        return Engine(moved, mode=request.mode, limits=limits, wanted=wanted, patience=patience)
+        terms = RunTerms(mode=request.mode, limits=limits, wanted=wanted, patience=patience)
+        return Engine(moved, terms)
 
     def _settler(self, loop: asyncio.AbstractEventLoop) -> Settler:
         parts, post = self.parts, loop.call_soon_threadsafe
@@ -253,8 +267,8 @@ class CrawlRun:
             dirty_lanes=lambda: (*parts.keeper.take_dirty(), *parts.look_budgets.take_dirty()),
             lane_notes=parts.closings.take,
             messages=self._messages,
-            paused=lambda error: self._paused(post, "paused", {"what": str(error)}),
-            resumed=lambda after: self._paused(post, "resumed", {"seconds": round(after.total_seconds(), 1)}),
+            paused=lambda error: self._paused(post, Paused(at=self.clock.now(), what=str(error))),
+            resumed=lambda after: self._paused(post, self._resumed(after)),
             heal=lambda: self._heal(post),
         )
         if parts.schedule is not None:
@@ -264,17 +278,20 @@ class CrawlRun:
         opened = self.opened
         return Settler(opened.writer, opened.archive, run=parts.facts.id, clock=self.clock, calls=calls)
 
-    def _paused(self, post: Callable[..., object], word: str, fields: dict[str, object]) -> None:
+    def _paused(self, post: Callable[..., object], event: Paused | Resumed) -> None:
         """In the settler's thread: the store takes nothing just now, or does again."""
-        _post(post, self.engine.on_paused, word == "paused")
-        self.on_event(Event(name=word, at=self.clock.now(), fields=fields))
+        _post(post, self.engine.on_paused, isinstance(event, Paused))
+        self.on_event(event)
+
+    def _resumed(self, after: timedelta) -> Resumed:
+        return Resumed(at=self.clock.now(), seconds=round(after.total_seconds(), 1))
 
     def _clock_set(self, by: timedelta) -> None:
         """While we run.  Memory is right again; the store is healed by the thread that writes to it."""
         now = self.clock.now()
         for runtime in self.parts.book.runtimes():
             runtime.clock_set(by, now)
-        self.on_event(Event(name="clock_set", at=now, fields={"seconds": round(by.total_seconds(), 3)}))
+        self.on_event(ClockSet(at=now, seconds=by))
         self.settler.heal()
 
     def _heal(self, post: Callable[..., object]) -> None:
@@ -286,9 +303,7 @@ class CrawlRun:
             _post(post, self.engine.on_healed, writer.lanes_due())
 
     def _tell_healed(self, healed: Ahead) -> None:
-        fields: dict[str, object] = asdict(healed)
-        fields["until"] = None if healed.until is None else healed.until.isoformat()
-        self.on_event(Event(name="clock_healed", at=self.clock.now(), fields=fields))
+        self.on_event(ClockHealed(at=self.clock.now(), **asdict(healed)))
 
     def _acknowledge(self, group: Group, post: Callable[..., object]) -> None:
         """In the settler's thread, after the commit: first the world, then our own loop."""
@@ -345,15 +360,12 @@ class CrawlRun:
             self.opened.end_run(self.parts.facts.id, now=now, ended_by=ended.by, tally=dump_json(tally))
         except StoreError as error:
             ended = replace(ended, by="failed", error=ended.error or error)
-        fields: dict[str, object] = {"run": self.parts.facts.id, "by": ended.by, **tally}
-        if ended.error is not None:
-            fields["error"] = str(ended.error)
+        failure, run = None if ended.error is None else str(ended.error), self.parts.facts.id
         result = self._result(ended, now)
-        words: dict[str, object] = {"run": self.parts.facts.id, "result": result_json(result)}
         self._last_words = [
-            *(Event(name="not_seen", at=now, fields=miss_json(miss)) for miss in missed.misses[:MOST_ERRORS]),
-            Event(name="run_result", at=now, fields=words),
-            Event(name="run_ended", at=now, fields=fields),
+            *(_not_seen(miss, now) for miss in missed.misses[:MOST_ERRORS]),
+            RunResult(at=now, run=run, result=result_json(result)),
+            RunEnded(at=now, run=run, by=ended.by, error=failure, **tally),
         ]
         return replace(ended, result=result, missed=missed)
 
@@ -378,6 +390,20 @@ class CrawlRun:
         failure = "" if ended.error is None else str(ended.error)
         state, name = self.parts.keeper.state, self.parts.book.name
         return self.run_log.result(took=self._took(), now=now, lane=state, name=name, failure=failure)
+
+
+def _not_seen(miss: Miss, now: datetime) -> NotSeen:
+    return NotSeen(
+        at=now,
+        url=miss.url,
+        source=miss.source,
+        outcome=miss.outcome,
+        detail=miss.detail,
+        count=miss.count,
+        again_at=miss.again_at,
+        is_dead_link=miss.is_dead_link,
+        remedy=advice(miss.outcome, url=miss.url, detail=miss.detail),
+    )
 
 
 def _post(post: Callable[..., object], call: Callable[..., None], value: object) -> None:

@@ -1,25 +1,39 @@
-"""The lanes of a batch: one per key of a provider, with what is believed about it."""
+"""The lanes of a batch: one per key of a provider, with what is believed about it and what has happened in it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.panel import Answer, Prompt, Provider, ProviderResp
-from vedette.contracts.panel_run import Batch, Board, Cell, CellNumber, CellRow, PanelLog, Price
+from vedette.contracts.panel_run import (
+    Batch,
+    Board,
+    Cell,
+    CellNumber,
+    CellRow,
+    PanelLog,
+    PanelNote,
+    Price,
+    ProviderTally,
+)
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Outcome
+from vedette.core.lanes import lane as rule
 from vedette.core.lanes.retry import RetryParams
-from vedette.core.panel.ending import RETRIES
+from vedette.core.panel.deadline import STOPPED, Load
+from vedette.core.panel.ending import RETRIES, Streak
+from vedette.core.panel.models import is_failure
 from vedette.core.panel.pace import Heard, Latencies, Pace, PaceParams, begin, heard, policy_of
-from vedette.engine.panel.batch_counts import Count
-from vedette.engine.panel.cell_stream import CellStream
+from vedette.engine.panel.cells import CellStream
 from vedette.lanes import LaneKeeper
 
 _ZERO = timedelta(0)
+_ORDER = (STOPPED, *rule.CONDITIONS)
 # A provider's breaker: a share of failures over a window or five in a row, probes every 15 to 60 s (003).
 PROVIDER_LANE = LanePolicy(
     gap_min=_ZERO,
@@ -32,6 +46,7 @@ PROVIDER_LANE = LanePolicy(
     closed_most=timedelta(seconds=60),
 )
 
+_THROTTLED = frozenset((Outcome.THROTTLED, Outcome.OVERLOADED))
 MOST_AHEAD = 256  # cells leased ahead of one key; bounds memory, and what a kill makes us ask again
 
 Judged = tuple[str | None, Mapping[str, float]]  # quality flag, scores
@@ -76,9 +91,66 @@ class PanelParts:
     board: Board | None = None  # what other runs that use the same keys share with this one
     latencies: Mapping[str, Latencies] = field(default_factory=dict)  # of earlier runs of the batch, by model
     on_asked: Callable[[CellNumber], None] = lambda cell: None  # its question is on the line
+    on_note: Callable[[PanelNote], None] = lambda note: None  # a decision of the run, as it is made
     wall: Callable[[datetime], datetime] = lambda at: (
         at
     )  # a time of `clock` as the wall clock shows it, for rows
+
+
+@dataclass(slots=True)
+class CallCount:
+    """Of one provider, all its keys together.  Calls, not cells: a cell that was asked twice counts twice."""
+
+    model: str
+    calls: int = 0
+    ok: int = 0
+    throttled: int = 0
+    errors: int = 0
+    failed: int = 0
+    retries: int = 0
+    parked: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_usd: float = 0.0
+    under_way: int = 0
+    latencies: Latencies = field(default_factory=Latencies)
+    streak: Streak = field(default_factory=Streak)  # of cells that ended with the same error
+
+    def add(self, answer: Answer, cost: float) -> None:
+        self.calls += 1
+        self.tokens_in += answer.tokens_in
+        self.tokens_out += answer.tokens_out
+        self.cost_usd += cost
+        self.failed += is_failure(answer.outcome) is True
+        if answer.outcome is Outcome.OK:
+            self.ok += 1
+            self.latencies.add(answer.took.total_seconds() * 1000)
+        elif answer.outcome in _THROTTLED:
+            self.throttled += 1
+        else:
+            self.errors += 1
+
+    def told(self, *, breaker: str, per_minute: float, at_once: int) -> ProviderTally:
+        return ProviderTally(
+            model=self.model,
+            calls=self.calls,
+            ok=self.ok,
+            throttled=self.throttled,
+            errors=self.errors,
+            failed=self.failed,
+            retries=self.retries,
+            parked=self.parked,
+            tokens_in=self.tokens_in,
+            tokens_out=self.tokens_out,
+            cost_usd=self.cost_usd,
+            p50_ms=self.latencies.quantile(0.50),
+            p95_ms=self.latencies.quantile(0.95),
+            p99_ms=self.latencies.quantile(0.99),
+            under_way=self.under_way,
+            breaker=breaker,
+            per_minute=per_minute,
+            at_once=at_once,
+        )
 
 
 @dataclass(slots=True)
@@ -112,13 +184,11 @@ class KeyLane:
     provider: Provider
     model: str
     stream: CellStream
-    count: Count
+    count: CallCount
     tempo: Tempo
-    peers: list[KeyLane]  # all that go through this lane, itself too
+    peers: deque[KeyLane]  # all that go through this lane, itself too, in turn
     is_blocked: bool = False
     is_stopped: bool = False  # the model answers nothing but one error
-    is_ready: bool = False
-    wake_at: datetime | None = None
 
     @property
     def is_shut(self) -> bool:
@@ -132,17 +202,79 @@ class KeyLane:
         return min(MOST_AHEAD, max(8, 2 * pace.at_once, round(pace.per_minute / 12)))
 
 
-def lanes_of(batch: Batch, parts: PanelParts) -> list[KeyLane]:
+class ProviderLanes:
+    """All lanes of a batch, and how each provider does by them."""
+
+    def __init__(self, batch: Batch, parts: PanelParts) -> None:
+        self._keeper = parts.keeper
+        self.all = _lanes_of(batch, parts)
+        self.by_key = {lane.key: lane.peers for lane in self.all}
+        groups: dict[int, list[KeyLane]] = {}
+        for lane in self.all:
+            groups.setdefault(lane.stream.model, []).append(lane)
+        self.by_stream = tuple(groups.values())
+
+    @property
+    def streams(self) -> list[CellStream]:
+        return [lanes[0].stream for lanes in self.by_stream]
+
+    def is_done(self) -> bool:
+        """Nothing is left to ask, or nobody is left to be asked."""
+        return all(
+            lanes[0].stream.is_empty or all(lane.is_shut for lane in lanes) for lanes in self.by_stream
+        )
+
+    def has_asked_all(self, models: Iterable[str]) -> bool:
+        return all(lane.stream.is_empty for lane in self.all) and {lane.model for lane in self.all} >= set(
+            models
+        )
+
+    def loads(self) -> list[Load]:
+        """What each provider has to ask, at the pace of its keys that are not refused."""
+        return [_load(lanes) for lanes in self.by_stream]
+
+    def tallies(self, now: datetime) -> tuple[ProviderTally, ...]:
+        return tuple(
+            lanes[0].count.told(
+                breaker=min((self._condition(lane, now) for lane in lanes), key=_ORDER.index),
+                per_minute=sum(lane.tempo.pace.per_minute for lane in lanes),
+                at_once=sum(lane.tempo.pace.at_once for lane in lanes),
+            )
+            for lanes in self.by_stream
+        )
+
+    def circuits(self, now: datetime) -> dict[LaneKey, tuple[str, timedelta]]:
+        """How each lane does, and for how long still."""
+        told: dict[LaneKey, tuple[str, timedelta]] = {}
+        for lane in self.all:
+            state = self._keeper.state(lane.key)
+            word = rule.BLOCKED if lane.is_blocked else rule.condition(state, now)
+            told[lane.key] = word, (state.closed_until or now) - now
+        return told
+
+    def _condition(self, lane: KeyLane, now: datetime) -> str:
+        """The best of the provider's keys speaks for it; a provider is stopped with all its keys."""
+        if lane.is_stopped:
+            return STOPPED
+        return rule.BLOCKED if lane.is_blocked else rule.condition(self._keeper.state(lane.key), now)
+
+
+def _load(lanes: Sequence[KeyLane]) -> Load:
+    rate = sum(lane.tempo.pace.per_minute / len(lane.peers) for lane in lanes if not lane.is_shut)
+    return Load(lanes[0].stream.waiting(), 60 / rate if rate else 0.0)
+
+
+def _lanes_of(batch: Batch, parts: PanelParts) -> list[KeyLane]:
     """Every key with the stream of its model; the policy is the provider's, at the pace it begins with."""
     lanes: list[KeyLane] = []
-    tempos: dict[LaneKey, tuple[Tempo, list[KeyLane]]] = {}
+    tempos: dict[LaneKey, tuple[Tempo, deque[KeyLane]]] = {}
     for number, model in enumerate(batch.shape.models):
         stream = CellStream(batch, number, chunk_size=parts.chunk_size, is_resumed=parts.is_resumed)
-        count = Count(model, latencies=parts.latencies.get(model) or Latencies())
+        count = CallCount(model, latencies=parts.latencies.get(model) or Latencies())
         for setup in (one for one in parts.keys if one.model == model):
             if setup.lane not in tempos:
                 pace = begin(setup.pace)
-                tempos[setup.lane] = Tempo(setup.pace, pace, policy_of(pace, parts.lane)), []
+                tempos[setup.lane] = Tempo(setup.pace, pace, policy_of(pace, parts.lane)), deque()
                 parts.keeper.tune(setup.lane, tempos[setup.lane][0].policy)
             tempo, peers = tempos[setup.lane]
             lane = KeyLane(setup.lane, setup.provider, model, stream, count, tempo, peers)

@@ -8,33 +8,40 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from vedette.contracts.lane import Go, Wait
-from vedette.contracts.panel_run import BatchId, Board, Cell, CellNumber, CellRow, PanelLog, Told
-from vedette.contracts.ports import Clock
+from vedette.contracts.panel_run import BatchId, Board, Cell, CellNumber, CellRow, Told
 from vedette.contracts.words import LaneKey, Outcome, Reason
 from vedette.core.panel.pace import WORDS, hold_for, is_late, slots_at_once
-from vedette.engine.panel.provider_lanes import KeyLane
+from vedette.engine.panel.provider_lanes import KeyLane, PanelParts
 
 EVERY = timedelta(seconds=1)  # circuits are told and heard
 RECLAIM = timedelta(seconds=5)  # a cell that another run holds is looked at again
 _GO = Go()
 
 
-class RunSharing:
-    """Belongs to one run.  `on_news` is called when a lane may have become free."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharingCalls:
+    """Whom it tells."""
 
-    def __init__(self, board: Board | None, batch: BatchId, clock: Clock, log: PanelLog) -> None:
+    news: Callable[[LaneKey | None], None]  # this lane, or any, may have become free
+    settled: Callable[[Cell], None]  # another run has asked it meanwhile
+    failed: Callable[[BaseException], None]
+
+
+class RunSharing:
+    """Belongs to one run of a batch."""
+
+    def __init__(self, parts: PanelParts, batch: BatchId, calls: SharingCalls) -> None:
         self.foreign: set[CellNumber] = set()  # cells that another run holds
-        self.on_news: Callable[[LaneKey | None], None] = lambda key: None
-        self.on_settled: Callable[[Cell], None] = lambda cell: None  # another run has asked it meanwhile
-        self.on_error: Callable[[BaseException], None] = lambda error: None
-        self._board = board
+        self._calls = calls
+        self._board = parts.board
         self._batch = batch
-        self._clock = clock
-        self._log = log
+        self._clock = parts.clock
+        self._log = parts.log
         self._slots: dict[LaneKey, deque[datetime]] = {}
         self._asked: set[LaneKey] = set()  # slots are on their way
         self._held: dict[str, datetime] = {}  # by provider
@@ -114,7 +121,7 @@ class RunSharing:
             self._slots[key].extend(now + wait for wait in waits)
         finally:
             self._asked.discard(key)
-        self.on_news(key)
+        self._calls.news(key)
 
     async def _reclaim(self, lane: KeyLane, cell: Cell) -> None:
         self.foreign.discard(cell.number)
@@ -124,10 +131,10 @@ class RunSharing:
         )
         lane.stream.unhold()
         if has_row:
-            self.on_settled(cell)
+            self._calls.settled(cell)
         else:
             lane.stream.again(cell, self._clock.now() + (RECLAIM if is_held else timedelta(0)))
-        self.on_news(lane.key)
+        self._calls.news(lane.key)
 
     async def _exchange(self, board: Board, mine: dict[str, Told]) -> None:
         heard = await board.exchange(mine)
@@ -137,7 +144,7 @@ class RunSharing:
                 hold = hold_for(told, self._answered_at.get(provider), now)
                 if hold is not None:
                     self._held[provider] = now + hold
-        self.on_news(None)
+        self._calls.news(None)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -148,7 +155,7 @@ class RunSharing:
         """A board never raises; what does is a fault of ours or of the store, and ends the run."""
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self.on_error(error)
+            self._calls.failed(error)
 
 
 def _by_provider(circuits: dict[LaneKey, tuple[str, timedelta]]) -> dict[str, Told]:

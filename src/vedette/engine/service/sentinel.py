@@ -1,4 +1,4 @@
-"""Serves the `sentinel` queue beside a running engine: makes sources due, waits for their looks, gives the result.
+"""The `sentinel` queue beside a running engine: makes sources due, waits for their looks, gives the result.
 
 The engine looks as it always does, by lanes and value; a job never asks anything itself, so it can hurt nobody.
 """
@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from vedette.contracts.errors import InputError
-from vedette.contracts.jobs import SENTINEL, QueuedJob, SentinelOrder, SentinelResult
+from vedette.contracts.jobs import SENTINEL, Idle, QueuedJob, SentinelOrder, SentinelResult
 from vedette.contracts.lane import LaneState
 from vedette.contracts.ports import Clock, JobBus
 from vedette.contracts.watch import Group
@@ -27,12 +27,20 @@ from vedette.store.operator import operating
 
 POLL_S = 0.5
 PATIENCE = timedelta(minutes=30)  # for all looks of one job; then it ends with what it has
-EXTEND = timedelta(minutes=1)
+EXTEND_S = 60.0
 OnJob = Callable[[QueuedJob, str, timedelta, SentinelResult | None], None]
 
 
-@dataclass(slots=True, kw_only=True)
-class SentinelWorker:
+@dataclass(frozen=True, slots=True)
+class SentinelWork:
+    """One job, and since when."""
+
+    job: QueuedJob
+    took: Callable[[], timedelta]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentinelQueue:
     bus: JobBus
     path: Path
     clock: Clock
@@ -43,31 +51,38 @@ class SentinelWorker:
     worker: str = "sentinel"
     patience: timedelta = PATIENCE
 
-    async def run(self) -> None:
-        """Until cancelled."""
-        while True:
-            if not await self.turn():
-                await asyncio.sleep(POLL_S)
-
-    async def turn(self) -> bool:
-        """One job, if there is one."""
+    async def take(self) -> SentinelWork | Idle:
         job = await asyncio.to_thread(self.bus.take, SENTINEL, worker=self.worker, now=self.clock.now())
         if job is None:
-            return False
+            return Idle(POLL_S)
         self.on_started(job)
-        took = self.clock.stopwatch()
-        try:
-            order = read_order(job.data)
-        except InputError as error:
-            await asyncio.to_thread(self.bus.failed, job, now=self.clock.now(), error=str(error))
-            self.on_ended(job, "failed", took(), None)
-            return True
-        result = await self.perform(order, job)
-        await asyncio.to_thread(self.bus.done, job, now=self.clock.now(), result=result_json(result))
-        self.on_ended(job, "completed", took(), result)
-        return True
+        return SentinelWork(job, self.clock.stopwatch())
 
-    async def perform(self, order: SentinelOrder, job: QueuedJob | None = None) -> SentinelResult:
+    async def perform(self, work: SentinelWork) -> SentinelResult | InputError:
+        try:
+            order = read_order(work.job.data)
+        except InputError as error:
+            return error
+        return await self.carry_out(order)
+
+    async def extend(self, work: SentinelWork) -> None:
+        await asyncio.to_thread(self.bus.extend, work.job, now=self.clock.now())
+
+    async def end(self, work: SentinelWork, result: SentinelResult | InputError) -> int:
+        job, now = work.job, self.clock.now()
+        if isinstance(result, InputError):
+            await asyncio.to_thread(self.bus.failed, job, now=now, error=str(result))
+            self.on_ended(job, "failed", work.took(), None)
+        else:
+            await asyncio.to_thread(self.bus.done, job, now=now, result=result_json(result))
+            self.on_ended(job, "completed", work.took(), result)
+        return 1
+
+    async def failed(self, work: SentinelWork | None, error: Exception) -> Idle:
+        """What fails here stops the service, loudly."""
+        raise error
+
+    async def carry_out(self, order: SentinelOrder) -> SentinelResult:
         """Looks at what the order names; an order that names nothing that is there says so."""
         started, took = self.clock.now(), self.clock.stopwatch()
         watch = _Watch(self.lane)
@@ -79,7 +94,7 @@ class SentinelWorker:
         self.listeners.append(hear)
         try:
             watch.expect(await asyncio.to_thread(self._order, order))
-            await self._wait(watch, job, started + self.patience)
+            await self._wait(watch, started + self.patience)
         finally:
             self.listeners.remove(hear)
         if order.source is not None and not watch.addresses:
@@ -90,15 +105,10 @@ class SentinelWorker:
         with operating(self.path) as db:
             return order_sources(db, order, now=self.clock.now())
 
-    async def _wait(self, watch: _Watch, job: QueuedJob | None, until: datetime) -> None:
-        extend_at = self.clock.now() + EXTEND
+    async def _wait(self, watch: _Watch, until: datetime) -> None:
         while watch.waiting and self.clock.now() < until:
             await watch.moved(POLL_S)
-            now = self.clock.now()
-            watch.skip_shut(now)
-            if job is not None and now >= extend_at:
-                extend_at = now + EXTEND
-                await asyncio.to_thread(self.bus.extend, job, now=now)
+            watch.skip_shut(self.clock.now())
 
 
 @dataclass(slots=True)

@@ -15,12 +15,13 @@ from functools import lru_cache, partial
 from typing import NamedTuple, Protocol
 
 from vedette.contracts.hunt import DueNow, HuntRecord, HuntRows, HuntState, Open, Waiting
+from vedette.contracts.lane import Wait
 from vedette.contracts.watch import LedgerNote, Settlement
 from vedette.contracts.words import WatchId
 from vedette.core.evidence.ledger import hunt_decision
 from vedette.core.hunt import Chosen, HuntParams, Prospect, Turn, Yields, choose, prospect_of
 from vedette.core.judging.verdict import found_by
-from vedette.core.limits.look_budget import LookAllowance, opens_at, spent, used
+from vedette.core.limits.budget import Budget, ask, daily, reserve, used
 from vedette.core.urls.canonical import lane_of
 
 AHEAD = 64  # looks chosen and not ended at most, beside those whose lane is closed
@@ -59,7 +60,7 @@ class Hunter:
     def __init__(self, store: HuntSide, options: HuntOptions, next_id: Callable[[datetime], int]) -> None:
         self._store = store
         self._params = options.params
-        self._allowance = None if options.looks_per_day is None else LookAllowance(options.looks_per_day)
+        self._per_day = options.looks_per_day
         self._next_id = next_id
         self._prospect = lru_cache(4 * POOL)(partial(prospect_of, params=options.params))
         self._state = store.state()
@@ -150,22 +151,25 @@ class Hunter:
 
     def _room(self, most: int, now: datetime) -> int:
         """How many may be chosen now."""
-        allowance = self._allowance
-        if allowance is None:
+        budget = self._budget()
+        if budget is None:
             return most
-        return max(0, min(most, math.floor(allowance.burst - used(allowance, self._state.empty_at, now))))
+        return max(0, min(most, math.floor(budget.burst - used(budget, now))))
 
     def _opens_at(self, now: datetime) -> datetime:
         """When the next may be chosen."""
-        if self._allowance is None:
-            return now
-        return opens_at(self._allowance, self._state.empty_at, now, is_second=True) or now
+        budget = self._budget()
+        answer = None if budget is None else ask(budget, now, is_second=True)
+        return answer.until or now if isinstance(answer, Wait) else now
 
     def _spend(self, looks: int, now: datetime) -> None:
-        empty_at = self._state.empty_at
-        if self._allowance is not None and looks:
-            empty_at = spent(self._allowance, empty_at, now, looks)
+        empty_at, budget = self._state.empty_at, self._budget()
+        if budget is not None and looks:
+            empty_at = reserve(budget, now, looks).empty_at
         self._state = replace(self._state, number=self._state.number + looks, empty_at=empty_at)
+
+    def _budget(self) -> Budget | None:
+        return None if self._per_day is None else daily(self._per_day, self._state.empty_at)
 
     def _places(self, waiting: Iterable[Waiting]) -> Counter[str]:
         found: Counter[str] = Counter()

@@ -18,7 +18,7 @@ from vedette.contracts.schedule import Leaf, Lesson, PublishedRow, ScheduleRows
 from vedette.contracts.watch import Decision, LedgerNote, Settlement, Signal, Watch
 from vedette.contracts.words import LaneKey, Reason, WatchId
 from vedette.core.evidence.ledger import LedgerEntry, learned_decision, replan_decision
-from vedette.core.limits.look_budget import LookAllowance
+from vedette.core.limits.budget import daily
 from vedette.core.schedule.audit import Lot, audited
 from vedette.core.schedule.due import Due
 from vedette.core.schedule.hours import from_hours, to_hours
@@ -296,14 +296,14 @@ class Scheduler:
         if budget is None:
             return None
         beside = (run.planned + _STEADY_LOOKS) / (run.looks + _STEADY_LOOKS)
-        return LookAllowance(budget).steady * beside * run.spare
+        return daily(budget).steady * beside * run.spare
 
     def _ask_for_spare(self, hours: float) -> None:
         """Less was spent than might have been: looks wait for lanes, or beliefs were too calm.  The bucket is hard."""
         budget, run = self._options.budget_per_day, self._known.running
         if budget is None or not math.isfinite(hours):
             return
-        might = LookAllowance(budget).steady * hours / 24.0
+        might = daily(budget).steady * hours / 24.0
         times = min(might / max(run.looks - run.looked, 1), _MOST_SPARE)
         run.spare = min(max(run.spare * times ** -math.expm1(-hours / 24.0), 1.0), _MOST_SPARE)
 

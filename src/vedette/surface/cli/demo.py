@@ -19,6 +19,7 @@ import typer
 from vedette.app.run import RunHooks, run_with
 from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import InputError
+from vedette.contracts.events import Changed, Event, Visited
 from vedette.contracts.words import ChangeId, VisitId
 from vedette.core.text.nearest import unknown
 from vedette.core.urls.canonical import host_of
@@ -34,7 +35,6 @@ from vedette.surface.cli.live_view import watching
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 from vedette.telemetry.clock import PacedClock
-from vedette.telemetry.events import Event
 
 SPEED = 3600.0  # an hour of the living web in a second
 LEAST_HOURS = 8.0  # of theirs that are shown, however short it is
@@ -211,12 +211,11 @@ class DemoSeen:
     _last: dict[str, tuple[object, datetime]] = field(default_factory=dict)
 
     def add(self, event: Event) -> None:
-        said = event.fields
-        if event.name == "changed":
-            self.changes.append((str(said["url"]), ChangeId(int(str(said["change"])))))
-        if event.name != "visited":
+        if isinstance(event, Changed):
+            self.changes.append((event.url, event.change))
+        if not isinstance(event, Visited):
             return
-        url, digest = str(said["url"]), said.get("digest")
+        url, digest = event.url, event.digest
         self.looks += 1
         self.urls.add(url)
         before = self._last.get(url)

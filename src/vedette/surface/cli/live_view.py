@@ -9,7 +9,7 @@ import errno
 import signal
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -18,7 +18,15 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 
 from vedette.contracts.errors import StoreError
-from vedette.contracts.words import ChangeId, Outcome
+from vedette.contracts.events import (
+    BreakerOpened,
+    Changed,
+    Event,
+    LookParked,
+    PagesFound,
+    ProblemTold,
+    Visited,
+)
 from vedette.core.lanes.outcomes import SEEN
 from vedette.core.urls.canonical import host_of
 from vedette.report.changes import brief, change_lines
@@ -30,10 +38,8 @@ from vedette.store.queries import Queries
 from vedette.store.views import WatchFilter
 from vedette.surface.cli.output import print_line
 from vedette.surface.cli.session import Session
-from vedette.telemetry.events import Event
 
 OnEvent = Callable[[Event], None]
-Fields = Mapping[str, object]
 RATE_OVER = timedelta(seconds=10)
 COUNT_EVERY = timedelta(seconds=1)  # how often the due watches are counted, where that is cheap
 COUNT_SHARE = 50  # counting takes at most one part in so many of the time
@@ -74,15 +80,16 @@ class Counts:
     recent: deque[timedelta] = field(default_factory=lambda: deque(maxlen=20_000))
 
     def add(self, event: Event) -> None:
-        if event.name == "visited":
-            self.visits += 1
-            self.hosts.add(host_of(str(event.fields["url"])))
-            self.recent.append(self.elapsed())
-            self.errors += Outcome(str(event.fields["outcome"])) not in SEEN
-        elif event.name == "changed":
-            self.changes += 1
-        elif event.name == "found":
-            self.found += int(str(event.fields.get("count", 0)))
+        match event:
+            case Visited():
+                self.visits += 1
+                self.hosts.add(host_of(event.url))
+                self.recent.append(self.elapsed())
+                self.errors += event.outcome not in SEEN
+            case Changed():
+                self.changes += 1
+            case PagesFound():
+                self.found += event.count
 
     def rate(self) -> float:
         """Looks per second, over the last moments."""
@@ -161,15 +168,13 @@ class Show:
         return as_rich([line(("dim", words))])
 
     def _lines(self, event: Event) -> list[Line]:
-        if event.name == "changed":
-            return self._diffs.lines(event, self._width())
-        if event.name == "visited":
-            said = event.fields
-            outcome = Outcome(str(said["outcome"]))
-            return self._failures.lines(str(said["url"]), outcome, str(said.get("detail") or ""))
-        if event.name in WORDS and not self._out.quiet:
-            return [line(("warn", event.name), "  ", quoted(WORDS[event.name](event.fields), limit=300))]
-        return []
+        match event:
+            case Changed():
+                return self._diffs.lines(event, self._width())
+            case Visited():
+                return self._failures.lines(event.url, event.outcome, event.detail)
+        words = "" if self._out.quiet else _words(event)
+        return [line(("warn", event.name), "  ", quoted(words, limit=300))] if words else []
 
     def _width(self) -> int:
         """Of a change in few lines; 0: it is told in full."""
@@ -178,25 +183,16 @@ class Show:
         return PIPE_WIDTH if self._is_demo else 0
 
 
-def _breaker(said: Fields) -> str:
-    """Its reasons are pairs of code and note."""
-    reasons = said.get("reasons")
-    notes = [str(pair[-1]) for pair in reasons if pair] if isinstance(reasons, list) else []
-    return f"{said.get('lane', '')} is left alone, {'; '.join(notes)}"
-
-
-def _parked(said: Fields) -> str:
-    tries = said.get("attempts")
-    attempts = f" after {count(tries, 'attempt')}" if isinstance(tries, int) else ""
-    return f"{said.get('url', '')}  {said.get('outcome', '')}{attempts}"
-
-
-# What else people hear of while it runs, in words.
-WORDS: Mapping[str, Callable[[Fields], str]] = {
-    "breaker": _breaker,
-    "parked": _parked,
-    "problem": lambda said: str(said.get("what", "")),
-}
+def _words(event: Event) -> str:
+    """What else people hear of while it runs."""
+    match event:
+        case BreakerOpened(lane=lane, reasons=reasons):
+            return f"{lane} is left alone, {'; '.join(reason.note for reason in reasons)}"
+        case LookParked(url=url, outcome=outcome, attempts=attempts):
+            return f"{url}  {outcome.value} after {count(attempts, 'attempt')}"
+        case ProblemTold(what=what):
+            return what
+    return ""
 
 
 class _Store:
@@ -219,16 +215,15 @@ class _Store:
 class _Diffs(_Store):
     """The stored diff of a change that was just committed."""
 
-    def lines(self, event: Event, width: int) -> list[Line]:
+    def lines(self, event: Changed, width: int) -> list[Line]:
         """In full, or in three lines of a screen of this width."""
         queries = self.queries()
-        view = None if queries is None else queries.change(ChangeId(int(str(event.fields["change"]))))
+        view = None if queries is None else queries.change(event.change)
         if view is not None and width:
             return brief(view.change, url=view.url, risk=view.risk, width=width)
         if view is not None:
             return change_lines(view.change, url=view.url, risk=view.risk)
-        words = "  ".join(str(event.fields.get(name, "")) for name in ("risk", "kind", "url", "summary"))
-        return [line(quoted(words))]
+        return [line(quoted("  ".join((event.risk.name, event.kind, event.url, event.summary))))]
 
 
 class _DueCount(_Store):

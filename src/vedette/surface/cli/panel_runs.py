@@ -21,6 +21,7 @@ from vedette.app.panel_resources import Door, ShownBatch
 from vedette.config.model import is_production, panel_log_level, secret
 from vedette.config.sections import PanelConfig
 from vedette.contracts.errors import InputError
+from vedette.contracts.events import PanelNoted
 from vedette.contracts.panel_run import PanelNote, Progress
 from vedette.core.panel.domains import DomainProblem
 from vedette.operations.panel_runs import (
@@ -41,7 +42,6 @@ from vedette.surface.cli.panel_text import dropped_lines, plan_lines, progress_w
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 from vedette.surface.http.panel_admin import PanelAdmin, Writes, opened
-from vedette.telemetry.events import Event
 from vedette.telemetry.logs import Log
 
 DomainsOption = Annotated[
@@ -198,8 +198,7 @@ def _logging() -> Callable[[PanelNote], None]:
 
     def hear(note: PanelNote) -> None:
         words = " ".join(filter(None, (note.reason.code, note.reason.note)))
-        fields: dict[str, object] = {"action": note.action, "subject": note.subject, "reason": words}
-        log.hear(Event(name="panel_noted", at=note.at, fields=fields))
+        log.hear(PanelNoted(at=note.at, action=note.action, subject=note.subject, reason=words))
 
     writer = ProgressWriter(hear, most=1000)
     atexit.register(writer.close)

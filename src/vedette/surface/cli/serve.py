@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from vedette.config.model import secret
+from vedette.contracts.events import Event, WorkerEnded
 from vedette.operations.service import panel_of, work_queues
 from vedette.operations.service import serve as serve_for_ever
 from vedette.report.plain import count, safe_json
@@ -17,7 +18,6 @@ from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 from vedette.surface.http.panel_admin import PanelAdmin
 from vedette.surface.http.service_pages import opened
-from vedette.telemetry.events import Event
 
 
 def register(app: typer.Typer) -> None:
@@ -49,7 +49,7 @@ def worker(
             session.out.note(" ".join(f"{value}" for value in (event.name, *event.fields.values())))
 
     done = work_queues(session.installation, queues, until_idle=until_idle, on_event=hear)
-    ended = Event(name="worker_ended", at=session.now(), fields=asdict(done))
+    ended = WorkerEnded(at=session.now(), **asdict(done))
     if session.given.as_json:
         print_line(safe_json(ended.line()))
     session.out.say(f"{count(done.completed, 'job')} done, {count(done.failed, 'attempt')} failed")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from vedette.app.run import RunRequest
     from vedette.config.model import Loaded
+    from vedette.contracts.events import Event
     from vedette.contracts.fetch import Extraction, Fetched, RobotsRules
     from vedette.contracts.ports import Clock
     from vedette.core.health.source_health import Checked
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from vedette.engine.crawl.loop import Ended
     from vedette.operations.installation import Installation
     from vedette.store.queries import Queries
-    from vedette.telemetry.events import Event
 
     Look = tuple[Fetched, Extraction, tuple[Reason, ...]]
 
