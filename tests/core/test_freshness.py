@@ -14,7 +14,7 @@ from vedette.core.freshness.expected import Outlook, expect
 from vedette.core.freshness.measured import measure, stale_by_audits, wilson
 from vedette.core.lanes.lane import starts_per_day
 from vedette.core.schedule import make_policy
-from vedette.core.schedule.audit import Lot, place
+from vedette.core.schedule.due import Lot, place
 from vedette.core.whatif.history import History, Targets, gaps
 from vedette.core.whatif.teach import teach
 

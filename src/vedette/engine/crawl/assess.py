@@ -35,8 +35,7 @@ from vedette.core.evidence.ledger import admit_decision, retry_decision, schedul
 from vedette.core.evidence.screen import ScreenTable, screen
 from vedette.core.lanes.outcomes import MEANING, OWN_LACK
 from vedette.core.lanes.retry import Failure, Retry, RetryParams, next_attempt
-from vedette.core.schedule.audit import Lot, audited
-from vedette.core.schedule.due import LEARNED, DueParams, LookFacts, decide
+from vedette.core.schedule.due import LEARNED, DueParams, LookFacts, Lot, audited, decide
 from vedette.core.urls.canonical import host_of, origin_of, watch_id
 from vedette.core.urls.classify import becomes_hub, inherit_risk
 from vedette.discover import read_listing

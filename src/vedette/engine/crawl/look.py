@@ -15,7 +15,7 @@ from vedette.contracts.watch import Job, Watch
 from vedette.contracts.words import ContentClass, LaneKey, Outcome, Reason, SourceId
 from vedette.core.health.remedies import LEADS_TO
 from vedette.core.lanes.outcomes import MEANING
-from vedette.core.schedule.audit import asks_anew
+from vedette.core.schedule.due import asks_anew
 from vedette.core.urls.canonical import canonical, lane_of, origin_of
 from vedette.engine.crawl.memory_room import MemoryBudget
 from vedette.engine.crawl.slow_requests import CUT, Held
