@@ -16,7 +16,7 @@ from vedette.core.lanes.lane import starts_per_day
 from vedette.core.schedule import make_policy
 from vedette.core.schedule.due import Lot, place
 from vedette.core.whatif.history import History, Targets, gaps
-from vedette.core.whatif.teach import teach
+from vedette.core.whatif.play import teach
 
 WITHIN = {"CRITICAL": 4.0, "HIGH": 4.0, "MEDIUM": 4.0, "LOW": 4.0}
 GOAL = {"CRITICAL": (4.0, 0.95)}

@@ -14,7 +14,7 @@ from vedette.contracts.schedule import Lesson, ScheduleRows
 from vedette.contracts.watch import Settlement
 from vedette.core.evidence.ledger import adds_up, difference
 from vedette.core.schedule.due import DueParams
-from vedette.core.schedule.velocity import update_velocity
+from vedette.core.schedule.ewma import update_velocity
 from vedette.engine.settle.fallback import GuardedScheduler, safely_due
 
 RULE = DueParams()

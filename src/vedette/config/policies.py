@@ -34,9 +34,8 @@ from vedette.core.lanes.lane import starts_per_day
 from vedette.core.lanes.retry import RetryParams
 from vedette.core.schedule import make_policy
 from vedette.core.schedule.due import LEARNED, DueParams, due_params
-from vedette.core.schedule.ewma import EwmaParams, EwmaRule
+from vedette.core.schedule.ewma import EwmaParams, EwmaRule, VelocityParams
 from vedette.core.schedule.per_risk import FixedRule, IntervalRule
-from vedette.core.schedule.velocity import VelocityParams
 from vedette.core.urls.admission import ADMISSION_FORM
 from vedette.core.urls.canonical import canonical, clipped, too_long, watch_id
 from vedette.core.urls.classify import Classification, classify_url

@@ -8,8 +8,7 @@ from pydantic import Field
 
 from vedette.config.values import MOST_LOOKS, Duration, RiskWord, Section
 from vedette.contracts.words import Risk
-from vedette.core.schedule.ewma import EwmaParams
-from vedette.core.schedule.velocity import VelocityParams
+from vedette.core.schedule.ewma import EwmaParams, VelocityParams
 
 _EWMA, _VELOCITY = EwmaParams(), VelocityParams()
 

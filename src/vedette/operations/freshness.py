@@ -14,7 +14,7 @@ from vedette.core.freshness.expected import Outlook, expect
 from vedette.core.freshness.measured import Measured, measure
 from vedette.core.schedule.learned.policy import LearnedPolicy
 from vedette.core.schedule.protocol import Forecast, SchedulePolicy, to_hours
-from vedette.core.whatif.teach import teach
+from vedette.core.whatif.play import teach
 from vedette.operations.budgets import Objectives, a_budget, some_objectives
 from vedette.operations.installation import Installation
 from vedette.store.recorded_looks import recorded

@@ -24,7 +24,7 @@ from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Reason, R
 from vedette.core.judging.verdict import judge
 from vedette.core.lanes.retry import Failure, Park, Retry, RetryParams, next_attempt
 from vedette.core.schedule.due import LEARNED, Due, DueParams, LookFacts, Lot, audited, decide, due_params
-from vedette.core.schedule.velocity import VelocityParams, update_velocity
+from vedette.core.schedule.ewma import VelocityParams, update_velocity
 from vedette.core.text.nearest import unknown
 from vedette.core.urls.classify import Classification, classify_url, inherit_risk
 from vedette.core.urls.word_packs import DEFAULT_PACKS, RolePattern

@@ -38,9 +38,9 @@ from vedette.core.schedule.checks import (
     is_good,
     one_each,
 )
+from vedette.core.schedule.ewma import VelocityParams
 from vedette.core.schedule.per_risk import IntervalRule
 from vedette.core.schedule.protocol import Explanation, Forecast, Risks
-from vedette.core.schedule.velocity import VelocityParams
 
 if TYPE_CHECKING:
     from vedette.core.schedule.protocol import Flags, Floats, Ints

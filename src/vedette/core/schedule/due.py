@@ -23,10 +23,9 @@ from vedette.contracts.schedule import Asked
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import Reason, Risk, WatchId
 from vedette.core.schedule.asked import step as asked_step
-from vedette.core.schedule.ewma import EwmaRule
+from vedette.core.schedule.ewma import EwmaRule, VelocityParams, update_velocity
 from vedette.core.schedule.per_risk import FixedRule, IntervalRule, PerRiskRule, jittered
 from vedette.core.schedule.protocol import RISK_WEIGHT
-from vedette.core.schedule.velocity import VelocityParams, update_velocity
 from vedette.core.text.nearest import unknown
 
 # One row per policy that can decide from the facts of one watch.

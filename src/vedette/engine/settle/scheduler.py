@@ -18,6 +18,7 @@ from vedette.contracts.watch import Decision, LedgerNote, Settlement, Signal, Wa
 from vedette.contracts.words import LaneKey, Reason, WatchId
 from vedette.core.evidence.ledger import LedgerEntry, learned_decision, replan_decision
 from vedette.core.schedule.due import Due, Lot, ScheduleTerms, apply_schedule
+from vedette.core.schedule.ewma import VelocityParams, update_velocity
 from vedette.core.schedule.learned.beliefs import (
     is_whole,
     last_look,
@@ -34,7 +35,6 @@ from vedette.core.schedule.learned.review import Sample
 from vedette.core.schedule.learned.settings import WEIGHT
 from vedette.core.schedule.learned.state import REPLAN, SAMPLE, differs
 from vedette.core.schedule.protocol import from_hours, to_hours
-from vedette.core.schedule.velocity import VelocityParams, update_velocity
 from vedette.engine.settle.scheduler_rows import SchedulerRows, ScheduleSide
 
 Taught = tuple[int, Settlement, Lesson]  # place in the group
