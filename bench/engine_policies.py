@@ -1,11 +1,19 @@
-"""The whole engine under two policies on the same living web, at the same budget: who sees changes sooner?
+"""A judge of the engine itself: J of `learned` against `seed-ewma` and against an oracle, on the same living webs.
 
-    python bench/engine_policies.py --days 30 --budget 150 --svg docs/img/engine-policies.svg
+    python bench/engine_policies.py                     # four worlds, two seeds, budgets b and b/4: a table and means
+    python bench/engine_policies.py --worlds hubs --seeds 5 --days 30
+    python bench/engine_policies.py --svg docs/img/engine-policies.svg   # one world: how long changes stayed unseen
 
-Both runs are on a jumping clock.  The living web knows when every page changed and counts what it was asked for.
-Our copy of a page is stale from the first change that no look has seen until the next look; that time is the delay of
-the detection.  Told are the mean delay, the share of the time that copies were stale, and J, the cost of the freshness
-judge (stale share + mean age / 24 h), all weighted by the risk of the page.
+Every run is the whole engine (frontier, lanes, budgets, store) on a jumping clock.  The living web knows when every
+page changed.  Our copy of a page is stale from the first change that no look has seen until the next look.
+J is the cost of the freshness judge: stale share + mean age / 24 h, weighted by the risk of the page.  The first days
+are not judged.
+
+steady  heavy-tailed rates, nothing else     office  pages that wake and sleep, changes in office hours
+bursts  one change, then corrections          hubs    sitemaps and feeds that date what they list
+
+The oracle knows how often each page changes from the first hour on (not when), has no lanes, reads no listing, makes no
+second look, and may look at any page at any half hour as long as the budget lasts.
 """
 
 from __future__ import annotations
@@ -13,59 +21,213 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import sys
 import tempfile
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "flow"))
 
-from watching import clock_of, living, staleness
+import numpy as np
+from watching import WEIGHT, clock_of, living, staleness
 
-from vedette.livingweb import LivingWeb, grid_world
+from vedette.livingweb import LivingWeb, World, grid_world
+from vedette.livingweb.chance import Chance
 from vedette.livingweb.presets import GridMix
-from vedette.livingweb.process import DAY, ChangeMix
+from vedette.livingweb.process import DAY, Bursts, ChangeMix, Never, OfficeHours, Poisson, Process
+
+POLICIES = ("learned", "seed-ewma")
+SHARES = {"b": 1.0, "b/4": 0.25}
+STEP = 0.5  # hours between two choices of the oracle
+KAPPA = 1 / 24  # per hour: what a stale copy costs by its age
 
 
 @dataclass(frozen=True)
 class Terms:
-    days: float = 30.0
-    budget: float | None = 150.0
-    hosts: int = 6
-    pages: int = 12
+    days: float = 21.0
+    budget: float | None = 120.0
+    hosts: int = 5
+    pages: int = 8
     seed: int = 3
-    settle: float = 3.0  # days at the beginning that are not judged: everybody is new to everything
+    world: str = "steady"
+    settle: float = 4.0  # days at the beginning that are not judged: everybody is new to everything
+
+
+@dataclass(frozen=True, slots=True)
+class Sleeps:
+    """A process that is awake for about a week and asleep for about two."""
+
+    inner: Process
+    awake: float = 7 * DAY
+    asleep: float = 14 * DAY
+
+    def times(self, chance: Chance, start: float) -> Iterator[float]:
+        spells = [start - chance.unit() * self.awake]
+        for t in self.inner.times(chance, start):
+            while t > spells[-1]:
+                spells += [spells[-1] + chance.exponential(self.awake)]
+                spells += [spells[-1] + chance.exponential(self.asleep)]
+            if bisect_right(spells, t) % 2:
+                yield t
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn(ChangeMix):
+    """One kind of change for all pages, at heavy-tailed rates."""
+
+    kind: str = "steady"
+
+    def draw(self, chance: Chance) -> Process:
+        is_still, sleeps = chance.happens(self.never), chance.happens(0.5)
+        rate = min(math.exp(chance.normal() * self.sigma) / self.median_days, self.cap_per_day)
+        if is_still:
+            return Never()
+        if self.kind == "bursts":
+            return Bursts(rate / 4.0, size=4.0, gap=6 * 3600.0)
+        if self.kind == "office":
+            return Sleeps(OfficeHours(3 * rate)) if sleeps else OfficeHours(rate)
+        return Poisson(rate)
+
+
+MIXES: Mapping[str, GridMix] = {
+    kind: GridMix(changes=Drawn(median_days=4.0, sigma=1.6, never=0.25, kind=kind), noisy=0, documents=0.0)
+    for kind in ("steady", "office", "bursts", "hubs")
+}
+
+
+def made(terms: Terms) -> World:
+    """The worlds differ in how pages change, and in what lists them: dated sitemaps and feeds, or plain pages."""
+    world = grid_world(terms.hosts, terms.pages, seed=terms.seed, mix=MIXES[terms.world])
+    listings = ("sitemap", "atom", "rss") if terms.world == "hubs" else ("html_list",)
+    dates = "true" if terms.world == "hubs" else "none"
+    hosts = [
+        replace(host.spec, listing=listings[n % len(listings)], dates=dates)
+        for n, host in enumerate(world.hosts)
+    ]
+    return World(hosts, seed=terms.seed, epoch=world.epoch)
 
 
 async def lived(terms: Terms, policy: str) -> dict[str, Any]:
     """One run, held against the truth."""
-    mix = GridMix(changes=ChangeMix(median_days=4.0, never=0.3), noisy=0)
-    world = grid_world(terms.hosts, terms.pages, seed=terms.seed, mix=mix)
+    world = made(terms)
     clock = clock_of(world)
     schedule = {"policy": policy, "budget_per_day": terms.budget}
+    config = {"schedule": schedule, "stages": {"in_process": False}}
     with tempfile.TemporaryDirectory(prefix="vedette-policies-") as folder:
         async with LivingWeb(world, now=lambda: clock.now().timestamp()) as web:
-            watched = living(world, web, Path(folder), clock=clock, config={"schedule": schedule})
+            watched = living(world, web, Path(folder), clock=clock, config=config)
             ended = await watched.run(seconds=terms.days * DAY)
             assert ended.error is None, ended.error
-            asked = sum(not seen.target.startswith("/robots.txt") for seen in web.journal.requests)
+            begin, end = world.epoch + terms.settle * DAY, world.epoch + terms.days * DAY
+            risks = dict(watched.rows("SELECT url, risk FROM watches WHERE scan_count > 0"))
+            known = {place: risk for url, risk in risks.items() if (place := world.locate(url)) is not None}
             return {
                 "policy": policy,
                 "looks": ended.tally.visits,
-                "asked": asked,
-                **staleness(watched, world.epoch + terms.settle * DAY, world.epoch + terms.days * DAY),
+                "oracle": oracle(world, known, terms),
+                **staleness(watched, begin, end),
             }
+
+
+def oracle(world: World, risks: Mapping[tuple[int, int], int], terms: Terms) -> float:
+    """J of somebody who knows how often each page changes, and looks where that saves most."""
+    hours, places = terms.days * 24, list(risks)
+    weight = np.array([WEIGHT[risks[place]] for place in places])
+    events = [
+        (np.array(world.changes(*place, world.epoch, world.epoch + terms.days * DAY)) - world.epoch) / 3600
+        for place in places
+    ]
+    rate = np.maximum(np.array([len(one) for one in events]) / hours, 1e-9)
+    last, cost, credit = np.zeros(len(places)), np.zeros(len(places)), 0.0
+    for t in np.arange(STEP, hours, STEP):
+        credit += (terms.budget or math.inf) * STEP / 24
+        count = int(min(credit, len(places)))
+        credit -= count
+        for n in np.argsort(-weight * _value(rate, t - last))[:count].tolist():
+            cost[n] += _cost(events[n], (last[n], t), terms.settle * 24)
+            last[n] = t
+    for n in range(len(places)):
+        cost[n] += _cost(events[n], (last[n], hours), terms.settle * 24)
+    return float((weight * cost).sum() / (weight.sum() * (hours - terms.settle * 24)))
+
+
+def _value(rate: np.ndarray, age: np.ndarray) -> np.ndarray:
+    """Of a look at a page that changes at a known rate (docs/scheduling.md)."""
+    x = rate * age
+    p = -np.expm1(-x)
+    first = age**2 / 2 - (1.0 - (1.0 + x) * np.exp(-x)) / rate**2
+    value: np.ndarray = age * p - (age - p / rate) + np.maximum(first, 0.0) * KAPPA
+    return value
+
+
+def _cost(events: np.ndarray, gap: tuple[float, float], settle: float) -> float:
+    """Stale hours, and age, that a gap between two looks ran up after the first days."""
+    place = int(np.searchsorted(events, gap[0], side="right"))
+    if place == len(events) or events[place] > gap[1] or gap[1] <= settle:
+        return 0.0
+    changed = float(events[place])
+    begin = max(changed, settle)
+    return (gap[1] - begin) + ((gap[1] - changed) ** 2 - (begin - changed) ** 2) / 2 * KAPPA
+
+
+async def judged(terms: Sequence[Terms]) -> list[dict[str, Any]]:
+    """One row for each cell: J of both policies, of the oracle, and how they compare."""
+    rows = []
+    for one in terms:
+        found = {policy: await lived(one, policy) for policy in POLICIES}
+        learned, ewma = (found[policy]["J"] for policy in POLICIES)
+        best = found["learned"]["oracle"]
+        rows.append(
+            {
+                "world": one.world, "seed": one.seed, "budget": one.budget,
+                "learned": learned, "seed-ewma": ewma, "oracle": round(best, 4),
+                "vs_ewma": learned / max(ewma, 1e-9), "vs_oracle": learned / max(best, 1e-9),
+                "looks": found["learned"]["looks"],
+            }
+        )  # fmt: skip
+        print(_line(rows[-1]), flush=True)
+    return rows
+
+
+def means(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Geometric, over all cells."""
+    return {
+        key: math.exp(math.fsum(math.log(row[key]) for row in rows) / len(rows))
+        for key in ("vs_ewma", "vs_oracle")
+    }
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    return (
+        "{world:7} seed {seed} {budget:5g} looks a day: J learned {learned:.4f}, seed-ewma {seed-ewma:.4f}, "
+        "oracle {oracle:.4f}; {vs_ewma:.2f} of seed-ewma, {vs_oracle:.2f} of the oracle"
+    ).format(**row)
 
 
 async def main() -> None:
     options = _options()
-    terms = Terms(days=options.days, budget=options.budget or None, seed=options.seed)
-    found = [await lived(terms, policy) for policy in options.policy]
+    base = Terms(days=options.days, budget=options.budget or None)
     if options.svg:
-        _plot(found, Path(options.svg), terms)
-    for one in found:
-        print(json.dumps({key: value for key, value in one.items() if key != "delays"}))
+        terms = replace(base, world=options.worlds[0], seed=options.seeds[0])
+        _plot([await lived(terms, policy) for policy in POLICIES], Path(options.svg), terms)
+        return
+    cells = [
+        replace(base, world=world, seed=seed, budget=base.budget and base.budget * SHARES[share])
+        for world in options.worlds
+        for seed in options.seeds
+        for share in options.budgets
+    ]
+    rows = await judged(cells)
+    if options.json:
+        print(json.dumps({"means": means(rows), "rows": rows}))
+    mean = means(rows)
+    print(
+        f"mean over {len(rows)} cells: {mean['vs_ewma']:.3f} of seed-ewma, {mean['vs_oracle']:.3f} of the oracle"
+    )
 
 
 def _plot(found: list[dict[str, Any]], path: Path, terms: Terms) -> None:
@@ -91,7 +253,7 @@ def _plot(found: list[dict[str, Any]], path: Path, terms: Terms) -> None:
         f'<text x="{x(hours):.1f}" y="{height - 26}" text-anchor="middle">{hours}</text>'
         for hours in (0, 4, 12, 24, 36, 48)
     ]
-    for n, (one, colour) in enumerate(zip(found, ("#0b6e4f", "#c1440e", "#555", "#36c"), strict=False)):
+    for n, (one, colour) in enumerate(zip(found, ("#0b6e4f", "#c1440e"), strict=True)):
         weight, total, points = 0.0, sum(w for _, w in one["delays"]), [f"M{x(0):.1f} {y(0):.1f}"]
         step = 0.0
         for hours, w in one["delays"]:
@@ -113,15 +275,15 @@ def _plot(found: list[dict[str, Any]], path: Path, terms: Terms) -> None:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--days", type=float, default=30.0)
-    parser.add_argument("--budget", type=float, default=150.0, help="looks a day; 0: no limit")
-    parser.add_argument("--seed", type=int, default=3)
-    parser.add_argument("--policy", action="append", default=None)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--days", type=float, default=21.0)
+    parser.add_argument("--budget", type=float, default=120.0, help="looks a day (b); 0: no limit")
+    parser.add_argument("--budgets", nargs="*", default=list(SHARES), choices=list(SHARES))
+    parser.add_argument("--worlds", nargs="*", default=list(MIXES), choices=list(MIXES))
+    parser.add_argument("--seeds", nargs="*", type=int, default=[3, 4])
+    parser.add_argument("--json", action="store_true")
     parser.add_argument("--svg", default="")
-    options = parser.parse_args()
-    options.policy = options.policy or ["learned", "seed-ewma"]
-    return options
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

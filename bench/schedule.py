@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import argparse
 import time
-from typing import Any
 
 import numpy as np
 
 from vedette.core.schedule import make_policy
-from vedette.core.schedule.learned.learn import Looks, learn
+from vedette.core.schedule.learned.learn import GoodLooks, learn
 from vedette.core.schedule.learned.policy import LearnedPolicy
 
 ROUNDS = {1: 1500, 50: 300}
@@ -87,21 +86,23 @@ _CLOCKS: dict[int, float] = {}
 
 def policy_time(policy: LearnedPolicy, batch: int) -> float:
     """Each policy lives at one look per target and day, so both are equally busy."""
-    size = policy._memory.table.size
+    size = policy._rows.size
     _CLOCKS[id(policy)] = _CLOCKS.get(id(policy), 96.0) + 24.0 * batch / size
     return _CLOCKS[id(policy)]
 
 
 def updates(policy: LearnedPolicy) -> float:
-    memory = policy._memory
-    rows = np.arange(min(memory.table.size, 200_000))
-    beliefs, around = memory.table.beliefs(rows), memory.around(rows, 5000.0)
+    memory = policy._rows
+    rows = np.arange(min(memory.size, 200_000))
+    beliefs, around = memory.beliefs(rows), memory.state.context(memory.where(rows), 5000.0)
     rng = np.random.default_rng(1)
     best = 0.0
     for _ in range(5):
         start = time.process_time()
         for part in np.array_split(rows, 25):
-            seen = Looks(np.full(len(part), 5000.0), rng.random(len(part)) < 0.1, np.full(len(part), np.nan))
+            seen = GoodLooks(
+                np.full(len(part), 5000.0), rng.random(len(part)) < 0.1, np.full(len(part), np.nan)
+            )
             learn(beliefs.take(part), around.take(part), seen)
         best = max(best, len(rows) / (time.process_time() - start))
     return best
@@ -109,11 +110,7 @@ def updates(policy: LearnedPolicy) -> float:
 
 def held(policy: LearnedPolicy) -> float:
     """Bytes of every array that the policy keeps, hosts and hubs among them."""
-    memory: Any = policy._memory
-    arrays = [*memory.table.columns().values(), memory.order.rows, policy._queue.by_price.rung]
-    arrays += [*memory.hosts.columns().values(), *memory.hubs.columns.values()]
-    arrays += [policy._queue.by_price._hot, *policy._queue.by_price._near]
-    return float(sum(one.nbytes for one in arrays)) / int(memory.table.size)
+    return float(sum(one.nbytes for one in policy._rows.held())) / policy._rows.size
 
 
 if __name__ == "__main__":

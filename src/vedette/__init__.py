@@ -19,8 +19,7 @@ if TYPE_CHECKING:
         score_url_priority,
     )
     from vedette.core.schedule import make_policy
-    from vedette.core.schedule.ewma import calculate_next_scan
-    from vedette.core.schedule.velocity import update_velocity
+    from vedette.core.schedule.ewma import calculate_next_scan, update_velocity
     from vedette.core.urls.classify import classify_url
 
 __version__ = "0.1.0"
@@ -50,7 +49,7 @@ _HOMES = {
     "make_policy": "vedette.core.schedule",
     "rank_urls_for_crawling": "vedette.core.priority.score",
     "score_url_priority": "vedette.core.priority.score",
-    "update_velocity": "vedette.core.schedule.velocity",
+    "update_velocity": "vedette.core.schedule.ewma",
 }
 
 

@@ -8,9 +8,9 @@ from datetime import timedelta
 import numpy as np
 
 from vedette.core.schedule import make_policy
-from vedette.core.schedule.learned.belief import BeliefContext, Beliefs
+from vedette.core.schedule.learned.beliefs import BeliefContext, Beliefs
 from vedette.core.schedule.learned.clock import Clocks
-from vedette.core.schedule.learned.learn import Looks
+from vedette.core.schedule.learned.learn import GoodLooks
 from vedette.core.schedule.learned.policy import LearnedPolicy
 from vedette.core.schedule.learned.settings import Published
 
@@ -20,8 +20,8 @@ RISKS = ("LOW", "MEDIUM", "HIGH", "CRITICAL")
 
 def belief(n: int = 1, **parts: float | np.ndarray) -> Beliefs:
     plain = {
-        "events": 0.0, "hours": 0.0, "steady": 1.0, "asleep": 0.0, "last": 0.0, "lag": math.inf, "mark": 0.0,
-        "mark_lag": 0.0,
+        "events": 0.0, "hours": 0.0, "steady": 1.0, "asleep": 0.0, "last": 0.0, "lag": math.inf, "listed_change_p": 0.0,
+        "listed_change_lag": 0.0,
     } | parts  # fmt: skip
     return Beliefs(*(np.full(n, value) for value in plain.values()))
 
@@ -32,13 +32,14 @@ def around(n: int = 1, clocks: Clocks | None = None, **parts: object) -> BeliefC
     plain: dict[str, object] = {
         "published": Published(bursts=(0.0, 0.0, 0.0)), "clocks": clocks or flat, "host": np.zeros(n, np.int64),
         "weight": np.ones(n), "listed_at": np.full(n, -np.inf), "listed_every": np.full(n, np.inf),
-        "recall": np.zeros(n), "pull": np.zeros(n), "dear": np.ones(n), "lively": np.ones(n),
+        "recall": np.zeros(n), "hub_value": np.zeros(n), "price_factor": np.ones(n),
+        "host_activity": np.ones(n),
     } | parts  # fmt: skip
     return BeliefContext(**plain)  # type: ignore[arg-type]
 
 
-def looks(at: float, changed: bool, modified: float = math.nan, n: int = 1) -> Looks:
-    return Looks(np.full(n, at), np.full(n, changed), np.full(n, modified))
+def looks(at: float, changed: bool, modified: float = math.nan, n: int = 1) -> GoodLooks:
+    return GoodLooks(np.full(n, at), np.full(n, changed), np.full(n, modified))
 
 
 def watching(n: int = 40, hosts: int = 4, **options: object) -> LearnedPolicy:

@@ -18,11 +18,11 @@ from vedette.core.evidence.ledger import InForce, LedgerEntry, adds_up
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.schedule.asked import SHORTEST, AskedLimits, asked_of, strongest
 from vedette.core.schedule.due import DUE_RULES, LEARNED, Due, LookFacts, decide, due_params
-from vedette.core.schedule.hours import to_hours
-from vedette.core.schedule.learned.deciding import Case, Decided
-from vedette.core.schedule.learned.deciding import decide as decide_learned
-from vedette.core.schedule.learned.row import Place, new_belief, pack_published
+from vedette.core.schedule.learned.beliefs import Surroundings, new_belief, pack_published
+from vedette.core.schedule.learned.decide import Case, Decided
+from vedette.core.schedule.learned.decide import decide as decide_learned
 from vedette.core.schedule.learned.settings import Published
+from vedette.core.schedule.protocol import to_hours
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -56,8 +56,8 @@ def waits(
 
 def learned(asked: Asked, risk: Risk, parked: bool) -> tuple[Case, Decided]:
     case = Case(
-        belief=new_belief(to_hours(NOW - DAY)), place=Place(risk=risk), now=NOW, changed=None if parked else False,
-        failures=3 if parked else 0, is_parked=parked, asked=asked,
+        belief=new_belief(to_hours(NOW - DAY)), place=Surroundings(risk=risk), now=NOW,
+        changed=None if parked else False, failures=3 if parked else 0, is_parked=parked, asked=asked,
     )  # fmt: skip
     return case, decide_learned([case], Published(), OBJECTIVES).decided[0]
 

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from vedette.contracts.words import Risk
 from vedette.core.evidence.ledger import adds_up, difference, recompute, schedule_decision
-from vedette.core.schedule.audit import SEED, Lot, audited, chance, place
 from vedette.core.schedule.chance import chances
-from vedette.core.schedule.due import LookFacts, decide
+from vedette.core.schedule.due import SEED, LookFacts, Lot, audited, chance, decide, place
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 IDS = st.integers(0, 2**63 - 1)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from vedette.contracts.words import WatchId
-from vedette.core.schedule.audit import LONGEST, MOST_LOOKS, asks_anew, looks_between
+from vedette.core.schedule.due import LONGEST, MOST_LOOKS, asks_anew, looks_between
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 

@@ -14,9 +14,9 @@ from vedette.core.freshness.expected import Outlook, expect
 from vedette.core.freshness.measured import measure, stale_by_audits, wilson
 from vedette.core.lanes.lane import starts_per_day
 from vedette.core.schedule import make_policy
-from vedette.core.schedule.audit import Lot, place
+from vedette.core.schedule.due import Lot, place
 from vedette.core.whatif.history import History, Targets, gaps
-from vedette.core.whatif.teach import teach
+from vedette.core.whatif.play import teach
 
 WITHIN = {"CRITICAL": 4.0, "HIGH": 4.0, "MEDIUM": 4.0, "LOW": 4.0}
 GOAL = {"CRITICAL": (4.0, 0.95)}

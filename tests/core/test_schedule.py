@@ -17,13 +17,12 @@ from vedette.contracts.words import Risk
 from vedette.core.evidence.ledger import adds_up
 from vedette.core.schedule import POLICIES, make_policy
 from vedette.core.schedule.chance import chances
+from vedette.core.schedule.checks import IdIndex
 from vedette.core.schedule.due import DUE_RULES, LookFacts, decide, due_params, value
 from vedette.core.schedule.ewma import EwmaParams, EwmaRule, calculate_next_scan, interval
-from vedette.core.schedule.hours import EPOCH, from_hours, to_hours
-from vedette.core.schedule.index import IdIndex
 from vedette.core.schedule.outlook import forecast
 from vedette.core.schedule.per_risk import FixedRule, PerRiskRule, per_risk_rule
-from vedette.core.schedule.protocol import SchedulePolicy
+from vedette.core.schedule.protocol import EPOCH, SchedulePolicy, from_hours, to_hours
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -424,8 +423,8 @@ def test_chance_is_even_and_known_by_its_counter() -> None:
 def test_ids_are_found_in_any_order_and_at_any_size() -> None:
     index, rng = IdIndex(), np.random.default_rng(3)
     ids = rng.permutation(np.unique(rng.integers(0, 2**62, 5000)))
-    rows = np.concatenate([index.add(part) for part in np.array_split(ids, 40)])
-    assert (rows == np.arange(len(ids))).all()
+    for rows in np.array_split(np.arange(len(ids)), 40):
+        index.add(ids[rows], rows, ids)
     asked = rng.permutation(len(ids))
-    assert (index.find(ids[asked]) == asked).all()
-    assert (index.find(np.array([-1, 2**62 + 1])) == -1).all()
+    assert (index.find(ids[asked], ids) == asked).all()
+    assert (index.find(np.array([-1, 2**62 + 1]), ids) == -1).all()

@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 from learned_kit import around, belief, looks, watching
 
 from vedette.core.schedule import make_policy
-from vedette.core.schedule.learned.belief import Beliefs
-from vedette.core.schedule.learned.calibration import Calibration
+from vedette.core.schedule.learned.beliefs import Beliefs
 from vedette.core.schedule.learned.clock import Clocks
 from vedette.core.schedule.learned.hosts import Hosts
-from vedette.core.schedule.learned.learn import learn
-from vedette.core.schedule.learned.listing import Told, mark, share
-from vedette.core.schedule.learned.prior import digamma, fitted
+from vedette.core.schedule.learned.learn import Calibration, learn
+from vedette.core.schedule.learned.listings import ListingReport, hub_contribution, listed_change
+from vedette.core.schedule.learned.review import digamma, fitted
 from vedette.core.schedule.learned.settings import Published
-from vedette.core.schedule.learned.unseen import unseen
+from vedette.core.schedule.learned.value import unseen
 
 # What it believes
 
@@ -60,8 +59,8 @@ def test_an_undated_change_matches_the_two_moments_of_the_true_posterior(
 
 
 def test_the_first_look_teaches_no_rate() -> None:
-    after, lesson = learn(belief(mark=1.0), around(), looks(50.0, True, 30.0))
-    assert (after.events[0], after.hours[0], after.mark[0], after.last[0]) == (0.0, 0.0, 0.0, 50.0)
+    after, lesson = learn(belief(listed_change_p=1.0), around(), looks(50.0, True, 30.0))
+    assert (after.events[0], after.hours[0], after.listed_change_p[0], after.last[0]) == (0.0, 0.0, 0.0, 50.0)
     assert after.lag[0] == 20.0
     assert not lesson.taught[0]
 
@@ -146,6 +145,7 @@ def test_a_clock_moves_the_look_behind_the_busy_hours() -> None:
             t = week * 168 + day * 24 + 8.0
             policy.observe([0], t, [False])
             policy.observe([0], t + 4, [True])
+        policy.next(t + 5, None)  # clocks are published by the reviews
     told = policy.explain(0, 12 * 168.0)
     assert any(reason.code == "clock" for reason in told.reasons)
 
@@ -157,20 +157,23 @@ def test_a_mark_is_strong_on_a_busy_page_and_weak_on_one_that_never_changed() ->
     b = Beliefs(
         *(np.concatenate(pair) for pair in zip(_parts(20.0, 500.0), _parts(0.0, 20_000.0), strict=True))
     )
-    told = Told(10.0, 0.0, 0.8, 0.001)
-    marks, lag = mark(b, around(2), told, np.full(2, np.nan))
+    told = ListingReport(10.0, 0.0, 0.8, 0.001)
+    marks, lag = listed_change(b, around(2), told, np.full(2, np.nan))
     assert marks[0] > 0.9 > 0.2 > marks[1] > 0
     assert lag == pytest.approx([5.0, 5.0])
 
 
 def _parts(events: float, hours: float) -> list[np.ndarray]:
     b = belief(events=events, hours=hours)
-    return [b.events, b.hours, b.steady, b.asleep, b.last, b.lag, b.mark, b.mark_lag]
+    return [b.events, b.hours, b.steady, b.asleep, b.last, b.lag, b.listed_change_p, b.listed_change_lag]
 
 
 def test_a_mark_dated_before_our_last_look_says_nothing() -> None:
-    marks, _ = mark(
-        belief(events=20.0, hours=500.0, last=8.0), around(), Told(10.0, 0.0, 0.8, 0.001), np.array([7.0])
+    marks, _ = listed_change(
+        belief(events=20.0, hours=500.0, last=8.0),
+        around(),
+        ListingReport(10.0, 0.0, 0.8, 0.001),
+        np.array([7.0]),
     )
     assert marks[0] == 0.0
 
@@ -202,7 +205,7 @@ def test_a_hub_pulls_less_when_looks_are_dear() -> None:
     pulls = []
     for price in (1.0, 30.0, 1000.0, 1e5):
         setting = around(published=Published(price=price), recall=np.array([0.8]))
-        pulls.append(float(share(b, setting, np.array([8e-4]))[0]))
+        pulls.append(float(hub_contribution(b, setting, np.array([8e-4]))[0]))
     assert pulls == sorted(pulls, reverse=True)
     assert pulls[0] > 2 * pulls[-1]
 

@@ -7,13 +7,11 @@ import pytest
 
 from vedette.contracts.words import LaneKey, Risk
 from vedette.core.schedule import make_policy
-from vedette.core.schedule.hours import from_hours
-from vedette.core.schedule.learned import deciding, row
-from vedette.core.schedule.learned.hosts import Hosts
-from vedette.core.schedule.learned.lively import HostActivity, spread
+from vedette.core.schedule.learned import beliefs, decide
+from vedette.core.schedule.learned.explain import _quantile
+from vedette.core.schedule.learned.hosts import HostActivity, Hosts, spread
 from vedette.core.schedule.learned.settings import ALIKE, Published
-from vedette.core.schedule.learned.telling import _quantile
-from vedette.core.schedule.protocol import SchedulePolicy
+from vedette.core.schedule.protocol import SchedulePolicy, from_hours
 
 GOAL = {"CRITICAL": (4.0, 0.95)}
 
@@ -53,21 +51,21 @@ def test_its_sums_lie_in_the_row_of_the_host() -> None:
     hosts, other = Hosts(), Hosts()
     for one in (hosts, other):
         one.numbers(np.arange(2))
-    hosts.lively.learn(np.array([1, 1]), np.array([1.0, 0.0]), np.array([0.25, 0.5]))
-    other.remember(1, hosts.belief(1, LaneKey("host:b")))
-    assert other.lively.counts.tolist() == [[0.0, 0.0], [1.0, 0.75]]
+    hosts.activity.learn(np.array([1, 1]), np.array([1.0, 0.0]), np.array([0.25, 0.5]))
+    other.remember(1, hosts.belief(1, LaneKey("host:b"), None))
+    assert other.activity.counts[:2].tolist() == [[0.0, 0.0], [1.0, 0.75]]
 
 
 def test_on_a_quiet_host_a_target_that_never_changed_waits_longer() -> None:
     waits = {}
-    for lively in (0.1, 1.0, 4.0):
-        case = deciding.Case(
-            belief=row.looked_once(490_000.0),
-            place=row.Place(risk=Risk.MEDIUM, lively=lively),
+    for activity in (0.1, 1.0, 4.0):
+        case = decide.Case(
+            belief=beliefs.looked_once(490_000.0),
+            place=beliefs.Surroundings(risk=Risk.MEDIUM, host_activity=activity),
             now=from_hours(490_030.0),
             changed=False,
         )
-        waits[lively] = deciding.decide([case], Published(price=5.0), {}).decided[0].wait
+        waits[activity] = decide.decide([case], Published(price=5.0), {}).decided[0].wait
     assert waits[0.1] > waits[1.0] > waits[4.0]
 
 

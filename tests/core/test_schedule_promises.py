@@ -12,17 +12,21 @@ from learned_kit import RISKS, around, belief, live, watching
 
 from vedette.core.schedule import make_policy
 from vedette.core.schedule.learned.clock import Clocks
-from vedette.core.schedule.learned.coverage import Seen, changes, coverage, steadiness, waking
-from vedette.core.schedule.learned.objective import (
+from vedette.core.schedule.learned.objectives import (
     KNOWN_HOURS,
     LEFT_OUT,
+    LookPattern,
     Tier,
     asked_hours,
+    changes,
+    coverage,
     expected,
     is_kept,
     kept,
+    steadiness,
+    waking,
 )
-from vedette.core.schedule.learned.outlook import Sample, tiers
+from vedette.core.schedule.learned.review import Sample, tiers
 from vedette.core.schedule.learned.settings import Published
 
 GOAL = {"CRITICAL": (4.0, 0.95)}
@@ -59,7 +63,7 @@ def office_hours() -> Clocks:
 @pytest.mark.parametrize("last", [0.0, 17.0, 120.0, 136.5, 167.9])
 @pytest.mark.parametrize("lively", [0.0625, 1.0])
 def test_a_new_target_is_looked_at_within_its_promise_whatever_the_hour(last: float, lively: float) -> None:
-    near = replace(around(1), clocks=office_hours(), lively=np.array([lively]))
+    near = replace(around(1), clocks=office_hours(), host_activity=np.array([lively]))
     for hours in (0.0, 8.0, 100.0, 160.0):
         b = belief(1, hours=hours, last=last, asleep=0.9)
         for published in (Published(), Published(kept_from=(0.0, 0.0, 0.0, 1.0))):
@@ -151,7 +155,7 @@ def test_a_target_that_sleeps_and_wakes_is_promised_less_the_longer_nobody_looks
     assert short[0] == long[0] == 0.0
     assert 0.0 < short[1] < long[1] < 1.0
     assert waking(b, 0.9, 100.0)[1] < long[1]  # where few sleep, this one hardly does
-    seen = Seen(np.full(2, 40.0), 4.0, Tier(0.01, 12.0, 1.0, 12.0))
+    seen = LookPattern(np.full(2, 40.0), 4.0, Tier(0.01, 12.0, 1.0, 12.0))
     kept = [coverage(b, around(2), seen, np.ones(2), late) for late in (short, long)]
     assert 1.0 > kept[0] > kept[1] > 4.0 / 40.0
 

@@ -24,8 +24,7 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.source import Source
 from vedette.contracts.words import LaneKey, Risk
-from vedette.core.schedule.ewma import EwmaRule
-from vedette.core.schedule.velocity import VelocityParams
+from vedette.core.schedule.ewma import EwmaRule, VelocityParams
 from vedette.core.urls.admission import AdmissionRules, rules_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "settings-of-001.md"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.errors import InputError
-from vedette.core.schedule.velocity import VelocityParams, describe_velocity, update_velocity
+from vedette.core.schedule.ewma import VelocityParams, describe_velocity, update_velocity
 
 # 000 section 3: name, velocity, after five stable looks, after one change.  As the formula gives them; the
 # document has 0.52 for the hot page and 0.51 for the new one after a change.

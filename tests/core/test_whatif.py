@@ -11,11 +11,19 @@ from vedette.contracts.errors import InputError
 from vedette.core.schedule import make_policy
 from vedette.core.urls.classify import classify_url
 from vedette.core.whatif.bounds import ALL, Bounds, bounds, exact, figures
-from vedette.core.whatif.history import History, Targets, Truth, first_and_last, gaps, sorted_truth
+from vedette.core.whatif.history import (
+    FASTEST,
+    SLOWEST,
+    History,
+    Targets,
+    Truth,
+    estimate,
+    first_and_last,
+    gaps,
+    sorted_truth,
+)
 from vedette.core.whatif.impute import Extreme, imputer
-from vedette.core.whatif.play import PlayTerms, play
-from vedette.core.whatif.rates import FASTEST, SLOWEST, estimate
-from vedette.core.whatif.teach import teach
+from vedette.core.whatif.play import PlayTerms, play, teach
 from vedette.livingweb import grid_world
 from vedette.surface.cli.plots import truth_of
 

@@ -17,9 +17,9 @@ from watching import clock_of, living, staleness
 
 from vedette.contracts.words import Reason
 from vedette.core.evidence.ledger import adds_up
-from vedette.core.schedule.hours import to_hours
-from vedette.core.schedule.learned import learn, listing, naming, worth
-from vedette.core.schedule.learned.row import unpack_beliefs
+from vedette.core.schedule.learned import learn, listings, value
+from vedette.core.schedule.learned.beliefs import unpack_beliefs
+from vedette.core.schedule.protocol import to_hours
 from vedette.livingweb import LivingWeb, grid_world
 from vedette.livingweb.presets import GridMix
 from vedette.livingweb.process import ChangeMix
@@ -205,7 +205,7 @@ async def test_every_learned_decision_comes_out_as_recorded(lived):
     assert said["agreed"]["schedule"] > 40
 
 
-@pytest.mark.parametrize(("module", "name"), [(worth, "KAPPA"), (learn, "FALLS_ASLEEP")])
+@pytest.mark.parametrize(("module", "name"), [(value, "KAPPA"), (learn, "FALLS_ASLEEP")])
 async def test_a_bent_rule_is_caught(lived, monkeypatch, module, name):
     monkeypatch.setattr(module, name, getattr(module, name) * 1.05)
     code, said = told(lived, "replay")
@@ -214,7 +214,8 @@ async def test_a_bent_rule_is_caught(lived, monkeypatch, module, name):
 
 
 async def test_a_bent_rule_about_listings_is_caught(lived, monkeypatch):
-    monkeypatch.setattr(naming, "mark", lambda *given: tuple(0.9 * one for one in listing.mark(*given)))
+    true = listings.listed_change
+    monkeypatch.setattr(listings, "listed_change", lambda *given: tuple(0.9 * one for one in true(*given)))
     code, said = told(lived, "replay")
     assert code == 6
     assert said["differing"] == {"replan": said["differing"]["replan"]}

@@ -14,7 +14,7 @@ from watching import clock_of, living
 
 from vedette.core.freshness.measured import measure
 from vedette.core.schedule import make_policy
-from vedette.core.schedule.hours import to_hours
+from vedette.core.schedule.protocol import to_hours
 from vedette.core.whatif.bounds import bounds, figures
 from vedette.core.whatif.history import History, Targets, Truth, sorted_truth
 from vedette.core.whatif.impute import imputer

@@ -13,8 +13,11 @@ from settlements import HOUR, NOON, a_look, a_watch
 from vedette.contracts.schedule import Lesson, ScheduleRows
 from vedette.contracts.watch import Settlement
 from vedette.core.evidence.ledger import adds_up, difference
-from vedette.core.schedule.velocity import update_velocity
+from vedette.core.schedule.due import DueParams
+from vedette.core.schedule.ewma import update_velocity
 from vedette.engine.settle.fallback import GuardedScheduler, safely_due
+
+RULE = DueParams()
 
 
 class Fake:
@@ -44,7 +47,7 @@ def looks(count: int, **lesson: Any) -> list[Settlement]:
 
 def guarded(breaks: Callable[[Sequence[Settlement]], Exception | None]) -> tuple[GuardedScheduler, list[str]]:
     said: list[str] = []
-    return GuardedScheduler(lambda: Fake(breaks), said.append), said  # type: ignore[arg-type, return-value]
+    return GuardedScheduler(lambda: Fake(breaks), said.append, RULE), said  # type: ignore[arg-type, return-value]
 
 
 def broken_by(url: str) -> Callable[[Sequence[Settlement]], Exception | None]:
@@ -65,7 +68,7 @@ def test_one_look_that_breaks_the_scheduler_costs_the_others_nothing() -> None:
 
 def test_the_safe_look_is_that_of_the_documents_and_can_be_replayed() -> None:
     (look,) = looks(1, changed=True)
-    settled = safely_due(look, ValueError("odd belief"))
+    settled = safely_due(look, ValueError("odd belief"), RULE)
     problem, schedule = settled.decisions[-2:]
     assert (problem.action, problem.reasons[0].code, problem.output) == (
         "problem",
@@ -83,14 +86,14 @@ def test_the_safe_look_is_that_of_the_documents_and_can_be_replayed() -> None:
 def test_what_is_arranged_already_and_what_is_not_scheduled_stay_so(has_due: bool) -> None:
     (look,) = looks(1, has_due=has_due)
     unscheduled = replace(look, watch=replace(look.watch, due_at=None))
-    assert safely_due(unscheduled, ValueError()).watch.due_at is None
+    assert safely_due(unscheduled, ValueError(), RULE).watch.due_at is None
     if has_due:
-        assert safely_due(look, ValueError()).watch == look.watch
+        assert safely_due(look, ValueError(), RULE).watch == look.watch
 
 
 def test_a_closed_source_is_not_asked_before_it_opens() -> None:
     (look,) = looks(1, not_before=NOON + 1000 * HOUR)
-    assert safely_due(look, ValueError()).watch.due_at == NOON + 1000 * HOUR
+    assert safely_due(look, ValueError(), RULE).watch.due_at == NOON + 1000 * HOUR
 
 
 def test_looks_that_fail_only_together_are_all_planned_safely() -> None:
@@ -119,7 +122,7 @@ def test_a_scheduler_that_cannot_be_made_costs_no_look() -> None:
     def make() -> Any:
         raise ValueError("its sums are not JSON")
 
-    scheduler = GuardedScheduler(make, said.append)
+    scheduler = GuardedScheduler(make, said.append, RULE)
     assert scheduler.decide([]) == ([], None)  # a group of asides only
     done, rows = scheduler.decide(looks(2))
     assert (len(done), rows, len(said)) == (2, None, 1)

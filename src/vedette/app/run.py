@@ -322,7 +322,8 @@ def _schedule(
 
     reader = ScheduleReader(opened.writer.connection)
     options = scheduler_options(config, reader.crawl_delay)
-    return GuardedScheduler(lambda: Scheduler(reader, options, ids.next), problem).decide
+    rule = due_rule(config, facts.policy)
+    return GuardedScheduler(lambda: Scheduler(reader, options, ids.next), problem, rule).decide
 
 
 def _hunt(

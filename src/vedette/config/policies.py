@@ -33,10 +33,9 @@ from vedette.core.evidence.segments import is_retention
 from vedette.core.lanes.lane import starts_per_day
 from vedette.core.lanes.retry import RetryParams
 from vedette.core.schedule import make_policy
-from vedette.core.schedule.due import DueParams, due_params
-from vedette.core.schedule.ewma import EwmaParams, EwmaRule
+from vedette.core.schedule.due import LEARNED, DueParams, due_params
+from vedette.core.schedule.ewma import EwmaParams, EwmaRule, VelocityParams
 from vedette.core.schedule.per_risk import FixedRule, IntervalRule
-from vedette.core.schedule.velocity import VelocityParams
 from vedette.core.urls.admission import ADMISSION_FORM
 from vedette.core.urls.canonical import canonical, clipped, too_long, watch_id
 from vedette.core.urls.classify import Classification, classify_url
@@ -206,6 +205,7 @@ def due_rule(config: Config, policy: str) -> DueParams:
     rules: dict[str, Callable[[], IntervalRule]] = {
         "fixed": lambda: FixedRule(config.schedule.interval / _HOUR),
         SEED_EWMA: lambda: EwmaRule(ewma_params(config)),
+        LEARNED: lambda: EwmaRule(ewma_params(config)),  # for what the learned policy fails to decide
     }
     rule = rules[policy]() if policy in rules else None
     return due_params(policy, rule, velocity_params(config))

@@ -21,8 +21,7 @@ from vedette.contracts.alerts import NoticeKind
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.source import TrapBudgets
 from vedette.contracts.words import Risk
-from vedette.core.schedule.ewma import EwmaParams
-from vedette.core.schedule.velocity import VelocityParams
+from vedette.core.schedule.ewma import EwmaParams, VelocityParams
 
 
 def parse_hour(value: object) -> time:

@@ -86,7 +86,9 @@ class Watch:
     audit: timedelta | None = (
         None  # the next look is an audit, at a random moment of an interval of this length
     )
-    belief: bytes | None = None  # of the learned policy (core/schedule/learned/row.py); None: it has none yet
+    belief: bytes | None = (
+        None  # of the learned policy (core/schedule/learned/beliefs.py); None: it has none yet
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,8 +30,15 @@ from vedette.core.evidence.ledger import retry_decision, schedule_decision
 from vedette.core.lanes.outcomes import MEANING, SEEN
 from vedette.core.lanes.retry import Failure, Retry, RetryParams, next_attempt
 from vedette.core.schedule.asked import asked_of
-from vedette.core.schedule.audit import Lot, audited
-from vedette.core.schedule.due import LEARNED, Due, DueParams, LookFacts, decide
+from vedette.core.schedule.due import (
+    LEARNED,
+    Due,
+    DueParams,
+    LookFacts,
+    ScheduleTerms,
+    apply_schedule,
+    decide,
+)
 from vedette.core.urls.canonical import host_of, origin_of, watch_id
 from vedette.core.urls.classify import becomes_hub
 
@@ -326,23 +333,20 @@ def _by_policy(case: _Case, second: tuple[Decision, ...]) -> _NextLook:
     facts = _facts(
         case, changed=what_changed(case.watch, look), is_parked=not MEANING[look.outcome].keeps_schedule
     )
-    plain = decide(facts, rules.due)
-    lot = _lot(case, facts, plain.scan_count)
-    due = plain if lot is None else audited(plain, lot)
-    due_at = case.again_at or max(due.due_at, case.not_before or due.due_at)
-    return _NextLook(
-        due_at=due_at if case.is_active else None,
-        due=due,
-        audit=plain.interval if due is not plain and due_at == due.due_at else None,
-        decisions=(*second, schedule_decision(facts, due, rules.due.policy, lot=lot)),
+    terms = ScheduleTerms(
+        second_look_at=case.again_at,
+        not_before=case.not_before,
+        audit_share=rules.audit_share,
+        is_active=case.is_active,
     )
-
-
-def _lot(case: _Case, facts: LookFacts, looks: int) -> Lot | None:
-    """Audits follow looks that taught something; a look that failed is tried again as soon as it may."""
-    if case.rules.audit_share <= 0 or facts.changed is None or facts.is_parked:
-        return None
-    return Lot(case.watch.id, looks, case.rules.audit_share)
+    is_taught = facts.changed is not None and not facts.is_parked
+    done = apply_schedule(case.watch, decide(facts, rules.due), terms, is_taught=is_taught)
+    return _NextLook(
+        due_at=done.watch.due_at,
+        due=done.due,
+        audit=done.watch.audit,
+        decisions=(*second, schedule_decision(facts, done.due, rules.due.policy, lot=done.lot)),
+    )
 
 
 def _facts(case: _Case, *, changed: bool | None, is_parked: bool) -> LookFacts:

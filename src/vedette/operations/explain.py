@@ -13,11 +13,16 @@ from vedette.config.policies import objectives
 from vedette.contracts.watch import Decision, Watch
 from vedette.core.evidence.ledger import InForce, learned_case
 from vedette.core.schedule.due import LEARNED
-from vedette.core.schedule.hours import from_hours
-from vedette.core.schedule.learned.calibration import Calibration
-from vedette.core.schedule.learned.deciding import Told, tell
-from vedette.core.schedule.learned.row import Place, is_new, is_whole, unpack_beliefs, unpack_published
-from vedette.core.schedule.protocol import Explanation
+from vedette.core.schedule.learned.beliefs import (
+    Surroundings,
+    is_new,
+    is_whole,
+    unpack_beliefs,
+    unpack_published,
+)
+from vedette.core.schedule.learned.explain import ExplainQuestion, explain_watch
+from vedette.core.schedule.learned.learn import Calibration
+from vedette.core.schedule.protocol import Explanation, from_hours
 from vedette.core.urls.canonical import watch_id
 from vedette.operations.arguments import a_url
 from vedette.operations.evidence_list import act_of_watch
@@ -90,12 +95,12 @@ def believed(queries: Queries, watch: Watch, objectives: Objectives, now: dateti
     if decision.inputs.get("policy") != LEARNED:
         return None
     belief = unpack_beliefs([watch.belief])
-    is_anew = belief.mark[0] == 0 and _is_moved(watch, decision)
+    is_anew = belief.listed_change_p[0] == 0 and _is_moved(watch, decision)
     version = decision.inputs["published"]
     published = queries.published(version if isinstance(version, int) and not is_anew else None)
     if published is None:
         return None
-    told = Told(
+    asked = ExplainQuestion(
         belief=watch.belief,
         place=_place(queries, decision),
         published=unpack_published(published.body),
@@ -104,7 +109,7 @@ def believed(queries: Queries, watch: Watch, objectives: Objectives, now: dateti
         objectives=objectives,
         moved_by=next((r for r in decision.reasons if r.code in _BEYOND), None),
     )
-    said = tell(told)
+    said = explain_watch(asked)
     binds = any(reason.code == "objective" for reason in said.reasons)
     return replace(
         _believed(said),
@@ -112,7 +117,7 @@ def believed(queries: Queries, watch: Watch, objectives: Objectives, now: dateti
         looked_at=from_hours(float(belief.last[0])),
         is_due=watch.due_at <= now,
         objective=_objective(watch, objectives) if binds else "",
-        signals=(*_named_by(named), *_signals(decision, float(belief.mark[0]))),
+        signals=(*_named_by(named), *_signals(decision, float(belief.listed_change_p[0]))),
         is_planned_anew=is_anew,
     )
 
@@ -151,7 +156,7 @@ def _is_moved(watch: Watch, decision: Decision) -> bool:
     return abs((datetime.fromisoformat(output["due_at"]) - watch.due_at).total_seconds()) > 1.0
 
 
-def _place(queries: Queries, decision: Decision) -> Place:
+def _place(queries: Queries, decision: Decision) -> Surroundings:
     return learned_case(decision.inputs, InForce(clocks=queries.clock)).place
 
 

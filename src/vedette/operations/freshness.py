@@ -15,11 +15,10 @@ from vedette.contracts.words import Risk
 from vedette.core.freshness.expected import Outlook, expect
 from vedette.core.freshness.measured import Measured, measure
 from vedette.core.schedule import POLICIES
-from vedette.core.schedule.hours import to_hours
 from vedette.core.schedule.learned.policy import LearnedPolicy
-from vedette.core.schedule.protocol import Forecast, SchedulePolicy
+from vedette.core.schedule.protocol import Forecast, SchedulePolicy, to_hours
 from vedette.core.text.nearest import unknown
-from vedette.core.whatif.teach import teach
+from vedette.core.whatif.play import teach
 from vedette.operations.installation import Installation
 from vedette.store.recorded_looks import recorded
 

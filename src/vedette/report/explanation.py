@@ -15,7 +15,7 @@ from vedette.contracts.verdict import Verdict, VerdictWord
 from vedette.contracts.watch import Decision, Visit, Watch
 from vedette.contracts.words import Outcome, Reason
 from vedette.core.lanes.outcomes import MEANING
-from vedette.core.schedule.velocity import describe_velocity
+from vedette.core.schedule.ewma import describe_velocity
 from vedette.core.urls.canonical import shown
 from vedette.report.beliefs import Believed, believed_json, believed_lines
 from vedette.report.changes import reason_words

@@ -9,7 +9,7 @@ import numpy as np
 
 from vedette.contracts.words import LaneKey
 from vedette.core.schedule.asked import SHORTEST_HOURS
-from vedette.core.schedule.hours import to_hours
+from vedette.core.schedule.protocol import to_hours
 from vedette.core.urls.canonical import watch_id
 from vedette.core.whatif.history import History, Targets
 from vedette.store.queries import Queries

@@ -23,19 +23,17 @@ from vedette.contracts.watch import Decision, LedgerNote
 from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Reason, Risk, WatchId
 from vedette.core.judging.verdict import judge
 from vedette.core.lanes.retry import Failure, Park, Retry, RetryParams, next_attempt
-from vedette.core.schedule.audit import Lot, audited
-from vedette.core.schedule.due import LEARNED, Due, DueParams, LookFacts, decide, due_params
-from vedette.core.schedule.velocity import VelocityParams, update_velocity
+from vedette.core.schedule.due import LEARNED, Due, DueParams, LookFacts, Lot, audited, decide, due_params
+from vedette.core.schedule.ewma import VelocityParams, update_velocity
 from vedette.core.text.nearest import unknown
 from vedette.core.urls.classify import Classification, classify_url, inherit_risk
 from vedette.core.urls.word_packs import DEFAULT_PACKS, RolePattern
 
 if TYPE_CHECKING:  # numpy comes with it, and other decisions do without
     from vedette.core.hunt import Chosen, HuntParams
-    from vedette.core.schedule.learned.deciding import Case, Decided
-    from vedette.core.schedule.learned.listing import Told
-    from vedette.core.schedule.learned.naming import Moved, Named
-    from vedette.core.schedule.learned.row import Place
+    from vedette.core.schedule.learned.beliefs import Surroundings
+    from vedette.core.schedule.learned.decide import Case, Decided
+    from vedette.core.schedule.learned.listings import ListingReport, Moved, Named
     from vedette.core.schedule.learned.settings import Published
 
 Inputs = Mapping[str, Any]
@@ -117,7 +115,7 @@ def learned_decision(
     return Decision(action="schedule", reasons=due.reasons, inputs=inputs, output=output)
 
 
-def replan_decision(named: Named, told: Told, moved: Moved, written: LedgerEntry) -> Decision:
+def replan_decision(named: Named, report: ListingReport, moved: Moved, written: LedgerEntry) -> Decision:
     """A listing named a target, which is due sooner for it."""
     inputs: dict[str, object] = {
         "policy": LEARNED,
@@ -128,7 +126,7 @@ def replan_decision(named: Named, told: Told, moved: Moved, written: LedgerEntry
         "now": named.heard_at.isoformat(),
         "due_at": named.due_at.isoformat(),
         "stated": _number(named.stated),
-        "told": [told.t, _number(told.before), told.recall, told.false],
+        "told": [report.t, _number(report.before), report.recall, report.false],
     }
     inputs |= _usual_left_out(_place_inputs(named.place))
     if written.clock is not None:
@@ -150,13 +148,13 @@ def _unusual(case: Case) -> dict[str, object]:
     return _usual_left_out({**found, **_place_inputs(case.place)})
 
 
-def _place_inputs(place: Place) -> dict[str, object]:
+def _place_inputs(place: Surroundings) -> dict[str, object]:
     hub = place.hub
     return {
         "hub": None if hub is None else [hub.listed_at, hub.listed_every, hub.recall],
-        "pull": place.pull or None,
-        "dear": None if place.dear == 1.0 else place.dear,
-        "lively": None if place.lively == 1.0 else place.lively,
+        "pull": place.hub_value or None,
+        "dear": None if place.price_factor == 1.0 else place.price_factor,
+        "lively": None if place.host_activity == 1.0 else place.host_activity,
     }
 
 
@@ -183,7 +181,7 @@ def _number(value: float) -> float | None:
 
 def learned_case(given: Inputs, in_force: InForce) -> Case:
     """The case of a recorded decision."""
-    from vedette.core.schedule.learned.deciding import Case
+    from vedette.core.schedule.learned.decide import Case
 
     return Case(
         belief=base64.b64decode(given["belief"]),
@@ -199,20 +197,20 @@ def learned_case(given: Inputs, in_force: InForce) -> Case:
     )
 
 
-def _place(given: Inputs, in_force: InForce) -> Place:
-    from vedette.core.schedule.learned.row import HubTold, Place
+def _place(given: Inputs, in_force: InForce) -> Surroundings:
+    from vedette.core.schedule.learned.beliefs import HubListing, Surroundings
 
     clock, hub = given.get("clock"), given.get("hub")
     wound = b"" if clock is None else in_force.clocks(clock)
     if wound is None:
         raise InputError(f"the clock {clock} of its host is not on record")
-    return Place(
+    return Surroundings(
         risk=Risk[given["risk"]],
         host_clock=wound,
-        hub=None if hub is None else HubTold(*hub),
-        pull=given.get("pull", 0.0),
-        dear=given.get("dear", 1.0),
-        lively=given.get("lively", 1.0),
+        hub=None if hub is None else HubListing(*hub),
+        hub_value=given.get("pull", 0.0),
+        price_factor=given.get("dear", 1.0),
+        host_activity=given.get("lively", 1.0),
     )
 
 
@@ -290,10 +288,10 @@ def adds_up(reasons: Iterable[Reason], total: float) -> bool:
 
 
 def _learned(given: Inputs, in_force: InForce) -> object:
-    from vedette.core.schedule.learned import deciding
+    from vedette.core.schedule.learned import decide as learned
 
     case = learned_case(given, in_force)
-    decided = deciding.decide([case], _published(given, in_force), in_force.objectives).decided[0]
+    decided = learned.decide([case], _published(given, in_force), in_force.objectives).decided[0]
     velocity, looks = given["velocity"], given["scan_count"]
     if case.changed is not None:
         params = VelocityParams() if in_force.due is None else in_force.due.velocity
@@ -309,12 +307,11 @@ def _learned(given: Inputs, in_force: InForce) -> object:
 
 
 def _replan(given: Inputs, in_force: InForce) -> object:
-    from vedette.core.schedule.learned import naming
-    from vedette.core.schedule.learned.listing import Told
+    from vedette.core.schedule.learned import listings
 
     t, before, recall, false = given["told"]
     stated = given["stated"]
-    named = naming.Named(
+    named = listings.Named(
         belief=base64.b64decode(given["belief"]),
         place=_place(given, in_force),
         stated=math.nan if stated is None else stated,
@@ -322,12 +319,12 @@ def _replan(given: Inputs, in_force: InForce) -> object:
         due_at=datetime.fromisoformat(given["due_at"]),
         by=given["by"],
     )
-    told = Told(t, -math.inf if before is None else before, recall, false)
-    return _replanned(naming.name([named], told, _published(given, in_force))[0])
+    report = listings.ListingReport(t, -math.inf if before is None else before, recall, false)
+    return _replanned(listings.name([named], report, _published(given, in_force))[0])
 
 
 def _published(given: Inputs, in_force: InForce) -> Published:
-    from vedette.core.schedule.learned.row import unpack_published
+    from vedette.core.schedule.learned.beliefs import unpack_published
 
     text = in_force.published(given["published"])
     if text is None:

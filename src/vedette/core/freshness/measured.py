@@ -6,8 +6,8 @@ it counts for as many as its target's rate lets expect.  The interval allows for
 its gap a change came, that gaps hold MORE times as many changes as that, or as few, because changes come in bursts, and
 changes that no look showed.  `sure` are those whose whole gap was within T, wherever in it they came.
 
-Stale share, by audits: looks at random moments, each weighed by its interval (core/schedule/audit.py); unbiased.
-Stale share, by gaps: from the rates that the gaps tell (core/whatif/rates.py); steadier, and only as good as they are.
+Stale share, by audits: looks at random moments, each weighed by its interval (core/schedule/due.py); unbiased.
+Stale share, by gaps: from the rates that the gaps tell (core/whatif/history.py); steadier, only as good as they are.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vedette.contracts.words import Risk
-from vedette.core.whatif.history import Flags, Floats, Gaps, History, gaps
-from vedette.core.whatif.rates import estimate
+from vedette.core.whatif.history import Flags, Floats, Gaps, History, estimate, gaps
 
 Z95 = 1.959963984540054  # two-sided, 95 %
 MORE = 1.5  # times as many changes as a steady rate lets expect may be in a gap (docs/scheduling.md has the trial)

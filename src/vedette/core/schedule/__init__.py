@@ -59,7 +59,7 @@ def _per_risk(name: str, seed: int, options: Mapping[str, Any]) -> SchedulePolic
 
 
 def _learned(name: str, seed: int, options: Mapping[str, Any]) -> SchedulePolicy:
-    from vedette.core.schedule.learned.options import learned_options
+    from vedette.core.schedule.learned.memory import learned_options
     from vedette.core.schedule.learned.policy import LearnedPolicy
 
     return LearnedPolicy(name, learned_options(seed, options))

@@ -28,6 +28,8 @@ from vedette.core.schedule import outlook
 from vedette.core.schedule.chance import chances
 from vedette.core.schedule.checks import (
     SIGNALS,
+    IdIndex,
+    Rows,
     as_ids,
     as_ranks,
     as_time,
@@ -36,10 +38,9 @@ from vedette.core.schedule.checks import (
     is_good,
     one_each,
 )
-from vedette.core.schedule.index import IdIndex, Rows
+from vedette.core.schedule.ewma import VelocityParams
 from vedette.core.schedule.per_risk import IntervalRule
 from vedette.core.schedule.protocol import Explanation, Forecast, Risks
-from vedette.core.schedule.velocity import VelocityParams
 
 if TYPE_CHECKING:
     from vedette.core.schedule.protocol import Flags, Floats, Ints
@@ -80,13 +81,15 @@ class ColumnPolicy:
         as_time(now)
         if parent is not None:
             one_each(keys, parent, "parent")
-        rows = self._index.find(keys)
+        rows = self._index.find(keys, self._columns["id"])
         fresh = np.flatnonzero(rows < 0)
         _, first = np.unique(keys[fresh], return_index=True)
         fresh = fresh[np.sort(first)]
         if len(fresh):
-            self._grow(self._index.add(keys[fresh]), keys[fresh], now)
-            rows = self._index.find(keys)
+            added = np.arange(len(self._columns["id"]), len(self._columns["id"]) + len(fresh))
+            self._grow(added, keys[fresh], now)
+            self._index.add(keys[fresh], added, self._columns["id"])
+            rows = self._index.find(keys, self._columns["id"])
         self._columns["risk"][rows] = ranks
         self._columns["host"][rows] = hosts
         self._plan(rows[self._columns["looks"][rows] > 0])
@@ -183,7 +186,7 @@ class ColumnPolicy:
         if head != mine:
             raise InputError(f"this dump is of {head}, not of {mine}")
         self._columns, self._index = columns, IdIndex()
-        self._index.add(columns["id"])
+        self._index.add(columns["id"], np.arange(len(columns["id"])), columns["id"])
 
     def _grow(self, rows: Rows, keys: Rows, now: float) -> None:
         """New targets: never looked at, due at once."""
@@ -225,7 +228,7 @@ class ColumnPolicy:
         return (*plain.reasons, Reason("jitter", one["hours"] - plain.hours))
 
     def _known(self, keys: Rows) -> Rows:
-        rows = self._index.find(keys)
+        rows = self._index.find(keys, self._columns["id"])
         if len(rows) and rows.min() < 0:
             raise InputError(f"unknown target {int(keys[rows < 0][0])}; add it first")
         return rows

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from vedette.contracts.errors import InputError
 from vedette.contracts.words import Reason, Risk
+from vedette.core.schedule.ewma import VelocityParams
 from vedette.core.schedule.protocol import Forecast
-from vedette.core.schedule.velocity import VelocityParams
 
 DEFAULT_WITHIN = 4.0  # hours: 000 section 8 promises CRITICAL within 4
 _LEAST_BUDGET = 1e-9  # looks per day; keeps a budget of 0 finite

@@ -1,13 +1,14 @@
 """What a schedule policy is asked and what it answers.  DESIGN section 4.
 
 Pure: no I/O, no wall clock; chance is a counter-based hash of (seed, id, n).  Ids are int arrays.  Times are
-hours as float64 since Monday 1970-01-05 00:00 UTC, so that t mod 168 is the hour of the week (`hours.py`).
+hours as float64 since Monday 1970-01-05 00:00 UTC, so that t mod 168 is the hour of the week (`to_hours`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol
 
 from vedette.contracts.words import Reason, Risk
@@ -26,6 +27,18 @@ Risks = Sequence[str | int | Risk] | str | int | Risk  # names or ranks, one for
 
 # How much a stale hour of each risk costs, LOW to CRITICAL.  Equal to the risk factors of 000 section 4.
 RISK_WEIGHT = (0.5, 1.0, 2.0, 4.0)
+EPOCH = datetime(1970, 1, 5, tzinfo=UTC)
+_HOUR = timedelta(hours=1)
+
+
+def to_hours(at: datetime) -> float:
+    """Hours of an aware time."""
+    return (at - EPOCH) / _HOUR
+
+
+def from_hours(t: float) -> datetime:
+    """The aware UTC time of hours, to the microsecond."""
+    return EPOCH + timedelta(hours=t)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

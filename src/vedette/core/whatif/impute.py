@@ -22,13 +22,14 @@ from vedette.core.whatif.history import (
     Floats,
     Gaps,
     History,
+    Rates,
     Rows,
     Truth,
+    estimate,
     first_and_last,
     gaps,
     sorted_truth,
 )
-from vedette.core.whatif.rates import Rates, estimate
 
 _RIGHT_AFTER = 1e-6  # hours: after the look, before any other
 _MANY = 30.0  # from here on a Poisson number is drawn as a rounded normal one

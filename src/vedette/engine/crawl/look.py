@@ -18,7 +18,7 @@ from vedette.contracts.words import ContentClass, LaneKey, Outcome, Reason, Sour
 from vedette.core.health.remedies import LEADS_TO
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.lanes.waiting_requests import WaitingRequest, WaitStep, asks_again_after, next_step
-from vedette.core.schedule.audit import asks_anew
+from vedette.core.schedule.due import asks_anew
 from vedette.core.urls.canonical import canonical, lane_of, origin_of
 from vedette.engine.crawl.memory_room import MemoryBudget
 from vedette.extract import content_class

@@ -20,7 +20,7 @@ from vedette.contracts.schedule import Lesson, ScheduleRows
 from vedette.contracts.watch import Decision, LedgerNote, Settlement
 from vedette.contracts.words import Reason
 from vedette.core.evidence.ledger import schedule_decision
-from vedette.core.schedule.due import LookFacts, decide, due_params
+from vedette.core.schedule.due import DueParams, LookFacts, ScheduleTerms, apply_schedule, decide
 
 if TYPE_CHECKING:
     from vedette.engine.settle.hunter import Hunter
@@ -36,11 +36,15 @@ Hunted = tuple[HuntRows | None, tuple[LedgerNote, ...]]
 
 
 class GuardedScheduler:
-    """`tell` hears of every group that could not be decided as a whole, in words."""
+    """`tell` hears of every group that could not be decided as a whole, in words.
 
-    def __init__(self, make: Callable[[], Scheduler], tell: Callable[[str], None]) -> None:
+    `rule`: the documents' rule as it is configured.
+    """
+
+    def __init__(self, make: Callable[[], Scheduler], tell: Callable[[str], None], rule: DueParams) -> None:
         self._make = make
         self._tell = tell
+        self._rule = rule
         self._scheduler: Scheduler | None = None
 
     def decide(self, settlements: Sequence[Settlement]) -> Decided:
@@ -77,7 +81,7 @@ class GuardedScheduler:
         self._say(settlements, failed)
         others = iter(decided[0])
         done = [
-            safely_due(settled, failed[n]) if n in failed else next(others)
+            safely_due(settled, failed[n], self._rule) if n in failed else next(others)
             for n, settled in enumerate(settlements)
         ]
         return done, decided[1]
@@ -112,7 +116,7 @@ class GuardedHunter:
             return HuntRows(opened=opened, ended=ended), ()
 
 
-def safely_due(settled: Settlement, error: Exception) -> Settlement:
+def safely_due(settled: Settlement, error: Exception, rule: DueParams) -> Settlement:
     """The look with a next one by the documents' rule, and with the problem on record."""
     problem = Decision(
         action="problem", reasons=(Reason("scheduler_failed", note=_words(error)),), output=RULE
@@ -121,19 +125,11 @@ def safely_due(settled: Settlement, error: Exception) -> Settlement:
     if lesson is None or lesson.has_due:
         return replace(settled, decisions=(*settled.decisions, problem))
     facts = _facts(settled, lesson)
-    due = decide(facts, due_params(RULE))
-    due_at = due.due_at if lesson.not_before is None else max(due.due_at, lesson.not_before)
-    moved = replace(
-        watch,
-        velocity=due.velocity,
-        scan_count=due.scan_count,
-        interval=due.interval,
-        due_at=None if watch.due_at is None else due_at,
-        audit=None,
-    )
-    return replace(
-        settled, watch=moved, decisions=(*settled.decisions, problem, schedule_decision(facts, due, RULE))
-    )
+    plain = decide(facts, rule)
+    terms = ScheduleTerms(not_before=lesson.not_before, is_active=watch.due_at is not None)
+    done = apply_schedule(watch, plain, terms, is_taught=False)
+    decision = schedule_decision(facts, done.due, RULE)
+    return replace(settled, watch=done.watch, decisions=(*settled.decisions, problem, decision))
 
 
 def _facts(settled: Settlement, lesson: Lesson) -> LookFacts:

@@ -23,6 +23,8 @@ _DAYS = np.array([5.0, 2.0])  # working days, weekend days
 _FLAT_COUNT = 48.0  # changes of the whole population before its own rhythm outweighs a flat one
 _SHARED_COUNT = 24.0  # changes of one host before its own rhythm outweighs that of all
 _LONGEST = 24.0  # hours: a longer gap says nothing about the hour of the day
+COMMON_LEAST = 48.0  # changes of all hosts before those without a clock of their own follow their rhythm
+FLAT: NDArray[np.float32] = np.broadcast_to(np.arange(25, dtype=np.float32), (2, 25))
 
 
 class Clocks:
@@ -32,14 +34,14 @@ class Clocks:
         self.counts = np.zeros((0, 2, 24), np.float32)
         self.shared = np.zeros((2, 24))
         self.upto = np.zeros((0, 2, 25), np.float32)  # clock hours from midnight to each full hour
+        self.common = FLAT  # the published clock of hosts that have none of their own
 
     def grow(self, hosts: int) -> None:
         """Room for hosts 0 .. hosts - 1; a new one follows the clock of all."""
         more = hosts - len(self.counts)
         if more > 0:
             self.counts = np.concatenate([self.counts, np.zeros((more, 2, 24), np.float32)])
-            fresh = np.broadcast_to(_summed(self._shared_speed()), (more, 2, 25))
-            self.upto = np.concatenate([self.upto, fresh.astype(np.float32)])
+            self.upto = np.concatenate([self.upto, np.broadcast_to(self.common, (more, 2, 25))])
 
     def hours(self, host: NDArray[Any], start: Floats, end: Floats) -> Floats:
         """Clock hours from `start` to `end`; the arguments broadcast."""

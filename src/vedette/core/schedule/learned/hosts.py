@@ -1,7 +1,16 @@
-"""What is known per host: its clock, how lively it is, how far its listings and its Last-Modified may be believed."""
+"""What is known per host: its clock, how active it is, how far its listings and its Last-Modified may be believed.
+
+Hosts differ: on one nearly every page changes some day, on another hardly any ever does.  A target that never changed
+is expected to do so by what its host's other targets did.  Of each host two sums are kept: first changes of targets
+that looks found, and those that the beliefs, without this, had to expect.  How far apart hosts are is learned too
+(`spread`): where they are all alike, the few changes of one host say nothing.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Hashable, Iterable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,9 +19,8 @@ from numpy.typing import NDArray
 from vedette.contracts.schedule import HostBelief
 from vedette.contracts.words import LaneKey
 from vedette.core.schedule.learned.clock import Clocks
-from vedette.core.schedule.learned.listing import Quality
-from vedette.core.schedule.learned.lively import HostActivity
-from vedette.core.schedule.learned.options import LearnedOptions
+from vedette.core.schedule.learned.listings import Quality
+from vedette.core.schedule.learned.settings import ALIKE
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -20,58 +28,49 @@ Flags = NDArray[np.bool_]
 _DATES = (1.0, 0.25)  # dates that could be true and that could not, before any was seen
 _TRUSTED = 3.0  # believed while there are three times as many good ones
 DOWN = 3  # failed looks in a row, of any targets, after which a host counts as down
-PROBE_HOURS = 1.0  # between two tries of a host that is down (the breaker of 001: 1 h)
+PROBE_HOURS = 1.0  # between two tries of a host that is down, as long as a lane's breaker keeps it closed
+FRESH = 8  # changes of a host after which its clock is published anew
+_MOST_STREAK = 1000
 _TOO_NEW = 0.01  # a date within the last hundredth of the gap is as likely the time of the look
+_TRUSTS = np.geomspace(0.25, 256.0, 21)
+_SURE = 4.0  # nats by which hosts that differ must fit better than hosts that are alike
+_BOUNDS = (-4.0, 2.0)  # of the activity, in powers of two,
+_STEPS = 2  # and steps of each: what moves with every look would be another plan for every new page
 
 KINDS: dict[str, Any] = {
-    "id": np.int64,
-    "spent": np.float32,
-    "day": np.float32,
-    "streak": np.int16,
-    "failed_at": np.float64,
-    "dates": np.dtype((np.float32, (2,))),
-    "lively": np.dtype((np.float64, (2,))),
-    "quality": np.dtype((np.float64, (4,))),
-    "counts": np.dtype((np.float32, (2, 24))),
-    "upto": np.dtype((np.float32, (2, 25))),
-}
+    "dates": np.dtype((np.float32, (2,))), "streak": np.dtype(np.int16), "failed_at": np.dtype(np.float64),
+    "price_factor": np.dtype(np.float64), "fresh": np.dtype(np.int32), "has_clock": np.dtype(np.bool_),
+    "activity": np.dtype((np.float64, (2,))), "quality": np.dtype((np.float64, (4,))),
+    "counts": np.dtype((np.float32, (2, 24))), "upto": np.dtype((np.float32, (2, 25))),
+}  # fmt: skip
 
 
 class Hosts:
-    """Hosts are numbered from 0 as they appear."""
+    """Hosts are numbered from 0 as they appear.  The arrays have room for some more."""
 
     def __init__(self) -> None:
+        self.ids: dict[Hashable, int] = {}
         self.clocks = Clocks()
         self.quality = Quality()
-        self.lively = HostActivity()
-        self.ids: dict[int, int] = {}
-        self._dates = np.zeros((0, 2), np.float32)
-        self._spent = np.zeros(0, np.float32)  # looks on the day below
-        self._day = np.zeros(0, np.float32)
+        self.activity = HostActivity()
+        self.dates = np.zeros((0, 2), np.float32)
         self.streak = np.zeros(0, np.int16)  # failed looks in a row, over all targets of the host
         self.failed_at = np.zeros(0)
-        self.dear = np.zeros(0)  # how many times the price a look costs; the engine's, see prices.py
-        self.failing: dict[int, set[int]] = {}  # rows of each host whose last look failed
+        self.price_factor = np.zeros(0)  # how many times the price a look costs (review.py)
+        self.fresh = np.zeros(0, np.int32)  # changes counted since its clock was published
+        self.has_clock = np.zeros(0, bool)  # its own; the others follow the clock of all
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    def numbers(self, hosts: Rows) -> Rows:
+    def numbers(self, hosts: Iterable[Hashable]) -> Rows:
         """The number of each host; new ones are taken in."""
-        names, places = np.unique(hosts, return_inverse=True)
-        numbers = np.array([self.ids.setdefault(one, len(self.ids)) for one in names.tolist()], np.int64)
-        more = len(self.ids) - len(self._dates)
-        if more:
-            self.clocks.grow(len(self.ids))
-            self.quality.grow(len(self.ids))
-            self.lively.grow(len(self.ids))
-            self._dates = np.concatenate([self._dates, np.tile(np.array(_DATES, np.float32), (more, 1))])
-            self._spent, self._day, self.streak, self.failed_at = (
-                np.concatenate([one, np.zeros(more, one.dtype)])
-                for one in (self._spent, self._day, self.streak, self.failed_at)
-            )
-            self.dear = np.concatenate([self.dear, np.ones(more)])
-        return numbers[places] if len(names) else np.empty(0, np.int64)
+        ids = self.ids
+        numbers = np.fromiter((ids.setdefault(one, len(ids)) for one in hosts), np.int64)
+        room = len(self.streak)
+        if len(ids) > room:  # by a quarter at a time: arrays are copied when they grow
+            self._grow(max(len(ids), room + room // 4))
+        return numbers
 
     def believed(self, host: Rows, seen: tuple[Flags, Floats, Floats, Floats]) -> Floats:
         """Last-Modified where the host's dates are to be trusted, else NaN; and count how these ones look.
@@ -82,95 +81,121 @@ class Hosts:
         changed, last, at, modified = seen
         given = changed & ~np.isnan(modified)
         good = (modified > last) & (modified <= at) & (at - modified > _TOO_NEW * (at - last))
-        np.add.at(self._dates, (host[given], np.where(good[given], 0, 1)), 1.0)
-        trusted = self._dates[host, 0] > _TRUSTED * self._dates[host, 1]
+        np.add.at(self.dates, (host[given], np.where(good[given], 0, 1)), 1.0)
+        trusted = self.dates[host, 0] > _TRUSTED * self.dates[host, 1]
         return np.where(trusted & changed, modified, np.nan)
 
-    def spend(self, host: Rows, at: Floats) -> None:
-        """Count looks per host and day."""
-        day = np.floor(at / 24.0).astype(np.float32)
-        self._spent[host[day > self._day[host]]] = 0.0
-        np.maximum.at(self._day, host, day)
-        np.add.at(self._spent, host, 1.0)
-
-    def left(self, host: Rows, t: float, options: LearnedOptions) -> dict[int, int]:
-        """Looks that each host has left by now.  A day's budget opens hour by hour, so that it lasts the day."""
-        day, hour = divmod(t / 24.0, 1.0)
-        names = {number: one for one, number in self.ids.items()} if options.host_budgets else {}
-        room = {}
-        for number in host.tolist():
-            most = options.host_budget(names.get(number, -1))
-            if most is not None:
-                spent = float(self._spent[number]) if self._day[number] == day else 0.0
-                room[number] = max(0, int(most * min(1.0, hour + 1 / 24) - spent))
-        return room
-
-    def answered(self, host: Rows, rows: Rows, at: Floats, good: Flags) -> list[int]:
-        """Note which looks failed.  Gives the rows that failed while their host was down, now that it is back."""
-        back: set[int] = set()
-        for number, row, t, is_good in zip(
-            host.tolist(), rows.tolist(), at.tolist(), good.tolist(), strict=True
-        ):
-            if not is_good:
-                self.failing.setdefault(number, set()).add(row)
-                self.streak[number] = min(self.streak[number] + 1, 1000)
-                self.failed_at[number] = t
-            elif number in self.failing:
-                self.failing[number].discard(row)
-                if self.streak[number] >= DOWN:
-                    back |= self.failing[number]
-                self.streak[number] = 0
-        return sorted(back - {int(row) for row in rows[~good]})
-
-    def closed(self, t: float) -> dict[int, int]:
-        """Hosts that are down and how many looks may try them now: one an hour."""
-        down = np.flatnonzero(self.streak >= DOWN)
-        return {int(one): int(t - self.failed_at[one] >= PROBE_HOURS) for one in down}
+    def heard(self, number: int, ok: bool, t: float) -> tuple[bool, bool]:
+        """Its answer to one look: (does its row change, is it back after it was down?)"""
+        was = int(self.streak[number])
+        if not ok:
+            self.streak[number] = min(was + 1, _MOST_STREAK)
+            self.failed_at[number] = t
+        elif was:
+            self.streak[number] = 0
+        return not ok or was > 0, ok and was >= DOWN
 
     def remember(self, number: int, row: HostBelief) -> None:
-        """As its row says."""
+        """As its row says, but for its clock."""
         self.clocks.counts[number] = np.frombuffer(row.counts, "<f4").reshape(2, 24)
         self.quality.counts[number] = row.quality
-        self.lively.counts[number] = row.lively
-        self._dates[number] = row.dates
-        self.streak[number], self.failed_at[number], self.dear[number] = row.streak, row.failed_at, row.dear
+        self.activity.counts[number] = row.lively
+        self.dates[number] = row.dates
+        self.streak[number], self.failed_at[number] = row.streak, row.failed_at
+        self.price_factor[number], self.fresh[number] = row.dear, row.fresh
 
-    def belief(self, number: int, lane: LaneKey) -> HostBelief:
-        """As its row keeps it, but for the clock that is published for it."""
+    def belief(self, number: int, lane: LaneKey, clock: int | None) -> HostBelief:
+        """As its row keeps it; `clock`: the id of its own published clock."""
         return HostBelief(
             lane=lane,
             counts=self.clocks.counts[number].astype("<f4").tobytes(),
             quality=tuple(self.quality.counts[number].tolist()),
-            dates=tuple(self._dates[number].tolist()),
+            dates=tuple(self.dates[number].tolist()),
             streak=int(self.streak[number]),
             failed_at=float(self.failed_at[number]),
-            dear=float(self.dear[number]),
-            lively=tuple(self.lively.counts[number].tolist()),
+            dear=float(self.price_factor[number]),
+            lively=tuple(self.activity.counts[number].tolist()),
+            clock=clock,
+            fresh=int(self.fresh[number]),
         )
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        ids = np.fromiter(self.ids, np.int64, len(self.ids))
-        return {
-            "id": ids,
-            "spent": self._spent,
-            "day": self._day,
-            "streak": self.streak,
-            "failed_at": self.failed_at,
-            "dates": self._dates,
-            "lively": self.lively.counts,
-            "quality": self.quality.counts,
-            "counts": self.clocks.counts,
-            "upto": self.clocks.upto,
-        }
+        """One array for each of KINDS."""
+        arrays = {
+            "activity": self.activity.counts, "quality": self.quality.counts,
+            "counts": self.clocks.counts, "upto": self.clocks.upto,
+        }  # fmt: skip
+        return {key: arrays.get(key, getattr(self, key, None))[: len(self)] for key in KINDS}  # type: ignore[index]
 
-    def restore(self, columns: dict[str, NDArray[Any]], failing: tuple[Rows, Rows]) -> None:
-        """`failing`: rows whose last look failed, and their hosts."""
-        for row, host in zip(*(one.tolist() for one in failing), strict=True):
-            self.failing.setdefault(host, set()).add(row)
-        self.ids = {one: number for number, one in enumerate(columns["id"].tolist())}
-        self._spent, self._day = columns["spent"], columns["day"]
-        self.streak, self.failed_at = columns["streak"], columns["failed_at"]
-        self.dear = np.ones(len(self.ids))
-        self.lively.counts = columns["lively"]
-        self._dates, self.quality.counts = columns["dates"], columns["quality"]
-        self.clocks.counts, self.clocks.upto = columns["counts"], columns["upto"]
+    def restore(self, ids: Iterable[Hashable], columns: dict[str, NDArray[Any]]) -> None:
+        self.ids = {one: number for number, one in enumerate(ids)}
+        columns = dict(columns)
+        self.activity.counts, self.quality.counts = columns.pop("activity"), columns.pop("quality")
+        self.clocks.counts, self.clocks.upto = columns.pop("counts"), columns.pop("upto")
+        for key, column in columns.items():
+            setattr(self, key, column)
+
+    def _grow(self, room: int) -> None:
+        more = room - len(self.streak)
+        for part in (self.clocks, self.quality, self.activity):
+            part.grow(room)
+        self.dates = np.concatenate([self.dates, np.tile(np.array(_DATES, np.float32), (more, 1))])
+        self.price_factor = np.concatenate([self.price_factor, np.ones(more)])
+        for key in ("streak", "failed_at", "fresh", "has_clock"):
+            column = getattr(self, key)
+            setattr(self, key, np.concatenate([column, np.zeros(more, column.dtype)]))
+
+
+class HostActivity:
+    """Of hosts, by number."""
+
+    def __init__(self) -> None:
+        self.counts = np.zeros((0, 2))  # first changes seen, and expected
+
+    def grow(self, hosts: int) -> None:
+        more = hosts - len(self.counts)
+        if more > 0:
+            self.counts = np.concatenate([self.counts, np.zeros((more, 2))])
+
+    def learn(self, host: Rows, seen: Floats, room: Floats) -> None:
+        """Targets without a known change were looked at: how many had changed, how many were to be expected."""
+        np.add.at(self.counts[:, 0], host, seen)
+        np.add.at(self.counts[:, 1], host, room)
+
+    def times(self, host: NDArray[Any], spread: tuple[float, float]) -> Floats:
+        """How many times as likely as elsewhere a target of the host is to change at all."""
+        ratio, trust = spread
+        if trust >= ALIKE:
+            return np.ones(len(host))
+        seen, room = self.counts[host].T
+        power = np.log2((seen + trust) / (ratio * room + trust))
+        times: Floats = np.exp2(np.round(np.clip(power, *_BOUNDS) * _STEPS) / _STEPS)
+        return times
+
+
+def spread(counts: Floats) -> tuple[float, float]:
+    """First changes seen for each expected, over all hosts, and the trust that a host is as the others are.
+
+    The activity of hosts is Gamma(trust, trust), so first changes are negative binomial; the likeliest trust wins.
+    """
+    seen, room = counts[counts[:, 1] > 0].T
+    if not seen.sum():
+        return 1.0, ALIKE
+    ratio = float(seen.sum() / room.sum())
+    due = ratio * room
+    alike = float((seen * np.log(due) - due).sum())
+    fits = np.array([_fit(seen, due, float(trust)) for trust in _TRUSTS])
+    best = int(fits.argmax())
+    return (ratio, float(_TRUSTS[best])) if fits[best] > alike + _SURE else (ratio, ALIKE)
+
+
+def _fit(seen: Floats, due: Floats, trust: float) -> float:
+    """Log likelihood of the counts, but for what does not hang on the trust."""
+    rising = np.array([_rising(trust, int(count)) for count in seen])
+    mixed = seen * np.log(due / (trust + due)) - trust * np.log1p(due / trust)
+    return float((rising + mixed).sum())
+
+
+@lru_cache(maxsize=65536)
+def _rising(trust: float, count: int) -> float:
+    return math.lgamma(trust + count) - math.lgamma(trust)

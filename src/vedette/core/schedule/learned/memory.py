@@ -1,112 +1,314 @@
-"""All that the policy knows: targets, hosts, hubs, and what they taught together.  No decision is made here."""
+"""Rows in memory for the learned policy: 60 bytes for each target, with the index of its id and its due queues."""
 
 from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vedette.core.schedule.learned.belief import NEW_MARK, BeliefContext, Beliefs
-from vedette.core.schedule.learned.learn import Looks, learn
-from vedette.core.schedule.learned.listing import Told, mark, share
-from vedette.core.schedule.learned.order import Order
-from vedette.core.schedule.learned.settings import WEIGHT
-from vedette.core.schedule.learned.shared import Shared, Where
-from vedette.core.schedule.learned.table import Table
+from vedette.contracts.errors import InputError
+from vedette.core.schedule.checks import IdIndex
+from vedette.core.schedule.columns import pack, unpack
+from vedette.core.schedule.learned import beliefs, hosts
+from vedette.core.schedule.learned.beliefs import NEVER_LOOKED, Beliefs
+from vedette.core.schedule.learned.due_queue import TieredDueQueue
+from vedette.core.schedule.learned.hosts import DOWN, PROBE_HOURS, Hosts
+from vedette.core.schedule.learned.listings import HUB_KINDS
+from vedette.core.schedule.learned.settings import AWAKE, STEADY, Published
+from vedette.core.schedule.learned.state import SchedulerCounters, SchedulerState, Where
+from vedette.core.schedule.outlook import check_objectives
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
+KINDS: dict[str, Any] = {
+    "id": np.int64, "host": np.int32, "hub": np.int32, "risk": np.int8, "failures": np.int8, **beliefs.KINDS,
+    "contribution": np.float16, "wait": np.float32, "promise": np.float16,
+}  # fmt: skip
+_NEW: dict[str, float] = {
+    "hub": -1, "steady": STEADY, "asleep": (1 - STEADY) * (1 - AWAKE), "lag": np.inf,
+    "listed_change_p": NEVER_LOOKED, "promise": np.inf,
+}  # fmt: skip
+_HOST_KINDS = {"id": np.int64, "spent": np.float32, "day": np.float32, **hosts.KINDS}
+_DUMP = (KINDS, _HOST_KINDS, {"id": np.int64, **HUB_KINDS})
 
 
-class Memory(Shared):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedOptions:
+    """The options of `make_policy("learned", ...)`.  Budgets are looks per day; None: no limit."""
+
+    seed: int = 0
+    objectives: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # risk: hours, share
+    budget_per_day: float | None = None
+    host_budget_per_day: float | None = None  # of every host
+    host_budgets: Mapping[Hashable, float] = field(default_factory=dict)  # of hosts by id, instead
+
+    @property
+    def has_host_budgets(self) -> bool:
+        return self.host_budget_per_day is not None or bool(self.host_budgets)
+
+    def host_budget(self, host: Hashable) -> float | None:
+        return self.host_budgets.get(host, self.host_budget_per_day)
+
+    def host_limits(self, hosts: Iterable[Any]) -> dict[Any, float]:
+        limits = {host: self.host_budget(host) for host in hosts} if self.has_host_budgets else {}
+        return {host: most for host, most in limits.items() if most is not None}
+
+
+def learned_options(seed: int, options: Mapping[str, Any]) -> LearnedOptions:
+    """Checked."""
+    host_budgets = dict(options.get("host_budgets") or {})
+    budgets = [options.get("budget_per_day"), options.get("host_budget_per_day"), *host_budgets.values()]
+    for budget in budgets:
+        if budget is not None and not budget >= 0:
+            raise InputError(
+                f"a budget is {budget!r}; it must be a number of looks per day, or None for no limit"
+            )
+    return LearnedOptions(
+        seed=seed,
+        objectives=check_objectives(options.get("objectives") or {}),
+        budget_per_day=budgets[0],
+        host_budget_per_day=budgets[1],
+        host_budgets=host_budgets,
+    )
+
+
+@dataclass(slots=True)
+class AskedLooks:
+    """What `next` was asked for."""
+
+    looks: int = 0  # since the last review
+    per_day: float = 0.0  # before that
+    tier: float = 0.0  # that objectives may take now
+
+
+class HostDays:
+    """What lanes are to the engine: looks per host and day, and one look an hour at a host that is down."""
+
     def __init__(self) -> None:
-        super().__init__()
-        self.table = Table()
-        self.order = Order()
+        self.spent = np.zeros(0, np.float32)  # looks on the day below
+        self.day = np.zeros(0, np.float32)
+
+    def spend(self, host: NDArray[Any], at: Floats) -> None:
+        more = int(host.max()) + 1 - len(self.day)
+        if more > 0:
+            self.spent, self.day = (
+                np.concatenate([one, np.zeros(more, np.float32)]) for one in (self.spent, self.day)
+            )
+        day = np.floor(at / 24.0).astype(np.float32)
+        self.spent[host[day > self.day[host]]] = 0.0
+        np.maximum.at(self.day, host, day)
+        np.add.at(self.spent, host, 1.0)
+
+    def left(
+        self, host: Rows, t: float, limits: tuple[Mapping[Hashable, int], LearnedOptions]
+    ) -> dict[int, int]:
+        """Looks that each host has left by now.  A day's budget opens hour by hour, so that it lasts the day."""
+        day, hour = divmod(t / 24.0, 1.0)
+        ids, options = limits
+        names = {number: one for one, number in ids.items()} if options.host_budgets else {}
+        room = {}
+        for number in host.tolist():
+            most = options.host_budget(names.get(number, -1))
+            if most is not None:
+                is_today = number < len(self.day) and self.day[number] == day
+                spent = float(self.spent[number]) if is_today else 0.0
+                room[number] = max(0, int(most * min(1.0, hour + 1 / 24) - spent))
+        return room
+
+    def closed(self, hosts: Hosts, t: float) -> dict[int, int]:
+        """Hosts that are down and how many looks may try them now: one an hour."""
+        down = np.flatnonzero(hosts.streak >= DOWN)
+        return {int(one): int(t - hosts.failed_at[one] >= PROBE_HOURS) for one in down}
+
+
+class MemoryRows:
+    """Columns with room to grow, the state of the scheduler, and the queues.
+
+    A target is due `wait` hours after its last good look by its price, or `promise` hours if an objective asks.
+    """
+
+    def __init__(self, *, with_promises: bool) -> None:
+        self.size = 0
+        self.state = SchedulerState()
+        self.asked = AskedLooks()
+        self.days = HostDays()
+        self._columns: dict[str, NDArray[Any]] = {key: np.empty(0, kind) for key, kind in KINDS.items()}
+        self._index = IdIndex()
+        self._own: dict[int, int] = {}  # the hubs among the rows
+        self.by_price = TieredDueQueue(self.due_by_price)
+        self.by_promise = TieredDueQueue(self.due_by_promise) if with_promises else None
+
+    def __getitem__(self, key: str) -> NDArray[Any]:
+        """The column; a view, so writing to it writes to the table."""
+        return self._columns[key][: self.size]
 
     def find(self, ids: Rows) -> Rows:
-        return self.order.find(ids, self.table["id"])
+        """The row of each id; -1: unknown."""
+        return self._index.find(ids, self["id"])
 
     def add(self, ids: Rows, now: float) -> Rows:
-        """Rows of the ids, new ones among them."""
+        """Rows of the ids; new ones are never looked at and due at once."""
         rows = self.find(ids)
         fresh = np.flatnonzero(rows < 0)
         if len(fresh):
             new = ids[fresh[np.sort(np.unique(ids[fresh], return_index=True)[1])]]
-            self.order.add(new, self.table.add(new, now), self.table["id"])
+            added = np.arange(self.size, self.size + len(new))
+            self._grow(len(new))
+            for key in KINDS:
+                self[key][added] = _NEW.get(key, 0)
+            self["id"][added] = new
+            self["last"][added] = now
+            self._index.add(new, added, self["id"])
             rows = self.find(ids)
         return rows
 
-    def adopt(self, rows: Rows, parents: Rows, born: NDArray[np.bool_]) -> None:
-        """Put targets under their hubs.  Targets that a hub's listing brought count as births of that hub."""
-        has = np.flatnonzero(parents >= 0)
-        if not len(has):
-            return
-        hubs = self.hubs
-        numbers = hubs.numbers(parents[has].tolist())
-        was = self.table["hub"][rows[has]]
-        moved = was != numbers
-        np.add.at(hubs.columns["leaves"], numbers[moved], 1.0)
-        left = moved & (was >= 0)
-        np.add.at(hubs.columns["leaves"], was[left], -1.0)
-        np.add.at(hubs.columns["pull"], was[left], -self.table["share"][rows[has][left]].astype(np.float64))
-        self.table["share"][rows[has][left]] = 0.0
-        self.table["hub"][rows[has]] = numbers
-        new = born[has] & np.isfinite(hubs.columns["since"][numbers])
-        np.add.at(hubs.columns["births"], numbers[new], WEIGHT[self.table["risk"][rows[has][new]]])
-        self.table["mark_lag"][rows[has][new]] = -hubs.columns["every"][numbers[new]] / 2
-
     def link_hubs(self, ids: Rows) -> None:
         """Hubs among these ids, or named by them, get their row and host."""
-        names = [one for one in ids.tolist() if one in self.hubs.ids]
+        hubs = self.state.hubs
+        names = [one for one in ids.tolist() if one in hubs.ids]
         rows = self.find(np.array(names, np.int64)) if names else np.empty(0, np.int64)
         for name, row in zip(names, rows.tolist(), strict=True):
             if row >= 0:
-                self.hubs.link(self.hubs.ids[name], row, int(self.table["host"][row]))
+                self._own[row] = hubs.ids[name]
+                hubs.columns["host"][hubs.ids[name]] = int(self["host"][row])
 
-    def around(self, rows: Rows, t: float) -> BeliefContext:
-        """What the beliefs of these rows are read with at `t`."""
-        table = self.table
+    def where(self, rows: Rows) -> Where:
         none = np.full(len(rows), -1)
-        has = len(self.hubs.ids) > 0
-        where = Where(
-            host=table["host"][rows].astype(np.int64),
-            risk=table["risk"][rows].astype(np.int64),
-            hub=table["hub"][rows].astype(np.int64) if has else none,
-            own=self.hubs.of_rows(rows) if has else none,
+        has = len(self.state.hubs.ids) > 0
+        own = np.array([self._own.get(row, -1) for row in rows.tolist()], np.int64) if has else none
+        return Where(
+            host=self["host"][rows].astype(np.int64),
+            risk=self["risk"][rows].astype(np.int64),
+            hub=self["hub"][rows].astype(np.int64) if has else none,
+            own=own,
         )
-        return self.around_of(where, t)
 
-    def observe(self, rows: Rows, looks: Looks) -> None:
-        """Good looks: beliefs, clocks, bursts and the listings' quality move."""
-        b, around = self.table.beliefs(rows), self.around(rows, float(looks.at.max()))
-        old = b.mark < NEW_MARK
-        dates = self.hosts.believed(around.host, (looks.changed & old, b.last, looks.at, looks.modified))
-        dates = np.where(old, dates, looks.modified)
-        after, lesson = learn(b, around, Looks(looks.at, looks.changed, dates))
-        counted = self.taught(self.table["hub"][rows], (b, around), looks, lesson)
-        self.table.believe(rows, after)
-        self.hosts.clocks.set(counted)
-        self.publish_bursts()
+    def beliefs(self, rows: Rows) -> Beliefs:
+        return Beliefs(*(self[key][rows].astype(np.float64) for key in beliefs.KINDS))
 
-    def tell(self, rows: Rows, hub: int, told: tuple[float, bool, Floats]) -> None:
-        """A source names these rows: (time, is it complete, dates or NaN)."""
-        t, complete, modified = told
-        c, quality = self.hubs.columns, self.hosts.quality
-        before = self.listed(hub, t) if complete else float(c["listed_at"][hub])
-        host = int(c["host"][hub])
-        if len(rows):
-            what = Told(t, before, float(quality.recall(host)), float(quality.false(host)))
-            marks, lag = mark(self.table.beliefs(rows), self.around(rows, t), what, modified)
-            self.table["mark"][rows] = marks
-            self.table["mark_lag"][rows] = lag
+    def believe(self, rows: Rows, b: Beliefs, contribution: Floats) -> None:
+        for key in beliefs.KINDS:
+            self[key][rows] = getattr(b, key)
+        self["contribution"][rows] = contribution
 
-    def pull(self, rows: Rows, b: Beliefs, around: BeliefContext) -> None:
-        """What these leaves add to the pull of their hubs, at today's beliefs and price."""
-        has = np.flatnonzero(around.recall > 0)
-        if len(has):
-            hub = self.table["hub"][rows[has]]
-            false = self.hosts.quality.false(self.hubs.columns["host"][hub])
-            new = share(b.take(has), around.take(has), false).astype(np.float16)
-            change = new.astype(np.float64) - self.table["share"][rows[has]]
-            np.add.at(self.hubs.columns["pull"], hub, change)
-            self.table["share"][rows[has]] = new
+    def due(self, rows: Rows) -> Floats:
+        due: Floats = self["last"][rows] + np.minimum(self["wait"][rows], self["promise"][rows])
+        return due
+
+    def due_by_price(self, rows: Rows) -> Floats:
+        due: Floats = self["last"][rows] + self["wait"][rows]
+        return due
+
+    def due_by_promise(self, rows: Rows) -> Floats:
+        due: Floats = self["last"][rows] + self["promise"][rows]
+        return due
+
+    def moved(self, rows: Rows) -> None:
+        """These rows have new due times."""
+        self.by_price.moved(rows, self.size)
+        if self.by_promise is not None:
+            self.by_promise.moved(rows, self.size)
+
+    def first(self, count: int, t: float) -> tuple[Rows, bool]:
+        """The first by price and those promised by `t`; and whether all that is due by then is among them."""
+        rows = self.by_price.first(count)
+        is_all = len(rows) < count or bool(self.due_by_price(rows[-1:])[0] > t)
+        if self.by_promise is None:
+            return rows, is_all
+        promised = self.by_promise.first(count)
+        promised = promised[self.due_by_promise(promised) <= t]
+        is_all &= len(promised) < count
+        return np.concatenate([rows, promised[~np.isin(promised, rows)]]), is_all
+
+    def held(self) -> list[NDArray[Any]]:
+        """Every array that is kept, for who counts bytes."""
+        state = self.state
+        arrays = [*(self[key] for key in KINDS), self._index.rows, *self.by_price.held()]
+        return [*arrays, *state.hosts.columns().values(), *state.hubs.columns.values()]
+
+    # As bytes: columns of targets, hosts and hubs, and the few numbers beside them.  No pickle.
+
+    def dump(self, about: Mapping[str, object]) -> bytes:
+        state = self.state
+        head = {
+            **about, "asked": asdict(self.asked), "counters": asdict(state.counters),
+            "published": asdict(state.published), "bursts": state.bursts.tolist(),
+            "calibration": state.calibration.counts.tolist(), "has_common_clock": state.has_common_clock,
+            "shared_clock": state.hosts.clocks.shared.tolist(), "common_clock": state.hosts.clocks.common.tolist(),
+        }  # fmt: skip
+        rest = np.zeros(len(state.hosts) - len(self.days.day), np.float32)  # hosts that were never looked at
+        days = {"spent": np.r_[self.days.spent, rest], "day": np.r_[self.days.day, rest]}
+        of_hosts = {"id": _keys(state.hosts.ids), **days, **state.hosts.columns()}
+        of_hubs = {"id": _keys(state.hubs.ids), **state.hubs.columns}
+        parts = [
+            pack(head, {key: self[key] for key in KINDS}),
+            pack({}, {key: of_hosts[key] for key in _HOST_KINDS}),
+            pack({}, of_hubs),
+        ]
+        return b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+
+    @classmethod
+    def load(cls, data: bytes, about: Mapping[str, object], *, with_promises: bool) -> MemoryRows:
+        """Rows as they were; a dump of another policy, seed or objective is an InputError."""
+        (head, targets), (_, of_hosts), (_, of_hubs) = (
+            unpack(part, kinds) for part, kinds in zip(_parts(data), _DUMP, strict=True)
+        )
+        kept: dict[str, Any] = dict(head)
+        inner = {key: kept.pop(key, None) for key in _INNER}
+        if kept != json.loads(json.dumps(dict(about))):
+            raise InputError(f"this dump is of {kept}, not of {dict(about)}")
+        rows = cls(with_promises=with_promises)
+        rows._columns, rows.size = targets, len(targets["id"])
+        rows._index.add(targets["id"], np.arange(rows.size), targets["id"])
+        rows.asked = AskedLooks(**inner["asked"])
+        rows.days.spent, rows.days.day = of_hosts.pop("spent"), of_hosts.pop("day")
+        rows.state.hosts.restore(of_hosts.pop("id").tolist(), of_hosts)
+        rows.state.hubs.restore(of_hubs.pop("id").tolist(), of_hubs)
+        _restore(rows.state, inner)
+        rows.link_hubs(_keys(rows.state.hubs.ids))
+        rows.moved(np.empty(0, np.int64))
+        return rows
+
+    def _grow(self, more: int) -> None:
+        room = len(self._columns["id"])
+        self.size += more
+        if self.size > room:
+            wanted = max(self.size, room + room // 8)
+            for key, column in self._columns.items():
+                self._columns[key] = np.concatenate([column, np.empty(wanted - room, column.dtype)])
+
+
+_INNER = (
+    "asked", "counters", "published", "bursts", "calibration", "has_common_clock", "shared_clock", "common_clock",
+)  # fmt: skip
+
+
+def _restore(state: SchedulerState, inner: Mapping[str, Any]) -> None:
+    state.counters = SchedulerCounters(**inner["counters"])
+    state.published = Published.of(inner["published"])
+    state.bursts, state.calibration.counts = np.array(inner["bursts"]), np.array(inner["calibration"])
+    state.has_common_clock = inner["has_common_clock"]
+    clocks = state.hosts.clocks
+    clocks.shared, clocks.common = (
+        np.array(inner["shared_clock"]),
+        np.array(inner["common_clock"], np.float32),
+    )
+
+
+def _keys(ids: Mapping[Hashable, int]) -> Rows:
+    return np.fromiter(ids, np.int64, len(ids))
+
+
+def _parts(data: bytes) -> list[bytes]:
+    parts, start = [], 0
+    for _ in _DUMP:
+        size = int.from_bytes(data[start : start + 8], "big")
+        parts.append(data[start + 8 : start + 8 + size])
+        start += 8 + size
+    if start != len(data) or not data:
+        raise InputError("this is not a dump of the learned policy, or it is cut short")
+    return parts

@@ -1,4 +1,9 @@
-"""The learned policy: what to look at now, when to look again, and why.  The Protocol over `Memory`."""
+"""`make_policy("learned")`: the scheduler's state machine over rows in memory, and the best k of them now.
+
+Beliefs, waits, listings, failures, reviews and prices are those of `state.py` and `decide.py`, which the engine runs.
+What is here is what the database and the lanes are to the engine: rows, a queue by due time, the choice of k, room and
+daily budgets of hosts.
+"""
 
 from __future__ import annotations
 
@@ -23,36 +28,27 @@ from vedette.core.schedule.checks import (
     is_good,
     one_each,
 )
-from vedette.core.schedule.learned import outlook, saved, telling
-from vedette.core.schedule.learned.belief import NEW_MARK
-from vedette.core.schedule.learned.ladder import Queue
-from vedette.core.schedule.learned.learn import Looks
-from vedette.core.schedule.learned.memory import Memory
-from vedette.core.schedule.learned.objective import TIER, asked_hours
-from vedette.core.schedule.learned.prior import fitted
-from vedette.core.schedule.learned.settings import FREE_PRICE, MOST_HOURS
-from vedette.core.schedule.learned.worth import least_hours, plan, value_now
+from vedette.core.schedule.learned.beliefs import NEVER_LOOKED
+from vedette.core.schedule.learned.decide import LookGroup, advance
+from vedette.core.schedule.learned.explain import Subject, explain
+from vedette.core.schedule.learned.forecast import ForecastQuestion, forecast
+from vedette.core.schedule.learned.learn import GoodLooks
+from vedette.core.schedule.learned.listings import weigh
+from vedette.core.schedule.learned.memory import LearnedOptions, MemoryRows
+from vedette.core.schedule.learned.objectives import TIER
+from vedette.core.schedule.learned.review import Sample
+from vedette.core.schedule.learned.settings import FREE_PRICE, WEIGHT
+from vedette.core.schedule.learned.state import REPLAN, SAMPLE
+from vedette.core.schedule.learned.value import least_hours, value_now
 from vedette.core.schedule.protocol import Explanation, Forecast, Risks
 
 if TYPE_CHECKING:
-    from vedette.core.schedule.learned.options import LearnedOptions
     from vedette.core.schedule.protocol import Flags, Floats, Ints
 
 Rows = NDArray[np.int64]
-_PRICE_HOURS = 24.0  # the price follows what was chosen within about a day
-_SWEEP = 32  # rows planned anew at every decision, so that all follow the price
-_SWEEP_MOST = 2048
-_SWEEP_PER_MOVE = 4096  # more rows when the price moves by a factor of e
-_SWEEP_AT_ONCE = 256  # many rows at once cost little more than a few
 _POOL = 64  # rows whose value is weighed at every decision, at least
-_SAMPLE = 4096  # targets that prices and forecasts are worked out from
-_REVIEW_HOURS = 6.0  # between two reviews of the objectives, the prior and a daily budget,
-_EARLY_REVIEW_HOURS = 1.0  # and in the first days, when beliefs move fast
-_FIRST_HOURS = 72.0
-_LEAST_PRICE = 1e-6
 _SURE = 1.0 - 1e-9
-_MOST_FAILURES = 12
-_LIKELY_GONE = 6  # failures in a row
+_MOST_FAILURES = 100  # counted, in one byte
 
 
 class LearnedPolicy:
@@ -61,26 +57,25 @@ class LearnedPolicy:
     def __init__(self, name: str, options: LearnedOptions) -> None:
         self.name = name
         self._options = options
-        self._memory = Memory()
-        self._queue = Queue(self._memory.table, with_promises=bool(options.objectives))
-        self._run = saved.Running()
+        self._rows = MemoryRows(with_promises=bool(options.objectives))
         if options.budget_per_day is None:
-            self._price(FREE_PRICE)
+            self._rows.state.published = replace(self._rows.state.published, price=FREE_PRICE)
 
     def add(self, ids: Ints, *, risk: Risks, host: Ints, parent: Ints | None = None, now: float) -> None:
         keys = as_ids(ids)
         ranks, hosts = as_ranks(risk, len(keys)), one_each(keys, host, "host")
         parents = np.full(len(keys), -1) if parent is None else one_each(keys, parent, "parent")
         as_time(now)
-        memory, table = self._memory, self._memory.table
-        before = table.size
+        memory = self._rows
+        before = memory.size
         rows = memory.add(keys, now)
-        table["risk"][rows] = ranks
-        table["host"][rows] = memory.hosts.numbers(hosts)
-        memory.adopt(rows, parents, rows >= before)
+        memory["risk"][rows] = ranks
+        memory["host"][rows] = memory.state.hosts.numbers(hosts.tolist())
+        self._adopt(rows, parents, rows >= before)
         memory.link_hubs(np.unique(np.concatenate([keys, parents])))
-        self._queue.moved(rows[rows >= before])
-        self._plan(rows[rows < before], now)
+        memory.state.counters.found += memory.size - before
+        memory.moved(rows[rows >= before])
+        self._plan_anew(rows[rows < before], now)
 
     def observe(
         self,
@@ -99,27 +94,22 @@ class LearnedPolicy:
             return
         rows, at = self._known(keys), as_times(t, len(keys))
         good = np.ones(len(keys), bool) if status is None else is_good(one_each(keys, status, "status"))
-        dates = as_dates(last_modified, len(keys))
-        memory, table = self._memory, self._memory.table
-        late = at < table["last"][rows]
+        looks = GoodLooks(at, seen, as_dates(last_modified, len(keys)))
+        late = at < self._rows["last"][rows]
         if late.any():
             raise InputError(
                 f"target {int(keys[late][0])} was looked at before its last look; looks come in order"
             )
-        self._memory.hosts.spend(table["host"][rows], at)
-        if good.any():
-            self._memory.observe(rows[good], Looks(at[good], seen[good], dates[good]))
-            table["failures"][rows[good]] = 0
-        back = memory.hosts.answered(table["host"][rows], rows, at, good)
-        self._put_off(rows[~good], at[~good])
-        self._try_again(np.array(back, np.int64), float(at.max()))
-        self._plan(rows[good], float(at.max()))
+        self._rows.days.spend(self._rows["host"][rows], at)
+        back = self._heard(rows, at, good)
+        self._step(rows, looks, good)
+        self._try_again(back, float(at.max()))
 
     def learn(self, ids: Ints, t: Floats, changed: Flags) -> None:
-        """Good looks, for who asks for a forecast and nothing else: as `observe`, but no next look is planned."""
+        """Good looks, for who asks for a forecast and nothing else: as `observe`, all ids at once."""
         keys = as_ids(ids)
-        looks = Looks(as_times(t, len(keys)), np.asarray(changed, bool), as_dates(None, len(keys)))
-        self._memory.observe(self._known(keys), looks)
+        looks = GoodLooks(as_times(t, len(keys)), np.asarray(changed, bool), as_dates(None, len(keys)))
+        self._step(self._known(keys), looks, np.ones(len(keys), bool))
 
     def signal(  # noqa: PLR0913  the Protocol is DESIGN's
         self,
@@ -140,49 +130,46 @@ class LearnedPolicy:
         rows = self._known(keys)
         hub = self._source(kind, source, rows)
         if hub >= 0:
-            self._memory.tell(rows, hub, (t, complete, dates[first]))
-            self._bring_forward(rows[self._memory.table["mark"][rows] > 0], t)
+            self._tell(rows, hub, (t, complete, dates[first]))
 
     def next(self, t: float, k: int | None, *, host_room: Mapping[int, int] | None = None) -> Rows:
         as_time(t)
         if k is not None and k < 0:
             raise InputError(f"next was asked for {k} targets")
-        table = self._memory.table
-        if k == 0 or not table.size:
+        memory = self._rows
+        if k == 0 or not memory.size:
             return np.empty(0, np.int64)
         self._review(t, k)
-        self._sweep(t, k or 0)
+        self._replan(t)
         pool = _POOL if k is None else max(_POOL, 4 * k)
         while True:
-            rows, is_all = self._queue.first(pool, t)
+            rows, is_all = memory.first(pool, t)
             chosen = self._choose(rows, t, k, host_room)
             is_enough = is_all if k is None else len(chosen.rows) >= k
-            if is_enough or len(rows) >= table.size:
+            if is_enough or len(rows) >= memory.size:
                 break
             pool *= 4
-        self._run.tier -= int(chosen.urgent.sum())
-        if k is not None and not math.isnan(chosen.marginal):
-            self._follow(chosen.marginal, t)
-        ids: Rows = table["id"][chosen.rows]
+        memory.asked.tier -= int(chosen.urgent.sum())
+        ids: Rows = memory["id"][chosen.rows]
         return ids
 
     def next_due(self, id: int) -> float:  # noqa: A002  the Protocol is DESIGN's
-        return float(self._memory.table.due(self._known(as_ids([id])))[0])
+        return float(self._rows.due(self._known(as_ids([id])))[0])
 
     def explain(self, id: int, t: float) -> Explanation:  # noqa: A002
         as_time(t)
         rows = self._known(as_ids([id]))
-        table = self._memory.table
-        subject = telling.Subject(
+        memory, state = self._rows, self._rows.state
+        subject = Subject(
             id=id,
-            risk=Risk(int(table["risk"][rows[0]])),
-            beliefs=table.beliefs(rows),
-            around=self._memory.around(rows, t),
-            due_at=float(table.due(rows)[0]),
-            failures=int(table["failures"][rows[0]]),
+            risk=Risk(int(memory["risk"][rows[0]])),
+            beliefs=memory.beliefs(rows),
+            context=state.context(memory.where(rows), t),
+            due_at=float(memory.due(rows)[0]),
+            failures=int(memory["failures"][rows[0]]),
         )
-        told = telling.explain(subject, t, self._options.objectives)
-        honest = self._memory.calibration.honest(np.array([told.p_changed]))
+        told = explain(subject, t, self._options.objectives)
+        honest = state.calibration.honest(np.array([told.p_changed]))
         return replace(told, p_changed=float(honest[0]))
 
     def forecast(
@@ -192,186 +179,236 @@ class LearnedPolicy:
         as_time(t)
         if budget is not None and not budget >= 0:
             raise InputError(f"a budget of {budget!r} looks per day cannot be forecast")
-        numbers = self._memory.hosts.ids
+        numbers = self._rows.state.hosts.ids
         limits = {**self._options.host_limits(numbers), **(host_limits or {})}
         known = {numbers[host]: float(most) for host, most in limits.items() if host in numbers}
         spend = self._options.budget_per_day if budget is None else budget
-        asked = outlook.Asked(t, spend, self._options.objectives, known)
-        told = outlook.forecast(self._sample(t), asked)
-        names = {number: host for host, number in numbers.items()}
+        asked = ForecastQuestion(t, spend, self._options.objectives, known)
+        told = forecast(self._sample(t), asked)
+        names: dict[int, Any] = {number: host for host, number in numbers.items()}
         return replace(told, tight_hosts={names[number]: most for number, most in told.tight_hosts.items()})
 
     def dump(self) -> bytes:
-        return saved.dump(self._about(), self._memory, self._run)
+        return self._rows.dump(self._about())
 
     def load(self, data: bytes) -> None:
-        self._memory, self._run = saved.load(data, self._about())
-        self._queue = Queue(self._memory.table, with_promises=bool(self._options.objectives))
-        self._queue.moved(np.empty(0, np.int64))
+        self._rows = MemoryRows.load(data, self._about(), with_promises=bool(self._options.objectives))
 
-    def _about(self) -> dict[str, Any]:
+    def _about(self) -> dict[str, object]:
         return {"policy": self.name, "seed": self._options.seed, "objectives": dict(self._options.objectives)}
 
-    def _plan(self, rows: Rows, t: float) -> None:
-        """Set the due times of rows: by price, by objective; marked ones are due at once."""
-        table = self._memory.table
-        rows = rows[(table["mark"][rows] < NEW_MARK) & (table["failures"][rows] == 0)]
+    # Steps of the state machine
+
+    def _step(self, rows: Rows, looks: GoodLooks, good: NDArray[np.bool_]) -> None:
+        """Looks at these rows: beliefs, waits, and what they teach about hosts and hubs."""
+        memory, state = self._rows, self._rows.state
+        where, before = memory.where(rows), memory.beliefs(rows)
+        old = before.listed_change_p < NEVER_LOOKED
+        dates = state.dated(where.host, (looks.changed & old & good, before.last, looks.at, looks.modified))
+        memory["failures"][rows] = np.where(good, 0, np.minimum(memory["failures"][rows] + 1, _MOST_FAILURES))
+        group = LookGroup(
+            beliefs=before,
+            contribution=memory["contribution"][rows].astype(np.float64),
+            context=state.context(where, looks.at),
+            risk=where.risk.astype(np.int8),
+            looks=replace(looks, modified=np.where(old, dates, looks.modified)),
+            good=np.flatnonzero(good),
+            failures=memory["failures"][rows].astype(np.int64),
+            is_down=state.is_down(where.host),
+            false=state.false(where.hub),
+        )
+        done = advance(group, self._options.objectives)
+        state.absorb(where, group, done)
+        state.counters.looks += len(rows)
+        state.counters.planned += len(rows)
+        memory.believe(rows, done.beliefs, done.contribution)
+        self._arrange(rows, done.plan.usual, done.plan.objective)
+        failed = np.flatnonzero(~good)
+        if len(failed):
+            self._put_off(rows[failed], looks.at[failed] + done.plan.wait[failed])
+
+    def _arrange(self, rows: Rows, usual: Floats, objective: Floats) -> None:
+        memory = self._rows
+        memory["wait"][rows], memory["promise"][rows] = usual, objective
+        memory.moved(rows)
+
+    def _put_off(self, rows: Rows, until: NDArray[np.float64]) -> None:
+        """A failed look is tried again at `until`; an objective that asks for the target does so too."""
+        memory = self._rows
+        again = until - memory["last"][rows]
+        memory["wait"][rows] = again
+        has_goal = np.isin(memory["risk"][rows], [Risk[name] for name in self._options.objectives])
+        memory["promise"][rows] = np.where(has_goal, again, np.inf)
+        memory.moved(rows)
+
+    def _heard(self, rows: Rows, at: NDArray[np.float64], good: NDArray[np.bool_]) -> list[int]:
+        """The hosts that are back after they were down."""
+        memory, state = self._rows, self._rows.state
+        host = memory["host"][rows]
+        if good.all() and not state.hosts.streak[host].any():
+            return []
+        each = zip(host.tolist(), good.tolist(), at.tolist(), strict=True)
+        return [number for number, ok, t in each if state.heard(number, ok, t)]
+
+    def _try_again(self, hosts: list[int], t: float) -> None:
+        """These hosts are back: what failed while they were down need not wait."""
+        if not hosts:
+            return
+        memory = self._rows
+        rows = np.flatnonzero((memory["failures"] > 0) & np.isin(memory["host"], hosts))
+        now = np.maximum(t - memory["last"][rows], 0.0)
+        memory["wait"][rows] = np.minimum(memory["wait"][rows], now)
+        promise = memory["promise"][rows]
+        memory["promise"][rows] = np.where(np.isfinite(promise), np.minimum(promise, now), np.inf)
+        memory.moved(rows)
+
+    def _tell(self, rows: Rows, hub: int, said: tuple[float, bool, NDArray[np.float64]]) -> None:
+        """A source names these rows: (time, is it complete, dates or NaN)."""
+        t, is_complete, dates = said
+        memory, state = self._rows, self._rows.state
+        before = float(state.hubs.columns["listed_at"][hub])
+        report = state.listed(hub, t) if is_complete else state.report(hub, t, before)
         if not len(rows):
             return
-        b, around = table.beliefs(rows), self._memory.around(rows, t)
-        risk = table["risk"][rows]
-        wait = plan(b, around, least_hours(risk, around))
-        table["promise"][rows] = asked_hours(b, around, risk, self._options.objectives)
-        table["wait"][rows] = np.where(b.mark > 0, np.minimum(wait, np.maximum(t - b.last, 0.0)), wait)
-        self._memory.pull(rows, b, around)
-        self._queue.moved(rows)
+        where = memory.where(rows)
+        context = state.context(where, t)
+        weighed = weigh(memory.beliefs(rows), context, where.risk.astype(np.int8), (report, dates))
+        memory["listed_change_p"][rows] = weighed.beliefs.listed_change_p
+        memory["listed_change_lag"][rows] = weighed.beliefs.listed_change_lag
+        due = np.maximum(weighed.due, t) - weighed.beliefs.last
+        soon = np.flatnonzero(np.isfinite(weighed.due) & (memory["failures"][rows] == 0))
+        memory["wait"][rows[soon]] = np.minimum(memory["wait"][rows[soon]], np.maximum(due[soon], 0.0))
+        memory.moved(rows[soon])
 
-    def _bring_forward(self, rows: Rows, t: float) -> None:
-        """Marked targets are weighed at the next decision, whatever was planned."""
-        table = self._memory.table
-        rows = rows[table["failures"][rows] == 0]
-        soon = np.maximum(t - table["last"][rows], 0.0)
-        table["wait"][rows] = np.minimum(table["wait"][rows], soon)
-        self._queue.moved(rows)
-
-    def _choose(self, rows: Rows, t: float, k: int | None, host_room: Mapping[int, int] | None) -> Choice:
-        """The best of these rows: what objectives ask for, within their tier, then by value."""
-        memory, table = self._memory, self._memory.table
-        b, around = table.beliefs(rows), memory.around(rows, t)
-        risk, due = table["risk"][rows], table.due(rows)
-        promised = t >= table.due_by_promise(rows)
-        ready = (due <= t) | ((table["failures"][rows] == 0) & (k is not None))
-        ready &= (b.mark >= NEW_MARK) | (t - b.last >= least_hours(risk, around)) | promised
-        can = np.flatnonzero(ready)
-        rows, promised = rows[can], promised[can]
-        value, stale = value_now(b.take(can), around.take(can), t)
-        urgent, closed = np.zeros(len(can), bool), memory.hosts.closed(t)
-        asked = np.flatnonzero(promised)
-        calm = np.log1p(-np.minimum(stale[asked], _SURE)) / np.maximum(t - b.last[can][asked], 1e-6)
-        busiest = asked[np.argsort(calm, kind="stable")]
-        is_open = fits(
-            table["host"][rows[busiest]].astype(np.int64), closed
-        )  # who is down takes no room of the tier
-        urgent[busiest[is_open][: int(self._run.tier)]] = True
-        order = np.lexsort((table["id"][rows], -value, ~urgent))
-        if host_room is not None or self._options.has_host_budgets or closed:
-            order = order[self._fits(rows[order], t, (host_room or {}, closed))]
-        order = order[:k]
-        return Choice(rows[order], value[order], urgent[order])
-
-    def _fits(
-        self, rows: Rows, t: float, rooms: tuple[Mapping[int, int], Mapping[int, int]]
-    ) -> NDArray[np.bool_]:
-        """Best first: does each row still fit in the room and the budget of its host, and is the host up?"""
-        asked, closed = rooms
-        hosts = self._memory.hosts
-        host = self._memory.table["host"][rows].astype(np.int64)
-        room = {hosts.ids[one]: most for one, most in asked.items() if one in hosts.ids}
-        if self._options.has_host_budgets:
-            left = hosts.left(np.unique(host), t, self._options)
-            room |= {one: min(most, room.get(one, most)) for one, most in left.items()}
-        room |= {one: min(most, room.get(one, most)) for one, most in closed.items()}
-        return fits(host, room)
-
-    def _follow(self, marginal: float, t: float) -> None:
-        """Move the price towards the value of the last one taken; in the first days beliefs set it (`_review`)."""
-        run = self._run
-        gone, run.decided_at = min(max(t - run.decided_at, 0.0), _PRICE_HOURS), t
-        if t - run.started_at >= _FIRST_HOURS:
-            step = -math.expm1(-gone / _PRICE_HOURS)
-            was = math.log(self._memory.published.price)
-            self._price(math.exp(was + step * (math.log(max(marginal, _LEAST_PRICE)) - was)))
-
-    def _price(self, price: float) -> None:
-        """A new price.  The more it moves, the more rows are planned anew with the next decisions."""
-        moved = abs(math.log(price / self._memory.published.price))
-        self._run.owed += int(_SWEEP_PER_MOVE * moved)
-        self._memory.published = replace(self._memory.published, price=price)
-
-    def _sweep(self, t: float, k: int) -> None:
-        """Plan some rows anew, in turn."""
-        size, run = self._memory.table.size, self._run
-        run.owed += _SWEEP + 2 * k
-        if run.owed >= _SWEEP_AT_ONCE:
-            count = min(size, run.owed, _SWEEP_MOST)
-            rows = (run.swept + np.arange(count)) % size
-            run.swept, run.owed = int((run.swept + count) % size), run.owed - count if count < size else 0
-            self._plan(rows, t)
-
-    def _review(self, t: float, k: int | None) -> None:
-        """Every few hours: what objectives need, and the price of a daily budget."""
-        run, options = self._run, self._options
-        run.asked += k or 0
-        if k is not None:
-            run.tier = min(run.tier + TIER * k, max(TIER * run.per_day, 1.0))  # a day's worth may be saved up
-        run.started_at = min(run.started_at, t)
-        is_early = t - run.started_at < _FIRST_HOURS
-        gone = t - run.reviewed_at
-        if gone < (_EARLY_REVIEW_HOURS if is_early else _REVIEW_HOURS):
+    def _adopt(self, rows: Rows, parents: Rows, born: NDArray[np.bool_]) -> None:
+        """Put targets under their hubs.  Targets that a hub's listing brought count as births of that hub."""
+        memory, state = self._rows, self._rows.state
+        has = np.flatnonzero(parents >= 0)
+        if not len(has):
             return
-        budget = options.budget_per_day
-        if k is not None and math.isfinite(gone):
-            budget = run.per_day = run.asked * 24.0 / gone
-        run.asked, run.reviewed_at = 0, t
-        sample = self._sample(t)
-        self._memory.publish_hosts(sample.around.host)
-        prior = fitted(sample.beliefs.take(sample.around.pull == 0), self._memory.published.prior)
-        self._memory.published = replace(self._memory.published, prior=prior)
-        packed = outlook.tiers(sample, options.objectives, budget)
-        self._memory.published = outlook.promised(self._memory.published, packed)
-        if budget is not None and (k is None or is_early):
-            left = budget - sum(one.looks for one in packed.values())
-            self._price(outlook.price_for(sample, max(left, 1e-9), packed))
-
-    def _sample(self, t: float) -> outlook.Sample:
-        """Targets at even steps; those never looked at count as any other."""
-        table = self._memory.table
-        step = -(-table.size // _SAMPLE) or 1
-        rows = np.arange(0, table.size, step)
-        around = self._memory.around(rows, t)
-        each = table.size / max(len(rows), 1)
-        return outlook.Sample(table.beliefs(rows), around, table["risk"][rows], each)
-
-    def _put_off(self, rows: Rows, at: NDArray[np.float64]) -> None:
-        """A failed look teaches nothing about change; the target waits, twice as long after each failure.
-
-        No longer than its usual interval, unless it has failed so often that it is likely gone.
-        """
-        if not len(rows):
-            return
-        memory, table = self._memory, self._memory.table
-        failures = np.minimum(table["failures"][rows] + 1, _MOST_FAILURES)
-        table["failures"][rows] = failures
-        around = memory.around(rows, float(at.max()))
-        least = least_hours(table["risk"][rows], around)
-        usual = plan(table.beliefs(rows), around, least) * 2.0 ** np.maximum(failures - _LIKELY_GONE, 0)
-        wait = np.minimum(np.minimum(least * 2.0 ** (failures - 1.0), usual), MOST_HOURS)
-        again = at + wait - table["last"][rows]
-        table["wait"][rows] = again
-        table["promise"][rows] = np.where(np.isfinite(table["promise"][rows]), again, np.inf)
-        self._queue.moved(rows)
-
-    def _try_again(self, rows: Rows, t: float) -> None:
-        """The host is back: what failed while it was down need not wait."""
-        table = self._memory.table
-        now = np.maximum(t - table["last"][rows], 0.0)
-        table["wait"][rows] = np.minimum(table["wait"][rows], now)
-        promise = table["promise"][rows]
-        table["promise"][rows] = np.where(np.isfinite(promise), np.minimum(promise, now), np.inf)
-        self._queue.moved(rows)
+        rows, born = rows[has], born[has]
+        numbers, was = state.hubs.numbers(parents[has].tolist()), memory["hub"][rows].astype(np.int64)
+        c = state.hubs.columns
+        left = (was != numbers) & (was >= 0)
+        np.add.at(c["leaves"], was[left], -1.0)
+        state.contributed(was[left], -memory["contribution"][rows[left]].astype(np.float64))
+        memory["contribution"][rows[left]] = 0.0
+        memory["hub"][rows] = numbers
+        weight = np.where(born, WEIGHT[memory["risk"][rows]], 0.0)
+        joined = was != numbers
+        state.adopted(numbers[joined], weight[joined])
+        new = born & np.isfinite(c["since"][numbers])
+        memory["listed_change_lag"][rows[new]] = (
+            -c["every"][numbers[new]] / 2
+        )  # so old it is, when it is found
 
     def _source(self, kind: str, source: int | None, rows: Rows) -> int:
         """The number of what told us; of an unnamed one, of its kind.  -1: it has no host to learn about."""
-        hubs = self._memory.hubs
+        hubs = self._rows.state.hubs
         number = int(hubs.numbers([-2 - sorted(SIGNALS).index(kind) if source is None else source])[0])
         if hubs.columns["host"][number] < 0:
             if not len(rows):
                 return -1
-            hubs.columns["host"][number] = self._memory.table["host"][rows[0]]
+            hubs.columns["host"][number] = self._rows["host"][rows[0]]
         return number
 
+    # Reviews
+
+    def _review(self, t: float, k: int | None) -> None:
+        """Every few hours: prior, what objectives need, price.  The budget is what was asked for, or as configured."""
+        asked, state, options = self._rows.asked, self._rows.state, self._options
+        asked.looks += k or 0
+        if k is not None:
+            asked.tier = min(
+                asked.tier + TIER * k, max(TIER * asked.per_day, 1.0)
+            )  # a day's worth is saved up
+        if not state.is_review_due(t, has_budget=options.budget_per_day is not None):
+            return
+        gone = t - state.counters.reviewed_at
+        budget = state.begin_review(t, self._rows.size, options.budget_per_day if k is None else None)
+        if k is not None and math.isfinite(gone):
+            budget = asked.per_day = asked.looks * 24.0 / gone
+        asked.looks = 0
+        if k is not None and budget is None:
+            return  # nobody knows yet how many looks there will be
+        rooms = options.host_limits(state.hosts.ids)
+        numbers = {state.hosts.ids[host]: room for host, room in rooms.items()}
+        state.review(self._sample(t), budget, options.objectives, numbers)
+
+    def _replan(self, t: float) -> None:
+        """Some rows in turn, planned anew at the price of today."""
+        run, size = self._rows.state.counters, self._rows.size
+        if run.replan is None:
+            return
+        rows = np.arange(run.replan, min(run.replan + REPLAN, size))
+        run.replan = int(rows[-1]) + 1 if len(rows) == REPLAN else None
+        self._plan_anew(rows[self._rows.where(rows).own < 0], t)  # listings follow with their next look
+
+    def _plan_anew(self, rows: Rows, t: float) -> None:
+        memory, state = self._rows, self._rows.state
+        rows = rows[(memory["listed_change_p"][rows] == 0.0) & (memory["failures"][rows] == 0)]
+        if not len(rows):
+            return
+        where = memory.where(rows)
+        anew = state.plan_anew(
+            memory.beliefs(rows),
+            memory["contribution"][rows].astype(np.float64),
+            (where, t),
+            self._options.objectives,
+        )
+        memory["contribution"][rows] = anew.contribution
+        self._arrange(rows, anew.by_price, anew.by_objective)
+
+    def _sample(self, t: float) -> Sample:
+        """Targets at even steps; those never looked at count as any other."""
+        memory = self._rows
+        step = -(-memory.size // SAMPLE) or 1
+        rows = np.arange(0, memory.size, step)
+        where = memory.where(rows)
+        context = memory.state.context(where, t)
+        each = memory.size / max(len(rows), 1)
+        return Sample(memory.beliefs(rows), context, where.risk.astype(np.int8), each)
+
+    # The best k
+
+    def _choose(self, rows: Rows, t: float, k: int | None, host_room: Mapping[int, int] | None) -> Choice:
+        """The best of these rows: what objectives ask for, within their tier, then by value."""
+        memory, state = self._rows, self._rows.state
+        b, where = memory.beliefs(rows), memory.where(rows)
+        context = state.context(where, t)
+        promised = t >= memory.due_by_promise(rows)
+        ready = (memory.due(rows) <= t) | ((memory["failures"][rows] == 0) & (k is not None))
+        is_free = t - b.last >= least_hours(where.risk.astype(np.int8), context)
+        ready &= (b.listed_change_p >= NEVER_LOOKED) | is_free | promised
+        can = np.flatnonzero(ready)
+        rows, promised, host = rows[can], promised[can], where.host[can]
+        value, stale = value_now(b.take(can), context.take(can), t)
+        urgent, closed = np.zeros(len(can), bool), memory.days.closed(state.hosts, t)
+        asked = np.flatnonzero(promised)
+        calm = np.log1p(-np.minimum(stale[asked], _SURE)) / np.maximum(t - b.last[can][asked], 1e-6)
+        busiest = asked[np.argsort(calm, kind="stable")]
+        is_open = fits(host[busiest], closed)  # a host that is down takes no room of the tier
+        urgent[busiest[is_open][: int(memory.asked.tier)]] = True
+        order = np.lexsort((memory["id"][rows], -value, ~urgent))
+        if host_room is not None or self._options.has_host_budgets or closed:
+            order = order[fits(host[order], self._room(host, t, (host_room or {}, closed)))]
+        order = order[:k]
+        return Choice(rows[order], urgent[order])
+
+    def _room(
+        self, host: Rows, t: float, rooms: tuple[Mapping[int, int], Mapping[int, int]]
+    ) -> dict[int, int]:
+        """Looks that each host has room for now: as asked, by its budget, and if it is down."""
+        asked, closed = rooms
+        ids = self._rows.state.hosts.ids
+        room = {ids[one]: most for one, most in asked.items() if one in ids}
+        if self._options.has_host_budgets:
+            left = self._rows.days.left(np.unique(host), t, (ids, self._options))
+            room |= {one: min(most, room.get(one, most)) for one, most in left.items()}
+        return room | {one: min(most, room.get(one, most)) for one, most in closed.items()}
+
     def _known(self, keys: Rows) -> Rows:
-        rows = self._memory.find(keys)
+        rows = self._rows.find(keys)
         if len(rows) and rows.min() < 0:
             raise InputError(f"unknown target {int(keys[rows < 0][0])}; add it first")
         return rows
@@ -380,11 +417,4 @@ class LearnedPolicy:
 @dataclass(slots=True)
 class Choice:
     rows: Rows
-    value: NDArray[np.float64]
     urgent: NDArray[np.bool_]  # asked for by an objective
-
-    @property
-    def marginal(self) -> float:
-        """The least value that was taken for its own sake."""
-        plain = self.value[~self.urgent]
-        return float(plain.min()) if len(plain) else math.nan

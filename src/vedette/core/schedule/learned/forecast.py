@@ -1,6 +1,6 @@
 """What would a budget buy?  The policy's own rule, played forward on a sample of its targets.
 
-At a price every target has an interval (worth.plan) and with it freshness, age and the share of changes seen in time;
+At a price every target has an interval (value.plan) and with it freshness, age and the share of changes seen in time;
 the price is the one at which the looks add up to the budget.  Hosts have limits: the intervals of a host that is asked
 for more than its limit are stretched.
 """
@@ -8,110 +8,64 @@ for more than its limit are stretched.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vedette.contracts.words import Reason, Risk
-from vedette.core.schedule.learned.belief import BeliefContext, Beliefs
-from vedette.core.schedule.learned.coverage import Seen, changes, coverage, steadiness, waking
-from vedette.core.schedule.learned.objective import DAY_PART, TIER, Tier, in_tier, kept, published_tier, tier
-from vedette.core.schedule.learned.settings import MOST_HOURS, Published
-from vedette.core.schedule.learned.unseen import unseen
-from vedette.core.schedule.learned.worth import crossing, least_hours, values
+from vedette.core.schedule.learned.objectives import (
+    DAY_PART,
+    TIER,
+    LookPattern,
+    Objectives,
+    Tier,
+    changes,
+    coverage,
+    in_tier,
+    published_tier,
+    steadiness,
+    tier,
+    waking,
+)
+from vedette.core.schedule.learned.review import Sample, looks_per_day, outside_tiers, price_for, tiers
+from vedette.core.schedule.learned.settings import MOST_HOURS
+from vedette.core.schedule.learned.value import crossing, least_hours, unseen, values
 from vedette.core.schedule.protocol import Forecast
 
 Floats = NDArray[np.float64]
-WITHIN = 4.0  # hours: 000 section 8 promises CRITICAL within 4
+WITHIN = 4.0  # hours in which CRITICAL changes are to be seen where nothing else was asked for
 _GROWTH = 0.75  # of the way from today's beliefs to known rates, on average over the weeks to come
 _QUANTILES = 8
 _NORMAL = np.array(
     [-1.534, -0.887, -0.489, -0.157, 0.157, 0.489, 0.887, 1.534]
 )  # middles of eight even parts
 _KNOWN_HOURS = 1e5  # watched so long, a rate is known
-_PRICES = np.geomspace(1e-4, 1e7, 60)  # searched for the one that spends the budget
 
 
 @dataclass(slots=True)
-class Sample:
-    """Some of the targets, standing for `each` targets apiece."""
-
-    beliefs: Beliefs
-    around: BeliefContext
-    risk: NDArray[np.int8]
-    each: float
-
-    def only(self, rows: NDArray[np.int64]) -> Sample:
-        return Sample(self.beliefs.take(rows), self.around.take(rows), self.risk[rows], self.each)
-
-
-@dataclass(slots=True)
-class Asked:
+class ForecastQuestion:
     t: float
     budget: float | None
-    objectives: Mapping[str, tuple[float, float]]
+    objectives: Objectives
     host_limits: Mapping[int, float]  # by host number, looks per day
 
 
-def price_for(sample: Sample, budget: float, packed: Mapping[str, Tier]) -> float:
-    """The price at which the targets ask for `budget` looks per day beside those for objectives."""
-    table, free = _values(sample), _free(sample, packed)
-    least = least_hours(sample.risk, sample.around)
-    asked = [
-        _looks(np.clip(crossing(table, one * sample.around.dear), least, MOST_HOURS), sample, free)
-        for one in _PRICES
-    ]
-    return float(np.exp(np.interp(-budget, -np.array(asked), np.log(_PRICES))))
-
-
-def tiers(
-    sample: Sample, objectives: Mapping[str, tuple[float, float]], budget: float | None
-) -> dict[str, Tier]:
-    """The knapsack of each risk with an objective; they share what the tier may spend."""
-    found: dict[str, Tier] = {}
-    room = np.inf if budget is None else TIER * budget
-    for name in sorted(objectives, key=lambda one: -Risk[one]):
-        rows = np.flatnonzero(sample.risk == Risk[name])
-        if len(rows):
-            one = _packed(sample.only(rows), objectives[name], room / sample.each)
-            found[name] = replace(one, looks=one.looks * sample.each, wanted=one.wanted * sample.each)
-            room -= found[name].looks
-    return found
-
-
-def _packed(part: Sample, goal: tuple[float, float], room: float) -> Tier:
-    """The promise kept, if the room carries that; else the knapsack."""
-    whole = kept(part.beliefs, part.around, goal, part.each)
-    if whole.looks <= room:
-        return whole
-    return replace(tier(part.beliefs, part.around, goal, room), wanted=whole.looks)
-
-
-def promised(published: Published, packed: Mapping[str, Tier]) -> Published:
-    """What is published of the tiers."""
-    kept_from, hours_from = [0.0] * len(Risk), [np.inf] * len(Risk)
-    for name, one in packed.items():
-        rank = Risk[name]
-        kept_from[rank], hours_from[rank] = (one.least, np.inf) if one.is_kept else (np.inf, one.least)
-    return replace(published, kept_from=tuple(kept_from), objective_price=tuple(hours_from))
-
-
-def forecast(sample: Sample, asked: Asked) -> Forecast:
+def forecast(sample: Sample, asked: ForecastQuestion) -> Forecast:
     """Per risk class what the budget gives, what is missing, and which hosts cannot keep up."""
     packed = tiers(sample, asked.objectives, asked.budget)
     spent = sum(one.looks for one in packed.values())
     budget = asked.budget
     price = (
-        sample.around.published.price
+        sample.context.published.price
         if budget is None
         else price_for(sample, max(budget - spent, 1e-9), packed)
     )
     free = _priced(sample, price)
-    today = sample.around.published.price
+    today = sample.context.published.price
     now = free if price == today else _priced(sample, today)
     gap, tight = _hold(free.copy(), sample, asked.host_limits)
-    own = _looks(gap, sample, _free(sample, packed))
+    own = looks_per_day(gap, sample, outside_tiers(sample, packed))
     wanted = sum(one.wanted for one in packed.values())
     needed = wanted / TIER if packed and budget is not None else own + spent
     missing = 0.0 if budget is None else max(0.0, needed - budget) if packed else 0.0
@@ -144,31 +98,13 @@ def forecast(sample: Sample, asked: Asked) -> Forecast:
     )  # fmt: skip
 
 
-def _values(sample: Sample) -> Floats:
-    return values(sample.beliefs, sample.around)[0]
-
-
-def _looks(gap: Floats, sample: Sample, free: Floats) -> float:
-    return float((free * 24.0 / gap).sum()) * sample.each
-
-
-def _free(sample: Sample, packed: Mapping[str, Tier]) -> Floats:
-    """The part of the time in which no objective looks at a target anyway."""
-    free = np.ones(len(sample.risk))
-    for name, one in packed.items():
-        rows = np.flatnonzero(sample.risk == Risk[name])
-        part = sample.only(rows)
-        free[rows] = ~in_tier(part.beliefs, part.around, one) @ DAY_PART
-    return free
-
-
 def _hold(gap: Floats, sample: Sample, limits: Mapping[int, float]) -> tuple[Floats, dict[int, float]]:
     """Stretch the intervals of hosts that are asked for more than they allow; looks per day beyond it by host."""
     tight = {}
-    order = np.argsort(sample.around.host, kind="stable")  # one search for each host, and not one pass
+    order = np.argsort(sample.context.host, kind="stable")  # one search for each host, and not one pass
     hosts = np.fromiter(limits, np.int64, len(limits))
-    begins = np.searchsorted(sample.around.host, hosts, "left", order).tolist()
-    ends = np.searchsorted(sample.around.host, hosts, "right", order).tolist()
+    begins = np.searchsorted(sample.context.host, hosts, "left", order).tolist()
+    ends = np.searchsorted(sample.context.host, hosts, "right", order).tolist()
     for (host, most), begin, end in zip(limits.items(), begins, ends, strict=True):
         rows = order[begin:end]
         asked = float((24.0 / gap[rows]).sum()) * sample.each
@@ -182,7 +118,7 @@ def _state(sample: Sample, gap: Floats) -> tuple[Floats, Floats]:
     """Share of the time that a copy is current, and its mean age, when looked at every `gap` hours."""
     part = (np.arange(8) + 0.5) / 8
     column = (slice(None), None)
-    p = unseen(sample.beliefs.take(column), sample.around.take(column), gap[:, None] * part).changed
+    p = unseen(sample.beliefs.take(column), sample.context.take(column), gap[:, None] * part).changed
     return 1.0 - p.mean(axis=1), (p * (1.0 - part)).mean(axis=1) * gap
 
 
@@ -203,12 +139,12 @@ def _today(sample: Sample, objectives: Iterable[str], gap: Floats) -> Floats:
     Today's, whatever budget is asked about: the changes of a world do not hang on how often one looks.
     """
     often = np.full(len(gap), WITHIN)
-    plain, busy = (changes(sample.beliefs, sample.around, one) for one in (gap, often))
+    plain, busy = (changes(sample.beliefs, sample.context, one) for one in (gap, often))
     tier = np.zeros(len(gap))
     for risk in objectives:
         rows = np.flatnonzero(sample.risk == Risk[risk])
         part = sample.only(rows)
-        tier[rows] = in_tier(part.beliefs, part.around, published_tier(part.around, Risk[risk])) @ DAY_PART
+        tier[rows] = in_tier(part.beliefs, part.context, published_tier(part.context, Risk[risk])) @ DAY_PART
     return plain + tier * (busy - plain)
 
 
@@ -218,7 +154,7 @@ def _in_time(
     """Share of the changes of these targets that are seen in time, by what is believed of them today."""
     part, gap = sample.only(rows), plans.gap[rows]
     asleep = waking(part.beliefs, plans.steady, _middle(gap))
-    return coverage(part.beliefs, part.around, Seen(gap, *goal), plans.weight[rows], asleep)
+    return coverage(part.beliefs, part.context, LookPattern(gap, *goal), plans.weight[rows], asleep)
 
 
 def _learning(
@@ -234,23 +170,27 @@ def _learning(
         return now
     part = sample.only(rows)
     known = sharpened(part)
-    sure = tier(known.beliefs, known.around, (within, share), packed.looks / known.each)
+    sure = tier(known.beliefs, known.context, (within, share), packed.looks / known.each)
     gap = _priced(known, plans.price) * np.tile(plans.stretch[rows], _QUANTILES)
     times = _rate(known) / np.maximum(np.tile(_rate(part), _QUANTILES), 1e-300)
     weight = np.tile(plans.weight[rows], _QUANTILES) * times
     asleep = waking(known.beliefs, plans.steady, _middle(plans.gap[rows]))
-    then = coverage(known.beliefs, known.around, Seen(gap, within, sure), weight, asleep)
+    then = coverage(known.beliefs, known.context, LookPattern(gap, within, sure), weight, asleep)
     return now + _GROWTH * max(0.0, then - now)
 
 
 def _priced(sample: Sample, price: float) -> Floats:
     """Hours between looks at a price."""
-    least = least_hours(sample.risk, sample.around)
-    return np.clip(crossing(_values(sample), price * sample.around.dear), least, MOST_HOURS)
+    least = least_hours(sample.risk, sample.context)
+    return np.clip(
+        crossing(values(sample.beliefs, sample.context)[0], price * sample.context.price_factor),
+        least,
+        MOST_HOURS,
+    )
 
 
 def _rate(sample: Sample) -> Floats:
-    shape, scale = sample.around.prior
+    shape, scale = sample.context.prior
     rate: Floats = (sample.beliefs.events + shape) / (sample.beliefs.hours + scale)
     return rate
 
@@ -265,13 +205,13 @@ def _middle(gap: Floats) -> float:
 
 def sharpened(sample: Sample) -> Sample:
     """Each target as several with known rates, at even quantiles of its belief."""
-    shape, scale = sample.around.prior
+    shape, scale = sample.context.prior
     a, hours = sample.beliefs.events + shape, sample.beliefs.hours + scale
     every = np.tile(np.arange(len(a)), _QUANTILES)
     normal = np.repeat(_NORMAL, len(a))
     root = (
         1.0 - 1.0 / (9.0 * a[every]) + normal / (3.0 * np.sqrt(a[every]))
-    )  # Wilson and Hilferty, see telling.py
+    )  # Wilson and Hilferty, see explain.py
     rate = a[every] * np.maximum(root, 0.0) ** 3 / hours[every]
     # the quantiles of a skewed belief are scaled to its mean
     rate *= np.tile(a / hours, _QUANTILES) / np.maximum(
@@ -280,7 +220,7 @@ def sharpened(sample: Sample) -> Sample:
     beliefs = sample.beliefs.take(every)
     beliefs.hours = np.full(len(every), _KNOWN_HOURS)
     beliefs.events = rate * (_KNOWN_HOURS + scale) - shape[every]
-    return Sample(beliefs, sample.around.take(every), sample.risk[every], sample.each / _QUANTILES)
+    return Sample(beliefs, sample.context.take(every), sample.risk[every], sample.each / _QUANTILES)
 
 
 def _mean(column: Floats, empty: float) -> float:

@@ -1,0 +1,195 @@
+"""The rows behind the scheduler's state: read when a host or hub is first met, written when they changed."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Protocol
+
+import numpy as np
+import xxhash
+
+from vedette.contracts.schedule import HostBelief, HubBelief, Leaf, PublishedRow, ScheduleRows
+from vedette.contracts.watch import Watch
+from vedette.contracts.words import LaneKey, WatchId
+from vedette.core.schedule.learned.beliefs import pack_clock, pack_published, unpack_clock, unpack_published
+from vedette.core.schedule.learned.state import SchedulerCounters, SchedulerState, Where
+
+MOST_UNLISTED = 1_000_000  # ids remembered as listing nothing
+
+
+class ScheduleSide(Protocol):
+    """What the scheduler reads of the store."""
+
+    def hosts(self, lanes: Sequence[LaneKey]) -> list[HostBelief]: ...
+    def hubs(self, watches: Sequence[WatchId]) -> list[HubBelief]: ...
+    def clocks(self, ids: Sequence[int]) -> dict[int, bytes]: ...
+    def leaves(self, watches: Sequence[WatchId]) -> list[Leaf]: ...
+    def published(self) -> PublishedRow | None: ...
+    def running(self) -> str: ...
+    def scheduled(self) -> int: ...
+    def sample(self, after: int, most: int) -> list[Leaf]: ...
+    def planned(self, after: int, most: int, *, now: datetime) -> list[Leaf]: ...
+
+
+class SchedulerRows:
+    """Hosts by lane and hubs by watch id, as numbers of `state`."""
+
+    def __init__(self, store: ScheduleSide) -> None:
+        self._store = store
+        self.state = SchedulerState()
+        self.version = 0
+        self._lanes: list[LaneKey] = []
+        self._hub_lane: dict[int, tuple[WatchId, LaneKey]] = {}  # by number
+        self._unlisted: set[WatchId] = set()
+        self._clock_of: dict[int, int] = {}  # ids of published clocks, of hosts by number
+        self._common: int | None = None  # of hosts that have none of their own
+        self._new_clocks: dict[int, bytes] = {}
+        self._known_clocks: set[int] = set()
+        self._published: PublishedRow | None = None
+        self._restore()
+
+    def load(self, lanes: Iterable[LaneKey], hubs: Iterable[WatchId | None]) -> None:
+        """After this, these hosts and hubs are known, as far as there is anything to know."""
+        new = [key for key in dict.fromkeys(lanes) if key not in self.state.hosts.ids]
+        if new:
+            self._load_hosts(new)
+        ids = self.state.hubs.ids
+        asked = {i for i in hubs if i is not None and i not in ids and i not in self._unlisted}
+        if asked:
+            found = self._store.hubs(sorted(asked))
+            self.load([row.lane for row in found], ())
+            for row in found:
+                self._put_hub(row)
+            if len(self._unlisted) > MOST_UNLISTED:
+                self._unlisted.clear()
+            self._unlisted |= asked - {row.watch for row in found}
+
+    def host(self, lane: LaneKey) -> int:
+        return self.state.hosts.ids[lane]
+
+    def hub(self, watch: WatchId | None) -> int:
+        """The number of a hub; -1: it is none."""
+        return self.state.hubs.number(watch)
+
+    def place(self, one: Watch | Leaf) -> tuple[int, int, int]:
+        """Its host, the hub that lists it and the hub that it is."""
+        return self.host(one.lane), self.hub(one.parent), self.hub(one.id)
+
+    def where(self, watches: Sequence[Watch] | Sequence[Leaf]) -> Where:
+        places = np.array([self.place(one) for one in watches], np.int64).reshape(-1, 3)
+        risk = np.array([one.risk for one in watches], np.int64)
+        return Where(host=places[:, 0], risk=risk, hub=places[:, 1], own=places[:, 2])
+
+    def new_hub(self, watch: WatchId, lane: LaneKey) -> int:
+        self._unlisted.discard(watch)
+        return self._put_hub(HubBelief(watch=watch, lane=lane))
+
+    def clock_id(self, lane: LaneKey) -> int | None:
+        """The published clock that decisions about this host name."""
+        return self._clock_of.get(self.host(lane), self._common)
+
+    def publish(self, at: datetime) -> None:
+        """A new version of what the state has published, and the clocks that came with it."""
+        state = self.state
+        for number in np.flatnonzero(state.hosts.has_clock[: len(state.hosts)]).tolist():
+            if number in state.touched_hosts:
+                self._clock_of[number] = self._keep(pack_clock(state.hosts.clocks, number))
+        if state.has_common_clock:
+            self._common = self._keep(state.hosts.clocks.common.tobytes())
+        self.version += 1
+        body = pack_published(state.published)
+        self._published = PublishedRow(version=self.version, at=at, body=body, clock=self._common)
+
+    def changed(self) -> ScheduleRows:
+        """What is to be written since it was last asked for."""
+        state, published = self.state, self._published
+        hosts, state.touched_hosts = sorted(state.touched_hosts), set()
+        hubs, state.touched_hubs = sorted(state.touched_hubs), set()
+        clocks, self._new_clocks, self._published = tuple(self._new_clocks.items()), {}, None
+        return ScheduleRows(
+            hosts=tuple(state.hosts.belief(n, self._lanes[n], self._clock_of.get(n)) for n in hosts),
+            hubs=tuple(sorted((self._hub_row(n) for n in hubs), key=lambda row: row.watch)),
+            clocks=clocks,
+            published=published,
+            running=self._running_text(),
+        )
+
+    def _running_text(self) -> str:
+        state = self.state
+        sums = {
+            "bursts": state.bursts.tolist(),
+            "calibration": state.calibration.counts.tolist(),
+            "shared_clock": state.hosts.clocks.shared.tolist(),
+        }
+        return json.dumps({"running": asdict(state.counters), **sums}, separators=(",", ":"))
+
+    def _restore(self) -> None:
+        published, text, state = self._store.published(), self._store.running(), self.state
+        if published is not None:
+            self.version, self._common = published.version, published.clock
+            state.published = unpack_published(published.body)
+            if self._common is not None:
+                state.follow(unpack_clock(self._store.clocks([self._common])[self._common]))
+                self._known_clocks.add(self._common)
+        if text:
+            kept = json.loads(text)
+            state.counters = SchedulerCounters(**kept["running"])
+            state.bursts = np.array(kept["bursts"])
+            state.calibration.counts = np.array(kept["calibration"])
+            state.hosts.clocks.shared = np.array(kept["shared_clock"])
+
+    def _load_hosts(self, lanes: list[LaneKey]) -> None:
+        hosts = self.state.hosts
+        hosts.numbers(lanes)
+        self._lanes += lanes
+        rows = self._store.hosts(lanes)
+        clocks = self._store.clocks([row.clock for row in rows if row.clock is not None])
+        for row in rows:
+            number = hosts.ids[row.lane]
+            hosts.remember(number, row)
+            if row.clock is not None:
+                hosts.clocks.upto[number], hosts.has_clock[number] = unpack_clock(clocks[row.clock]), True
+                self._clock_of[number] = row.clock
+                self._known_clocks.add(row.clock)
+
+    def _keep(self, clock: bytes) -> int:
+        i = xxhash.xxh3_64_intdigest(clock) >> 1
+        if i not in self._known_clocks:
+            self._known_clocks.add(i)
+            self._new_clocks[i] = clock
+        return i
+
+    def _put_hub(self, row: HubBelief) -> int:
+        hubs = self.state.hubs
+        number = int(hubs.numbers([row.watch])[0])
+        values = {
+            "host": self.host(row.lane),
+            "listed_at": -math.inf if row.listed_at is None else row.listed_at,
+            "since": math.inf if row.since is None else row.since,
+            "leaves": row.leaves,
+            "every": row.every,
+            "value": row.pull,
+            "births": row.births,
+        }
+        for name, value in values.items():
+            hubs.columns[name][number] = value
+        self._hub_lane[number] = (row.watch, row.lane)
+        return number
+
+    def _hub_row(self, number: int) -> HubBelief:
+        watch, lane = self._hub_lane[number]
+        one = {name: float(column[number]) for name, column in self.state.hubs.columns.items()}
+        return HubBelief(
+            watch=watch,
+            lane=lane,
+            leaves=one["leaves"],
+            listed_at=one["listed_at"] if math.isfinite(one["listed_at"]) else None,
+            every=one["every"],
+            pull=one["value"],
+            births=one["births"],
+            since=one["since"] if math.isfinite(one["since"]) else None,
+        )
