@@ -6,10 +6,12 @@
 
 Every run is the whole engine (frontier, lanes, budgets, store) on a jumping clock.  The living web knows when every
 page changed.  Our copy of a page is stale from the first change that no look has seen until the next look.
-J is the cost of the freshness judge: stale share + mean age / 24 h, weighted by the risk of the page.  The first days
-are not judged.
+J is the cost of the freshness judge: stale share + mean age / 24 h, weighted by the risk of the page.  The first two
+weeks are not judged: a short budget takes a week for first looks, two of them for every page.
 
-steady  heavy-tailed rates, nothing else     office  pages that wake and sleep, changes in office hours
+The worlds are of the classes of the freshness judge, with its medians and tails; b is one look for each page and day.
+
+steady  heavy-tailed rates, nothing else      office  pages that wake and sleep, changes in office hours
 bursts  one change, then corrections          hubs    sitemaps and feeds that date what they list
 
 The oracle knows how often each page changes from the first hour on (not when), has no lanes, reads no listing, makes no
@@ -48,22 +50,22 @@ KAPPA = 1 / 24  # per hour: what a stale copy costs by its age
 
 @dataclass(frozen=True)
 class Terms:
-    days: float = 21.0
-    budget: float | None = 120.0
-    hosts: int = 5
-    pages: int = 8
+    days: float = 35.0
+    budget: float | None = 60.0
+    hosts: int = 6
+    pages: int = 10
     seed: int = 3
     world: str = "steady"
-    settle: float = 4.0  # days at the beginning that are not judged: everybody is new to everything
+    settle: float = 14.0  # days at the beginning that are not judged, as in the freshness judge
 
 
 @dataclass(frozen=True, slots=True)
 class Sleeps:
-    """A process that is awake for about a week and asleep for about two."""
+    """A process that is awake for some days and asleep for some more."""
 
     inner: Process
-    awake: float = 7 * DAY
-    asleep: float = 14 * DAY
+    awake: float = 12 * DAY
+    asleep: float = 28 * DAY
 
     def times(self, chance: Chance, start: float) -> Iterator[float]:
         spells = [start - chance.unit() * self.awake]
@@ -89,13 +91,13 @@ class Drawn(ChangeMix):
         if self.kind == "bursts":
             return Bursts(rate / 4.0, size=4.0, gap=6 * 3600.0)
         if self.kind == "office":
-            return Sleeps(OfficeHours(3 * rate)) if sleeps else OfficeHours(rate)
+            return Sleeps(OfficeHours(4 * rate, 0.9)) if sleeps else OfficeHours(rate, 0.9)
         return Poisson(rate)
 
 
 MIXES: Mapping[str, GridMix] = {
-    kind: GridMix(changes=Drawn(median_days=4.0, sigma=1.6, never=0.25, kind=kind), noisy=0, documents=0.0)
-    for kind in ("steady", "office", "bursts", "hubs")
+    kind: GridMix(changes=Drawn(median_days=days, kind=kind), noisy=0, documents=0.0)
+    for kind, days in (("steady", 20.0), ("office", 20.0), ("bursts", 20.0), ("hubs", 30.0))
 }
 
 
@@ -210,13 +212,19 @@ def _line(row: Mapping[str, Any]) -> str:
 
 async def main() -> None:
     options = _options()
-    base = Terms(days=options.days, budget=options.budget or None)
+    base = Terms(
+        days=options.days,
+        settle=options.settle,
+        hosts=options.hosts,
+        pages=options.pages,
+        budget=float(options.hosts * options.pages),
+    )
     if options.svg:
         terms = replace(base, world=options.worlds[0], seed=options.seeds[0])
         _plot([await lived(terms, policy) for policy in POLICIES], Path(options.svg), terms)
         return
     cells = [
-        replace(base, world=world, seed=seed, budget=base.budget and base.budget * SHARES[share])
+        replace(base, world=world, seed=seed, budget=(base.budget or 0.0) * SHARES[share])
         for world in options.worlds
         for seed in options.seeds
         for share in options.budgets
@@ -276,8 +284,10 @@ def _plot(found: list[dict[str, Any]], path: Path, terms: Terms) -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--days", type=float, default=21.0)
-    parser.add_argument("--budget", type=float, default=120.0, help="looks a day (b); 0: no limit")
+    parser.add_argument("--days", type=float, default=35.0)
+    parser.add_argument("--settle", type=float, default=14.0, help="days that are not judged")
+    parser.add_argument("--hosts", type=int, default=6)
+    parser.add_argument("--pages", type=int, default=10, help="of each host")
     parser.add_argument("--budgets", nargs="*", default=list(SHARES), choices=list(SHARES))
     parser.add_argument("--worlds", nargs="*", default=list(MIXES), choices=list(MIXES))
     parser.add_argument("--seeds", nargs="*", type=int, default=[3, 4])

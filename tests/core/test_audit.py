@@ -1,4 +1,4 @@
-"""Audits: looks at random moments, drawn by a lot that can be drawn again."""
+"""How a next look is arranged; audits: looks at random moments, drawn by a lot that can be drawn again."""
 
 from __future__ import annotations
 
@@ -7,11 +7,23 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from settlements import a_watch
 
 from vedette.contracts.words import Risk
 from vedette.core.evidence.ledger import adds_up, difference, recompute, schedule_decision
 from vedette.core.schedule.chance import chances
-from vedette.core.schedule.due import SEED, LookFacts, Lot, audited, chance, decide, place
+from vedette.core.schedule.due import (
+    SEED,
+    Arranged,
+    LookFacts,
+    Lot,
+    ScheduleTerms,
+    apply_schedule,
+    audited,
+    chance,
+    decide,
+    place,
+)
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 IDS = st.integers(0, 2**63 - 1)
@@ -66,3 +78,42 @@ def test_the_recorded_decision_comes_out_the_same_again(watch, share):
 
 def test_the_stream_of_audits_is_its_own():
     assert chance(SEED, 1, 1) != chance(0, 1, 1)
+
+
+# Arranging the next look
+
+WATCH = a_watch("https://a.example/", velocity=0.4, scan_count=7)
+PLAIN = decide(FACTS)
+
+
+def arranged(**terms: object) -> Arranged:
+    return apply_schedule(WATCH, PLAIN, ScheduleTerms(**terms), is_taught=True)  # type: ignore[arg-type]
+
+
+def test_the_decision_of_the_policy_goes_into_the_watch():
+    done = arranged()
+    assert (done.watch.due_at, done.watch.interval) == (PLAIN.due_at, PLAIN.interval)
+    assert (done.watch.velocity, done.watch.scan_count) == (PLAIN.velocity, 8)
+    assert (done.watch.audit, done.lot, done.due) == (None, None, PLAIN)
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**6))
+def test_a_second_look_comes_first_but_not_before_its_source_is_open(second, closed):
+    """Under every policy: one of them forgot the second look, another forgot that the source was closed."""
+    again, opens = NOW + timedelta(seconds=second), NOW + timedelta(seconds=closed)
+    assert arranged(second_look_at=again).watch.due_at == again
+    assert arranged(not_before=opens).watch.due_at == max(PLAIN.due_at, opens)
+    assert arranged(second_look_at=again, not_before=opens).watch.due_at == max(again, opens)
+
+
+def test_nothing_is_due_while_its_source_rests():
+    assert arranged(is_active=False, second_look_at=NOW).watch.due_at is None
+
+
+def test_a_look_is_called_an_audit_only_if_it_comes_at_the_moment_that_was_drawn():
+    drawn = arranged(audit_share=1.0)
+    assert drawn.watch.audit == PLAIN.interval
+    assert drawn.watch.due_at == drawn.due.due_at < PLAIN.due_at
+    assert arranged(audit_share=1.0, not_before=PLAIN.due_at).watch.audit is None
+    untaught = apply_schedule(WATCH, PLAIN, ScheduleTerms(audit_share=1.0), is_taught=False)
+    assert untaught.lot is None

@@ -5,16 +5,22 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
+import sys
 from base64 import b64decode
 from bisect import bisect_left
 from contextlib import closing, redirect_stderr, redirect_stdout
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from scripted import Life, life, page
 from watching import clock_of, living, staleness
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
+
+from engine_policies import Terms, judged, made, means, oracle
 from vedette.contracts.words import Reason
 from vedette.core.evidence.ledger import adds_up
 from vedette.core.schedule.learned import learn, listings, value
@@ -358,3 +364,28 @@ async def test_at_equal_budget_changes_are_seen_sooner_than_with_the_documents_r
         found[policy] = staleness(watched, world.epoch + 3 * DAY, world.epoch + 30 * DAY)
     assert found["learned"]["J"] < found["seed-ewma"]["J"]
     assert found["learned"]["weighted_delay_h"] < found["seed-ewma"]["weighted_delay_h"]
+
+
+# The judge of the engine (bench/engine_policies.py)
+
+SMALL = Terms(days=10.0, settle=3.0, hosts=3, pages=8, budget=24.0)
+
+
+@pytest.mark.parametrize("kind", ["steady", "office", "bursts", "hubs"])
+def test_the_oracle_of_the_engines_judge_gains_by_every_look(kind):
+    world = made(replace(SMALL, world=kind))
+    risks = {(host, page): page % 4 for host in range(3) for page in range(8)}
+    costs = [
+        oracle(world, risks, replace(SMALL, world=kind, budget=looks)) for looks in (1.0, 6.0, 24.0, 200.0)
+    ]
+    assert costs == sorted(costs, reverse=True)
+    assert costs[0] > 2 * costs[-1] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+async def test_the_engine_is_judged_against_the_documents_rule_and_an_oracle():
+    rows = await judged([replace(SMALL, world=kind) for kind in ("steady", "hubs")])
+    assert means(rows)["vs_ewma"] < 1.0
+    assert means(rows)["vs_oracle"] > 0.5
+    assert all(row["looks"] <= 24 * 11 for row in rows)

@@ -12,9 +12,9 @@ from settlements import HOUR, NOON, a_look, a_watch
 
 from vedette.contracts.schedule import Lesson, ScheduleRows
 from vedette.contracts.watch import Settlement
-from vedette.core.evidence.ledger import adds_up, difference
-from vedette.core.schedule.due import DueParams
-from vedette.core.schedule.ewma import update_velocity
+from vedette.core.evidence.ledger import InForce, adds_up, difference
+from vedette.core.schedule.due import DueParams, due_params
+from vedette.core.schedule.ewma import EwmaParams, EwmaRule, VelocityParams, update_velocity
 from vedette.engine.settle.fallback import GuardedScheduler, safely_due
 
 RULE = DueParams()
@@ -80,6 +80,14 @@ def test_the_safe_look_is_that_of_the_documents_and_can_be_replayed() -> None:
     assert adds_up(schedule.reasons, (settled.watch.due_at - NOON) / HOUR)
     assert settled.watch.velocity == update_velocity(0.4, 7, True)
     assert settled.watch.belief == look.watch.belief
+
+
+def test_the_safe_look_goes_by_the_rule_as_it_is_configured() -> None:
+    (look,) = looks(1, changed=True)
+    rule = due_params("learned", EwmaRule(EwmaParams(base_hours=40.0)), VelocityParams(warmup=0))
+    settled = safely_due(look, ValueError("odd belief"), rule)
+    assert settled.watch.interval >= 40 * HOUR
+    assert difference(settled.decisions[-1], InForce(due=rule)) is None
 
 
 @pytest.mark.parametrize("has_due", [True, False])

@@ -236,6 +236,8 @@ def teach(policy: SchedulePolicy, history: History, *, to_forecast: bool = False
     for part in _rounds(history.row[order]):
         looks = order[part]
         observe(history.row[looks], history.at[looks], history.changed[looks])
+    if isinstance(policy, LearnedPolicy):
+        policy.publish()
 
 
 def _own_looks(history: History) -> Rows:

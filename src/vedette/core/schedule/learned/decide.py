@@ -93,6 +93,13 @@ class Advanced:
 
 def advance(group: LookGroup, objectives: Objectives) -> Advanced:
     """Beliefs after the looks, and the waits for the next ones."""
+    done = taught(group)
+    done.plan = _plan(done.beliefs, group, objectives)
+    return done
+
+
+def taught(group: LookGroup) -> Advanced:
+    """Beliefs after the looks; no next look is planned."""
     good = group.good
     before, near, looks = group.beliefs.take(good), group.context.take(good), group.looks.take(good)
     known, lesson = group.beliefs, None
@@ -101,9 +108,7 @@ def advance(group: LookGroup, objectives: Objectives) -> Advanced:
         known = known.take(slice(None))
         _put(known, good, after)
     contribution = contributions(known, group.context, group.contribution, group.false)
-    stored = as_stored(known)
-    plan = _plan(stored, group, objectives)
-    return Advanced(stored, contribution, plan, before, near, looks, lesson)
+    return Advanced(as_stored(known), contribution, _UNPLANNED, before, near, looks, lesson)
 
 
 def contributions(b: Beliefs, context: BeliefContext, old: Floats, false: Floats) -> Floats:
@@ -343,5 +348,6 @@ def _reasoned(case: Case, step: _Step) -> list[tuple[str, float, str]]:
     return steps
 
 
+_UNPLANNED = WaitPlan(*[np.empty(0)] * 5)
 _NOTHING = Decided(b"", timedelta(0), ())
 _BEGINNING = new_belief(0.0)

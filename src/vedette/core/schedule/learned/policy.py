@@ -29,7 +29,7 @@ from vedette.core.schedule.checks import (
     one_each,
 )
 from vedette.core.schedule.learned.beliefs import NEVER_LOOKED
-from vedette.core.schedule.learned.decide import LookGroup, advance
+from vedette.core.schedule.learned.decide import Advanced, LookGroup, advance, taught
 from vedette.core.schedule.learned.explain import Subject, explain
 from vedette.core.schedule.learned.forecast import ForecastQuestion, forecast
 from vedette.core.schedule.learned.learn import GoodLooks
@@ -109,7 +109,13 @@ class LearnedPolicy:
         """Good looks, for who asks for a forecast and nothing else: as `observe`, all ids at once."""
         keys = as_ids(ids)
         looks = GoodLooks(as_times(t, len(keys)), np.asarray(changed, bool), as_dates(None, len(keys)))
-        self._step(self._known(keys), looks, np.ones(len(keys), bool))
+        rows, good = self._known(keys), np.ones(len(keys), bool)
+        group = self._group(rows, looks, good)
+        self._taught(rows, group, taught(group))
+
+    def publish(self) -> None:
+        """Go by all that was learned so far, as after a review: for who asks for a forecast."""
+        self._rows.state.publish()
 
     def signal(  # noqa: PLR0913  the Protocol is DESIGN's
         self,
@@ -201,12 +207,21 @@ class LearnedPolicy:
 
     def _step(self, rows: Rows, looks: GoodLooks, good: NDArray[np.bool_]) -> None:
         """Looks at these rows: beliefs, waits, and what they teach about hosts and hubs."""
+        group = self._group(rows, looks, good)
+        done = advance(group, self._options.objectives)
+        self._taught(rows, group, done)
+        self._arrange(rows, done.plan.usual, done.plan.objective)
+        failed = np.flatnonzero(~good)
+        if len(failed):
+            self._put_off(rows[failed], looks.at[failed] + done.plan.wait[failed])
+
+    def _group(self, rows: Rows, looks: GoodLooks, good: NDArray[np.bool_]) -> LookGroup:
         memory, state = self._rows, self._rows.state
         where, before = memory.where(rows), memory.beliefs(rows)
         old = before.listed_change_p < NEVER_LOOKED
         dates = state.dated(where.host, (looks.changed & old & good, before.last, looks.at, looks.modified))
         memory["failures"][rows] = np.where(good, 0, np.minimum(memory["failures"][rows] + 1, _MOST_FAILURES))
-        group = LookGroup(
+        return LookGroup(
             beliefs=before,
             contribution=memory["contribution"][rows].astype(np.float64),
             context=state.context(where, looks.at),
@@ -217,15 +232,13 @@ class LearnedPolicy:
             is_down=state.is_down(where.host),
             false=state.false(where.hub),
         )
-        done = advance(group, self._options.objectives)
-        state.absorb(where, group, done)
+
+    def _taught(self, rows: Rows, group: LookGroup, done: Advanced) -> None:
+        memory, state = self._rows, self._rows.state
+        state.absorb(memory.where(rows), group, done)
         state.counters.looks += len(rows)
         state.counters.planned += len(rows)
         memory.believe(rows, done.beliefs, done.contribution)
-        self._arrange(rows, done.plan.usual, done.plan.objective)
-        failed = np.flatnonzero(~good)
-        if len(failed):
-            self._put_off(rows[failed], looks.at[failed] + done.plan.wait[failed])
 
     def _arrange(self, rows: Rows, usual: Floats, objective: Floats) -> None:
         memory = self._rows

@@ -283,7 +283,7 @@ class SchedulerState:
         if len(host):
             flat.published = self.published
             self._price_hosts(sample, rooms)
-        self._publish()
+        self.publish()
         new = self.published
         is_moved = abs(math.log(new.price / was.price)) > REPLAN_AFTER
         if (
@@ -312,7 +312,7 @@ class SchedulerState:
                 self.hosts.price_factor[number] = factor
                 self.touched_hosts.add(number)
 
-    def _publish(self) -> None:
+    def publish(self) -> None:
         """Bursts, and the clocks of hosts that have counted enough; the others follow the clock of all."""
         own, *bursts = (self.bursts[0] / self.bursts[1]).tolist()
         published = replace(self.published, own=own, bursts=tuple(bursts))
