@@ -33,9 +33,8 @@ from vedette.engine.service.cron import CronEntry, missed
 from vedette.engine.service.sentinel import SentinelWorker
 from vedette.engine.service.watchdog import HealthChecked, check_health
 from vedette.store.connection import connect
-from vedette.store.cron_marks import fired_at, mark_fired
 from vedette.store.job_bus import SqliteJobBus
-from vedette.store.operator import operating
+from vedette.store.operator import fired_at, mark_fired, operating
 from vedette.store.outbox import trim
 from vedette.store.scrape import ScrapeFigures, figures
 from vedette.telemetry.events import Event

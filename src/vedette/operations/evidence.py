@@ -21,7 +21,7 @@ from vedette.contracts.evidence import Located
 from vedette.contracts.words import DOCUMENTS, ContentClass, WatchId
 from vedette.core.text.charset import decode
 from vedette.engine.crawl.past_states import read_body
-from vedette.evidence.export import Export, export
+from vedette.evidence.read_records import Export, export
 from vedette.evidence.text_cache import TextCache
 from vedette.extract import ALL, blocks
 from vedette.extract.documents import read_document
