@@ -12,7 +12,7 @@ import pytest
 from vedette.contracts.change import Block, ChangeKind, Noise
 from vedette.contracts.words import Outcome, Risk
 from vedette.core.change.life import LookState, Past, Pending, advance
-from vedette.store.noise_column import dump_noise
+from vedette.store.text_columns import dump_noise
 
 pytestmark = pytest.mark.slow
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)

@@ -10,7 +10,7 @@ import pytest
 from change_lives import Life
 from restless_pages import KINDS, RestlessPage, edit_steady, end_unit, make_page
 
-from vedette.store.noise_column import read_noise
+from vedette.store.text_columns import read_noise
 
 SEEDS = range(60)  # of pages; `bench/restless.py` runs as many as one likes
 

@@ -21,7 +21,7 @@ from warcio.exceptions import ArchiveLoadFailed
 from vedette.contracts.evidence import SEALS, ChainRow, VisitFacts, WrittenRecord
 from vedette.contracts.words import Outcome
 from vedette.core.evidence import chain
-from vedette.evidence.anchors import Anchors
+from vedette.evidence.heads import Anchors
 from vedette.evidence.read_records import UnreadableRecord, check_digests, read_record, read_start
 from vedette.store.claims import StoreClaims
 from vedette.store.rows import from_ms

@@ -18,8 +18,7 @@ from vedette.core.urls.canonical import watch_id
 from vedette.livingweb import HostSpec, LivingWeb, World
 from vedette.livingweb.process import Never
 from vedette.store.alerts import health_facts
-from vedette.store.cron_marks import order_sources
-from vedette.store.operator import operating
+from vedette.store.operator import operating, order_sources
 
 URL = "https://ured.hr/obavijest"
 NEW, FRONT = "https://ured.hr/stope/2026", "https://ured.hr/"

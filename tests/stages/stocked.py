@@ -46,9 +46,9 @@ from vedette.contracts.words import (
     WatchId,
 )
 from vedette.core.urls.canonical import watch_id
+from vedette.store.connection import make_file, make_folder, mend
 from vedette.store.migrate import ARCHIVE, DATABASE, prepare
 from vedette.store.operator import operating, save_source
-from vedette.store.private import make_file, make_folder, mend
 from vedette.store.sqlite import Reader, Writer, connect
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)

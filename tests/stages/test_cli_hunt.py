@@ -17,8 +17,8 @@ from vedette.contracts.hunt import DueNow, HuntRecord, HuntRows, HuntState
 from vedette.contracts.words import SourceId
 from vedette.core.hunt import HuntParams
 from vedette.core.urls.canonical import lane_of, watch_id
-from vedette.store.hunt_rows import HuntReader, release
 from vedette.store.operator import operating, pause_source, remove_source, resume_source
+from vedette.store.schedule_rows import HuntReader, release
 from vedette.store.sqlite import Pick, connect
 
 OPEN = [f"https://h{n}.example/part/{m}" for n in range(3) for m in range(4)]

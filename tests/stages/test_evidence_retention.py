@@ -13,9 +13,9 @@ from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.evidence import ChainRow, Located
 from vedette.core.evidence.segments import expired
 from vedette.evidence.archive import Archive
-from vedette.evidence.export import export
 from vedette.evidence.files import Files
 from vedette.evidence.heads import HeadEvent, HeadLine, Heads, read_heads
+from vedette.evidence.read_records import export
 from vedette.evidence.recovery import expire
 
 FIRST = "standard-20261115-0001"

@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 from vedette.contracts.fetch import Fetched, RobotsRules
 from vedette.contracts.words import Outcome
 from vedette.core.urls.canonical import canonical
-from vedette.fetch.robots import CACHED_CHARS, RobotsJudge, merge_robots, parse_robots
-from vedette.fetch.robots_text import PATH_SIZE, SPECIALS, read_robots
+from vedette.fetch.robots import (
+    CACHED_CHARS,
+    PATH_SIZE,
+    SPECIALS,
+    RobotsJudge,
+    merge_robots,
+    parse_robots,
+    read_robots,
+)
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

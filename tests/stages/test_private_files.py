@@ -14,8 +14,8 @@ import pytest
 from cli_call import Cli
 from test_engine_app import Station
 
+from vedette.store.connection import mend
 from vedette.store.migrate import prepare
-from vedette.store.private import mend
 
 
 @pytest.fixture(autouse=True)

@@ -22,8 +22,7 @@ from vedette.core.limits.run_limits import Tally
 from vedette.engine.crawl.loop import Ended
 from vedette.engine.crawl.run_result import DEAD_LINKS, RunLog
 from vedette.report.failures import result_json, result_lines
-from vedette.store.cron_marks import order_sources
-from vedette.store.operator import operating
+from vedette.store.operator import operating, order_sources
 
 OPEN = LaneState()
 

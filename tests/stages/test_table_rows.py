@@ -15,7 +15,7 @@ from vedette.extract import blocks
 from vedette.extract.page import row_headings
 from vedette.report.diffs import by_words, diff_json, excerpt, unified
 from vedette.report.plain import as_text
-from vedette.store.noise_column import dump_noise, read_noise
+from vedette.store.text_columns import dump_noise, read_noise
 
 URL = "https://a.hr/cjenik"
 ROWS = [("Bread, 500 g", "1.65", "2.10"), ("Rye flour, 1 kg", "1.45", "1.90"), ("Milk, 1 l", "1.05", "1.20")]

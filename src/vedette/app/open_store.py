@@ -14,10 +14,10 @@ from vedette.config.policies import classifier, lane_policies, settings_in_force
 from vedette.contracts.ports import Clock
 from vedette.engine.crawl.run import Opened
 from vedette.evidence.archive import Archive, ArchiveSettings
+from vedette.store.connection import mend
 from vedette.store.corrections import take_effect
 from vedette.store.migrate import ARCHIVE, prepare
 from vedette.store.operator import save_source
-from vedette.store.private import mend
 from vedette.store.sqlite import Pick, Reader, Writer
 
 

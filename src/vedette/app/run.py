@@ -59,9 +59,8 @@ from vedette.fetch.http import HttpFetcher, check_settings
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
 from vedette.lanes.look_budgets import LookBudgets
-from vedette.store.hunt_rows import HuntReader, release
 from vedette.store.migrate import ARCHIVE
-from vedette.store.schedule_rows import ScheduleReader
+from vedette.store.schedule_rows import HuntReader, ScheduleReader, release
 from vedette.store.sqlite import Pick, Reader
 from vedette.telemetry.clock import SystemClock
 

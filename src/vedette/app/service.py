@@ -47,9 +47,8 @@ from vedette.engine.service.sentinel import EXTEND_S, SentinelQueue
 from vedette.engine.service.watchdog import HealthChecked, check_health
 from vedette.engine.stages.queue_worker import QueueWorker
 from vedette.store.connection import connect
-from vedette.store.cron_marks import fired_at, mark_fired
 from vedette.store.job_bus import SqliteJobBus
-from vedette.store.operator import operating
+from vedette.store.operator import fired_at, mark_fired, operating
 from vedette.store.outbox import trim
 from vedette.store.scrape import ScrapeFigures, figures
 from vedette.telemetry.logs import LibraryLog, Log, LogScrubber

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import cast
 
 from isal import isal_zlib
 
-from vedette.contracts.errors import RESTORE, StoreError
+from vedette.contracts.errors import RESTORE, InputError, StoreError
 from vedette.contracts.evidence import Located, RecordKind
 from vedette.contracts.fetch import MIB, Headers
 from vedette.core.evidence import chain
 from vedette.core.evidence.segments import SegmentName
-from vedette.evidence.warc import HEAD_LIMIT, PROFILES
+from vedette.evidence.warc import HEAD_LIMIT, PROFILES, warcinfo_record
 
 RECORD_LIMIT = 256 * MIB  # decoded; far above any wire limit that makes sense, far below what hurts
 _START_LIMIT = 64 * 1024  # the first record of ours is below 1 KB
@@ -227,3 +229,48 @@ def _with_http(headers: Mapping[str, str], kind: RecordKind, block: bytes) -> Wa
 
 def _place(located: Located) -> str:
     return f"{located.segment}.warc.gz, {located.length} bytes from {located.offset}"
+
+
+# Evidence is handed out as chosen records in a WARC file that stands by itself.  Members are copied byte for byte, so
+# their digests are still the ones in the chain.
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """What was written where."""
+
+    path: Path
+    records: int
+    size: int
+
+
+def export(
+    directory: Path, places: Iterable[Located], target: Path, *, software: str, now: datetime
+) -> Export:
+    """Writes the records at `places`, in that order, to `target`, which must not exist yet.
+
+    Every record is read and checked on the way.  `target` appears whole or not at all.
+    """
+    if not target.name.endswith(".warc.gz"):
+        raise InputError(f"{target}: the name must end with .warc.gz")
+    if target.exists():
+        raise InputError(f"{target} exists; name another file")
+    about = {"software": software, "description": "records copied unchanged from an archive of vedette"}
+    half_done = target.with_name(f".{target.name}.part")
+    records = 0
+    try:
+        handle = os.open(half_done, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(warcinfo_record(target.name.removesuffix(".warc.gz"), about, now))
+            for place in places:
+                member = read_member(directory, place)
+                check_digests(read_record(member))
+                file.write(member)
+                records += 1
+            size = file.tell()
+        half_done.replace(target)
+    except OSError as error:
+        raise StoreError(f"cannot write {target}: {error}") from error
+    finally:
+        half_done.unlink(missing_ok=True)
+    return Export(target, records, size)

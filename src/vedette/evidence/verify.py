@@ -17,7 +17,7 @@ from typing import BinaryIO, Protocol
 from vedette.contracts.evidence import SEALS, ChainRow, Located, RecordKind, Segment
 from vedette.core.evidence import chain
 from vedette.core.evidence.segments import SegmentName, order
-from vedette.evidence.anchors import Anchors
+from vedette.evidence.heads import Anchors
 from vedette.evidence.read_records import (
     RECORD_LIMIT,
     RecordStart,

@@ -28,7 +28,7 @@ from vedette.core.urls.canonical import origin_of, watch_id
 from vedette.discover.gather import ListingDocument
 from vedette.discover.nn import FORMS, act_of, read_metadata
 from vedette.engine.crawl.compare_states import read_body
-from vedette.evidence.export import Export, export
+from vedette.evidence.read_records import Export, export
 from vedette.evidence.text_cache import TextCache
 from vedette.extract import ALL, blocks
 from vedette.extract.documents import read_document

@@ -9,7 +9,7 @@ from vedette.contracts.hunt import HuntRecord, HuntState
 from vedette.core.hunt import Chosen, HuntParams, room_of
 from vedette.engine.settle.hunter import Hunter
 from vedette.operations.installation import Installation
-from vedette.store.hunt_rows import HuntReader
+from vedette.store.schedule_rows import HuntReader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

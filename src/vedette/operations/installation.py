@@ -19,9 +19,8 @@ from vedette.contracts.ports import Clock
 from vedette.core.text.nearest import unknown
 from vedette.core.urls.classify import Classification
 from vedette.operations.classified import blocked_word, classified
-from vedette.store.connection import connect, operating
+from vedette.store.connection import connect, mend, operating
 from vedette.store.migrate import DATABASE, HEAD, prepare, version
-from vedette.store.private import mend
 from vedette.store.queries import Queries
 
 

@@ -22,7 +22,6 @@ from vedette.store.columns import reader
 from vedette.store.connection import marks
 from vedette.store.operator_orders import own_watch
 from vedette.store.rows import (
-    dump_json,
     from_ms,
     lane_id,
     opt_at,
@@ -32,6 +31,7 @@ from vedette.store.rows import (
     source_made_at,
     to_ms,
 )
+from vedette.store.text_columns import dump_json
 
 LOOKS = 8  # more failures in a row than any rule asks for
 ALARM_COLUMNS = "subject is_raised bad_since good_since relapses settled_at alert_id".split()

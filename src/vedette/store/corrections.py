@@ -17,7 +17,8 @@ from vedette.core.lanes.outcomes import MEANING
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
 from vedette.store.operator_orders import lane_state, order, save_lane
-from vedette.store.rows import dump_json, read_source, to_ms
+from vedette.store.rows import read_source, to_ms
+from vedette.store.text_columns import dump_json
 
 SETTINGS = "settings"  # the key in `runs.rules`: what the run was configured with, by digests
 FETCH_ONLY = "fetch_only"  # not a setting that heals: such a run leaves links unread

@@ -27,11 +27,8 @@ from vedette.contracts.words import EvidenceId, Outcome, RunId
 from vedette.core.judging.verdict import scout_job
 from vedette.store import statements as sql
 from vedette.store.columns import CHANGE_COLUMNS, EVIDENCE_COLUMNS, VISIT_COLUMNS, writer
-from vedette.store.hunt_rows import hunt_statements
-from vedette.store.measures import measure_row
 from vedette.store.outbox import message_row
 from vedette.store.rows import (
-    dump_json,
     job_row,
     lane_row,
     moved_row,
@@ -44,8 +41,9 @@ from vedette.store.rows import (
     watch_row,
     word_of,
 )
-from vedette.store.schedule_rows import schedule_statements
+from vedette.store.schedule_rows import hunt_statements, schedule_statements
 from vedette.store.seal_rows import Touched
+from vedette.store.text_columns import dump_json, measure_row
 
 Row = tuple[Any, ...]
 

@@ -26,7 +26,8 @@ from vedette.contracts.jobs import (
 from vedette.store import statements as sql
 from vedette.store.columns import reader
 from vedette.store.connection import connect, transaction
-from vedette.store.rows import dump_json, from_ms, job_row, to_ms
+from vedette.store.rows import from_ms, job_row, to_ms
+from vedette.store.text_columns import dump_json
 
 RULES: Mapping[str, QueueRule] = {SENTINEL: SENTINEL_RULE}
 PLAIN = QueueRule()

@@ -7,8 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vedette.contracts.errors import StoreError
-from vedette.store.connection import BEGIN, BUSY_MS, all_or_nothing, connect_to_read, unusable, use_wal
-from vedette.store.private import make_file, make_folder
+from vedette.store.connection import (
+    BEGIN,
+    BUSY_MS,
+    all_or_nothing,
+    connect_to_read,
+    make_file,
+    make_folder,
+    unusable,
+    use_wal,
+)
 from vedette.store.schema_check import add_missing, differences
 from vedette.store.seal_rows import seal_store
 

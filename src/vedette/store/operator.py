@@ -8,15 +8,16 @@ from __future__ import annotations
 import fcntl
 import sqlite3
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from vedette.contracts.errors import InputError
+from vedette.contracts.jobs import SentinelOrder
 from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import Watch
-from vedette.contracts.words import NodeType, Outcome, SourceId, WatchId
+from vedette.contracts.words import LaneKey, NodeType, Outcome, SourceId, WatchId
 from vedette.core.health.remedies import READING, changed_settings, healed_by
 from vedette.core.schedule.asked import SHORTEST
 from vedette.core.urls.canonical import lane_of, watch_id
@@ -29,7 +30,7 @@ from vedette.store.operator_orders import LOOK, own_watch
 from vedette.store.operator_orders import lane_state as lane_state
 from vedette.store.operator_orders import order as order
 from vedette.store.operator_orders import save_lane as save_lane
-from vedette.store.rows import read_source, source_row, to_ms, watch_row
+from vedette.store.rows import opt_at, read_source, source_row, to_ms, watch_row
 from vedette.store.seal_rows import seal
 
 LOCK = "lock"  # beside the database; the engine holds it while it runs
@@ -333,3 +334,63 @@ def _order_lanes(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> 
     query = "SELECT MIN(url) FROM watches WHERE source_id = ? AND due_at IS NOT NULL GROUP BY lane_id"
     for (url,) in db.execute(query, (source,)).fetchall():
         order(db, "due", lane_of(url), now=now)
+
+
+# What triggers need: when cron fired last, and which sources a sentinel job looks at.
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAddress:
+    """A source's own address, due now."""
+
+    watch: WatchId
+    source: SourceId
+    name: str
+    lane: LaneKey
+
+
+def fired_at(db: sqlite3.Connection, name: str) -> datetime | None:
+    row = db.execute("SELECT fired_at FROM cron_marks WHERE name = ?", (name,)).fetchone()
+    return None if row is None else opt_at(row[0])
+
+
+def mark_fired(db: sqlite3.Connection, name: str, at: datetime) -> None:
+    db.execute(sql.upsert("cron_marks", ["name", "fired_at"], "name"), (name, to_ms(at)))
+
+
+def order_sources(db: sqlite3.Connection, order: SentinelOrder, *, now: datetime) -> list[OwnAddress]:
+    """Makes the addresses of these sources due now, highest tier first, then the one not seen for longest.
+
+    A source that failed too often rests (001 section 6.1).  One with an interval of its own is left alone until it is
+    time (001 section 11.3), unless the order names it.
+    """
+    chosen = []
+    for row in db.execute(sql.SOURCES).fetchall():
+        source, state = read_source(row)
+        watch = own_watch(db, source)
+        seen_at = _last_visit(db, watch)
+        is_closed = state.closed_until is not None and state.closed_until > now
+        if not is_closed and _is_asked_for(source, order, seen_at, now):
+            chosen.append((-source.tier, to_ms(seen_at) if seen_at else 0, source, watch))
+    chosen.sort(key=lambda one: one[:2])
+    return [
+        OwnAddress(watch, source.id, source.name, lane_of(source.url))  # a merge stays on its host
+        for _, _, source, watch in chosen
+        if make_due(db, watch, now=now)
+    ]
+
+
+def _is_asked_for(source: Source, order: SentinelOrder, seen_at: datetime | None, now: datetime) -> bool:
+    if not source.is_active:
+        return False
+    if order.source is not None:
+        return source.id == order.source
+    if order.tier is not None and source.tier is not order.tier:
+        return False
+    rests = source.scrape_frequency if source.every is None else source.every
+    return rests is None or seen_at is None or seen_at + rests <= now
+
+
+def _last_visit(db: sqlite3.Connection, watch: WatchId) -> datetime | None:
+    row = db.execute("SELECT last_visit_at FROM watches WHERE id = ?", (watch,)).fetchone()
+    return None if row is None else opt_at(row[0])

@@ -16,7 +16,8 @@ from vedette.contracts.words import LaneKey, Risk
 from vedette.store import statements as sql
 from vedette.store.columns import Part, reader
 from vedette.store.connection import connect, marks, transaction
-from vedette.store.rows import dump_json, from_ms, lane_id, lane_row, opt_at, read_lane, to_ms
+from vedette.store.rows import from_ms, lane_id, lane_row, opt_at, read_lane, to_ms
+from vedette.store.text_columns import dump_json
 
 _READ_COLUMNS = "body channel due_at attempts".split()
 _NOTICE_COLUMNS = [*_READ_COLUMNS, *"state created_at sent_at error".split()]

@@ -21,9 +21,9 @@ from vedette.store import statements as sql
 from vedette.store.columns import VERDICT_COLUMNS, reader
 from vedette.store.connection import connect, transaction
 from vedette.store.group import note_row
-from vedette.store.measures import read_traits
-from vedette.store.rows import CLASSES, LISTERS, OUTCOMES, RISKS, dump_json, from_ms, to_ms
+from vedette.store.rows import CLASSES, LISTERS, OUTCOMES, RISKS, from_ms, to_ms
 from vedette.store.seal_rows import seal
+from vedette.store.text_columns import dump_json, read_traits
 
 VectorRow = tuple[int, int, str, bytes]
 # The twin is another target that showed the same text before; the same target showing a text again is a state that

@@ -57,8 +57,8 @@ from vedette.report.failures import result_json
 from vedette.report.lanes import lane_words
 from vedette.store.clock_repair import Ahead
 from vedette.store.operator_orders import HEALED, LOOK
-from vedette.store.rows import dump_json
 from vedette.store.sqlite import Pick, Reader, Writer
+from vedette.store.text_columns import dump_json
 from vedette.telemetry.events import events_of
 
 OnEvent = Callable[[Event], None]

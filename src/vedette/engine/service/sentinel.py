@@ -22,8 +22,7 @@ from vedette.core.lanes.lane import SHUT, condition
 from vedette.core.older_sentinel import read_order
 from vedette.engine.crawl.run_result import RunLog
 from vedette.report.failures import result_json
-from vedette.store.cron_marks import OwnAddress, order_sources
-from vedette.store.operator import operating
+from vedette.store.operator import OwnAddress, operating, order_sources
 
 POLL_S = 0.5
 PATIENCE = timedelta(minutes=30)  # for all looks of one job; then it ends with what it has

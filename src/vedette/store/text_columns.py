@@ -1,12 +1,17 @@
-"""The learned noise of a target as the text of one column (`watches.mask`), short: most pages have none."""
+"""Values that lie in one column as text: JSON, short, because most rows have little to say."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
+from pydantic_core import to_json
+
 from vedette.contracts.change import Noise, Place, Presence, RestlessLine, Template
+from vedette.contracts.verdict import Traits
+from vedette.contracts.words import EvidenceId
 from vedette.core.change.paths import shape
 
 # Of the text that it was learned of.  1: cells of tables were lines of their own, articles were not cut down.
@@ -15,6 +20,20 @@ OLDER, FORM = 1, 3
 LEGACY_SEEN = 8  # draws that a mask of an earlier form is worth
 _ANEW = Noise(refuted=1, begun_at=-1)
 _NONE = Noise()
+
+
+def dump_json(value: object) -> str:
+    """Once per visit and more, so by pydantic's encoder: a quarter of the time of the standard library's."""
+    return to_json(value, timedelta_mode="float", fallback=_plain).decode()
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is no value for a JSON column")
+
+
+# The learned noise of a target (`watches.mask`).
 
 
 def dump_noise(noise: Noise) -> str | None:
@@ -111,3 +130,32 @@ def _from_mask(regions: Sequence[Sequence[Any]]) -> Noise:
         begun_at=begun_at,
         is_older=is_restless,
     )
+
+
+# What a look measured of a text, as a row that waits for its verdict.
+
+_PLAIN = asdict(Traits())
+
+
+def measure_row(evidence: EvidenceId, traits: Traits | None, vector: bytes | None) -> tuple[Any, ...]:
+    """In the order of statements.MEASURED_COLUMNS."""
+    return (evidence, traits.text_key if traits else 0, dump_traits(traits) if traits else None, vector)
+
+
+def dump_traits(traits: Traits) -> str:
+    """What differs from the defaults; the key has a column of its own."""
+    said = {
+        name: value
+        for name, plain in _PLAIN.items()
+        if name != "text_key" and (value := getattr(traits, name)) != plain
+    }
+    return dump_json(said)
+
+
+def read_traits(text: str | None) -> Traits | None:
+    if text is None:
+        return None
+    said = json.loads(text)
+    if "signs" in said:
+        said["signs"] = tuple(said["signs"])
+    return Traits(**said)
