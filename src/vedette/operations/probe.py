@@ -15,8 +15,7 @@ from vedette.contracts.fetch import Extraction, Fetched, FetchSettings, RobotsRu
 from vedette.contracts.ports import Clock
 from vedette.contracts.watch import Job, Watch
 from vedette.contracts.words import DOCUMENTS, ContentClass, Outcome, Reason, RunId, SourceId
-from vedette.core.change.gate import gate
-from vedette.core.text.shell import is_shell
+from vedette.core.change.gate import gate, is_shell
 from vedette.core.urls.canonical import lane_of, origin_of, watch_id
 from vedette.engine.crawl.content_reader import DocumentReader, extraction_of
 from vedette.engine.crawl.look import Looker, Reached
