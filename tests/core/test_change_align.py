@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.core.change.align import runs
+from vedette.core.change.diff import runs
 
 elements = st.lists(st.integers(0, 12), max_size=60)
 

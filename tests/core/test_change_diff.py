@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from vedette.contracts.change import DiffOp
 from vedette.core.change.diff import diff_lines, diff_words, summary, unified
-from vedette.core.change.paths import lines as lines_of
+from vedette.core.change.state import lines as lines_of
 
 
 def page(*texts: str) -> list[tuple[str, str]]:

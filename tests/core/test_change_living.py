@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from living_pages import Lives, lives_of, restless_world
 
-from vedette.core.change.clock import bare_clock
 from vedette.core.change.kinds import TOKEN, WORDS, kind_of
+from vedette.core.change.template import bare_clock
 
 HOSTS = 16
 

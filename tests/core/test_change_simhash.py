@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.core.change.simhash import distance, simhash, similarity
+from vedette.core.change.layers import distance, simhash, similarity
 
 TEXT = " ".join(f"članak {n} propisuje obvezu {n * 7 % 31} poreznog obveznika" for n in range(200))
 

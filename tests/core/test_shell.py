@@ -6,7 +6,7 @@ import pytest
 
 from vedette.contracts.fetch import Extraction
 from vedette.contracts.words import ContentClass
-from vedette.core.text.shell import LITTLE, is_shell
+from vedette.core.change.gate import LITTLE, is_shell
 
 SCRIPT = '<script src="/static/main.js"></script>'
 

@@ -15,9 +15,8 @@ from vedette.contracts.source import ListerKind, ListerOptions, Listing, Structu
 from vedette.core.urls.canonical import watch_id
 from vedette.discover import ListingDocument, read_listing
 from vedette.discover.eurlex import celex_in, parse_celex
-from vedette.discover.hnb import read_rates
-from vedette.discover.mrms import article_number
 from vedette.discover.nn import PARTS, Act, act_of, read_metadata
+from vedette.discover.site_lists import article_number, read_rates
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 SHAPES = Path(__file__).parents[1] / "fixtures" / "structured"

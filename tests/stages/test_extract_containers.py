@@ -12,7 +12,7 @@ from document_kit import LINES, TITLE, WHOLE, flipped, shuffled, truncated
 
 from vedette.contracts.words import ContentClass
 from vedette.extract import content_class
-from vedette.extract.containers import read_compound, zip_names
+from vedette.extract.classes import read_compound, zip_names
 from vedette.extract.documents import read_document
 from vedette.livingweb.office import compound, make_ods, make_odt, make_xls
 

@@ -13,7 +13,7 @@ from vedette.config.model import parse
 from vedette.config.policies import source_of
 from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors
 from vedette.discover import ListingDocument, read_listing
-from vedette.discover.hnb import read_rates
+from vedette.discover.site_lists import read_rates
 from vedette.livingweb import EPOCH, World
 from vedette.livingweb.croatia import SCRIPTED, croatia_world
 from vedette.livingweb.croatia.templates import TEMPLATES

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from vedette.contracts.errors import StoreError
 from vedette.contracts.ports import Clock
-from vedette.extract.tools import missing_tools
+from vedette.extract.ocr import missing_tools
 from vedette.fetch.browser import find_browser
 from vedette.store.connection import connect
 from vedette.store.operator import operating, parked_for_tools, retry_for_tools

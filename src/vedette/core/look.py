@@ -61,8 +61,7 @@ class LookRules:
     fetch_only: bool = False  # no listing is read
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookSource:
+class LookSource(NamedTuple):
     """The source of the watch, as it is now."""
 
     source: Source

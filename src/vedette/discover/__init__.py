@@ -11,12 +11,10 @@ from vedette.discover.crawl import read_crawl, read_page
 from vedette.discover.eurlex import read_eurlex
 from vedette.discover.feed import read_feed
 from vedette.discover.gather import ListingDocument
-from vedette.discover.hnb import read_hnb
-from vedette.discover.hok import read_hok
 from vedette.discover.html_list import read_html_list
-from vedette.discover.mrms import read_mrms
 from vedette.discover.nn import read_nn
 from vedette.discover.pagination import read_pagination
+from vedette.discover.site_lists import read_hnb, read_hok, read_mrms
 from vedette.discover.sitemap import read_sitemap
 
 __all__ = ["LISTERS", "ListingDocument", "lister_of_found", "read_listing"]

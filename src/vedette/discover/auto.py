@@ -13,10 +13,10 @@ from vedette.contracts.source import ListerKind, Listing
 from vedette.contracts.words import Reason
 from vedette.core.urls.canonical import canonical, host_of
 from vedette.discover.crawl import LinkReader
+from vedette.discover.data import is_json_feed
 from vedette.discover.feed import is_feed
 from vedette.discover.gather import ListingDocument
 from vedette.discover.html_list import find_items
-from vedette.discover.json_feed import is_json_feed
 from vedette.discover.markup import Markup, is_html, open_markup
 from vedette.discover.pagination import has_pager
 from vedette.discover.sitemap import is_sitemap, site_of

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from vedette.contracts.source import ANYWHERE, ListerOptions, Listing, Sighting
 from vedette.contracts.words import Reason, WatchId
+from vedette.core.urls.admission import is_marked, robots_words
 from vedette.core.urls.canonical import MAX_URL, canonical, host_of, origin_of, watch_id
 from vedette.core.urls.filters import filters_of
 from vedette.core.urls.url_shape import is_document, is_part
@@ -21,6 +22,7 @@ from vedette.discover.tree import LinkPage, attribute
 Link = tuple[WatchId, str]
 MEMO = 16_384  # raw addresses remembered per source: about 6 MB when full
 MOST_PARTS = 1000  # told of one page
+MOST_META = 500  # elements of a head that are read
 _UNKNOWN: Link = (WatchId(-1), "")
 _ROOTED = ("/", "http://", "https://")  # what these mean depends on the origin alone
 _NOT_PAGES = ("#", "javascript:", "mailto:", "tel:", "data:")
@@ -119,7 +121,7 @@ def read_crawl(document: ListingDocument) -> Listing:
     hrefs = (
         href
         for node, href in page.links()
-        if not (options.honour_nofollow and "nofollow" in attribute(node, "rel").lower())
+        if not (options.honour_nofollow and is_marked(attribute(node, "rel")))
     )
     reader = LinkReader(document.url, options.follow_hosts)
     listing = sight(reader.links(document.url, page.base, hrefs), options, document.depth)
@@ -145,11 +147,10 @@ def sight(links: Iterable[Link], options: ListerOptions, depth: int) -> Listing:
 
 
 def _says_nofollow(page: LinkPage) -> bool:
-    for node in page.tree.css("meta[name]"):
-        if attribute(node, "name").lower() == "robots":
-            words = attribute(node, "content").lower().replace(",", " ").split()
-            return "nofollow" in words or "none" in words
-    return False
+    said: dict[str, str] = {}
+    for node in page.tree.css("meta[name][content]")[:MOST_META]:
+        said.setdefault(attribute(node, "name").strip().lower(), attribute(node, "content"))
+    return robots_words(said)[1]
 
 
 def _bare(host: str) -> str:

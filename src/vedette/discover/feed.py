@@ -20,8 +20,8 @@ from vedette.core.text.dates import read_date
 from vedette.core.urls.admission import LISTED_MAX_URLS
 from vedette.core.urls.canonical import canonical
 from vedette.core.urls.url_shape import is_document
+from vedette.discover.data import is_json, read_json_feed
 from vedette.discover.gather import DOCUMENT_TYPES, Found, Gathering, ListingDocument, clean_title
-from vedette.discover.json_feed import is_json, read_json_feed
 from vedette.discover.markup import Markup, is_html, local_name, open_markup, parse, repaired, stream
 
 ROOTS = frozenset(("rss", "rdf", "feed"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
+from typing import NamedTuple
 
 from selectolax.lexbor import LexborNode
 
@@ -51,10 +52,17 @@ _SIDE_NAME = re.compile(
 )
 
 
+class Narrowed(NamedTuple):
+    """What became of a part that has an article."""
+
+    spared: frozenset[str]  # names of parts that stayed, because they have too much of the prose
+    is_cut: bool  # others went
+
+
 def narrow_to_article(
     root: LexborNode, *, is_sure: bool = False, spared: frozenset[str] = NONE
-) -> frozenset[str] | None:
-    """Cuts it down to its article; the names of parts that stayed, or None when it has no article.
+) -> Narrowed | None:
+    """Cuts it down to its article; None when it has none.
 
     `is_sure`: other states of this page are articles; `spared`: names of parts that stay in those.
     """
@@ -63,12 +71,17 @@ def narrow_to_article(
         return None
     side = article.named_side()
     spared |= article.spared(side)
-    for at, (node, name, word) in side.items():
-        if at != article.top and name not in spared and word not in spared:
-            node.decompose()
-    for node in article.leading():
+    gone = [
+        node
+        for at, (node, name, word) in side.items()
+        if at != article.top and name not in spared and word not in spared
+    ]
+    for node in gone:
         node.decompose()
-    return spared
+    leading = article.leading()
+    for node in leading:
+        node.decompose()
+    return Narrowed(spared, bool(gone or leading))
 
 
 def spared_parts(root: LexborNode) -> frozenset[str] | None:

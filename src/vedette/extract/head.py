@@ -10,6 +10,7 @@ from datetime import datetime
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from vedette.core.text.dates import read_date
+from vedette.core.urls.admission import is_marked, robots_words
 from vedette.core.urls.canonical import canonical, host_of
 from vedette.core.urls.url_shape import is_document
 from vedette.extract.scope import fold
@@ -48,7 +49,6 @@ PUBLISHED = (
     "pubdate",
 )
 MODIFIED = ("article:modified_time", "og:updated_time", "datemodified", "dcterms.modified", "last-modified")
-ROBOTS = ("robots", "googlebot", "vedette")
 _IN_JSON_LD = {
     "published": re.compile(r'"datePublished"\s*:\s*"([^"]{4,40})"'),
     "modified": re.compile(r'"dateModified"\s*:\s*"([^"]{4,40})"'),
@@ -144,12 +144,7 @@ def _resolve(facts: HeadFacts, url: str) -> None:
 
 
 def _robots(facts: HeadFacts) -> None:
-    for name in ROBOTS:
-        rule = facts.metadata.get(name)
-        if rule:
-            words = rule.lower()
-            facts.is_noindex |= "noindex" in words or "none" in words
-            facts.is_nofollow |= "nofollow" in words or "none" in words
+    facts.is_noindex, facts.is_nofollow = robots_words(facts.metadata)
 
 
 def _dates(facts: HeadFacts, tree: LexborHTMLParser) -> None:
@@ -208,7 +203,7 @@ def links_of(tree: LexborHTMLParser) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if not href:
             continue
         hrefs.append(href)
-        if rel and "nofollow" in rel.lower():
+        if rel and is_marked(rel):
             marked.add(href)
     if marked:
         marked.difference_update(_unmarked(nodes))
@@ -218,7 +213,7 @@ def links_of(tree: LexborHTMLParser) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _unmarked(nodes: list[LexborNode]) -> Iterator[str]:
     for node in nodes:
         said = node.attributes
-        if "nofollow" not in (said.get("rel") or "").lower():
+        if not is_marked(said.get("rel")):
             yield said.get("href") or ""
 
 

@@ -9,10 +9,12 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from vedette.core.text.images import is_line_of_text
+from vedette.extract.documents.legacy import MISSING
 from vedette.extract.documents.marks import clean
-from vedette.extract.documents.paragraphs import TextLine, paragraphs
+from vedette.extract.documents.pdf import TextLine, paragraphs
 
 LANGUAGES = "eng"
 WALL_S = 60.0  # for one page; a page of dense print takes five
@@ -166,3 +168,15 @@ def _line(words: list[_Word]) -> TextLine:
     text = " ".join(word.text for word in words)
     height = heights[len(heights) * 3 // 4]
     return TextLine(text, min(w.left for w in words), max(w.right for w in words), -bottom, height - bottom)
+
+
+# Which tools that some documents need are not installed here?
+
+
+async def missing_tools(languages: str) -> frozenset[str]:
+    """In the words that a look which needed them is parked with: which tool, and how to get it."""
+    found = await find_tesseract(languages)
+    absent = [found] if isinstance(found, str) else []
+    if find_spec("kreuzberg") is None:
+        absent.append(MISSING)
+    return frozenset(absent)

@@ -17,7 +17,7 @@ from vedette.contracts.fetch import Extraction
 from vedette.contracts.words import ContentClass
 from vedette.core.text.charset import as_utf8
 from vedette.core.text.parse_cost import ParseCost, lean, too_heavy
-from vedette.extract.article import narrow_to_article, spared_parts
+from vedette.extract.article import Narrowed, narrow_to_article, spared_parts
 from vedette.extract.classes import content_class
 from vedette.extract.fields import Unreadable, json_fields, text_lines, xml_fields
 from vedette.extract.head import base_of, document_targets, link_chars, links_of, read_head
@@ -235,12 +235,12 @@ class _Reading:
     def extraction(self, scope: str, charset: str) -> tuple[Extraction, Cut]:
         facts, text = self.facts, self.text
         root: LexborNode | None = None
-        spared: frozenset[str] | None = None
+        article: Narrowed | None = None
         if scope == MAIN:
             root, text = narrowed(self.tree, text)
             if root is not None and self.size <= HUGE_PAGE:
-                spared = narrow_to_article(root)
-                text = text if spared is None else raw_text(root)
+                article = narrow_to_article(root)
+                text = raw_text(root) if article is not None and article.is_cut else text
         found = Extraction(
             content_class=ContentClass.HTML,
             text=fold(text),
@@ -262,7 +262,7 @@ class _Reading:
             visible_chars=len(self.text),
             link_chars=link_chars(root or self.tree.body, len(text)),
         )
-        return found, Cut.made(root, spared)
+        return found, Cut.made(root, None if article is None else article.spared)
 
 
 def extract(body: bytes, *, url: str, content_type: str, scope: str = MAIN) -> Extraction:

@@ -24,9 +24,8 @@ from vedette.contracts.ports import Clock
 from vedette.contracts.source import ListerKind, Listing, Source
 from vedette.contracts.watch import Job, Watch
 from vedette.contracts.words import DOCUMENTS, ContentClass, LaneKey, Outcome, Reason, RunId, SourceId
-from vedette.core.change.gate import gate
+from vedette.core.change.gate import gate, is_shell
 from vedette.core.health.source_health import Checked, SourceLook, judge_source
-from vedette.core.text.shell import is_shell
 from vedette.core.urls.canonical import lane_of, origin_of, watch_id
 from vedette.discover import ListingDocument, read_listing
 from vedette.engine.crawl.content_reader import DocumentReader, extraction_of

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from vedette.contracts.change import DiffOp
-from vedette.core.change.align import runs
-from vedette.core.change.diff import diff_words, is_rewritten
+from vedette.core.change.diff import diff_words, is_rewritten, runs
 from vedette.core.change.fields import moved_fields
 from vedette.core.change.kinds import units
 from vedette.report.plain import Line, Span, line, plain

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 from vedette.contracts.change import Noise, Place, Presence, RestlessLine, Template
 from vedette.contracts.verdict import Traits
 from vedette.contracts.words import EvidenceId
-from vedette.core.change.paths import shape
+from vedette.core.change.state import shape
 
 # Of the text that it was learned of.  1: cells of tables were lines of their own, articles were not cut down.
 # 2: one container was chosen as the article; what was learned of it is learned anew.

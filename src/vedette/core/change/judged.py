@@ -5,8 +5,9 @@ Cheap layers first: equal bytes and equal keys need no text.  What needs the tex
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from vedette.contracts.change import Change, ChangeKind, ChangeState, Comparison, Layer
 from vedette.contracts.fetch import Extraction
@@ -33,8 +34,7 @@ IN_XML = frozenset({ListerKind.NN, ListerKind.EURLEX})
 REMOVAL_LOOK = timedelta(minutes=1)  # a page that is gone for a moment is not gone
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """This visit."""
 
     visit: VisitId

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from math import exp, lgamma
 
 from vedette.contracts.change import Noise, Place, Presence, RestlessLine, Template
-from vedette.core.change.paths import is_below
-from vedette.core.change.state import State, form_of
+from vedette.core.change.state import State, form_of, is_below
 
 ERROR = 1e-5  # that noise is taken for an edit, each time a restless line comes or goes
 SETTLED = 2e-5  # that a line which came or went once, and never again, was drawn

@@ -10,12 +10,21 @@ from dataclasses import dataclass, field, replace
 
 from vedette.contracts.change import Noise, Place, Template
 from vedette.contracts.words import Reason
-from vedette.core.change.align import increasing
-from vedette.core.change.clock import bare_clock, rises, shows_moment, shows_the_time
+from vedette.core.change.diff import increasing
 from vedette.core.change.noise import NoiseRecord
-from vedette.core.change.paths import is_below, parent
-from vedette.core.change.state import State, form_of
-from vedette.core.change.template import accepting, bare_template, fits, is_bare, learn_template, same_words
+from vedette.core.change.state import State, form_of, is_below, parent
+from vedette.core.change.template import (
+    accepting,
+    bare_clock,
+    bare_template,
+    fits,
+    is_bare,
+    learn_template,
+    rises,
+    same_words,
+    shows_moment,
+    shows_the_time,
+)
 from vedette.core.change.tracks import Chain, Looks, Tracks, Vector
 
 OLD = 8  # looks at a target: what was steady for so long is not drawn

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +13,6 @@ import xxhash
 from vedette.contracts.change import Block
 from vedette.core.change.kinds import WORDS, kind_of, units
 from vedette.core.change.normalise import normalise
-from vedette.core.change.paths import lines, shape
 
 MAX_WORDS = 400  # of a line, when its likeness to another is measured
 
@@ -79,3 +79,31 @@ def form_of(text: str) -> int:
 
 def _share(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / max(len(one), len(other), 1)
+
+
+# Structural paths of blocks: their shape, and what they stand in.
+
+_INDEX = re.compile(r"\[\d+\]|(?<=/)\d+(?=/|$)")
+
+
+def shape(path: str) -> str:
+    """The path without positions."""
+    return _INDEX.sub("", path)
+
+
+def line(block: Block) -> str:
+    """What a block says.  A field ("/rates/0/value") says its name too; a paragraph does not say its path."""
+    path, text = block
+    return f"{shape(path)}: {text}" if path.startswith("/") else text
+
+
+def lines(blocks: Iterable[Block]) -> tuple[str, ...]:
+    return tuple(map(line, blocks))
+
+
+def parent(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def is_below(path: str, container: str) -> bool:
+    return not container or path == container or path.startswith(container + "/")

@@ -112,7 +112,7 @@ class ScheduleTerms:
     """What holds for the next look beside the policy's decision."""
 
     second_look_at: datetime | None = None  # what differs must be seen once more, whatever the policy says,
-    not_before: datetime | None = None  # but not before its source is open again
+    not_before: datetime | None = None  # any other look waits until its source is open again
     audit_share: float = 0.0  # of looks that are audits
     is_active: bool = True  # False: its source rests, and nothing is due
 
@@ -143,11 +143,12 @@ def apply_schedule(watch: Watch, plain: Due, terms: ScheduleTerms, *, is_taught:
 
 
 def next_look_at(due_at: datetime, terms: ScheduleTerms) -> datetime | None:
-    """A second look comes first; no look comes before its source is open; None: its source rests."""
+    """A second look comes first, even while its source is left alone; None: its source rests."""
     if not terms.is_active:
         return None
-    wanted = due_at if terms.second_look_at is None else terms.second_look_at
-    return wanted if terms.not_before is None else max(wanted, terms.not_before)
+    if terms.second_look_at is not None:
+        return terms.second_look_at
+    return due_at if terms.not_before is None else max(due_at, terms.not_before)
 
 
 def value(risk: Risk, due_at: datetime, interval: timedelta, now: datetime) -> float:

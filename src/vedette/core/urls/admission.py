@@ -24,7 +24,7 @@ a restart continues where the budgets were.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
@@ -315,6 +315,25 @@ def followed(
         return extraction.hrefs, ()
     hrefs = tuple([href for href in extraction.hrefs if href not in marked])
     return hrefs, (Reason("nofollow", len(extraction.hrefs) - len(hrefs), "links marked nofollow"),)
+
+
+# The words of a page about itself: robots elements of its head, and marks of single links.
+
+ROBOTS_NAMES = ("robots", "googlebot", "vedette")  # of the elements that count
+
+
+def robots_words(metadata: Mapping[str, str]) -> tuple[bool, bool]:
+    """Do the elements of a head, by their names in lower case, ask for noindex, and for nofollow?"""
+    said = [metadata[name].lower() for name in ROBOTS_NAMES if name in metadata]
+    is_none = any("none" in words for words in said)
+    return is_none or any("noindex" in words for words in said), is_none or any(
+        "nofollow" in words for words in said
+    )
+
+
+def is_marked(rel: str | None) -> bool:
+    """Does the page ask not to follow this link?"""
+    return rel is not None and "nofollow" in rel.lower()
 
 
 # What an X-Robots-Tag header says about links.  The same words as in a robots meta element, also for one bot only.

@@ -93,6 +93,8 @@ class Assessor:
         fetched, seen = reached.fetched, job.watch.seen
         if fetched.outcome is Outcome.NOT_MODIFIED and seen is not None:
             record = await self._same(record, seen)
+        elif fetched.outcome is Outcome.OK and (known := _known(record)) is not None:
+            record = await self._known_bytes(record, known)
         elif fetched.outcome is Outcome.OK:
             record = await self._content(record)
         else:
@@ -104,9 +106,7 @@ class Assessor:
         return LookRecord.begun(job, reached, visit, self.clock.now())
 
     async def _content(self, record: LookRecord) -> LookRecord:
-        """A body came: is it known, is it content, and does it differ?"""
-        if (seen := _known(record)) is not None:
-            return await self._known_bytes(record, seen)
+        """A body came that is not the last one: is it content, and does it differ?"""
         read = await self.reading.read(record.fetched, record.watch, record.digest or b"")
         shown = await self.reading.shown(record.fetched, record.watch, read.extraction)
         if shown is not None:

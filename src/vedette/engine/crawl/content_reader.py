@@ -19,8 +19,8 @@ from vedette.contracts.fetch import Extraction, Fetched
 from vedette.contracts.source import ListerKind
 from vedette.contracts.watch import Seen, Watch
 from vedette.contracts.words import DOCUMENTS, ContentClass, Outcome, Reason
+from vedette.core.change.gate import LITTLE, is_shell
 from vedette.core.limits.memory_budget import SCAN, parse_limit
-from vedette.core.text.shell import LITTLE, is_shell
 from vedette.engine.crawl.compare_states import Comparer, Snapshot, WaitingPages
 from vedette.engine.crawl.look import Looker
 from vedette.engine.workers.pool import LARGE, Workers

@@ -188,25 +188,18 @@ class Finder:
             honours=runtime.source.options.honour_nofollow,
         )
         findings = FoundUrls(listed=len(extraction.hrefs), notes=notes)
-        reader = self._links.get(runtime.source.id)
-        if reader is None:
-            reader = self._links[runtime.source.id] = LinkReader(
-                runtime.source.url, runtime.source.options.follow_hosts
-            )
+        reader, depths = self._reader(runtime.source), self._depths_of(runtime)
         base, known, left_out = extraction.base or fetched.url, self._known, reader.too_long
         for hrefs in _parts(links):
             pairs = reader.links(fetched.url, base, hrefs)
             if watch.risk is Risk.CRITICAL:
                 findings.linked += [i for i, _ in pairs]
-            fresh = [pair for pair in pairs if pair[0] not in known]
-            depths = self._depths_of(runtime)
             nearer = depths.read(watch.id, watch.depth, [i for i, _ in pairs])
             findings.nearer += nearer.pages
             depth = depths.of(watch.id) + 1
-            seen = {i: _Seen(url, lister=ListerKind.CRAWL, depth=depth) for i, url in fresh}
-            for i, url, depth in nearer.within:
-                if i not in known:
-                    seen[i] = _Seen(url, lister=ListerKind.CRAWL, depth=depth)
+            seen = {i: _Seen(url, lister=ListerKind.CRAWL, depth=depth) for i, url in pairs if i not in known}
+            within = ((i, _Seen(url, lister=ListerKind.CRAWL, depth=at)) for i, url, at in nearer.within)
+            seen.update((i, one) for i, one in within if i not in known)
             if seen:
                 await self._take(seen, watch, runtime, findings, now)
         for i, url in reader.parts():
@@ -218,6 +211,12 @@ class Finder:
         _note_capped(watch, runtime, findings)
         return findings
 
+    def _reader(self, source: Source) -> LinkReader:
+        reader = self._links.get(source.id)
+        if reader is None:
+            reader = self._links[source.id] = LinkReader(source.url, source.options.follow_hosts)
+        return reader
+
     def _depths_of(self, runtime: SourceRuntime) -> CrawlDepths:
         source = runtime.source
         return self._depths.setdefault(source.id, CrawlDepths(source.options.max_depth))
@@ -228,13 +227,7 @@ class Finder:
         findings = FoundUrls(
             problem=listing.problem, became=listing.became, notes=listing.notes, listed=len(listing.sightings)
         )
-        seen: dict[WatchId, _Seen] = {}
-        for s in listing.sightings:
-            seen[s.id] = _Seen(s.url, s.title, s.published_at, s.modified_at, is_filtered=True)
-        for f in listing.follow:
-            seen[watch_id(f.url)] = _Seen(f.url, modified_at=f.modified_at, lister=f.lister, depth=f.depth)
-        if listing.became_url is not None and listing.became is not None:
-            seen[watch_id(listing.became_url)] = _Seen(listing.became_url, lister=listing.became)
+        seen = _sighted(listing)
         seen.pop(watch.id, None)
         for url, reason in listing.refused:
             refusal = Refused(url=url, id=watch_id(url), source=runtime.source.id, reason=reason, at=now)
@@ -345,6 +338,18 @@ class Finder:
         if len(self._known) > KNOWN:
             self._known.clear()
         self._known |= ids
+
+
+def _sighted(listing: Listing) -> dict[WatchId, _Seen]:
+    """All that a listing names: pages, listings below it, the one that it became."""
+    seen: dict[WatchId, _Seen] = {}
+    for s in listing.sightings:
+        seen[s.id] = _Seen(s.url, s.title, s.published_at, s.modified_at, is_filtered=True)
+    for f in listing.follow:
+        seen[watch_id(f.url)] = _Seen(f.url, modified_at=f.modified_at, lister=f.lister, depth=f.depth)
+    if listing.became_url is not None and listing.became is not None:
+        seen[watch_id(listing.became_url)] = _Seen(listing.became_url, lister=listing.became)
+    return seen
 
 
 def _note_capped(watch: Watch, runtime: SourceRuntime, findings: FoundUrls) -> None:

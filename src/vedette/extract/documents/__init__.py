@@ -11,12 +11,10 @@ from dataclasses import replace
 
 from vedette.contracts.documents import Document
 from vedette.contracts.words import ContentClass
-from vedette.extract.classes import PACKAGES, content_class
-from vedette.extract.containers import OLE
+from vedette.extract.classes import OLE, PACKAGES, content_class
 from vedette.extract.documents.images import read_image
 from vedette.extract.documents.language import language_of
-from vedette.extract.documents.legacy import read_legacy
-from vedette.extract.documents.locked import is_locked
+from vedette.extract.documents.legacy import is_locked, read_legacy
 from vedette.extract.documents.marks import ENCRYPTED, Missing, document_date
 from vedette.extract.documents.packages import read_docx, read_odt, read_pptx, read_sheets
 from vedette.extract.documents.pdf import read_pdf

@@ -16,7 +16,7 @@ from lxml import etree
 
 from vedette.contracts.documents import Document
 from vedette.contracts.words import ContentClass
-from vedette.extract.documents.locked import is_locked_package
+from vedette.extract.documents.legacy import is_locked_package
 from vedette.extract.documents.marks import ENCRYPTED, Blocks, cells, clean, property_date
 from vedette.extract.fields import Unreadable, safe_xml_parser
 
