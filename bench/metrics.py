@@ -13,7 +13,7 @@ from settlements import NOON, a_group, a_look, a_place, a_watch
 
 from vedette.engine.crawl.run_result import RunLog
 from vedette.engine.settle.change_messages import messages_of
-from vedette.telemetry.meters import Meters
+from vedette.telemetry.metrics import Meters
 
 LOOKS = 200
 

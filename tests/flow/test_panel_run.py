@@ -288,6 +288,16 @@ def test_a_spent_quota_waits_ten_minutes_and_is_tried_again():
     assert 600 <= played.seconds <= 700
 
 
+def test_models_that_share_a_key_are_asked_in_turn():
+    first, second = (ScriptedProvider(name, steady(60), latency=2.0) for name in "ab")
+    keys = [replace(key_of(one), lane=LaneKey("provider:shared/k1")) for one in (first, second)]
+    log = MemoryLog(names(100))
+    log.kill_at = 40.0
+    play(batch_of(100, "ab"), keys, log=log)
+    assert first.seen + second.seen >= 30
+    assert abs(first.seen - second.seen) <= 2
+
+
 def test_an_adapter_that_raises_costs_its_cell_and_nothing_else():
     class Broken(ScriptedProvider):
         async def query(self, domain: str, prompt: Prompt, **given) -> Answer:

@@ -14,7 +14,7 @@ import pytest
 import yaml
 from machine import patient
 
-from vedette.telemetry.meters import Meters
+from vedette.telemetry.metrics import Meters
 
 ROOT = Path(__file__).resolve().parents[2]
 PROMETHEUS = ROOT / "ops" / "prometheus"

@@ -14,8 +14,7 @@ from stocked import a_change
 from vedette.contracts.hunt import DueNow, HuntRows
 from vedette.contracts.watch import Group, Parked
 from vedette.contracts.words import LaneKey, Outcome, Risk, RunId, VisitId, WatchId
-from vedette.telemetry.meters import Meters
-from vedette.telemetry.metrics import Counter, Gauge, Histogram, Registry
+from vedette.telemetry.metrics import Counter, Gauge, Histogram, Meters, Registry
 
 SAMPLE = re.compile(r'^([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)*)\})? (\S+)$')
 OF_THE_DOCUMENT = {

@@ -52,8 +52,7 @@ from vedette.store.operator import fired_at, mark_fired, operating
 from vedette.store.outbox import trim
 from vedette.store.scrape import ScrapeFigures, figures
 from vedette.telemetry.logs import LibraryLog, Log, LogScrubber
-from vedette.telemetry.meters import Meters
-from vedette.telemetry.metrics import Registry
+from vedette.telemetry.metrics import Meters, Registry
 
 KEPT = timedelta(days=90)  # what was sent stays in the outbox for so long
 WAIT_S = 5.0  # before what goes on beside the engine tries a store again that took nothing
