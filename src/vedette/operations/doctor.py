@@ -147,7 +147,7 @@ def _browser(installation: Installation) -> DoctorFinding:
 
 
 def _databases(installation: Installation) -> DoctorFinding:
-    """The variables of 001 section 11.1."""
+    """The variables of spec 001/11.1."""
     told = database_notices()
     if told:
         return DoctorFinding(

@@ -23,7 +23,7 @@ from vedette.core.whatif.teach import teach
 from vedette.operations.installation import Installation
 from vedette.store.recorded_looks import recorded
 
-_WITHIN = 4.0  # hours that coverage is told for where there is no objective (000 section 8)
+_WITHIN = 4.0  # hours that coverage is told for where there is no objective (spec 000/8)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ class NothingDue:
 
 
 def queue_run(installation: Installation, *, source: str | None, tier: Risk | None) -> QueuedRun:
-    """Direct injection (001 section 7.3): a running `vedette serve` takes it from the queue."""
+    """Direct injection (spec 001/7.3): a running `vedette serve` takes it from the queue."""
     now = installation.now()
     order = SentinelOrder(
         run=RunId(f"manual-{int(now.timestamp() * 1000)}"),

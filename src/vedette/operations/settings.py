@@ -68,7 +68,7 @@ def secrets_of(installation: Installation) -> Iterator[tuple[str, str]]:
 
 
 def _with_variables(config: Config) -> Config:
-    """003's variables win over the file."""
+    """Spec 003's variables win over the file."""
     before, after = config.panel, from_environment(config.panel)
     names = type(before).model_fields
     said = {name: getattr(after, name) for name in names if getattr(after, name) != getattr(before, name)}

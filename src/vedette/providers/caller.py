@@ -20,7 +20,7 @@ from vedette.providers.table import ProviderRow, allowance, retry_after
 
 BODY_LIMIT = 2 * MIB
 DETAIL_SIZE = 300
-TIMEOUT = timedelta(seconds=15)  # PROVIDER_TIMEOUT_MS of 003
+TIMEOUT = timedelta(seconds=15)  # PROVIDER_TIMEOUT_MS of spec 003
 KEEP_ALIVE = timedelta(seconds=15)
 # How an answer without text ended, where that is not the model's own silence.
 _UNSAID = {

@@ -38,8 +38,8 @@ def mark_fired(db: sqlite3.Connection, name: str, at: datetime) -> None:
 def order_sources(db: sqlite3.Connection, order: SentinelOrder, *, now: datetime) -> list[OwnAddress]:
     """Makes the addresses of these sources due now, highest tier first, then the one not seen for longest.
 
-    A source that failed too often rests (001 section 6.1).  One with an interval of its own is left alone until it is
-    time (001 section 11.3), unless the order names it.
+    A source that failed too often rests (spec 001/6.1).  One with an interval of its own is left alone until it is
+    time (spec 001/11.3), unless the order names it.
     """
     chosen = []
     for row in db.execute(sql.SOURCES).fetchall():

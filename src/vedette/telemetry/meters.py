@@ -1,4 +1,4 @@
-"""What is measured.  001's five `worker_*` metrics under their names, and ours; labels are never URLs.
+"""What is measured.  spec 001's five `worker_*` metrics under their names, and ours; labels are never URLs.
 
 Counted from committed groups, in the thread that committed them: a figure is of what is on disk.
 """
@@ -15,7 +15,7 @@ from vedette.core.lanes.outcomes import MEANING
 from vedette.core.urls.canonical import host_of
 from vedette.telemetry.metrics import Counter, Gauge, Histogram, Registry
 
-WORKER, LOOKS = "sentinel", "fetch"  # our looks, in 001's words: worker and queue
+WORKER, LOOKS = "sentinel", "fetch"  # our looks, in spec 001's words: worker and queue
 OTHER = "other"  # every host that is no configured source
 PAGE = ("host",)
 _STATUS = {

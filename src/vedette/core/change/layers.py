@@ -20,7 +20,7 @@ from vedette.core.change.simhash import simhash, similarity
 from vedette.core.change.state import State
 from vedette.core.change.weigh import Weighed
 
-NEAR = 0.9  # 001: 90 % similar is a near-duplicate
+NEAR = 0.9  # spec 001: 90 % similar is a near-duplicate
 
 
 def text_key(extraction: Extraction) -> int:

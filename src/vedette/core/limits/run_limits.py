@@ -12,14 +12,14 @@ from vedette.core.lanes.outcomes import MEANING
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLimits:
-    """None: no limit.  All are configurable (DESIGN section 3)."""
+    """None: no limit.  All are configurable (docs/adr/README.md)."""
 
     soft_deadline: datetime | None = None  # from here on only `soft_keeps` and above
     deadline: datetime | None = None  # from here on nothing starts; what is under way ends
     soft_keeps: Risk = Risk.HIGH
-    per_cycle: int = 500  # 000 section 5: jobs per claim
+    per_cycle: int = 500  # spec 000/5: jobs per claim
     max_visits: int | None = None
-    max_sightings: int | None = 5000  # 001 section 11.2
+    max_sightings: int | None = 5000  # spec 001/11.2
     max_wire_bytes: int | None = None
     max_errors: int | None = None
 

@@ -1,6 +1,6 @@
-"""How often does a target change, per look?  EWMA of spec 000 section 3, parameters of 001 section 11.4.
+"""How often does a target change, per look?  EWMA of spec 000/3, parameters of spec 001/11.4.
 
-The formula rules, not the document's table: two of its cells are wrong (DESIGN section 3).  It measures
+The formula rules, not the document's table: two of its cells are wrong (docs/adr/README.md).  It measures
 change per *look*, so it settles slowly: 0.5 falls to 0.1 after 16 stable looks, not 5.
 When a target last changed is kept by the caller, who keeps the old time when nothing changed.
 """
@@ -14,7 +14,7 @@ from vedette.contracts.errors import InputError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VelocityParams:
-    """001 section 11.4."""
+    """Spec 001/11.4."""
 
     warmup: int = 3  # looks that stay neutral
     alpha_change: float = 0.3
@@ -33,7 +33,7 @@ class VelocityParams:
 
 DEFAULT = VelocityParams()
 
-# 001 C.2: from this velocity on, the word.
+# spec 001/C.2: from this velocity on, the word.
 WORDS = ((0.8, "volatile"), (0.5, "active"), (0.2, "moderate"), (0.0, "static"))
 
 
@@ -51,5 +51,5 @@ def update_velocity(
 
 
 def describe_velocity(velocity: float) -> str:
-    """The word of 001 C.2 for a velocity."""
+    """The word of spec 001/C.2 for a velocity."""
     return next((word for bound, word in WORDS if velocity >= bound), "static")

@@ -257,7 +257,7 @@ class Assessor:
             record.raised = self.heirs.raised(record.watch, links, record.now)
 
     async def _variant(self, record: LookRecord, extraction: Extraction) -> None:
-        """Does the page name another address of itself (canonical, permanent redirect; 001 section 12.4)?
+        """Does the page name another address of itself (canonical, permanent redirect; spec 001/12.4)?
 
         Not another host's, and not the front page, where sites send what they have taken away.
         """

@@ -1,4 +1,4 @@
-"""A document that a CRITICAL page links to is CRITICAL itself, whoever found it first (000 section 2)."""
+"""A document that a CRITICAL page links to is CRITICAL itself, whoever found it first (spec 000/2)."""
 
 from __future__ import annotations
 

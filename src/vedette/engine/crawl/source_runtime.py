@@ -19,8 +19,8 @@ from vedette.core.urls.admission import AdmissionRules, rules_of
 from vedette.core.urls.canonical import watch_id
 from vedette.core.urls.trap_counters import SourceTally
 
-TRIPS_AFTER = 5  # 001 section 6.1
-CLOSED_FOR = timedelta(hours=1)  # 001 section 8.4
+TRIPS_AFTER = 5  # spec 001/6.1
+CLOSED_FOR = timedelta(hours=1)  # spec 001/8.4
 SAVE_EVERY = timedelta(seconds=5)
 
 

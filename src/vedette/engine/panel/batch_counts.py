@@ -1,4 +1,4 @@
-"""What has happened so far, by provider: 003's figures."""
+"""What has happened so far, by provider: spec 003's figures."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from vedette.store.dialect import Insert
 from vedette.store.rows import from_ms, to_ms
 
 RESPONSES = "domain_responses"
-KEY = ("domain_id", "model", "prompt_type")  # preferred by 003
+KEY = ("domain_id", "model", "prompt_type")  # preferred by spec 003
 TEXT_NAMES = ("response", "response_text", "raw_response", "answer", "text")  # what older pipelines call it
 SCORES = ("chars", "words", "mentions", "citations", "own_citations")
 ANSWER_COLUMNS = (

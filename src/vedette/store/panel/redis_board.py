@@ -1,4 +1,4 @@
-"""003's keys in Redis: what runs that use the same providers share.
+"""Spec 003's keys in Redis: what runs that use the same providers share.
 
     rl:{provider}:{key}                      token bucket of a key: `next_us` (when it has a token again), `taken`
     cb:{provider}                            circuit: closed, open or half-open; lapses when it holds no longer

@@ -20,7 +20,7 @@ Flags = NDArray[np.bool_]
 _DATES = (1.0, 0.25)  # dates that could be true and that could not, before any was seen
 _TRUSTED = 3.0  # believed while there are three times as many good ones
 DOWN = 3  # failed looks in a row, of any targets, after which a host counts as down
-PROBE_HOURS = 1.0  # between two tries of a host that is down (the breaker of 001: 1 h)
+PROBE_HOURS = 1.0  # between two tries of a host that is down (the breaker of spec 001: 1 h)
 _TOO_NEW = 0.01  # a date within the last hundredth of the gap is as likely the time of the look
 
 KINDS: dict[str, Any] = {

@@ -23,7 +23,7 @@ from vedette.core.schedule.learned.worth import crossing, least_hours, values
 from vedette.core.schedule.protocol import Forecast
 
 Floats = NDArray[np.float64]
-WITHIN = 4.0  # hours: 000 section 8 promises CRITICAL within 4
+WITHIN = 4.0  # hours: spec 000/8 promises CRITICAL within 4
 _GROWTH = 0.75  # of the way from today's beliefs to known rates, on average over the weeks to come
 _QUANTILES = 8
 _NORMAL = np.array(

@@ -121,7 +121,7 @@ class LearnedPolicy:
         looks = Looks(as_times(t, len(keys)), np.asarray(changed, bool), as_dates(None, len(keys)))
         self._memory.observe(self._known(keys), looks)
 
-    def signal(  # noqa: PLR0913  the Protocol is DESIGN's
+    def signal(  # noqa: PLR0913  as the Protocol has it
         self,
         ids: Ints,
         t: float,
@@ -166,7 +166,7 @@ class LearnedPolicy:
         ids: Rows = table["id"][chosen.rows]
         return ids
 
-    def next_due(self, id: int) -> float:  # noqa: A002  the Protocol is DESIGN's
+    def next_due(self, id: int) -> float:  # noqa: A002  as the Protocol has it
         return float(self._memory.table.due(self._known(as_ids([id])))[0])
 
     def explain(self, id: int, t: float) -> Explanation:  # noqa: A002

@@ -30,7 +30,7 @@ BELIEF_BYTES = _LAYOUT.itemsize
 _CLOCK = np.dtype(("<f4", (2, 25)))
 CLOCK_BYTES = _CLOCK.itemsize
 _MOST_LAG = 60_000.0  # float16 ends at 65,504
-_REMEMBERED = 5.0  # looks that an EWMA of weight 0.3 (000 section 3) still knows of
+_REMEMBERED = 5.0  # looks that an EWMA of weight 0.3 (spec 000/3) still knows of
 _SURE = 0.95  # an EWMA never says that every look finds a change
 
 
