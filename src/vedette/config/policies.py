@@ -128,7 +128,7 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
 
 
 def _check_source(source: Source, where: str) -> None:
-    """What no look at this source could use is told now, not when it is due."""
+    """Settings that no look at this source could use are an error now, not when it is due."""
     if not is_retention(source.retention):
         words = "a retention class is a-z, 0-9, _ and -, at most 32, a letter first"
         raise ConfigError(f"`{where}.retention`: {source.retention!r}: {words}")

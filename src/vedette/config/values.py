@@ -107,7 +107,7 @@ def parse_rate(value: object) -> float:
 
 
 _RISKS = [*Risk.__members__, "NORMAL"]
-# What an editor is told: the file as people write it, not the values that come out.
+# For the schema that editors read: the file as people write it, not the values that come out.
 _SPANS = {"type": ["string", "number"], "examples": ["500ms", "2s", "5m", "4h", "30d"]}
 _SIZES = {"type": ["string", "integer"], "examples": ["512k", "10 MiB", "1g"]}
 _WORDS = {"enum": [*_RISKS, *(name.lower() for name in _RISKS)]}

@@ -74,7 +74,7 @@ def finding_json(one: DoctorFinding) -> dict[str, object]:
 
 
 def _found(check: Check, installation: Installation) -> DoctorFinding | None:
-    """What the check finds.  Rows of a damaged database may be anything, and upset whoever reads them."""
+    """What the check finds.  Rows of a damaged database may be anything and make a check raise."""
     try:
         return check(installation)
     except (sqlite3.Error, ValueError, TypeError, LookupError, OverflowError, AttributeError) as error:

@@ -22,7 +22,7 @@ from vedette.store.views import WatchFilter
 class QueuedRun:
     job: str
     order: SentinelOrder
-    has_engine: bool  # somebody runs on the store, and takes it
+    has_engine: bool  # an engine runs on the store, and takes it
 
     def as_json(self) -> dict[str, object]:
         return {"job": self.job, "queue": SENTINEL, "data": order_data(self.order)}

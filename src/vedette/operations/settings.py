@@ -76,7 +76,7 @@ def _with_variables(config: Config) -> Config:
 
 
 def _leaves(section: Any, place: Place) -> Iterator[tuple[Place, object, bool]]:
-    """Every value below: its place, what holds, and whether somebody said so."""
+    """Every value below: its place, the value in force, and whether it was set."""
     for name in type(section).model_fields:
         value, here = getattr(section, name), (*place, name)
         is_set = name in section.model_fields_set

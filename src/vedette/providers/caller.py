@@ -31,7 +31,7 @@ _UNSAID = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelListing:
-    """What a provider says it has; `names` is empty when it does not say, and `outcome` tells why."""
+    """What a provider says it has; `names` is empty when it does not say, and `outcome` says why."""
 
     names: tuple[str, ...] = ()
     outcome: Outcome = Outcome.OK

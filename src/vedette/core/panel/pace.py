@@ -261,7 +261,7 @@ WORDS: Mapping[str, Circuit] = {
 }
 FRESH = timedelta(minutes=1)  # an answer of our own that is younger says more than what others tell
 PROBING = timedelta(seconds=1)  # another run's probe is under way: look again after that
-LONGEST = timedelta(minutes=2)  # nobody holds us up for longer than that by one word
+LONGEST = timedelta(minutes=2)  # the longest wait that a provider can ask for
 AHEAD = 0.1  # seconds of starts that are taken from the shared bucket at once: one, but for very fast keys
 MOST_AHEAD = 50
 LATE = 0.25  # of the interval between starts

@@ -238,7 +238,7 @@ def half_up(number: Any) -> Any:
 
 
 def check_not_ahead(signals: UrlSignals, *, now: datetime) -> None:
-    """Raises the InputError that scoring would raise, for whoever wants to name the line first."""
+    """Raises the InputError that scoring would raise, so that a caller can name the line."""
     _age("last_visited", signals.last_visited, now)
     _age("last_changed", signals.last_changed, now)
 
