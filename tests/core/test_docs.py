@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tokenize
 import tomllib
 from collections import Counter
 from dataclasses import fields
@@ -248,3 +249,37 @@ def _firsts(name: str) -> set[str]:
     return {
         first.value for first in firsts if isinstance(first, ast.Constant) and isinstance(first.value, str)
     }
+
+
+def clauses() -> set[str]:
+    """The clauses that docs/spec-coverage.md has rows of: `001/8.2`."""
+    found, document = set(), ""
+    for line in (DOCS / "spec-coverage.md").read_text("utf-8").splitlines():
+        if line.startswith("## "):
+            document = line[3:6]
+        elif line.startswith("| "):
+            head = re.match(r"\| ((?:[A-C]?[\d.]+|[A-C](?:\.\d)?)(?:, | and |(?= )))+", line)
+            numbers = re.findall(r"[A-C]\.\d|[\d.]+", head[0]) if head else []
+            found |= {f"{document}/{number}" for number in numbers}
+    return found
+
+
+def test_a_comment_names_our_pages_and_no_section_of_a_document_that_the_reader_lacks():
+    known = clauses()
+    assert {"000/4", "001/8.2", "001/C.2"} <= known
+    for path in PACKAGE.rglob("*.py"):
+        if "versions" in path.parts:
+            continue
+        text = _prose(path)
+        assert not re.search(r"\b00[0-4] sections?\b|\bDESIGN\b(?!S)", text), path
+        for cited in re.findall(r"\b00[0-4]/[A-C\d][\d.]*\b", text):
+            assert any(one == cited or one.startswith(f"{cited}.") for one in known), (path, cited)
+
+
+def _prose(path: Path) -> str:
+    """Comments and docstrings."""
+    with tokenize.open(path) as file:
+        tokens = list(tokenize.generate_tokens(file.readline))
+    return "\n".join(
+        one.string for one in tokens if one.type == tokenize.COMMENT or one.string.startswith('"""')
+    )

@@ -22,7 +22,7 @@ SOURCES = {
     for path in sorted(PACKAGE.rglob("*.py"))
     if "versions" not in path.parts and "livingweb" not in path.parts
 }
-ALL = "\n".join(SOURCES.values()).lower()
+ALL = "\n".join(SOURCES.values()).lower().replace("_", " ")
 
 
 def words() -> list[str]:
@@ -33,7 +33,7 @@ def words() -> list[str]:
 
 @pytest.mark.parametrize("word", words())
 def test_a_word_of_the_glossary_is_used_in_the_code(word: str):
-    assert re.search(rf"\b{re.escape(word.lower()).replace(' ', '[ _]')}s?\b", ALL.replace("_", " "))
+    assert re.search(rf"\b{word.lower()}s?\b", ALL)
 
 
 def test_no_module_and_no_public_class_has_a_word_that_is_not_said():

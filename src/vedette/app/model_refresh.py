@@ -60,7 +60,7 @@ def refresh_models(loaded: Loaded, path: Path, *, clock: Clock) -> tuple[Provide
 
 
 def with_table(known: Iterable[ModelRow], rows: Iterable[ProviderRow]) -> tuple[ModelRow, ...]:
-    """The registry, and the models that the panel asks, each under the name that 003 gives it as an alias."""
+    """The registry, and the models that the panel asks, each under the name that spec 003 gives it as an alias."""
     merged = {row.name: row for row in known}
     for row in rows:
         name = canonical_name(row.name, row.model)
@@ -73,7 +73,7 @@ def with_table(known: Iterable[ModelRow], rows: Iterable[ProviderRow]) -> tuple[
 def note_calls(
     db: sqlite3.Connection, rows: Sequence[ProviderRow], counted: Mapping[str, tuple[int, int]]
 ) -> None:
-    """Adds to what is known of reliability: by 003's name of a provider, calls answered and calls failed.
+    """Adds to what is known of reliability: by spec 003's name of a provider, calls answered and calls failed.
 
     Failed is what `core.panel.models.is_failure` says; a model that the registry does not have yet is added to it.
     """

@@ -115,7 +115,7 @@ class Panel:
     door: Callable[[PanelConfig], Door] | None = None  # makes what a run shows over HTTP while it goes
     on_note: Callable[[PanelNote], None] = lambda note: None  # decisions of a run, as they are made
     lane: LanePolicy = PROVIDER_LANE  # breaker and probes of every provider
-    reads_environment: bool = True  # False: 003's variables are somebody else's, as in a demonstration
+    reads_environment: bool = True  # False: spec 003's variables are somebody else's, as in a demonstration
     config: PanelConfig = field(init=False)
 
     def __post_init__(self) -> None:
@@ -412,7 +412,7 @@ class Panel:
         return LaneKeeper(policies, load=resources.lanes.lane, clock=resources.clock, not_before=not_before)
 
     def _check_budget(self, members: Sequence[ConfiguredProvider], budget: float | None) -> None:
-        """A ceiling that cannot be held is refused before the first call (003)."""
+        """A ceiling that cannot be held is refused before the first call (spec 003)."""
         missing = unpriced((one.row.name for one in members), prices_of(members))
         if budget is not None and missing:
             names = ", ".join(missing)

@@ -1,4 +1,4 @@
-"""The sections about being told, as the policy values that watchdog, sender and cron take."""
+"""The sections health, notify and cron as the policy values that watchdog, sender and cron take."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ from vedette.core.limits.memory_budget import WORKER as LEAST_MEMORY
 CONFIG_NAME = "vedette.yaml"
 DATA_NAME = "vedette-data"
 MOST_KEYS = 9  # of one provider
-ZONE = "UTC"  # 001 section 11.1 has Europe/Zagreb: `profile: croatia`
+ZONE = "UTC"  # spec 001/11.1 has Europe/Zagreb: `profile: croatia`
 __all__ = [
     "Config",
     "Loaded",
@@ -113,7 +113,7 @@ class FetchConfig(Section):
 
 
 class SourceConfig(Section):
-    """One place to watch.  The words of 001 section 3.4 are accepted as aliases."""
+    """One place to watch.  The words of spec 001/3.4 are accepted as aliases."""
 
     url: str
     name: str | None = None
@@ -165,8 +165,8 @@ class ClassifyConfig(Section):
 
 
 class DiscoverConfig(Section):
-    blocked_words: tuple[str, ...] = ("heartbeat", "test", "synthetic", "debug")  # 001 section 9.3
-    auto_sources: bool = False  # 001 section 6.2
+    blocked_words: tuple[str, ...] = ("heartbeat", "test", "synthetic", "debug")  # spec 001/9.3
+    auto_sources: bool = False  # spec 001/6.2
 
 
 class ExtractConfig(Section):
@@ -194,13 +194,13 @@ class ScreenRowConfig(Section):
 class RunConfig(Section):
     at_once: int = Field(default=64, ge=1)
     per_cycle: int = Field(default=500, ge=1)
-    max_sightings: int | None = Field(default=None, ge=1)  # 001 has 5000; ADR-0017
+    max_sightings: int | None = Field(default=None, ge=1)  # spec 001 has 5000; ADR-0017
     confirm_after: Duration = timedelta(seconds=5)  # the second look at a difference
     memory: Size = Field(default=DEFAULT_MEMORY, ge=LEAST_MEMORY)  # bodies and parses, over start
 
 
 class RetryConfig(Section):
-    """How a look that failed is tried again (001 section 8.2)."""
+    """How a look that failed is tried again (spec 001/8.2)."""
 
     attempts: int = Field(default=3, ge=1, le=10)  # in all, the first included
     shortest: Duration = timedelta(seconds=1)
@@ -208,14 +208,14 @@ class RetryConfig(Section):
 
 
 class StagesConfig(Section):
-    """The queues after a look (001 section 4.3)."""
+    """The queues after a look (spec 001/4.3)."""
 
     in_process: bool = True  # false: only `vedette worker` serves them
     queues: tuple[Literal["scout", "router", "ocr", "extract", "embed"], ...] = Field(
         default=("scout", "router", "ocr", "extract", "embed"), min_length=1
     )
     embed: bool = True
-    similar: float = Field(default=0.9, gt=0, le=1)  # 001 section 9.2
+    similar: float = Field(default=0.9, gt=0, le=1)  # spec 001/9.2
 
 
 class PriceConfig(Section):
@@ -259,7 +259,7 @@ class Config(Section):
     classify: ClassifyConfig = ClassifyConfig()
     schedule: ScheduleConfig = ScheduleConfig()
     objectives: dict[RiskWord, ObjectiveConfig] = Field(
-        default={Risk.CRITICAL: ObjectiveConfig(within=timedelta(hours=4))}  # 000 section 8
+        default={Risk.CRITICAL: ObjectiveConfig(within=timedelta(hours=4))}  # spec 000/8
     )
     hunt: HuntConfig = HuntConfig()
     discover: DiscoverConfig = DiscoverConfig()
@@ -388,7 +388,7 @@ def keys_of(variable: str) -> tuple[Secret, ...]:
 
 
 def limits_of(variable: str) -> tuple[float | None, int | None]:
-    """By the variable of a provider's key, OPENAI_API_KEY: what OPENAI_RPM and OPENAI_CONCURRENCY say (003)."""
+    """By the variable of a provider's key, OPENAI_API_KEY: what OPENAI_RPM and OPENAI_CONCURRENCY say (spec 003)."""
     house = variable.removesuffix("_API_KEY")
     found: list[float | None] = []
     for name in (f"{house}_RPM", f"{house}_CONCURRENCY"):
@@ -417,7 +417,7 @@ def schema() -> dict[str, Any]:
 
 
 def zone_name() -> str:
-    """The zone of cron entries and digests that name none of their own (001 section 11.1)."""
+    """The zone of cron entries and digests that name none of their own (spec 001/11.1)."""
     return os.environ.get("WATCHDOG_TIMEZONE") or ZONE
 
 
@@ -428,17 +428,17 @@ def zone_of(config: Config) -> tzinfo | None:
 
 
 def is_production() -> bool:
-    """`VEDETTE_ENV`, else `NODE_ENV` (001 section 11.1)."""
+    """`VEDETTE_ENV`, else `NODE_ENV` (spec 001/11.1)."""
     return (os.environ.get("VEDETTE_ENV") or os.environ.get("NODE_ENV") or "") == "production"
 
 
 def is_debug() -> bool:
-    """`DEBUG` (001 section 11.1): anything but nothing, 0 and false."""
+    """`DEBUG` (spec 001/11.1): anything but nothing, 0 and false."""
     return os.environ.get("DEBUG", "").lower() not in ("", "0", "false")
 
 
 def from_environment(section: PanelConfig) -> PanelConfig:
-    """003's environment variables, which win over the file.  One that is set and empty is not set.
+    """Spec 003's environment variables, which win over the file.  One that is set and empty is not set.
 
     A `DATABASE_URL` that names the store is where a panel without one writes anyway.
     """
@@ -460,7 +460,7 @@ def database_notices() -> list[str]:
 
 
 def panel_log_level() -> str:
-    """RUST_LOG of 003: the level of the panel's log; empty: no log.  Directives for single crates mean nothing here."""
+    """RUST_LOG of spec 003: the level of the panel's log; empty: no log.  Directives for single crates are ignored."""
     words = (part.strip().lower() for part in os.environ.get("RUST_LOG", "").split(",") if "=" not in part)
     known = {"trace": "debug", "debug": "debug", "info": "info", "warn": "warn", "error": "error"}
     return next((known[word] for word in words if word in known), "")

@@ -56,7 +56,7 @@ _SECRET = ("headers", "proxy")
 SEED_EWMA = "seed-ewma"
 _ZERO = timedelta(0)
 _TWELVE = timedelta(seconds=12)
-# 001 section 9.1: five pages a minute, one at a time.  What a page does to the browser is not the lane's fault.
+# spec 001/9.1: five pages a minute, one at a time.  What a page does to the browser is not the lane's fault.
 _BROWSER = LanePolicy(gap_min=_TWELVE, gap_max=_TWELVE, per_minute=5, at_once=1, trips_after=1_000_000)
 _HOUR = timedelta(hours=1)
 _SLUG = re.compile(r"[^a-z0-9]+")
@@ -127,7 +127,7 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
 
 
 def _check_source(source: Source, where: str) -> None:
-    """What no look at this source could use is told now, not when it is due."""
+    """Settings that no look at this source could use are an error now, not when it is due."""
     if not is_retention(source.retention):
         words = "a retention class is a-z, 0-9, _ and -, at most 32, a letter first"
         raise ConfigError(f"`{where}.retention`: {source.retention!r}: {words}")
@@ -165,7 +165,7 @@ def another_id(source: Source, taken: Container[str]) -> SourceId:
 
 
 def slug(name: str) -> str:
-    """001 section 6.2: lower case, anything else a hyphen."""
+    """Spec 001/6.2: lower case, anything else a hyphen."""
     return _SLUG.sub("-", name.lower()).strip("-") or "source"
 
 
@@ -212,7 +212,7 @@ def due_rule(config: Config, policy: str) -> DueParams:
 
 
 def ewma_params(config: Config) -> EwmaParams:
-    """000 section 4 and 001 section 11.4, as configured."""
+    """Spec 000/4 and spec 001/11.4, as configured."""
     row = config.schedule.ewma
     plain = dict(zip(Risk, EwmaParams().risk_factors, strict=True)) | row.factors
     factors = (plain[Risk.LOW], plain[Risk.MEDIUM], plain[Risk.HIGH], plain[Risk.CRITICAL])
@@ -225,7 +225,7 @@ def ewma_params(config: Config) -> EwmaParams:
 
 
 def velocity_params(config: Config) -> VelocityParams:
-    """001 section 11.4, as configured."""
+    """Spec 001/11.4, as configured."""
     return VelocityParams(**config.schedule.velocity.model_dump())
 
 
@@ -278,7 +278,7 @@ def hunt_options(config: Config) -> HuntOptions:
 
 
 def hunt_params(config: Config) -> HuntParams:
-    """004's novelty and yield, as configured."""
+    """Spec 004's novelty and yield, as configured."""
     from vedette.core.hunt import HuntParams
 
     return HuntParams(**config.hunt.model_dump(exclude={"looks_per_day"}))

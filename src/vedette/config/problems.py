@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from vedette.config.values import Section
 from vedette.core.text.nearest import nearest, unknown
 
-MOST = 20  # problems that are told; all are counted
+MOST = 20  # problems that are listed; all are counted
 SHOWN = 60  # characters of a value
 Place = tuple[str | int, ...]
 _MAY_BE_SECRET = re.compile(r"(?=.*[A-Za-z])(?=.*\d).{8}|[:@/]", re.DOTALL)

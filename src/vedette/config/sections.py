@@ -44,9 +44,9 @@ HourOfDay = Annotated[
 class HealthConfig(Section):
     """When a source is in trouble, and when it is out of it."""
 
-    sla: Duration = Field(default=timedelta(hours=24), gt=timedelta(0))  # 001 section 10.3
-    errors: int = Field(default=3, ge=1, le=8)  # 001 section 10.3
-    recover_after: Duration = timedelta(hours=4)  # 001 section 11.4
+    sla: Duration = Field(default=timedelta(hours=24), gt=timedelta(0))  # spec 001/10.3
+    errors: int = Field(default=3, ge=1, le=8)  # spec 001/10.3
+    recover_after: Duration = timedelta(hours=4)  # spec 001/11.4
     every: Duration = Field(default=timedelta(minutes=1), ge=timedelta(seconds=1))
 
 
@@ -94,12 +94,12 @@ class NotifyConfig(Section):
 
 
 class CronConfig(Section):
-    """When `vedette serve` starts runs and checks (001 sections 7.1 and 10.2).  Empty: never."""
+    """When `vedette serve` starts runs and checks (spec 001/7.1, 001/10.2).  Empty: never."""
 
     timezone: str | None = None
-    runs: str = ""  # 001: 0 6 * * *, `profile: croatia`
+    runs: str = ""  # spec 001: 0 6 * * *, `profile: croatia`
     health: str = "30 6 * * *"
-    models: str = "30 3 * * *"  # 003: `list_models()` nightly
+    models: str = "30 3 * * *"  # spec 003: `list_models()` nightly
     stagger: Duration = timedelta(seconds=60)
 
 
@@ -155,7 +155,7 @@ _EWMA, _VELOCITY = EwmaParams(), VelocityParams()
 
 
 class VelocityConfig(Section):
-    """How a velocity follows what looks find (001 section 11.4)."""
+    """How a velocity follows what looks find (spec 001/11.4)."""
 
     warmup: int = Field(default=_VELOCITY.warmup, ge=0)
     alpha_change: float = Field(default=_VELOCITY.alpha_change, ge=0, le=1)
@@ -165,7 +165,7 @@ class VelocityConfig(Section):
 
 
 class EwmaConfig(Section):
-    """The interval of `seed-ewma` (000 section 4, 001 section 11.4)."""
+    """The interval of `seed-ewma` (spec 000/4, spec 001/11.4)."""
 
     base: Duration = Field(default=timedelta(hours=_EWMA.base_hours), gt=timedelta(0))
     longest: Duration = timedelta(hours=_EWMA.max_hours)
@@ -259,7 +259,7 @@ def _seconds(text: str) -> timedelta:
     return parse_duration(f"{float(text)}s")
 
 
-# 003's names, kept at the boundary: the key of the section each sets, and how its text is read.
+# spec 003's names, kept at the boundary: the key of the section each sets, and how its text is read.
 VARIABLES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "DATABASE_URL": ("database", str),
     "GLOBAL_CONCURRENCY": ("at_once", int),

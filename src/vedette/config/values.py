@@ -24,7 +24,13 @@ MOST_BYTES = 1024**3  # a body is held in memory
 SLOWEST, FASTEST = 1e-4, 1e6  # requests a minute: one a week, and more than any line carries
 MOST_LOOKS = 1e9  # a day: more than any line carries, and every sum of it is a number
 LONGEST = timedelta(days=3653)  # no sum of a date and a few of these leaves the calendar
-FREQUENCIES = {"EVERY_RUN": 0, "DAILY": 24, "TWICE_WEEKLY": 84, "WEEKLY": 168, "MONTHLY": 720}  # 001 11.3
+FREQUENCIES = {
+    "EVERY_RUN": 0,
+    "DAILY": 24,
+    "TWICE_WEEKLY": 84,
+    "WEEKLY": 168,
+    "MONTHLY": 720,
+}  # spec 001/11.3
 
 
 def parse_duration(value: object) -> timedelta:
@@ -62,7 +68,7 @@ def parse_risk(value: object) -> Risk:
 
 
 def parse_frequency(value: object) -> timedelta | None:
-    """A duration, or a word of 001 section 11.3."""
+    """A duration, or a word of spec 001/11.3."""
     if value is None:
         return None
     hours = FREQUENCIES.get(str(value).upper())
@@ -101,7 +107,7 @@ def parse_rate(value: object) -> float:
 
 
 _RISKS = [*Risk.__members__, "NORMAL"]
-# What an editor is told: the file as people write it, not the values that come out.
+# For the schema that editors read: the file as people write it, not the values that come out.
 _SPANS = {"type": ["string", "number"], "examples": ["500ms", "2s", "5m", "4h", "30d"]}
 _SIZES = {"type": ["string", "integer"], "examples": ["512k", "10 MiB", "1g"]}
 _WORDS = {"enum": [*_RISKS, *(name.lower() for name in _RISKS)]}
@@ -137,8 +143,8 @@ def file_digest(path: str) -> str:
 
 # The environment variables that name databases, and what each is used for here.
 #
-# One SQLite store holds what 001 keeps in two PostgreSQL databases and in Redis.  A variable that names something else
-# is never ignored in silence: `vedette run`, `vedette serve` and `vedette doctor` say what it is used for.
+# One SQLite store holds what spec 001 keeps in two PostgreSQL databases and in Redis.  A variable that names something
+# else is never ignored in silence: `vedette run`, `vedette serve` and `vedette doctor` say what it is used for.
 
 MAIN, REGULATORY, REDIS = "DATABASE_URL", "REGULATORY_DATABASE_URL", "REDIS_URL"
 VARIABLES = (MAIN, REGULATORY, REDIS)
@@ -185,9 +191,9 @@ def _kind(url: str) -> str:
 # What the file says itself wins over its profile.
 
 CROATIA: Mapping[str, Any] = {
-    "fetch": {"accept_language": "hr,en;q=0.9"},  # 001 section 9.5
-    "extract": {"ocr_languages": "hrv+eng"},  # 001 section 5
-    "cron": {"timezone": "Europe/Zagreb", "runs": "0 6 * * *"},  # 001 sections 7.1 and 11.1
+    "fetch": {"accept_language": "hr,en;q=0.9"},  # spec 001/9.5
+    "extract": {"ocr_languages": "hrv+eng"},  # spec 001/5
+    "cron": {"timezone": "Europe/Zagreb", "runs": "0 6 * * *"},  # spec 001/7.1, 001/11.1
 }
 PROFILES: Mapping[str, Mapping[str, Any]] = {"croatia": CROATIA}
 

@@ -1,4 +1,4 @@
-"""YAML that somebody else wrote.  Refused before it is built: nesting without end, aliases that multiply."""
+"""YAML from outside.  Refused before it is built: nesting without end, aliases that multiply."""
 
 from __future__ import annotations
 

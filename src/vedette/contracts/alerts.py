@@ -17,7 +17,7 @@ ChannelName = NewType("ChannelName", str)
 
 
 class AlertKind(StrEnum):
-    """The documents' words (001 section 10.3) and one of ours, the gravest first."""
+    """The documents' words (spec 001/10.3) and one of ours, the gravest first."""
 
     CIRCUIT_BREAKER_OPEN = "CIRCUIT_BREAKER_OPEN"
     ENDPOINT_SLA_BREACH = "ENDPOINT_SLA_BREACH"
@@ -51,7 +51,7 @@ class HealthFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceHealth:
-    """EndpointHealthStatus of 001 section 10.2, and what the alert rules need beside it."""
+    """EndpointHealthStatus of spec 001/10.2, and what the alert rules need beside it."""
 
     id: SourceId
     host: str
@@ -101,7 +101,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """One incident: opened once, recovered once.  A row of 001's WatchdogAlert."""
+    """One incident: opened once, recovered once.  A row of spec 001's WatchdogAlert."""
 
     id: AlertId
     kind: AlertKind  # that opened it

@@ -129,7 +129,7 @@ class Comparison:
     has_changed: bool
     layer: Layer  # the layer that decided
     similarity: float = 1.0
-    summary: str = ""  # 001 4.1 changeSummary: "2 lines added, 1 changed: 'PDV 25 %' -> 'PDV 24 %'"
+    summary: str = ""  # spec 001/4.1 changeSummary: "2 lines added, 1 changed: 'PDV 25 %' -> 'PDV 24 %'"
     diff: tuple[DiffOp, ...] = ()
     reasons: tuple[Reason, ...] = ()
 

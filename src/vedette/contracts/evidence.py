@@ -15,7 +15,7 @@ SEALS = "seals"  # how HEADS names the chain of sealed rows, beside the segments
 
 
 class Standing(StrEnum):
-    """What a kept answer is to whoever asks for evidence (001 section 4.1)."""
+    """What a kept answer is to whoever asks for evidence (spec 001/4.1)."""
 
     CONTENT = "content"  # evidence in its own right
     NOISE = "noise"  # differs from evidence that is there by noise alone

@@ -18,7 +18,7 @@ class FetchSettings:
 
     connect_timeout: timedelta = timedelta(seconds=10)
     read_timeout: timedelta = timedelta(seconds=20)
-    total_timeout: timedelta = timedelta(seconds=30)  # 001 section 11.2
+    total_timeout: timedelta = timedelta(seconds=30)  # spec 001/11.2
     wire_limit: int = 10 * MIB
     body_limit: int = 10 * MIB
     ratio_limit: int = 200  # decoded / wire, once over 1 MiB

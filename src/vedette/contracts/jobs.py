@@ -1,4 +1,4 @@
-"""Jobs of named queues: what 001 puts on them, and how a queue treats them."""
+"""Jobs of named queues: what spec 001 puts on them, and how a queue treats them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from datetime import datetime, timedelta
 from vedette.contracts.words import Outcome, Risk, RunId, SourceId
 
 Data = Mapping[str, object]  # JSON, in the words of the documents: other programs read it
-SENTINEL = "sentinel"  # 001 section 2.3
-SCOUT, ROUTER, OCR, EXTRACT, EMBED = "scout", "router", "ocr", "extract", "embed"  # 001 section 4.3
+SENTINEL = "sentinel"  # spec 001/2.3
+SCOUT, ROUTER, OCR, EXTRACT, EMBED = "scout", "router", "ocr", "extract", "embed"  # spec 001/4.3
 STAGES = (SCOUT, ROUTER, OCR, EXTRACT, EMBED)  # in the order in which a piece of evidence passes them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueRule:
-    """How a queue treats its jobs (001 section 2.3)."""
+    """How a queue treats its jobs (spec 001/2.3)."""
 
     at_once: int | None = None  # None: as many as there are workers
     per_minute: int | None = None
@@ -27,7 +27,7 @@ class QueueRule:
     lease: timedelta = timedelta(minutes=5)
 
 
-SENTINEL_RULE = QueueRule(at_once=1, per_minute=5)  # 001 sections 2.1 and 2.3
+SENTINEL_RULE = QueueRule(at_once=1, per_minute=5)  # spec 001/2.1, 001/2.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class QueuedJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParkedJob:
-    """DeadLetterJobData of 001 section 8.5."""
+    """DeadLetterJobData of spec 001/8.5."""
 
     queue: str
     id: str
@@ -97,7 +97,7 @@ class Depth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentinelOrder:
-    """SentinelJobData of 001 section 3.1: look at one source, at one tier, or at all."""
+    """SentinelJobData of spec 001/3.1: look at one source, at one tier, or at all."""
 
     run: RunId
     source: SourceId | None = None
@@ -118,7 +118,7 @@ class HostResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentinelResult:
-    """What a run gives (001 section 10.5)."""
+    """What a run gives (spec 001/10.5)."""
 
     success: bool
     sources_checked: int

@@ -16,11 +16,11 @@ BROWSER = LaneKey("engine:browser")
 class LanePolicy:
     """What the far end may see from us at most."""
 
-    gap_min: timedelta = timedelta(seconds=2)  # 001 section 9.1
+    gap_min: timedelta = timedelta(seconds=2)  # spec 001/9.1
     gap_max: timedelta = timedelta(seconds=5)
     per_minute: float = 20.0  # 0: no bucket
     burst: int = 1
-    at_once: int = 1  # DESIGN section 3
+    at_once: int = 1  # docs/adr/README.md
     trips_after: int = 5  # failures in a row
     trip_share: float = 0.0  # or this share of failures in the window; 0: off
     trip_window: int = 20  # calls the share is taken over

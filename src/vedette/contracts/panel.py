@@ -1,6 +1,6 @@
-"""What is asked of a provider, and what it answered (003).
+"""What is asked of a provider, and what it answered (spec 003).
 
-003's words stay at this boundary: `ProviderResp` and its five fields, `prompt_type`, `batch_id`.
+spec 003's words stay at this boundary: `ProviderResp` and its five fields, `prompt_type`, `batch_id`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderResp:
-    """003's five fields.  `meta` holds `usage`, `citations`, `model` as the provider named it, `finish`."""
+    """Spec 003's five fields.  `meta` holds `usage`, `citations`, `model` as the provider named it, `finish`."""
 
     text: str
     latency_ms: int
@@ -76,10 +76,10 @@ class Answer:
 
 
 class Provider(Protocol):
-    """003's `ProviderAdapter`, bound to one key.  Never raises for weather."""
+    """Spec 003's `ProviderAdapter`, bound to one key.  Never raises for weather."""
 
     def name(self) -> str:
-        """As in 003: `openai/gpt-4o-mini`."""
+        """As in spec 003: `openai/gpt-4o-mini`."""
         ...
 
     def supports_search_enhanced(self) -> bool: ...

@@ -1,7 +1,7 @@
 """One run of the panel: the cells of a batch, how each ended, and what was dropped.
 
 A cell is one question to one model about one domain, asked once per repeat.  `batch_id`, `model` and
-`prompt_type` are 003's words.
+`prompt_type` are spec 003's words.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class CellRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderTally:
-    """003's figures of one provider, as far as the batch has come."""
+    """Spec 003's figures of one provider, as far as the batch has come."""
 
     model: str
     calls: int = 0
@@ -207,13 +207,13 @@ class PanelLog(Protocol):
 
 
 class ConsensusCache(Protocol):
-    """`cache:consensus:{domain}` of 003: invalidated here, computed elsewhere."""
+    """`cache:consensus:{domain}` of spec 003: invalidated here, computed elsewhere."""
 
     def forget(self, domains: Sequence[str]) -> None: ...
 
 
 class Circuit(StrEnum):
-    """003's words for a breaker: an open circuit lets nothing through."""
+    """Spec 003's words for a breaker: an open circuit lets nothing through."""
 
     CLOSED = "closed"
     OPEN = "open"
@@ -229,7 +229,7 @@ class Told:
 
 
 class Board(Protocol):
-    """What runs that use the same keys share (003: `rl:`, `cb:`, `lock:crawl:`).
+    """What runs that use the same keys share (spec 003: `rl:`, `cb:`, `lock:crawl:`).
 
     Never raises for weather and never makes anyone wait long: a board that is away lets everything pass.
     """

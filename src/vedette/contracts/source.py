@@ -16,7 +16,7 @@ class ListerKind(StrEnum):
     HTML_LIST = "html_list"
     PAGINATION = "pagination"
     CRAWL = "crawl"
-    HNB = "hnb"  # exchange rates of the national bank, JSON (001 section 5.4, as the four below)
+    HNB = "hnb"  # exchange rates of the national bank, JSON (spec 001/5.4, as the four below)
     NN = "nn"  # Narodne novine: typed sitemaps, acts by ELI
     EURLEX = "eurlex"  # EU acts by CELEX number
     MRMS = "mrms"  # the ministry of labour, and other sites of the government's system
@@ -26,7 +26,7 @@ class ListerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListSelectors:
-    """CSS selectors of one site's list page (001 B.3)."""
+    """CSS selectors of one site's list page (spec 001/B.3)."""
 
     item: str = "article, .news-item, .vijest, .views-row, li"
     link: str = "a"
@@ -64,7 +64,7 @@ ANYWHERE = "*"  # in `follow_hosts`: any host
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListerOptions:
-    """All the metadata options of 001 section 3.4 and 11.2, plus the trap budgets."""
+    """All the metadata options of spec 001/3.4, 001/11.2, plus the trap budgets."""
 
     url_pattern: str | None = None
     include: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class ListerOptions:
     sitemap_types: tuple[int, ...] = ()
     max_depth: int = 4
     max_urls: int | None = (
-        None  # None: the lister's own (crawl 2000, 001 11.2; others any number, 50,000 per reading)
+        None  # None: the lister's own (crawl 2000, spec 001/11.2; others any number, 50,000 per reading)
     )
     max_pages: int = 20
     max_sitemap_depth: int = 5
@@ -92,10 +92,10 @@ class ListerOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registered:
-    """What a registry, or its owner, says of a source beyond how to read it (001 sections 1.3, 3.3, 13)."""
+    """What a registry, or its owner, says of a source beyond how to read it (spec 001/1.3, 001/3.3, 001/13)."""
 
     category: str = ""
-    hierarchy: int | None = None  # 1 constitution ... 7 practice (001 section 13.3)
+    hierarchy: int | None = None  # 1 constitution ... 7 practice (spec 001/13.3)
     domains: tuple[str, ...] = ()  # fields of law: pausalni, pdv, doprinosi ...
     provenance: str = ""  # of its address: stated, checked, listed or inferred
     tags: tuple[str, ...] = ()  # words of the operator's own
@@ -118,7 +118,7 @@ class Source:
     scrape_frequency: timedelta | None = None  # ceiling of the interval of its own address and its listings
     retention: str = "standard"
     fetch: tuple[tuple[str, object], ...] = ()  # overrides of FetchSettings, by field name
-    origin: str = "cli"  # cli | config | import | auto (001 section 6.2)
+    origin: str = "cli"  # cli | config | import | auto (spec 001/6.2)
     registered: Registered = Registered()
     muted_until: datetime | None = None  # until then its changes are recorded, and nobody is told
 

@@ -13,7 +13,7 @@ from vedette.contracts.words import EvidenceId, RunId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageOrder:
-    """What every stage job of 001 section 4.3 names."""
+    """What every stage job of spec 001/4.3 names."""
 
     evidence: EvidenceId
     run: RunId

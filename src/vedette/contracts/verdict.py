@@ -50,7 +50,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Likeness:
-    """Evidence of another target that says nearly the same (001 section 9.2).  It never keeps evidence out."""
+    """Evidence of another target that says nearly the same (spec 001/9.2).  It never keeps evidence out."""
 
     evidence: EvidenceId
     other: EvidenceId

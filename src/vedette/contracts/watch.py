@@ -135,7 +135,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parked:
-    """A job that used up its attempts (001 8.5)."""
+    """A job that used up its attempts (spec 001/8.5)."""
 
     watch: WatchId
     url: str
@@ -221,7 +221,7 @@ class Settlement:
     change: Change | None = None
     moves: tuple[ChangeMove, ...] = ()
     reports: tuple[Change, ...] = ()  # changes that this look confirmed: the world hears of them
-    sources: tuple[Source, ...] = ()  # of hosts that had none (001 section 6.2)
+    sources: tuple[Source, ...] = ()  # of hosts that had none (spec 001/6.2)
     found: tuple[Watch, ...] = ()  # new watches
     signals: tuple[Signal, ...] = ()
     raised: tuple[Raised, ...] = ()

@@ -25,7 +25,7 @@ class Risk(IntEnum):
 
     @classmethod
     def parse(cls, word: str) -> Risk:
-        """Accepts any case, and NORMAL for MEDIUM (001)."""
+        """Accepts any case, and NORMAL for MEDIUM (spec 001)."""
         name = word.strip().upper()
         if name == "NORMAL":
             return cls.MEDIUM
@@ -59,7 +59,7 @@ class ContentClass(StrEnum):
     XLSX = "XLSX"
     JSON = "JSON"
     JSON_LD = "JSON_LD"
-    XML = "XML"  # up to here 001 appendix A; the rest is ours
+    XML = "XML"  # up to here spec 001/A; the rest is ours
     ODT = "ODT"
     ODS = "ODS"
     RTF = "RTF"

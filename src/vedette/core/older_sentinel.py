@@ -17,7 +17,7 @@ from vedette.contracts.words import NodeRole, NodeType, Risk, RunId, SourceId
 from vedette.core.schedule.ewma import calculate_next_scan
 from vedette.core.urls.classify import Classification
 
-NEUTRAL_VELOCITY = 0.5  # 000 section 6, phase 3
+NEUTRAL_VELOCITY = 0.5  # spec 000/6, phase 3
 LISTERS: Mapping[str, ListerKind] = MappingProxyType(
     {
         "RSS_FEED": ListerKind.FEED,
@@ -26,14 +26,14 @@ LISTERS: Mapping[str, ListerKind] = MappingProxyType(
         "PAGINATION": ListerKind.PAGINATION,
         "CRAWL": ListerKind.CRAWL,
     }
-)  # 001 section 3.2
-LEFT_ALONE = frozenset({"SKIPPED"})  # 001 section 4.4: someone decided against these
+)  # spec 001/3.2
+LEFT_ALONE = frozenset({"SKIPPED"})  # spec 001/4.4: someone decided against these
 NEVER_SEEN = frozenset({"PENDING"})
 
 
 @dataclass(frozen=True, slots=True)
 class AdoptedStart:
-    """What an item begins with: the columns that 000 section 1 adds."""
+    """What an item begins with: the columns that spec 000/1 adds."""
 
     node_type: NodeType
     node_role: NodeRole | None
@@ -52,9 +52,9 @@ def start_of(url: str, *, now: datetime, classify: Callable[[str], Classificatio
 
 
 def source_words(endpoint: Mapping[str, Any]) -> dict[str, Any]:
-    """A `DiscoveryEndpoint` (001 section 3.2) in the words of our configuration.
+    """A `DiscoveryEndpoint` (spec 001/3.2) in the words of our configuration.
 
-    Raises KeyError for a row without a domain, ValueError for a strategy that 001 does not name.
+    Raises KeyError for a row without a domain, ValueError for a strategy that spec 001 does not name.
     """
     strategy = str(endpoint.get("listingStrategy") or "CRAWL")
     if strategy not in LISTERS:
@@ -76,7 +76,7 @@ def source_words(endpoint: Mapping[str, Any]) -> dict[str, Any]:
 
 # The payload of the queue `sentinel` in the names that older programs use, and back.
 
-# 001 section 7.1: CRITICAL at once, each tier a step later.  001 calls the middle one NORMAL.
+# spec 001/7.1: CRITICAL at once, each tier a step later.  spec 001 calls the middle one NORMAL.
 TIERS = ((Risk.CRITICAL, "CRITICAL"), (Risk.HIGH, "HIGH"), (Risk.MEDIUM, "NORMAL"), (Risk.LOW, "LOW"))
 NAMES = dict(TIERS)
 

@@ -14,7 +14,7 @@ from vedette.core.urls.canonical import host_of
 from vedette.discover.gather import Found, Gathering, ListingDocument, clean_title
 from vedette.discover.tree import LinkPage, attribute, is_navigation, nearest
 
-# 001 B.3.  A site's row serves its subdomains too.
+# spec 001/B.3.  A site's row serves its subdomains too.
 SITES: Mapping[str, ListSelectors] = {
     "hzzo.hr": ListSelectors(
         item="article, .news-item, .vijest", link="a", title="h2, h3, .title", date=".date, time"

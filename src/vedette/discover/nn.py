@@ -26,7 +26,7 @@ PARTS = {
     "sluzbeni": 1,
     "medunarodni": 2,
     "oglasni": 3,
-}  # part of the gazette -> sitemap type (001 section 3.4)
+}  # part of the gazette -> sitemap type (spec 001/3.4)
 FORMS = {"html": "", "json-ld": "/json-ld", "pdf": "/pdf"}  # what is put behind an ELI
 # Properties of the ELI ontology by their local name.  Those that name other acts come last.
 TEXTS = (

@@ -20,7 +20,7 @@ from vedette.discover.gather import Gathering, ListingDocument
 from vedette.discover.html_list import gather_list
 from vedette.discover.tree import LinkPage, attribute
 
-# 001 B.4, and what the common systems call theirs.
+# spec 001/B.4, and what the common systems call theirs.
 PAGERS = (
     ".pager a, .pagination a, .pager__items a, .page-numbers, .nav-links a, .paging a, .stranicenje a, "
     'nav[aria-label*="agin"] a, ul[class*="paginat"] a, div[class*="paginat"] a'

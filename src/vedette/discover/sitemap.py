@@ -26,11 +26,11 @@ from vedette.discover.gather import Found, Gathering, ListingDocument, clean_tit
 from vedette.discover.markup import Markup, is_html, local_name, open_markup, repaired, stream
 
 MAX_DECODED = 50 * MIB  # the protocol's limit of one file
-MAX_RATIO = 200  # decoded / wire, once over 1 MiB (DESIGN section 8)
+MAX_RATIO = 200  # decoded / wire, once over 1 MiB (docs/politeness.md)
 MAX_MEMBERS = 100
 MAX_ENTRIES = 50_000  # the protocol's limit of one file
 # Narodne novine name the child sitemaps sitemap_<type>_<year>_<issue>.xml; types are 1 official,
-# 2 international, 3 announcements (001 section 3.4).  A name of another form has no type and passes.
+# 2 international, 3 announcements (spec 001/3.4).  A name of another form has no type and passes.
 _TYPED = re.compile(r"sitemap[_-](\d{1,3})(?:[_-]\d{1,6})+\.xml(?:\.gz)?$")
 _GZIP = b"\x1f\x8b"
 

@@ -61,7 +61,7 @@ class LinkPage:
                 yield node, href
 
     def document_links(self) -> Iterator[tuple[LexborNode, str]]:
-        """Links to files that people download, anywhere on the page (001 B.3, B.5)."""
+        """Links to files that people download, anywhere on the page (spec 001/B.3, 001/B.5)."""
         for node, href in self.links():
             if "." in href and is_document(canonical(href, self.base) or ""):
                 yield node, href

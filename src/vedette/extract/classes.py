@@ -1,4 +1,4 @@
-"""What kind of content is this?  By its bytes first, then by the header, then by the URL (001 appendix A).
+"""What kind of content is this?  By its bytes first, then by the header, then by the URL (spec 001/A).
 
 A PDF under `text/html` is a PDF, an error page under `application/pdf` is a page: bytes do not lie.
 """

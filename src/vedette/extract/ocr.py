@@ -19,7 +19,7 @@ from vedette.extract.documents.pdf import TextLine, paragraphs
 LANGUAGES = "eng"
 WALL_S = 60.0  # for one page; a page of dense print takes five
 CPU_S = 60
-MEMORY = 1536 * 1024 * 1024  # of addresses, DESIGN section 8
+MEMORY = 1536 * 1024 * 1024  # of addresses, docs/politeness.md
 DATA = (
     100 * 1024 * 1024
 )  # that it writes to: a dense page of 16 million pixels takes 70, one of noise twice that

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 NO_PACKAGE = "playwright, which drives the browser, is not installed: pip install 'vedette[browser]'"
 NO_PROGRAM = "chromium, which shows pages that scripts make, is not installed: apt-get install chromium"
-AGENT = "HeadlessFetcher"  # 001 section 5.2
-RENDER_S = 30.0  # 001 section 9.1
+AGENT = "HeadlessFetcher"  # spec 001/5.2
+RENDER_S = 30.0  # spec 001/9.1
 START_S = 30.0
 QUIET_S = 5.0  # how long we wait for the last request to end
 RECYCLED_AFTER = 50  # pages; memory of a browser only grows

@@ -76,7 +76,7 @@ class AddressRefused(Exception):
         self.reason = reason
 
 
-USUAL_PORTS = frozenset({80, 443, 8080, 8443})  # DESIGN section 8
+USUAL_PORTS = frozenset({80, 443, 8080, 8443})  # docs/politeness.md
 
 
 class Guard:

@@ -21,7 +21,7 @@ from vedette.core.schedule.due import value
 LEASE = timedelta(minutes=5)
 HORIZON = timedelta(seconds=2)  # lease about this much work of a lane at once
 MOST_PER_LANE = 16
-ROOM = 500  # leased at once; 000 section 5
+ROOM = 500  # leased at once; spec 000/5
 USUAL = timedelta(hours=24)  # interval that a lane's lateness is measured by, until its watches are read
 Heads = Sequence[tuple[WatchId, Risk, datetime, int]]
 ALL = LaneKey("all")

@@ -90,7 +90,7 @@ class _StageHandlers:
         return Handled(result=linked, then=then, artifact=new)
 
     async def embed(self, order: StageOrder, facts: EvidenceFacts) -> Handled | Failed:
-        """Enrichment: nothing waits for it (001 section 12.7).  Most looks have made the vector of what they read."""
+        """Enrichment: nothing waits for it (spec 001/12.7).  Most looks have made the vector of what they read."""
         made = facts.vector or await self.reader.vector(facts)
         if isinstance(made, str):
             return Failed(error=made)

@@ -15,7 +15,7 @@ from vedette.livingweb.render import LIST_PATHS, iso, link_target, render_list
 from vedette.livingweb.words import LABELS
 from vedette.livingweb.world import LISTINGS, Host, Page
 
-MOST_LIST_PAGES = 20  # 001 appendix: maxPagesPerEndpoint
+MOST_LIST_PAGES = 20  # spec 001 appendix: maxPagesPerEndpoint
 SITEMAP_CHILDREN = 3
 FEED_PATHS = {"rss": "/rss.xml", "atom": "/feed/atom", "rdf": "/index.rdf"}
 FEED_TYPES = {"rss": "application/rss+xml", "atom": "application/atom+xml", "rdf": "application/rdf+xml"}
@@ -159,7 +159,7 @@ def _sitemap(host: Host, target: str, t: float, where: str) -> Listing | None:
 
 
 def _children(host: Host) -> list[str]:
-    """Named type_year_issue, as the official gazette of 001 names them."""
+    """Named type_year_issue, as the official gazette of spec 001 names them."""
     return [f"/sitemap_{1 + child % 3}_2025_{host.index + 1}.xml" for child in range(SITEMAP_CHILDREN)]
 
 

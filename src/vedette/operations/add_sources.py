@@ -42,7 +42,7 @@ def add_source(
     """
     wanted = a_url(url)
     refuse_blocked(installation, wanted)
-    source_of({"url": wanted, **keys}, origin="cli")  # bad words are told before a store is made
+    source_of({"url": wanted, **keys}, origin="cli")  # bad input is reported before a store is made
     source, is_new = _save(installation, wanted, keys, headers)
     with installation.queries() as queries:
         watch = queries.watch(watch_id(source.url))

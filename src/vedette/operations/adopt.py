@@ -1,4 +1,4 @@
-"""Takes over the store of an older sentinel (000 section 6): four phases there, then its sources and items here.
+"""Takes over the store of an older sentinel (spec 000/6): four phases there, then its sources and items here.
 
 The old store is only added to.  Said again, it goes on where it was stopped and doubles nothing.
 """
@@ -32,7 +32,7 @@ from vedette.store.migrate import prepare
 from vedette.store.operator import operating, order, save_source, save_watches
 
 OnItems = Callable[[int, int], None]  # how many so far, of how many
-_METADATA = {  # 001 section 3.4, as SourceConfig takes it
+_METADATA = {  # spec 001/3.4, as SourceConfig takes it
     field.alias or name: name for name, field in SourceConfig.model_fields.items()
 } | {name: name for name in SourceConfig.model_fields}
 

@@ -71,7 +71,7 @@ def back_up(installation: Installation, target: Path, *, progress: Progress) -> 
 
 
 def restore(installation: Installation, backup: Path, *, replace: bool, progress: Progress) -> Backup:
-    """Makes the store what the backup holds.  What was there is moved aside, and only when told to."""
+    """Makes the store what the backup holds.  What was there is moved aside, and only with `--replace`."""
     before, data = _read_manifest(backup), installation.loaded.data
     if before.version > HEAD:
         raise StoreError(
@@ -105,7 +105,7 @@ def _check_new(target: Path) -> None:
 
 @contextmanager
 def _fresh_folder(parent: Path, prefix: str) -> Iterator[Path]:
-    """Private; gone again when what it was made for fails, and told of in words."""
+    """A private folder; removed again when the work in it fails, which becomes an error in words."""
     try:
         part = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
     except OSError as error:
@@ -137,7 +137,7 @@ def _copy_database(source: Path, target: Path, progress: Progress) -> None:
             db.backup(copy, pages=_PAGES, progress=lambda _, left, whole: progress(whole - left, whole))
             copy.execute(
                 "PRAGMA journal_mode = DELETE"
-            )  # one file; whoever opens it to write makes a log again
+            )  # one file; a log is made again when it is opened to write
             copy.execute("PRAGMA journal_mode = WAL")
         except sqlite3.Error as error:
             raise StoreError(f"cannot copy {source}: {error}; {RESTORE}") from None

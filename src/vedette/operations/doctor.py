@@ -74,7 +74,7 @@ def finding_json(one: DoctorFinding) -> dict[str, object]:
 
 
 def _found(check: Check, installation: Installation) -> DoctorFinding | None:
-    """What the check finds.  Rows of a damaged database may be anything, and upset whoever reads them."""
+    """What the check finds.  Rows of a damaged database may be anything and make a check raise."""
     try:
         return check(installation)
     except (sqlite3.Error, ValueError, TypeError, LookupError, OverflowError, AttributeError) as error:
@@ -147,7 +147,7 @@ def _browser(installation: Installation) -> DoctorFinding:
 
 
 def _databases(installation: Installation) -> DoctorFinding:
-    """The variables of 001 section 11.1."""
+    """The variables of spec 001/11.1."""
     told = database_notices()
     if told:
         return DoctorFinding(

@@ -84,7 +84,7 @@ def kept_evidence(installation: Installation, what: str, *, at: datetime | None 
 
 
 def kept_json(loaded: Loaded, one: EvidenceView, *, with_text: bool) -> dict[str, object]:
-    """With `rawContent` as 001 has it: text where it is text and base64 where it is not."""
+    """With `rawContent` as spec 001 has it: text where it is text and base64 where it is not."""
     content, encoding = raw_content(body_of(loaded, one), one.content_class, one.content_type)
     return {
         "evidence": one.id,
@@ -135,7 +135,7 @@ def headings_of(loaded: Loaded, one: EvidenceView) -> dict[str, tuple[str, ...]]
 
 
 def raw_content(body: bytes, content_class: str, content_type: str) -> tuple[str, str]:
-    """`rawContent` of 001, and how it is written: exact where it is UTF-8 or base64."""
+    """`rawContent` of spec 001, and how it is written: exact where it is UTF-8 or base64."""
     if ContentClass(content_class) not in TEXTS:
         return base64.b64encode(body).decode(), "base64"
     try:
@@ -166,7 +166,7 @@ def export_001(
     since: datetime | None = None,
     progress: Callable[[int, int], None] = lambda done, whole: None,
 ) -> HandedOut:
-    """Writes a database with the table `Evidence` as 001 has it, of all or of one URL; whole or not at all."""
+    """Writes a database with the table `Evidence` as spec 001 has it, of all or of one URL; whole or not at all."""
     path, watch = installation.store(), None
     if what is not None:
         with installation.queries() as queries:

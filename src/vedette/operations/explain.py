@@ -180,7 +180,7 @@ def _named_by(named: Decision | None) -> tuple[str, ...]:
 
 
 def _signals(decision: Decision, mark: float) -> tuple[str, ...]:
-    """Who has told us something about it."""
+    """The listings that named it, with what they said."""
     said = []
     if 0 < mark < 1:
         said.append(f"a listing named it since the last look, {mark:.0%} likely true")

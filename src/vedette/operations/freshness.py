@@ -22,7 +22,7 @@ from vedette.core.whatif.play import teach
 from vedette.operations.installation import Installation
 from vedette.store.recorded_looks import recorded
 
-_WITHIN = 4.0  # hours that coverage is told for where there is no objective (000 section 8)
+_WITHIN = 4.0  # hours of the coverage that is shown where there is no objective (spec 000/8)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +125,7 @@ def freshness_json(found: Freshness) -> dict[str, object]:
 
 
 def _forecast(plan: SchedulePolicy, t: float, budget: float | None, limits: Mapping[int, float]) -> Forecast:
-    """What the policy foresees; the learned one is told what the hosts allow."""
+    """What the policy foresees; the learned one gets the limits of the hosts."""
     if isinstance(plan, LearnedPolicy):
         return plan.forecast(t, budget, host_limits={h: most for h, most in limits.items() if isfinite(most)})
     return plan.forecast(t, budget)

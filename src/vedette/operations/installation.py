@@ -31,7 +31,7 @@ class Installation:
     loaded: Loaded
     clock: Clock
     note: Callable[[str], None] = lambda words: None  # what happened by the way
-    used: list[Path] = field(default_factory=list)  # databases, for whoever has to say what went wrong
+    used: list[Path] = field(default_factory=list)  # databases that were opened, for error messages
 
     @property
     def has_store(self) -> bool:

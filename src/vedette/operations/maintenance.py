@@ -40,7 +40,7 @@ _IN_FILES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
-    """What has had its time: archive files with all their visits, text made of them, and decisions of the ledger."""
+    """What expired: archive files with all their visits, text made of them, and decisions of the ledger."""
 
     segments: tuple[Segment, ...]
     ledger: int
@@ -221,7 +221,7 @@ def _drop_segments(loaded: Loaded, path: Path, now: datetime) -> list[Segment]:
 
 
 def _over(loaded: Loaded, segments: Iterable[Segment], now: datetime) -> list[Segment]:
-    """What has had its time, and what an earlier call was stopped at."""
+    """What expired, and what an earlier call did not finish."""
     known = list(segments)
     policy = {name: keep for name, keep in loaded.config.evidence.retention.items() if keep is not None}
     left_over = [one for one in known if one.state == "expired" and _size(loaded, one.name)]

@@ -164,7 +164,7 @@ class PanelHooks:
     on_progress: OnProgress = lambda progress: None
     on_note: Callable[[PanelNote], None] = lambda note: None
     on_chosen: OnChosen = lambda chosen: None
-    door: Callable[[PanelConfig], Door] | None = None  # None: nothing is told over HTTP
+    door: Callable[[PanelConfig], Door] | None = None  # None: nothing is shown over HTTP
 
 
 def plan_panel(
@@ -175,7 +175,7 @@ def plan_panel(
     models: Sequence[str] = (),
     on_chosen: OnChosen = lambda chosen: None,
 ) -> PlannedPanel:
-    """For so many domains, or for those of the source.  Asks nobody and writes nothing."""
+    """For so many domains, or for those of the source.  No provider is asked and nothing is written."""
     panel = Panel(installation.loaded, clock=installation.clock)
     chosen = ChosenDomains(()) if count else chosen_domains(panel, source, is_planned=True)
     on_chosen(chosen)

@@ -68,7 +68,7 @@ def look_once(loaded: Loaded, url: str) -> tuple[Fetched, Extraction, tuple[Reas
 
 
 def _extract(loaded: Loaded, fetched: Fetched) -> Extraction:
-    """As a run would, documents and OCR included; of a document line by line, for whoever reads it."""
+    """As a run would, documents and OCR included; of a document line by line."""
     body, url, content_type = fetched.body, fetched.url, fetched.content_type
     if content_class(body, url=url, content_type=content_type) not in DOCUMENTS:
         return extract(body, url=url, content_type=content_type, scope=loaded.config.extract.scope)
@@ -189,7 +189,7 @@ def _wanted(installation: Installation, ids: Sequence[str]) -> list[Source]:
 
 
 class _SourceChecker:
-    """A looker that stands in the lanes like anyone else."""
+    """Checks sources; waits in the lanes as a run does."""
 
     def __init__(
         self,

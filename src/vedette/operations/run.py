@@ -22,7 +22,7 @@ from vedette.store.views import WatchFilter
 class QueuedRun:
     job: str
     order: SentinelOrder
-    has_engine: bool  # somebody runs on the store, and takes it
+    has_engine: bool  # an engine runs on the store, and takes it
 
     def as_json(self) -> dict[str, object]:
         return {"job": self.job, "queue": SENTINEL, "data": order_data(self.order)}
@@ -38,7 +38,7 @@ class NothingDue:
 
 
 def queue_run(installation: Installation, *, source: str | None, tier: Risk | None) -> QueuedRun:
-    """Direct injection (001 section 7.3): a running `vedette serve` takes it from the queue."""
+    """Direct injection (spec 001/7.3): a running `vedette serve` takes it from the queue."""
     now = installation.now()
     order = SentinelOrder(
         run=RunId(f"manual-{int(now.timestamp() * 1000)}"),

@@ -29,7 +29,7 @@ def serve(installation: Installation, *, door: Door, stdout: TextIO, stderr: Tex
 
 
 def panel_of(installation: Installation) -> Panel:
-    """The panel whose batches the service also tells of."""
+    """The panel whose batches the service also shows."""
     return Panel(installation.loaded, clock=installation.clock)
 
 

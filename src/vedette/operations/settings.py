@@ -68,7 +68,7 @@ def secrets_of(installation: Installation) -> Iterator[tuple[str, str]]:
 
 
 def _with_variables(config: Config) -> Config:
-    """003's variables win over the file."""
+    """Spec 003's variables win over the file."""
     before, after = config.panel, from_environment(config.panel)
     names = type(before).model_fields
     said = {name: getattr(after, name) for name in names if getattr(after, name) != getattr(before, name)}
@@ -76,7 +76,7 @@ def _with_variables(config: Config) -> Config:
 
 
 def _leaves(section: Any, place: Place) -> Iterator[tuple[Place, object, bool]]:
-    """Every value below: its place, what holds, and whether somebody said so."""
+    """Every value below: its place, the value in force, and whether it was set."""
     for name in type(section).model_fields:
         value, here = getattr(section, name), (*place, name)
         is_set = name in section.model_fields_set

@@ -79,7 +79,7 @@ def _as_source(watch: Watch, asking: Source | None) -> Source:
 
 
 def _signals_of(watch: Watch) -> UrlSignals:
-    """002's fields, as the store knows them.  Nothing here judges topics, so `topic_relevance` is left at 0."""
+    """Spec 002's fields, as the store knows them.  Nothing here judges topics, so `topic_relevance` is left at 0."""
     return UrlSignals(
         url=watch.url,
         visits=watch.scan_count,

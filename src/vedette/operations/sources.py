@@ -148,7 +148,7 @@ def remove_source(installation: Installation, what: str) -> SourceOrdered:
 
 
 def mute_source(installation: Installation, what: str, until: datetime) -> SourceOrdered:
-    """Tell nobody of its changes until then."""
+    """No message about its changes until then."""
     return _ordered(installation, what, partial(operator.mute_source, until=until), finds=True)
 
 

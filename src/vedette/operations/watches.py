@@ -1,4 +1,4 @@
-"""Watches: one by its URL, those that fit a filter, every look at one, and the evidence that somebody names."""
+"""Watches: one by its URL, those that fit a filter, every look at one, and evidence by its URL, number or digest."""
 
 from __future__ import annotations
 
@@ -105,9 +105,6 @@ def watches_json(found: WatchList) -> list[dict[str, object]]:
     ]
 
 
-# The watch that somebody means by a URL.
-
-
 def known_watch(installation: Installation, queries: Queries, url: str) -> Watch:
     """The watch of a URL in any spelling, merged ones followed."""
     wanted = a_url(url)
@@ -121,7 +118,7 @@ def known_watch(installation: Installation, queries: Queries, url: str) -> Watch
     return watch
 
 
-# The pieces of evidence that somebody means by a URL, a number or a digest.
+# Evidence by a URL, a number or a digest.
 
 LEAST = 6  # digits of a sha256 that are taken for it
 AMBIGUOUS = 3  # contents that an error names

@@ -20,7 +20,7 @@ from vedette.providers.table import ProviderRow, allowance, retry_after
 
 BODY_LIMIT = 2 * MIB
 DETAIL_SIZE = 300
-TIMEOUT = timedelta(seconds=15)  # PROVIDER_TIMEOUT_MS of 003
+TIMEOUT = timedelta(seconds=15)  # PROVIDER_TIMEOUT_MS of spec 003
 KEEP_ALIVE = timedelta(seconds=15)
 # How an answer without text ended, where that is not the model's own silence.
 _UNSAID = {
@@ -31,7 +31,7 @@ _UNSAID = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelListing:
-    """What a provider says it has; `names` is empty when it does not say, and `outcome` tells why."""
+    """What a provider says it has; `names` is empty when it does not say, and `outcome` says why."""
 
     names: tuple[str, ...] = ()
     outcome: Outcome = Outcome.OK

@@ -128,9 +128,9 @@ CHAT, MODELS = "/chat/completions", "/models"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderRow:
-    """One provider of 003: where it is, how it talks, what it allows."""
+    """One provider of spec 003: where it is, how it talks, what it allows."""
 
-    name: str  # 003's: openai/gpt-4o-mini
+    name: str  # spec 003's: openai/gpt-4o-mini
     format: str  # of `formats.FORMATS`
     base_url: str
     path: str  # {model} stands for the model
@@ -198,7 +198,7 @@ PROVIDERS: tuple[ProviderRow, ...] = (
         lane="perplexity-sonar-pro", model="sonar-pro", key_env="PERPLEXITY_API_KEY", is_search=True,
         per_minute=100, price=(3.0, 15.0, 0.006),
     ),
-    ProviderRow(  # 003's sonar-large is this model; Perplexity has taken it out of service, sonar-pro is next to it
+    ProviderRow(  # spec 003's sonar-large is this model; Perplexity ended it; sonar-pro is next to it
         name="perplexity/sonar-large", format=OPENAI, base_url="https://api.perplexity.ai", path=CHAT,
         lane="perplexity-sonar-large", model="llama-3.1-sonar-large-128k-online", is_search=True,
         key_env="PERPLEXITY_API_KEY", per_minute=100,

@@ -52,7 +52,7 @@ def excerpt(diff: Sequence[DiffOp], most: int = 6) -> list[Line]:
 
 
 def _field_ops(diff: Sequence[DiffOp]) -> list[DiffOp]:
-    """The same differences with fields that moved alike told once."""
+    """The same differences; fields that moved alike are shown once."""
     moved = moved_fields(diff)
     ops = []
     for one in moved:

@@ -10,7 +10,7 @@ from vedette.core.health.remedies import advice
 from vedette.report.plain import ago, count, plain, span
 
 _HOUR = timedelta(hours=1)
-# 001 calls the middle tier NORMAL.
+# spec 001 calls the middle tier NORMAL.
 PRIORITY = {Risk.CRITICAL: "CRITICAL", Risk.HIGH: "HIGH", Risk.MEDIUM: "NORMAL", Risk.LOW: "LOW"}
 
 

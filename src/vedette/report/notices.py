@@ -1,4 +1,4 @@
-"""What people are told of: a change, an alert, a recovery, a digest.  Plain words, safe to print anywhere."""
+"""The text of messages: a change, an alert, a recovery, a digest.  Safe to print anywhere."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vedette.report.plain import as_text, count, plain, span
 
 LINES = 8  # of a diff
 LINE = 300  # characters
-GROUP_ABOVE = 3  # alerts of one check that are still told of one by one
+GROUP_ABOVE = 3  # alerts of one check that are still reported one by one
 ENTRIES = 100  # of a digest; the rest is counted
 WORDS = {
     AlertKind.CIRCUIT_BREAKER_OPEN: "does not answer; its breaker is open",

@@ -26,7 +26,7 @@ class ComparedText:
     lines: tuple[str, ...]
     masked: tuple[str, ...]  # lines of which a part is never compared, with that part named
     chars: int
-    visible: int  # characters that a reader sees, what is left out included; 0: not told
+    visible: int  # characters that a reader sees, what is left out included; 0: unknown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

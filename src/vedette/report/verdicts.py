@@ -29,7 +29,7 @@ def verdict_json(verdict: Verdict) -> dict[str, object]:
 
 
 def parked_job_json(job: ParkedJob) -> dict[str, object]:
-    """DeadLetterJobData of 001 section 8.5, field by field."""
+    """DeadLetterJobData of spec 001/8.5, field by field."""
     at = job.failed_at.astimezone(UTC)
     return {
         "originalQueue": job.queue,

@@ -60,7 +60,7 @@ def why_not(facts: WhyNotFacts) -> list[WhyNotAnswer]:
 
 
 def too_long_answer(url: str) -> WhyNotAnswer | None:
-    """No lister takes such a URL, nobody can add it, and no redirect to it is followed: the store need not be asked."""
+    """No lister takes such a URL, `add` refuses it, and no redirect to it is followed: the store need not be asked."""
     words = too_long(url)
     if not words:
         return None

@@ -1,4 +1,4 @@
-"""The store of an older sentinel: 001's tables, changed only by adding (000 section 6).
+"""The store of an older sentinel: spec 001's tables, changed only by adding (spec 000/6).
 
 Columns are added, rows that have no `nextScanDue` get one, `scrapeFrequency` is marked as deprecated and stays.
 Everything can be stopped and said again.
@@ -22,7 +22,7 @@ from vedette.core.older_sentinel import AdoptedStart
 ITEMS, ENDPOINTS = "DiscoveredItem", "DiscoveryEndpoint"
 DEPRECATED = "scrapeFrequencyDeprecatedAt"
 CHUNK = 1000
-# 000 section 1.  `nextScanDue` has no default: a row without it is one that phases 2 and 3 have not reached.
+# spec 000/1.  `nextScanDue` has no default: a row without it is one that phases 2 and 3 have not reached.
 ADDED: tuple[tuple[str, sa.types.TypeEngine[Any], str | None], ...] = (
     ("nodeType", sa.Text(), "'LEAF'"),
     ("nodeRole", sa.Text(), None),
@@ -34,12 +34,12 @@ ADDED: tuple[tuple[str, sa.types.TypeEngine[Any], str | None], ...] = (
     ("freshnessRisk", sa.Text(), "'MEDIUM'"),
     ("nextScanDue", sa.DateTime(), None),
 )
-_INDEXES = (("nextScanDue", "freshnessRisk"), ("endpointId", "nodeType"))  # 000 section 1
+_INDEXES = (("nextScanDue", "freshnessRisk"), ("endpointId", "nodeType"))  # spec 000/1
 
 
 @dataclass(frozen=True, slots=True)
 class OldItem:
-    """One row, with every name that 001 section 4.4 gives it."""
+    """One row, with every name that spec 001/4.4 gives it."""
 
     row: dict[str, Any]
 
@@ -95,7 +95,7 @@ class OldStore:
         return int(self._connection.scalar(query) or 0)
 
     def add_columns(self) -> list[str]:
-        """Phase 1: what is not there yet, with the defaults of 000, and its two indexes."""
+        """Phase 1: what is not there yet, with the defaults of spec 000, and its two indexes."""
         missing = self.missing_columns()
         dialect = self._connection.dialect
         for name, kind, default in ADDED:

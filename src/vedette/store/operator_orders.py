@@ -39,7 +39,7 @@ def lane_state(db: sqlite3.Connection, key: LaneKey) -> LaneState | None:
 
 
 def own_watch(db: sqlite3.Connection, source: Source) -> WatchId:
-    """Its own watch; where that was merged into another (001 section 12.4), the one that is looked at instead."""
+    """Its own watch; where that was merged into another (spec 001/12.4), the one that is looked at instead."""
     own = watch_id(source.url)
     row = db.execute("SELECT merged_into FROM watches WHERE id = ?", (own,)).fetchone()
     return own if row is None or row[0] is None else WatchId(row[0])

@@ -100,7 +100,7 @@ watches = Table(
     Column("belief", LargeBinary),  # of the learned policy, core/schedule/learned/beliefs.py
     # One queue per lane: within a lane, each risk class in order of due time (DESIGN section 1).
     Index("ix_watches_queue", "lane_id", "risk", "due_at", "interval_s"),
-    Index("ix_watches_source_node", "source_id", "node_type"),  # 000 section 1
+    Index("ix_watches_source_node", "source_id", "node_type"),  # spec 000/1
 )
 # Second looks go first in their lane: what differs between two looks is noise only when they are seconds apart.
 Index(
@@ -162,7 +162,7 @@ visits = Table(
     Column("record_digest", LargeBinary),
     Column("chain", LargeBinary, nullable=False),
     Column("audit_s", BigInteger),  # not null: an audit in an interval of so many seconds
-    UniqueConstraint("watch_id", "at"),  # (url_hash, fetched_at) of 004
+    UniqueConstraint("watch_id", "at"),  # (url_hash, fetched_at) of spec 004
     UniqueConstraint("segment", "seq"),
 )
 
@@ -436,7 +436,7 @@ alarms = Table(  # what is remembered of each host and source, so that a flappin
     Column("alert_id", BigInteger),
 )
 
-alerts = Table(  # also readable as 001's WatchdogAlert
+alerts = Table(  # also readable as spec 001's WatchdogAlert
     "alerts",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=True),

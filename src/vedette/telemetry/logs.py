@@ -1,4 +1,4 @@
-"""The log: events in the fields of 001 section 10.4.  JSON in production, one readable line in development.
+"""The log: events in the fields of spec 001/10.4.  JSON in production, one readable line in development.
 
 Secrets are taken out by their exact value, whatever line they stand in; control characters never reach a terminal.
 """

@@ -19,7 +19,7 @@ MAX_LINE = 2000  # characters of a line that a diff keeps
 SCATTERED = 4  # places in a line that differ: with more of them, and most of its words, it was rewritten
 CONTEXT = 2  # equal lines kept beside a difference
 LIKE = 0.4  # share of common words that makes two lines versions of each other
-SUMMARY = 200  # 001 4.1
+SUMMARY = 200  # spec 001/4.1
 _SHOWN = 40
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from vedette.contracts.change import DiffOp
 
-SUMMARY = 200  # 001 4.1
+SUMMARY = 200  # spec 001/4.1
 SHOWN = 40
 EVERYWHERE = 3  # so many rows that move alike are told as one
 _JOINT = ": "

@@ -19,7 +19,7 @@ from vedette.core.change.noise import is_in_any_order
 from vedette.core.change.state import State, parent
 from vedette.core.change.weigh import Weighed
 
-NEAR = 0.9  # 001: 90 % similar is a near-duplicate
+NEAR = 0.9  # spec 001: 90 % similar is a near-duplicate
 
 
 def text_key(extraction: Extraction) -> int:

@@ -1,4 +1,4 @@
-"""Text without what every answer makes anew: clocks, session ids, tokens (001 `normalizeHtmlContent`).
+"""Text without what every answer makes anew: clocks, session ids, tokens (spec 001 `normalizeHtmlContent`).
 
 Conservative on purpose: a calendar date or a rate is content ("od 1. siječnja 2026." is a rule), so
 only clock readings to the second, "generated in" lines and strings that name themselves as session,

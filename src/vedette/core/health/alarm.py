@@ -36,7 +36,7 @@ class Move(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmParams:
-    recover_after: timedelta = timedelta(hours=4)  # the base interval, 001 section 11.4: good news can wait
+    recover_after: timedelta = timedelta(hours=4)  # the base interval, spec 001/11.4: good news can wait
     longest_hold: timedelta = timedelta(hours=24)
     forget_after: timedelta = timedelta(days=7)
 

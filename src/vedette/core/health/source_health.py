@@ -22,8 +22,8 @@ Look = tuple[datetime, Outcome, str]  # when, how it ended, and the detail
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthParams:
-    sla: timedelta = timedelta(hours=24)  # 001 section 10.3
-    errors: int = 3  # 001 section 10.3
+    sla: timedelta = timedelta(hours=24)  # spec 001/10.3
+    errors: int = 3  # spec 001/10.3
     slack: float = 1.5  # of the interval, where the schedule looks less often than the SLA
 
 

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 DIMENSIONS = 256
-SIMILAR = 0.9  # 001 section 9.2
+SIMILAR = 0.9  # spec 001/9.2
 APART = 96  # signs; texts that have nothing to do with each other differ in half of the 256
 CANDIDATES = 64  # with the fewest signs apart, before cosines are taken
 VERSION = "hashed-words-1"  # vectors of different versions cannot be compared

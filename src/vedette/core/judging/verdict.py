@@ -66,7 +66,7 @@ SOME_FIGURES, FEW_WORDS, FIGURE_POINTS = 2, 40, 15.0
 PASSWORD = -20.0
 NO_SENTENCE = -10.0
 LEAST_PROSE = 30  # words; a shorter text has no share of anything
-# Values with names: one of them is as much worth as a thousand, and none of it is prose (001 sections 4.2, 5.4).
+# Values with names: one of them is as much worth as a thousand, and none of it is prose (spec 001/4.2, 001/5.4).
 DATA = frozenset(
     {ContentClass.JSON, ContentClass.JSON_LD, ContentClass.XML}
     | {ContentClass.XLS, ContentClass.XLSX, ContentClass.ODS}
@@ -227,7 +227,7 @@ NAMES = {EMBED: "generate-embedding"}  # elsewhere a job is named after its queu
 PARENT = "fetch"  # what a look is called among jobs
 _LONGEST_RUN = 200
 
-# 001 section 4.2.  What is not listed has no text to give.
+# spec 001/4.2.  What is not listed has no text to give.
 ROUTES: Mapping[ContentClass, str] = {
     ContentClass.PDF_SCANNED: OCR,
     ContentClass.IMAGE: OCR,

@@ -1,6 +1,6 @@
 """What an outcome means for the retry, the lane, the source and the next look.  One table for all stages.
 
-Transport failures count against the lane, content failures against the source (DESIGN section 3).
+Transport failures count against the lane, content failures against the source (docs/adr/README.md).
 """
 
 from __future__ import annotations

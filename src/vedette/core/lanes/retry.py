@@ -1,4 +1,4 @@
-"""When is a failed look tried again?  Full jitter of spec 001 section 8.2, three attempts in all."""
+"""When is a failed look tried again?  Full jitter of spec 001/8.2, three attempts in all."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _MAX_DOUBLINGS = 40  # beyond it every delay is the longest one; keeps 2**n smal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryParams:
-    attempts: int = 3  # in all, the first included (001 section 8.2)
-    shortest: timedelta = timedelta(seconds=1)  # baseRetryDelayMs, 001 section 11.2
+    attempts: int = 3  # in all, the first included (spec 001/8.2)
+    shortest: timedelta = timedelta(seconds=1)  # baseRetryDelayMs, spec 001/11.2
     longest: timedelta = timedelta(seconds=30)  # maxRetryDelayMs
     max_retry_after: timedelta = timedelta(hours=24)
 

@@ -17,7 +17,7 @@ from vedette.core.lanes.lane import bounded, closed_for
 AHEAD = timedelta(minutes=1)  # less is no sign of anything: clocks differ, and are corrected
 LONGEST_DAY = timedelta(days=1)  # a retry and a first look never wait longer, whatever the interval
 LEASE = timedelta(hours=1)  # of a look or a job
-REST = timedelta(hours=1)  # of a source that failed too often (001 section 8.4)
+REST = timedelta(hours=1)  # of a source that failed too often (spec 001/8.4)
 ROBOTS = timedelta(days=1)  # robots.txt is asked for again after this (RFC 9309)
 MESSAGE = timedelta(days=8)  # a digest waits a week at most
 

@@ -94,7 +94,7 @@ def difference(
 
 
 def _subject(text: str, domain: str, known: Subjects) -> frozenset[str]:
-    """Empty: its own domain, or nobody of the cohort.  Whoever names its own may name others beside it."""
+    """Empty: its own domain, or none of the cohort.  An answer that names its own may name others too."""
     if not domain or is_named(text, domain):
         return frozenset()
     return known.of(text) - {domain}

@@ -51,7 +51,7 @@ def read_domains(rows: Iterable[str]) -> Iterator[Domain | DomainProblem]:
 
 
 def shown(text: str) -> str:
-    """A row as it may be told: without what may be a password or a key in it."""
+    """A row as it may be shown: without what may be a password or a key in it."""
     scheme = _SCHEME.match(text)
     head = scheme[0] if scheme else ""
     rest = text[len(head) :]

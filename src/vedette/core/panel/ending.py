@@ -15,7 +15,9 @@ from vedette.contracts.words import Outcome, Reason
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.lanes.retry import Failure, Retry, RetryParams, next_attempt
 
-RETRIES = RetryParams(attempts=3, shortest=timedelta(seconds=1), longest=timedelta(seconds=30))  # 003: 2-3
+RETRIES = RetryParams(
+    attempts=3, shortest=timedelta(seconds=1), longest=timedelta(seconds=30)
+)  # spec 003: 2-3
 
 
 @dataclass(frozen=True, slots=True)

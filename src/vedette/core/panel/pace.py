@@ -27,7 +27,7 @@ from vedette.core.panel.plan import HEADROOM
 
 UNKNOWN_RATE = 30.0  # a minute, for a key whose limit nobody stated: below every paid tier that we know
 SLOWEST = 1.0
-EXPECTED_LATENCY = 3.0  # seconds; 003 has 2 s at p95
+EXPECTED_LATENCY = 3.0  # seconds; spec 003 has 2 s at p95
 _FALL, _CLIMB, _NEAR = 0.5, 0.05, 0.95
 _WIDTH_FALL, _WIDTH_SLOW, _TOO_SLOW = 2 / 3, 0.9, 3.0
 _SMOOTH = 0.1  # weight of the newest latency and token count
@@ -250,9 +250,9 @@ class Latencies:
 
 # What another run says about a provider, and how much of it is believed.
 #
-# Words are 003's (`cb:{provider}`): a circuit that is open lets nothing through.
+# Words are spec 003's (`cb:{provider}`): a circuit that is open lets nothing through.
 
-# core.lane.condition -> 003's word.  A key that is refused says nothing about the provider: no row.
+# core.lane.condition -> spec 003's word.  A key that is refused says nothing about the provider: no row.
 WORDS: Mapping[str, Circuit] = {
     lane.CLOSED: Circuit.CLOSED,
     lane.HELD: Circuit.CLOSED,
@@ -261,7 +261,7 @@ WORDS: Mapping[str, Circuit] = {
 }
 FRESH = timedelta(minutes=1)  # an answer of our own that is younger says more than what others tell
 PROBING = timedelta(seconds=1)  # another run's probe is under way: look again after that
-LONGEST = timedelta(minutes=2)  # nobody holds us up for longer than that by one word
+LONGEST = timedelta(minutes=2)  # the longest wait that a provider can ask for
 AHEAD = 0.1  # seconds of starts that are taken from the shared bucket at once: one, but for very fast keys
 MOST_AHEAD = 50
 LATE = 0.25  # of the interval between starts

@@ -27,7 +27,7 @@ class PlanLimits:
 
     model: str
     per_minute: tuple[float, ...]  # of each key; 0: not known
-    latency: float = 2.0  # seconds, 003
+    latency: float = 2.0  # seconds, spec 003
     at_once: int | None = None
     keys: int | None = None  # None: one for each rate; 0: planned as if it had one
 
@@ -66,7 +66,7 @@ class PlanTerms:
 
     target: timedelta = timedelta(hours=1)  # CRAWL_SLA_TARGET_SECS
     hard: timedelta = timedelta(hours=2)  # CRAWL_SLA_MAX_SECS
-    at_once: int = 96  # GLOBAL_CONCURRENCY; DESIGN section 3
+    at_once: int = 96  # GLOBAL_CONCURRENCY; docs/adr/README.md
     headroom: float = HEADROOM
 
 

@@ -3,8 +3,8 @@
 It explains and ranks for people and for `vedette rank`; the frontier orders by the schedule policy. The score starts
 at 50 and every row of `RULES` that holds adds its points; relevance adds 0 to 15.
 
-What 002 leaves open, and what stands here:
-- Bounds are strict, as 002's table writes them: a visit 60 minutes ago is "today", one 24 h or 7 days ago to the
+What spec 002 leaves open, and what stands here:
+- Bounds are strict, as spec 002's table writes them: a visit 60 minutes ago is "today", one 24 h or 7 days ago to the
   microsecond has no points.  "Changed within 24 hours" means less than 24 h, as in the row of the visits.
 - An absent date has no points: a URL that was never visited is neither fresh nor stale.
 - A date up to an hour after `now` counts as now, because clocks differ.  A later one is an InputError.
@@ -35,7 +35,7 @@ DAY, WEEK = 24 * HOUR, 7 * 24 * HOUR
 MOST_AHEAD = HOUR
 MOST_COUNT = 2**31 - 1  # of visits, and of depth
 
-# Their names (002) and ours.
+# Their names (spec 002) and ours.
 NAMES: Mapping[str, str] = MappingProxyType(
     {
         "url": "url",
@@ -66,11 +66,11 @@ class Facts(NamedTuple):
 
 
 class ScoreRule(NamedTuple):
-    """One row of 002's tables."""
+    """One row of spec 002's tables."""
 
     code: str
     points: int
-    words: str  # 002's reason, letter by letter
+    words: str  # spec 002's reason, letter by letter
     holds: Callable[[Facts], Any]  # comparisons only, so that it reads numbers and columns alike; NaN: False
 
 
@@ -130,7 +130,7 @@ class UrlSignals:
 
     @classmethod
     def from_mapping(cls, row: Mapping[str, object]) -> UrlSignals:
-        """From names of ours or of 002.  Dates may be ISO 8601 text; without a zone they are UTC.
+        """From names of ours or of spec 002.  Dates may be ISO 8601 text; without a zone they are UTC.
 
         A null, and a date of "", count as absent.  An unknown name is an InputError that names the nearest one.
         """
@@ -149,7 +149,7 @@ class UrlSignals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredUrl:
-    """A URL with its score, 002's reasons, and the contributions that add up to the score."""
+    """A URL with its score, spec 002's reasons, and the contributions that add up to the score."""
 
     url: str
     score: int
@@ -170,7 +170,7 @@ class ScoredUrl:
         return level_of(self.score)
 
     def as_mapping(self) -> dict[str, object]:
-        """As JSON has it: 002's three fields, the level, and the contributions."""
+        """As JSON has it: spec 002's three fields, the level, and the contributions."""
         return {
             "url": self.url,
             "score": self.score,
@@ -232,13 +232,13 @@ def level_of(score: float) -> Level:
 
 
 def half_up(number: Any) -> Any:
-    """`Math.round` of 002 for what is not negative, one number or a column: 4.5 gives 5, where `round` gives 4."""
+    """`Math.round` of spec 002 for what is not negative, one number or a column: 4.5 gives 5, where `round` gives 4."""
     whole = number // 1
     return whole + (number - whole >= 0.5)
 
 
 def check_not_ahead(signals: UrlSignals, *, now: datetime) -> None:
-    """Raises the InputError that scoring would raise, for whoever wants to name the line first."""
+    """Raises the InputError that scoring would raise, so that a caller can name the line."""
     _age("last_visited", signals.last_visited, now)
     _age("last_changed", signals.last_changed, now)
 
@@ -319,7 +319,7 @@ _FIELDS: dict[str, dict[str, Any]] = {
 
 
 def url_signals_schema() -> dict[str, Any]:
-    """What `UrlSignals.from_mapping` takes: names of ours, or of 002 in camel case, never both of one field."""
+    """What `UrlSignals.from_mapping` takes: names of ours, or of spec 002 in camel case, never both of one field."""
     twice = [[name, field] for name, field in NAMES.items() if name != field]
     return {
         "$schema": DIALECT,
@@ -360,6 +360,6 @@ def scored_url_schema() -> dict[str, Any]:
     }
 
 
-# The names of 002, as constants.
+# The names of spec 002, as constants.
 UrlSignalsSchema = url_signals_schema()
 ScoredUrlSchema = scored_url_schema()

@@ -117,7 +117,7 @@ class ColumnPolicy:
         self._columns["last"][rows] = at
         self._plan(rows)
 
-    def signal(  # noqa: PLR0913  the Protocol is DESIGN's
+    def signal(  # noqa: PLR0913  as the Protocol has it
         self,
         ids: Ints,
         t: float,
@@ -146,7 +146,7 @@ class ColumnPolicy:
         chosen: Rows = self._columns["id"][rows if k is None else rows[:k]]
         return chosen
 
-    def next_due(self, id: int) -> float:  # noqa: A002  the Protocol is DESIGN's
+    def next_due(self, id: int) -> float:  # noqa: A002  as the Protocol has it
         return float(self._columns["due"][self._known(as_ids([id]))[0]])
 
     def explain(self, id: int, t: float) -> Explanation:  # noqa: A002

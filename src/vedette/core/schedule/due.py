@@ -37,7 +37,7 @@ LEARNED = "learned"  # decides by beliefs, for many watches at once: core/schedu
 
 PARKED_TIMES = 4.0  # the long interval: four times the usual one,
 PARKED_LEAST_HOURS = 24.0  # at least a day,
-PARKED_MOST_HOURS = 720.0  # at most 30 days (000 section 4)
+PARKED_MOST_HOURS = 720.0  # at most 30 days (spec 000/4)
 _MINUTE = timedelta(minutes=1)
 SEED = 0x617564  # its own stream: an audit must not go with the jitter of the same look
 _GOLDEN = 0x9E3779B97F4A7C15

@@ -1,9 +1,9 @@
-"""`seed-ewma`: the interval of spec 000 section 4, bit for bit.
+"""`seed-ewma`: the interval of spec 000/4, bit for bit.
 
     interval = base / (velocity * risk factor), at least base, at most the ceiling, then +-10 % jitter
 
 The floor is the base (4 h), and the jitter comes after the clamp, so intervals reach from 3.6 h to 792 h
-(DESIGN section 3).
+(docs/adr/README.md).
 `interval` is the rule for one target with its reasons, `EwmaRule.hours` the same arithmetic for columns.
 
 The velocity is how often a target changes, per *look*: the EWMA of spec 000 section 3 with the parameters of 001
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EwmaParams:
-    """000 section 4, 001 section 11.4."""
+    """Spec 000/4, spec 001/11.4."""
 
     base_hours: float = 4.0
     max_hours: float = 720.0
@@ -54,7 +54,7 @@ DEFAULT = EwmaParams()
 def calculate_next_scan(
     velocity: float, risk: Risk | str, *, now: datetime, jitter: float, params: EwmaParams = DEFAULT
 ) -> datetime:
-    """When to look next (000 section 4).  `jitter` in [0, 1): 0 is 10 % sooner, 0.5 is on the dot.
+    """When to look next (spec 000/4).  `jitter` in [0, 1): 0 is 10 % sooner, 0.5 is on the dot.
 
     The risk by its name is as good: "CRITICAL".
     """

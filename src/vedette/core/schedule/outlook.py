@@ -19,7 +19,7 @@ from vedette.contracts.words import Reason, Risk
 from vedette.core.schedule.ewma import VelocityParams
 from vedette.core.schedule.protocol import Forecast
 
-DEFAULT_WITHIN = 4.0  # hours: 000 section 8 promises CRITICAL within 4
+DEFAULT_WITHIN = 4.0  # hours: spec 000/8 promises CRITICAL within 4
 _LEAST_BUDGET = 1e-9  # looks per day; keeps a budget of 0 finite
 _SHORTEST = 1 / 60  # hours; two looks in one moment say nothing about a rate
 _SLOWEST = 1e-12  # changes per hour; below it a target is as good as static

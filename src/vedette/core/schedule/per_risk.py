@@ -42,7 +42,7 @@ class IntervalRule(Protocol):
 
 
 def jittered(hours: float, jitter: float, share: float) -> float:
-    """000 section 4: hours * (1 + (jitter * 0.2 - 0.1)) for a share of 0.1.  Works on columns too."""
+    """Spec 000/4: hours * (1 + (jitter * 0.2 - 0.1)) for a share of 0.1.  Works on columns too."""
     return hours * (1 + (jitter * (2 * share) - share))
 
 
@@ -93,7 +93,7 @@ def per_risk_rule(hours: Mapping[str, float] | None = None, jitter_share: float 
 class FixedRule:
     """One interval for all."""
 
-    every_hours: float = 24.0  # DAILY, 001 section 11.3
+    every_hours: float = 24.0  # DAILY, spec 001/11.3
     jitter_share: float = 0.1
 
     def __post_init__(self) -> None:

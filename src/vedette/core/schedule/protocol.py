@@ -1,4 +1,4 @@
-"""What a schedule policy is asked and what it answers.  DESIGN section 4.
+"""What a schedule policy is asked and what it answers.  docs/scheduling.md.
 
 Pure: no I/O, no wall clock; chance is a counter-based hash of (seed, id, n).  Ids are int arrays.  Times are
 hours as float64 since Monday 1970-01-05 00:00 UTC, so that t mod 168 is the hour of the week (`to_hours`).
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # numpy costs 0.3 s of start-up; the scalar rules of this pac
 
 Risks = Sequence[str | int | Risk] | str | int | Risk  # names or ranks, one for all or one each
 
-# How much a stale hour of each risk costs, LOW to CRITICAL.  Equal to the risk factors of 000 section 4.
+# How much a stale hour of each risk costs, LOW to CRITICAL.  Equal to the risk factors of spec 000/4.
 RISK_WEIGHT = (0.5, 1.0, 2.0, 4.0)
 EPOCH = datetime(1970, 1, 5, tzinfo=UTC)
 _HOUR = timedelta(hours=1)
@@ -99,7 +99,7 @@ class SchedulePolicy(Protocol):
         """
         ...
 
-    def signal(  # noqa: PLR0913  the Protocol is DESIGN's
+    def signal(  # noqa: PLR0913  as the Protocol has it
         self,
         ids: Ints,
         t: float,
@@ -123,7 +123,7 @@ class SchedulePolicy(Protocol):
         """
         ...
 
-    def next_due(self, id: int) -> float:  # noqa: A002  the Protocol is DESIGN's
+    def next_due(self, id: int) -> float:  # noqa: A002  as the Protocol has it
         """When the target is due by the policy's own schedule."""
         ...
 

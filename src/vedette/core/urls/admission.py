@@ -36,7 +36,7 @@ from vedette.core.urls.filters import Filters, filters_of
 from vedette.core.urls.trap_counters import SourceTally
 from vedette.core.urls.url_shape import PART_NOTE, UrlShape, is_document, is_part, shape_of
 
-CRAWL_MAX_URLS = 2000  # 001 section 11.2, crawlMaxUrls
+CRAWL_MAX_URLS = 2000  # spec 001/11.2, crawlMaxUrls
 ADMISSION_FORM = 2  # 1: `include` and `url_pattern` held back listings too (children of a sitemap index)
 LISTED_MAX_URLS = 50_000  # one full sitemap file: what one reading of a listing gives at most
 # Refusals and notes that mean: a limit of ours keeps the source from finding more, and somebody should know.
@@ -275,9 +275,9 @@ def _calendar_mark(shape: UrlShape) -> str:
     return "calendar " + shape.key if shape.day and shape.is_dated_view else ""
 
 
-# Is this host kept out by its name?  Spec 001 section 9.3, by whole words: latest.hr is not a test.
+# Is this host kept out by its name?  spec 001/9.3, by whole words: latest.hr is not a test.
 
-BLOCKED_WORDS = ("heartbeat", "test", "synthetic", "debug")  # 001 section 9.3
+BLOCKED_WORDS = ("heartbeat", "test", "synthetic", "debug")  # spec 001/9.3
 
 
 def blocked_by(host: str, words: Iterable[str] = BLOCKED_WORDS) -> str | None:

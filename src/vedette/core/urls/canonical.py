@@ -102,7 +102,7 @@ def host_of(url: str) -> str:
 
 
 def lane_of(url: str) -> LaneKey:
-    """By host, not by registrable domain: all ministries share gov.hr (DESIGN section 3)."""
+    """By host, not by registrable domain: all ministries share gov.hr (docs/adr/README.md)."""
     return LaneKey("host:" + host_of(url))
 
 

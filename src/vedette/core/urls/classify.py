@@ -1,4 +1,4 @@
-"""What kind of page is behind a URL, before anyone has looked at it?  Spec 000 section 2, 001 C.1.
+"""What kind of page is behind a URL, before anyone has looked at it?  spec 000/2, spec 001/C.1.
 
 The decoded URL is read: case and diacritics folded, the extension taken from the path alone.  The first
 row of the packs that matches decides; rows of the configuration come before the packs.
@@ -15,9 +15,9 @@ import re2
 from vedette.contracts.words import NodeRole, NodeType, Reason, Risk
 from vedette.core.urls.word_packs import DEFAULT_PACKS, RolePattern, plain, rows_of
 
-ASSET_EXTENSIONS = frozenset("pdf doc docx xls xlsx ppt pptx odt ods rtf".split())  # 000 section 2, and rtf
-ASSET_TYPES = ("pdf", "document", "msword", "ms-excel", "ms-powerpoint", "rtf")  # 000 section 2, 001 A.1
-# Navigation alone gives a page 20 to 80 links.  A listing is mostly anchor text; an article is not (001 C.1).
+ASSET_EXTENSIONS = frozenset("pdf doc docx xls xlsx ppt pptx odt ods rtf".split())  # spec 000/2, and rtf
+ASSET_TYPES = ("pdf", "document", "msword", "ms-excel", "ms-powerpoint", "rtf")  # spec 000/2, spec 001/A.1
+# Navigation alone gives a page 20 to 80 links.  A listing is mostly anchor text; an article is not (spec 001/C.1).
 HUB_LINKS = 30
 HUB_CHARS_PER_LINK = 60
 
@@ -53,7 +53,7 @@ def classify_url(
 
 
 def inherit_risk(classification: Classification, parent_risk: Risk | None) -> Classification:
-    """A document linked from a CRITICAL page is CRITICAL itself (000 section 2)."""
+    """A document linked from a CRITICAL page is CRITICAL itself (spec 000/2)."""
     if classification.node_type is not NodeType.ASSET or parent_risk is not Risk.CRITICAL:
         return classification
     reason = replace(classification.reason, note=f"{classification.reason.note}; parent is CRITICAL")

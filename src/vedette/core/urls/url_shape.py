@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
-# 000 section 2 (ASSET_EXTENSIONS), and what office programs and archives of forms add to it.
+# spec 000/2 (ASSET_EXTENSIONS), and what office programs and archives of forms add to it.
 DOCUMENTS = frozenset("pdf doc docx xls xlsx ppt pptx odt ods odp rtf csv zip".split())
 # Images that OCR reads.  Most of them decorate a page; some are a notice that somebody scanned or drew.
 IMAGES = frozenset("png jpg jpeg gif webp bmp tif tiff".split())

@@ -1,6 +1,6 @@
 """What a URL's words say about a page, as tables: one order of rules, one pack of words per language.
 
-The words are those of spec 000 section 2.  A word ends where its letters end, so `/akti` is not in
+The words are those of spec 000/2.  A word ends where its letters end, so `/akti` is not in
 `/aktivnosti`; words that the document needs as prefixes (aktual, zakon, public-consult) stay prefixes.  Packs
 are written without diacritics; the classifier folds them on both sides, so `sluzbeni` also finds `službeni`.
 """
@@ -85,7 +85,7 @@ RULES = (
     RoleRule("regulation", NodeRole.REGULATION, Risk.CRITICAL, False, _WORD),
     RoleRule("regulation_prefix", NodeRole.REGULATION, Risk.CRITICAL, False, _PREFIX),
     RoleRule("index", NodeRole.INDEX, Risk.LOW, True, _FILE),
-    # The enum of 000 section 1 names /2020/ too.  Last, so that news of a year stay news.
+    # The enum of spec 000/1 names /2020/ too.  Last, so that news of a year stay news.
     RoleRule("archive_year", NodeRole.ARCHIVE, Risk.LOW, True, _END),
     RoleRule("archive_page", NodeRole.ARCHIVE, Risk.LOW, False, _FOLDER),
 )
@@ -93,7 +93,7 @@ _YEARS = (
     r"19[89]\d|20[01]\d|202[0-3]"  # over when this was written; what a site says of this year is no archive
 )
 
-# 000 section 2.  `prijave?` and the like caught the singular as a prefix; here both forms are written out.
+# spec 000/2.  `prijave?` and the like caught the singular as a prefix; here both forms are written out.
 PACKS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "hr": {

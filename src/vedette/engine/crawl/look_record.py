@@ -26,7 +26,7 @@ KEPT = frozenset(
     | {Outcome.PARSE_FAILED, Outcome.BLOCKED_PAGE, Outcome.LOGIN_WALL, Outcome.SOFT_404, Outcome.DECODE_ERROR}
     | {Outcome.EMPTY, Outcome.TOOL_MISSING}
 )
-# Those of them that are content: evidence in the sense of 001 section 4.1.
+# Those of them that are content: evidence in the sense of spec 001/4.1.
 CONTENT = frozenset({Outcome.OK, Outcome.PARSE_FAILED, Outcome.TOOL_MISSING})
 
 

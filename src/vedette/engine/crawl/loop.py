@@ -54,7 +54,7 @@ class Ended:
     by: str  # idle | limit | stopped | failed
     tally: Tally
     error: BaseException | None = None
-    result: SentinelResult | None = None  # 001 section 10.5
+    result: SentinelResult | None = None  # spec 001/10.5
     missed: Missed = Missed()
 
 

@@ -1,4 +1,4 @@
-"""What a run gives: the result of 001 section 10.5, counted from committed groups."""
+"""What a run gives: the result of spec 001/10.5, counted from committed groups."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ from vedette.contracts.words import EvidenceId, LaneKey, Risk, RunId, WatchId
 from vedette.core.evidence.segments import SegmentName
 from vedette.frontier.queue import LEASE, Dues, Heads, best
 
-GROUP = 200  # rows; DESIGN section 7
+GROUP = 200  # rows; docs/durability.md
 QUIET_S = 0.05  # when nothing came for so long, the group is written
 PATIENCE_S = 0.25  # and never later than this after its first settlement, however many keep coming
 HEARTBEAT = timedelta(seconds=30)

@@ -20,7 +20,7 @@ from vedette.engine.workers.process import READY, Order
 from vedette.engine.workers.turns import Rank, Turns, rank_of
 
 _T = TypeVar("_T")
-CPU_S = 10  # DESIGN section 8, like the memory below
+CPU_S = 10  # docs/politeness.md, like the memory below
 WALL_S = (
     45.0  # only for what hangs without working: ten seconds of work take longer on a busy machine (ADR 0020)
 )

@@ -12,7 +12,7 @@ from vedette.contracts.words import ContentClass
 from vedette.extract.documents.marks import ENCRYPTED, Blocks, clean, property_date
 from vedette.extract.fields import Unreadable
 
-SCAN_CHARS = 100  # a page with fewer may be a scan (001 A.2, page by page: DESIGN section 3)
+SCAN_CHARS = 100  # a page with fewer may be a scan (spec 001/A.2, page by page: docs/adr/README.md)
 MAX_PAGES = 5000
 MAX_OBJECTS = 5000  # of a page, looked at to tell what is drawn on it
 COVERED = 0.1  # a smaller share of the page is a logo or a seal

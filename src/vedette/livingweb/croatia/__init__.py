@@ -15,7 +15,7 @@ from vedette.livingweb.world import EPOCH, HostSpec, Limits, World
 
 STATIC = ChangeMix(median_days=30.0, sigma=1.0, cap_per_day=0.5, never=0.8)  # four of five never change
 LIVELY = ChangeMix(median_days=10.0, sigma=1.0, cap_per_day=2.0, never=0.4)
-# 001 section 12.3: strict limits, and bans on those who break them.
+# spec 001/12.3: strict limits, and bans on those who break them.
 STRICT = Limits(min_gap=2.0, at_once=1, per_minute=30, slack=0.05, ban_after=3, ban_for=6 * HOUR)
 FAIR = Limits(min_gap=1.0, at_once=2, slack=0.05, ban_after=10)
 SLOW = Limits(min_gap=5.0, at_once=1, slack=0.05, ban_after=5)

@@ -114,7 +114,7 @@ def numbered(step: str, frame: str) -> Callable[[str, int, int], tuple[str, str]
 
 
 def mixed_dates(start: str) -> Find:
-    """001 section 12.1: one list, every date in another form."""
+    """Spec 001/12.1: one list, every date in another form."""
 
     def find(host: Host, target: str, t: float, where: str) -> Listing | None:
         if target != start:

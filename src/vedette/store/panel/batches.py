@@ -45,7 +45,7 @@ USABLE = ("ok", "truncated")  # quality flags of an answer that says something
 
 
 def open_view(data: Path, database: str | None, table: str | None, *, read_only: bool = True) -> PanelStore:
-    """For whoever looks, or pulls the kill switch: nothing is created, added or migrated.
+    """To read, or to pull the kill switch: nothing is created, added or migrated.
 
     A database that is not there, or has no tables of the panel, has no batch and no domains.
     """

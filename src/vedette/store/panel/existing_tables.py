@@ -51,7 +51,7 @@ def prepare_panel(url: str, table: str = RESPONSES, widths: Mapping[str, int] | 
 def choose_key(uniques: Iterable[Sequence[str]], *, may_add: bool) -> tuple[tuple[str, ...], bool]:
     """The columns an upsert goes by, and whether their index has to be made.
 
-    003: prefer `(domain_id, model, prompt_type)`; where the table has another uniqueness, that one is kept, because
+    By preference `(domain_id, model, prompt_type)`; where the table has another uniqueness, that one is kept, because
     a second one could never let two prompts of one model stand side by side.
     """
     known = [tuple(columns) for columns in uniques]
@@ -182,7 +182,7 @@ def _refuse_unknown(table: str, columns: Mapping[str, Any], filled: set[str]) ->
 
 
 def _add_indexes(connection: Connection, found: Inspector, wanted: Table) -> None:
-    """003: (model), (created_at), (batch_id).  One that begins with the column serves as well."""
+    """Spec 003: (model), (created_at), (batch_id).  One that begins with the column serves as well."""
     led = {index["column_names"][0] for index in found.get_indexes(wanted.name) if index["column_names"]}
     made = Table(wanted.name, MetaData(), autoload_with=connection)
     for name in ("model", "created_at", "batch_id"):

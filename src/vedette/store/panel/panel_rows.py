@@ -21,7 +21,7 @@ from vedette.store.dialect import Insert
 from vedette.store.rows import from_ms, to_ms
 
 RESPONSES = "domain_responses"
-KEY = ("domain_id", "model", "prompt_type")  # preferred by 003
+KEY = ("domain_id", "model", "prompt_type")  # preferred by spec 003
 TEXT_NAMES = ("response", "response_text", "raw_response", "answer", "text")  # what older pipelines call it
 SCORES = ("chars", "words", "mentions", "citations", "own_citations")
 ANSWER_COLUMNS = (
@@ -100,7 +100,7 @@ PROGRESS = (
     "UPDATE crawl_batches SET heartbeat_at = ?, under_way = ?, waiting = ?, "
     "spent_usd = COALESCE(spent_usd, 0) + ?, dropped_from = ?, eta_at = ? WHERE id = ?"
 )
-# A heartbeat that nobody else can have said; and the row of a batch whose last heartbeat was ours.
+# A heartbeat with our own mark; and the row of a batch whose last heartbeat was ours.
 TAKE_OVER = "UPDATE crawl_batches SET heartbeat_at = COALESCE(heartbeat_at, started_at, 0) + 1 WHERE id = ?"
 OURS = (
     "UPDATE crawl_batches SET under_way = under_way WHERE id = ? "

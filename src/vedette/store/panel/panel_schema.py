@@ -1,6 +1,6 @@
-"""The tables of the panel.  003's keep its words: other programs read them.
+"""The tables of the panel.  spec 003's keep its words: other programs read them.
 
-In a database that has 003's tables already, only what is missing is added (`existing_tables.py`).
+In a database that has spec 003's tables already, only what is missing is added (`existing_tables.py`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""003's keys in Redis: what runs that use the same providers share.
+"""Spec 003's keys in Redis: what runs that use the same providers share.
 
     rl:{provider}:{key}                      token bucket of a key: `next_us` (when it has a token again), `taken`
     cb:{provider}                            circuit: closed, open or half-open; lapses when it holds no longer
@@ -24,7 +24,9 @@ from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey
 
 WAIT_S = 0.5
-LOCK = timedelta(minutes=3)  # renewed while the cell waits; a run that died keeps nobody out for longer
+LOCK = timedelta(
+    minutes=3
+)  # renewed while the cell waits; a run that died locks others out no longer than this
 RENEW = timedelta(minutes=1)
 CLOSED = timedelta(hours=1)  # how long a word that all is well is kept
 PROBE = timedelta(seconds=20)  # a probe has ended by then
@@ -209,7 +211,7 @@ class RedisBoard:
 
 
 def _connect(url: str) -> tuple[Any, type[Exception]]:
-    """No retries of its own: whoever waits here holds up everything behind it."""
+    """No retries of its own: a wait here delays everything behind it."""
     try:
         import redis
         from redis.backoff import NoBackoff

@@ -52,8 +52,12 @@ FOREWORD = (
     "Vedette finds the pages, looks politely and reports what changed.",
     "",
 )
-CRITICAL = ("gazette.example", "tax.example", "ministry.example")  # what somebody must know within four hours
-ENDED = "time"  # why it ended: nobody stopped it
+CRITICAL = (
+    "gazette.example",
+    "tax.example",
+    "ministry.example",
+)  # hosts whose changes must be seen within four hours
+ENDED = "time"  # why it ended: its time was over
 
 
 def register(app: typer.Typer) -> None:
@@ -150,7 +154,7 @@ async def _watch(
 
     @asynccontextmanager
     async def until_time(run: CrawlRun) -> AsyncIterator[None]:
-        """By the machine's own time: whoever asked for ten seconds gets ten."""
+        """By the clock of the machine: ten seconds are ten seconds."""
         loop = asyncio.get_running_loop()
         timer = None if seconds is None else loop.call_later(seconds, run.engine.stop, ENDED)
         try:

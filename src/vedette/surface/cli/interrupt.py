@@ -13,7 +13,7 @@ INTERRUPTED = 130  # exits.py, which is not loaded yet
 
 
 def end_by_signal() -> None:
-    """From now on, until a verb begins its work (verbs.py).  Whoever ignores the signal goes on ignoring it."""
+    """Ctrl-C ends the process at once until a verb begins its work (`verb.py`).  An ignored signal stays ignored."""
     if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
         _signal.signal(_signal.SIGINT, end_at_once)
 

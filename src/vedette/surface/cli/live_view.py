@@ -43,7 +43,7 @@ OnEvent = Callable[[Event], None]
 RATE_OVER = timedelta(seconds=10)
 COUNT_EVERY = timedelta(seconds=1)  # how often the due watches are counted, where that is cheap
 COUNT_SHARE = 50  # counting takes at most one part in so many of the time
-PIPE_WIDTH = 100  # columns of a demonstration that nobody sees on a screen
+PIPE_WIDTH = 100  # columns where stdout is no terminal
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -177,7 +177,7 @@ class Show:
         return [line(("warn", event.name), "  ", quoted(words, limit=300))] if words else []
 
     def _width(self) -> int:
-        """Of a change in few lines; 0: it is told in full."""
+        """Lines of a change in brief; 0: it is shown in full."""
         if self._console is not None:
             return self._console.width
         return PIPE_WIDTH if self._is_demo else 0

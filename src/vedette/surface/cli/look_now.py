@@ -17,7 +17,7 @@ from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 
-TOLD_FROM = timedelta(seconds=5)  # a wait that is told by lane
+TOLD_FROM = timedelta(seconds=5)  # a longer wait is reported, by lane
 EXAMPLE = """vedette look https://example.org/rules
 vedette look --source example-news
 vedette look --all --patience 30m --json"""

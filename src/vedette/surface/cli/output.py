@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _moving: list[Console] = []  # of the terminal, while a line of it moves
-Cell = str | tuple[str, str]  # text of anyone; or style and text
+Cell = str | tuple[str, str]  # text, or style and text
 
 
 class Output:
@@ -105,7 +105,7 @@ class Output:
 
     @contextmanager
     def progress(self, words: str) -> Iterator[Callable[[int, int], None]]:
-        """How far long work has come, on the terminal of whoever waits for it.  Called with done and all.
+        """Shows on a terminal how far long work has come.  Called with done and all.
 
         The bar comes with the first call: what refuses before it has begun draws none.
         """

@@ -33,7 +33,7 @@ PER_MINUTE = 1200
 NAMES = tuple(f"{name}.example" for name in "harbour mill orchard foundry library bakery".split())
 START_S = 10.0
 FAILS_S = 2.2  # of one provider: its breaker opens within the first second, and asks again when that is over
-PROBED_AFTER = timedelta(seconds=2)  # 15 s for real ones (003), in which nothing is to be seen
+PROBED_AFTER = timedelta(seconds=2)  # 15 s for real ones (spec 003), in which nothing is to be seen
 
 
 def register(app: typer.Typer) -> None:

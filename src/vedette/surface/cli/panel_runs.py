@@ -227,7 +227,7 @@ def _door(session: Session) -> Callable[[PanelConfig], Door]:
 
 @contextmanager
 def showing(session: Session) -> Iterator[Callable[[Progress], None]]:
-    """Live progress on a terminal, a line of JSON per second for a program.  Whoever does not read holds nothing up."""
+    """Live progress on a terminal, a line of JSON per second for a program.  A slow reader delays nothing."""
     if session.given.as_json:
 
         def say(progress: Progress) -> None:
@@ -279,7 +279,7 @@ _Told = TypeVar("_Told")
 
 
 class ProgressWriter(Generic[_Told]):
-    """Calls `do` in a thread of its own: a pipe that nobody reads, or a stopped terminal, holds up nothing else."""
+    """Calls `do` in a thread of its own: a pipe without a reader, or a stopped terminal, delays nothing else."""
 
     def __init__(self, do: Callable[[_Told], None], *, most: int = 1) -> None:
         self._do = do
@@ -308,7 +308,7 @@ class ProgressWriter(Generic[_Told]):
                 if not self._waiting:
                     return
                 value = self._waiting.popleft()
-            with suppress(OSError, ValueError):  # nobody is there any more
+            with suppress(OSError, ValueError):  # the reader is gone
                 self._do(value)
 
 

@@ -211,7 +211,7 @@ def run(
 
 
 def _store_words(error: Exception, used: Sequence[Path]) -> str:
-    """What the store has to do with an error that nobody expected; empty: nothing, and the fault is ours."""
+    """What the store has to do with an unexpected error; empty: nothing, it is a bug of ours."""
     import sqlite3
 
     found = _damage(used)
@@ -268,5 +268,5 @@ def _usage(error: typer.TyperException) -> str:
 
 
 def _drop_stdout() -> None:
-    """Nobody reads any more; the interpreter must not complain about it at its end."""
+    """The reader of stdout is gone; the interpreter must not complain about it at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

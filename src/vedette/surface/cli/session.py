@@ -74,7 +74,7 @@ class Session:
     app: Any = None  # App; None: vedette.operations.probe, imported when a verb needs it
     given: CommonOptions = field(default_factory=CommonOptions)
     begun: Callable[[], timedelta] = timedelta  # the time since the program was called
-    used: list[Path] = field(default_factory=list)  # databases, for whoever has to say what went wrong
+    used: list[Path] = field(default_factory=list)  # databases that were opened, for error messages
     _loaded: Loaded | None = None
     _installation: Installation | None = None
 

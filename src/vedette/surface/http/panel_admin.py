@@ -1,4 +1,4 @@
-"""003's admin of the panel: /healthz, /readyz, /metrics, /batch/{id}, /provider/{name}/state, /kill-switch.
+"""Spec 003's admin of the panel: /healthz, /readyz, /metrics, /batch/{id}, /provider/{name}/state, /kill-switch.
 
 Behind the one door (surface/http/server.py); the kill switch always asks for a token, so without one it is refused.
 """
@@ -26,7 +26,7 @@ from vedette.telemetry.metrics import Counter, Gauge, Labels, Metric, Registry
 if TYPE_CHECKING:
     from vedette.contracts.panel_run import BatchView
 
-# 003's must-have metrics of a batch, as text for Prometheus (exposition format 0.0.4).
+# spec 003's must-have metrics of a batch, as text for Prometheus (exposition format 0.0.4).
 
 # How far from letting calls through.
 BREAKER = {"closed": 0, "held": 0, "half-open": 1, "open": 2, "blocked": 3, "stopped": 3}
@@ -136,7 +136,7 @@ def _number(value: float | None) -> float:
     return float(f"{float(value or 0):.10g}")
 
 
-# 003's admin of the panel: /healthz, /readyz, /metrics, /batch/{id}, /provider/{name}/state, /kill-switch.
+# spec 003's admin of the panel: /healthz, /readyz, /metrics, /batch/{id}, /provider/{name}/state, /kill-switch.
 
 KILL = "/kill-switch"
 _Found = TypeVar("_Found")

@@ -117,7 +117,7 @@ class LearnedPolicy:
         """Go by all that was learned so far, as after a review: for who asks for a forecast."""
         self._rows.state.publish()
 
-    def signal(  # noqa: PLR0913  the Protocol is DESIGN's
+    def signal(  # noqa: PLR0913  as the Protocol has it
         self,
         ids: Ints,
         t: float,

@@ -14,9 +14,9 @@ import numpy as np
 
 KAPPA = 1 / 24  # per hour: a day of age costs as much as being stale (cost J of the freshness judge)
 WEIGHT = np.array([0.5, 1.0, 2.0, 4.0])  # a stale hour, LOW to CRITICAL (protocol.RISK_WEIGHT)
-LEAST_HOURS = np.array([4.0, 4.0, 2.0, 1.0])  # min_interval per risk (DESIGN section 3)
+LEAST_HOURS = np.array([4.0, 4.0, 2.0, 1.0])  # min_interval per risk (docs/adr/README.md)
 LEAST_HUB_HOURS = 1.0  # a listing speaks for targets of every risk
-MOST_HOURS = 720.0  # 30 days, the ceiling of 000 section 4
+MOST_HOURS = 720.0  # 30 days, the ceiling of spec 000/4
 
 PRIOR = (0.3, 100.0)  # Gamma(shape, clock hours) before anything was seen
 
