@@ -29,8 +29,8 @@ from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import Job, Release, Settlement, SourceState, Watch
 from vedette.contracts.words import LaneKey, Outcome, RunId, SourceId, WatchId
 from vedette.core.evidence.screen import screen_table
-from vedette.core.look import LookRules
 from vedette.core.schedule.due import due_params
+from vedette.core.settled_watch import LookRules
 from vedette.core.urls.canonical import lane_of, watch_id
 from vedette.engine.crawl.assess import AssessOptions, Assessor
 from vedette.engine.crawl.compare_states import Comparer

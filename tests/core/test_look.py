@@ -23,7 +23,8 @@ from vedette.contracts.words import (
     VisitId,
 )
 from vedette.core.lanes.outcomes import MEANING, SEEN
-from vedette.core.look import (
+from vedette.core.schedule.due import due_params
+from vedette.core.settled_watch import (
     CLOSED_FOR,
     TRIPS_AFTER,
     LookRules,
@@ -34,7 +35,6 @@ from vedette.core.look import (
     source_after,
     variant_of,
 )
-from vedette.core.schedule.due import due_params
 from vedette.core.urls.canonical import lane_of, watch_id
 
 NOON = datetime(2026, 11, 17, 12, 0, tzinfo=UTC)

@@ -16,7 +16,7 @@ from typing import Any
 from vedette.core.evidence.seals import COVERED
 from vedette.evidence.verify import Claims, Report, verify
 from vedette.store.claims import StoreClaims
-from vedette.store.columns import SEAL_COLUMNS
+from vedette.store.row_columns import SEAL_COLUMNS
 
 TABLES: dict[str, tuple[str, ...]] = {one.table: one.columns for one in COVERED} | {
     "seals": tuple(SEAL_COLUMNS)

@@ -18,7 +18,7 @@ from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import Job, Release, Settlement, SourceState
 from vedette.contracts.words import LaneKey, Outcome, SourceId
 from vedette.core.evidence.screen import ScreenRow, screen_table
-from vedette.core.look import CLOSED_FOR, TRIPS_AFTER
+from vedette.core.settled_watch import CLOSED_FOR, TRIPS_AFTER
 from vedette.engine.crawl.assess import AssessOptions, Assessor
 from vedette.engine.crawl.compare_states import Comparer
 from vedette.engine.crawl.content_reader import ContentReader, DocumentReader

@@ -25,8 +25,8 @@ from vedette.contracts.words import (
     WatchId,
 )
 from vedette.store import rows
-from vedette.store.columns import WATCH_COLUMNS, Part, StoredWords, reader, writer
 from vedette.store.connection import IN_AT_ONCE, in_parts
+from vedette.store.row_columns import WATCH_COLUMNS, Part, StoredWords, reader, writer
 
 NOW = datetime(2026, 11, 17, 12, tzinfo=UTC)
 SEEN = Seen(

@@ -20,7 +20,8 @@ from stocked import blank
 import vedette.store.migrations
 from vedette.contracts.errors import StoreError
 from vedette.contracts.words import WatchId
-from vedette.store import columns, group, operator, sqlite, statements
+from vedette.store import group, operator, sqlite, statements
+from vedette.store import row_columns as columns
 from vedette.store.migrate import HEAD, prepare, version
 from vedette.store.panel import panel_schema
 from vedette.store.sqlite import Reader, Writer, connect

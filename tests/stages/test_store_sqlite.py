@@ -30,9 +30,10 @@ from vedette.contracts.words import (
     Outcome,
     Risk,
 )
-from vedette.store import columns, statements
-from vedette.store.columns import WATCH_COLUMNS
+from vedette.store import row_columns as columns
+from vedette.store import statements
 from vedette.store.group import change_seal
+from vedette.store.row_columns import WATCH_COLUMNS
 from vedette.store.rows import (
     from_ms,
     lane_row,

@@ -14,8 +14,8 @@ from machine import patient
 from stocked import RULES, stocked
 from test_store_panel import batch_of, filled
 
-from vedette.store.columns import WATCH_COLUMNS
 from vedette.store.migrate import DATABASE
+from vedette.store.row_columns import WATCH_COLUMNS
 from vedette.surface.cli import main
 from vedette.surface.cli.program import FILES
 from vedette.surface.cli.verb import LazyVerbs

@@ -34,8 +34,8 @@ from vedette.contracts.events import ProblemTold
 from vedette.contracts.jobs import QueuedJob
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.words import RunId, SourceId
-from vedette.core.look import LookRules
 from vedette.core.schedule.due import LEARNED
+from vedette.core.settled_watch import LookRules
 from vedette.core.urls.auto_source import Homes
 from vedette.engine.crawl.assess import AssessOptions, Assessor
 from vedette.engine.crawl.compare_states import Comparer, PastStates, WaitingPages

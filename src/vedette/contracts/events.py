@@ -187,7 +187,7 @@ class NotSeen(Event):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult(Event):
     run: RunId
-    result: Mapping[str, object]  # in the words of 001 section 10.5
+    result: Mapping[str, object]  # in the words of spec 001/10.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

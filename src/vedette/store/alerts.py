@@ -18,9 +18,9 @@ from vedette.core.limits.clock_limits import AHEAD
 from vedette.core.urls.canonical import host_of, lane_of
 from vedette.core.urls.trap_counters import SourceTally
 from vedette.store import statements as sql
-from vedette.store.columns import reader
 from vedette.store.connection import marks
 from vedette.store.operator_orders import own_watch
+from vedette.store.row_columns import reader
 from vedette.store.rows import (
     from_ms,
     lane_id,

@@ -15,7 +15,7 @@ from vedette.contracts.lane import LanePolicy
 from vedette.contracts.words import LaneKey
 from vedette.core.limits import clock_limits as ahead
 from vedette.store import statements as sql
-from vedette.store.columns import LANE_COLUMNS
+from vedette.store.row_columns import LANE_COLUMNS
 from vedette.store.rows import from_ms, lane_row, opt_at, opt_ms, read_lane, to_ms
 
 _MS = timedelta(milliseconds=1)

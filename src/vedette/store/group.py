@@ -26,8 +26,8 @@ from vedette.contracts.watch import (
 from vedette.contracts.words import EvidenceId, Outcome, RunId
 from vedette.core.judging.verdict import scout_job
 from vedette.store import statements as sql
-from vedette.store.columns import CHANGE_COLUMNS, EVIDENCE_COLUMNS, VISIT_COLUMNS, writer
 from vedette.store.outbox import message_row
+from vedette.store.row_columns import CHANGE_COLUMNS, EVIDENCE_COLUMNS, VISIT_COLUMNS, writer
 from vedette.store.rows import (
     job_row,
     lane_row,

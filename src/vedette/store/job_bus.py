@@ -24,8 +24,8 @@ from vedette.contracts.jobs import (
     QueueRule,
 )
 from vedette.store import statements as sql
-from vedette.store.columns import reader
 from vedette.store.connection import connect, transaction
+from vedette.store.row_columns import reader
 from vedette.store.rows import from_ms, job_row, to_ms
 from vedette.store.text_columns import dump_json
 

@@ -23,13 +23,13 @@ from vedette.core.schedule.asked import SHORTEST
 from vedette.core.urls.canonical import lane_of, watch_id
 from vedette.core.urls.classify import Classification, classify_url
 from vedette.store import statements as sql
-from vedette.store.columns import SOURCE_COLUMNS
 from vedette.store.connection import operating as operating
 from vedette.store.corrections import heal, reread
 from vedette.store.operator_orders import LOOK, own_watch
 from vedette.store.operator_orders import lane_state as lane_state
 from vedette.store.operator_orders import order as order
 from vedette.store.operator_orders import save_lane as save_lane
+from vedette.store.row_columns import SOURCE_COLUMNS
 from vedette.store.rows import opt_at, read_source, source_row, to_ms, watch_row
 from vedette.store.seal_rows import seal
 
@@ -361,8 +361,8 @@ def mark_fired(db: sqlite3.Connection, name: str, at: datetime) -> None:
 def order_sources(db: sqlite3.Connection, order: SentinelOrder, *, now: datetime) -> list[OwnAddress]:
     """Makes the addresses of these sources due now, highest tier first, then the one not seen for longest.
 
-    A source that failed too often rests (001 section 6.1).  One with an interval of its own is left alone until it is
-    time (001 section 11.3), unless the order names it.
+    A source that failed too often rests (spec 001/6.1).  One with an interval of its own is left alone until it is
+    time (spec 001/11.3), unless the order names it.
     """
     chosen = []
     for row in db.execute(sql.SOURCES).fetchall():

@@ -14,8 +14,8 @@ from vedette.contracts.alerts import ChannelName, Message, Notice, NoticeKind
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey, Risk
 from vedette.store import statements as sql
-from vedette.store.columns import Part, reader
 from vedette.store.connection import connect, marks, transaction
+from vedette.store.row_columns import Part, reader
 from vedette.store.rows import from_ms, lane_id, lane_row, opt_at, read_lane, to_ms
 from vedette.store.text_columns import dump_json
 

@@ -27,9 +27,15 @@ from vedette.contracts.words import (
 from vedette.core.lanes.outcomes import SEEN
 from vedette.core.urls.canonical import host_of, lane_of, watch_id
 from vedette.store import views
-from vedette.store.columns import LANE_COLUMNS, ROBOTS_COLUMNS, SEGMENT_COLUMNS, SOURCE_COLUMNS, WATCH_COLUMNS
 from vedette.store.connection import connect, in_parts, unusable
 from vedette.store.query_terms import QueryTerms, change_terms, ledger_terms, limit, watch_terms
+from vedette.store.row_columns import (
+    LANE_COLUMNS,
+    ROBOTS_COLUMNS,
+    SEGMENT_COLUMNS,
+    SOURCE_COLUMNS,
+    WATCH_COLUMNS,
+)
 from vedette.store.rows import (
     from_ms,
     lane_id,

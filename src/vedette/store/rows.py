@@ -43,7 +43,7 @@ from vedette.contracts.words import (
     SourceId,
 )
 from vedette.core.urls.canonical import lane_of
-from vedette.store.columns import (
+from vedette.store.row_columns import (
     CHANGE_COLUMNS,
     LANE_COLUMNS,
     MOVING_WATCH_COLUMNS,

@@ -13,7 +13,8 @@ from vedette.contracts.schedule import HostBelief, HubBelief, Leaf, PublishedRow
 from vedette.contracts.words import LaneKey, Risk, SourceId, WatchId
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
-from vedette.store.columns import (
+from vedette.store.connection import in_parts, marks
+from vedette.store.row_columns import (
     HOST_COLUMNS,
     HUB_COLUMNS,
     HUNT_COLUMNS,
@@ -22,7 +23,6 @@ from vedette.store.columns import (
     reader,
     writer,
 )
-from vedette.store.connection import in_parts, marks
 from vedette.store.rows import RISKS, from_ms, lane_id, opt_at, opt_ms, opt_seconds, to_ms
 
 

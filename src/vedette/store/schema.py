@@ -98,7 +98,7 @@ watches = Table(
     Column("is_gone", Boolean, nullable=False, server_default="0"),
     Column("audit_s", BigInteger),  # not null: the next look is an audit in an interval of so many seconds
     Column("belief", LargeBinary),  # of the learned policy, core/schedule/learned/beliefs.py
-    # One queue per lane: within a lane, each risk class in order of due time (DESIGN section 1).
+    # One queue per lane: within a lane, each risk class in order of due time (docs/architecture.md).
     Index("ix_watches_queue", "lane_id", "risk", "due_at", "interval_s"),
     Index("ix_watches_source_node", "source_id", "node_type"),  # spec 000/1
 )

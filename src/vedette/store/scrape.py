@@ -10,8 +10,8 @@ from datetime import datetime
 from vedette.contracts.words import Risk
 from vedette.core.lanes.lane import CONDITIONS, condition
 from vedette.store.alerts import open_counts
-from vedette.store.columns import LANE_COLUMNS
 from vedette.store.outbox import depths
+from vedette.store.row_columns import LANE_COLUMNS
 from vedette.store.rows import read_lane, to_ms
 
 _DUE = "SELECT risk, COUNT(*), MIN(due_at) FROM watches WHERE due_at <= ? GROUP BY risk"

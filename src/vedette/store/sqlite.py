@@ -25,11 +25,18 @@ from vedette.contracts.words import ChangeId, EvidenceId, LaneKey, Risk, RunId, 
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
 from vedette.store.clock_repair import Ahead, PolicyOf, has_signs, heal
-from vedette.store.columns import CHANGE_COLUMNS, PAYLOAD_COLUMNS, ROBOTS_COLUMNS, Row, StoredWords, reader
 from vedette.store.connection import BEGIN, in_parts, make_file, told
 from vedette.store.connection import connect as connect  # where most look for it
 from vedette.store.group import GroupRows, rows_of
 from vedette.store.operator_orders import LOOK, own_watch
+from vedette.store.row_columns import (
+    CHANGE_COLUMNS,
+    PAYLOAD_COLUMNS,
+    ROBOTS_COLUMNS,
+    Row,
+    StoredWords,
+    reader,
+)
 from vedette.store.rows import (
     from_ms,
     lane_id,

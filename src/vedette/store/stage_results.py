@@ -18,9 +18,9 @@ from vedette.contracts.stage_work import Handled
 from vedette.contracts.verdict import EvidenceFacts, Likeness, Verdict, VerdictWord
 from vedette.contracts.words import DOCUMENTS, EvidenceId, Reason
 from vedette.store import statements as sql
-from vedette.store.columns import VERDICT_COLUMNS, reader
 from vedette.store.connection import connect, transaction
 from vedette.store.group import note_row
+from vedette.store.row_columns import VERDICT_COLUMNS, reader
 from vedette.store.rows import CLASSES, LISTERS, OUTCOMES, RISKS, from_ms, to_ms
 from vedette.store.seal_rows import seal
 from vedette.store.text_columns import dump_json, read_traits

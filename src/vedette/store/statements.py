@@ -5,7 +5,7 @@ Column lists are plain text here because importing the schema costs 0.2 s; a tes
 
 from __future__ import annotations
 
-from vedette.store.columns import (
+from vedette.store.row_columns import (
     ARTIFACT_COLUMNS,
     CHANGE_COLUMNS,
     CLOCK_COLUMNS,

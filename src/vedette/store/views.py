@@ -28,7 +28,7 @@ from vedette.contracts.words import (
     WatchId,
 )
 from vedette.store import rows
-from vedette.store.columns import CHANGE_COLUMNS
+from vedette.store.row_columns import CHANGE_COLUMNS
 from vedette.store.rows import from_ms, opt_at
 
 Row = Mapping[str, Any]

@@ -1,8 +1,8 @@
 """What is measured, and its text for Prometheus (exposition format 0.0.4).
 
-001's five `worker_*` metrics under their names, and ours; labels are never URLs.  Counted from committed groups, in the
-thread that committed them: a figure is of what is on disk.  Small on purpose: an increment is one dict write, so a
-crawl does not feel it.  Each metric has one writing thread; a scrape copies what it reads.
+The five `worker_*` metrics of spec 001 under their names, and ours; labels are never URLs.  Counted from committed
+groups, in the thread that committed them: a figure is of what is on disk.  Small on purpose: an increment is
+one dict write, so a crawl does not feel it.  Each metric has one writing thread; a scrape copies what it reads.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _number(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
-WORKER, LOOKS = "sentinel", "fetch"  # our looks, in 001's words: worker and queue
+WORKER, LOOKS = "sentinel", "fetch"  # our looks, in spec 001's words: worker and queue
 OTHER = "other"  # every host that is no configured source
 PAGE = ("host",)
 _STATUS = {

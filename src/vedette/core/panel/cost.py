@@ -1,7 +1,7 @@
 """What does a call cost?
 
 Whether it may start says the budget (core/limits/budget.py), by `most_cost`.  So the ceiling is passed only by what a
-provider charges beyond that for calls under way (003: never by more than those).
+provider charges beyond that for calls under way (spec 003: never by more than those).
 
 A call costs what its usage says.  Where the usage is missing, an answer costs the most it can, and a call that went
 out and brought none (filtered, malformed, cut, timed out) costs its question.  A refusal by status costs nothing.

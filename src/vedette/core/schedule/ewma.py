@@ -6,8 +6,8 @@ The floor is the base (4 h), and the jitter comes after the clamp, so intervals 
 (docs/adr/README.md).
 `interval` is the rule for one target with its reasons, `EwmaRule.hours` the same arithmetic for columns.
 
-The velocity is how often a target changes, per *look*: the EWMA of spec 000 section 3 with the parameters of 001
-section 11.4.  The formula rules, not the document's table: two of its cells are wrong (DESIGN section 3).  It settles
+The velocity is how often a target changes, per *look*: the EWMA of spec 000/3 with the parameters of spec
+001/11.4.  The formula rules, not the document's table: two of its cells are wrong (docs/adr/README.md).  It settles
 slowly: 0.5 falls to 0.1 after 16 stable looks, not 5.  When a target last changed is kept by the caller.
 """
 
@@ -125,7 +125,7 @@ class EwmaRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VelocityParams:
-    """001 section 11.4."""
+    """spec 001/11.4."""
 
     warmup: int = 3  # looks that stay neutral
     alpha_change: float = 0.3
@@ -144,7 +144,7 @@ class VelocityParams:
 
 DEFAULT_VELOCITY = VelocityParams()
 
-# 001 C.2: from this velocity on, the word.
+# spec 001/C.2: from this velocity on, the word.
 WORDS = ((0.8, "volatile"), (0.5, "active"), (0.2, "moderate"), (0.0, "static"))
 
 
@@ -162,5 +162,5 @@ def update_velocity(
 
 
 def describe_velocity(velocity: float) -> str:
-    """The word of 001 C.2 for a velocity."""
+    """The word of spec 001/C.2 for a velocity."""
     return next((word for bound, word in WORDS if velocity >= bound), "static")

@@ -1,7 +1,7 @@
 """From what came back to what it settles: the facts of a look in their order, cheap ones first.
 
 A 304 and equal bytes touch no parser; a page is parsed once; blocks are made only when the compared text differs from
-what was seen before.  What the facts mean for the watch is decided in `core/look.py`.
+what was seen before.  What the facts mean for the watch is decided in `core/settled_watch.py`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from vedette.core.change.layers import text_keys
 from vedette.core.evidence.ledger import admit_decision
 from vedette.core.evidence.screen import ScreenTable, screen
 from vedette.core.lanes.outcomes import MEANING, OWN_LACK
-from vedette.core.look import LookRules, LookSource, SettledWatch, needs_jitter, settle, variant_of
+from vedette.core.settled_watch import LookRules, LookSource, SettledWatch, needs_jitter, settle, variant_of
 from vedette.core.urls.canonical import host_of, watch_id
 from vedette.core.urls.classify import inherit_risk
 from vedette.discover import read_listing

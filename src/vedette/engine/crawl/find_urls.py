@@ -14,7 +14,7 @@ from vedette.contracts.fetch import Extraction, Fetched
 from vedette.contracts.source import ListerKind, Listing, Source
 from vedette.contracts.watch import Decision, LedgerNote, Raised, Refused, Signal, Watch
 from vedette.contracts.words import ContentClass, NodeType, Reason, Risk, SourceId, WatchId
-from vedette.core.look import is_new_document
+from vedette.core.settled_watch import is_new_document
 from vedette.core.urls.admission import CAPS, Candidate, admit, followed, observe_content
 from vedette.core.urls.auto_source import Homes
 from vedette.core.urls.canonical import MAX_URL, TOO_LONG, clipped, lane_of, origin_of, watch_id
@@ -69,7 +69,7 @@ class _Seen:
 
 @dataclass(slots=True, kw_only=True)
 class RiskHeirs:
-    """A document that a CRITICAL page links to is CRITICAL itself, whoever found it first (000 section 2).
+    """A document that a CRITICAL page links to is CRITICAL itself, whoever found it first (spec 000/2).
 
     Knows what such pages link to, as far as this run has read them.
     """

@@ -16,7 +16,7 @@ from vedette.core.change.gate import Gated
 from vedette.core.change.judged import Mark
 from vedette.core.judging.embedding import embed, pack_vector
 from vedette.core.judging.traits import measure
-from vedette.core.look import LookSource, SettledWatch, ShownLook
+from vedette.core.settled_watch import LookSource, SettledWatch, ShownLook
 from vedette.engine.crawl.find_urls import FoundUrls
 from vedette.engine.crawl.look import Reached, may_be_conditional
 

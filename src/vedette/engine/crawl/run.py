@@ -59,7 +59,7 @@ from vedette.store.clock_repair import Ahead
 from vedette.store.operator_orders import HEALED, LOOK
 from vedette.store.sqlite import Pick, Reader, Writer
 from vedette.store.text_columns import dump_json
-from vedette.telemetry.events import events_of
+from vedette.telemetry.group_events import events_of
 
 OnEvent = Callable[[Event], None]
 

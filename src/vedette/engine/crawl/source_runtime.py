@@ -12,7 +12,7 @@ from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import SourceState
 from vedette.contracts.words import Outcome, SourceId, WatchId
 from vedette.core.limits.clock_limits import moved
-from vedette.core.look import CLOSED_FOR, LookSource, source_after
+from vedette.core.settled_watch import CLOSED_FOR, LookSource, source_after
 from vedette.core.urls.admission import AdmissionRules, rules_of
 from vedette.core.urls.canonical import watch_id
 from vedette.core.urls.trap_counters import SourceTally

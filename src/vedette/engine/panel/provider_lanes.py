@@ -34,7 +34,7 @@ from vedette.lanes import LaneKeeper
 
 _ZERO = timedelta(0)
 _ORDER = (STOPPED, *rule.CONDITIONS)
-# A provider's breaker: a share of failures over a window or five in a row, probes every 15 to 60 s (003).
+# A provider's breaker: a share of failures over a window or five in a row, probes every 15 to 60 s (spec 003).
 PROVIDER_LANE = LanePolicy(
     gap_min=_ZERO,
     gap_max=_ZERO,

@@ -33,8 +33,8 @@ from vedette.core.schedule.learned.beliefs import (
 from vedette.core.schedule.learned.decide import Case, Decided, GroupDecision, decide
 from vedette.core.schedule.learned.listings import ListingReport, Named, name, stated_hours
 from vedette.core.schedule.learned.review import Sample
+from vedette.core.schedule.learned.scheduler_state import REPLAN, SAMPLE, differs
 from vedette.core.schedule.learned.settings import WEIGHT
-from vedette.core.schedule.learned.state import REPLAN, SAMPLE, differs
 from vedette.core.schedule.protocol import from_hours, to_hours
 from vedette.engine.settle.scheduler_rows import SchedulerRows, ScheduleSide
 

@@ -16,7 +16,7 @@ from vedette.contracts.schedule import HostBelief, HubBelief, Leaf, PublishedRow
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import LaneKey, WatchId
 from vedette.core.schedule.learned.beliefs import pack_clock, pack_published, unpack_clock, unpack_published
-from vedette.core.schedule.learned.state import SchedulerCounters, SchedulerState, Where
+from vedette.core.schedule.learned.scheduler_state import SchedulerCounters, SchedulerState, Where
 
 MOST_UNLISTED = 1_000_000  # ids remembered as listing nothing
 

@@ -18,8 +18,8 @@ from vedette.core.schedule.learned.beliefs import NEVER_LOOKED, Beliefs
 from vedette.core.schedule.learned.due_queue import TieredDueQueue
 from vedette.core.schedule.learned.hosts import DOWN, PROBE_HOURS, Hosts
 from vedette.core.schedule.learned.listings import HUB_KINDS
+from vedette.core.schedule.learned.scheduler_state import SchedulerCounters, SchedulerState, Where
 from vedette.core.schedule.learned.settings import AWAKE, STEADY, Published
-from vedette.core.schedule.learned.state import SchedulerCounters, SchedulerState, Where
 from vedette.core.schedule.outlook import check_objectives
 
 Rows = NDArray[np.int64]

@@ -32,7 +32,7 @@ from vedette.core.schedule.learned.settings import BURST_HOURS, FALLS_ASLEEP, WA
 Floats = NDArray[np.float64]
 Objectives = Mapping[str, tuple[float, float]]  # risk: hours, share
 
-TIER = 0.4  # of the budget at most goes to objectives (DESIGN section 4)
+TIER = 0.4  # of the budget at most goes to objectives (docs/scheduling.md)
 AIM = 0.25  # of the misses that the promise allows are aimed at in the knapsack: beliefs are estimates
 SLACK = 0.1  # hours kept in hand for the wait in the lane
 LEFT_OUT = 0.5  # of the misses that the promise allows may come from targets that are left out

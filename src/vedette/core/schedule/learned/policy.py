@@ -37,8 +37,8 @@ from vedette.core.schedule.learned.listings import weigh
 from vedette.core.schedule.learned.memory import LearnedOptions, MemoryRows
 from vedette.core.schedule.learned.objectives import TIER
 from vedette.core.schedule.learned.review import Sample
+from vedette.core.schedule.learned.scheduler_state import REPLAN, SAMPLE
 from vedette.core.schedule.learned.settings import FREE_PRICE, WEIGHT
-from vedette.core.schedule.learned.state import REPLAN, SAMPLE
 from vedette.core.schedule.learned.value import least_hours, value_now
 from vedette.core.schedule.protocol import Explanation, Forecast, Risks
 
@@ -159,7 +159,7 @@ class LearnedPolicy:
         ids: Rows = memory["id"][chosen.rows]
         return ids
 
-    def next_due(self, id: int) -> float:  # noqa: A002  the Protocol is DESIGN's
+    def next_due(self, id: int) -> float:  # noqa: A002  as the Protocol has it
         return float(self._rows.due(self._known(as_ids([id])))[0])
 
     def explain(self, id: int, t: float) -> Explanation:  # noqa: A002

@@ -42,8 +42,8 @@ from vedette.core.schedule.due import (
 from vedette.core.urls.canonical import host_of, origin_of, watch_id
 from vedette.core.urls.classify import becomes_hub
 
-TRIPS_AFTER = 5  # 001 section 6.1
-CLOSED_FOR = timedelta(hours=1)  # 001 section 8.4
+TRIPS_AFTER = 5  # spec 001/6.1
+CLOSED_FOR = timedelta(hours=1)  # spec 001/8.4
 # Failures that are parked at once: trying again soon would end the same way.
 PARKS = frozenset({Outcome.BUG, Outcome.BAD_SETTINGS, Outcome.TOOL_MISSING, Outcome.NO_BROWSER})
 LISTINGS = frozenset(ListerKind) - {ListerKind.PAGE, ListerKind.CRAWL}
@@ -144,7 +144,7 @@ def settle(watch: Watch, look: ShownLook, rules: LookRules) -> SettledWatch:
 
 
 def variant_of(watch: Watch, canonical: str | None, moved_to: str | None) -> str | None:
-    """Another address that the page names as its own (canonical, permanent redirect; 001 section 12.4).
+    """Another address that the page names as its own (canonical, permanent redirect; spec 001/12.4).
 
     Not another host's, and not the front page, where sites send what they have taken away.
     """
