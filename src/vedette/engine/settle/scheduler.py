@@ -280,9 +280,10 @@ class Scheduler:
         if not leaves:
             return ()
         self._rows.load((one.lane for one in leaves), (i for one in leaves for i in (one.parent, one.id)))
-        packed = [one.belief for one in leaves if one.belief is not None]
+        t = to_hours(now)
+        packed = [looked_by(one.belief, t) for one in leaves if one.belief is not None]
         beliefs, old = unpack_beliefs(packed), unpack_contributions(packed)
-        place = (self._rows.where(leaves), to_hours(now))
+        place = (self._rows.where(leaves), t)
         anew = self._state.plan_anew(beliefs, old, place, self._options.objectives)
         moved = np.flatnonzero(anew.contribution != old).tolist()
         if moved:
