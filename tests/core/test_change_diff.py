@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -131,3 +134,180 @@ def test_a_summary_can_be_read_without_the_page(before: str, after: str, said: s
 def test_a_summary_cuts_no_word_that_would_have_had_room(texts):
     said = summary([replaced(*pair) for pair in texts if pair[0] != pair[1]])
     assert len(said) <= 200
+
+
+def told(before: list[str], after: list[str]) -> list[str]:
+    """Each difference as "old => new"; one of them is empty where a line came or went."""
+    ops = diff_lines(before, after)[0]
+    return [
+        f"{''.join(o.before)} => {''.join(o.after)}".strip() for o in ops if o.op not in ("equal", "move")
+    ]
+
+
+FLOURS = ["Wheat flour, 1 kg | 1.10", "Rye flour, 1 kg | 1.20"]
+BARLEY = "Barley flour, 1 kg | 1.05"
+ARTICLE = "Article {} Everyone who pays the fee of the town {}"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (
+            FLOURS,
+            [BARLEY, "Wheat flour, 1 kg | 1.15", FLOURS[1]],
+            [f"=> {BARLEY}", f"{FLOURS[0]} => Wheat flour, 1 kg | 1.15"],
+        ),
+        (
+            [BARLEY, *FLOURS],
+            ["Wheat flour, 1 kg | 1.15", FLOURS[1]],
+            [f"{BARLEY} =>", f"{FLOURS[0]} => Wheat flour, 1 kg | 1.15"],
+        ),
+        (
+            [ARTICLE.format(1, "lives here"), "End"],
+            [ARTICLE.format(2, "is new"), ARTICLE.format(1, "lives there"), "End"],
+            [
+                f"=> {ARTICLE.format(2, 'is new')}",
+                f"{ARTICLE.format(1, 'lives here')} => {ARTICLE.format(1, 'lives there')}",
+            ],
+        ),
+        (
+            ["§ 1 Dogs are kept on a lead.", "§ 2 Cats are kept at home."],
+            ["§ 1 Dogs are kept on a lead.", "§ 2 Birds are kept in a cage.", "§ 3 Cats are kept at home."],
+            ["=> § 2 Birds are kept in a cage.", "§ 2 Cats are kept at home. => § 3 Cats are kept at home."],
+        ),
+        (
+            ["Wheat flour 1.10 €", "Rye flour 1.20 €", "Notes", "Corn flour 1.30 €"],
+            ["Corn flour 1.35 €", "Notes", "Rye flour 1.25 €", "Wheat flour 1.15 €"],
+            [
+                "Corn flour 1.30 € => Corn flour 1.35 €",
+                "Rye flour 1.20 € => Rye flour 1.25 €",
+                "Wheat flour 1.10 € => Wheat flour 1.15 €",
+            ],
+        ),
+        (
+            ["1 | Wheat | 1.10", "2 | Rye | 1.20"],
+            ["1 | Rye | 1.25", "2 | Wheat | 1.15"],
+            ["2 | Rye | 1.20 => 1 | Rye | 1.25", "1 | Wheat | 1.10 => 2 | Wheat | 1.15"],
+        ),
+        (
+            ["Open: 9 to 17", "Price: 10 euros"],
+            ["Tax: 5 euros", "Price: 12 euros", "Open: 8 to 17"],
+            [
+                "=> Tax: 5 euros",
+                "Price: 10 euros => Price: 12 euros",
+                "Open: 9 to 17 => Open: 8 to 17",
+            ],
+        ),
+        (
+            ["Zagreb | Wheat | 1.10", "Zagreb | Rye | 1.20", "Notes", "Split | Wheat | 1.30"],
+            ["Split | Wheat | 1.35", "Notes", "Zagreb | Rye | 1.25", "Zagreb | Wheat | 1.15"],
+            [
+                "Split | Wheat | 1.30 => Split | Wheat | 1.35",
+                "Zagreb | Rye | 1.20 => Zagreb | Rye | 1.25",
+                "Zagreb | Wheat | 1.10 => Zagreb | Wheat | 1.15",
+            ],
+        ),
+        (
+            ["Committee for the roads of the town", "Committee for the schools of the old town"],
+            ["Committee for the schools of the new town"],
+            [
+                "Committee for the roads of the town =>",
+                "Committee for the schools of the old town => Committee for the schools of the new town",
+            ],
+        ),
+    ],
+    ids=[
+        "a row came above", "a row above went", "an article came before", "an article was put between",
+        "a list without labels in another order", "rows that are counted in another order", "labels",
+        "the same goods in two towns", "the likest line, not the first that is like",
+    ],
+)  # fmt: skip
+def test_a_line_is_told_with_the_one_that_it_was_before(before: list[str], after: list[str], said: list[str]):
+    assert told(before, after) == said
+
+
+def test_a_row_that_is_renamed_in_its_place_is_still_one_change():
+    assert told(FLOURS, ["Wheat flour, 2 kg | 1.10", FLOURS[1]]) == [
+        f"{FLOURS[0]} => Wheat flour, 2 kg | 1.10"
+    ]
+
+
+NAMES = ["Wheat", "Rye", "Barley", "Corn", "Oats", "Spelt", "Rice", "Millet"]
+SHAPES = {
+    "rows": "{} flour, 1 kg | {}.10 | in stock",
+    "fields": "/items/name={}/price: {}",
+    "labels": "{} flour, 1 kg: {} euros",
+    "lists": "{} flour, 1 kg {} €",
+    "dashes": "{} flour – {} €",
+    "articles": "Article {} Whoever enters the market pays {} euros for every day.",
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@given(data=st.data())
+def test_the_value_of_one_thing_is_never_told_of_another(shape: str, data: st.DataObject):
+    """Rows come, go, change their values and their order, under headings that stay or move."""
+    things = NAMES if shape != "articles" else [str(n) for n in range(1, 9)]
+    sides = []
+    for _ in range(2):
+        listed = data.draw(st.lists(st.sampled_from(things), unique=True))
+        rows = {SHAPES[shape].format(one, data.draw(st.integers(1, 9))): one for one in listed}
+        lines = list(rows)
+        for at in data.draw(st.lists(st.integers(0, len(lines)), max_size=2)):
+            lines.insert(at, "Prices of today")
+        sides.append((lines, rows))
+    (before, old), (after, new) = sides
+    for op in diff_lines(before, after)[0]:
+        if op.op != "replace" or op.before[0] not in old or op.after[0] not in new:
+            continue
+        one, other = old[op.before[0]], new[op.after[0]]
+        assert one == other or (one not in new.values() and other not in old.values())
+    for one in set(old.values()) & set(new.values()):
+        was = next(line for line, thing in old.items() if thing == one)
+        now = next(line for line, thing in new.items() if thing == one)
+        assert was == now or f"{was} => {now}" in told(before, after)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a{} | 1 | b",
+        "/a/{0}/b: {0}",
+        "Article {} of the law",
+        "word {} €",
+        "Label {}: x",
+        "{0}" * 400,
+        ": " * 900,
+    ],
+)
+def test_pairs_by_name_cost_as_much_as_there_are_lines(line: str):
+    few, many = (
+        _calls(
+            lambda n=n: diff_lines([line.format(k) for k in range(n)], [line.format(-k) for k in range(n)])
+        )
+        for n in (1000, 2000)
+    )
+    assert many < 2.7 * few + 20_000
+
+
+def _calls(work: Callable[[], object]) -> int:
+    calls = 0
+
+    def count(frame: object, event: str, arg: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_an_edit_is_told_however_many_lines_moved_before_it():
+    lines = [f"line {n} {'x' * (n % 7)}" for n in range(1400)]
+    ops, reasons = diff_lines([*lines, "Price: 1"], [*lines[700:], *lines[:700], "Price: 2"])
+    assert "replace" in {op.op for op in ops}
+    assert len(ops) <= 500
+    assert reasons[0].code == "diff_coarse"

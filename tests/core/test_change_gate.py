@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -79,6 +80,20 @@ def test_an_ordinary_page_that_speaks_of_such_things_passes(extraction):
 def test_a_page_that_lost_its_text_is_empty_and_one_that_was_always_short_is_not():
     assert gate(200, page("Učitavanje..."), URL, had(5000)).outcome is Outcome.EMPTY
     assert gate(200, page("Ured ne radi."), URL, had(60)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "visible", "before", "is_empty"),
+    [
+        ("Sold out.", 400, 700, False),  # a few words instead of a list, under the same menus
+        ("Sold out.", 40, 700, True),
+        ("Loading the page, please wait", 400, 5000, True),
+        ("Open daily from eight to noon", 655, 650, False),  # its menus were compared with it until now
+    ],
+)
+def test_a_short_main_part_is_told_from_a_page_that_lost_its_text(text, visible, before, is_empty):
+    found = gate(200, replace(page(text), visible_chars=visible), URL, had(before))
+    assert (found is not None and found.outcome is Outcome.EMPTY) == is_empty
 
 
 def test_an_unreadable_body_is_a_failed_parse():

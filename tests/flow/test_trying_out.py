@@ -110,6 +110,15 @@ def test_test_shows_the_compared_text_by_lines_once_and_says_which_part_it_is(si
     assert "Decision" in body["lines"]
 
 
+def test_test_says_when_all_of_a_page_is_compared(site: Site):
+    site.pages["/search.html"] = (
+        "<nav>Home</nav><main>Search</main><div><p>Bread costs 1.65 euros.</p><p>Milk costs 1.05 euros.</p></div>"
+    )
+    told = site.cli("test", f"{site.base}/search.html").out
+    assert "all of the page" in told
+    assert "the main part" not in told
+
+
 @needs_tesseract
 def test_test_reads_the_text_of_an_image(site: Site):
     site.files["/docs/notice.png"] = ("image/png", saved(notice(), "PNG"))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.change import DiffOp
-from vedette.core.change.fields import field_summary, moved_fields
+from vedette.core.change.fields import MovedField, field_summary, moved_fields
 from vedette.core.change.layers import compare
 from vedette.core.change.state import State
 from vedette.extract import blocks
@@ -92,3 +92,52 @@ def test_added_and_removed_fields_are_counted_beside_the_changed():
 def test_two_rows_that_move_alike_are_still_told_apart():
     diff = tuple(DiffOp("replace", (f"/id={n}/day: 1",), (f"/id={n}/day: 2",)) for n in "ab")
     assert [one.path for one in moved_fields(diff)] == ["/id=a/day", "/id=b/day"]
+
+
+def goods(order: list[int], dearer: int = 0, *, name: str = "Part {}: bread") -> dict[str, object]:
+    return {
+        "items": [
+            {"id": f"{n}", "name": name.format(n), "price": 15 + n + dearer, "note": f"by: the dozen {n}"}
+            for n in order
+        ]
+    }
+
+
+def test_a_list_in_another_order_with_new_prices_tells_each_price_of_its_own_entry():
+    before, after = (
+        State(fields(goods([0, 1, 2, 3, 4, 5]))),
+        State(fields(goods([3, 1, 5, 0, 2, 4], dearer=1))),
+    )
+    comparison = compare(before, after)
+    assert {(one.path, one.before, one.after) for one in moved_fields(comparison.diff)} == {
+        (f"/items/id={n}/price", str(15 + n), str(16 + n)) for n in range(6)
+    }
+    assert comparison.summary.startswith("6 fields changed, ")
+    assert " added" not in comparison.summary
+    assert as_text(excerpt(comparison.diff)).splitlines()[0] == "! /items/id=3/price: [-18-] {+19+}"
+
+
+def test_entries_whose_names_have_a_colon_are_told_apart():
+    def named(order: list[str], dearer: int) -> State:
+        return State(fields([{"title": f"Part 1: {one}", "price": len(one) + dearer} for one in order]))
+
+    diff = compare(named(["bread", "flour loaf", "oats"], 0), named(["oats", "bread", "flour loaf"], 30)).diff
+    pairs = {(op.before, op.after) for op in diff if op.op == "replace"}
+    assert pairs == {
+        ((f"/title=Part 1: {one}/price: {len(one)}",), (f"/title=Part 1: {one}/price: {len(one) + 30}",))
+        for one in ("bread", "flour loaf", "oats")
+    }
+    assert MovedField("/title=Part 1: oats/price", "4", "34") in moved_fields(diff)
+
+
+def test_a_field_never_becomes_a_field_of_another_path():
+    diff = compare(State(fields({"rate": 5, "a": 1})), State(fields({"rates": 5, "a": 1}))).diff
+    assert [op.op for op in diff if op.op != "equal"] == ["insert", "delete"]
+
+
+def test_a_kept_diff_that_pairs_two_paths_is_told_as_one_field_that_went_and_one_that_came():
+    """As diffs were made before fields were paired by their paths."""
+    diff = (DiffOp("replace", ("/id=0/price: 15",), ("/id=3/price: 19",), (("15", "19"),)),)
+    assert moved_fields(diff) == []
+    assert field_summary(diff) == "1 field added, 1 removed: '/id=0/price: 15', '/id=3/price: 19'"
+    assert as_text(excerpt(diff)).splitlines() == ["- /id=0/price: 15", "+ /id=3/price: 19"]

@@ -101,6 +101,35 @@ def test_the_part_that_a_page_names_is_taken_on_short_pages_too(tag, content):
     assert one == other
 
 
+ENTRIES = "".join(f"<a href=/{n}>Odjel {n}</a> " for n in range(20))
+SURROUNDINGS = {
+    "tags": "<nav>Naslovnica Vijesti</nav>{}<footer>Sva prava pridržana 2026</footer>",
+    "a long menu": f"<nav>{ENTRIES}</nav>{{}}<footer>Sva prava pridržana 2026</footer>",
+    "a menu in a div": f"<div class=menu>{ENTRIES}</div>{{}}<div class=footer>Sva prava pridržana 2026</div>",
+    "a menu without a name": f"<div><ul><li>{ENTRIES}</ul></div>{{}}<footer>Sva prava pridržana 2026</footer>",
+    "menus in menus": f"<div id=top-nav><nav><ul class=menu>{ENTRIES}</ul></nav></div>{{}}"
+    "<div class=site-footer><footer>Sva prava pridržana 2026</footer></div>",
+}
+
+
+@pytest.mark.parametrize("content", ["<p>Radi svaki dan.</p>", "<p>Kruh: 1,65 eura</p>", "Ne", NOTICE])
+@pytest.mark.parametrize("around", SURROUNDINGS.values(), ids=SURROUNDINGS)
+def test_the_main_part_is_taken_however_short_it_is_and_whatever_its_menus_are_made_of(around, content):
+    page = around.format(f"<main>{content}</main>")
+    assert html(page).text == content.replace("<p>", "").replace("</p>", "")
+    later = page.replace("2026", "2027").replace("Odjel 3", "Odjel 33")
+    one, other = block_pair(page.encode(), later.encode(), url=URL, content_type=HTML)
+    assert one == other
+
+
+def test_a_short_main_part_is_not_believed_beside_a_list_of_titles_or_where_it_has_no_words():
+    titles = "".join(f"<li><a href=/{n}>{NOTICE} {n}</a></li>" for n in range(3))
+    assert NOTICE in html(f"<main>Pretraga</main><div><ul>{titles}</ul></div>").text
+    assert "Odjel 3" in html(f"<div>{ENTRIES}</div><main>–</main>").text
+    dishes = "<div class=menu><p>Juha 4,50</p><p>Riba 14,50</p></div><div class=unavailable>Meso 12,00</div>"
+    assert "Riba 14,50" in html(f"<main>Dobro došli</main>{dishes}").text
+
+
 @pytest.mark.parametrize("tag", ["main", "article"])
 def test_a_named_part_is_not_believed_where_more_of_the_page_stands_outside(tag):
     read = html(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from random import Random
 
 import pytest
 
@@ -212,3 +213,48 @@ def test_noise_learned_of_an_article_that_was_cut_otherwise_is_learned_anew():
     assert kept is not None
     assert read_noise(kept) == learned
     assert read_noise(kept.replace('"form":3', '"form":2')) == Noise(refuted=1, begun_at=-1)
+
+
+GOODS = [
+    "Wheat flour, 1 kg",
+    "Rye flour, 1 kg",
+    "Barley flour, 1 kg",
+    "Bread, 500 g",
+    "Milk, 1 l",
+    "Oats, 1 kg",
+    "Rice",
+]
+
+
+def drawn(chance: Random, *, is_counted: bool) -> dict[str, tuple[str, ...]]:
+    """A list of prices in any order; the first cell of a counted one is the number of the row."""
+    names = chance.sample(GOODS, chance.randrange(1, len(GOODS)))
+    rows = {name: (name, f"{chance.randrange(1, 9)}.50", f"{chance.randrange(1, 9)}.90") for name in names}
+    return {name: (str(n), *row) if is_counted else row for n, (name, row) in enumerate(rows.items(), 1)}
+
+
+@pytest.mark.parametrize("is_counted", [False, True], ids=["by name", "counted"])
+@pytest.mark.parametrize("seed", range(60))
+def test_a_price_is_never_told_of_another_product(seed, is_counted):
+    chance = Random(seed)
+    old, new = drawn(chance, is_counted=is_counted), drawn(chance, is_counted=is_counted)
+    before, after = (table(list(rows.values()), head="") for rows in (old, new))
+    states = [State(blocks(one.encode(), url=URL, content_type="text/html")) for one in (before, after)]
+    diff = compare(*states).diff
+    label = 1 if is_counted else 0
+    for op in diff:
+        if op.op == "replace":
+            was, now = (texts[0].split(" | ")[label] for texts in (op.before, op.after))
+            assert was == now or (was not in new and now not in old)
+    lines = as_text(excerpt(diff, 100)).splitlines()
+    for name in old.keys() & new.keys():
+        if old[name][-2:] != new[name][-2:]:
+            assert [line for line in lines if name in line and line.startswith("! ")], (name, lines)
+
+
+def test_a_new_row_above_a_changed_one_is_told_as_new():
+    after = [("Barley flour, 1 kg", "1.05", "1.10"), ("Bread, 500 g", "1.70", "2.10"), *ROWS[1:]]
+    assert told(table(ROWS), table(after)) == [
+        "+ Barley flour, 1 kg | 1.05 | 1.10",
+        "! Bread, 500 g | [-1.65-] {+1.70+} | 2.10",
+    ]

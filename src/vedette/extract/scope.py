@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from itertools import islice
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -19,7 +19,9 @@ MAIN = "main"
 ALL = "all"
 MIN_SHARE = 0.4  # of the visible text
 MIN_CHARS = 200
-LEAST_CHARS = 20  # of a part that the page names as its main part
+FEW_CHARS = 20  # of a part that the page names as its main part: then no prose may stand in what sites repeat
+MENU_ENTRY = 25  # characters of a link; a longer one is a title
+MAX_SURROUNDINGS = 5000  # menus, footers and links that are looked at
 HUGE_PAGE = 4 << 20  # bytes of markup; a larger one is a register, no article, and is read with less memory
 LARGE_PAGE = 1 << 20  # the text of a larger one is put together in pieces,
 LARGE_TEXT = LARGE_PAGE // 4  # characters; the same for the main part of it,
@@ -29,6 +31,7 @@ HIDING = ("display:none", "visibility:hidden")  # inline styles, spaces removed
 MAY_HIDE = "[hidden], [style*=none i], [style*=hidden i], dialog, object"
 INVISIBLE = ["script", "style", "noscript", "template", "svg", "iframe"]
 REPEATED = "nav, aside, header, footer, [role=navigation], [role=banner], [role=contentinfo]"
+SURROUNDINGS = f"{REPEATED}, [class*=footer i], [id*=footer i], a[href]"
 _CONTENT = frozenset(("main", "article"))
 # Up to its own end tag; a script that writes one is not read as one.
 _NOSCRIPT = re.compile(
@@ -176,12 +179,35 @@ def _is_named(root: LexborNode) -> bool:
 
 
 def _is_most(root: LexborNode, text: str, tree: LexborHTMLParser) -> bool:
-    """Is little left of the page without this part and what sites repeat?  Not asked of a part without words."""
-    if len(text) < LEAST_CHARS or tree.body is None:
+    """Is little left of the page without this part, menus and footers?  Not asked of a part without words."""
+    if not any(map(str.isalnum, text)) or tree.body is None:
         return False
-    repeated = [node for node in tree.body.css(REPEATED) if not _is_inside_content(node)]
-    outside = len(raw_text(tree.body)) - len(text) - sum(len(raw_text(node)) for node in repeated)
+    whole = len(raw_text(tree.body))
+    outside, effort = whole - len(text), 4 * whole
+    left_out: set[int] = set()
+    above = _above(root)
+    for node in tree.body.css(SURROUNDINGS)[:MAX_SURROUNDINGS]:
+        if outside <= len(text) or effort < 0:
+            break
+        if node.mem_id not in above and not _stands_in(node, left_out):
+            chars = len(raw_text(node))
+            effort -= chars
+            if _is_surrounding(node, chars, is_long=len(text) >= FEW_CHARS):
+                left_out.add(node.mem_id)
+                outside -= chars + 1
     return outside <= len(text)
+
+
+def _is_surrounding(node: LexborNode, chars: int, *, is_long: bool) -> bool:
+    """An entry of a menu, a part that sites repeat; beside a main part that is not long, such a part without prose."""
+    if node.tag == "a":
+        return chars <= MENU_ENTRY
+    return (is_long and node.css_matches(REPEATED)) or chars - _menu_chars(node) <= MIN_CHARS
+
+
+def _menu_chars(node: LexborNode) -> int:
+    entries = (len(raw_text(link)) + 1 for link in node.css("a[href]")[:MAX_SURROUNDINGS])
+    return sum(chars for chars in entries if chars <= MENU_ENTRY + 1)
 
 
 def _has_the_prose(root: LexborNode, tree: LexborHTMLParser) -> bool:
@@ -191,11 +217,25 @@ def _has_the_prose(root: LexborNode, tree: LexborHTMLParser) -> bool:
 
 
 def _is_inside_content(node: LexborNode) -> bool:
+    return _stands_in(node, frozenset())
+
+
+def _above(node: LexborNode) -> set[int]:
+    found: set[int] = set()
+    up = node.parent
+    while up is not None and len(found) < MAX_SURROUNDINGS:
+        found.add(up.mem_id)
+        up = up.parent
+    return found
+
+
+def _stands_in(node: LexborNode, parts: Container[int]) -> bool:
+    """In a main part or an article, or in one of these parts?"""
     up = node.parent
     for _ in range(64):
         if up is None:
             return False
-        if up.tag in _CONTENT:
+        if up.tag in _CONTENT or up.mem_id in parts:
             return True
         up = up.parent
     return False

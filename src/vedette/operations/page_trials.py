@@ -15,7 +15,7 @@ from vedette.core.change.normalise import normalise
 from vedette.core.text.nearest import unknown
 from vedette.core.urls.filters import filters_of
 from vedette.discover import ListingDocument, read_listing
-from vedette.extract import blocks
+from vedette.extract import ALL, Page
 from vedette.operations.arguments import a_url
 from vedette.operations.installation import Installation
 from vedette.operations.source_keys import source_of
@@ -93,14 +93,18 @@ def _trial(loaded: Loaded, scope: str | None, headers: dict[str, str]) -> Loaded
 
 
 def _compared(fetched: Fetched, extraction: Extraction, scope: str) -> ComparedText:
+    is_whole = False
     if extraction.content_class in DOCUMENTS or not fetched.body:
         lines = tuple(line for line in extraction.text.split("\n") if line)
     else:
-        read = blocks(fetched.body, url=fetched.url, content_type=fetched.content_type, scope=scope)
+        page = Page.of(fetched.body, url=fetched.url, content_type=fetched.content_type)
+        read = page.blocks(scope)
+        is_whole = read == page.blocks(ALL)
         lines = tuple(text for _, text in read) or ((extraction.text,) if extraction.text else ())
     masked = tuple(rest for line in lines if (rest := normalise(line)) != line)
     return ComparedText(
         scope=scope,
+        is_whole=is_whole,
         lines=lines,
         masked=masked,
         chars=len(extraction.text),

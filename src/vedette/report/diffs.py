@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from vedette.contracts.change import DiffOp
 from vedette.core.change.diff import diff_words, is_rewritten, runs
-from vedette.core.change.fields import moved_fields
+from vedette.core.change.fields import by_path, moved_fields
 from vedette.core.change.kinds import units
 from vedette.report.plain import Line, Span, line, plain
 
@@ -59,7 +59,7 @@ def _field_ops(diff: Sequence[DiffOp]) -> list[DiffOp]:
         times = f" ({one.times} times)" if one.times > 1 else ""
         before, after = f"{one.path}: {one.before}", f"{one.path}: {one.after}{times}"
         ops.append(DiffOp("replace", (before,), (after,), ((one.before, one.after + times),)))
-    return ops + [op for op in diff if op.op not in ("replace", "equal")]
+    return ops + [op for op in by_path(diff) if op.op not in ("replace", "equal")]
 
 
 def diff_json(diff: Sequence[DiffOp]) -> list[dict[str, object]]:

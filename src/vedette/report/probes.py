@@ -23,6 +23,7 @@ class ComparedText:
     """What of a page would be compared, and what of it never is."""
 
     scope: str
+    is_whole: bool = False  # nothing of the page is left out, whatever the scope
     lines: tuple[str, ...]
     masked: tuple[str, ...]  # lines of which a part is never compared, with that part named
     chars: int
@@ -159,7 +160,7 @@ def _look_lines(tried: TriedPage) -> list[Line]:
 def _compared_lines(one: ComparedText, *, whole: bool) -> list[Line]:
     if not one.lines:
         return []
-    part = _PARTS[one.scope] if one.visible else "its text"
+    part = _PARTS["all" if one.is_whole else one.scope] if one.visible else "its text"
     share = f"{one.chars:,} of {one.visible:,} characters that a reader sees" if one.visible else ""
     told = [line(("dim", "  compares  "), f"{part}{': ' if share else ''}{share}")]
     told += [line(("dim", "  never     "), quoted(text, limit=WIDTH)) for text in one.masked[:3]]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
+from functools import cached_property
+from itertools import islice
+from typing import NamedTuple
 
 from vedette.contracts.change import DiffOp
 from vedette.contracts.words import Reason
@@ -25,19 +29,20 @@ _SHOWN = 40
 
 def diff_lines(a: Sequence[str], b: Sequence[str]) -> tuple[tuple[DiffOp, ...], tuple[Reason, ...]]:
     """The diff, and why it is coarse where it is."""
-    differing = runs(a, b)
-    moved = _moved(a, b, differing)
+    parts = _parts(a, b)
+    became, is_whole = _became(a, b, parts)
+    used = set(became.values())
     ops: list[DiffOp] = []
-    budget = [MAX_PAIRS]
     end = 0
-    for run in differing:
-        ops += _context(a[end : run[0]], has_before=bool(ops))
-        ops += _run_ops(a, b, run, moved, budget)
-        end = run[1]
+    for at, part in enumerate(parts):
+        ops += _context(a[end : part.run[0]], has_before=bool(ops))
+        ops += islice(_part_ops(a, b, part, became, used), MAX_OPS + 1)  # no more are shown
+        end = part.run[1]
         if len(ops) > MAX_OPS:
-            return _coarse(a, b, ops[:MAX_OPS])
+            edits = (op for one in parts[at:] for op in _part_ops(a, b, one, became, used) if op.op != "move")
+            return _coarse(a, b, ops[:MAX_OPS], edits)
     ops += _context(a[end:], has_before=bool(ops))[:1]
-    reasons = () if budget[0] > 0 else (Reason("diff_coarse", note="too many lines to pair one by one"),)
+    reasons = () if is_whole else (Reason("diff_coarse", note="too many lines to pair one by one"),)
     return tuple(ops), reasons
 
 
@@ -117,74 +122,48 @@ def _clipped(text: str, most: int) -> str:
     return f"{head} …" if blank and len(head) > most // 2 else text[: most - 1] + "…"
 
 
-def _moved(a: Sequence[str], b: Sequence[str], differing: list[Run]) -> Counter[str]:
-    """Lines that left one place and came up in another."""
+class _Part(NamedTuple):
+    """A differing run without what only moved: positions of the lines that went, came, and came from elsewhere."""
+
+    run: Run
+    gone: list[int]
+    come: list[int]
+    moved: list[int]
+
+
+def _parts(a: Sequence[str], b: Sequence[str]) -> list[_Part]:
+    differing = runs(a, b)
     gone = Counter(line for i1, i2, _, _ in differing for line in a[i1:i2])
     come = Counter(line for _, _, j1, j2 in differing for line in b[j1:j2])
-    return gone & come
+    moved = gone & come  # left one place and came up in another
+    parts = []
+    for i1, i2, j1, j2 in differing:
+        part = _Part((i1, i2, j1, j2), [i for i in range(i1, i2) if a[i] not in moved], [], [])
+        for j in range(j1, j2):
+            is_moved = moved[b[j]] > 0
+            moved[b[j]] -= is_moved
+            (part.moved if is_moved else part.come).append(j)
+        parts.append(part)
+    return parts
 
 
-def _run_ops(
-    a: Sequence[str], b: Sequence[str], run: Run, moved: Counter[str], budget: list[int]
-) -> list[DiffOp]:
-    i1, i2, j1, j2 = run
-    gone = [line for line in a[i1:i2] if line not in moved]
-    come = []
-    ops: list[DiffOp] = []
-    for line in b[j1:j2]:
-        if moved[line] > 0:
-            moved[line] -= 1
-            ops.append(DiffOp("move", (_cut(line),), (_cut(line),)))
-        else:
-            come.append(line)
-    for old, new in _paired(gone, come, budget)[: MAX_OPS + 1]:  # no more are shown
-        if old is None or new is None:
-            op = "insert" if old is None else "delete"
-            ops.append(DiffOp(op, () if old is None else (_cut(old),), () if new is None else (_cut(new),)))
-        else:
-            ops.append(DiffOp("replace", (_cut(old),), (_cut(new),), diff_words(old, new)))
-    return ops
-
-
-def _paired(gone: list[str], come: list[str], budget: list[int]) -> list[tuple[str | None, str | None]]:
-    """Which old line became which new one; in order, by common words."""
-    if len(gone) == len(come) == 1:
-        return [(gone[0], come[0])]
-    words = [_words(line) for line in gone] if budget[0] > 0 else []
-    if len(gone) == len(come) and budget[0] > 0:
-        budget[0] -= len(gone)
-        if all(_are_like(old, _words(new)) for old, new in zip(words, come, strict=True)):
-            return list(zip(gone, come, strict=True))
-    pairs: list[tuple[str | None, str | None]] = []
-    left = 0
-    for new in come:
-        match = _match(words, left, _words(new), budget) if budget[0] > 0 else None
-        if match is None:
-            pairs.append((None, new))
+def _part_ops(
+    a: Sequence[str], b: Sequence[str], part: _Part, became: Mapping[int, int], used: set[int]
+) -> Iterator[DiffOp]:
+    """In the order of the new lines; what went stands before the line that stood behind it."""
+    for j in part.moved:
+        yield DiffOp("move", (_cut(b[j]),), (_cut(b[j]),))
+    lost = deque(i for i in part.gone if i not in used)
+    for j in part.come:
+        i = became.get(j)
+        if i is None:
+            yield DiffOp("insert", (), (_cut(b[j]),))
             continue
-        pairs += [(old, None) for old in gone[left:match]]
-        pairs.append((gone[match], new))
-        left = match + 1
-    return pairs + [(old, None) for old in gone[left:]]
-
-
-def _match(words: list[set[str]], left: int, new: set[str], budget: list[int]) -> int | None:
-    """The first line from `left` on that the new one is a version of; None also when the budget is over."""
-    for at in range(left, len(words)):
-        budget[0] -= 1
-        if budget[0] <= 0:
-            return None
-        if _are_like(words[at], new):
-            return at
-    return None
-
-
-def _words(line: str) -> set[str]:
-    return set(line[:MAX_LINE].split())
-
-
-def _are_like(one: set[str], other: set[str]) -> bool:
-    return len(one & other) >= LIKE * max(len(one), len(other), 1)
+        while lost and part.run[0] <= lost[0] < i < part.run[1]:
+            yield DiffOp("delete", (_cut(a[lost.popleft()]),))
+        yield DiffOp("replace", (_cut(a[i]),), (_cut(b[j]),), diff_words(a[i], b[j]))
+    for i in lost:
+        yield DiffOp("delete", (_cut(a[i]),))
 
 
 def _context(equal: Sequence[str], *, has_before: bool) -> list[DiffOp]:
@@ -202,14 +181,189 @@ def _equal(kept: Sequence[str]) -> DiffOp:
 
 
 def _coarse(
-    a: Sequence[str], b: Sequence[str], ops: list[DiffOp]
+    a: Sequence[str], b: Sequence[str], ops: list[DiffOp], edits: Iterator[DiffOp]
 ) -> tuple[tuple[DiffOp, ...], tuple[Reason, ...]]:
+    """The first differences.  Lines that only moved leave room for one that was edited."""
+    if all(op.op in ("equal", "move") for op in ops):
+        ops[-1:] = list(islice(edits, 1)) or ops[-1:]
     note = f"{len(a)} lines against {len(b)}; the first {len(ops)} differences are shown"
     return tuple(ops), (Reason("diff_coarse", note=note),)
 
 
 def _cut(line: str) -> str:
     return line if len(line) <= MAX_LINE else line[:MAX_LINE] + "…"
+
+
+# Which old line became which new one?  First by what names a line: the path of a field, the label of a row, the words
+# around a number, the number of an article; wherever it stands, if the name is there once before and after.  Then by
+# names and by common words within a run.  A line whose name is there before and after becomes no line of another name.
+
+_NUMBERED = re.compile(
+    r"[(\[\s]*((?:§\s*|[^\W\d_]+\.?\s+)\d+(?:[.-]\d+)*[a-z]?|\d+(?:\.\d+)*[a-z]?(?=[.):\]]))[.):\]]*(?:\s|$)"
+)
+_VALUE = re.compile(r"(?<!\w)\d[\d.,]*")
+_LETTER = re.compile(r"[^\W\d_]")
+_LABEL = re.compile(r":\s|\s[–—=-]\s")
+_MAX_LABEL = 80  # characters; a longer one is prose
+_MAX_NAMED = 300  # characters of a line that are read for its names
+
+
+class _Names(NamedTuple):
+    """What may name a line, the most exact first."""
+
+    levels: tuple[str, ...]
+    own: str = ""  # the name that no line of another name is paired with
+    is_field: bool = False
+
+
+def _names(line: str) -> _Names:
+    if line.startswith("/") and ": " in line:
+        line = line[:MAX_LINE]
+        path = line.partition(": ")[0]
+        return _Names((line.rpartition(": ")[0], path), path, is_field=True)
+    line = line[:_MAX_NAMED]
+    return _names_of_row(line) if " | " in line else _names_of_prose(line)
+
+
+def _names_of_row(line: str) -> _Names:
+    """A first cell without letters may count the rows; the label is then the first cell that begins with words."""
+    first, *cells = (cell.strip("| ") for cell in line.split(" | "))
+    worded = [cell for cell in cells if _LETTER.match(cell)]
+    label = first if _LETTER.search(first) else next(iter(worded), first)
+    return _Names((" | ".join([first, *worded]), label, first), label)
+
+
+def _names_of_prose(line: str) -> _Names:
+    """The text before its last number, its words without numbers, its label, its number."""
+    values = [found.start() for found in _VALUE.finditer(line)]
+    form = _VALUE.sub("", line) if values else ""
+    numbered = _NUMBERED.match(line[:_MAX_LABEL])
+    rest = line[numbered.end() if numbered else 0 :][:_MAX_LABEL].lstrip(" –—=-")
+    mark = _LABEL.search(rest)
+    label = rest[: mark.start()] if mark and _LETTER.search(rest[: mark.start()]) else ""
+    number = numbered[1].casefold() if numbered else ""
+    head = line[: values[-1]] if values else ""
+    return _Names((head, form if _LETTER.search(form) else "", label, number), label or number)
+
+
+class _Pairing:
+    """The lines that differ, by position, with their names; and what each new one was before."""
+
+    def __init__(self, a: Sequence[str], b: Sequence[str], parts: Sequence[_Part]) -> None:
+        self.gone = {i: _names(a[i]) for part in parts for i in part.gone}
+        self.come = {j: _names(b[j]) for part in parts for j in part.come}
+        self.became: dict[int, int] = {}
+        self.used: set[int] = set()
+        self.b = b
+
+    @cached_property
+    def stays(self) -> set[str]:
+        """Names of lines that are there before and after, as far as lines that differ have them too."""
+        wanted = {name for names in (*self.gone.values(), *self.come.values()) for name in names.levels}
+        stays: set[str] = set()
+        for j, line in enumerate(self.b):
+            if j not in self.come:
+                stays.update(wanted.intersection(_names(line).levels))
+        return stays
+
+    @cached_property
+    def before(self) -> set[str]:
+        return {names.own for names in self.gone.values()} | self.stays
+
+    @cached_property
+    def after(self) -> set[str]:
+        return {names.own for names in self.come.values()} | self.stays
+
+    def may_be(self, i: int, j: int) -> bool:
+        old, new = self.gone[i], self.come[j]
+        if old.own == new.own:
+            return True
+        if old.is_field or new.is_field:
+            return False
+        return not (old.own and old.own in self.after) and not (new.own and new.own in self.before)
+
+    def pair(self, i: int, j: int) -> None:
+        self.became[j] = i
+        self.used.add(i)
+
+    def in_place(self, parts: Sequence[_Part]) -> None:
+        """One line that became one line, where no other line can have a better claim: most changes are that."""
+        for part in parts:
+            if len(part.gone) == len(part.come) == 1:
+                i, j = part.gone[0], part.come[0]
+                old, new = self.gone[i], self.come[j]
+                names = next(filter(None, old.levels), ""), next(filter(None, new.levels), "")
+                is_only = len(self.gone) == len(self.come) == 1 or not all(names)
+                if (names[0] and names[0] == names[1]) or (is_only and old.own == new.own):
+                    self.pair(i, j)
+
+    def by_name(self, gone: Iterable[int], come: Iterable[int], apart: Container[str] = ()) -> None:
+        """Lines whose name is there once on either side, and not `apart`."""
+        for level in range(4):
+            old, new = (
+                _once((at, names[at].levels[level]) for at in left if len(names[at].levels) > level)
+                for left, names in (
+                    ([i for i in gone if i not in self.used], self.gone),
+                    ([j for j in come if j not in self.became], self.come),
+                )
+            )
+            for name, j in new.items():
+                if name in old and name not in apart and (level < 2 or self.may_be(old[name], j)):
+                    self.pair(old[name], j)
+
+
+def _once(named: Iterable[tuple[int, str]]) -> dict[str, int]:
+    """Where a name stands that is there once."""
+    where: dict[str, int] = {}
+    twice = {""}
+    for at, name in named:
+        if where.setdefault(name, at) != at:
+            twice.add(name)
+    return {name: at for name, at in where.items() if name not in twice}
+
+
+def _became(a: Sequence[str], b: Sequence[str], parts: Sequence[_Part]) -> tuple[dict[int, int], bool]:
+    """The old line of each new one that has one; and could all be compared that might be alike?"""
+    pairing = _Pairing(a, b, parts)
+    pairing.in_place(parts)
+    if len(pairing.used) < len(pairing.gone) and len(pairing.became) < len(pairing.come):
+        pairing.by_name(pairing.gone, pairing.come, pairing.stays)
+    budget = MAX_PAIRS
+    is_whole = True
+    for part in parts:
+        pairing.by_name(part.gone, part.come)
+        gone = [i for i in part.gone if i not in pairing.used]
+        come = [j for j in part.come if j not in pairing.became]
+        if not gone or not come:
+            continue
+        if len(gone) == len(come) == 1 and pairing.may_be(gone[0], come[0]):
+            pairing.pair(gone[0], come[0])
+            continue
+        reach = max(len(gone), len(come))
+        if reach * min(len(gone), len(come)) > budget:
+            reach, is_whole = max(0, budget) // len(come) // 2, False
+        budget -= len(come) * min(2 * reach + 1, len(gone))
+        for i, j in _likest([_words(a[i]) for i in gone], [_words(b[j]) for j in come], reach):
+            i, j = gone[i], come[j]
+            if i not in pairing.used and j not in pairing.became and pairing.may_be(i, j):
+                pairing.pair(i, j)
+    return pairing.became, is_whole
+
+
+def _likest(gone: list[set[str]], come: list[set[str]], reach: int) -> list[tuple[int, int]]:
+    """Pairs of lines that are versions of each other, the likest first; none further apart than `reach`."""
+    found = []
+    for j, new in enumerate(come):
+        at = j if len(gone) == len(come) else j * len(gone) // len(come)
+        for i in range(max(0, at - reach), min(len(gone), at + reach + 1)):
+            likeness = len(gone[i] & new) / max(len(gone[i]), len(new), 1)
+            if likeness >= LIKE:
+                found.append((-likeness, abs(i - at), j, i))
+    return [(i, j) for *_, j, i in sorted(found)]
+
+
+def _words(line: str) -> set[str]:
+    return set(line[:MAX_LINE].split())
 
 
 # Where do two sequences differ?  Near-linear for real texts, bounded for hostile ones.

@@ -43,6 +43,7 @@ def moved_fields(diff: Sequence[DiffOp]) -> list[MovedField]:
 def field_summary(diff: Sequence[DiffOp]) -> str:
     """One line: "2 fields changed: /valuta=USD/srednji_tecaj '1,08' -> '1,09', ..."."""
     moved = moved_fields(diff)
+    diff = by_path(diff)
     counts = (
         (sum(one.times for one in moved), "changed"),
         (sum(len(op.after) for op in diff if op.op == "insert"), "added"),
@@ -58,17 +59,34 @@ def field_summary(diff: Sequence[DiffOp]) -> str:
     return _fitted(head, examples)
 
 
-def _moved(diff: Sequence[DiffOp]) -> Iterable[MovedField]:
+def by_path(diff: Sequence[DiffOp]) -> list[DiffOp]:
+    """The same diff; a pair of fields with different paths, as older diffs have, is one that went and one that came."""
+    ops: list[DiffOp] = []
     for op in diff:
-        if op.op != "replace":
-            continue
-        for before, after in zip(op.before, op.after, strict=False):
-            path, joint, old = before.partition(_JOINT)
-            other, _, new = after.partition(_JOINT)
-            if joint and path == other:
-                yield MovedField(path, old, new)
-            else:
-                yield MovedField(before, before, after)
+        if op.op != "replace" or all(_parted(*pair) for pair in zip(op.before, op.after, strict=False)):
+            ops.append(op)
+        else:
+            ops += [DiffOp("delete", op.before), DiffOp("insert", (), op.after)]
+    return ops
+
+
+def _moved(diff: Sequence[DiffOp]) -> Iterable[MovedField]:
+    for op in by_path(diff):
+        if op.op == "replace":
+            parted = (_parted(*pair) for pair in zip(op.before, op.after, strict=False))
+            yield from (one for one in parted if one is not None)
+
+
+def _parted(before: str, after: str) -> MovedField | None:
+    """The path that both have, and both values; None where the paths differ.  A name in a path may have a colon."""
+    path, joint, old = before.partition(_JOINT)
+    other, _, new = after.partition(_JOINT)
+    if not joint or path != other:
+        return None
+    whole, _, last = before.rpartition(_JOINT)
+    if "/" in whole[len(path) :] and whole == after.rpartition(_JOINT)[0]:
+        return MovedField(whole, last, after[len(whole) + len(_JOINT) :])
+    return MovedField(path, old, new)
 
 
 def _name(path: str) -> str:

@@ -27,6 +27,7 @@ WEIGHTS = {  # what a sign still says in a page of this size
 TEXTUAL = (ContentClass.HTML, ContentClass.TEXT, ContentClass.JSON, ContentClass.JSON_LD, ContentClass.XML)
 WAS_TEXT = 500  # a page that had this much and now has next to nothing was not emptied by its editor
 NEXT_TO_NOTHING = 60
+A_FEW_WORDS = 20  # of a main part that is as short as that the rest of the page says whether it was emptied
 REFUSING = (401, 403, 407, 429, 503)  # sent with the page of a wall
 _LOGIN_PATH = re2.compile(r"(?i)/(?:log-?in|sign-?in|prijava|auth|sso)\b")
 
@@ -233,7 +234,7 @@ def gate(status: int | None, extraction: Extraction, url: str, seen: Seen | None
         best = max(found, key=_points)
         if _points(best) >= ENOUGH:
             return best
-    emptied = _emptied(size, seen)
+    emptied = _emptied(extraction, seen)
     return Gated(Outcome.EMPTY, (emptied,)) if emptied is not None else None
 
 
@@ -241,10 +242,17 @@ def _points(gated: Gated) -> float:
     return sum(reason.points for reason in gated.reasons)
 
 
-def _emptied(size: int, seen: Seen | None) -> Reason | None:
+def _emptied(extraction: Extraction, seen: Seen | None) -> Reason | None:
+    size, visible = len(extraction.text), extraction.visible_chars
     if size == 0:
         return Reason("no_text")
-    if seen is not None and seen.text_chars >= WAS_TEXT and size < NEXT_TO_NOTHING:
+    if seen is None or seen.text_chars < WAS_TEXT:
+        return None
+    shown = max(size, visible) if size < A_FEW_WORDS else size
+    is_read_otherwise = (
+        abs(visible - seen.text_chars) <= seen.text_chars / 10
+    )  # all of it was compared before
+    if shown < NEXT_TO_NOTHING and not is_read_otherwise:
         return Reason("text_gone", size, f"{seen.text_chars} characters before")
     return None
 
