@@ -178,6 +178,20 @@ def test_an_empty_folder_is_told_what_to_type(user: User):
     assert (told.code, "nothing to watch yet; type: vedette add URL" in told.err) == (0, True)
 
 
+def test_a_run_without_end_says_at_its_start_what_to_type_or_when_the_next_look_is(user: User):
+    """N3: nothing would ever tell it otherwise."""
+    assert "nothing to watch yet; type: vedette add URL" in user("run", "--seconds", "0.3").err
+    assert "nothing to watch yet" in user("run", "--seconds", "0.3").err  # with a store, too
+    user.configure(user.page("/page", "prices"))
+    assert "nothing" not in user("run", "--seconds", "3", "--max-visits", "1").err
+    told = user("run", "--seconds", "0.3").err
+    assert ("nothing is due now; the next look is" in told, user.site.url("/page") in told) == (True, True)
+    assert user("sources", "pause", "prices").code == 0
+    user.configure()
+    assert "nothing is scheduled here" in user("run", "--seconds", "0.3").err
+    assert user("run", "--seconds", "0.3", "--json").err == ""
+
+
 def test_a_mistyped_source_lane_or_tier_is_an_error_with_the_nearest_name(user: User):
     """B14."""
     user.configure(user.page("/page", "prices"))
