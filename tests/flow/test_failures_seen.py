@@ -173,6 +173,40 @@ def test_pages_that_wait_behind_a_closed_lane_are_not_seen_either(user: User):
     assert "lane_closed: the breaker of the lane is open (host:127.0.0.5: breaker open until" in told.out
 
 
+def closing_list(told: Told) -> str:
+    return told.out.partition("not seen: ")[2]
+
+
+def test_each_failure_of_one_host_has_its_own_reason_and_no_source_is_hidden(user: User):
+    """N5."""
+    plain = f"<html><body>{TEXT}</body></html>"
+    user.site.pages |= {f"/{name}": (200, plain) for name in ("list", "feed", "feed2", "map")}
+    user.site.pages |= {"/500": (500, ""), "/503": (503, "")}
+    listers = {"list": "html_list", "feed": "feed", "feed2": "feed", "map": "sitemap"}
+    user.configure(
+        *(user.page(f"/{name}", name, lister=lister) for name, lister in listers.items()),
+        *(user.page(f"/{status}", f"s{status}") for status in (500, 503)),
+        lanes={"default": {**QUICK["default"], "trips_after": 50}},
+    )
+    told = closing_list(user("run", "--until-idle"))
+    assert all(user.site.url(f"/{name}\n") in told for name in (*listers, "500", "503"))
+    reasons = [line for line in told.splitlines() if line.startswith("    why:")]
+    assert len(reasons) == len(set(reasons)) == 5
+    assert ("server_error" in told, "more of" in told) == (True, False)
+
+
+def test_what_an_open_breaker_holds_back_is_not_tried_again_before_it_closes(user: User):
+    """N5: five refused connections, and two sources that wait behind them."""
+    pages = [{"url": f"http://127.0.0.6:8080/{n}", "id": f"p{n}", "lister": "page"} for n in range(7)]
+    user.configure(*pages)
+    told = closing_list(user("run", "--until-idle"))
+    assert ("breaker open until" in told, "tried again now" in told) == (True, False)
+    again = [line.partition("tried again ")[2] for line in told.splitlines() if "    why:" in line]
+    assert len(again) >= 2
+    assert all(words.startswith(("in 1 h", "in 59 min")) for words in again), again
+    assert all(page["url"] in told for page in pages)
+
+
 def test_an_empty_folder_is_told_what_to_type(user: User):
     told = user("run", "--once")
     assert (told.code, "nothing to watch yet; type: vedette add URL" in told.err) == (0, True)
