@@ -244,6 +244,49 @@ def test_a_mistyped_source_lane_or_tier_is_an_error_with_the_nearest_name(user: 
         assert (words, told.code, near in told.err) == (words, 2, True)
 
 
+UNUSABLE = {
+    "ports": {"fetch": {"allow_ports": [99999]}},
+    "networks": {"fetch": {"allow_networks": ["300.1.1.1/8"]}},
+    "nameservers": {"fetch": {"nameservers": ["no server"]}},
+    "proxy": {"fetch": {"proxy": "ftp://x"}},
+    "policy": {"schedule": {"policy": "foo"}},
+    "interval": {"schedule": {"interval": 0}},
+    "lane": {"lanes": {"host:": {}}},
+    "a lane without a kind": {"lanes": {"example.org": {}}},
+    "retention": {"evidence": {"retention": {"No class": "1d"}}},
+    "cron": {"cron": {"runs": "x"}},
+    "zone": {"cron": {"timezone": "Nowhere"}},
+    "screen": {"screen": [{"category": "x", "pattern": "("}]},
+    "packs": {"classify": {"packs": ["xx"]}},
+    "channel": {"notify": {"channels": {"mail": {"kind": "smtp"}}}},
+    "rule": {"notify": {"rules": [{"channel": "nobody"}]}},
+    "one address twice": {"sources": [{"url": "https://a.example/"}, {"url": "https://a.example/"}]},
+    "ports of a source": {"sources": [{"url": "https://a.example/", "fetch": {"allow_ports": [0]}}]},
+    "ca_file": {"fetch": {"ca_file": "/no/such/file"}},
+    "headers": {"fetch": {"headers": {"Host": "x"}}},
+}
+BY_ENVIRONMENT = ("ca_file", "headers")  # what settings name elsewhere: `run` and `doctor` look at it
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_what_run_refuses_every_verb_refuses_with_the_same_words(user: User, case: str):
+    """N8."""
+    assert user("run", "--once").code == 0  # there is a store
+    path = user.folder / "vedette.yaml"
+    path.write_text(json.dumps(UNUSABLE[case]))
+    refused = user("run", "--once")
+    words = refused.err.removeprefix("vedette: ").strip()
+    assert (refused.code, len(words) > 20) == (4, True)
+    doctor = {one["check"]: one for one in user("doctor", "--json").json["checks"]}
+    assert (doctor["config"]["state"], doctor["config"]["found"]) == ("bad", words)
+    for verb in ("list", "changes", "health", "sources", "config show"):
+        said = user(*verb.split())
+        if case not in BY_ENVIRONMENT:
+            assert (verb, said.code, said.err) == (verb, 4, refused.err)
+        else:
+            assert said.code in (0, 6)
+
+
 @pytest.mark.parametrize("part", ["item", "link", "title", "date"])
 def test_a_selector_that_is_not_css_is_an_error_of_the_configuration(user: User, part: str):
     """B7."""

@@ -10,10 +10,9 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
-from datetime import UTC, time, timedelta, tzinfo
+from datetime import time, timedelta
 from pathlib import Path
 from typing import Any, Literal
-from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -27,6 +26,7 @@ from vedette.config.sections import (
     NotifyConfig,
     ObjectiveConfig,
     PanelConfig,
+    ReportConfig,
     ScheduleConfig,
     SelectorsConfig,
     ServeConfig,
@@ -44,7 +44,6 @@ from vedette.config.values import (
     Section,
     Size,
     Tag,
-    ZoneName,
     data_folder,
     notices,
     parse_day,
@@ -242,12 +241,6 @@ class ProviderConfig(Section):
     price: PriceConfig | None = None
 
 
-class ReportConfig(Section):
-    """How people read what the command line prints."""
-
-    timezone: ZoneName = "UTC"
-
-
 class Config(Section):
     """All of `vedette.yaml`."""
 
@@ -419,12 +412,6 @@ def schema() -> dict[str, Any]:
 def zone_name() -> str:
     """The zone of cron entries and digests that name none of their own (spec 001/11.1)."""
     return os.environ.get("WATCHDOG_TIMEZONE") or ZONE
-
-
-def zone_of(config: Config) -> tzinfo | None:
-    """In which people read times; None: the zone of this machine."""
-    name = config.report.timezone
-    return {"UTC": UTC, "local": None}[name] if name in ("UTC", "local") else ZoneInfo(name)
 
 
 def is_production() -> bool:

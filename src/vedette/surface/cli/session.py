@@ -89,9 +89,9 @@ class Session:
     def loaded(self) -> Loaded:
         """The configuration; times are shown in its zone."""
         if self._loaded is None:
-            from vedette.config.model import load, zone_of
+            from vedette.config.policies import load_usable, zone_of
 
-            self._loaded = load(self.given.config, self.given.data)
+            self._loaded = load_usable(self.given.config, self.given.data)
             show_times_in(None if self.given.local_time else zone_of(self._loaded.config))
         return self._loaded
 
