@@ -314,6 +314,29 @@ def test_a_limit_that_stops_discovery_is_in_health_and_an_alert_until_it_is_rais
     assert len(user("list", "--json").json["watches"]) == 10
 
 
+def test_a_selector_that_matches_nothing_is_told_by_run_health_and_test_until_it_does(user: User):
+    """N10."""
+    links = "".join(f"<li><a href='/news/{n}'>Number {n} of the town's news</a></li>" for n in range(9))
+    user.site.pages["/news"] = (200, f"<html><body><main><ul>{links}</ul></main></body></html>")
+    news = user.page("/news", "news", lister="html_list")
+    user.configure(news | {"selectors": {"item": "ol.none li"}})
+    words = "the selector 'ol.none li' matched nothing; the largest group of links was read (9)"
+    told = user("run", "--until-idle")
+    assert (told.code, f"warning  {user.site.url('/news')}  selector_unmatched: {words}" in told.out) == (
+        0,
+        True,
+    )
+    said = user("health")
+    assert (words in " ".join(said.out.split()), "Mend its selectors" in said.err) == (True, True)
+    tried = ("test", user.site.url("/news"), "--lister", "html_list")
+    assert f"warning   {words}" in user(*tried, "--item", "ol.none li").out
+    assert user(*tried, "--item", "ol.none li", "--json").json["listing"]["warning"] == words
+    assert "warning" not in user(*tried, "--item", "ul li").out
+    user.configure(news | {"selectors": {"item": "ul li"}})
+    user("run", "--until-idle")
+    assert "well" in user("health").out
+
+
 def test_a_page_that_fails_beside_pages_that_answer_alerts_for_itself(user: User):
     """F10: three errors in a row on a host that answers in between."""
     user.site.pages["/broken"] = (500, "")

@@ -27,8 +27,10 @@ from vedette.contracts.events import (
     ProblemTold,
     Visited,
 )
+from vedette.contracts.source import SELECTOR_UNMATCHED
+from vedette.contracts.words import Outcome
 from vedette.core.lanes.outcomes import SEEN
-from vedette.core.urls.canonical import host_of
+from vedette.core.urls.canonical import host_of, shown
 from vedette.report.changes import brief, change_lines
 from vedette.report.failures import FailureLines
 from vedette.report.plain import Line, about, as_rich, count, line, quoted, safe_json, span
@@ -171,6 +173,16 @@ class Show:
         match event:
             case Changed():
                 return self._diffs.lines(event, self._width())
+            case Visited(outcome=Outcome.OK) if event.detail.startswith(SELECTOR_UNMATCHED):
+                return [
+                    line(
+                        ("warn", "warning"),
+                        "  ",
+                        quoted(shown(event.url)),
+                        "  ",
+                        quoted(event.detail, limit=300),
+                    )
+                ]
             case Visited():
                 return self._failures.lines(event.url, event.outcome, event.detail)
         words = "" if self._out.quiet else _words(event)
