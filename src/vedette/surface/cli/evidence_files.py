@@ -71,9 +71,7 @@ def set_aside(session: Session) -> None:
     for one in found.damage:
         session.out.say(f"{one.segment}: {one.words}")
     if found.damage:
-        session.out.say(
-            f"{len(found.damage)} set aside; {found.payloads} lost pages are kept anew at their next look"
-        )
+        session.out.say(f"{len(found.damage)} set aside; {_lost(found.payloads)} kept anew at the next look")
     if found.before:
         session.out.say(f"set aside before, and still damaged: {', '.join(found.before)}")
     if found.others:
@@ -114,6 +112,10 @@ EXPORT = (
     "vedette evidence export https://example.org/rules --to rules.warc.gz\n"
     "vedette evidence export --as-001 --to evidence.db"
 )
+
+
+def _lost(pages: int) -> str:
+    return f"{count(pages, 'lost page')} {'is' if pages == 1 else 'are'}"
 
 
 def cat(
