@@ -10,9 +10,10 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
-from datetime import time, timedelta
+from datetime import UTC, time, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -412,6 +413,12 @@ def schema() -> dict[str, Any]:
 def zone_name() -> str:
     """The zone of cron entries and digests that name none of their own (spec 001/11.1)."""
     return os.environ.get("WATCHDOG_TIMEZONE") or ZONE
+
+
+def zone_of(config: Config) -> tzinfo | None:
+    """In which people read times; None: the zone of this machine."""
+    name = config.report.timezone
+    return {"UTC": UTC, "local": None}[name] if name in ("UTC", "local") else ZoneInfo(name)
 
 
 def is_production() -> bool:

@@ -7,20 +7,16 @@ import json
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
-from datetime import UTC, timedelta, tzinfo
+from datetime import timedelta
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
 
 from vedette import __version__
 from vedette.config.model import (
     Config,
     FetchConfig,
     LaneConfig,
-    Loaded,
     SourceConfig,
-    load,
     parse,
     secret,
     written,
@@ -74,20 +70,6 @@ _BROWSER = LanePolicy(gap_min=_TWELVE, gap_max=_TWELVE, per_minute=5, at_once=1,
 _HOUR = timedelta(hours=1)
 _SLUG = re.compile(r"[^a-z0-9]+")
 _TAIL = 30  # characters of an address in an id
-
-
-def load_usable(path: Path | None = None, data: Path | None = None) -> Loaded:
-    """`load`, and ConfigError for what no run could use: every verb refuses what `run` does."""
-    loaded = load(path, data)
-    if loaded.path is not None:
-        check_config(loaded.config)
-    return loaded
-
-
-def zone_of(config: Config) -> tzinfo | None:
-    """In which people read times; None: the zone of this machine."""
-    name = config.report.timezone
-    return {"UTC": UTC, "local": None}[name] if name in ("UTC", "local") else ZoneInfo(name)
 
 
 def check_config(config: Config) -> None:

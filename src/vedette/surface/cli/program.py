@@ -212,14 +212,12 @@ def run(
 
 def _store_words(error: Exception, used: Sequence[Path]) -> str:
     """What the store has to do with an unexpected error; empty: nothing, it is a bug of ours."""
-    import sqlite3
-
     found = _damage(used)
     if found:
         return f"{found} ({type(error).__name__})"
     return (
         f"the store cannot be used: {error}; `vedette doctor` says more"
-        if isinstance(error, sqlite3.Error)
+        if type(error).__module__ == "sqlite3"
         else ""
     )
 
