@@ -173,9 +173,57 @@ def test_pages_that_wait_behind_a_closed_lane_are_not_seen_either(user: User):
     assert "lane_closed: the breaker of the lane is open (host:127.0.0.5: breaker open until" in told.out
 
 
+def closing_list(told: Told) -> str:
+    return told.out.partition("not seen: ")[2]
+
+
+def test_each_failure_of_one_host_has_its_own_reason_and_no_source_is_hidden(user: User):
+    """N5."""
+    plain = f"<html><body>{TEXT}</body></html>"
+    user.site.pages |= {f"/{name}": (200, plain) for name in ("list", "feed", "feed2", "map")}
+    user.site.pages |= {"/500": (500, ""), "/503": (503, "")}
+    listers = {"list": "html_list", "feed": "feed", "feed2": "feed", "map": "sitemap"}
+    user.configure(
+        *(user.page(f"/{name}", name, lister=lister) for name, lister in listers.items()),
+        *(user.page(f"/{status}", f"s{status}") for status in (500, 503)),
+        lanes={"default": {**QUICK["default"], "trips_after": 50}},
+    )
+    told = closing_list(user("run", "--until-idle"))
+    assert all(user.site.url(f"/{name}\n") in told for name in (*listers, "500", "503"))
+    reasons = [line for line in told.splitlines() if line.startswith("    why:")]
+    assert len(reasons) == len(set(reasons)) == 5
+    assert ("server_error" in told, "more of" in told) == (True, False)
+
+
+def test_what_an_open_breaker_holds_back_is_not_tried_again_before_it_closes(user: User):
+    """N5: five refused connections, and two sources that wait behind them."""
+    pages = [{"url": f"http://127.0.0.6:8080/{n}", "id": f"p{n}", "lister": "page"} for n in range(7)]
+    user.configure(*pages)
+    told = closing_list(user("run", "--until-idle"))
+    assert ("breaker open until" in told, "tried again now" in told) == (True, False)
+    again = [line.partition("tried again ")[2] for line in told.splitlines() if "    why:" in line]
+    assert len(again) >= 2
+    assert all(words.startswith(("in 1 h", "in 59 min")) for words in again), again
+    assert all(page["url"] in told for page in pages)
+
+
 def test_an_empty_folder_is_told_what_to_type(user: User):
     told = user("run", "--once")
     assert (told.code, "nothing to watch yet; type: vedette add URL" in told.err) == (0, True)
+
+
+def test_a_run_without_end_says_at_its_start_what_to_type_or_when_the_next_look_is(user: User):
+    """N3: nothing would ever tell it otherwise."""
+    assert "nothing to watch yet; type: vedette add URL" in user("run", "--seconds", "0.3").err
+    assert "nothing to watch yet" in user("run", "--seconds", "0.3").err  # with a store, too
+    user.configure(user.page("/page", "prices"))
+    assert "nothing" not in user("run", "--seconds", "3", "--max-visits", "1").err
+    told = user("run", "--seconds", "0.3").err
+    assert ("nothing is due now; the next look is" in told, user.site.url("/page") in told) == (True, True)
+    assert user("sources", "pause", "prices").code == 0
+    user.configure()
+    assert "nothing is scheduled here" in user("run", "--seconds", "0.3").err
+    assert user("run", "--seconds", "0.3", "--json").err == ""
 
 
 def test_a_mistyped_source_lane_or_tier_is_an_error_with_the_nearest_name(user: User):
@@ -194,6 +242,49 @@ def test_a_mistyped_source_lane_or_tier_is_an_error_with_the_nearest_name(user: 
     ):
         told = user(*words)
         assert (words, told.code, near in told.err) == (words, 2, True)
+
+
+UNUSABLE = {
+    "ports": {"fetch": {"allow_ports": [99999]}},
+    "networks": {"fetch": {"allow_networks": ["300.1.1.1/8"]}},
+    "nameservers": {"fetch": {"nameservers": ["no server"]}},
+    "proxy": {"fetch": {"proxy": "ftp://x"}},
+    "policy": {"schedule": {"policy": "foo"}},
+    "interval": {"schedule": {"interval": 0}},
+    "lane": {"lanes": {"host:": {}}},
+    "a lane without a kind": {"lanes": {"example.org": {}}},
+    "retention": {"evidence": {"retention": {"No class": "1d"}}},
+    "cron": {"cron": {"runs": "x"}},
+    "zone": {"cron": {"timezone": "Nowhere"}},
+    "screen": {"screen": [{"category": "x", "pattern": "("}]},
+    "packs": {"classify": {"packs": ["xx"]}},
+    "channel": {"notify": {"channels": {"mail": {"kind": "smtp"}}}},
+    "rule": {"notify": {"rules": [{"channel": "nobody"}]}},
+    "one address twice": {"sources": [{"url": "https://a.example/"}, {"url": "https://a.example/"}]},
+    "ports of a source": {"sources": [{"url": "https://a.example/", "fetch": {"allow_ports": [0]}}]},
+    "ca_file": {"fetch": {"ca_file": "/no/such/file"}},
+    "headers": {"fetch": {"headers": {"Host": "x"}}},
+}
+BY_ENVIRONMENT = ("ca_file", "headers")  # what settings name elsewhere: `run` and `doctor` look at it
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_what_run_refuses_every_verb_refuses_with_the_same_words(user: User, case: str):
+    """N8."""
+    assert user("run", "--once").code == 0  # there is a store
+    path = user.folder / "vedette.yaml"
+    path.write_text(json.dumps(UNUSABLE[case]))
+    refused = user("run", "--once")
+    words = refused.err.removeprefix("vedette: ").strip()
+    assert (refused.code, len(words) > 20) == (4, True)
+    doctor = {one["check"]: one for one in user("doctor", "--json").json["checks"]}
+    assert (doctor["config"]["state"], doctor["config"]["found"]) == ("bad", words)
+    for verb in ("list", "changes", "health", "sources", "config show"):
+        said = user(*verb.split())
+        if case not in BY_ENVIRONMENT:
+            assert (verb, said.code, said.err) == (verb, 4, refused.err)
+        else:
+            assert said.code in (0, 6)
 
 
 @pytest.mark.parametrize("part", ["item", "link", "title", "date"])
@@ -221,6 +312,29 @@ def test_a_limit_that_stops_discovery_is_in_health_and_an_alert_until_it_is_rais
     user("run", "--until-idle")
     assert "well" in user("health").out
     assert len(user("list", "--json").json["watches"]) == 10
+
+
+def test_a_selector_that_matches_nothing_is_told_by_run_health_and_test_until_it_does(user: User):
+    """N10."""
+    links = "".join(f"<li><a href='/news/{n}'>Number {n} of the town's news</a></li>" for n in range(9))
+    user.site.pages["/news"] = (200, f"<html><body><main><ul>{links}</ul></main></body></html>")
+    news = user.page("/news", "news", lister="html_list")
+    user.configure(news | {"selectors": {"item": "ol.none li"}})
+    words = "the selector 'ol.none li' matched nothing; the largest group of links was read (9)"
+    told = user("run", "--until-idle")
+    assert (told.code, f"warning  {user.site.url('/news')}  selector_unmatched: {words}" in told.out) == (
+        0,
+        True,
+    )
+    said = user("health")
+    assert (words in " ".join(said.out.split()), "Mend its selectors" in said.err) == (True, True)
+    tried = ("test", user.site.url("/news"), "--lister", "html_list")
+    assert f"warning   {words}" in user(*tried, "--item", "ol.none li").out
+    assert user(*tried, "--item", "ol.none li", "--json").json["listing"]["warning"] == words
+    assert "warning" not in user(*tried, "--item", "ul li").out
+    user.configure(news | {"selectors": {"item": "ul li"}})
+    user("run", "--until-idle")
+    assert "well" in user("health").out
 
 
 def test_a_page_that_fails_beside_pages_that_answer_alerts_for_itself(user: User):

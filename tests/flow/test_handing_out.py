@@ -15,6 +15,7 @@ import pytest
 from cli_call import Cli
 from scripted import START, Life, life, page
 from stocked import FixedClock
+from terminal import in_terminal
 
 from vedette.contracts.evidence import Located
 from vedette.evidence.read_records import read_payload
@@ -42,6 +43,28 @@ async def watched(tmp_path: Path) -> Life:
 @pytest.fixture
 def cli(watched: Life) -> Cli:
     return Cli(watched.data, clock=FixedClock(watched.clock.now()))
+
+
+@pytest.fixture
+async def hostile(tmp_path: Path) -> Life:
+    text = page("Red\x1b[2J and \x1b]0;title\x07 and \x9b31m said.")
+    made = life(tmp_path / "data", lambda url, hours: (200, text), {"url": URL, "lister": "page"})
+    await made.run(seconds=60)
+    return made
+
+
+@pytest.mark.parametrize("words", [(), ("--text",)])
+def test_a_terminal_shows_the_control_characters_of_a_page_and_a_pipe_gets_them(
+    hostile: Life, tmp_path: Path, words: tuple[str, ...]
+):
+    """N9."""
+    command = [sys.executable, "-m", "vedette", "evidence", "cat", URL, "--data", str(hostile.data), *words]
+    shot = in_terminal(command, (200, 50), cwd=tmp_path)
+    assert (shot.code, "\\x1b[2J and \\x1b]0;title\\x07" in shot.text) == (0, True), shot.text
+    assert not set("\x1b\x07\x9b") & set(shot.raw)
+    if not words:
+        assert b"\x1b[2J" in subprocess.run(command, capture_output=True, check=True).stdout
+        assert "\x1b[2J" in in_terminal([*command, "--raw"], (200, 50), cwd=tmp_path).raw
 
 
 def test_a_page_is_printed_as_it_came(watched: Life):

@@ -201,7 +201,7 @@ async def test_an_altered_record_is_set_aside_and_its_page_kept_anew(watched: Li
     assert (told.code, told.out) == (
         0,
         f"{first}: 1 of its records is not what was written\n"
-        "1 set aside; 1 lost pages are kept anew at their next look\n",
+        "1 set aside; 1 lost page is kept anew at the next look\n",
     )
     assert cli("evidence", "set-aside").out == f"set aside before, and still damaged: {first}\n"
     await watched.run(seconds=DAY)

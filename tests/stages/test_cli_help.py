@@ -80,10 +80,39 @@ def test_words_of_other_tools_lead_to_ours(cli: Cli, word: str, verb: str):
 
 
 def test_usage_and_options_are_in_plain_words(cli: Cli):
+    pages: list[str] = []
     for name in TOP.commands:
         page = cli(name, "--help").out
         assert "{" not in page.split("Options:")[0].split("Example:")[0], name
         assert not re.search("<[a-z]", page.partition("Options:")[2].replace("<=x", "")), name
+        inner = getattr(TOP.commands[name], "commands", {})
+        pages += [page, *(cli(name, one, "--help").out for one in inner)]
+    assert len(pages) > 60
+    for page in pages:  # N12
+        usage = page.split("\n\n")[0].replace("COMMAND [ARGS]...", "COMMAND")
+        assert ("[[" in usage, "]..." in usage) == (False, False), usage
+        assert not re.search("<[a-z]", page.partition("Arguments:")[2].replace("<=x", "")), usage
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("simulate --days abc", "Invalid value for '--days': it is not a number."),
+        ("run --seconds x", "Invalid value for '--seconds': it is not a number."),
+        ("run --max-visits x", "Invalid value for '--max-visits': it is not a whole number."),
+        ("run --max-visits 0", "Invalid value for '--max-visits': at least 1."),
+        ("list --limit -1", "Invalid value for '--limit': at least 0."),
+        ("list --sorce x", "No such option: --sorce (Possible options: --json, --outcome, --source)."),
+        ("changes --nothing-of-the-kind", "No such option: --nothing-of-the-kind."),
+        ("evidence heads x", "Got unexpected extra argument(s) (x)."),
+        ("lisst", "No such command 'lisst'. Did you mean 'list'?"),
+    ],
+)
+def test_what_is_wrong_with_the_words_is_said_in_sentences_of_ours(cli: Cli, words: str, said: str):
+    """N11."""
+    told = cli(*words.split())
+    assert (told.code, told.err.startswith(f"vedette: {said} Try `vedette")) == (2, True), told.err
+    assert "Input should" not in told.err
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -180,11 +180,11 @@ def test_the_rate_is_of_the_last_moments():
 
 def test_a_narrow_screen_leaves_out_what_matters_least():
     counts = Counts(lambda: timedelta(seconds=5), visits=12, changes=3)
-    assert counts.words(due=4, width=200).startswith(
+    assert counts.words(due="4 due", width=200).startswith(
         "12 looks, 3 changes, 0 found, 0 hosts, 4 due, 0 errors, "
     )
     for width in range(20, 120):
-        words = counts.words(due=4, width=width)
+        words = counts.words(due="4 due", width=width)
         assert len(words) <= width
         assert words.startswith("12 looks, 3 changes")
         assert not words.endswith(",")

@@ -305,6 +305,27 @@ def test_an_interval_is_set_and_changed_by_add_and_shown_by_every_list(cli: Cli)
     assert cli("add", url, "--every", "0s").code == 2
 
 
+@pytest.mark.parametrize("word", ["off", "none", "OFF"])
+@pytest.mark.parametrize(("option", "key"), [("--every", "every"), ("--frequency", "scrape_frequency")])
+def test_an_interval_can_be_taken_back(cli: Cli, option: str, key: str, word: str):
+    """N7."""
+    url = "https://example.org/rates"
+    cli("add", url, option, "1d", "--name", "Rates")
+    told = cli("add", url, option, word)
+    assert (told.code, "no interval is asked for" in told.out) == (0, True)
+    watch = cli("list", "--json").json["watches"][0]
+    assert watch[key] is None
+    assert cli("explain", url, "--json").json["asked"] is None
+    assert cli("sources", "--json").json["sources"][0]["name"] == "Rates"
+    assert cli("add", "https://example.org/new", option, word, "--json").json["asked"] is None
+
+
+def test_taking_back_one_interval_leaves_the_other(cli: Cli):
+    url = "https://example.org/rates"
+    cli("add", url, "--every", "1d", "--frequency", "6h")
+    assert "asked at least every 6 h" in cli("add", url, "--every", "off").out
+
+
 def test_an_interval_below_the_floor_is_taken_and_the_floor_is_named(cli: Cli):
     told = cli("add", "https://example.org/rates", "--every", "5s")
     assert "asked every 5 s; the floor of 1 min is stronger: every 1 min" in told.out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import re
 import sys
 import threading
 from collections.abc import Callable
@@ -97,6 +98,7 @@ def test_only_the_far_ends_own_lane_learns_how_a_call_ended():
             (A, ALL), ok=False, now=NOON + second * SECOND, retry_after=timedelta(minutes=second)
         )
     assert [(key, reason.code) for key, reason in closed] == [(A, "breaker_open")]
+    assert re.fullmatch(r"until \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", closed[0][1].note)
     assert keeper.state(A).failures == 2
     assert keeper.state(ALL) == replace(keeper.state(ALL), failures=0, closed_until=None, held_until=None)
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import subprocess
 import sys
+import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -114,6 +117,22 @@ def test_a_list_keeps_every_address_whole(size: tuple[int, int], tmp_path: Path)
     for url in ("https://example.org/zakon/pdv", "https://example.org/feed.xml"):
         assert url in shot.text
     assert "VELOCITY" not in shot.text
+
+
+def test_a_run_with_nothing_due_says_so_and_its_status_line_says_when_the_next_look_is(tmp_path: Path):
+    """N3."""
+    run = [sys.executable, "-m", "vedette", "run", "--seconds", "2"]
+    empty = in_terminal(run, (100, 30), cwd=tmp_path)
+    assert "nothing to watch yet; type: vedette add URL" in empty.text
+    add = [sys.executable, "-m", "vedette", "add", "https://prices.example/"]
+    assert in_terminal(add, (100, 30), cwd=tmp_path).code == 0
+    with closing(sqlite3.connect(tmp_path / "vedette-data" / "vedette.db")) as db, db:
+        soon = int((time.time() + 20_000) * 1000)
+        db.execute("UPDATE watches SET due_at = ? WHERE due_at IS NOT NULL", (soon,))
+    shot = in_terminal(run, (100, 30), cwd=tmp_path)
+    assert "Traceback" not in shot.raw, shot.text
+    assert "nothing is due now; the next look is" in shot.text
+    assert any("next look in 5 h" in state for state in shot.states), shot.states
 
 
 @pytest.mark.parametrize("after", [0.12, 0.3, 0.6, 1.2, 2.5])

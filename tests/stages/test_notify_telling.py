@@ -12,7 +12,8 @@ from receivers import SECRET
 from settlements import NOON, a_look, a_place, a_watch
 from stocked import NOW, Stock, a_change
 
-from vedette.app.channels import channels, check_notify
+from vedette.app.channels import channels
+from vedette.config.alert_policies import check_notify
 from vedette.config.model import parse
 from vedette.contracts.alerts import ChannelName, ChannelPolicy, Message, Notice, NoticeKind
 from vedette.contracts.change import Change

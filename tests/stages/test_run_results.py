@@ -12,7 +12,7 @@ from stocked import NOW, Stock, stocked
 from test_cli_running import PlayedApp
 
 from vedette.config.model import is_debug, is_production
-from vedette.contracts.jobs import Missed, SentinelOrder, SentinelResult
+from vedette.contracts.jobs import Miss, Missed, SentinelOrder, SentinelResult
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind
 from vedette.contracts.watch import Group
@@ -21,7 +21,8 @@ from vedette.core.lanes.outcomes import SEEN
 from vedette.core.limits.run_limits import Tally
 from vedette.engine.crawl.loop import Ended
 from vedette.engine.crawl.run_result import DEAD_LINKS, RunLog
-from vedette.report.failures import result_json, result_lines
+from vedette.report.failures import result_json, result_lines, summary_lines
+from vedette.report.plain import as_text
 from vedette.store.operator import operating, order_sources
 
 OPEN = LaneState()
@@ -133,6 +134,21 @@ def test_so_many_misses_are_counted_that_are_not_named(monkeypatch: pytest.Monke
     looks = [a_look(a_watch(f"https://a.example/{n}"), n, None, outcome=Outcome.TIMEOUT) for n in range(1, 9)]
     missed = log_of(*looks).missed()
     assert (len(missed.misses), missed.count, missed.unseen) == (3, 8, 8)
+
+
+def test_the_closing_list_names_every_source_however_many_hosts_fail():
+    """N5."""
+    urls = [f"https://h{n}.example/" for n in range(30)]
+    links = [f"https://h0.example/{n}" for n in range(9)]
+    failed = Outcome.SERVER_ERROR
+    misses = [
+        *(Miss(url=url, source=SourceId("s"), outcome=failed, detail=url) for url in links),
+        *(Miss(url=url, source=SourceId("s"), outcome=failed, is_own=True, again_at=NOON) for url in urls),
+    ]
+    told = as_text(summary_lines(Missed(misses=tuple(misses), count=39, unseen=39), NOON))
+    assert [url for url in urls if f"  {url}" not in told] == []
+    assert "... and 9 pages more" in told
+    assert ("tried again at the next run" in told, "tried again now" in told) == (True, False)
 
 
 def test_people_get_the_same_in_words():

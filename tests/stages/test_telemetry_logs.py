@@ -21,6 +21,7 @@ from vedette.contracts.events import (
     Event,
     JobFailed,
     LedgerNoted,
+    NotSeen,
     PagesFound,
     ProblemTold,
     RunEnded,
@@ -39,7 +40,7 @@ from vedette.contracts.words import (
     VisitId,
 )
 from vedette.telemetry.clock import JumpingClock
-from vedette.telemetry.logs import FORMS, LEVELS, LibraryLog, Log, LogScrubber
+from vedette.telemetry.logs import FORMS, LEVELS, Form, LibraryLog, Log, LogScrubber, _sentence
 
 AT = datetime(2026, 1, 14, 6, 0, tzinfo=UTC)
 FOUND = PagesFound(at=AT, url="https://porezna.example/", count=50, source=SourceId("Porezna uprava"))
@@ -127,6 +128,20 @@ def test_a_problem_in_any_words_is_one_line_without_control_characters(what: str
 
 def test_every_form_is_of_an_event_that_exists():
     assert set(FORMS) <= set(NAMES.values())
+
+
+def test_a_page_that_was_not_seen_is_a_sentence_without_empty_words():
+    """N14."""
+    look = {"url": "https://a.example/", "source": SourceId("a"), "outcome": Outcome.ADDRESS_REFUSED}
+    missed = NotSeen(
+        at=AT, detail="10.1.1.1 is private", count=1, again_at=None, is_dead_link=False, remedy="", **look
+    )  # type: ignore[arg-type]
+    out = io.StringIO()
+    Log(out, is_json=False).hear(missed)
+    assert "Not seen: address_refused 10.1.1.1 is private" in out.getvalue()
+    assert _sentence(missed, Form("info", "x", "y", "{outcome} {again_at} {detail}")).split() == [
+        "address_refused", "10.1.1.1", "is", "private"
+    ]  # fmt: skip
 
 
 def test_a_log_that_nobody_reads_stops_nothing():

@@ -9,7 +9,7 @@ from cli_call import Cli
 from stocked import HOUR, NOW, FixedClock, Stock
 
 from vedette.contracts.watch import Decision, Parked
-from vedette.contracts.words import Outcome
+from vedette.contracts.words import Outcome, Reason
 from vedette.core.health.remedies import ALL_SETTINGS, REMEDIES, advice
 from vedette.core.lanes.outcomes import MEANING, SEEN
 from vedette.core.schedule.due import DUE_RULES, LEARNED
@@ -109,6 +109,59 @@ def test_an_inner_address_that_a_site_leads_to_is_not_simply_recommended():
 def test_every_setting_that_the_table_names_exists():
     named = {name for remedy in REMEDIES.values() for name in remedy.healed_by}
     assert named - ALL_SETTINGS == set()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("option", ["every", "scrape_frequency"])
+def test_an_interval_that_was_asked_for_is_said_to_be_asked_for(tmp_path: Path, policy: str, option: str):
+    """N6."""
+    stock = Stock(tmp_path)
+    stock.source(PAGE, name="page", **{option: HOUR / 6})
+    scheduled(stock, policy, Reason("fixed", 4.0), Reason(option, -4.0 + 1 / 6))
+    said = Cli(stock.data)("why-not", PAGE, "--json").json["answer"]
+    words = "every 10 min" if option == "every" else "at least every 10 min"
+    assert f"interval 10 min, asked {words}." in said
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("audit", ", cut short at random, as the audit of the schedule"),
+        ("objective", ", so that changes of MEDIUM pages are seen in time (objectives)"),
+        ("acquaint", ", soon after the first look, to learn its noise"),
+        ("failed", ", after looks that failed"),
+    ],
+)
+def test_what_made_the_interval_is_said_and_not_what_usually_does(
+    tmp_path: Path, policy: str, code: str, words: str
+):
+    """N6: the ceiling of a source that did not bite is not the reason either."""
+    stock = Stock(tmp_path)
+    stock.source(PAGE, name="page", scrape_frequency=24 * HOUR)
+    scheduled(stock, policy, Reason("fixed", 4.0), Reason(code, -4.0 + 1 / 6))
+    assert f"interval 10 min{words}." in Cli(stock.data)("why-not", PAGE, "--json").json["answer"]
+    scheduled(stock, policy, Reason("fixed", 1 / 6))
+    usual = INTERVAL_BY[policy].format(velocity=0.5, risk="MEDIUM")
+    assert f"interval 10 min{usual}." in Cli(stock.data)("why-not", PAGE, "--json").json["answer"]
+
+
+def scheduled(stock: Stock, policy: str, *reasons: Reason) -> None:
+    made = Decision(action="schedule", reasons=reasons, inputs={"policy": policy}, output={})
+    at = NOW - HOUR / 60 + stock.count * HOUR / 1000
+    stock.visit(PAGE, at=at, decisions=(made,), due_at=NOW + HOUR / 7, interval=HOUR / 6)
+
+
+def test_a_paused_page_is_told_to_be_resumed_and_nothing_that_would_be_refused(tmp_path: Path):
+    """N6."""
+    stock = Stock(tmp_path)
+    stock.source(PAGE, name="page")
+    cli = Cli(stock.data)
+    assert cli("sources", "pause", "page").code == 0
+    said = cli("why-not", PAGE)
+    assert "vedette sources resume page" in said.out
+    assert ("not scheduled" in said.out, "vedette look" in said.out) == (False, False)
+    assert cli("look", PAGE).code != 0
 
 
 def test_a_reader_of_the_store_sees_the_same(tmp_path: Path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import ssl
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from vedette.config.alert_policies import channel_policies, channel_rows, rules, send_retry
+from vedette.config.alert_policies import channel_policies, channel_rows, check_channel, send_retry
 from vedette.config.model import Config, secret
 from vedette.config.policies import fetch_settings
 from vedette.config.sections import ChannelConfig
@@ -35,16 +34,6 @@ from vedette.notify.sender import ChannelQueue, ChannelRoute, Heard, Sender
 from vedette.notify.services import ServiceChannel, apprise_service
 from vedette.report.notices import digest_notice, probe_notice
 from vedette.store.outbox import SqliteOutbox
-
-_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
-# What each kind cannot do without.
-NEEDS: dict[str, tuple[str, ...]] = {
-    "stdout": (),
-    "smtp": ("host", "sender", "to"),
-    "webhook": ("url", "secret"),
-    "slack": ("url",),
-    "apprise": ("urls",),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +77,6 @@ class _Making:
 
     def headers(self) -> tuple[tuple[str, str], ...]:
         return tuple((name, self.secret(value)) for name, value in sorted(self.row.headers.items()))
-
-
-def check_notify(config: Config) -> None:
-    """Raises ConfigError for what could never be sent, before anything runs."""
-    rules(config)
-    channel_policies(config)
-    for name, row in config.notify.channels.items():
-        _check_row(name, row)
 
 
 def channels(config: Config, poster: Poster, stdout: TextIO | None = None) -> dict[ChannelName, Channel]:
@@ -164,22 +145,12 @@ def send_test(config: Config, name: str, *, clock: Clock) -> Delivery:
 
 
 def _made(config: Config, name: ChannelName, row: ChannelConfig, poster: Poster, stdout: TextIO) -> Channel:
-    _check_row(name, row)
+    check_channel(name, row)
     return MAKERS[row.kind](_Making(name, row, config, poster, stdout))
 
 
 def _digest(name: str, channel: ChannelName, notices: Sequence[Notice], now: datetime) -> Notice:
     return digest_notice(name, channel, notices, now=now)
-
-
-def _check_row(name: str, row: ChannelConfig) -> None:
-    if not _NAME.fullmatch(name):  # it is part of ids, and ids stand in headers
-        words = "a channel's name is a-z, 0-9, _ and -, at most 40, a letter first"
-        raise ConfigError(f"`notify.channels`: {name!r}: {words}")
-    missing = [need for need in NEEDS[row.kind] if not getattr(row, need)]
-    if missing:
-        keys = ", ".join("from" if need == "sender" else need for need in missing)
-        raise ConfigError(f"`notify.channels.{name}`: a channel of kind {row.kind} needs {keys}")
 
 
 def _stdout(making: _Making) -> Channel:

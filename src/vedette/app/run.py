@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from vedette.app.channels import check_notify, sending, told
+from vedette.app.channels import sending, told
 from vedette.app.open_store import open_store
 from vedette.app.process import run_loop, signals
 from vedette.app.stage_worker import DRAIN, Hooks, beside, hearing
@@ -18,6 +18,7 @@ from vedette.app.tool_retry import ToolWatch
 from vedette.config.alert_policies import router
 from vedette.config.model import Config, Loaded
 from vedette.config.policies import (
+    check_config,
     classifier,
     due_rule,
     fetch_settings,
@@ -29,7 +30,6 @@ from vedette.config.policies import (
     screens,
     sources_of,
 )
-from vedette.contracts.errors import ConfigError, InputError
 from vedette.contracts.events import ProblemTold
 from vedette.contracts.jobs import QueuedJob
 from vedette.contracts.ports import Clock, Fetcher
@@ -108,8 +108,7 @@ async def run_async(
 
 async def run_with(loaded: Loaded, request: RunRequest, hooks: RunHooks) -> Ended:
     """The same, with what goes on beside it."""
-    _check(loaded.config)
-    check_notify(loaded.config)
+    check_run(loaded.config)
     pick = Pick(
         tier=request.tier,
         source=request.source,
@@ -376,17 +375,12 @@ async def _judging(run: CrawlRun, loaded: Loaded, around: RunHooks) -> AsyncIter
             await worker.settle_down(within=DRAIN)
 
 
-def _check(config: Config) -> None:
+def check_run(config: Config) -> None:
     """Raises ConfigError for what no look could use, before anything is opened."""
+    check_config(config)
     settings = {fetch_settings(config), *(fetch_settings(config, source) for source in sources_of(config))}
     for one in settings:
         check_settings(one)
-    try:
-        screens(config)
-        classifier(config)("https://vedette.example/")
-        due_rule(config, config.schedule.policy)
-    except InputError as error:
-        raise ConfigError(str(error)) from None
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -19,6 +20,15 @@ from vedette.engine.service.watchdog import WatchdogParams
 
 RUNS, HEALTH, MODELS = "runs", "health", "models"  # cron entries
 STDOUT = ChannelName("stdout")  # the channel of those who configured none
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+# What each kind cannot do without.
+NEEDS: dict[str, tuple[str, ...]] = {
+    "stdout": (),
+    "smtp": ("host", "sender", "to"),
+    "webhook": ("url", "secret"),
+    "slack": ("url",),
+    "apprise": ("urls",),
+}
 
 
 def watchdog_params(config: Config) -> WatchdogParams:
@@ -43,6 +53,14 @@ def channel_policies(config: Config) -> tuple[ChannelPolicy, ...]:
         )
         for name, row in rows.items()
     )
+
+
+def check_notify(config: Config) -> None:
+    """Raises ConfigError for what could never be sent, before anything runs."""
+    rules(config)
+    channel_policies(config)
+    for name, row in config.notify.channels.items():
+        check_channel(name, row)
 
 
 def channel_rows(config: Config) -> dict[ChannelName, ChannelConfig]:
@@ -117,3 +135,13 @@ def _rules(config: Config, names: tuple[str, ...]) -> Iterator[Rule]:
         if row.channel not in names:
             raise ConfigError(f"`notify.rules.{number}.channel`: {unknown('channel', row.channel, names)}")
         yield Rule(channel=ChannelName(row.channel), risk=row.risk, sources=row.sources, kinds=row.kinds)
+
+
+def check_channel(name: str, row: ChannelConfig) -> None:
+    if not _NAME.fullmatch(name):  # it is part of ids, and ids stand in headers
+        words = "a channel's name is a-z, 0-9, _ and -, at most 40, a letter first"
+        raise ConfigError(f"`notify.channels`: {name!r}: {words}")
+    missing = [need for need in NEEDS[row.kind] if not getattr(row, need)]
+    if missing:
+        keys = ", ".join("from" if need == "sender" else need for need in missing)
+        raise ConfigError(f"`notify.channels.{name}`: a channel of kind {row.kind} needs {keys}")

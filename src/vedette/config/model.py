@@ -27,6 +27,7 @@ from vedette.config.sections import (
     NotifyConfig,
     ObjectiveConfig,
     PanelConfig,
+    ReportConfig,
     ScheduleConfig,
     SelectorsConfig,
     ServeConfig,
@@ -44,7 +45,6 @@ from vedette.config.values import (
     Section,
     Size,
     Tag,
-    ZoneName,
     data_folder,
     notices,
     parse_day,
@@ -240,12 +240,6 @@ class ProviderConfig(Section):
     per_minute: Rate | None = None
     at_once: int | None = Field(default=None, ge=1)
     price: PriceConfig | None = None
-
-
-class ReportConfig(Section):
-    """How people read what the command line prints."""
-
-    timezone: ZoneName = "UTC"
 
 
 class Config(Section):

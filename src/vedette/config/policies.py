@@ -12,9 +12,17 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from vedette import __version__
-from vedette.config.model import Config, FetchConfig, LaneConfig, SourceConfig, parse, secret, written
+from vedette.config.model import (
+    Config,
+    FetchConfig,
+    LaneConfig,
+    SourceConfig,
+    parse,
+    secret,
+    written,
+)
 from vedette.config.values import file_digest
-from vedette.contracts.errors import ConfigError
+from vedette.contracts.errors import ConfigError, InputError
 from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.lane import BROWSER, LanePolicies, LanePolicy
 from vedette.contracts.source import (
@@ -41,6 +49,7 @@ from vedette.core.urls.canonical import canonical, clipped, too_long, watch_id
 from vedette.core.urls.classify import Classification, classify_url
 from vedette.core.urls.filters import compile_pattern, filters_of
 from vedette.core.urls.word_packs import RolePattern
+from vedette.fetch.guard import check_addresses
 from vedette.store.corrections import ADMISSION, FETCH_ONLY, SETTINGS
 
 if TYPE_CHECKING:
@@ -61,6 +70,66 @@ _BROWSER = LanePolicy(gap_min=_TWELVE, gap_max=_TWELVE, per_minute=5, at_once=1,
 _HOUR = timedelta(hours=1)
 _SLUG = re.compile(r"[^a-z0-9]+")
 _TAIL = 30  # characters of an address in an id
+
+
+def check_config(config: Config) -> None:
+    """Raises ConfigError for what no run could use, whatever the environment.
+
+    What depends on the environment (secrets, files that settings name) is left to `run` and `doctor`.
+    """
+    given = config.model_fields_set
+    try:
+        due_rule(config, config.schedule.policy)
+        if config.screen:
+            screens(config)
+        if "classify" in given:
+            classifier(config)("https://vedette.example/")
+    except InputError as error:
+        raise ConfigError(str(error)) from None
+    for name in config.evidence.retention:
+        _check_retention(name, "evidence.retention")
+    for key in config.lanes:
+        _check_lane(key)
+    _check_addresses(_overrides(config.fetch), "")
+    for number, source in enumerate(sources_of(config)):
+        _check_addresses(dict(source.fetch), f"sources.{number}.")
+    if given & {"cron", "notify"}:
+        from vedette.config.alert_policies import check_notify, cron_entries  # cron, which few files need
+
+        cron_entries(config)
+        check_notify(config)
+
+
+LANE_KINDS = ("host", "engine", "provider", "run", "addr", "notify")
+
+
+def _check_lane(key: str) -> None:
+    kind, _, name = key.partition(":")
+    if key in ("default", "all") or (kind in LANE_KINDS and name):
+        return
+    words = (
+        f"is no lane; write default, all, host:{name or key.strip(':') or 'example.org'} or engine:browser"
+    )
+    raise ConfigError(f"`lanes`: {key!r} {words}")
+
+
+def _check_addresses(fetch: Mapping[str, Any], where: str) -> None:
+    """Networks, ports, name servers and the proxy of a `fetch` section."""
+    networks, ports, servers = (
+        fetch.get(key) or () for key in ("allow_networks", "allow_ports", "nameservers")
+    )
+    if not (networks or ports or servers or fetch.get("proxy")):
+        return
+    try:
+        check_addresses(networks, ports, servers, fetch.get("proxy"))
+    except ConfigError as error:
+        raise ConfigError(f"{where}{error}") from None
+
+
+def _check_retention(name: str, where: str) -> None:
+    if not is_retention(name):
+        words = "a retention class is a-z, 0-9, _ and -, at most 32, a letter first"
+        raise ConfigError(f"`{where}`: {name!r}: {words}")
 
 
 def sources_of(config: Config) -> Iterator[Source]:
@@ -128,9 +197,7 @@ def source_of(row: SourceConfig, *, where: str = "source", origin: str = "config
 
 def _check_source(source: Source, where: str) -> None:
     """Settings that no look at this source could use are an error now, not when it is due."""
-    if not is_retention(source.retention):
-        words = "a retention class is a-z, 0-9, _ and -, at most 32, a letter first"
-        raise ConfigError(f"`{where}.retention`: {source.retention!r}: {words}")
+    _check_retention(source.retention, f"{where}.retention")
     _check_hunt(source, where)
     pattern = source.options.pagination_pattern
     try:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from pydantic import ValidationError
 
-from vedette.config.values import Section
+from vedette.config.values import Section, value_words
 from vedette.core.text.nearest import nearest, unknown
 
 MOST = 20  # problems that are listed; all are counted
 SHOWN = 60  # characters of a value
 Place = tuple[str | int, ...]
 _MAY_BE_SECRET = re.compile(r"(?=.*[A-Za-z])(?=.*\d).{8}|[:@/]", re.DOTALL)
+_PYTHON_SPAN = re.compile(r"datetime\.timedelta\((?:(days|seconds)=)?(\d+)\)")
 _WRAPPERS = ("function-before", "nullable")  # parts of a place that stand for nothing in the file
 
 
@@ -49,7 +51,8 @@ def _words(problem: Any, place: Place, model: type[Section], listed: set[Place])
         return f"`{where}`: {unknown(last, str(value), known)}"
     rule = _RULES.get(kind)
     if rule is not None:
-        words = rule.format(value=_short(value), sort=_sort(value), ctx=problem.get("ctx", {}))
+        limits = {name: _limit(one) for name, one in problem.get("ctx", {}).items()}
+        words = rule.format(value=_short(value), sort=_sort(value), ctx=limits)
         return f"`{where}`: {words}"
     message = problem["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
     return f"`{where}`: {message.replace('Input should be', 'it must be').replace('unknown risk', f'unknown {last}')}"
@@ -120,9 +123,16 @@ _SORTS = (
 )
 
 
+def _limit(value: object) -> str:
+    """A limit as people write it; pydantic has some durations as Python's own text."""
+    if isinstance(value, timedelta):
+        return value_words(value)
+    return _PYTHON_SPAN.sub(lambda found: f"{found[2]}{(found[1] or '')[:1]}", str(value))
+
+
 def _short(value: object) -> str:
     """A value as it is shown.  One that may be a secret in the wrong place is not."""
     if isinstance(value, str) and _MAY_BE_SECRET.search(value):
         return "the text that is there"
-    text = " ".join(repr(value).split())
+    text = value_words(value)
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"

@@ -15,6 +15,7 @@ from vedette.config.values import (
     LanguageCode,
     RiskWord,
     Section,
+    ZoneName,
     parse_duration,
 )
 from vedette.contracts.alerts import NoticeKind
@@ -114,6 +115,12 @@ class LogConfig(Section):
     level: Literal["debug", "info", "warn", "error"] = "info"
 
 
+class ReportConfig(Section):
+    """How people read what the command line prints."""
+
+    timezone: ZoneName = "UTC"
+
+
 # Parts of a source: what its lister reads, and how much of made-up addresses a crawl takes.
 
 _TRAPS = TrapBudgets()
@@ -175,7 +182,7 @@ class EwmaConfig(Section):
 
 class ScheduleConfig(Section):
     policy: str = "learned"
-    interval: Duration = timedelta(hours=4)  # for `fixed`
+    interval: Duration = Field(default=timedelta(hours=4), gt=timedelta(0))  # for `fixed`
     velocity: VelocityConfig = VelocityConfig()  # for `seed-ewma`, as `ewma`
     ewma: EwmaConfig = EwmaConfig()
     budget_per_day: float | None = Field(default=None, gt=0, le=MOST_LOOKS)  # looks; not set: no limit

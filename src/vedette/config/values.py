@@ -6,7 +6,7 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 from zoneinfo import available_timezones
@@ -43,17 +43,17 @@ def parse_duration(value: object) -> timedelta:
             span = timedelta(seconds=float(match[1]) * _UNITS[match[2] or "s"])
             if span <= LONGEST:
                 return span
-            raise ValueError(f"{value!r} is longer than ten years")
+            raise ValueError(f"{value_words(value)} is longer than ten years")
     except OverflowError:
         pass
-    raise ValueError(f"{value!r} is not a duration; write for example 500ms, 2s, 5m, 4h, 30d")
+    raise ValueError(f"{value_words(value)} is not a duration; write for example 500ms, 2s, 5m, 4h, 30d")
 
 
 def parse_size(value: object) -> int:
     """`1048576`, `"10 MiB"`."""
     match = _SIZE.match(str(value))
     if not match or isinstance(value, bool):
-        raise ValueError(f"{value!r} is not a size; write for example 512k, 10 MiB, 1g")
+        raise ValueError(f"{value_words(value)} is not a size; write for example 512k, 10 MiB, 1g")
     power = {"": 0, "k": 1, "m": 2, "g": 3}[(match[2] or "")[:1].lower()]
     return int(match[1]) * int(1024**power)
 
@@ -83,7 +83,7 @@ def parse_day(value: object) -> datetime | None:
     try:
         at = datetime.fromisoformat(str(value))
     except ValueError:
-        raise ValueError(f"{value!r} is not a date; write YYYY-MM-DD") from None
+        raise ValueError(f"{value_words(value)} is not a date; write YYYY-MM-DD") from None
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
@@ -102,8 +102,20 @@ def parse_rate(value: object) -> float:
     except ValueError:
         rate = math.nan
     if isinstance(value, bool) or not (rate == 0 or SLOWEST <= rate <= FASTEST):
-        raise ValueError(f"{value!r} is not a rate; write 0 for none, or a number of requests a minute")
+        raise ValueError(
+            f"{value_words(value)} is not a rate; write 0 for none, or a number of requests a minute"
+        )
     return rate
+
+
+def value_words(value: object) -> str:
+    """A value of the file as people write it."""
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds():.15g}s" if value else "0"
+    if isinstance(value, date | time):
+        return value.isoformat()
+    words = {None: "an empty value", True: "true", False: "false"}
+    return words[value] if value is None or isinstance(value, bool) else " ".join(repr(value).split())
 
 
 _RISKS = [*Risk.__members__, "NORMAL"]

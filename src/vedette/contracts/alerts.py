@@ -71,6 +71,7 @@ class SourceHealth:
     is_unseen: bool = False  # its last look did not show it, and it never did or will not be tried soon
     last_outcome: Outcome | None = None  # None: never looked at
     capped: int = 0
+    warning: str = ""  # it was read, but not as its source asks
     url: str = ""
 
 

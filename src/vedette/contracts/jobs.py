@@ -139,6 +139,7 @@ class Miss:
     detail: str = ""
     again_at: datetime | None = None  # when it is tried again
     count: int = 1  # pages; the URL is one of them
+    is_own: bool = False  # the address of its source, or all that waits of that source
     is_dead_link: bool = (
         False  # a crawl followed it to a page that is not there or not for us: nobody asked for it
     )

@@ -145,6 +145,9 @@ class Follow:
     modified_at: datetime | None = None
 
 
+SELECTOR_UNMATCHED = "selector_unmatched"  # the code of a note: another list was read
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
     """What one listing document said."""

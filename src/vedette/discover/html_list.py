@@ -8,7 +8,7 @@ from datetime import datetime
 
 from selectolax.lexbor import LexborNode
 
-from vedette.contracts.source import Listing, ListSelectors
+from vedette.contracts.source import SELECTOR_UNMATCHED, Listing, ListSelectors
 from vedette.core.text.dates import read_date
 from vedette.core.urls.canonical import host_of
 from vedette.discover.gather import Found, Gathering, ListingDocument, clean_title
@@ -48,7 +48,7 @@ def gather_list(document: ListingDocument, page: LinkPage, gathering: Gathering)
     """Adds what the page lists; returns the problem when it lists nothing."""
     found, note = find_items(document, page)
     if note:
-        gathering.note("list_guessed", note)
+        gathering.note(SELECTOR_UNMATCHED if document.options.selectors else "list_guessed", note)
     for item in found:
         gathering.add(item)
     for node, href in page.document_links():

@@ -15,6 +15,7 @@ from typing import Any
 
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.words import Reason
+from vedette.core.urls.canonical import canonical
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -201,3 +202,28 @@ def _read_port(port: int) -> int:
     if isinstance(port, bool) or not isinstance(port, int) or not 0 < port < 65536:
         raise ConfigError(f"fetch.allow_ports: {port!r} is not a port; use numbers from 1 to 65535")
     return port
+
+
+def read_nameserver(text: str) -> str:
+    """ "9.9.9.9", "127.0.0.1:5353" or "[2620:fe::9]:53", as c-ares takes it."""
+    host, colon, port = text.rpartition(":") if text.count(":") == 1 or "]:" in text else (text, "", "53")
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+        if not 0 < int(port) < 65536:
+            raise ValueError(port)
+    except ValueError:
+        raise ConfigError(
+            f"fetch.nameservers: {text!r} is not an address; write it like 127.0.0.1:5353 or [2620:fe::9]:53"
+        ) from None
+    return text if colon else host
+
+
+def check_addresses(
+    networks: Iterable[str], ports: Iterable[int], nameservers: Iterable[str], proxy: str | None
+) -> None:
+    """Raises ConfigError for one that cannot be used."""
+    Guard(networks, ports)
+    for text in nameservers:
+        read_nameserver(text)
+    if proxy and canonical(proxy) is None:
+        raise ConfigError(f"fetch.proxy: {proxy!r} is not an http:// or https:// address")

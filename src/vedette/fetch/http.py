@@ -25,9 +25,8 @@ from vedette.core.urls.canonical import canonical, too_long
 from vedette.fetch.connections import Client, Clients, FarResponse, Origin, Sending, tls_context
 from vedette.fetch.decode import BodyDecoder, DecodeLimits, make_decoder
 from vedette.fetch.faults import WEATHER, Fault, fault_of, plain
-from vedette.fetch.guard import Guard
+from vedette.fetch.guard import check_addresses
 from vedette.fetch.heads import Head, read_head
-from vedette.fetch.resolver import check_nameservers
 
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 ERROR_BODY = 256 * 1024  # enough of an error page to tell a block page by
@@ -94,13 +93,10 @@ class HttpFetcher:
 
 def check_settings(settings: FetchSettings) -> None:
     """Raises ConfigError when no fetch could ever be made with these settings."""
-    Guard(settings.allow_networks, settings.allow_ports)
-    check_nameservers(settings.nameservers)
+    check_addresses(settings.allow_networks, settings.allow_ports, settings.nameservers, settings.proxy)
     _make_headers(settings, "*/*", is_foreign=False)
     if settings.ca_file:
         tls_context(settings.ca_file)
-    if settings.proxy and canonical(settings.proxy) is None:
-        raise ConfigError(f"fetch.proxy: {settings.proxy!r} is not an http:// or https:// address")
 
 
 class _Plan:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import socket
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,8 +13,7 @@ import aiodns
 import pycares
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from vedette.contracts.errors import ConfigError
-from vedette.fetch.guard import Guard
+from vedette.fetch.guard import Guard, read_nameserver
 
 CACHE_SECONDS = 30.0
 STALE_SECONDS = 3600.0  # an address that was right is used so long while no name server answers (RFC 8767)
@@ -204,7 +202,7 @@ class NameserverLookup:
     """
 
     def __init__(self, nameservers: Sequence[str], timeout: float) -> None:
-        self._servers = [_read_nameserver(text) for text in nameservers]
+        self._servers = [read_nameserver(text) for text in nameservers]
         self._timeout = timeout
         self._patience = max(timeout / 4, 0.05)
         self._dns = self._channel()
@@ -278,12 +276,6 @@ class _Answer:
     fault: int = aiodns.error.ARES_ENODATA
 
 
-def check_nameservers(nameservers: Sequence[str]) -> None:
-    """Raises ConfigError for one that cannot be used."""
-    for text in nameservers:
-        _read_nameserver(text)
-
-
 def _as_text(address: bytes | str) -> str:
     return address.decode("ascii") if isinstance(address, bytes) else address
 
@@ -296,17 +288,3 @@ def _why_none(answers: Sequence[_Answer]) -> str:
     faults = {answer.fault for answer in answers}
     words = (words for fault, words in _NAMESERVER_WORDS.items() if fault in faults)
     return next(words, "look-up failed")
-
-
-def _read_nameserver(text: str) -> str:
-    """ "9.9.9.9", "127.0.0.1:5353" or "[2620:fe::9]:53", as c-ares takes it."""
-    host, colon, port = text.rpartition(":") if text.count(":") == 1 or "]:" in text else (text, "", "53")
-    try:
-        ipaddress.ip_address(host.strip("[]"))
-        if not 0 < int(port) < 65536:
-            raise ValueError(port)
-    except ValueError:
-        raise ConfigError(
-            f"fetch.nameservers: {text!r} is not an address; write it like 127.0.0.1:5353 or [2620:fe::9]:53"
-        ) from None
-    return text if colon else host

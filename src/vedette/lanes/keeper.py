@@ -189,7 +189,7 @@ class LaneKeeper:
             state = rule.finished(lane.policy, lane.state, ok=says, now=now, retry_after=hold)
             until = state.closed_until
             if until is not None and until != was:
-                closed.append((key, Reason("breaker_open", note=f"until {until.isoformat()}")))
+                closed.append((key, Reason("breaker_open", note=f"until {until:%Y-%m-%d %H:%M:%S}Z")))
                 self._on_closed(*closed[-1])  # first: who takes the state finds the reason there
             self._move(lane, state)
             self.wakes.touch(key)

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 
-from vedette.app.channels import channels, check_notify
-from vedette.config.alert_policies import cron_entries
-from vedette.config.model import database_notices, is_set_in_environment
-from vedette.config.policies import lane_policies, sources_of
+from vedette.app.channels import channels
+from vedette.app.run import check_run
+from vedette.config.model import Config, database_notices, is_set_in_environment
+from vedette.config.policies import sources_of
 from vedette.contracts.errors import RESTORE, StoreError, VedetteError
 from vedette.contracts.fetch import FetchSettings
 from vedette.extract.ocr import REMEDY, Tesseract, find_tesseract
@@ -108,16 +108,21 @@ def _config(opened: Callable[[], Installation]) -> tuple[DoctorFinding, Installa
     try:
         installation = opened()
         loaded = installation.loaded
-        check_notify(loaded.config)
-        cron_entries(loaded.config)
-        lane_policies(loaded.config)
         sources = len(list(sources_of(loaded.config)))
-        installation.classify("http://example.org/")
+        if _has_headers(loaded.config):
+            check_run(loaded.config)
     except VedetteError as error:
         remedy = "mend the file; `vedette init` writes a fresh one"
         return DoctorFinding("config", "bad", str(error), remedy), None
     where = str(loaded.path) if loaded.path else "no file, defaults"
     return DoctorFinding("config", "ok", f"{where}, {count(sources, 'source')}"), installation
+
+
+def _has_headers(config: Config) -> bool:
+    """False where the environment lacks a secret of a header, which `_secrets` says by its name."""
+    sections = (config.fetch, *(row.fetch for row in config.sources))
+    values = [value for section in sections for value in (section.headers or {}).values()]
+    return all(is_set_in_environment(value) for value in values if value.startswith("env:"))
 
 
 def _contact(installation: Installation) -> DoctorFinding:

@@ -9,7 +9,7 @@ from datetime import datetime
 from vedette.config.model import Loaded
 from vedette.contracts.errors import InputError
 from vedette.contracts.fetch import Extraction, Fetched, RobotsRules
-from vedette.contracts.source import Source
+from vedette.contracts.source import SELECTOR_UNMATCHED, Source
 from vedette.contracts.words import DOCUMENTS, Reason
 from vedette.core.change.normalise import normalise
 from vedette.core.text.nearest import unknown
@@ -128,4 +128,5 @@ def _preview(source: Source, fetched: Fetched, now: datetime) -> ListingPreview:
         left_out=(*listing.refused, *((one.url, reason) for one, reason in judged if reason is not None)),
         follow=tuple(one.url for one in listing.follow),
         problem=listing.problem,
+        warning=next((note.note for note in listing.notes if note.code == SELECTOR_UNMATCHED), ""),
     )

@@ -55,6 +55,7 @@ def facts_of(installation: Installation, queries: Queries, url: str) -> WhyNotFa
     source = queries.source(watch.source) if watch else None
     visits = queries.visits(number, most=1)
     lease = queries.lease(number)
+    policy, decided_by = _decided(queries, number)
     return WhyNotFacts(
         url=url,
         now=installation.now(),
@@ -70,7 +71,8 @@ def facts_of(installation: Installation, queries: Queries, url: str) -> WhyNotFa
         leased_until=lease.until_at if lease else None,
         lane=queries.lane(watch.lane) if watch else None,
         last_detail=visits[0].detail if visits else "",
-        policy=_policy(queries, number),
+        policy=policy,
+        decided_by=decided_by,
         is_open=queries.is_open(number),
         engine=lock_holder(installation.loaded.data),
         is_written=watch is None and written_url(installation, url) is not None,
@@ -78,11 +80,13 @@ def facts_of(installation: Installation, queries: Queries, url: str) -> WhyNotFa
     )
 
 
-def _policy(queries: Queries, watch: WatchId) -> str:
-    """The policy that decided when it is looked at next."""
-    decisions = (one for row in queries.ledger(watch, most=5) for one in row.decisions)
-    said = next((one.inputs.get("policy") for one in decisions if one.action in ("schedule", "replan")), None)
-    return str(said or "")
+def _decided(queries: Queries, watch: WatchId) -> tuple[str, str]:
+    """The policy that decided when it is looked at next, and the code of its last reason."""
+    for row in queries.ledger(watch, most=5):
+        for one in row.decisions:
+            if one.action in ("schedule", "replan"):
+                return str(one.inputs.get("policy") or ""), one.reasons[-1].code if one.reasons else ""
+    return "", ""
 
 
 # What was asked for about a watch, held against its lane and the budgets of the configuration.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -14,8 +14,9 @@ from vedette.core.lanes.outcomes import MEANING, SEEN
 from vedette.core.urls.canonical import host_of, shown
 from vedette.report.plain import Line, ago, count, line, plain, quoted, span
 
-ONE_BY_ONE = 3  # pages of one host and outcome that are named; the others are counted
-GROUPS = 12  # of a summary
+ONE_BY_ONE = 3  # pages of one host and reason that are named; the others are counted
+GROUPS = 12  # of a summary, told with what to do; of the others each source is named
+SOURCES = 100  # addresses of sources that one group, and the rest of a summary, names
 DETAIL = 200  # characters
 
 
@@ -44,19 +45,15 @@ class FailureLines:
 
 
 def summary_lines(missed: Missed, now: datetime) -> list[Line]:
-    """What a run did not see, by host and outcome; what nobody asked for comes last, in one line."""
+    """What a run did not see, by host and reason; what nobody asked for comes last, in one line."""
     wanted = [miss for miss in missed.misses if not miss.is_dead_link]
-    groups = list(_groups(wanted).values())
+    groups = sorted(_groups(wanted).values(), key=lambda group: not any(miss.is_own for miss in group))
     lines: list[Line] = []
     if missed.unseen:
         lines.append(line(("bad", f"not seen: {count(missed.unseen, 'page')}")))
     for group in groups[:GROUPS]:
         lines += _group_lines(group, now)
-    if len(groups) > GROUPS:
-        rest = sum(miss.count for group in groups[GROUPS:] for miss in group)
-        lines.append(
-            line(f"  ... and {count(rest, 'page')} more; `vedette health` and `vedette list` name them")
-        )
+    lines += _rest_lines([miss for group in groups[GROUPS:] for miss in group])
     links = missed.count - missed.unseen
     if links:
         words = f"{count(links, 'link')} of crawled pages led to nothing, or to pages that are not for us"
@@ -64,25 +61,48 @@ def summary_lines(missed: Missed, now: datetime) -> list[Line]:
     return lines
 
 
-def _groups(misses: Iterable[Miss]) -> dict[tuple[str, Outcome], list[Miss]]:
-    groups: dict[tuple[str, Outcome], list[Miss]] = {}
+def _groups(misses: Iterable[Miss]) -> dict[tuple[str, Outcome, str], list[Miss]]:
+    groups: dict[tuple[str, Outcome, str], list[Miss]] = {}
     for miss in misses:
-        groups.setdefault((host_of(miss.url), miss.outcome), []).append(miss)
+        groups.setdefault((host_of(miss.url), miss.outcome, miss.detail), []).append(miss)
     return groups
+
+
+def _rest_lines(rest: Sequence[Miss]) -> list[Line]:
+    """What came after the groups: the address of each source with its reason, and how much else."""
+    own = [miss for miss in rest if miss.is_own][:SOURCES]
+    lines = [
+        line("  ", quoted(shown(miss.url), "mark"), "  ", *_why(miss.outcome, miss.detail)) for miss in own
+    ]
+    left = sum(miss.count for miss in rest) - len(own)
+    if left:
+        words = f"  ... and {count(left, 'page')} more; `vedette health` and `vedette list` name them"
+        lines.append(line(words))
+    return lines
 
 
 def _group_lines(group: list[Miss], now: datetime) -> list[Line]:
     """The pages, why, when they are tried again, and what to do."""
+    own = [miss for miss in group if miss.is_own][:SOURCES]
+    others = [miss for miss in group if not miss.is_own][: max(0, ONE_BY_ONE - len(own))]
     first = group[0]
-    lines = [line("  ", quoted(shown(miss.url), "mark")) for miss in group[:ONE_BY_ONE]]
+    lines = [line("  ", quoted(shown(miss.url), "mark")) for miss in (*own, *others)]
     left = sum(miss.count for miss in group) - len(lines)
     if left:
         lines.append(line(f"  ... and {count(left, 'page')} more of ", quoted(host_of(first.url))))
-    times = [miss.again_at for miss in group if miss.again_at is not None]
-    again = f"; tried again {ago(min(times), now)}" if times else ""
-    lines.append(line("    why:  ", *_why(first.outcome, first.detail), again))
+    lines.append(line("    why:  ", *_why(first.outcome, first.detail), _again(group, now)))
     remedy = advice(first.outcome, url=first.url, detail=first.detail)
     return [*lines, *([line("    do:   ", quoted(remedy))] if remedy else [])]
+
+
+def _again(group: Iterable[Miss], now: datetime) -> str:
+    """The run is over: what is due by now waits for the next."""
+    times = [miss.again_at for miss in group if miss.again_at is not None]
+    if not times:
+        return ""
+    first = min(times)
+    is_due = first - now < timedelta(seconds=1)
+    return "; tried again at the next run" if is_due else f"; tried again {ago(first, now)}"
 
 
 def _why(outcome: Outcome, detail: str) -> tuple[tuple[str, str], ...]:

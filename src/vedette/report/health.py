@@ -45,6 +45,8 @@ def trouble(health: SourceHealth) -> str:
         parts.append(f"not seen: {health.last_outcome.value}")
     if health.capped:
         parts.append(f"finds no more: {count(health.capped, 'address', 'addresses')} over its limit")
+    if health.warning:
+        parts.append(health.warning)
     if parts:
         return ", ".join(parts)
     if health.last_outcome is None:
@@ -71,6 +73,8 @@ def what_to_do(health: SourceHealth) -> str:
         return advice(health.last_outcome, url=health.url, detail=health.last_error)
     if health.capped:
         return f"Raise its max_urls (vedette add {health.url} --max-urls N), or narrow it by its filters."
+    if health.warning:
+        return f"Mend its selectors; `vedette test {health.url} --lister html_list --item CSS` tries one."
     return ""
 
 

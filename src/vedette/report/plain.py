@@ -40,6 +40,12 @@ def plain(text: str, limit: int = 0) -> str:
     return line if not limit or len(line) <= limit else line[: limit - 1] + "…"
 
 
+def shown_page(text: str) -> str:
+    """Text of others with its lines and indents, as a terminal shows it and does not obey it."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return "\n".join(_OBEYED.sub(_escape, line.expandtabs()) for line in lines)
+
+
 def dump(value: object, *, indent: int | None = None) -> str:
     """JSON that is safe to print: what a terminal could obey, or a reader could split at, is escaped."""
     return safe_json(_indented(value, indent) if indent else _encoded(value))

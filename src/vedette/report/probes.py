@@ -39,6 +39,7 @@ class ListingPreview:
     left_out: tuple[tuple[str, Reason], ...]
     follow: tuple[str, ...]  # further listings that would be read
     problem: str
+    warning: str = ""  # it was read, but not as was asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +182,8 @@ def _listing_lines(found: ListingPreview) -> list[Line]:
     ]
     if found.problem:
         lines.append(line(("warn", "  problem   "), quoted(found.problem)))
+    if found.warning:
+        lines.append(line(("warn", "  warning   "), quoted(found.warning)))
     rows = [(("dim", "  found     "), one.url, one.title) for one in found.found[:SHOWN]]
     rows += [
         (("warn", "  left out  "), url, reason.note or reason.code) for url, reason in found.left_out[:SHOWN]
@@ -199,6 +202,7 @@ def _listing_json(found: ListingPreview) -> dict[str, object]:
     return {
         "lister": found.lister.value,
         "problem": found.problem,
+        "warning": found.warning,
         "found": [
             {"url": one.url, "title": one.title, "published_at": one.published_at} for one in found.found
         ],

@@ -41,6 +41,7 @@ class WhyNotFacts:
     lane: LaneState | None = None
     last_detail: str = ""  # of the last look
     policy: str = ""  # that decided the interval
+    decided_by: str = ""  # the code of the last reason of that decision
     is_open: bool = False  # it waits to be chosen by a hunt
     engine: str | None = None  # who runs on the store
     is_written: bool = False  # in vedette.yaml, and not in the store yet
@@ -271,7 +272,15 @@ def _not_due(facts: WhyNotFacts) -> WhyNotAnswer | None:
     )
 
 
-# What made the interval, by the policy that decided it.
+# What made the interval, by the last reason of the decision ...
+INTERVAL_STEPS: Mapping[str, str] = {
+    "audit": ", cut short at random, as the audit of the schedule",
+    "objective": ", so that changes of {risk} pages are seen in time (objectives)",
+    "acquaint": ", soon after the first look, to learn its noise",
+    "failed": ", after looks that failed",
+    "parked": ", the long one of a look that failed",
+}
+# ... and by the policy, where its own rule had the last word.
 INTERVAL_BY: Mapping[str, str] = {
     "seed-ewma": " by velocity {velocity:.2f}",
     "learned": " by what was learned of its changes",
@@ -284,9 +293,23 @@ def _by(facts: WhyNotFacts) -> str:
     watch = facts.watch
     if watch is None:
         return ""
+    if _is_as_asked(facts, watch):
+        return f", {interval_words(facts.interval)}" if facts.interval else ", as asked"
     if facts.parked is not None or (watch.last_outcome and not MEANING[watch.last_outcome].keeps_schedule):
-        return ", the long one of a look that failed"
-    return INTERVAL_BY.get(facts.policy, "").format(velocity=watch.velocity, risk=watch.risk.name)
+        return INTERVAL_STEPS["parked"]
+    words = INTERVAL_STEPS.get(facts.decided_by) or INTERVAL_BY.get(facts.policy, "")
+    return words.format(velocity=watch.velocity, risk=watch.risk.name)
+
+
+def _is_as_asked(facts: WhyNotFacts, watch: Watch) -> bool:
+    """An interval holds whatever the policy says, a ceiling where it had the last word."""
+    if facts.decided_by == "audit":
+        return False
+    if facts.decided_by in ("every", "scrape_frequency"):
+        return True
+    meaning = MEANING[watch.last_outcome or Outcome.OK]
+    asked = None if facts.interval is None else facts.interval.asked
+    return asked is not None and asked.every is not None and (meaning.keeps_schedule or meaning.retry)
 
 
 def _held_back(facts: WhyNotFacts) -> WhyNotAnswer | None:
@@ -309,6 +332,8 @@ def _open(facts: WhyNotFacts) -> WhyNotAnswer | None:
 def _unscheduled(facts: WhyNotFacts) -> WhyNotAnswer | None:
     watch = facts.watch
     if watch is None or watch.due_at is not None or watch.merged_into is not None or facts.is_open:
+        return None
+    if facts.source is None or not facts.source.is_active:  # which `_paused` has told
         return None
     return WhyNotAnswer("not_scheduled", "It is not scheduled.", f"vedette look {facts.url} looks at it now.")
 

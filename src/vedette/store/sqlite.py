@@ -334,7 +334,7 @@ class Reader:
         return lanes_due(self._db)
 
     def overdue(self, by: datetime, since: datetime, pick: Pick) -> list[tuple[str, SourceId, int]]:
-        """Lanes in which something of the run was due by then and not looked at since: a URL, its source, how many."""
+        """What of the run was due by then and not looked at since, by lane and source: a URL, its source, how many."""
         rows = self._db.execute(sql.overdue(pick.clause()), (to_ms(by), to_ms(since)))
         return [(url, SourceId(source), count) for url, source, count in rows]
 

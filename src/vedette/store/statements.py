@@ -285,7 +285,8 @@ END_RUN = "UPDATE runs SET ended_at = ?, ended_by = ?, tally = ? WHERE id = ?"
 
 
 def overdue(clause: str) -> str:
-    """What waits in each lane and was not looked at since: the least URL, its source, how many."""
+    """What waits of each source in each lane and was not looked at since: the least URL, its source, how many."""
     also = f" AND {clause}" if clause else ""
     waits = "w.due_at <= ? AND (w.last_visit_at IS NULL OR w.last_visit_at < ?)"
-    return f"SELECT MIN(w.url), w.source_id, COUNT(*) FROM watches w WHERE {waits}{also} GROUP BY w.lane_id"
+    groups = "GROUP BY w.lane_id, w.source_id"
+    return f"SELECT MIN(w.url), w.source_id, COUNT(*) FROM watches w WHERE {waits}{also} {groups}"

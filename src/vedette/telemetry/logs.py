@@ -61,6 +61,7 @@ FORMS: Mapping[str, Form] = {
         "clock",
         "The clock stood ahead: {watches} watches, {lanes} lanes, {others} others healed",
     ),
+    "not_seen": Form("warn", "engine", "not_seen", "Not seen: {outcome} {detail}"),
     "problem": Form("error", "engine", "problem", "{what}"),
     "library": Form("warn", "library", "log", "{logger}: {what}"),
     "alerted": Form("warn", "watchdog", "alert", "{type} {subject}"),
@@ -182,7 +183,8 @@ def _as_words(event: Event, form: Form) -> str:
 
 
 def _sentence(event: Event, form: Form) -> str:
-    return form.words.format_map(_Words(event.fields))
+    fields = {name: "" if value is None else value for name, value in event.fields.items()}
+    return form.words.format_map(_Words(fields)).replace("  ", " ").rstrip()
 
 
 class _Words(dict[str, object]):

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from vedette.contracts.alerts import AlertKind, Finding, HealthFacts, Sign, SourceHealth
-from vedette.contracts.source import ListerKind, Listing, Source
+from vedette.contracts.source import SELECTOR_UNMATCHED, ListerKind, Listing, Source
 from vedette.contracts.words import Outcome
 from vedette.core.lanes.outcomes import MEANING, SEEN
 from vedette.core.urls.canonical import watch_id
@@ -60,13 +60,22 @@ def health_of(facts: HealthFacts, *, now: datetime, params: HealthParams = DEFAU
         is_unseen=_is_unseen(facts, last_outcome),
         last_outcome=last_outcome,
         capped=facts.capped,
+        warning=_warning(facts),
         url=facts.source.url,
     )
 
 
 def is_healthy(health: SourceHealth) -> bool:
     in_trouble = health.is_sla_breached or health.has_consecutive_errors or health.is_breaker_open
-    return not (in_trouble or health.is_unseen or health.capped)
+    return not (in_trouble or health.is_unseen or health.capped or health.warning)
+
+
+def _warning(facts: HealthFacts) -> str:
+    """What the last reading of its listing said; a page that was not modified is as it was then."""
+    read = next((look for look in facts.looks if look[1] is not Outcome.NOT_MODIFIED), None)
+    if read is None or read[1] is not Outcome.OK or not read[2].startswith(SELECTOR_UNMATCHED):
+        return ""
+    return read[2].partition(": ")[2]
 
 
 def findings(

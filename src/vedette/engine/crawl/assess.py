@@ -17,7 +17,7 @@ from vedette.contracts.copies import replace
 from vedette.contracts.errors import ConfigError, short_stack
 from vedette.contracts.fetch import Extraction, Fetched
 from vedette.contracts.ports import Clock
-from vedette.contracts.source import ListerKind, Listing
+from vedette.contracts.source import SELECTOR_UNMATCHED, ListerKind, Listing
 from vedette.contracts.watch import Job, Judged, Release, Seen, Settlement, Watch
 from vedette.contracts.words import DOCUMENTS, ContentClass, Outcome, Reason, Risk, VisitId, WatchId
 from vedette.core.change.gate import gate
@@ -261,6 +261,8 @@ class Assessor:
         record = record.decided("list", reasons, output=findings.listed, findings=findings)
         if findings.problem:
             record = record._replace(outcome=Outcome.PARSE_FAILED, detail=findings.problem)
+        elif guessed := next((note.note for note in findings.notes if note.code == SELECTOR_UNMATCHED), ""):
+            record = record._replace(detail=f"{SELECTOR_UNMATCHED}: {guessed}")
         risk, classify = record.watch.risk, self.finder.classify
         admitted = [
             admit_decision(found.url, risk, inherit_risk(classify(found.url), risk))

@@ -29,13 +29,13 @@ from vedette.contracts.events import (
     RunResult,
     RunStarted,
 )
-from vedette.contracts.jobs import Miss, SentinelResult
+from vedette.contracts.jobs import Miss, Missed, SentinelResult
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.watch import Decision, Group, LedgerNote, Placed
 from vedette.contracts.words import LaneKey, Outcome, Reason, Risk, RunId, SourceId, WatchId
 from vedette.core.health.remedies import advice
-from vedette.core.lanes.lane import SHUT, condition
+from vedette.core.lanes.lane import BLOCKED, SHUT, condition
 from vedette.core.limits.run_limits import RunLimits
 from vedette.core.urls.canonical import lane_of
 from vedette.engine.crawl.find_urls import Finder
@@ -355,7 +355,7 @@ class CrawlRun:
         """Says how it ended, to the store.  A store that cannot take it will call it killed."""
         tally = asdict(ended.tally)
         now, self.ended_by = self.clock.now(), ended.by
-        missed = self.run_log.missed(self._waiting(ended, now))
+        missed = self._behind_lanes(self.run_log.missed(self._waiting(ended, now)), now)
         try:
             self.opened.end_run(self.parts.facts.id, now=now, ended_by=ended.by, tally=dump_json(tally))
         except StoreError as error:
@@ -383,8 +383,20 @@ class CrawlRun:
         is_shut = condition(state, now) in SHUT
         outcome = Outcome.LANE_CLOSED if is_shut else Outcome.BUDGET_SPENT
         detail = f"{lane}: {lane_words(state, now)}" if is_shut else "no look was left for it in this run"
-        again_at = state.closed_until or state.held_until if is_shut else None
-        return Miss(url=url, source=source, outcome=outcome, detail=detail, again_at=again_at, count=count)
+        return Miss(url=url, source=source, outcome=outcome, detail=detail, count=count, is_own=True)
+
+    def _behind_lanes(self, missed: Missed, now: datetime) -> Missed:
+        """Nothing is tried again before its lane lets it through."""
+        return replace(missed, misses=tuple(self._behind_lane(miss, now) for miss in missed.misses))
+
+    def _behind_lane(self, miss: Miss, now: datetime) -> Miss:
+        state = self.parts.keeper.state(lane_of(miss.url))
+        word = condition(state, now)
+        if word not in SHUT:
+            return miss
+        opens_at = None if word == BLOCKED else state.closed_until or state.held_until
+        times = [at for at in (miss.again_at, opens_at) if at is not None]
+        return replace(miss, again_at=max(times) if opens_at is not None else None)
 
     def _result(self, ended: Ended, now: datetime) -> SentinelResult:
         failure = "" if ended.error is None else str(ended.error)

@@ -96,6 +96,7 @@ class RunLog:
             outcome=visit.outcome,
             detail=visit.detail,
             again_at=watch.due_at,
+            is_own=watch.parent is None,
             is_dead_link=is_link,
         )
 

@@ -21,6 +21,19 @@ if TYPE_CHECKING:  # see `add`
 LISTERS = (
     "page, feed, sitemap, html_list, pagination, crawl, hnb, nn, eurlex, mrms, hok or auto.  [default: page]"
 )
+EveryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--every", help="Look at it every 10m, 6h, ..., whatever the policy; off: no such interval."
+    ),
+]
+FrequencyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--frequency", help="At least every 6h, DAILY, ...; the policy may look sooner; off: no limit."
+    ),
+]
+OFF = ("off", "none")  # take an interval back
 ADD_EXAMPLE = """vedette add https://example.org/rules --risk critical
 vedette add https://example.org/feed.xml --lister feed --name "Example news\""""
 
@@ -60,13 +73,8 @@ def add(
     tier: Annotated[
         str | None, typer.Option("--tier", help="Order of runs: CRITICAL first.  [default: MEDIUM]")
     ] = None,
-    every: Annotated[
-        str | None, typer.Option("--every", help="Look at it every 10m, 6h, ..., whatever the policy.")
-    ] = None,
-    frequency: Annotated[
-        str | None,
-        typer.Option("--frequency", help="At least every 6h, DAILY, ...; the policy may look sooner."),
-    ] = None,
+    every: EveryOption = None,
+    frequency: FrequencyOption = None,
     include: Annotated[
         list[str] | None, typer.Option("--include", help="Only URLs that match (RE2).")
     ] = None,
@@ -101,12 +109,15 @@ def add(
         "requires_headless": headless or None,
         "tags": tag or None,
     }
-    given = {key: value for key, value in keys.items() if value is not None}
+    off = {key: None for key in ("every", "scrape_frequency") if (keys[key] or "").lower() in OFF}
+    given = {key: value for key, value in keys.items() if value is not None} | off
     done = add_source(session.installation, url, given, some_headers(header or ()))
     if session.given.as_json:
         session.out.document(source_added_json(done))
     else:
         _say_added(session, done)
+        if off and done.interval is None:
+            session.out.done("no interval is asked for: it is looked at as the policy says")
 
 
 def _say_added(session: Session, done: SourceAdded) -> None:

@@ -71,9 +71,7 @@ def set_aside(session: Session) -> None:
     for one in found.damage:
         session.out.say(f"{one.segment}: {one.words}")
     if found.damage:
-        session.out.say(
-            f"{len(found.damage)} set aside; {found.payloads} lost pages are kept anew at their next look"
-        )
+        session.out.say(f"{len(found.damage)} set aside; {_lost(found.payloads)} kept anew at the next look")
     if found.before:
         session.out.say(f"set aside before, and still damaged: {', '.join(found.before)}")
     if found.others:
@@ -116,14 +114,22 @@ EXPORT = (
 )
 
 
+def _lost(pages: int) -> str:
+    return f"{count(pages, 'lost page')} {'is' if pages == 1 else 'are'}"
+
+
 def cat(
     session: Session,
     what: WhatArgument,
     at: Annotated[str | None, typer.Option("--at", help="As it was then: 24h (ago), 2026-11-15, ...")] = None,
-    raw: Annotated[bool, typer.Option("--raw", help="The bytes as they came, decoded; the default.")] = False,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="The bytes as they came, decoded; the default of a pipe.")
+    ] = False,
     text: Annotated[bool, typer.Option("--text", help="What it says, line by line.")] = False,
 ) -> None:
     """Print what was kept: the page of a URL as it was seen last, or at a time, or one piece of evidence.
+
+    A terminal shows control characters and does not obey them (`\\x1b`), unless --raw; a pipe gets them as they are.
 
     With --json: `rawContent` as 001 has it, text where it is text and base64 where it is not.
     """
@@ -135,6 +141,8 @@ def cat(
         session.out.document(kept_json(loaded, one, with_text=text))
     elif text:
         session.out.text(text_of(loaded, one) + "\n")
+    elif sys.stdout.isatty() and not raw:
+        session.out.text(body_of(loaded, one).decode("utf-8", "replace") + "\n")
     else:
         sys.stdout.flush()
         sys.stdout.buffer.write(body_of(loaded, one))

@@ -27,11 +27,13 @@ from vedette.contracts.events import (
     ProblemTold,
     Visited,
 )
+from vedette.contracts.source import SELECTOR_UNMATCHED
+from vedette.contracts.words import Outcome
 from vedette.core.lanes.outcomes import SEEN
-from vedette.core.urls.canonical import host_of
+from vedette.core.urls.canonical import host_of, shown
 from vedette.report.changes import brief, change_lines
 from vedette.report.failures import FailureLines
-from vedette.report.plain import Line, as_rich, count, line, quoted, safe_json, span
+from vedette.report.plain import Line, about, as_rich, count, line, quoted, safe_json, span
 from vedette.report.table import folded
 from vedette.store.migrate import DATABASE
 from vedette.store.queries import Queries
@@ -99,7 +101,7 @@ class Counts:
         over = min(RATE_OVER, max(now, timedelta(seconds=1)))
         return len(self.recent) / over.total_seconds()
 
-    def words(self, *, due: int | None = None, width: int = 0, lead: str = "") -> str:
+    def words(self, *, due: str = "", width: int = 0, lead: str = "") -> str:
         """How it goes, in one line; where the screen is narrow what matters least is left out."""
         parts = [
             (0, lead),
@@ -107,7 +109,7 @@ class Counts:
             (0, count(self.changes, "change")),
             (6, f"{self.found} found"),
             (5, count(len(self.hosts), "host")),
-            (4, "" if due is None else f"{due} due"),
+            (4, due),
             (3, count(self.errors, "error")),
             (2, f"{self.rate():.1f} looks/s"),
             (1, span(self.elapsed())),
@@ -164,13 +166,23 @@ class Show:
         now = self._session.now()
         width = self._console.width - 1 if self._console is not None else 0
         lead = f"{now:%a %H:%M} there" if self._is_demo else ""
-        words = self._counts.words(due=self._due.count(now), width=width, lead=lead)
+        words = self._counts.words(due=self._due.words(now), width=width, lead=lead)
         return as_rich([line(("dim", words))])
 
     def _lines(self, event: Event) -> list[Line]:
         match event:
             case Changed():
                 return self._diffs.lines(event, self._width())
+            case Visited(outcome=Outcome.OK) if event.detail.startswith(SELECTOR_UNMATCHED):
+                return [
+                    line(
+                        ("warn", "warning"),
+                        "  ",
+                        quoted(shown(event.url)),
+                        "  ",
+                        quoted(event.detail, limit=300),
+                    )
+                ]
             case Visited():
                 return self._failures.lines(event.url, event.outcome, event.detail)
         words = "" if self._out.quiet else _words(event)
@@ -227,24 +239,34 @@ class _Diffs(_Store):
 
 
 class _DueCount(_Store):
-    """How much is due: counted now and then, as it costs a walk over an index."""
+    """How much is due, or when the next look is: asked now and then, as it costs a walk over an index."""
 
     def __init__(self, session: Session, elapsed: Callable[[], timedelta]) -> None:
         super().__init__(session)
         self._elapsed = elapsed
         self._next = timedelta(0)
         self._count: int | None = None
+        self._due_at: datetime | None = None  # of the next look, where nothing is due
 
-    def count(self, now: datetime) -> int | None:
+    def words(self, now: datetime) -> str:
         began = self._elapsed()
-        if began < self._next:
-            return self._count
-        with suppress(StoreError):  # it is still being made; the run itself says what is wrong with it
-            queries = self.queries()
-            self._count = None if queries is None else queries.count_watches(WatchFilter(due_before=now))
-        done = self._elapsed()
-        self._next = done + max(COUNT_EVERY, (done - began) * COUNT_SHARE)
-        return self._count
+        if began >= self._next:
+            with suppress(StoreError):  # it is still being made; the run itself says what is wrong with it
+                self._read(now)
+            done = self._elapsed()
+            self._next = done + max(COUNT_EVERY, (done - began) * COUNT_SHARE)
+        if self._count == 0 and self._due_at is not None and self._due_at > now:
+            return f"next look {about(self._due_at, now)}"
+        return "" if self._count is None else f"{self._count} due"
+
+    def _read(self, now: datetime) -> None:
+        queries = self.queries()
+        if queries is None:
+            return
+        self._count = queries.count_watches(WatchFilter(due_before=now))
+        by_due = WatchFilter(by_due=True, only_scheduled=True)
+        first = None if self._count else next(iter(queries.watches(by_due, most=1)), None)
+        self._due_at = None if first is None else first.due_at
 
 
 class _Reader:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ import typer
 from vedette.operations.backup import Backup, back_up
 from vedette.operations.backup import restore as bring_back
 from vedette.operations.maintenance import collect, collected_json
-from vedette.report.plain import count
+from vedette.report.plain import count, moment
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
@@ -53,7 +54,11 @@ def restore(
     """
     with session.out.progress("copying") as progress:
         found = bring_back(session.installation, backup, replace=replace, progress=progress)
-    _tell(session, found, f"restored in {session.loaded.data}, as of {found.made_at}")
+    _tell(
+        session,
+        found,
+        f"restored in {session.loaded.data}, as of {moment(datetime.fromisoformat(found.made_at))}",
+    )
 
 
 def _tell(session: Session, made: Backup, words: str) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, TextIO
 
-from vedette.report.plain import Line, as_rich, as_text, dump, plain, quoted
+from vedette.report.plain import Line, as_rich, as_text, dump, plain, quoted, shown_page
 from vedette.report.table import folded, wide
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ class Output:
         return [parts[0], *((blank, *part) for part in parts[1:] if part)]
 
     def text(self, text: str) -> None:
-        """Text for a pipe or a file: as it is."""
-        sys.stdout.write(text)
+        """Text of others: as it is into a pipe or a file; a terminal is not to obey it."""
+        sys.stdout.write(shown_page(text) if sys.stdout.isatty() else text)
         sys.stdout.flush()
 
     def say(self, text: str) -> None:

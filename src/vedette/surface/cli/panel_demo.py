@@ -76,7 +76,8 @@ def _afterword(session: Session) -> None:
     if kept is not None:
         session.out.note(f"Kept in {kept}.  Try: vedette --data {kept} panel answers {NAMES[0]}")
     session.out.note(
-        "With real keys: export OPENAI_API_KEY=..., vedette panel plan --domains FILE, vedette panel run"
+        "With real keys: export OPENAI_API_KEY=..., vedette panel plan --domains FILE, "
+        "vedette panel run --domains FILE"
     )
 
 

@@ -35,6 +35,7 @@ from vedette.operations.panel_runs import (
     run_panel,
 )
 from vedette.report.panel import plan_json, problems_json, progress_json
+from vedette.report.plain import count
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.output import Output
 from vedette.surface.cli.panel import BatchArgument, ModelOption
@@ -265,7 +266,8 @@ def _end_lines(out: Output, end: PanelEnd) -> None:
         f"{end.batch}: {end.by}; {done.settled} cells settled, {done.answered} answered, {done.spent_usd:.4f} USD"
     )
     if end.asked_again:
-        out.say(f"{end.asked_again} cells were asked a second time: they were under way when the run died")
+        again = count(end.asked_again, "cell")
+        out.say(f"asked a second time, being under way when the run died: {again}")
     for words in end.warnings:
         out.note(words)
     dropped_lines(out, end.dropped)

@@ -12,7 +12,7 @@ from vedette.contracts.panel_run import BatchView, Dropped, Progress
 from vedette.core.panel.agreement import Drift
 from vedette.core.panel.compare import PanelComparison
 from vedette.core.panel.plan import Plan
-from vedette.report.plain import span
+from vedette.report.plain import count, span
 from vedette.surface.cli.output import Output
 
 _MATCH = {
@@ -37,7 +37,9 @@ def plan_lines(out: Output, plan: Plan, config: PanelConfig) -> None:
         for row in plan.providers
     ]
     out.table(heads, rows, empty="no providers", least=("AT LEAST",))
-    out.say(f"{plan.cells} cells, about {plan.requests} requests, at least {_span(plan.lower_bound)}")
+    out.say(
+        f"{count(plan.cells, 'cell')}, about {count(plan.requests, 'request')}, at least {_span(plan.lower_bound)}"
+    )
     fits = "fits" if plan.within_target else "does not fit"
     fits_hard = "fits" if plan.within_hard else "does NOT fit"
     out.say(

@@ -212,14 +212,12 @@ def run(
 
 def _store_words(error: Exception, used: Sequence[Path]) -> str:
     """What the store has to do with an unexpected error; empty: nothing, it is a bug of ours."""
-    import sqlite3
-
     found = _damage(used)
     if found:
         return f"{found} ({type(error).__name__})"
     return (
         f"the store cannot be used: {error}; `vedette doctor` says more"
-        if isinstance(error, sqlite3.Error)
+        if type(error).__module__ == "sqlite3"
         else ""
     )
 
@@ -264,7 +262,21 @@ def _usage(error: typer.TyperException) -> str:
     """What is wrong with the words, and where to read how they go."""
     context: Any = getattr(error, "ctx", None)
     where = context.command_path if context else "vedette"
-    return f"{error.format_message()}  Try `{where} --help`."
+    words = error.format_message().strip()
+    for theirs, ours in _OUR_WORDS:
+        words = words.replace(theirs, ours)
+    stop = "" if words.endswith((".", "?", "!")) else "."
+    return f"{words}{stop}  Try `{where} --help`."
+
+
+_OUR_WORDS = (
+    ("Input should be a valid number, unable to parse string as a number", "it is not a number"),
+    ("Input should be a valid integer, unable to parse string as an integer", "it is not a whole number"),
+    ("Input should be a finite number", "it is not a number"),
+    ("Input should be greater than or equal to", "at least"),
+    ("Input should be less than or equal to", "at most"),
+    ("Input should be", "it must be"),
+)
 
 
 def _drop_stdout() -> None:

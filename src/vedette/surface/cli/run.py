@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from vedette.contracts.errors import InputError
+from vedette.contracts.events import Event, RunStarted
 from vedette.core.schedule.due import due_params
 from vedette.engine.crawl.loop import Ended, Mode
 from vedette.engine.crawl.run import RunRequest
@@ -15,7 +16,7 @@ from vedette.operations.run import check_ended, nothing_due, queue_run
 from vedette.report.failures import result_json, result_lines, summary_lines
 from vedette.report.plain import count, when
 from vedette.surface.cli.exit_codes import Exit
-from vedette.surface.cli.live_view import watching
+from vedette.surface.cli.live_view import OnEvent, watching
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 
@@ -112,7 +113,8 @@ def _queue(session: Session, source: str | None, tier: str | None) -> None:
 def _run(session: Session, request: RunRequest, *, result: bool) -> Ended:
     if not result:
         with watching(session) as on_event:
-            ended = session.engine().run_engine(session.loaded, request, on_event=on_event)
+            hear = _saying_what_is_next(session, request, on_event)
+            ended = session.engine().run_engine(session.loaded, request, on_event=hear)
         _tell_end(session, request, ended)
         return ended
     ended = session.engine().run_engine(session.loaded, request, on_event=lambda event: None)
@@ -122,6 +124,21 @@ def _run(session: Session, request: RunRequest, *, result: bool) -> Ended:
         for line in result_lines(ended.result):
             session.out.say(line)
     return ended
+
+
+def _saying_what_is_next(session: Session, request: RunRequest, on_event: OnEvent) -> OnEvent:
+    """A run without end says at its start that nothing is due: its end, where others say so, may never come."""
+    if request.mode is not Mode.FOREVER or session.given.as_json:
+        return on_event
+
+    def hear(event: Event) -> None:
+        on_event(event)
+        if isinstance(event, RunStarted):
+            words = _nothing_due(session, request, is_now=True)
+            if words:
+                session.out.note(words)
+
+    return hear
 
 
 def _tell_end(session: Session, request: RunRequest, ended: Ended) -> None:
@@ -135,8 +152,8 @@ def _tell_end(session: Session, request: RunRequest, ended: Ended) -> None:
         session.out.note(_nothing_due(session, request))
 
 
-def _nothing_due(session: Session, request: RunRequest) -> str:
-    """Why a run had nothing to look at, and what to type."""
+def _nothing_due(session: Session, request: RunRequest, *, is_now: bool = False) -> str:
+    """Why a run had nothing to look at, and what to type.  Empty where something is due now, if that is asked."""
     found = nothing_due(session.installation, request)
     if not found.has_sources:
         return "nothing to watch yet; type: vedette add URL"
@@ -144,10 +161,13 @@ def _nothing_due(session: Session, request: RunRequest) -> str:
         return (
             "nothing is scheduled here; `vedette sources` says what is paused, `vedette add URL` adds a page"
         )
+    if is_now and found.next.due_at is not None and found.next.due_at <= session.now():
+        return ""
     pages = count(found.unseen, "page")
     still = f"; {pages} not seen at the last look (vedette health)" if found.unseen else ""
     due = when(found.next.due_at, session.now())
-    return f"nothing was due; the next look is {due}: {found.next.url}; at once: vedette look URL{still}"
+    lead = "nothing is due now" if is_now else "nothing was due"
+    return f"{lead}; the next look is {due}: {found.next.url}; at once: vedette look URL{still}"
 
 
 def _request(

@@ -91,7 +91,12 @@ class Session:
         if self._loaded is None:
             from vedette.config.model import load, zone_of
 
-            self._loaded = load(self.given.config, self.given.data)
+            loaded = load(self.given.config, self.given.data)
+            if loaded.path is not None:
+                from vedette.config.policies import check_config  # the store, which light verbs do without
+
+                check_config(loaded.config)  # what `run` refuses, every verb does
+            self._loaded = loaded
             show_times_in(None if self.given.local_time else zone_of(self._loaded.config))
         return self._loaded
 

@@ -48,7 +48,27 @@ class Verb(TyperCommand):
     """A command whose usage has words as everyone writes them."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+        return [_once_in_brackets(piece.strip("{}")) for piece in super().collect_usage_pieces(ctx)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments without the Python type that is written behind their names."""
+        rows: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
+        for one in self.get_params(ctx):
+            record = one.get_help_record(ctx)
+            if record is not None:
+                rows[one.param_type_name].append(record)
+        rows["argument"] = [(name.partition(" <")[0], words) for name, words in rows["argument"]]
+        for title, found in (("Arguments", rows["argument"]), ("Options", rows["option"])):
+            if found:
+                with formatter.section(title):
+                    formatter.write_dl(found)
+
+
+def _once_in_brackets(piece: str) -> str:
+    """Of an argument whose name has brackets of its own: `[[ID]...]...` is `[ID...]`."""
+    if not piece.startswith("[["):
+        return piece
+    return f"[{piece.strip('[].')}{'...' if '...' in piece else ''}]"
 
 
 class Sentences(TyperGroup):
