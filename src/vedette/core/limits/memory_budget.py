@@ -24,8 +24,9 @@ FREE = 256 * 1024  # of a body: less is not worth counting
 MADE_OF_IT = 2  # a body, and the text and links that are made of it
 DOCUMENT = 96 * MIB  # what a document may take in the worker, whatever it inflates to
 # A page or image that is drawn for OCR; what needs more is refused before, for the library leaves parts white without
-# a word.
-SCAN = 128 * MIB
+# a word.  A grey picture of 36 MiB, the largest that is drawn, takes some 130 MiB; with less than it needs, the library
+# draws it coarsely, also without a word, so that one scan would be read in two ways.
+SCAN = 144 * MIB
 MARKUP = 112 * MIB  # a tree takes twelve times its page (bench/memory.py)
 
 
