@@ -37,12 +37,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "flow"
 import numpy as np
 from watching import WEIGHT, clock_of, living, staleness
 
-from vedette.livingweb import LivingWeb, World, grid_world
+from vedette.livingweb import LivingWeb, Ports, World, grid_world
 from vedette.livingweb.chance import Chance
 from vedette.livingweb.presets import GridMix
 from vedette.livingweb.process import DAY, Bursts, ChangeMix, Never, OfficeHours, Poisson, Process
 
 POLICIES = ("learned", "seed-ewma")
+PORTS = Ports(web=18261, moves=True)  # the same URLs in every run, and so the same result
 SHARES = {"b": 1.0, "b/4": 0.25}
 STEP = 0.5  # hours between two choices of the oracle
 KAPPA = 1 / 24  # per hour: what a stale copy costs by its age
@@ -120,7 +121,7 @@ async def lived(terms: Terms, policy: str) -> dict[str, Any]:
     schedule = {"policy": policy, "budget_per_day": terms.budget}
     config = {"schedule": schedule, "stages": {"in_process": False}}
     with tempfile.TemporaryDirectory(prefix="vedette-policies-") as folder:
-        async with LivingWeb(world, now=lambda: clock.now().timestamp()) as web:
+        async with LivingWeb(world, ports=PORTS, now=lambda: clock.now().timestamp()) as web:
             watched = living(world, web, Path(folder), clock=clock, config=config)
             ended = await watched.run(seconds=terms.days * DAY)
             assert ended.error is None, ended.error
