@@ -329,8 +329,9 @@ class Client:
             max_headers=HEADER_FIELDS,
         )
         try:
-            far.say(origin.spell(sending, is_proxied=self._proxy is not None, closes=self._closes))
-            sent_after = waited()
+            request = origin.spell(sending, is_proxied=self._proxy is not None, closes=self._closes)
+            sent_after = waited()  # on record before it is on the line: a kill in between forgets no question
+            far.say(request)
             head, content = await far.answer()
         except BaseException:
             connection.close()
