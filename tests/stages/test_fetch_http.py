@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import uvloop
+from aiohttp import ClientConnectionResetError
 from hostile import (
     HELLO,
     NOON,
@@ -26,7 +27,7 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetch import FetchRequest, FetchSettings
 from vedette.contracts.words import Outcome
 from vedette.core.lanes.outcomes import MEANING
-from vedette.fetch.connections import MAX_CLIENTS
+from vedette.fetch.connections import MAX_CLIENTS, FarEnd
 from vedette.fetch.heads import read_retry_after
 from vedette.fetch.http import HttpFetcher, check_settings
 from vedette.telemetry.clock import SystemClock
@@ -344,3 +345,33 @@ async def test_a_body_for_which_there_is_no_room_is_no_look_and_nobody_is_blamed
     assert "no room in memory" in fetched.detail
     meaning = MEANING[fetched.outcome]
     assert (meaning.is_look, meaning.lane_verdict) == (False, None)
+
+
+class _Line:
+    """A transport that keeps what happened to it."""
+
+    def __init__(self, told: list[str], *, is_closing: bool = False) -> None:
+        self.told, self.is_closed = told, is_closing
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+    def write(self, data: bytes) -> None:
+        self.told.append("written")
+
+
+async def test_a_request_is_on_record_before_it_is_on_the_line_and_not_at_all_where_there_is_none():
+    told: list[str] = []
+
+    def on_record() -> timedelta:
+        told.append("on record")
+        return timedelta(0)
+
+    far = FarEnd(asyncio.get_running_loop())
+    far.transport = _Line(told)
+    far.say(b"GET / HTTP/1.1\r\n\r\n", on_record)
+    assert told == ["on record", "written"]
+    far.transport = _Line(told, is_closing=True)
+    with pytest.raises(ClientConnectionResetError):
+        far.say(b"GET / HTTP/1.1\r\n\r\n", on_record)
+    assert told == ["on record", "written"]

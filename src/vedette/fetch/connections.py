@@ -74,13 +74,15 @@ class FarEnd(ResponseHandler):
         """How many more raw bytes this answer may take."""
         self._room = size
 
-    def say(self, request: bytes) -> None:
-        """Puts a whole request on the line."""
+    def say(self, request: bytes, waited: Stopwatch) -> timedelta:
+        """Puts a whole request on the line.  It is on record before: a kill in between forgets no question."""
         transport = self.transport
         if transport is None or transport.is_closing():
             raise ClientConnectionResetError("Cannot write to closing transport")
+        sent_after = waited()
         transport.write(request)
         self.start_timeout()
+        return sent_after
 
     async def answer(self) -> tuple[RawResponseMessage, StreamReader]:
         """The head of the answer and its body, which may still be coming."""
@@ -330,8 +332,7 @@ class Client:
         )
         try:
             request = origin.spell(sending, is_proxied=self._proxy is not None, closes=self._closes)
-            sent_after = waited()  # on record before it is on the line: a kill in between forgets no question
-            far.say(request)
+            sent_after = far.say(request, waited)
             head, content = await far.answer()
         except BaseException:
             connection.close()
