@@ -165,6 +165,10 @@ class Page:
         """What was made of them stays; what is asked for later is parsed again."""
         self._trees.parsed = self._trees.view = None
 
+    def forget_fields(self) -> None:
+        """Whoever took them has them."""
+        self.__dict__.pop("fields", None)
+
     def _own_tree(self) -> LexborHTMLParser:
         """To be cut: a copy where somebody else reads it too."""
         if Keeps.TREE in self.keeps and len(self.body) <= KEPT_TREE:

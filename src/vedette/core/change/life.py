@@ -173,7 +173,7 @@ def _looked_first(look: LookState, past: Past, *, came_back: bool) -> Step:
 
 def _looked_again(look: LookState, past: Past, pending: Pending) -> Step:
     """All looks since the difference, together."""
-    states = (State(past.before), *map(State, pending.looks), _state(look, past))
+    states = _states(past.before, *pending.looks, past.before if look.is_equal else look.blocks)
     ats = (past.before_at, *pending.ats, look.at)
     weighed = _weighed(states, ats, past)
     looks = len(states) - 1
@@ -215,6 +215,14 @@ def _weighed(states: tuple[State, ...], ats: tuple[datetime, ...], past: Past) -
     if noise.begun_at < 0:
         noise = replace(noise, begun_at=age - 1)
     return weigh(looks, noise, age=max(1, age - noise.begun_at), is_trusted=is_trusted)
+
+
+def _states(*shown: Blocks) -> tuple[State, ...]:
+    """Looks that showed the same are one state, which takes its memory once."""
+    made: list[State] = []
+    for blocks in shown:
+        made.append(next((state for state in made if state.blocks == blocks), None) or State(blocks))
+    return tuple(made)
 
 
 def _state(look: LookState, past: Past) -> State:

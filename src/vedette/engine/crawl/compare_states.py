@@ -263,6 +263,8 @@ class _States:
         if page.content_class in DOCUMENTS:
             return self._document(page)
         found = page.blocks(self._scope, is_older=self._is_older)
+        page.forget_fields()
+        found = next((made for made in self._made.values() if made == found), found)  # held once
         self._work += len(found) + sum(len(text) for _, text in found) // LONG_BLOCK
         self.is_long = self.is_long or (self._most is not None and self._work > self._most)
         return found or _as_one_line(page.body)
