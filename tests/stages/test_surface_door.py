@@ -49,11 +49,12 @@ async def asked(
 ) -> dict[str, int]:
     headers = {} if given is None else {"Authorization": given, "X-Forwarded-For": "127.0.0.1"}
     async with opened("127.0.0.1:0", token)(pages(is_ready)) as address, aiohttp.ClientSession() as session:
-        found = {}
-        for path in paths:
+
+        async def status(path: str) -> int:
             async with session.get(address + path, headers=headers) as answer:
-                found[path] = answer.status
-        return found
+                return answer.status
+
+        return dict(zip(paths, await asyncio.gather(*map(status, paths)), strict=True))
 
 
 async def test_on_loopback_three_pages_are_there_and_nothing_else():

@@ -23,12 +23,13 @@ from vedette.contracts.errors import ConfigError
 # Access: who is let in, and how long a client may take.  The same rules for every port.
 #
 # - Host: the names of loopback, addresses, and names that the operator configured.  A page in the operator's browser
-# that   points its own name at us (DNS rebinding) sends its own name here. - Token: not short, and a wrong one is
-# answered late.  Who asks from many lines and waits for no answer is slowed by   that as little as by a lock that is
-# only slow to say no.  So after some wrong ones tokens are looked at one after   another, so many in a second whoever
-# sent them; the right one has its turn too, and at once from an address that had   it right and was not wrong since. -
-# Lines: so many at once.  One that has not said what it wants in time is cut; when all are taken, the one that has
-# kept us waiting for longest makes room.
+#   that points its own name at us (DNS rebinding) sends its own name here.
+# - Token: not short, and a wrong one is answered late.  A client that asks over many connections and waits for no
+#   answer is hardly slowed by that.  So after some wrong ones all tokens are checked one after another, a few per
+#   second whoever sent them; the right one has its turn too, and at once from an address that had it right and was
+#   not wrong since.
+# - Connections: a limited number at once.  One that has not sent its request in time is closed; when all are taken,
+#   the one that has kept us waiting for longest makes room.
 
 TOKEN_LEAST = 5  # characters
 TOKEN_KINDS = 3  # different ones
