@@ -40,10 +40,10 @@ gates: setup-dev
 	$(PY) tools/gauge.py
 
 fast: setup-dev
-	$(PY) -m pytest -m "not slow" -n 2
+	$(PY) -m pytest -m "not slow" -n 3
 
 slow: setup-dev
-	$(PY) -m pytest -m "slow and not drill" -n 2 --dist worksteal
+	$(PY) -m pytest -m "slow and not drill" -n 3 --dist worksteal
 
 drill: setup-dev  ## the long ones, whose small versions are in `make test`
 	$(PY) -m pytest -m drill

@@ -33,10 +33,10 @@ def test_the_estimate_is_when_the_lane_lets_the_last_of_them_start(looks, delay,
     assert (told.start_at, told.end_at) == (starts[0], starts[-1])
 
 
-def test_those_ahead_come_first_and_a_wait_is_named():
+def test_a_wait_is_named():
     state = LaneState(held_until=NOW + 60 * SECOND)
-    told = turn(STEADY, state, NOW, looks=2, ahead=3)
-    assert (told.start_at, told.end_at) == (NOW + 69 * SECOND, NOW + 72 * SECOND)
+    told = turn(STEADY, state, NOW, looks=2)
+    assert (told.start_at, told.end_at) == (NOW + 60 * SECOND, NOW + 63 * SECOND)
     assert told.reason.code == "lane_held"
 
 
@@ -46,4 +46,4 @@ def test_a_lane_that_the_operator_blocked_has_no_turn():
 
 def test_a_lane_without_limits_has_no_wait():
     free = replace(STEADY, gap_min=0 * SECOND, gap_max=0 * SECOND)
-    assert turn(free, LaneState(), NOW, looks=9, ahead=9).end_at == NOW
+    assert turn(free, LaneState(), NOW, looks=9).end_at == NOW

@@ -21,8 +21,9 @@ from scripted import START, Life, life, page
 
 from vedette.app.run import RunRequest, run_async
 from vedette.core.limits.run_limits import Tally
+from vedette.core.urls.canonical import watch_id
 from vedette.engine.crawl.loop import Ended, Mode
-from vedette.store.operator import operating
+from vedette.store.operator import operating, order_looks
 from vedette.store.sqlite import StoreLock
 from vedette.telemetry.clock import JumpingClock, SystemClock
 
@@ -52,14 +53,26 @@ class Site:
         self.says: dict[str, tuple[int, str] | tuple[int, str, dict[str, str]]] = {
             url: (200, page(f"Stopa je 25 % ({url[-2:]}).")) for url in (PAGE, OTHER)
         }
-        sources = [{"url": url, "lister": "page", "id": url[-2:]} for url in (PAGE, OTHER)]
         self.robots = ""
-        self.life = life(folder / "data", self._answer, *sources, **config)
-        self.app = ScriptedApp(self.life)
+        self.asked: list[str] = []
+        self.at_request: dict[int, Callable[[], None]] = {}  # what happens at a request, by its number
         self.path = folder / "vedette.yaml"
-        self.path.write_text(json.dumps({"sources": sources, **config}))
+        self._folder, self._config = folder, config
+        self._sources: list[dict[str, Any]] = []
+        for url in (PAGE, OTHER):
+            self.watch(url, id=url[-2:])
+
+    def watch(self, url: str, **more: Any) -> None:
+        """Before anything is looked at."""
+        self.says.setdefault(url, (200, page(f"Stopa je 25 % ({url[-2:]}).")))
+        self._sources.append({"url": url, "lister": "page", **more})
+        self.life = life(self._folder / "data", self._answer, *self._sources, **self._config)
+        self.app = ScriptedApp(self.life)
+        self.path.write_text(json.dumps({"sources": self._sources, **self._config}))
 
     def _answer(self, url: str, hours: float) -> Any:
+        self.asked.append(url)
+        self.at_request.pop(len(self.asked), lambda: None)()
         if url.endswith("/robots.txt"):
             return (200, self.robots) if self.robots else (404, "")
         return self.says.get(url, (404, "x"))
@@ -224,6 +237,43 @@ def test_an_interval_and_a_look_now_do_not_chase_each_other(tmp_path: Path):
     site.robots = "User-agent: *\nCrawl-delay: 120\n"
     told = site.cli("look", "--all")
     assert (told.code, len(site.looks())) == (0, 1)
+
+
+def test_a_page_that_is_always_due_keeps_no_look_now_from_its_turn(tmp_path: Path):
+    """An interval that its lane cannot keep: by its value that page came first for ever."""
+    site = Site(tmp_path, lanes={"default": {"gap_min": "3s", "gap_max": "4s"}})
+    pages = {"often": {"every": "1s", "risk": "CRITICAL"}, "seldom": {"every": "30d", "risk": "LOW"}}
+    for name, more in pages.items():
+        site.watch(f"{SITE}/{name}", id=name, **more)
+    told = site.cli("look", "--all", "--json")
+    assert (told.code, told.json["seen"]) == (0, 4)
+    assert len(site.looks(f"{SITE}/often")) == 1
+    site.says[f"{SITE}/seldom"] = (404, "")  # its long interval is days
+    told = site.cli("look", "--all", "--json")
+    assert (told.code, told.json["seen"]) == (0, 4)
+    assert len(site.looks(f"{SITE}/often")) == 2
+
+
+@pytest.mark.parametrize("is_heard", [True, False], ids=["by a running engine", "before it starts"])
+def test_a_look_now_comes_before_all_that_is_due_in_its_lane(tmp_path: Path, is_heard: bool):
+    site = Site(tmp_path, lanes={"default": {"gap_min": "3s", "gap_max": "4s"}})
+    for number in range(30):
+        site.watch(f"{SITE}/due/{number}", id=f"d{number}", risk="CRITICAL", every="5m")
+    site.watch(f"{SITE}/mine", id="mine", risk="LOW", every="30d")
+    site.run(mode=Mode.UNTIL_IDLE)
+    site.life.clock.advance(timedelta(hours=12))
+
+    def order() -> None:
+        with operating(site.life.data / "vedette.db") as db:
+            order_looks(db, [watch_id(f"{SITE}/mine")], now=site.life.clock.now())
+
+    site.at_request = {len(site.asked) + 4: order} if is_heard else {}
+    if not is_heard:
+        order()
+    before = len(site.asked)
+    site.run(seconds=40)
+    then = site.asked[before:]
+    assert f"{SITE}/mine" in then[: 7 if is_heard else 2], then
 
 
 @pytest.fixture

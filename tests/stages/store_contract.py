@@ -41,6 +41,7 @@ from vedette.contracts.words import (
     WatchId,
 )
 from vedette.core.urls.canonical import watch_id
+from vedette.frontier.queue import best
 
 A, B = LaneKey("host:a.example"), LaneKey("host:b.example")
 LATER = NOON + 10 * HOUR
@@ -120,6 +121,19 @@ class StoreContract:
             (late.id, Risk.MEDIUM, NOON - 3 * HOUR, 7200),
             (early.id, Risk.MEDIUM, NOON - HOUR, 0),
         ]
+
+    def test_what_was_ordered_stands_before_the_heads_unless_it_is_leased_or_not_due(self, writer, plant):
+        late = [a_watch(f"https://a.example/{n}", due_at=NOON - HOUR, risk=Risk.CRITICAL) for n in range(9)]
+        mine = a_watch("https://a.example/mine", due_at=NOON, risk=Risk.LOW)
+        leased = a_watch("https://a.example/leased", due_at=NOON)
+        later = a_watch("https://a.example/later", due_at=NOON + SECOND)
+        plant(mine, leased, later, *late)
+        writer.take([leased.id], now=NOON, until=NOON + HOUR)
+        ask = Ask(A, 2, ordered=(leased.id, mine.id, later.id))
+        heads = writer.claim([ask], now=NOON, due_by=NOON)[A]
+        assert heads[0] == (mine.id, Risk.LOW, NOON, -1)
+        assert best(heads, 2, NOON)[0] == mine.id
+        assert {leased.id, later.id}.isdisjoint(head[0] for head in heads)
 
     def test_a_claim_gives_at_most_so_many_of_each_class(self, writer, plant):
         plant(*(a_watch(f"https://a.example/{n}", risk=Risk(n % 4)) for n in range(40)))

@@ -317,7 +317,8 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Give me the best `most` eligible watches of this lane."""
+    """Give me the best `most` eligible watches of this lane, first of all those that the operator ordered."""
 
     lane: LaneKey
     most: int
+    ordered: tuple[WatchId, ...] = ()

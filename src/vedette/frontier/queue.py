@@ -34,6 +34,7 @@ class _Queue:
     lane: LaneKey
     dues: list[datetime | None] = field(default_factory=lambda: [None] * len(Risk))  # earliest, by risk
     jobs: deque[Job] = field(default_factory=deque)
+    ordered: deque[WatchId] = field(default_factory=deque)  # by the operator: they come before what is due
     is_lined_up: bool = False
     is_asking: bool = False
     is_doubtful: bool = False  # as of when it lined up
@@ -78,6 +79,11 @@ class Frontier:
             queue.dues[risk] = due_at
             if earliest is None or due_at < earliest:
                 heapq.heappush(self._dues, (due_at, lane))
+
+    def note_ordered(self, lane: LaneKey, watch: WatchId, now: datetime) -> None:
+        """The operator wants a look at it as soon as its lane allows."""
+        self._queue(lane).ordered.append(watch)
+        self.note_due(lane, now, Risk.MEDIUM)
 
     def note_group(self, group: Group, now: datetime) -> None:
         """What a committed group made due: its watches, what they found and named, what was moved beside them."""
@@ -161,7 +167,9 @@ class Frontier:
             queue.is_lined_up, queue.is_asking = False, True
             gap = gap_of(lane)
             most = self._most if not gap else max(1, min(self._most, int(HORIZON / gap)))
-            asks.append(Ask(lane, min(most, room)))
+            most = min(most, room)
+            ordered = tuple(queue.ordered.popleft() for _ in range(min(most, len(queue.ordered))))
+            asks.append(Ask(lane, most, ordered))
             room -= asks[-1].most
         return asks
 
@@ -219,7 +227,7 @@ class Frontier:
 
 
 def best(heads: Heads, most: int, now: datetime) -> list[WatchId]:
-    """Second looks (their interval is -1), then the best of the risk classes: by value, not by strict tiers."""
+    """Second and ordered looks (their interval is -1), then the best by value, not by strict tiers."""
     ranked = sorted(
         heads,
         key=lambda head: (head[3] >= 0, -value(head[1], head[2], timedelta(seconds=head[3]), now)),

@@ -143,16 +143,13 @@ class OrderedLooks:
             return wanted, order_looks(db, wanted, now=self._at)
 
     def _turns(self) -> dict[LaneKey, TurnForecast]:
-        """When the turn of each lane comes, and how long its looks take.  A running engine has others to look at."""
+        """When the turn of each lane comes, and how long its looks take: they come before all that is due there."""
         policies = lane_policies(self._installation.loaded.config)
-        is_shared = lock_holder(self._installation.loaded.data) is not None
         found = {}
         with self._installation.queries() as queries:
             for lane, looks in Counter(self.waits_for.values()).items():
                 state = queries.lane(lane) or LaneState()
-                due = queries.due_in(lane, self._at) if is_shared else looks
-                ahead = max(due - looks, 0)
-                found[lane] = turn(policies.of(lane), state, self._at, looks=looks, ahead=ahead)
+                found[lane] = turn(policies.of(lane), state, self._at, looks=looks)
         return found
 
     def _run(self, until: datetime) -> None:

@@ -273,11 +273,6 @@ class Queries:
         asks = """scrape_frequency_s IS NOT NULL OR options LIKE '%"every":%'"""
         return {source.url: source for source, _ in map(read_source, self._rows(f"{_SOURCE} WHERE {asks}"))}
 
-    def due_in(self, key: LaneKey, at: datetime) -> int:
-        """How many watches of this lane are due by then."""
-        query = "SELECT count(*) FROM watches WHERE lane_id = ? AND due_at <= ?"
-        return int(self._scalar(query, lane_id(key), to_ms(at)))
-
     def looked_at(self, watches: Sequence[WatchId], *, since: datetime) -> list[Watch]:
         """Those of these that were looked at since then."""
         return [

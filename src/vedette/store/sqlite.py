@@ -112,7 +112,10 @@ class Pick:
             parts.append("w.lister IS NOT NULL AND w.lister <> 'page'")
         if self.ordered_after is not None:
             named = f"SELECT CAST(o.subject AS BIGINT) FROM orders o WHERE o.id > {int(self.ordered_after)}"
-            parts.append(f"w.id IN ({named} AND o.action = '{LOOK}')")
+            is_open = (
+                "(COALESCE(w.last_visit_at, -1) < o.at OR w.pending_change IS NOT NULL OR w.attempt > 0)"
+            )
+            parts.append(f"w.id IN ({named} AND o.action = '{LOOK}' AND {is_open})")
         return " AND ".join(parts)
 
 
@@ -123,7 +126,8 @@ class Writer:
         self._db = connect(path)
         self._path = path
         self._worker = worker
-        self._heads = sql.lane_heads((pick or Pick()).clause())
+        self._pick = (pick or Pick()).clause()
+        self._heads = sql.lane_heads(self._pick)
         self._taken: list[tuple[int, str, int, int]] = []  # leases that were handed out and are not committed
 
     @property
@@ -150,6 +154,9 @@ class Writer:
             for ask in asks:
                 values = (lane_id(ask.lane), by, at, ask.most) * sql.HEADS
                 rows = self._db.execute(self._heads, values).fetchall()
+                if ask.ordered:
+                    query = sql.ordered_heads(self._pick, len(ask.ordered))
+                    rows = [*self._db.execute(query, (*ask.ordered, by, at)), *rows]
                 found[ask.lane] = [(WatchId(i), Risk(r), from_ms(d), s) for i, r, d, s in rows]
         return found
 
@@ -361,6 +368,11 @@ class Reader:
         return self._db.execute(
             "SELECT id, action, subject FROM orders WHERE id > ? ORDER BY id", (after,)
         ).fetchall()
+
+    def ordered_looks(self, *, after: int, since: datetime) -> list[tuple[WatchId, LaneKey]]:
+        """What the operator wants to be looked at and nobody has looked at, oldest order first."""
+        rows = self._db.execute(sql.ORDERED_LOOKS, (after, to_ms(since))).fetchall()
+        return [(WatchId(number), lane_of(url)) for number, url in rows]
 
     def close(self) -> None:
         self._db.close()

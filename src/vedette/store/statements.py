@@ -233,6 +233,17 @@ _SECOND_LOOKS = (
 )
 
 
+_ORDERED_HEADS = (
+    "SELECT w.id, w.risk, w.due_at, -1 AS interval_s FROM watches w WHERE w.id IN ({marks}) AND w.due_at <= ? "
+    "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = w.id AND l.until_at > ?) {pick}"
+)
+# Orders that nobody has carried out yet, with the address that tells their lane.
+ORDERED_LOOKS = (
+    "SELECT w.id, w.url FROM orders o JOIN watches w ON w.id = CAST(o.subject AS BIGINT) "
+    "WHERE o.action = 'look' AND o.id > ? AND o.at >= ? AND COALESCE(w.last_visit_at, -1) < o.at ORDER BY o.id"
+)
+
+
 def lane_heads(pick: str = "") -> str:
     """Second looks, then the heads of the four risk classes of one lane: index order, no sort, flat in the number
     of watches.  A second look may stand there twice; whoever picks takes it once.  Each of the HEADS parts takes lane,
@@ -240,6 +251,11 @@ def lane_heads(pick: str = "") -> str:
     clause = f"AND {pick} " if pick else ""
     classes = [_CLASS_HEAD.format(risk=risk, pick=clause) for risk in (3, 2, 1, 0)]
     return " UNION ALL ".join([_SECOND_LOOKS.format(pick=clause), *classes])
+
+
+def ordered_heads(pick: str, count: int) -> str:
+    """Of so many watches those that may be looked at now.  Takes their ids, due by and now."""
+    return _ORDERED_HEADS.format(marks=", ".join("?" * count), pick=f"AND {pick}" if pick else "")
 
 
 HEADS = 5

@@ -21,8 +21,7 @@ class TurnForecast:
     reason: Reason | None = None  # what the first waits for longest; None: nothing
 
 
-def turn(policy: LanePolicy, state: LaneState, now: datetime, *, looks: int, ahead: int = 0) -> TurnForecast:
-    """`ahead`: calls that come before them."""
+def turn(policy: LanePolicy, state: LaneState, now: datetime, *, looks: int) -> TurnForecast:
     held = max(explain(policy, state, now), key=lambda reason: reason.points, default=None)
     if state.blocked_by:
         return TurnForecast(None, None, held)
@@ -30,4 +29,4 @@ def turn(policy: LanePolicy, state: LaneState, now: datetime, *, looks: int, ahe
     start = answer.until if isinstance(answer, Wait) and answer.until is not None else now
     room = starts_per_day(policy, state.crawl_delay)
     each = _DAY / room if room < float("inf") else timedelta(0)
-    return TurnForecast(start + ahead * each, start + (ahead + looks - 1) * each, held)
+    return TurnForecast(start, start + (looks - 1) * each, held)

@@ -82,6 +82,7 @@ class RunRequest:
     ordered_after: int | None = None  # their orders come after this one
 
 
+ORDER_LASTS = timedelta(days=1)  # after that an ordered look is one of those that are due
 GOES_ON = (
     "the run goes on and writes to new files; `vedette evidence set-aside` lets its pages be kept anew, "
     "`vedette restore BACKUP --replace` brings them back"
@@ -201,6 +202,7 @@ class CrawlRun:
         await parts.tools.retry()
         for lane, risk, due_at in self.opened.reader.lanes_due():
             parts.frontier.note_due(lane, due_at, risk)
+        self._note_ordered(parts.facts.request.ordered_after or 0)
         self._start()
         retrying = asyncio.create_task(parts.tools.keep_on())
         try:
@@ -326,6 +328,7 @@ class CrawlRun:
 
     def _take_orders(self) -> None:
         """What the operator said from another process since we looked last."""
+        before = self._order
         for number, action, subject in self.opened.reader.orders(self._order):
             self._order = number
             if action == "source":
@@ -341,6 +344,15 @@ class CrawlRun:
                 if state is not None:
                     self.parts.keeper.replace(lane, state)
             self.parts.frontier.note_due(lane, self.clock.now(), Risk.MEDIUM)
+            self.engine.touch(lane)
+        if self._order > before:
+            self._note_ordered(before)
+
+    def _note_ordered(self, after: int) -> None:
+        """Looks that were ordered by name come before all that is due in their lanes."""
+        now = self.clock.now()
+        for watch, lane in self.opened.reader.ordered_looks(after=after, since=now - ORDER_LASTS):
+            self.parts.frontier.note_ordered(lane, watch, now)
             self.engine.touch(lane)
 
     def _read_healed(self) -> None:
