@@ -5,6 +5,7 @@ python bench/surroundings.py            needs root (a small disk is mounted) and
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import sqlite3
 import sys
@@ -96,4 +97,7 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     asyncio.run(main())
