@@ -11,7 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "flow"))
+TESTS = Path(__file__).parents[1] / "tests"
+sys.path[:0] = [str(TESTS / "flow"), str(TESTS / "stages")]
 
 from killing import drill
 

@@ -23,6 +23,7 @@ from typing import Any
 
 import yaml
 from inspecting import Inspector, Problems
+from machine import patient
 from town import CLOSED, Town
 
 WORKING_S = 0.3  # an acknowledgement is at most so old: work is going on
@@ -186,7 +187,9 @@ class Drill:
         watchman = self._start()
         assert watchman.first_visit.wait(PATIENCE_S)
         quiet = {self.town.addresses[name] for name in CLOSED}
-        self.inspector.wait_for_all(watchman.lines, since=watchman.begun_at, but=quiet, within=PATIENCE_S)
+        self.inspector.wait_for_all(
+            watchman.lines, since=watchman.begun_at, but=quiet, within=patient(PATIENCE_S)
+        )
         watchman.process.terminate()
         self.summary.problems.expect("not ended well", watchman.end() == 0, "exit code of the last run")
         self._look(watchman)

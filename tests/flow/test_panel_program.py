@@ -235,6 +235,7 @@ def pause_between_transactions(running, db, database: str) -> None:
     """A process that is stopped inside a transaction keeps its locks: nobody could take over before it is ended."""
     for _ in range(50):
         running.send_signal(signal.SIGSTOP)
+        time.sleep(0.2)  # what it had sent is on its way to the server
         if not holds_a_lock(db, database):
             return
         running.send_signal(signal.SIGCONT)
@@ -246,7 +247,8 @@ def holds_a_lock(db, database: str) -> bool:
     if not database.startswith("sqlite"):
         return bool(
             db.rows(
-                "SELECT 1 FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND pid <> pg_backend_pid()"
+                "SELECT 1 FROM pg_stat_activity "
+                "WHERE backend_type = 'client backend' AND state <> 'idle' AND pid <> pg_backend_pid()"
             )
         )
     with closing(
