@@ -14,7 +14,7 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path[:0] = [str(TESTS / "flow"), str(TESTS / "stages")]
 
-from killing import drill
+from killing import drill  # noqa: E402
 
 
 def main() -> int:
