@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime, timedelta
 
 from hypothesis import given, settings
@@ -212,3 +213,14 @@ class Frontiers(RuleBasedStateMachine):
 
 TestFrontiers = Frontiers.TestCase
 TestFrontiers.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+
+
+def test_what_is_due_at_every_claim_leaves_a_turn_to_what_is_worth_little_and_late():
+    """A page that is asked for every second takes its whole lane; another one is due once in 30 days."""
+    looked = Counter()
+    for turn in range(0, 2 * 86_400, 3):
+        now = NOON + timedelta(seconds=turn, milliseconds=turn % 7)
+        often = (WatchId(1), Risk.CRITICAL, now - timedelta(seconds=2), 1)
+        seldom = (WatchId(2), Risk.LOW, NOON, 30 * 86_400)
+        looked.update(best([often, seldom], 1, now))
+    assert 0 < looked[WatchId(2)] < sum(looked.values()) / 8

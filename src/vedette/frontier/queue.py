@@ -16,7 +16,7 @@ from vedette.contracts.schedule import ScheduleRows
 from vedette.contracts.watch import Ask, Group, Job, Watch
 from vedette.contracts.words import LaneKey, Risk, RunId, WatchId
 from vedette.core.lanes.waiting_requests import AT_ONCE, DOUBTFUL_SHARE, doubtful_order, doubtful_value
-from vedette.core.schedule.due import value
+from vedette.core.schedule.due import is_fair_turn, value
 
 LEASE = timedelta(minutes=5)
 HORIZON = timedelta(seconds=2)  # lease about this much work of a lane at once
@@ -227,9 +227,17 @@ class Frontier:
 
 
 def best(heads: Heads, most: int, now: datetime) -> list[WatchId]:
-    """Second and ordered looks (their interval is -1), then the best by value, not by strict tiers."""
+    """Second and ordered looks (their interval is -1), then the best by value, not by strict tiers.
+
+    One claim in FAIR_TURNS leaves the risk aside and goes by lateness: a page whose interval its lane cannot keep is
+    due at every claim, and what is worth less would wait for many of its own intervals.
+    """
+    is_fair = is_fair_turn(now)
     ranked = sorted(
         heads,
-        key=lambda head: (head[3] >= 0, -value(head[1], head[2], timedelta(seconds=head[3]), now)),
+        key=lambda head: (
+            head[3] >= 0,
+            -value(Risk.LOW if is_fair else head[1], head[2], timedelta(seconds=head[3]), now),
+        ),
     )
     return list(dict.fromkeys(head[0] for head in ranked))[:most]

@@ -35,6 +35,7 @@ DUE_RULES: Mapping[str, IntervalRule] = MappingProxyType(
 
 LEARNED = "learned"  # decides by beliefs, for many watches at once: core/schedule/learned/decide.py
 
+FAIR_TURNS = 8
 PARKED_TIMES = 4.0  # the long interval: four times the usual one,
 PARKED_LEAST_HOURS = 24.0  # at least a day,
 PARKED_MOST_HOURS = 720.0  # at most 30 days (spec 000/4)
@@ -157,6 +158,11 @@ def value(risk: Risk, due_at: datetime, interval: timedelta, now: datetime) -> f
     A CRITICAL watch that is due equals a MEDIUM one that is late by three intervals, so nothing starves.
     """
     return RISK_WEIGHT[risk] * max(0.0, 1.0 + (now - due_at) / max(_MINUTE, interval))
+
+
+def is_fair_turn(now: datetime) -> bool:
+    """One moment in FAIR_TURNS, drawn by the clock itself."""
+    return (int(now.timestamp() * 1000) * _GOLDEN & _MASK) >> 32 & 0xFFFF < 0x10000 // FAIR_TURNS
 
 
 def due_params(
