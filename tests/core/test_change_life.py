@@ -156,6 +156,22 @@ def test_two_edits_in_one_place_within_seconds_are_two_changes():
     assert step.then.summary == "1 line changed: '24 %' -> '23 %'"
 
 
+@pytest.mark.parametrize("then", ["Vrijedi od 9. svibnja", "Vrijedi od 2. svibnja", "Vrijedi odmah", ""])
+@pytest.mark.parametrize("is_taken_back", [False, True])
+def test_an_edit_that_falls_between_the_two_looks_at_another_one_is_told_too(then, is_taken_back):
+    """It was taken for noise, and of a page that then stood still nobody heard of it."""
+    old, first = ("PDV 25 %", "Vrijedi od 7. svibnja"), page("PDV 24 %", "Vrijedi od 7. svibnja")
+    lines = ("PDV 25 %" if is_taken_back else "PDV 24 %", *([then] if then else []))
+    step, looks = lived(past(*old), first, *[page(*lines)] * 9)
+    assert isinstance(step, Confirm)
+    assert looks <= MAX_LOOKS
+    shown = " ".join(
+        text for op in step.comparison.diff if op.op != "equal" for text in (*op.before, *op.after)
+    )
+    assert old[1] in shown
+    assert then in shown
+
+
 def test_a_second_look_that_comes_late_teaches_no_noise():
     """Hours after the first difference the page shows a third state: somebody edits it, and the next look tells."""
     pending = Pending(kind=ChangeKind.CHANGED, looks=(page("PDV 24 %"),), ats=(NOON - timedelta(hours=3),))

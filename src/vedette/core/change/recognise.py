@@ -188,8 +188,10 @@ class Recognised:
             [self.tracks.text(key) for key in chain.keys[close[0] :]],
         )
         template = learn_template(place, texts)
-        # a number that goes up between close looks counts: hardly anybody edits within seconds
-        counts = template is not None and rises(template, texts[0], texts[-1])
+        # A number that goes up between close looks counts.  One that stood for long, on a page without noise, may not.
+        is_calm = not (self.is_young or self.noise.is_restless)
+        stood = is_calm and any(not self.looks.is_close(step) for step in range(chain.steps[0]))
+        counts = template is not None and not stood and rises(template, texts[0], texts[-1])
         if len(close) == 1 and chain.keys[0] not in self.owner and not counts:
             return False
         if not self._found(chain, template):

@@ -169,9 +169,10 @@ class _Weighing:
         return sum(map(self.looks.is_close, self.looks.steps))
 
     def _awaited(self) -> set[int]:
-        """Open lines that another look must tell.  An edit that is clear does not wait for what varies beside it."""
+        """Open lines that another look must tell.  An edit that is clear does not wait for what varies beside it; on a
+        page where nothing ever varied, what differs beside it may be the next edit."""
         is_clear = bool(self.gone) and all(self.seen.after.get(key) in self.new for key in self.gone)
-        if not is_clear:
+        if not is_clear or not self.noise.is_restless:
             return self.open
         return {key for key in self.open if not self.tracks.close_switches(self.vectors[key])}
 
