@@ -6,6 +6,7 @@ When a lane is considered, and what of it starts, is in lanes/dispatcher.py.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -22,6 +23,7 @@ from vedette.core.limits.run_limits import RunLimits, Tally, counted
 from vedette.engine.crawl.memory_room import MemoryBudget
 from vedette.engine.settle.settler import Claimed, Settler
 from vedette.frontier import Frontier
+from vedette.frontier.queue import worth
 from vedette.lanes import LaneKeeper
 from vedette.lanes.dispatcher import GRACE_S, Begun, Dispatcher, DispatchTerms
 from vedette.lanes.keeper import PATIENCE, is_shut
@@ -96,7 +98,12 @@ class Engine:
         self._mode = terms.mode
         self._patience = terms.patience
         self._wanted = None if terms.wanted is None else dict(terms.wanted)
-        dispatch = DispatchTerms(limits=terms.limits, has_doubt=True, grace_s=terms.grace_s)
+        dispatch = DispatchTerms(
+            limits=terms.limits,
+            has_doubt=True,
+            is_rationed=parts.look_budgets.is_limited,
+            grace_s=terms.grace_s,
+        )
         self._dispatcher = Dispatcher(self, parts.keeper, parts.clock, dispatch)
         self._wakes = parts.keeper.wakes
         self._seconds = SecondLooks(parts.look_budgets)
@@ -206,7 +213,10 @@ class Engine:
         if is_overtaken or (isinstance(answer, Wait) and is_shut(answer, now + PATIENCE)):
             self._give_back(lane)
             return None
-        return None if isinstance(answer, Wait) else self._budget_wait(job, now) or job.value
+        if isinstance(answer, Wait):
+            return None
+        is_second = job.watch.pending is not None
+        return self._budget_wait(job, now) or (math.inf if is_second else worth(job.watch, now))
 
     def start(self, lane: LaneKey, lanes: tuple[LaneKey, ...], now: datetime) -> Begun | Wait | None:
         job = self.parts.frontier.peek(lane)
@@ -215,7 +225,8 @@ class Engine:
         wait = self._budget_wait(job, now)
         if wait is not None:
             return wait
-        job = replace(self.parts.frontier.pop(lane), lanes=lanes)
+        self.parts.frontier.pop(lane)
+        job = replace(job, lanes=lanes, value=worth(job.watch, now))
         self.parts.look_budgets.spend(lane, now)
         self.parts.keeper.start(lanes, now)
         self._unsettled += 1
@@ -302,12 +313,15 @@ class Engine:
             self.parts.frontier.line_up(lane, self._horizon(now), failures=failures)
         else:
             self._wakes.add(lane, until)
+            self._wakes.add(lane, self._seconds.overtakes_at(lane, now))
 
     def _budget_wait(self, job: Job, now: datetime) -> Wait | None:
         """What this look waits for, as far as the budgets are concerned."""
-        is_second = job.watch.pending is not None
-        until = self.parts.look_budgets.opens_at(job.watch.lane, now, is_second=is_second)
-        return None if until is None else Wait(until, _SPENT)
+        until = self._seconds.opens_at(job.watch, now)
+        if until is None:
+            return None
+        self._wakes.add(job.watch.lane, self._seconds.overtakes_at(job.watch.lane, now))
+        return Wait(until, _SPENT)
 
     def _give_back(self, lane: LaneKey) -> None:
         """Work that was leased for a lane that shut must not take the room of others."""
