@@ -31,7 +31,7 @@ import tempfile
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -277,20 +277,23 @@ async def main() -> None:
         return
     cells = [
         replace(base, world=world, seed=seed, budget=(base.budget or 0.0) * SHARES[share])
-        for world in options.worlds
-        for seed in options.seeds
-        for share in options.budgets
+        for world, seed, share in product(options.worlds, options.seeds, options.budgets)
     ]
     rows = await judged(cells)
     if options.json:
         print(json.dumps({"means": means(rows), "rows": rows}))
-    for share in (*options.budgets, None):
-        part = [row for row in rows if share is None or row["budget"] == (base.budget or 0.0) * SHARES[share]]
-        mean = means(part)
-        print(
-            f"mean over {len(part)} cells, {share or 'all'}: {mean['vs_ewma']:.3f} of seed-ewma, "
-            f"{mean['vs_oracle']:.3f} of the oracle"
-        )
+    for share in options.budgets:
+        budget = (base.budget or 0.0) * SHARES[share]
+        _tell_means(share, [row for row in rows if row["budget"] == budget])
+    _tell_means("all", rows)
+
+
+def _tell_means(what: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    mean = means(rows)
+    print(
+        f"mean over {len(rows)} cells, {what}: {mean['vs_ewma']:.3f} of seed-ewma, "
+        f"{mean['vs_oracle']:.3f} of the oracle"
+    )
 
 
 def _plot(found: list[dict[str, Any]], path: Path, terms: Terms) -> None:

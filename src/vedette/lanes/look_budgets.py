@@ -9,11 +9,12 @@ from datetime import datetime, timedelta
 
 from vedette.contracts.lane import LaneState, Wait
 from vedette.contracts.watch import Watch
-from vedette.contracts.words import LaneKey, WatchId
+from vedette.contracts.words import LaneKey, Reason, WatchId
 from vedette.core.change.life import CLOSE
 from vedette.core.limits.budget import Budget, ask, clock_set, daily, reserve, settle
 
 ALL_LOOKS = LaneKey("budget:looks")
+_SPENT = Reason("budget_spent")
 
 
 class LookBudgets:
@@ -104,32 +105,32 @@ class SecondLooks:
         self._pending[watch.id] = (watch.due_at, watch.lane)
         return True
 
-    def opens_at(self, watch: Watch, now: datetime) -> datetime | None:
-        """When the budgets let this look start; None: now."""
+    def wait(self, watch: Watch, now: datetime) -> Wait | None:
+        """What a look at this watch waits for; None: it may start.  A second look in its lane is waited for as well."""
         is_close = watch.pending is not None and not _is_late(watch.due_at or now, now)
-        return self.budgets.opens_at(watch.lane, now, is_second=is_close)
+        until = self.budgets.opens_at(watch.lane, now, is_second=is_close)
+        return (
+            None if until is None else Wait(min(until, self._overtakes_at(watch.lane, now) or until), _SPENT)
+        )
 
-    def overtakes_at(self, lane: LaneKey, now: datetime) -> datetime | None:
-        """When a second look of this lane may start, whatever else waits there for the budget; None: there is none."""
-        dues = [at for at in self._unclaimed(lane).values() if not _is_late(at, now)]
-        if not dues:
-            return None
-        return max(min(dues), self.budgets.opens_at(lane, now, is_second=True) or now)
+    def leases_at(self, lane: LaneKey, now: datetime) -> datetime | None:
+        """When work of this lane is worth a lease; None: now, because the budgets are open or a second look is due.
 
-    def may_lease(self, lane: LaneKey, now: datetime) -> bool:
-        """A second look is due, and there is budget kept for it.  One claim for each: what else comes waits."""
-        at = self.overtakes_at(lane, now)
-        if at is None or at > now:
-            return False
-        dues = self._unclaimed(lane)
+        One claim for each second look: what else comes with it waits.
+        """
+        until = self.budgets.opens_at(lane, now)
+        at = None if until is None else self._overtakes_at(lane, now)
+        if until is None or at is None or at > now:
+            return until if at is None else min(at, until or at)
+        dues = self._due[lane]
         del dues[min(dues, key=lambda watch: (_is_late(dues[watch], now), dues[watch]))]
-        return True
+        return None
 
     def overtakes(self, watch: Watch, now: datetime) -> bool:
         """Does this watch wait for a budget that a second look in its lane need not wait for?"""
         if watch.pending is not None or not self._unclaimed(watch.lane):
             return False
-        at = self.overtakes_at(watch.lane, now)
+        at = self._overtakes_at(watch.lane, now)
         return at is not None and at <= now and self.budgets.opens_at(watch.lane, now) is not None
 
     def between(self, first: datetime, last: datetime) -> Iterator[LaneKey]:
@@ -139,6 +140,13 @@ class SecondLooks:
     def clock_set(self, now: datetime) -> None:
         self._due = {lane: dict.fromkeys(dues, now) for lane, dues in self._due.items()}
         self._pending = {watch: (now, lane) for watch, (_, lane) in self._pending.items()}
+
+    def _overtakes_at(self, lane: LaneKey, now: datetime) -> datetime | None:
+        """When a second look of this lane may start, whatever else waits there for the budget; None: there is none."""
+        dues = [at for at in self._unclaimed(lane).values() if not _is_late(at, now)]
+        if not dues:
+            return None
+        return max(min(dues), self.budgets.opens_at(lane, now, is_second=True) or now)
 
     def _unclaimed(self, lane: LaneKey) -> dict[WatchId, datetime]:
         return self._due.get(lane, {})
