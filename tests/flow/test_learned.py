@@ -20,7 +20,7 @@ from watching import clock_of, living, staleness
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 
-from engine_policies import Terms, judged, made, means, oracle
+from engine_policies import Terms, Truth, judged, made, means, oracle, seen_cost
 from vedette.contracts.words import Reason
 from vedette.core.evidence.ledger import adds_up
 from vedette.core.schedule.learned import learn, listings, value
@@ -272,6 +272,44 @@ async def test_no_24_hours_see_more_looks_than_the_budget(tmp_path, policy):
     assert 45 <= most_in_a_day(asked) <= 60
 
 
+@pytest.mark.parametrize("policy", ["learned", "seed-ewma"])
+async def test_under_a_short_budget_a_second_look_comes_within_seconds(tmp_path, policy):
+    """Others of its host are due all the time and wait for the budget; one look in two is kept for it."""
+
+    def edited(url, hours):
+        return (404, "") if "robots" in url else (200, page(f"Stopa je {int(hours // 30)} % u {url}."))
+
+    sources = [{"url": f"https://{n % 2}.example/zakon/{n}", "lister": "page"} for n in range(10)]
+    watched = life(tmp_path, edited, *sources, schedule={"policy": policy, "budget_per_day": 8})
+    await watched.run(seconds=8 * DAY)
+    looks: dict[str, list[tuple[float, bool]]] = {}
+    for url, at, payload in watched.rows(
+        "SELECT w.url, v.at, l.payload FROM visits v JOIN watches w ON w.id = v.watch_id "
+        "JOIN ledger l ON l.visit_id = v.id WHERE l.kind = 'visit' ORDER BY v.at"
+    ):
+        looks.setdefault(url, []).append((at / 1000, '"second_look"' in payload))
+    waits = [
+        after - before for seen in looks.values() for (before, asks), (after, _) in pairwise(seen) if asks
+    ]
+    assert len(waits) >= 5
+    assert max(waits) < 60
+
+
+@pytest.mark.parametrize("policy", ["learned", "seed-ewma"])
+async def test_under_a_short_budget_no_host_is_left_without_its_first_look(tmp_path, policy):
+    """A host that was never reached waits no longer than others, and what waits gains in value while it waits."""
+
+    def still(url, hours):
+        return (404, "") if "robots" in url else (200, page(f"Stopa je 3 % u {url}."))
+
+    sources = [{"url": f"https://{n % 5}.example/zakon/{n}", "lister": "page"} for n in range(15)]
+    watched = life(tmp_path, still, *sources, schedule={"policy": policy, "budget_per_day": 8})
+    await watched.run(seconds=5 * DAY)
+    asked = [url for _, url in watched.fetcher.asked if "robots" not in url]
+    assert len(asked) > 20
+    assert len(set(asked[:18])) == 15
+
+
 async def test_a_host_budget_is_kept_by_each_host(tmp_path):
     def busy(url, hours):
         return (404, "") if url.endswith("robots.txt") else (200, page(f"Stanje {int(hours)} u {url}"))
@@ -373,13 +411,23 @@ SMALL = Terms(days=10.0, settle=3.0, hosts=3, pages=8, budget=24.0)
 
 @pytest.mark.parametrize("kind", ["steady", "office", "bursts", "hubs"])
 def test_the_oracle_of_the_engines_judge_gains_by_every_look(kind):
-    world = made(replace(SMALL, world=kind))
-    risks = {(host, page): page % 4 for host in range(3) for page in range(8)}
-    costs = [
-        oracle(world, risks, replace(SMALL, world=kind, budget=looks)) for looks in (1.0, 6.0, 24.0, 200.0)
-    ]
+    terms = replace(SMALL, world=kind)
+    truth = Truth.of(made(terms), terms)
+    costs = [oracle(truth, replace(terms, budget=looks)) for looks in (1.0, 6.0, 24.0, 200.0)]
     assert costs == sorted(costs, reverse=True)
     assert costs[0] > 2 * costs[-1] > 0
+
+
+def test_a_page_that_nobody_looked_at_is_stale_for_the_judge():
+    truth = Truth.of(made(SMALL), SMALL)
+    once = {place: [1.0] for place in truth.places}
+    costs = [
+        seen_cost(truth, looks, SMALL)
+        for looks in ({}, once, {place: [*seen, 200.0] for place, seen in once.items()})
+    ]
+    assert costs == sorted(costs, reverse=True)
+    hours, first = SMALL.days * 24, SMALL.settle * 24
+    assert costs[0] == pytest.approx(1 + (hours + first) / 2 / 24)
 
 
 @pytest.mark.slow

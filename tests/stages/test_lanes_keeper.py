@@ -16,12 +16,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from machine import patient
-from settlements import ALL, HOUR, NOON, SECOND
+from settlements import ALL, HOUR, NOON, SECOND, a_watch
 
 from vedette.contracts.lane import Go, LanePolicy, LaneState, Wait
-from vedette.contracts.words import LaneKey, Reason
+from vedette.contracts.watch import Watch
+from vedette.contracts.words import ChangeId, LaneKey, Reason
 from vedette.lanes import LaneKeeper, LanePolicies
 from vedette.lanes.keeper import PATIENCE
+from vedette.lanes.look_budgets import LookBudgets, SecondLooks
 from vedette.telemetry.clock import JumpingClock
 
 A, B, C = (LaneKey(f"host:{name}.example") for name in "abc")
@@ -451,3 +453,48 @@ def test_while_most_doubtful_hosts_fail_they_start_no_more_often_than_the_width_
     for number in range(201, 320):
         one_more(number, ok=True)
     assert keeper.doubt_waits(NOON) is None, "they answer again"
+
+
+# Budgets of looks
+
+
+def budgeted(*watches: Watch, per_day: float = 8.0) -> SecondLooks:
+    """Looks that each found a difference, one after another, at noon."""
+    looks = SecondLooks(LookBudgets(per_day, None))
+    for watch in watches:
+        looks.budgets.spend(watch.lane, NOON)
+        looks.note(watch)
+    return looks
+
+
+def differs(n: int, due_at: datetime) -> Watch:
+    return a_watch(f"https://a.example/{n}", pending=ChangeId(n), due_at=due_at)
+
+
+def test_a_lane_whose_budget_is_spent_opens_for_its_second_look():
+    other = a_watch("https://a.example/other", due_at=NOON)
+    looks = budgeted(differs(1, NOON + 5 * SECOND))
+    waits = looks.wait(other, NOON)
+    assert waits is not None
+    assert waits.until == NOON + 5 * SECOND, "the lane is considered again when the second look is due"
+    assert looks.leases_at(other.lane, NOON) == NOON + 5 * SECOND
+    assert looks.overtakes(other, NOON + 5 * SECOND)
+    assert looks.leases_at(other.lane, NOON + 5 * SECOND) is None
+    assert looks.leases_at(other.lane, NOON + 5 * SECOND) == NOON + 4 * HOUR, "one claim for each second look"
+
+
+def test_two_second_looks_of_a_lane_are_each_claimed():
+    looks = budgeted(differs(1, NOON + 5 * SECOND), differs(2, NOON + 9 * SECOND), per_day=96.0)
+    lane = LaneKey("host:a.example")
+    looks.budgets.spend(lane, NOON)
+    assert [looks.leases_at(lane, NOON + n * SECOND) for n in (5, 9)] == [None, None]
+
+
+def test_a_second_look_that_comes_late_waits_for_the_room_of_two():
+    late = differs(1, NOON + 5 * SECOND)
+    looks = budgeted(late, differs(2, NOON + 5 * SECOND))
+    close, then = looks.wait(late, NOON + 5 * SECOND), looks.wait(late, NOON + HOUR)
+    assert close is not None
+    assert then is not None
+    assert close.until == NOON + 4 * HOUR
+    assert then.until == NOON + 8 * HOUR

@@ -185,7 +185,7 @@ class Frontier:
                 watch=watch,
                 lanes=(lane, ALL),
                 run=self._run,
-                value=value(watch.risk, watch.due_at or now, watch.interval, now),
+                value=worth(watch, now),
                 leased_until=now + LEASE,
             )
             queue.jobs.append(job)
@@ -224,6 +224,11 @@ class Frontier:
         if queue is None:
             queue = self._queues[lane] = _Queue(lane)
         return queue
+
+
+def worth(watch: Watch, now: datetime) -> float:
+    """What a look at this watch is worth now."""
+    return value(watch.risk, watch.due_at or now, watch.interval, now)
 
 
 def best(heads: Heads, most: int, now: datetime) -> list[WatchId]:

@@ -88,6 +88,9 @@ class DispatchTerms:
 
     limits: RunLimits = RunLimits()
     has_doubt: bool = False  # whether a far end answers may be unknown, as of hosts
+    is_rationed: bool = (
+        False  # starts are what is scarce, not the width: hosts that may not answer go by value too
+    )
     grace_s: float = GRACE_S  # for what is under way when the run ends
 
 
@@ -106,7 +109,7 @@ class Dispatcher:
         self.error: BaseException | None = None
         self.started_at = clock.now()
         self._moved = clock.moved()  # how far the clock had been set when we looked last
-        self._ready = _ReadyLanes()
+        self._ready = _ReadyLanes(terms.is_rationed)
         self._under_way: set[asyncio.Task[None]] = set()
         self._held: dict[
             LaneKey, None
@@ -285,6 +288,7 @@ _Heap = list[tuple[float, int, LaneKey]]
 class _ReadyLanes:
     """Lanes that have a job and are open: which of them starts next?"""
 
+    _by_value: bool  # no turns: the best of all
     _answering: _Heap = field(default_factory=list)
     _doubtful: _Heap = field(default_factory=list)
     _inside: set[LaneKey] = field(default_factory=set)
@@ -313,8 +317,7 @@ class _ReadyLanes:
 
     def pop(self, *, may_doubt: bool) -> LaneKey | None:
         """The best; one doubtful lane after so many others, where it `may`."""
-        is_turn = self._in_turn >= TURNS or not self._answering
-        if self._doubtful and may_doubt and is_turn:
+        if self._doubtful and may_doubt and self._is_doubtful_turn():
             heap, self._in_turn = self._doubtful, 0
         elif self._answering:
             heap, self._in_turn = self._answering, self._in_turn + 1
@@ -323,3 +326,8 @@ class _ReadyLanes:
         lane = heapq.heappop(heap)[2]
         self._inside.discard(lane)
         return lane
+
+    def _is_doubtful_turn(self) -> bool:
+        if not self._answering:
+            return True
+        return self._doubtful[0] < self._answering[0] if self._by_value else self._in_turn >= TURNS

@@ -9,10 +9,12 @@ from datetime import datetime, timedelta
 
 from vedette.contracts.lane import LaneState, Wait
 from vedette.contracts.watch import Watch
-from vedette.contracts.words import LaneKey, WatchId
+from vedette.contracts.words import LaneKey, Reason, WatchId
+from vedette.core.change.life import CLOSE
 from vedette.core.limits.budget import Budget, ask, clock_set, daily, reserve, settle
 
 ALL_LOOKS = LaneKey("budget:looks")
+_SPENT = Reason("budget_spent")
 
 
 class LookBudgets:
@@ -30,6 +32,11 @@ class LookBudgets:
         self._load = load
         self._budgets: dict[LaneKey, Budget] = {}
         self._dirty: deque[LaneKey] = deque()
+
+    @property
+    def is_limited(self) -> bool:
+        """Is there a budget for all looks?"""
+        return self._per_day is not None
 
     def opens_at(self, lane: LaneKey | None, now: datetime, *, is_second: bool = False) -> datetime | None:
         """When a look in this lane, or in any, may start; None: now."""
@@ -78,45 +85,72 @@ class LookBudgets:
 
 @dataclass(slots=True)
 class SecondLooks:
-    """Second looks to come: a budget keeps something for them, and a run that ends when it is idle waits for them."""
+    """Second looks to come: a budget keeps something for them, and a run that ends when it is idle waits for them.
+
+    What is kept is for looks that are close together: only those tell an edit from noise.  A second look that could not
+    start in time begins a new pair, so it waits for the room of two, as any other look does.
+    """
 
     budgets: LookBudgets
-    _due: dict[LaneKey, datetime] = field(default_factory=dict)  # when one is due in a lane
+    _due: dict[LaneKey, dict[WatchId, datetime]] = field(default_factory=dict)  # those that nobody claimed
     _pending: dict[WatchId, tuple[datetime, LaneKey]] = field(default_factory=dict)
 
     def note(self, watch: Watch) -> bool:
         """A look was settled.  Is another one to come, to confirm it?"""
+        self._unclaimed(watch.lane).pop(watch.id, None)
         if watch.pending is None or watch.due_at is None:
             self._pending.pop(watch.id, None)
             return False
-        self._due[watch.lane] = watch.due_at
+        self._due.setdefault(watch.lane, {})[watch.id] = watch.due_at
         self._pending[watch.id] = (watch.due_at, watch.lane)
         return True
 
-    def may_lease(self, lane: LaneKey, now: datetime) -> bool:
-        """A second look is due, and there is budget kept for it.  One claim for each: what else comes waits."""
-        may = self._may_start(lane, now)
-        if may:
-            del self._due[lane]
-        return may
+    def wait(self, watch: Watch, now: datetime) -> Wait | None:
+        """What a look at this watch waits for; None: it may start.  A second look in its lane is waited for as well."""
+        is_close = watch.pending is not None and not _is_late(watch.due_at or now, now)
+        until = self.budgets.opens_at(watch.lane, now, is_second=is_close)
+        return (
+            None if until is None else Wait(min(until, self._overtakes_at(watch.lane, now) or until), _SPENT)
+        )
+
+    def leases_at(self, lane: LaneKey, now: datetime) -> datetime | None:
+        """When work of this lane is worth a lease; None: now, because the budgets are open or a second look is due.
+
+        One claim for each second look: what else comes with it waits.
+        """
+        until = self.budgets.opens_at(lane, now)
+        at = None if until is None else self._overtakes_at(lane, now)
+        if until is None or at is None or at > now:
+            return until if at is None else min(at, until or at)
+        dues = self._due[lane]
+        del dues[min(dues, key=lambda watch: (_is_late(dues[watch], now), dues[watch]))]
+        return None
 
     def overtakes(self, watch: Watch, now: datetime) -> bool:
         """Does this watch wait for a budget that a second look in its lane need not wait for?"""
-        lane = watch.lane
-        if lane not in self._due or watch.pending is not None:
+        if watch.pending is not None or not self._unclaimed(watch.lane):
             return False
-        return self.budgets.opens_at(lane, now) is not None and self._may_start(lane, now)
+        at = self._overtakes_at(watch.lane, now)
+        return at is not None and at <= now and self.budgets.opens_at(watch.lane, now) is not None
 
     def between(self, first: datetime, last: datetime) -> Iterator[LaneKey]:
         """Lanes of those that are due then."""
         return (lane for at, lane in self._pending.values() if first <= at <= last)
 
     def clock_set(self, now: datetime) -> None:
-        self._due = dict.fromkeys(self._due, now)
+        self._due = {lane: dict.fromkeys(dues, now) for lane, dues in self._due.items()}
         self._pending = {watch: (now, lane) for watch, (_, lane) in self._pending.items()}
 
-    def _may_start(self, lane: LaneKey, now: datetime) -> bool:
-        due_at = self._due.get(lane)
-        if due_at is None or due_at > now:
-            return False
-        return self.budgets.opens_at(lane, now, is_second=True) is None
+    def _overtakes_at(self, lane: LaneKey, now: datetime) -> datetime | None:
+        """When a second look of this lane may start, whatever else waits there for the budget; None: there is none."""
+        dues = [at for at in self._unclaimed(lane).values() if not _is_late(at, now)]
+        if not dues:
+            return None
+        return max(min(dues), self.budgets.opens_at(lane, now, is_second=True) or now)
+
+    def _unclaimed(self, lane: LaneKey) -> dict[WatchId, datetime]:
+        return self._due.get(lane, {})
+
+
+def _is_late(due_at: datetime, now: datetime) -> bool:
+    return now > due_at + CLOSE

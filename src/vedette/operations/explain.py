@@ -162,9 +162,8 @@ def _place(queries: Queries, decision: Decision) -> Surroundings:
 
 def _honest(queries: Queries, p_changed: float) -> float:
     """Corrected by what such predictions were worth so far."""
-    calibration, text = Calibration(), queries.running()
-    if text:
-        calibration.counts = np.array(json.loads(text)["calibration"])
+    text = queries.running()
+    calibration = Calibration(json.loads(text)["calibration"] if text else None)
     return float(calibration.honest(np.array([p_changed]))[0])
 
 

@@ -71,8 +71,15 @@ class LookForecast:
         return self.at + self.limit
 
 
+Tell = Callable[[Looked, int, int], None]  # what was seen, how many of how many were
+
+
 def order_looks_now(
-    installation: Installation, urls: Sequence[str], source: str | None, engine: Callable[[], LookEngine]
+    installation: Installation,
+    urls: Sequence[str],
+    source: str | None,
+    engine: Callable[[], LookEngine],
+    on_looked: Tell,
 ) -> OrderedLooks:
     """Orders a look at each URL, or at all that is watched of a source, or at all that is watched.
 
@@ -84,23 +91,25 @@ def order_looks_now(
         watches = _chosen(queries, urls, source)
     if not watches:
         raise VedetteError("nothing is watched there; `vedette add URL` makes a watch")
-    return OrderedLooks(installation, watches, engine)
+    return OrderedLooks(installation, watches, engine, on_looked)
 
 
 class OrderedLooks:
     """What is still waited for, and what was seen.  Followed through the store, whoever makes the looks."""
 
     def __init__(
-        self, installation: Installation, watches: Sequence[Watch], engine: Callable[[], LookEngine]
+        self,
+        installation: Installation,
+        watches: Sequence[Watch],
+        engine: Callable[[], LookEngine],
+        on_looked: Tell,
     ) -> None:
-        self._installation, self._engine = installation, engine
+        self._installation, self._engine, self._on_looked = installation, engine, on_looked
         self._watches = {watch.id: watch for watch in watches}
         now = installation.now()
         self._at = now.replace(microsecond=now.microsecond // 1000 * 1000)  # as the store keeps times
         self._done: dict[WatchId, Looked] = {}
         self.is_stopped = False  # by a signal, in the middle of our own run
-        self.on_looked: Callable[[Looked], None] = lambda looked: None
-        self.progress: Callable[[int, int], None] = lambda done, whole: None
         self.waits_for, self._after = self._order()
 
     @property
@@ -202,8 +211,7 @@ class OrderedLooks:
     def _end(self, queries: Queries, number: WatchId) -> None:
         self.waits_for.pop(number, None)
         looked = self._done[number] = self._looked(queries, number)
-        self.on_looked(looked)
-        self.progress(len(self._done), len(self._watches))
+        self._on_looked(looked, len(self._done), len(self._watches))
 
     def _looked(self, queries: Queries, number: WatchId) -> Looked:
         before = self._watches[number]

@@ -2,7 +2,7 @@
 
 The width (`all`, `run.at_once`) is for hosts that answer:
 - a host is doubtful while it was never reached, or when its last request failed; doubtful hosts share half of the
-  width, and while others wait too they start one request in ten;
+  width, and while others wait too they start one request in ten; where a budget is what is scarce, they go by value;
 - among the doubtful those that failed more often come later, and equal ones in no order that anybody chose;
 - a request that has not ended after a moment gives its place in the width back and goes on in the waiting room;
 - while the waiting room is full, no request to a doubtful host starts;

@@ -6,6 +6,7 @@ When a lane is considered, and what of it starts, is in lanes/dispatcher.py.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -22,6 +23,7 @@ from vedette.core.limits.run_limits import RunLimits, Tally, counted
 from vedette.engine.crawl.memory_room import MemoryBudget
 from vedette.engine.settle.settler import Claimed, Settler
 from vedette.frontier import Frontier
+from vedette.frontier.queue import worth
 from vedette.lanes import LaneKeeper
 from vedette.lanes.dispatcher import GRACE_S, Begun, Dispatcher, DispatchTerms
 from vedette.lanes.keeper import PATIENCE, is_shut
@@ -32,7 +34,6 @@ UNSETTLED = 600  # looks that wait for their commit; beyond it no new look start
 SECOND_LOOKS = timedelta(seconds=90)  # until idle: a second look that comes within this is waited for
 IDLE_PATIENCE = timedelta(seconds=40)  # once, until_idle: what starts within this is waited for
 ORDERS = timedelta(seconds=1)  # how often the operator's words are read
-_SPENT = Reason("budget_spent")
 
 
 class Mode(StrEnum):
@@ -96,7 +97,12 @@ class Engine:
         self._mode = terms.mode
         self._patience = terms.patience
         self._wanted = None if terms.wanted is None else dict(terms.wanted)
-        dispatch = DispatchTerms(limits=terms.limits, has_doubt=True, grace_s=terms.grace_s)
+        dispatch = DispatchTerms(
+            limits=terms.limits,
+            has_doubt=True,
+            is_rationed=parts.look_budgets.is_limited,
+            grace_s=terms.grace_s,
+        )
         self._dispatcher = Dispatcher(self, parts.keeper, parts.clock, dispatch)
         self._wakes = parts.keeper.wakes
         self._seconds = SecondLooks(parts.look_budgets)
@@ -206,16 +212,20 @@ class Engine:
         if is_overtaken or (isinstance(answer, Wait) and is_shut(answer, now + PATIENCE)):
             self._give_back(lane)
             return None
-        return None if isinstance(answer, Wait) else self._budget_wait(job, now) or job.value
+        if isinstance(answer, Wait):
+            return None
+        is_second = job.watch.pending is not None
+        return self._seconds.wait(job.watch, now) or (math.inf if is_second else worth(job.watch, now))
 
     def start(self, lane: LaneKey, lanes: tuple[LaneKey, ...], now: datetime) -> Begun | Wait | None:
         job = self.parts.frontier.peek(lane)
         if job is None:
             return None
-        wait = self._budget_wait(job, now)
+        wait = self._seconds.wait(job.watch, now)
         if wait is not None:
             return wait
-        job = replace(self.parts.frontier.pop(lane), lanes=lanes)
+        self.parts.frontier.pop(lane)
+        job = replace(job, lanes=lanes, value=worth(job.watch, now))
         self.parts.look_budgets.spend(lane, now)
         self.parts.keeper.start(lanes, now)
         self._unsettled += 1
@@ -244,7 +254,7 @@ class Engine:
         dispatcher = self._dispatcher
         if dispatcher.stopped_by:
             return True
-        if dispatcher.under_way or self._unsettled or self._is_claiming or self._hunts or self._wakes.touched:
+        if any((dispatcher.under_way, self._unsettled, self._is_claiming, self._hunts, self._wakes.touched)):
             return False
         if self._wanted is not None:
             if not self._wanted or self._is_hopeless(now):
@@ -296,18 +306,12 @@ class Engine:
         open_at = answer.until if isinstance(answer, Wait) else now
         if open_at is None or open_at > now + SOON or not self._dispatcher.may_start():
             return
-        until = self.parts.look_budgets.opens_at(lane, now)
-        if until is None or self._seconds.may_lease(lane, now):
-            failures = self.parts.keeper.doubt(lane)
-            self.parts.frontier.line_up(lane, self._horizon(now), failures=failures)
-        else:
+        until = self._seconds.leases_at(lane, now)
+        if until is not None:
             self._wakes.add(lane, until)
-
-    def _budget_wait(self, job: Job, now: datetime) -> Wait | None:
-        """What this look waits for, as far as the budgets are concerned."""
-        is_second = job.watch.pending is not None
-        until = self.parts.look_budgets.opens_at(job.watch.lane, now, is_second=is_second)
-        return None if until is None else Wait(until, _SPENT)
+            return
+        failures = self.parts.keeper.doubt(lane)
+        self.parts.frontier.line_up(lane, self._horizon(now), failures=failures)
 
     def _give_back(self, lane: LaneKey) -> None:
         """Work that was leased for a lane that shut must not take the room of others."""
@@ -346,17 +350,18 @@ class Engine:
         by = self._horizon(last)
         if (self.parts.look_budgets.opens_at(None, now) or now) > last:
             return False
-        if self._hunt_at is not None and self._hunt_at <= last:
-            return True
-        if self._mode is Mode.UNTIL_IDLE and self._has_second_look(now):
+        is_hunting = self._hunt_at is not None and self._hunt_at <= last
+        if is_hunting or frontier.leased or self._has_second_look(now):
             return True
         due = frontier.next_due()
-        if frontier.leased > 0 or (due is not None and due <= by):
+        if due is not None and due <= by:
             return True
         return any(frontier.is_due(lane, by) for lane in self._wakes.by(last))
 
     def _has_second_look(self, now: datetime) -> bool:
         """One that comes within its own patience: a removal is looked at again after a minute."""
+        if self._mode is not Mode.UNTIL_IDLE:
+            return False
         last = now + max(self._patience, SECOND_LOOKS)
         lanes = self._seconds.between(now - SECOND_LOOKS, last)
         return any(self._opens_by(lane, last, now) for lane in lanes)

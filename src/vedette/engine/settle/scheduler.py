@@ -7,7 +7,7 @@ restart goes on from where the last commit left it, and decides the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -21,6 +21,7 @@ from vedette.core.evidence.ledger import LedgerEntry, learned_decision, replan_d
 from vedette.core.schedule.due import Due, Lot, ScheduleTerms, apply_schedule
 from vedette.core.schedule.ewma import VelocityParams, update_velocity
 from vedette.core.schedule.learned.beliefs import (
+    Beliefs,
     is_whole,
     last_look,
     looked_by,
@@ -31,9 +32,9 @@ from vedette.core.schedule.learned.beliefs import (
     unpack_contributions,
 )
 from vedette.core.schedule.learned.decide import Case, Decided, GroupDecision, decide
-from vedette.core.schedule.learned.listings import ListingReport, Named, name, stated_hours
+from vedette.core.schedule.learned.listings import ListingReport, Moved, Named, name, stated_hours
 from vedette.core.schedule.learned.review import Sample
-from vedette.core.schedule.learned.scheduler_state import REPLAN, SAMPLE, differs
+from vedette.core.schedule.learned.scheduler_state import REPLAN, SAMPLE, PlannedAnew, differs
 from vedette.core.schedule.learned.settings import WEIGHT
 from vedette.core.schedule.protocol import from_hours, to_hours
 from vedette.engine.settle.scheduler_rows import SchedulerRows, ScheduleSide
@@ -66,26 +67,28 @@ class Scheduler:
         taught = [(n, s, s.lesson) for n, s in enumerate(settlements) if s.lesson is not None]
         if not taught:
             return list(settlements), None
-        self._rows.load(
-            (s.watch.lane for _, s, _ in taught),
-            (i for _, s, _ in taught for i in (s.watch.parent, s.watch.id)),
-        )
+        self._load([s.watch for _, s, _ in taught])
         self._review(taught[0][2].now)
+        back = self._back(taught)
+        asked = [one for one in taught if not one[2].has_due]
         done = list(settlements)
-        back = tuple((s.watch.lane, lesson.now) for _, s, lesson in taught if self._is_back(s, lesson))
-        asked = [(n, s, lesson) for n, s, lesson in taught if not lesson.has_due]
-        if asked:
-            for (n, _, _), settled in zip(asked, self._decide(asked), strict=True):
-                done[n] = settled
+        for (n, _, _), settled in zip(asked, self._decide(asked), strict=True):
+            done[n] = settled
         group = _Moving({s.watch.id: s.watch for s in done})
         for n, _, lesson in taught:
             done[n] = self._listed(done[n], lesson, group)
-        counters = self._state.counters
-        counters.looks += len(taught)
-        counters.planned += len(asked)
+        self._state.counters.looks += len(taught)
+        self._state.counters.planned += len(asked)
         replanned = self._replanned(taught[-1][2].now, group.marks)
         rows = replace(self._rows.changed(), marks=tuple(group.marks.items()), back=back, replanned=replanned)
         return done, rows
+
+    def _load(self, watches: Sequence[Watch] | Sequence[Leaf]) -> None:
+        """After this their hosts and hubs are known."""
+        self._rows.load((one.lane for one in watches), (i for one in watches for i in (one.parent, one.id)))
+
+    def _back(self, taught: Sequence[Taught]) -> tuple[tuple[LaneKey, datetime], ...]:
+        return tuple((s.watch.lane, lesson.now) for _, s, lesson in taught if self._is_back(s, lesson))
 
     def _is_back(self, settled: Settlement, lesson: Lesson) -> bool:
         """A host that answers after it was down: what failed there is tried again."""
@@ -96,6 +99,8 @@ class Scheduler:
     # Looks
 
     def _decide(self, asked: Sequence[Taught]) -> list[Settlement]:
+        if not asked:
+            return []
         cases = self._dated(asked, [self._case(s, lesson) for _, s, lesson in asked])
         decision = decide(cases, self._state.published, self._options.objectives)
         self._absorb(asked, decision)
@@ -172,48 +177,50 @@ class Scheduler:
         watch, state = settled.watch, self._state
         found = [one for one in settled.found if one.parent == watch.id]
         number = self._rows.hub(watch.id)
-        is_first = settled.job.watch.seen is None
         state.counters.found += len(settled.found)
-        if number < 0 and not lesson.is_listing and (is_first or not found):
+        is_page = not lesson.is_listing and (settled.job.watch.seen is None or not found)
+        if number < 0 and is_page:
             return settled
         t = to_hours(lesson.now)
-        number = self._rows.new_hub(watch.id, watch.lane) if number < 0 else number
+        number = self._rows.hub_of(watch)
         state.adopted(np.full(len(found), number), WEIGHT[np.array([one.risk for one in found], np.int64)])
         state.watched_hub(number, t, is_good=lesson.changed is not None)
-        c = state.hubs.columns
-        tells = lesson.is_listing and lesson.changed is not None
-        if not (tells and (lesson.is_dated or math.isfinite(c["listed_at"][number]))):
+        if not self._tells(lesson, number):
             return settled
         report = state.listed(number, t)
         return self._marked(settled, report, group) if settled.signals else settled
 
+    def _tells(self, lesson: Lesson, hub: int) -> bool:
+        """Does this look at a listing say what changed?  Without dates only where it did so before."""
+        if not lesson.is_listing or lesson.changed is None:
+            return False
+        return lesson.is_dated or math.isfinite(self._state.hubs.columns["listed_at"][hub])
+
     def _marked(self, settled: Settlement, report: ListingReport, group: _Moving) -> Settlement:
         """Those that are now worth a look are due, and their ledger says who named them."""
         signals = {signal.watch: signal for signal in settled.signals}
-        leaves = [
-            leaf for one in self._store.leaves(list(signals)) if is_whole((leaf := group.now(one)).belief)
-        ]
+        leaves = list(filter(_is_believed, map(group.now, self._store.leaves(list(signals)))))
         if not leaves:
             return settled
         self._rows.load((leaf.lane for leaf in leaves), (leaf.parent for leaf in leaves))
         named = [self._named(leaf, signals[leaf.id], settled.watch.url, report.t) for leaf in leaves]
-        moved = name(named, report, self._state.published)
-        group.marks.update((leaf.id, one.belief) for leaf, one in zip(leaves, moved, strict=True))
+        moved = list(zip(leaves, named, name(named, report, self._state.published), strict=True))
+        group.marks.update((leaf.id, one.belief) for leaf, _, one in moved)
         kept = tuple(
-            replace(signals[leaf.id], due_at=one.due_at)
-            for leaf, one in zip(leaves, moved, strict=True)
-            if one.due_at is not None
+            replace(signals[leaf.id], due_at=one.due_at) for leaf, _, one in moved if one.due_at is not None
         )
-        notes = tuple(
+        decisions = (*settled.decisions, _signal_decision(report, len(signals), len(kept)))
+        return replace(settled, signals=kept, notes=self._notes(moved, report), decisions=decisions)
+
+    def _notes(
+        self, moved: Sequence[tuple[Leaf, Named, Moved]], report: ListingReport
+    ) -> tuple[LedgerNote, ...]:
+        """Of those that are looked at sooner."""
+        return tuple(
             self._noted(leaf, replan_decision(asked, report, one, self._written(leaf.lane)), asked.heard_at)
-            for leaf, asked, one in zip(leaves, named, moved, strict=True)
+            for leaf, asked, one in moved
             if one.due_at is not None and one.due_at < asked.due_at
         )
-        reasons = (Reason("named", len(signals)), Reason("brought_forward", len(kept)))
-        hours = report.t - report.before
-        inputs: dict[str, object] = {"recall": report.recall, "false": report.false, "hours": hours}
-        decision = Decision(action="signal", reasons=reasons, inputs=inputs, output=len(kept))
-        return replace(settled, signals=kept, notes=notes, decisions=(*settled.decisions, decision))
 
     def _named(self, leaf: Leaf, signal: Signal, by: str, t: float) -> Named:
         belief = leaf.belief or b""  # whole: `_marked` asks about no others
@@ -243,7 +250,7 @@ class Scheduler:
             return
         budget = state.begin_review(t, self._store.scheduled(), options.budget_per_day)
         leaves = self._sampled()
-        self._rows.load((one.lane for one in leaves), (i for one in leaves for i in (one.parent, one.id)))
+        self._load(leaves)
         where = self._rows.where(leaves)
         rows = [
             one.belief if is_whole(one.belief) else new_belief(to_hours(one.created_at)) for one in leaves
@@ -269,36 +276,32 @@ class Scheduler:
         self, now: datetime, marks: dict[WatchId, bytes]
     ) -> tuple[tuple[Leaf, datetime, timedelta], ...]:
         """Some watches in turn, planned anew at the price of today.  Listings follow with their next look."""
-        run = self._state.counters
-        if run.replan is None:
-            return ()
-        leaves = self._store.planned(run.replan, REPLAN, now=now)
-        run.replan = leaves[-1].id if len(leaves) == REPLAN else None
-        leaves = [
-            one for one in leaves if not one.is_listing and one.id not in marks and is_whole(one.belief)
-        ]
+        leaves = self._in_turn(now, marks)
         if not leaves:
             return ()
-        self._rows.load((one.lane for one in leaves), (i for one in leaves for i in (one.parent, one.id)))
+        self._load(leaves)
         t = to_hours(now)
-        packed = [looked_by(one.belief, t) for one in leaves if one.belief is not None]
+        packed = [looked_by(one.belief or b"", t) for one in leaves]  # whole: `_in_turn` gives no others
         beliefs, old = unpack_beliefs(packed), unpack_contributions(packed)
         place = (self._rows.where(leaves), t)
         anew = self._state.plan_anew(beliefs, old, place, self._options.objectives)
-        moved = np.flatnonzero(anew.contribution != old).tolist()
-        if moved:
+        if (anew.contribution != old).any():
             rows = pack_beliefs(beliefs, anew.contribution)
-            marks.update((leaves[n].id, rows[n]) for n in moved)
-        hours = np.minimum(anew.by_price, anew.by_objective)
-        waits = [timedelta(milliseconds=round(one * 3_600_000)) for one in hours.tolist()]
-        lasts = [from_hours(last) for last in beliefs.last.tolist()]
+            marks.update((leaves[n].id, rows[n]) for n in np.flatnonzero(anew.contribution != old).tolist())
         return tuple(
-            (leaf, max(last + wait, now), wait)
-            for leaf, last, wait, named in zip(
-                leaves, lasts, waits, beliefs.listed_change_p.tolist(), strict=True
-            )
-            if not named and leaf.due_at is not None and differs(leaf.due_at - last, wait)
+            (leaves[n], max(last + wait, now), wait)
+            for n, (last, wait) in enumerate(_waits(beliefs, anew))
+            if _is_moved(leaves[n], last, wait) and not beliefs.listed_change_p[n]
         )
+
+    def _in_turn(self, now: datetime, marks: Mapping[WatchId, bytes]) -> list[Leaf]:
+        """The next watches to be planned anew, but those that this group has moved already."""
+        run = self._state.counters
+        if run.replan is None:
+            return []
+        leaves = self._store.planned(run.replan, REPLAN, now=now)
+        run.replan = leaves[-1].id if len(leaves) == REPLAN else None
+        return [one for one in leaves if not one.is_listing and one.id not in marks and _is_believed(one)]
 
 
 @dataclass(slots=True)
@@ -314,6 +317,28 @@ class _Moving:
         if watch is not None:
             leaf = replace(leaf, belief=watch.belief or leaf.belief, due_at=watch.due_at)
         return replace(leaf, belief=self.marks.get(leaf.id) or leaf.belief)
+
+
+def _signal_decision(report: ListingReport, named: int, kept: int) -> Decision:
+    reasons = (Reason("named", named), Reason("brought_forward", kept))
+    hours = report.t - report.before
+    inputs: dict[str, object] = {"recall": report.recall, "false": report.false, "hours": hours}
+    return Decision(action="signal", reasons=reasons, inputs=inputs, output=kept)
+
+
+def _waits(beliefs: Beliefs, anew: PlannedAnew) -> Iterator[tuple[datetime, timedelta]]:
+    """Of each watch the last look, and the wait from there."""
+    hours = np.minimum(anew.by_price, anew.by_objective)
+    for last, wait in zip(beliefs.last.tolist(), hours.tolist(), strict=True):
+        yield from_hours(last), timedelta(milliseconds=round(wait * 3_600_000))
+
+
+def _is_believed(leaf: Leaf) -> bool:
+    return is_whole(leaf.belief)
+
+
+def _is_moved(leaf: Leaf, last: datetime, wait: timedelta) -> bool:
+    return leaf.due_at is not None and differs(leaf.due_at - last, wait)
 
 
 def terms_of(settled: Settlement, lesson: Lesson) -> ScheduleTerms:

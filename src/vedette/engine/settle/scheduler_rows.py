@@ -60,13 +60,7 @@ class SchedulerRows:
         ids = self.state.hubs.ids
         asked = {i for i in hubs if i is not None and i not in ids and i not in self._unlisted}
         if asked:
-            found = self._store.hubs(sorted(asked))
-            self.load([row.lane for row in found], ())
-            for row in found:
-                self._put_hub(row)
-            if len(self._unlisted) > MOST_UNLISTED:
-                self._unlisted.clear()
-            self._unlisted |= asked - {row.watch for row in found}
+            self._load_hubs(asked)
 
     def host(self, lane: LaneKey) -> int:
         return self.state.hosts.ids[lane]
@@ -84,9 +78,13 @@ class SchedulerRows:
         risk = np.array([one.risk for one in watches], np.int64)
         return Where(host=places[:, 0], risk=risk, hub=places[:, 1], own=places[:, 2])
 
-    def new_hub(self, watch: WatchId, lane: LaneKey) -> int:
-        self._unlisted.discard(watch)
-        return self._put_hub(HubBelief(watch=watch, lane=lane))
+    def hub_of(self, watch: Watch) -> int:
+        """The number of the hub that this watch is from now on."""
+        number = self.hub(watch.id)
+        if number < 0:
+            self._unlisted.discard(watch.id)
+            number = self._put_hub(HubBelief(watch=watch.id, lane=watch.lane))
+        return number
 
     def clock_id(self, lane: LaneKey) -> int | None:
         """The published clock that decisions about this host name."""
@@ -155,6 +153,15 @@ class SchedulerRows:
                 hosts.clocks.upto[number], hosts.has_clock[number] = unpack_clock(clocks[row.clock]), True
                 self._clock_of[number] = row.clock
                 self._known_clocks.add(row.clock)
+
+    def _load_hubs(self, asked: set[WatchId]) -> None:
+        found = self._store.hubs(sorted(asked))
+        self.load([row.lane for row in found], ())
+        for row in found:
+            self._put_hub(row)
+        if len(self._unlisted) > MOST_UNLISTED:
+            self._unlisted.clear()
+        self._unlisted |= asked - {row.watch for row in found}
 
     def _keep(self, clock: bytes) -> int:
         i = xxhash.xxh3_64_intdigest(clock) >> 1

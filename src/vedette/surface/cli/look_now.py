@@ -52,19 +52,22 @@ def look(
     if bool(urls) + (source is not None) + everything != 1:
         raise InputError("say what to look at: one or more URLs, --source ID, or --all")
     bound = None if patience is None else a_duration(patience, "--patience")
-    looks = order_looks_now(session.installation, urls or [], source, session.engine)
-    forecast = looks.forecast(bound)
-    _tell_wait(session, forecast)
     is_stopped = False
-    if not session.given.as_json:
-        looks.on_looked = lambda looked: session.out.lines(looked_lines(looked))
     with session.out.progress("looking") as progress:
-        looks.progress = progress
+
+        def tell(looked: Looked, done: int, whole: int) -> None:
+            if not session.given.as_json:
+                session.out.lines(looked_lines(looked))
+            progress(done, whole)
+
+        looks = order_looks_now(session.installation, urls or [], source, session.engine, tell)
+        forecast = looks.forecast(bound)
+        _tell_wait(session, forecast)
         try:
             looks.wait(forecast.until)
         except KeyboardInterrupt:
             is_stopped = True
-    seen = looks.finish()
+        seen = looks.finish()
     _report(session, seen, looks.ordered_at)
     if is_stopped or looks.is_stopped:
         raise typer.Exit(Exit.INTERRUPTED)

@@ -248,15 +248,19 @@ def group_of(cases: Sequence[Case], published: Published) -> LookGroup:
         contribution=unpack_contributions(rows),
         context=context_of([case.place for case in cases], published),
         risk=np.array([case.place.risk for case in cases], np.int8),
-        looks=GoodLooks(
-            np.array([to_hours(case.now) for case in cases]),
-            np.array([bool(case.changed) for case in cases], bool),
-            np.array([math.nan if case.modified is None else case.modified for case in cases]),
-        ),
+        looks=_looks_of(cases),
         good=np.array([n for n, case in enumerate(cases) if case.changed is not None], np.int64),
         failures=np.array([case.failures for case in cases], np.int64),
         is_down=np.array([case.is_down for case in cases], bool),
         false=np.array([case.false for case in cases]),
+    )
+
+
+def _looks_of(cases: Sequence[Case]) -> GoodLooks:
+    return GoodLooks(
+        np.array([to_hours(case.now) for case in cases]),
+        np.array([bool(case.changed) for case in cases], bool),
+        np.array([math.nan if case.modified is None else case.modified for case in cases]),
     )
 
 

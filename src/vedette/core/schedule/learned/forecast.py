@@ -56,21 +56,18 @@ def forecast(sample: Sample, asked: ForecastQuestion) -> Forecast:
     packed = tiers(sample, asked.objectives, asked.budget)
     spent = sum(one.looks for one in packed.values())
     budget = asked.budget
-    price = (
-        sample.context.published.price
-        if budget is None
-        else price_for(sample, max(budget - spent, 1e-9), packed)
-    )
+    price = today = sample.context.published.price
+    if budget is not None:
+        price = price_for(sample, max(budget - spent, 1e-9), packed)
     free = _priced(sample, price)
-    today = sample.context.published.price
     now = free if price == today else _priced(sample, today)
     gap, tight = _hold(free.copy(), sample, asked.host_limits)
     own = looks_per_day(gap, sample, outside_tiers(sample, packed))
-    wanted = sum(one.wanted for one in packed.values())
-    needed = wanted / TIER if packed and budget is not None else own + spent
-    missing = 0.0 if budget is None else max(0.0, needed - budget) if packed else 0.0
+    needed, missing = own + spent, 0.0
+    if packed and budget is not None:
+        needed = sum(one.wanted for one in packed.values()) / TIER
+        missing = max(0.0, needed - budget)
     fresh, age = _state(sample, gap)
-    within = {name: asked.objectives.get(name, (WITHIN, 0.0))[0] for name in Risk.__members__}
     groups = {one.name: np.flatnonzero(sample.risk == one) for one in Risk}
     plans = _Plans(
         price,
@@ -79,12 +76,7 @@ def forecast(sample: Sample, asked: ForecastQuestion) -> Forecast:
         _today(sample, asked.objectives, now),
         steadiness(sample.beliefs),
     )
-    seen = {
-        name: _in_time(sample, plans, rows, (within[name], packed.get(name))) for name, rows in groups.items()
-    }
-    for name, one in packed.items():
-        goal = (asked.objectives[name], one)
-        seen[name] = _learning(sample, plans, groups[name], goal, seen[name])
+    within, seen = _coverage(sample, plans, groups, packed, asked.objectives)
     return Forecast(
         at=asked.t, budget=budget, needed=needed, shortfall=missing,
         freshness={name: _mean(fresh[rows], 1.0) for name, rows in groups.items()},
@@ -96,6 +88,23 @@ def forecast(sample: Sample, asked: ForecastQuestion) -> Forecast:
             Reason("shortfall", missing, "looks per day missing"),
         ),
     )  # fmt: skip
+
+
+def _coverage(
+    sample: Sample,
+    plans: _Plans,
+    groups: Mapping[str, NDArray[np.int64]],
+    packed: Mapping[str, Tier],
+    goals: Objectives,
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Of each risk class the hours that count as in time, and the share of changes seen within them."""
+    within = {name: goals.get(name, (WITHIN, 0.0))[0] for name in groups}
+    seen = {
+        name: _in_time(sample, plans, rows, (within[name], packed.get(name))) for name, rows in groups.items()
+    }
+    for name, one in packed.items():
+        seen[name] = _learning(sample, plans, groups[name], (goals[name], one), seen[name])
+    return within, seen
 
 
 def _hold(gap: Floats, sample: Sample, limits: Mapping[int, float]) -> tuple[Floats, dict[int, float]]:

@@ -9,6 +9,7 @@ Does it happen as often as we say?  `Calibration` holds what was predicted again
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -167,8 +168,8 @@ BINS = len(_EDGES) + 1
 class Calibration:
     """Per bin: looks, sum of the predictions, changes seen."""
 
-    def __init__(self) -> None:
-        self.counts = np.zeros((3, BINS))
+    def __init__(self, counts: Sequence[Sequence[float]] | None = None) -> None:
+        self.counts = np.zeros((3, BINS)) if counts is None else np.array(counts)
 
     def learn(self, predicted: Floats, changed: NDArray[np.bool_]) -> None:
         place = np.digitize(_log_odds(predicted), _EDGES)

@@ -1,7 +1,7 @@
 """The constants of the learned policy, each with its source, and what the scheduler publishes.
 
 Every constant was chosen once for all worlds of the freshness judge together and then frozen
-(docs/scheduling.md lists what each part gains).  None depends on the number of targets.
+(docs/scheduling.md has the figures).  None depends on the number of targets.
 """
 
 from __future__ import annotations
