@@ -6,12 +6,13 @@ says of it, and what the scheduler has to learn.  The engine brings the facts an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 from vedette.contracts.change import Noise
+from vedette.contracts.copies import replace
 from vedette.contracts.fetch import Extraction
 from vedette.contracts.schedule import Asked, Lesson
 from vedette.contracts.source import ListerKind, Source
