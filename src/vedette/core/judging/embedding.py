@@ -85,8 +85,12 @@ def _summed(words: np.ndarray) -> np.ndarray:
     mixed = words * _MIX[0]  # wraps around, as it should
     mixed ^= mixed >> _SHIFT
     mixed *= _MIX[1]
-    signs = np.where(mixed >> _SIGN, 1.0, -1.0)
-    found: np.ndarray = np.bincount(((mixed >> _SHIFT) & _BUCKET).astype(np.int64), signs, DIMENSIONS)
+    signs = (mixed >> _SIGN).view(np.int64)
+    mixed >>= _SHIFT
+    mixed &= _BUCKET
+    places = mixed.view(np.int64) + signs * DIMENSIONS
+    hits = np.bincount(places, minlength=2 * DIMENSIONS)
+    found: np.ndarray = (hits[DIMENSIONS:] - hits[:DIMENSIONS]).astype(np.float64)
     return found
 
 
