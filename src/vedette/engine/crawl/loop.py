@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
+from vedette.contracts.copies import replace
 from vedette.contracts.jobs import Missed, SentinelResult
 from vedette.contracts.lane import Go, Wait
 from vedette.contracts.ports import Clock
@@ -215,7 +216,8 @@ class Engine:
         wait = self._budget_wait(job, now)
         if wait is not None:
             return wait
-        job = replace(self.parts.frontier.pop(lane), lanes=lanes)
+        job = self.parts.frontier.pop(lane)
+        job = job if job.lanes == lanes else replace(job, lanes=lanes)
         self.parts.look_budgets.spend(lane, now)
         self.parts.keeper.start(lanes, now)
         self._unsettled += 1
