@@ -31,7 +31,7 @@ def embed(text: str) -> np.ndarray:
     if not said:
         return np.zeros(DIMENSIONS, np.float32)
     data = b" " + said.encode("utf-8", "replace") + b" " * _WINDOW
-    starts = np.flatnonzero(np.frombuffer(data, np.uint8)[:-_WINDOW] <= ord(" ")) + 1
+    starts = (np.frombuffer(data, np.uint8)[:-_WINDOW] <= ord(" ")).nonzero()[0] + 1
     windows: np.ndarray = np.ndarray((len(data) - _WINDOW + 1,), np.uint64, data, 0, (1,))  # one per byte
     words = windows[starts]
     summed = _summed(np.concatenate((words, words & _STEM)))

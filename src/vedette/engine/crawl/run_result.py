@@ -109,11 +109,9 @@ class RunLog:
         self.retries += settled.job.watch.attempt > 0
         is_own_address = watch.parent is None
         name = host_of(watch.url)
-        host = self._hosts.get(name)
-        if host is None:
-            host = _Host(watch.lane)
-            if is_own_address:  # hosts that a crawl wanders into are not told one by one
-                self._hosts[name] = host
+        host = self._hosts.get(name, _WANDERED_INTO)
+        if host is _WANDERED_INTO and is_own_address:
+            host = self._hosts[name] = _Host(watch.lane)
         host.looks += 1
         if is_own_address:
             self.addresses.add(watch.id)
@@ -132,6 +130,10 @@ class RunLog:
             host.last_error = words
             if is_own_address:
                 self._errors[watch.id] = (watch.source, words)
+
+
+# Hosts that a crawl wanders into are not told one by one.
+_WANDERED_INTO = _Host(LaneKey(""))
 
 
 def _told(host: _Host, lane: LaneState, now: datetime) -> HostResult:
