@@ -25,7 +25,7 @@ import crawl_column
 
 # Step: the functions that do it, as module and name.  Coroutines are charged for the time that they run.
 STEPS: dict[str, tuple[str, ...]] = {
-    "loop: turn": ("engine.crawl.loop:Engine._turn",),
+    "loop: turn": ("lanes.dispatcher:Dispatcher._turn",),
     "loop: committed": ("engine.crawl.loop:Engine.on_committed", "engine.crawl.loop:Engine.on_claimed"),
     "loop: serve": ("engine.crawl.assess:Assessor.serve",),
     "look: robots": ("engine.crawl.look:_Walk.robots_refuse",),
@@ -33,16 +33,17 @@ STEPS: dict[str, tuple[str, ...]] = {
     "fetch: send": ("fetch.connections:Client.send",),
     "fetch: line": ("fetch.connections:FarEnd.data_received",),
     "fetch: rest": ("fetch.http:HttpFetcher.fetch",),
+    "read: begin, digest": ("engine.crawl.look_record:LookRecord.begun",),
     "read: parse, text, links": ("engine.crawl.content_reader:ContentReader.read",),
     "read: gate": ("engine.crawl.assess:gate",),
-    "read: digest": ("engine.crawl.assess:Assessor._is_known",),
     "judge": (
         "engine.crawl.compare_states:Comparer.judge",
         "engine.crawl.compare_states:Comparer.judge_same",
     ),
-    "find": ("engine.crawl.assess:Assessor._find", "engine.crawl.assess:Assessor._variant"),
-    "close: watch after the look": ("engine.crawl.assess:Assessor._close",),
-    "close: settlement": ("engine.crawl.look_record:LookRecord.settlement",),
+    "find": ("engine.crawl.assess:Assessor._linked",),
+    "decide: watch after the look": ("engine.crawl.assess:settle",),
+    "decide: traits": ("engine.crawl.look_record:measure",),
+    "decide: settlement": ("engine.crawl.look_record:LookRecord.settlement",),
     "settle: turn": ("engine.settle.settler:Settler.turn",),
     "settle: claim": ("engine.settle.settler:Settler._answer",),
     "settle: place": ("engine.settle.settler:Settler._place",),

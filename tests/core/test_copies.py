@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.contracts.copies import _compiled, replace
+from vedette.contracts.copies import _compiled, quick, replace
 from vedette.contracts.fetch import Fetched
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import LaneKey, Outcome, SourceId, WatchId
@@ -83,3 +83,46 @@ def test_a_field_that_does_not_exist_is_an_error() -> None:
 )
 def test_values_of_slots_are_copied_the_quick_way(kind: type, is_quick: bool) -> None:
     assert (_compiled(kind).__name__ == "copied") is is_quick
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    a: int
+    b: int = 2
+    c: list[int] = field(default_factory=list)
+    d: int = field(default=4, kw_only=True)
+
+
+@quick
+@dataclass(frozen=True, slots=True)
+class Quick:
+    a: int
+    b: int = 2
+    c: list[int] = field(default_factory=list)
+    d: int = field(default=4, kw_only=True)
+
+
+@given(st.lists(st.integers(), max_size=4), st.dictionaries(st.sampled_from("abcde"), st.integers()))
+def test_a_quick_constructor_takes_and_sets_what_the_usual_one_does(
+    given_: list[int], named: dict[str, int]
+) -> None:
+    made: list[object] = []
+    for kind in (Plain, Quick):
+        try:
+            made.append(dataclasses.astuple(kind(*given_, **named)))  # type: ignore[arg-type]
+        except TypeError:
+            made.append(None)
+    assert made[0] == made[1]
+
+
+def test_a_quick_value_shares_nothing_with_another_and_stays_frozen() -> None:
+    one, other = Quick(1), Quick(1)
+    assert one == other
+    assert one.c is not other.c
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        one.a = 2  # type: ignore[misc]
+
+
+def test_a_value_that_checks_itself_cannot_be_quick() -> None:
+    with pytest.raises(TypeError, match="Checked"):
+        quick(Checked)

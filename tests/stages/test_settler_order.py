@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 import pytest
@@ -127,6 +127,7 @@ class Orders:
     def __init__(self) -> None:
         self.waiting: list[Any] = []
         self.waits: list[float] = []
+        self.meanwhile: Callable[[], object] = lambda: None  # happens when somebody waits in vain
 
     def put(self, order: Any) -> None:
         self.waiting.append(order)
@@ -134,6 +135,8 @@ class Orders:
     def get(self, timeout: float) -> Any:
         self.waits.append(timeout)
         if not self.waiting:
+            if timeout:
+                self.meanwhile()
             raise queue.Empty
         return self.waiting.pop(0)
 
@@ -258,11 +261,48 @@ class SlowClock(JumpingClock):
 
 
 def test_a_group_is_written_after_a_moment_however_many_keep_coming():
-    desk = Desk(clock=SlowClock(NOON))
-    for settled in looks(4):
-        desk.settler.settle(settled)
+    desk, later = Desk(clock=SlowClock(NOON)), iter(looks(20))
+    desk.settler.settle(next(later))
+    desk.orders.meanwhile = lambda: desk.settler.settle(next(later))
     desk.settler.turn()
-    assert desk.orders.waits[1:] == pytest.approx([QUIET_S, PATIENCE_S - 0.2, 0.0, 0.0])
+    assert desk.orders.waits[1:] == pytest.approx([PATIENCE_S - 0.2, 0.0])
+    assert [len(group.placed) for group in desk.log.groups] == [2]
+    assert len(list(later)) == 18
+
+
+def test_looks_that_keep_coming_are_waited_for_a_moment_each():
+    desk, later = Desk(), iter(looks(3))
+    desk.settler.settle(next(later))
+    desk.orders.meanwhile = lambda: [desk.settler.settle(one) for one in islice(later, 1)]
+    desk.settler.turn()
+    assert desk.orders.waits[1:] == [QUIET_S] * 3
+    assert [len(group.placed) for group in desk.log.groups] == [3]
+
+
+def test_the_thread_is_woken_for_the_first_look_and_for_a_full_group():
+    desk = Desk()
+    for settled in looks(GROUP + 50):
+        desk.settler.settle(settled)
+    assert len(desk.orders.waiting) == 2
+
+
+def test_a_claim_is_answered_although_there_is_more_to_write_than_a_group_holds():
+    desk = Desk()
+    for settled in looks(3 * GROUP):
+        desk.settler.settle(settled)
+    desk.settler.claim([Ask(A, 1)], due_by=NOON)
+    desk.settler.turn()
+    assert desk.log.calls.index("claimed") < desk.log.calls.index("acknowledged")
+    assert [len(group.placed) for group in desk.log.groups] == [GROUP]
+
+
+def test_a_stop_writes_more_than_a_group_holds():
+    desk = Desk()
+    for settled in looks(2 * GROUP + 1):
+        desk.settler.settle(settled)
+    desk.settler.stop()
+    assert not desk.settler.turn()
+    assert sum(len(group.placed) for group in desk.log.groups) == 2 * GROUP + 1
 
 
 def test_what_goes_along_is_in_the_next_group_and_only_there():

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any
 
 from vedette.contracts.alerts import ChannelName
+from vedette.contracts.copies import quick
 from vedette.contracts.watch import Decision
 from vedette.contracts.words import (
     ChangeId,
@@ -71,6 +72,7 @@ class RunStarted(Event):
     run: RunId
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visited(Event):
     """A look was settled."""

@@ -7,6 +7,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from vedette.contracts.copies import quick
+
 if TYPE_CHECKING:
     from vedette.contracts.fetch import Headers
     from vedette.contracts.words import Outcome, VisitId, WatchId
@@ -30,6 +32,7 @@ class RecordKind(StrEnum):
     NONE = "none"  # nothing came back (timeout, refused): chained, no record
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisitFacts:
     """The facts of one visit that the chain covers.  The same fields are columns of the visit row."""
@@ -43,6 +46,7 @@ class VisitFacts:
     digest: bytes | None  # sha256 of the decoded body
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveEntry:
     """One visit on its way into the archive."""
@@ -61,6 +65,7 @@ class ArchiveEntry:
     refers_to_record: tuple[str, VisitId] | None = None  # its segment and visit
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenRecord:
     """Where an entry ended up."""

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from vedette.contracts.copies import quick
 from vedette.contracts.words import ContentClass, Outcome
 
 MIB = 1024 * 1024
@@ -37,6 +38,7 @@ class FetchSettings:
     keep_alive: timedelta = timedelta(seconds=5)
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchRequest:
     """Ask for one URL, one hop.  Redirects come back as values; the engine takes a new permit per hop."""
@@ -67,6 +69,7 @@ class PostRequest:
     headers: Headers = ()
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
     """What the far end answered to one hop, or how it failed to."""
@@ -113,6 +116,7 @@ class TextKeys:
     simhash: int
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
     """What a body says, as text and structure.  Deterministic in the bytes and the declared type."""

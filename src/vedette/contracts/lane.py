@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from vedette.contracts.copies import quick
 from vedette.contracts.words import LaneKey, Reason
 
 ALL = LaneKey("all")
@@ -40,6 +41,7 @@ class LanePolicies:
         return self.named.get(key) or self.named.get(key.partition(":")[0]) or self.default
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneState:
     """What has happened in the lane, as far as the next start depends on it.  Survives restarts."""

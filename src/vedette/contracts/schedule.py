@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from vedette.contracts.copies import quick
 from vedette.contracts.words import LaneKey, Risk, WatchId
 
 
@@ -16,6 +17,7 @@ class Asked:
     ceiling: timedelta | None = None  # `scrape_frequency`: at most so long
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lesson:
     """What a look says to a policy that decides for a whole group at once, before the group is committed."""

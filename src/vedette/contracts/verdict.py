@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from vedette.contracts.copies import quick
 from vedette.contracts.documents import Artifact
 from vedette.contracts.source import ListerKind
 from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Reason, Risk, WatchId
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
     """Figures of one text, taken at the look that brought it.  They say nothing of what it says."""

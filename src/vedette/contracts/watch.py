@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from vedette.contracts.change import Change, ChangeState, Noise
+from vedette.contracts.copies import quick
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Standing, WrittenRecord
 from vedette.contracts.words import (
     ChangeId,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from vedette.contracts.verdict import Traits
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
     """The last state of a target with content: what the next look is compared with."""
@@ -49,6 +51,7 @@ class Seen:
     content_class: ContentClass = ContentClass.HTML
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watch:
     """One target with its topology, velocity, risk and schedule."""
@@ -91,6 +94,7 @@ class Watch:
     )
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """A leased order to look at a watch now."""
@@ -102,6 +106,7 @@ class Job:
     leased_until: datetime
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
     """What happened on one look.  Always appended."""
@@ -123,6 +128,7 @@ class Visit:
     audit: timedelta | None = None  # it was an audit, in an interval of this length
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """One decision of the ledger: what, from what, why."""
@@ -145,6 +151,7 @@ class Parked:
     at: datetime
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
     """A URL we know of and do not watch.  Upserted: last reason and a count."""
@@ -187,6 +194,7 @@ class ChangeMove:
     change: Change | None = None  # as confirmed: its comparison without the noise that the second look showed
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
     """What a look means for the change life of its watch."""
@@ -209,6 +217,7 @@ class Judged:
         return "changed" if self.changed else "unchanged"
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settlement:
     """Everything one look settled.  Written in one transaction, or not at all."""
@@ -240,6 +249,7 @@ class Settlement:
     notes: tuple[LedgerNote, ...] = ()  # what this look decided about other watches
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payload:
     """A payload that the archive already has, the evidence that names it, and the record that holds it."""
@@ -256,6 +266,7 @@ class Payload:
     same_as: EvidenceId | None = None  # the evidence that it differs from by noise alone
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
     """A settlement whose bytes are in the archive, synced, not yet committed."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import NewType
 
+from vedette.contracts.copies import quick
+
 WatchId = NewType("WatchId", int)  # xxh3 of the canonical URL, 63 bits (ADR-0002)
 VisitId = NewType("VisitId", int)
 EvidenceId = NewType("EvidenceId", int)
@@ -121,6 +123,7 @@ class Outcome(StrEnum):
     BUG = "bug"  # our code failed on it; the job is parked, the fault is ours
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Reason:
     """One line of an explanation.  Points of the reasons of a number add up to the number."""

@@ -6,12 +6,13 @@ says of it, and what the scheduler has to learn.  The engine brings the facts an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 from vedette.contracts.change import Noise
+from vedette.contracts.copies import replace
 from vedette.contracts.fetch import Extraction
 from vedette.contracts.schedule import Asked, Lesson
 from vedette.contracts.source import ListerKind, Source
@@ -365,10 +366,11 @@ def _lesson(case: _Case) -> Lesson:
     """What a look that needs no retry has to tell the scheduler: it showed the page, or says why there is none."""
     look, meaning = case.look, MEANING[case.look.outcome]
     is_listing = look.outcome in SEEN and case.watch.lister in LISTINGS
+    changed = what_changed(case.watch, look)
     return Lesson(
         now=look.now,
-        changed=what_changed(case.watch, look),
-        modified_at=_modified_at(case),
+        changed=changed,
+        modified_at=_modified_at(case) if changed else None,  # what did not change has no date to learn from
         host_ok=meaning.lane_verdict,
         has_due=case.again_at is not None,
         is_parked=not meaning.keeps_schedule,

@@ -24,7 +24,7 @@ MEMO = 16_384  # raw addresses remembered per source: about 6 MB when full
 MOST_PARTS = 1000  # told of one page
 MOST_META = 500  # elements of a head that are read
 _UNKNOWN: Link = (WatchId(-1), "")
-_ROOTED = ("/", "http://", "https://")  # what these mean depends on the origin alone
+_WHOLE = ("http://", "https://")  # these mean the same on every page
 _NOT_PAGES = ("#", "javascript:", "mailto:", "tel:", "data:")
 # A path that needs no parser: nothing to decode, to resolve or to drop.  A test holds `canonical` against it.
 _PLAIN = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)+/?")
@@ -41,7 +41,9 @@ class LinkReader:
         self._hosts = frozenset(_bare(host.lower()) for host in (host_of(source_url), *follow_hosts))
         self._is_everywhere = ANYWHERE in self._hosts
         self._limit = memo
-        self._memos: dict[str, dict[str, Link | None]] = {}  # by place: an origin, or a directory of it
+        self._memos: dict[
+            str, dict[str, Link | None]
+        ] = {}  # by place: an origin, a directory of it, or anywhere
         self._size = 0
         self._parts: dict[WatchId, str] = {}
         self.too_long = 0  # addresses that nobody asks for because of their length
@@ -58,16 +60,18 @@ class LinkReader:
             self._memos, self._size = {}, 0
         origin = origin_of(base)
         home = origin if self._is_ours(base) else ""
-        rooted = self._memo(origin)
+        rooted, whole = self._memo(origin), self._memo("")
         here = self._memo(base.partition("?")[0].rpartition("/")[0] + "/")
         found: dict[WatchId, Link] = {}
         for href in hrefs:
-            link = rooted.get(href, _UNKNOWN)
+            cut = href.find("#")
+            if cut > 0 and href[cut - 1] > " ":  # whichever part is meant, it is the same address
+                href = href[:cut]
+            memo = rooted if href[:1] == "/" else whole if href.startswith(_WHOLE) else here
+            link = memo.get(href, _UNKNOWN)
             if link is _UNKNOWN:
-                link = here.get(href, _UNKNOWN)
-                if link is _UNKNOWN:
-                    link = self._resolve(href, base, home)
-                    self._remember(href, link, rooted, here)
+                link = self._resolve(href, base, home)
+                self._remember(href, link, memo)
             if link is not None:
                 found[link[0]] = link
         return list(found.values())
@@ -79,14 +83,11 @@ class LinkReader:
             self._size += 1
         return memo
 
-    def _remember(
-        self, href: str, link: Link | None, rooted: dict[str, Link | None], here: dict[str, Link | None]
-    ) -> None:
+    def _remember(self, href: str, link: Link | None, memo: dict[str, Link | None]) -> None:
         if self._size >= self._limit or len(href) > MAX_URL:
             return
-        if href.strip()[:1] in "?#":  # "", "?a" mean something else on every page
+        if href.strip()[:1] in ("", "?", "#"):  # these mean something else on every page
             return
-        memo = rooted if href.startswith(_ROOTED) else here
         memo[href] = link
         self._size += 1
 

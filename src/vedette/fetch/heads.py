@@ -11,6 +11,7 @@ from itertools import chain
 from aiohttp import hdrs
 from multidict import CIMultiDictProxy
 
+from vedette.contracts.copies import quick
 from vedette.contracts.fetch import Headers
 from vedette.fetch.decode import codings_of
 
@@ -23,6 +24,7 @@ _FORBIDDEN = bytes.maketrans(b"\r\n\0", b"   ")  # RFC 9110 section 5.5: replace
 RawHeaders = tuple[tuple[bytes, bytes], ...]
 
 
+@quick
 @dataclass(slots=True, kw_only=True)
 class Head:
     """The fields that fetching itself acts on.  Made per page, never leaves the stage, so not frozen."""

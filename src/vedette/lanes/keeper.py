@@ -27,6 +27,7 @@ ROOM = LaneKey("all:waiting")  # requests that do not end: they left `all` to ot
 SHARED = frozenset(
     (ALL, DOUBTFUL, ROOM)
 )  # widths of ours, and no far end: they learn nothing and are not stored
+_GO = Go()
 PATIENCE = timedelta(seconds=90)  # a look that is under way gives up on a lane that is closed for longer
 
 
@@ -136,7 +137,7 @@ class LaneKeeper:
             answer = self._asked(lane, now)
             if isinstance(answer, Wait) and (worst is None or _later(answer, worst)):
                 worst = answer
-        return worst or Go()
+        return worst or _GO
 
     def start(self, keys: Sequence[LaneKey], now: datetime) -> None:
         """A request that was told Go starts."""

@@ -40,6 +40,8 @@ class LookBudgets:
 
     def opens_at(self, lane: LaneKey | None, now: datetime, *, is_second: bool = False) -> datetime | None:
         """When a look in this lane, or in any, may start; None: now."""
+        if self._per_day is None and self._per_host is None:
+            return None
         answers = [ask(self._budget(key), now, is_second=is_second) for key in self._keys(lane)]
         waits = [answer.until for answer in answers if isinstance(answer, Wait)]
         return max((at for at in waits if at is not None), default=None)

@@ -5,11 +5,11 @@ Cheap layers first: equal bytes and equal keys need no text.  What needs the tex
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from vedette.contracts.change import Change, ChangeKind, ChangeState, Comparison, Layer
+from vedette.contracts.copies import replace
 from vedette.contracts.fetch import Extraction
 from vedette.contracts.source import ListerKind
 from vedette.contracts.watch import ChangeMove, Judged, Seen, Watch

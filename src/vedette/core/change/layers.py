@@ -144,7 +144,7 @@ _AT_ONCE = 64 * _COUNTED  # and how many are spread out at once: eight integers 
 def simhash(text: str) -> int:
     """Signed, as stores keep it.  0 for a text without words."""
     data = b" " + text.lower().encode("utf-8", "replace") + b" " * _WINDOW
-    starts = np.flatnonzero(np.frombuffer(data, np.uint8)[:-_WINDOW] == ord(" ")) + 1
+    starts = (np.frombuffer(data, np.uint8)[:-_WINDOW] == ord(" ")).nonzero()[0] + 1
     if not text:
         return 0
     windows: np.ndarray = np.ndarray((len(data) - _WINDOW + 1,), np.uint64, data, 0, (1,))  # one per byte

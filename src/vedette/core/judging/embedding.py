@@ -31,7 +31,7 @@ def embed(text: str) -> np.ndarray:
     if not said:
         return np.zeros(DIMENSIONS, np.float32)
     data = b" " + said.encode("utf-8", "replace") + b" " * _WINDOW
-    starts = np.flatnonzero(np.frombuffer(data, np.uint8)[:-_WINDOW] <= ord(" ")) + 1
+    starts = (np.frombuffer(data, np.uint8)[:-_WINDOW] <= ord(" ")).nonzero()[0] + 1
     windows: np.ndarray = np.ndarray((len(data) - _WINDOW + 1,), np.uint64, data, 0, (1,))  # one per byte
     words = windows[starts]
     summed = _summed(np.concatenate((words, words & _STEM)))
@@ -85,8 +85,12 @@ def _summed(words: np.ndarray) -> np.ndarray:
     mixed = words * _MIX[0]  # wraps around, as it should
     mixed ^= mixed >> _SHIFT
     mixed *= _MIX[1]
-    signs = np.where(mixed >> _SIGN, 1.0, -1.0)
-    found: np.ndarray = np.bincount(((mixed >> _SHIFT) & _BUCKET).astype(np.int64), signs, DIMENSIONS)
+    signs = (mixed >> _SIGN).view(np.int64)
+    mixed >>= _SHIFT
+    mixed &= _BUCKET
+    places = mixed.view(np.int64) + signs * DIMENSIONS
+    hits = np.bincount(places, minlength=2 * DIMENSIONS)
+    found: np.ndarray = (hits[DIMENSIONS:] - hits[:DIMENSIONS]).astype(np.float64)
     return found
 
 

@@ -78,8 +78,18 @@ def bounded(policy: LanePolicy, state: LaneState, now: datetime) -> LaneState:
     The last start tells how far the clock stood ahead that wrote it: breaker and hold are moved back by as much, so
     what was left of them then is left of them now.  Whoever asks keeps the result: it is a state, not an answer.
     """
-    times = (state.next_start_at, state.bucket_at, state.closed_until, state.held_until)
-    if all(at is None or at <= now for at in times):
+    times = start, bucket_at, closed, held = (
+        state.next_start_at,
+        state.bucket_at,
+        state.closed_until,
+        state.held_until,
+    )
+    if (
+        (start is None or start <= now)
+        and (bucket_at is None or bucket_at <= now)
+        and (closed is None or closed <= now)
+        and (held is None or held <= now)
+    ):
         return state
     gap = max(policy.gap_min, policy.gap_max, state.crawl_delay or _NOTHING)
     bucket = (

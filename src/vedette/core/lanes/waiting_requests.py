@@ -68,10 +68,10 @@ def next_step(one: WaitingRequest, *, crowd: int, room: int) -> WaitStep:
     return WaitStep.CUT if is_cut else WaitStep.STAY
 
 
-def asks_again_after(one: WaitingRequest) -> float:
+def asks_again_after(waited_s: float, *, is_doubtful: bool) -> float:
     """When `next_step` is asked for the first time, then for the next."""
-    if one.waited_s == 0:
-        return DOUBTFUL_MOMENT_S if one.is_doubtful else MOMENT_S
+    if waited_s == 0:
+        return DOUBTFUL_MOMENT_S if is_doubtful else MOMENT_S
     return AGAIN_S
 
 

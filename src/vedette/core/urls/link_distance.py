@@ -6,7 +6,8 @@ is seen, the page and all that was found by it come nearer, and what was too dee
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from vedette.contracts.words import WatchId
@@ -30,27 +31,27 @@ class CrawlDepths:
 
     max_depth: int
     _depths: dict[WatchId, int] = field(default_factory=dict)
-    _links: dict[WatchId, set[WatchId]] = field(
-        default_factory=dict
-    )  # of a page that was read, to other pages
+    _links: dict[WatchId, array[int]] = field(default_factory=dict)  # of a page that was read, to other pages
     _beyond: dict[WatchId, dict[WatchId, str]] = field(
         default_factory=dict
     )  # of a page, to what was too deep
     _count: int = 0
 
-    def read(self, page: WatchId, depth: int, links: Iterable[WatchId]) -> Nearer:
+    def read(self, page: WatchId, depth: int, links: Sequence[WatchId]) -> Nearer:
         """A page was read.  Its links to pages that are known may be shorter ways to them."""
         nearer = Nearer()
         if depth < self._depths.get(page, depth + 1):
             self._depths[page] = depth
-        depth = self._depths[page]
-        kept = self._links.setdefault(page, set())
-        for link in links:
-            if link in kept or self._count >= MOST:
-                continue
-            kept.add(link)
-            self._count += 1
-            self._reach(link, depth + 1, nearer)
+        depths, kept = self._depths, self._links.setdefault(page, array("q"))
+        known = set(kept)
+        fresh = [link for link in links if link not in known] if known else links
+        fresh = fresh[: max(0, MOST - self._count)]
+        kept.extend(fresh)
+        self._count += len(fresh)
+        below = depths[page] + 1
+        for link in fresh:
+            if depths.get(link, 0) > below:
+                self._reach(link, below, nearer)
         return nearer
 
     def of(self, page: WatchId) -> int:
@@ -74,6 +75,6 @@ class CrawlDepths:
                 continue  # not known as a page of this crawl, or nearer already
             self._depths[one] = at
             nearer.pages.append((one, at))
-            stack += [(link, at + 1) for link in self._links.get(one, ())]
+            stack += [(WatchId(link), at + 1) for link in self._links.get(one, ())]
             if at < self.max_depth:
                 nearer.within += [(i, url, at + 1) for i, url in self._beyond.pop(one, {}).items()]

@@ -6,7 +6,7 @@ import asyncio
 import functools
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Protocol, TypeVar
 
 from vedette.contracts.copies import replace
@@ -142,48 +142,52 @@ class Held:
 
     def __init__(self, keeper: LaneKeeper, clock: Clock, lanes: tuple[LaneKey, ...]) -> None:
         self.lanes = lanes
+        self.is_sent = False
         self.is_heard = False
+        self.waited = clock.stopwatch()  # a stepped world never waits
         self._keeper = keeper
         self._clock = clock
         self._is_doubtful = keeper.is_doubtful(lanes[0])
         self._is_new = keeper.is_new(lanes[0])
+        self._is_cut = False
+        self._task: asyncio.Task[object] | None = None
 
-    async def within(self, ask: Callable[[], Awaitable[_T]]) -> _T | None:
+    async def within(self, asking: Awaitable[_T]) -> _T | None:
         """What the request gives; None: it was cut."""
-        loop, waited = asyncio.get_running_loop(), self._clock.stopwatch()  # a stepped world never waits
-        limit = asyncio.timeout(None)
-        timer: asyncio.TimerHandle
-
-        def look() -> None:
-            nonlocal timer
-            one = self._waiting(waited().total_seconds())
-            match next_step(one, crowd=self._keeper.aside, room=self._keeper.room):
-                case WaitStep.ASIDE:
-                    self.lanes = self._keeper.step_aside(self.lanes, self._clock.now())
-                case WaitStep.CUT:
-                    limit.reschedule(loop.time())
-                    return
-            timer = loop.call_later(asks_again_after(one), look)
-
-        timer = loop.call_later(asks_again_after(self._waiting(0)), look)
+        task = self._task = asyncio.current_task()
+        assert task is not None  # noqa: S101  whoever looks is a task
+        cancels = task.cancelling()
+        self._timer = self._later(0.0)
         try:
-            async with limit:
-                return await ask()
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            return None
+            return await asking
+        except asyncio.CancelledError:
+            if self._is_cut and task.uncancel() <= cancels:
+                return None
+            raise
         finally:
-            timer.cancel()
+            self._timer.cancel()
+            self._task = None
 
-    def _waiting(self, waited_s: float) -> WaitingRequest:
-        return WaitingRequest(
-            waited_s=waited_s,
+    def _later(self, waited_s: float) -> asyncio.TimerHandle:
+        after = asks_again_after(waited_s, is_doubtful=self._is_doubtful)
+        return asyncio.get_running_loop().call_later(after, self._look)
+
+    def _look(self) -> None:
+        one = WaitingRequest(
+            waited_s=self.waited().total_seconds(),
             is_heard=self.is_heard,
             is_doubtful=self._is_doubtful,
             is_new=self._is_new,
             is_aside=ROOM in self.lanes,
         )
+        match next_step(one, crowd=self._keeper.aside, room=self._keeper.room):
+            case WaitStep.ASIDE:
+                self.lanes = self._keeper.step_aside(self.lanes, self._clock.now())
+            case WaitStep.CUT if self._task is not None:
+                self._is_cut = True
+                self._task.cancel()
+                return
+        self._timer = self._later(one.waited_s)
 
 
 class _Walk:
@@ -196,8 +200,7 @@ class _Walk:
         self.settings = settings
         self._home = home  # the origin that the settings are for: credentials go nowhere else
         self._held = held
-        self._is_sent = False  # what the permit is for
-        self._is_heard = False
+        self._permit: Held | None = None  # of the last request
         self.shut: LaneKey | None = None
         self.reserve: Callable[[int], Awaitable[bool]] | None = None
 
@@ -226,7 +229,7 @@ class _Walk:
     def leave(self) -> None:
         """A look that ends while it holds a permit gives it back."""
         held, self._held = self._held, None
-        if held is not None and self._is_sent:
+        if held is not None and self._permit is not None and self._permit.is_sent:
             self._of.keeper.finish(held, ok=None, now=self._of.clock.now())
         elif held is not None:
             self._of.keeper.give_back(held, self._of.clock.now())
@@ -239,13 +242,15 @@ class _Walk:
             etag=watch.etag if is_conditional else None,
             last_modified=watch.last_modified if is_conditional else None,
             is_foreign=origin_of(url) != self._home,
+            on_sent=self._on_sent,
+            on_heard=self._on_heard,
+            reserve=self.reserve,
         )
         return await self._ask(request)
 
     async def _ask(self, request: FetchRequest) -> Fetched:
         """One request with a permit of its own."""
-        of, now = self._of, self._of.clock.now
-        host = lane_of(request.url)
+        of, host = self._of, lane_of(request.url)
         if self._held is None or self._held[0] != host:
             self.leave()
             lanes = of.keeper.lanes_to(host)
@@ -254,51 +259,41 @@ class _Walk:
                 self.shut = host
                 return _shut(request.url, wait, of.clock)
             self._held = lanes
-        fetched = await self._fetch(request, self._held)
-        held, self._held = self._held, None
-        if not self._is_sent:
-            self._went_out(held, fetched.at + fetched.sent_after)
-        if not self._is_heard:
-            self._heard(held, now())
+        permit = self._permit = Held(of.keeper, of.clock, self._held)
+        fetched = await self._fetch(request, permit)
+        held, self._held = permit.lanes, None
+        if not permit.is_sent:
+            of.keeper.sent(held, fetched.at + fetched.sent_after)
+        now = of.clock.now()
+        if not permit.is_heard:
+            of.keeper.heard(held, now)
         ok = MEANING[fetched.outcome].lane_verdict
-        of.keeper.finish(held, ok=ok, now=now(), retry_after=fetched.retry_after)
+        of.keeper.finish(held, ok=ok, now=now, retry_after=fetched.retry_after)
         return fetched
 
-    async def _fetch(self, request: FetchRequest, lanes: tuple[LaneKey, ...]) -> Fetched:
+    async def _fetch(self, request: FetchRequest, permit: Held) -> Fetched:
         """Leaves in `_held` the lanes that the request holds at its end."""
-        of, now = self._of, self._of.clock.now
-        permit = Held(of.keeper, of.clock, lanes)
-        self._is_sent = self._is_heard = False
-
-        def heard() -> None:
-            permit.is_heard = True
-            self._heard(lanes, now())
-
-        asked = replace(
-            request,
-            on_sent=lambda: self._went_out(lanes, now()),
-            on_heard=heard,
-            reserve=self.reserve,
-        )
-        at, took = now(), of.clock.stopwatch()
+        at = self._of.clock.now()
         try:
-            fetched = await permit.within(lambda: of.fetcher.fetch(asked))
+            fetched = await permit.within(self._of.fetcher.fetch(request))
         finally:
             self._held = permit.lanes
         if fetched is not None:
             return fetched
-        spent = took()
+        spent = permit.waited()
         return Fetched(
             url=request.url, outcome=Outcome.TIMEOUT, at=at, took=spent, sent_after=spent, detail=CUT
         )
 
-    def _went_out(self, lanes: tuple[LaneKey, ...], at: datetime) -> None:
-        self._is_sent = True
-        self._of.keeper.sent(lanes, at)
+    def _on_sent(self) -> None:
+        if (permit := self._permit) is not None:
+            permit.is_sent = True
+            self._of.keeper.sent(permit.lanes, self._of.clock.now())
 
-    def _heard(self, lanes: tuple[LaneKey, ...], at: datetime) -> None:
-        self._is_heard = True
-        self._of.keeper.heard(lanes, at)
+    def _on_heard(self) -> None:
+        if (permit := self._permit) is not None:
+            permit.is_heard = True
+            self._of.keeper.heard(permit.lanes, self._of.clock.now())
 
     async def robots_refuse(self, url: str) -> Fetched | None:
         """Not None: what the look ends with, because robots.txt forbids it or cannot be reached."""
@@ -336,6 +331,9 @@ class _Walk:
                 accept="text/plain,*/*;q=0.5",
                 body_limit=ROBOTS_LIMIT,
                 is_foreign=origin_of(url) != self._home,
+                on_sent=self._on_sent,
+                on_heard=self._on_heard,
+                reserve=self.reserve,
             )
             fetched = await self._ask(request)
             if fetched.redirect_to is None:

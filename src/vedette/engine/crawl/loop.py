@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
+from vedette.contracts.copies import replace
 from vedette.contracts.jobs import Missed, SentinelResult
 from vedette.contracts.lane import Go, Wait
 from vedette.contracts.ports import Clock

@@ -32,12 +32,16 @@ class RobotsCache:
 
     def rules(self, origin: str) -> RobotsRules | None:
         """Rules that still hold; None: ask the far end."""
-        kept, now = self._rules.get(origin) or self._load(origin), self._clock.now()
+        known, now = self._rules.get(origin), self._clock.now()
+        kept = known or self._load(origin)
         if kept is None or kept.expires_at <= now:
             return None
         if is_ahead(kept.fetched_at, now) or kept.expires_at > now + ROBOTS:
             return None  # kept by a clock that stood ahead: how old it is, nobody knows
-        self._remember(origin, kept)
+        if known is None:
+            self._remember(origin, kept)
+        else:
+            self._rules.move_to_end(origin)
         return kept
 
     def keep(self, fetched: Fetched, origin: str, agent: str) -> RobotsRules:

@@ -43,6 +43,7 @@ class RunLog:
     retries: int = 0
     _errors: dict[WatchId, tuple[SourceId, str]] = field(default_factory=dict)
     _hosts: dict[str, _Host] = field(default_factory=dict)
+    _elsewhere: _Host = field(default_factory=lambda: _Host(LaneKey("")))  # where a crawl wandered: not told
     _missed: dict[WatchId, Miss] = field(default_factory=dict)
     _more_missed: dict[WatchId, bool] = field(default_factory=dict)  # beyond those; True: a dead link
 
@@ -109,11 +110,9 @@ class RunLog:
         self.retries += settled.job.watch.attempt > 0
         is_own_address = watch.parent is None
         name = host_of(watch.url)
-        host = self._hosts.get(name)
-        if host is None:
-            host = _Host(watch.lane)
-            if is_own_address:  # hosts that a crawl wanders into are not told one by one
-                self._hosts[name] = host
+        host = self._hosts.get(name, self._elsewhere)
+        if host is self._elsewhere and is_own_address:
+            host = self._hosts[name] = _Host(watch.lane)
         host.looks += 1
         if is_own_address:
             self.addresses.add(watch.id)

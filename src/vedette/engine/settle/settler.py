@@ -9,10 +9,12 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence, Sized
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum, auto
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -90,26 +92,20 @@ class _Barrier:
     done: threading.Event
 
 
-@dataclass(frozen=True, slots=True)
-class _Hunt:
-    """There may be something to choose, though no look ended."""
+class _Word(Enum):
+    """What needs no more than a word."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Heal:
-    """The clock was set: times that lie too far ahead are brought back."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Hurry:
-    """Nothing more is coming: write what there is."""
+    LOOKS = auto()  # have ended: there is something to write, or so much that it is written at once
+    HUNT = auto()  # there may be something to choose, though no look ended
+    HEAL = auto()  # the clock was set: times that lie too far ahead are brought back
+    HURRY = auto()  # nothing more is coming: write what there is
 
 
 # The due times of a group, and what is to be written beside them.
 Decide = Callable[[Sequence[Settlement]], tuple[list[Settlement], ScheduleRows | None]]
 Aside = RobotsRules | SourceState | LedgerNote | Release
 Hunt = Callable[[Sequence[Settlement], datetime], tuple[HuntRows | None, tuple[LedgerNote, ...]]]
-_Order = Settlement | _Claim | _Barrier | _Hurry | _Hunt | _Heal | Aside | None
+_Order = _Word | _Claim | _Barrier | Aside | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,9 +125,6 @@ class SettlerCalls:
     heal: Callable[[], None] = lambda: None  # the clock was set: brings times back that lie too far ahead
 
 
-_HURRY = _Hurry()
-
-
 class Settler(threading.Thread):
     def __init__(
         self, store: WriteSide, archive: ArchiveSide, *, run: RunId, clock: Clock, calls: SettlerCalls
@@ -143,6 +136,7 @@ class Settler(threading.Thread):
         self._clock = clock
         self._calls = calls
         self._orders: queue.SimpleQueue[_Order] = queue.SimpleQueue()
+        self._ended: deque[Settlement] = deque()  # looks that nobody has taken up yet
         self._asides: list[Aside] = []
         self._groups = 0
         self._heals = False
@@ -151,7 +145,10 @@ class Settler(threading.Thread):
         self._beat_at = clock.now() + HEARTBEAT
 
     def settle(self, settlement: Settlement) -> None:
-        self._orders.put(settlement)
+        """Wakes the thread for the first look of a group, and when it is full: not for every one of them."""
+        self._ended.append(settlement)
+        if len(self._ended) in (1, GROUP):
+            self._orders.put(_Word.LOOKS)
 
     def claim(self, asks: Sequence[Ask], *, due_by: datetime) -> None:
         """Lease the best watches of these lanes that are due by then."""
@@ -163,15 +160,15 @@ class Settler(threading.Thread):
 
     def hunt(self) -> None:
         """Choose prospects, though no look ended."""
-        self._orders.put(_Hunt())
+        self._orders.put(_Word.HUNT)
 
     def heal(self) -> None:
         """The clock was set while we ran."""
-        self._orders.put(_Heal())
+        self._orders.put(_Word.HEAL)
 
     def hurry(self) -> None:
         """The engine has nothing else under way, so waiting for company is in vain."""
-        self._orders.put(_HURRY)
+        self._orders.put(_Word.HURRY)
 
     def drain(self, timeout: float = 60.0) -> bool:
         """Everything handed over so far is committed when this returns True."""
@@ -209,7 +206,7 @@ class Settler(threading.Thread):
         for order in self._gather(settlements):
             if order is None:
                 goes_on = False
-            elif isinstance(order, _Hunt):
+            elif isinstance(order, _Word):
                 hunts += 1
             elif isinstance(order, _Barrier):
                 barriers.append(order)
@@ -225,33 +222,36 @@ class Settler(threading.Thread):
             barrier.done.set()
         return goes_on
 
-    def _gather(self, settlements: list[Settlement]) -> list[_Barrier | _Hunt | Aside | None]:
+    def _gather(self, settlements: list[Settlement]) -> list[_Barrier | _Word | Aside | None]:
         """Orders until the group is full, patience is over, or someone waits for us."""
-        others: list[_Barrier | _Hunt | Aside | None] = []
-        timeout = HEARTBEAT.total_seconds() / 2
-        waited = None  # since the first settlement
-        while len(settlements) < GROUP:
+        others: list[_Barrier | _Word | Aside | None] = []
+        company = _Company(self._ended, self._clock)
+        timeout = company.wait(HEARTBEAT.total_seconds() / 2)
+        most = GROUP
+        while True:
             try:
-                order = self._orders.get(timeout=timeout)
+                order = self._orders.get(timeout=timeout if len(self._ended) < GROUP else 0.0)
             except queue.Empty:
+                if timeout and company.has_come() and len(self._ended) < GROUP:
+                    timeout = company.wait(QUIET_S)
+                    continue
                 break
             if isinstance(order, _Claim):
                 self._patiently(partial(self._answer, order))
-                timeout = min(timeout, QUIET_S) if settlements else 0.0
-            elif isinstance(order, _Hurry):
+                timeout = min(timeout, QUIET_S) if self._ended else 0.0
+            elif order is _Word.HURRY:
                 timeout = 0.0
-            elif isinstance(order, _Heal):
+            elif order is _Word.HEAL:
                 self._heals, timeout = True, 0.0
-            elif isinstance(order, Settlement):
-                settlements.append(order)
-                waited = waited or self._clock.stopwatch()
-                left = PATIENCE_S - waited().total_seconds()
-                timeout = min(timeout, QUIET_S, max(0.0, left))
+            elif order is _Word.LOOKS:
+                timeout = company.wait(timeout)
             else:
                 others.append(order)
                 if order is None or isinstance(order, _Barrier):
+                    most = len(self._ended)  # all that came before it
                     break
-                timeout = 0.0 if isinstance(order, _Hunt) else min(timeout, QUIET_S)
+                timeout = 0.0 if order is _Word.HUNT else min(timeout, QUIET_S)
+        settlements += [self._ended.popleft() for _ in range(min(most, len(self._ended)))]
         return others
 
     def _answer(self, claim: _Claim) -> None:
@@ -410,6 +410,28 @@ class Settler(threading.Thread):
         if now >= self._beat_at or self._beat_at > now + HEARTBEAT:  # the clock was set back
             self._store.heartbeat(until=now + LEASE)
             self._beat_at = now + HEARTBEAT
+
+
+class _Company:
+    """How long the looks that ended wait for others to be written with them."""
+
+    def __init__(self, ended: Sized, clock: Clock) -> None:
+        self._ended = ended
+        self._clock = clock
+        self._waited: Callable[[], timedelta] | None = None  # since the first was there
+        self._known = 0
+
+    def wait(self, timeout: float) -> float:
+        """Seconds, at most `timeout`."""
+        self._known = len(self._ended)
+        if not self._known:
+            return timeout
+        self._waited = self._waited or self._clock.stopwatch()
+        return min(timeout, QUIET_S, max(0.0, PATIENCE_S - self._waited().total_seconds()))
+
+    def has_come(self) -> bool:
+        """Did more end meanwhile?"""
+        return len(self._ended) > self._known
 
 
 def _keeps(twin: Payload, settled: Settlement) -> bool:
