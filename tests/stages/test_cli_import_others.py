@@ -246,3 +246,18 @@ def test_a_broken_export_of_distill_is_told_and_no_traceback(cli: Cli, data: byt
     told = cli("import", "-", "--format", "distill", stdin=data)
     assert told.code in (0, 2)
     assert "Traceback" not in told.err
+
+
+def test_the_tags_of_changedetection_are_taken_by_their_titles(cli: Cli):
+    said = {
+        "watching": {
+            "1": {"url": URL, "tags": ["aa", "bb", "zz"]},
+            "2": {"url": "https://example.org/old", "tag": "law, tax"},
+        },
+        "settings": {"application": {"tags": {"aa": {"title": "Law"}, "bb": {"title": "Tax | VAT"}}}},
+    }
+    told = cli("import", "-", "--json", stdin=json.dumps(said).encode())
+    assert told.code == 0
+    assert source(cli)["tags"] == ["Law"]
+    assert source(cli, "https://example.org/old")["tags"] == ["law", "tax"]
+    assert told.json["lines"][0]["not_carried_over"] == ["tag Tax | VAT", "tag zz"]

@@ -27,7 +27,7 @@ from vedette.core.urls.canonical import watch_id
 from vedette.operations.arguments import a_url
 from vedette.operations.evidence_list import act_of_watch
 from vedette.operations.installation import Installation
-from vedette.operations.watches import known_watch
+from vedette.operations.watches import first_shown, known_watch
 from vedette.operations.why_not import interval_of
 from vedette.report.beliefs import Believed
 from vedette.report.explanation import WatchExplanation
@@ -66,6 +66,7 @@ def _explanation(installation: Installation, queries: Queries, url: str, visits:
         decided_at=entry.at if entry else None,
         decisions=tuple(one for row in (last, chosen) if row is not None for one in row.decisions),
         visits=tuple(queries.visits(watch.id, most=visits)),
+        changes=first_shown(queries, watch.id),
         source=source.source if source else None,
         lane=queries.lane(watch.lane),
         believed=believed(queries, watch, objectives(installation.loaded.config), installation.now()),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from vedette.contracts.change import Noise, Presence, Template
@@ -13,7 +13,7 @@ from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ActMetadata, Source
 from vedette.contracts.verdict import Verdict, VerdictWord
 from vedette.contracts.watch import Decision, Visit, Watch
-from vedette.contracts.words import Outcome, Reason
+from vedette.contracts.words import ChangeId, Outcome, Reason, VisitId
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.schedule.ewma import describe_velocity
 from vedette.core.urls.canonical import shown
@@ -25,6 +25,7 @@ from vedette.report.verdicts import (
     act_json,
     artifact_json,
     artifact_words,
+    changed_words,
     verdict_json,
     verdict_words,
     visit_json,
@@ -41,6 +42,9 @@ class WatchExplanation:
     decided_at: datetime | None = None  # of the ledger row below
     decisions: tuple[Decision, ...] = ()  # of the last look
     visits: tuple[Visit, ...] = ()  # newest first
+    changes: Mapping[VisitId, tuple[ChangeId, int]] = field(
+        default_factory=dict
+    )  # by the look that saw it first
     source: Source | None = None
     lane: LaneState | None = None
     believed: Believed | None = None  # by the learned policy
@@ -101,7 +105,7 @@ def explanation_json(said: WatchExplanation, now: datetime) -> dict[str, object]
         "similar": None if said.similar is None else dict(zip(("url", "share"), said.similar, strict=True)),
         "merged_from": said.merged_from,
         "lane": None if said.lane is None else lane_json(watch.lane, said.lane, now),
-        "visits": [visit_json(visit) for visit in said.visits],
+        "visits": [visit_json(visit, said.changes) for visit in said.visits],
     }
 
 
@@ -169,7 +173,7 @@ def explanation_lines(said: WatchExplanation, now: datetime) -> list[Line]:
     if said.believed is not None:
         lines += believed_lines(said.believed)
     lines += _decision_lines(said)
-    return [*lines, *_visit_lines(said.visits)]
+    return [*lines, *_visit_lines(said)]
 
 
 def act_lines(act: ActMetadata) -> list[Line]:
@@ -302,19 +306,18 @@ def _value_words(value: object) -> str:
     return str(value)
 
 
-def _visit_lines(visits: Sequence[Visit]) -> list[Line]:
-    lines = [line(("head", "looks, newest first"))] if visits else []
-    for visit in visits:
+def _visit_lines(said: WatchExplanation) -> list[Line]:
+    lines = [line(("head", "looks, newest first"))] if said.visits else []
+    for visit in said.visits:
         status = "" if visit.status is None else f" {visit.status}"
         digest = f"  {visit.digest.hex()[:12]}" if visit.digest else ""
-        changed = (("mark", "  changed"),) if visit.changed else ()
+        changed = changed_words(visit, said.changes.get(visit.id, (0, None))[1])
         lines.append(
             line(
                 ("dim", f"  {moment(visit.at)}  "),
                 f"{visit.outcome.value}{status}  {visit.took.total_seconds():.3f} s{digest}",
-                *changed,
-                "  ",
-                quoted(visit.detail, "dim", 160),
+                *((("mark", f"  {changed}"),) if changed else ()),
+                *(("  ", quoted(visit.detail, "dim", 160)) if visit.detail else ()),
             )
         )
     return lines

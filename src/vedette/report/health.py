@@ -45,6 +45,12 @@ def trouble(health: SourceHealth) -> str:
         parts.append(f"not seen: {health.last_outcome.value}")
     if health.capped:
         parts.append(f"finds no more: {count(health.capped, 'address', 'addresses')} over its limit")
+    if health.pages_lost is not None:
+        pages, outcome = health.pages_lost
+        lost = (
+            f"none of the {pages} pages that it lists was" if pages > 1 else "the page that it lists was not"
+        )
+        parts.append(f"{lost} there: {outcome.value}")
     if health.warning:
         parts.append(health.warning)
     if parts:
@@ -73,6 +79,8 @@ def what_to_do(health: SourceHealth) -> str:
         return advice(health.last_outcome, url=health.url, detail=health.last_error)
     if health.capped:
         return f"Raise its max_urls (vedette add {health.url} --max-urls N), or narrow it by its filters."
+    if health.pages_lost is not None:
+        return f"Its listing names pages that do not answer; `vedette list --source {health.id}` shows them."
     if health.warning:
         return f"Mend its selectors; `vedette test {health.url} --lister html_list --item CSS` tries one."
     return ""

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Mapping
 from typing import Any
 
+from vedette.config.values import is_tag
 from vedette.contracts.errors import InputError
 from vedette.operations.formats.entry import Entry, Parsed, usable_headers
 
@@ -17,15 +18,17 @@ _UNITS = {"weeks": 604800, "days": 86400, "hours": 3600, "minutes": 60, "seconds
 # What people set there and we have nothing for; all else is the tool's own record.
 _THEIRS = (
     "include_filters subtractive_selectors ignore_text text_should_not_be_present trigger_text extract_text "
-    "browser_steps notification_urls proxy webdriver_js_execute_code conditions tags"
+    "browser_steps notification_urls proxy webdriver_js_execute_code conditions"
 ).split()
 _BROWSERS = ("html_webdriver", "extra_browser")
 
 
 def read_watches(data: bytes) -> Parsed:
     parsed = Parsed()
-    for number, watch in enumerate(_watches(data), 1):
-        _take(parsed, number, watch)
+    whole = _whole(data)
+    titles = _titles(whole)
+    for number, watch in enumerate(whole["watching"].values(), 1):
+        _take(parsed, number, watch, titles)
     return parsed
 
 
@@ -34,15 +37,25 @@ def looks_like(data: bytes) -> bool:
     return b'"watching"' in data if data.lstrip()[:1] == b"{" else NAME.encode() in data and data[:2] == b"PK"
 
 
-def _watches(data: bytes) -> list[Any]:
+def _whole(data: bytes) -> dict[str, Any]:
     try:
         whole = json.loads(_unpacked(data))
     except (ValueError, RecursionError) as error:
         raise InputError(f"not JSON: {error}") from None
-    watching = whole.get("watching") if isinstance(whole, dict) else None
-    if not isinstance(watching, dict):
+    if not isinstance(whole, dict) or not isinstance(whole.get("watching"), dict):
         raise InputError("there are no watches (`watching`) in this file")
-    return list(watching.values())
+    return whole
+
+
+def _titles(whole: Mapping[str, Any]) -> dict[str, str]:
+    """What people call each tag; a watch names it by its id."""
+    found: Any = whole
+    for name in ("settings", "application", "tags"):
+        found = found.get(name) if isinstance(found, Mapping) else None
+    tags = found if isinstance(found, Mapping) else {}
+    return {
+        name: str(tag["title"]) for name, tag in tags.items() if isinstance(tag, Mapping) and "title" in tag
+    }
 
 
 def _unpacked(data: bytes) -> bytes:
@@ -59,7 +72,7 @@ def _unpacked(data: bytes) -> bytes:
     return text
 
 
-def _take(parsed: Parsed, number: int, watch: Any) -> None:
+def _take(parsed: Parsed, number: int, watch: Any, titles: Mapping[str, str]) -> None:
     said = watch if isinstance(watch, Mapping) else {}
     url, title = said.get("url"), said.get("title")
     if not isinstance(url, str) or not url:
@@ -82,9 +95,22 @@ def _take(parsed: Parsed, number: int, watch: Any) -> None:
     kept, unread = usable_headers(headers if isinstance(headers, Mapping) else {})
     if kept:
         keys["fetch"] = {"headers": kept}
-    parsed.entries.append(
-        Entry.of_page(number, keys, (*unread, *(name for name in _THEIRS if said.get(name))))
-    )
+    tags, unusable = _tags(said, titles)
+    if tags:
+        keys["tags"] = tags
+    left_out = (*unread, *unusable, *(name for name in _THEIRS if said.get(name)))
+    parsed.entries.append(Entry.of_page(number, keys, left_out))
+
+
+def _tags(watch: Mapping[str, Any], titles: Mapping[str, str]) -> tuple[list[str], tuple[str, ...]]:
+    """Its tags by their titles, and those that cannot be tags here.  Older versions have them in one text."""
+    ids, text = watch.get("tags"), watch.get("tag")
+    named = [str(one) for one in ids] if isinstance(ids, list) else []
+    old = [word.strip() for word in text.split(",")] if isinstance(text, str) else []
+    known = [titles[one].strip() for one in named if one in titles] + [word for word in old if word]
+    kept = list(dict.fromkeys(word for word in known if is_tag(word)))
+    unusable = (*(word for word in known if not is_tag(word)), *(one for one in named if one not in titles))
+    return kept, tuple(f"tag {word}" for word in unusable)
 
 
 def _seconds(watch: Mapping[str, Any]) -> int:

@@ -13,14 +13,11 @@ from vedette.config.template import write_config
 from vedette.operations.arguments import some_headers
 from vedette.report.lanes import interval_words, lane_words
 from vedette.surface.cli.session import Session
-from vedette.surface.cli.verb import HeaderOption, UrlArgument, verb
+from vedette.surface.cli.verb import LISTERS, HeaderOption, UrlArgument, verb
 
 if TYPE_CHECKING:  # see `add`
     from vedette.operations.add_sources import SourceAdded
 
-LISTERS = (
-    "page, feed, sitemap, html_list, pagination, crawl, hnb, nn, eurlex, mrms, hok or auto.  [default: page]"
-)
 EveryOption = Annotated[
     str | None,
     typer.Option(
@@ -66,7 +63,7 @@ def add(
     session: Session,
     url: UrlArgument,
     name: Annotated[str | None, typer.Option("--name", help="What people call it.")] = None,
-    lister: Annotated[str | None, typer.Option("--lister", help=LISTERS)] = None,
+    lister: Annotated[str | None, typer.Option("--lister", help=f"{LISTERS}.  [default: page]")] = None,
     risk: Annotated[
         str | None, typer.Option("--risk", help="CRITICAL, HIGH, MEDIUM or LOW.  [default: by its URL]")
     ] = None,
