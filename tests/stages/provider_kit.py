@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.panel import Prompt
-from vedette.contracts.secret import Secret
+from vedette.contracts.words import Secret
 from vedette.fetch.http import HttpFetcher
 from vedette.livingweb.providers import TWELVE, FaultRule, LivingProviders
 from vedette.providers.caller import HttpProvider

@@ -18,8 +18,16 @@ from vedette.operations.arguments import TOLD, a_lane, an_outcome, some_states
 from vedette.operations.changes import list_changes, stored_diff
 from vedette.operations.classified import classify_page
 from vedette.operations.installation import Installation
-from vedette.operations.lanes import block_lane, explained_lane_json, list_lanes, reset_lane
-from vedette.operations.parked import drop_work, find_parked, list_parked, retry_work
+from vedette.operations.lanes import (
+    block_lane,
+    drop_work,
+    explained_lane_json,
+    find_parked,
+    list_lanes,
+    list_parked,
+    reset_lane,
+    retry_work,
+)
 from vedette.operations.watches import history_of, list_watches, watched_host
 from vedette.store.views import ChangeFilter, WatchFilter
 

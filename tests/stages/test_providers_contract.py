@@ -12,11 +12,10 @@ from provider_kit import ABOUT, KEY, O_NJOJ, panel
 
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.panel import Provider, QualityFlag
-from vedette.contracts.secret import Secret
-from vedette.contracts.words import Outcome
+from vedette.contracts.words import Outcome, Secret
 from vedette.core.lanes.outcomes import MEANING
 from vedette.livingweb.providers import FAULTS, TWELVE, KeyLimit
-from vedette.providers.errors import ROWS
+from vedette.providers.caller import ROWS
 from vedette.providers.formats import FORMATS, YOU
 from vedette.providers.table import BY_NAME, PROVIDERS
 

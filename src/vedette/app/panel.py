@@ -11,8 +11,7 @@ from datetime import datetime, timedelta
 
 from pydantic_core import to_json
 
-from vedette.app.configured_providers import ConfiguredProvider, callers, panellists
-from vedette.app.model_refresh import house_of, note_calls
+from vedette.app.configured_providers import ConfiguredProvider, callers, house_of, note_calls, panellists
 from vedette.app.panel_resources import (
     Door,
     Judging,
@@ -47,11 +46,10 @@ from vedette.contracts.panel_run import (
 )
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.words import Outcome
-from vedette.core.panel.cost import ceiling_of, unpriced
 from vedette.core.panel.deadline import RUNNING, SOFT_CUT, STOPPED, status_of
 from vedette.core.panel.models import canonical_name, nearest
 from vedette.core.panel.pace import PaceParams, begin, policy_of
-from vedette.core.panel.plan import Plan, PlanLimits, PlanTerms, plan
+from vedette.core.panel.plan import Plan, PlanLimits, PlanTerms, ceiling_of, plan, unpriced
 from vedette.core.urls.canonical import canonical
 from vedette.engine.panel.loop import BatchEnd, PanelEngine
 from vedette.engine.panel.provider_lanes import PROVIDER_LANE, KeySetup, PanelParts

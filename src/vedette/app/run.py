@@ -13,8 +13,7 @@ from datetime import datetime, timedelta
 from vedette.app.channels import sending, told
 from vedette.app.open_store import open_store
 from vedette.app.process import run_loop, signals
-from vedette.app.stage_worker import DRAIN, Hooks, beside, hearing
-from vedette.app.tool_retry import ToolWatch
+from vedette.app.stage_worker import DRAIN, Hooks, ToolWatch, beside, hearing
 from vedette.config.alert_policies import router
 from vedette.config.model import Config, Loaded
 from vedette.config.policies import (

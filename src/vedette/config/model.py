@@ -55,9 +55,8 @@ from vedette.config.values import (
 )
 from vedette.config.values import VARIABLES as DATABASES
 from vedette.contracts.errors import ConfigError
-from vedette.contracts.secret import Secret
 from vedette.contracts.source import ListerKind
-from vedette.contracts.words import NodeRole, Risk
+from vedette.contracts.words import NodeRole, Risk, Secret
 from vedette.core.limits.memory_budget import DEFAULT as DEFAULT_MEMORY
 from vedette.core.limits.memory_budget import WORKER as LEAST_MEMORY
 

@@ -46,9 +46,8 @@ from vedette.core.schedule.ewma import EwmaParams, EwmaRule, VelocityParams
 from vedette.core.schedule.per_risk import FixedRule, IntervalRule
 from vedette.core.urls.admission import ADMISSION_FORM
 from vedette.core.urls.canonical import canonical, clipped, too_long, watch_id
-from vedette.core.urls.classify import Classification, classify_url
+from vedette.core.urls.classify import Classification, RolePattern, classify_url
 from vedette.core.urls.filters import compile_pattern, filters_of
-from vedette.core.urls.word_packs import RolePattern
 from vedette.fetch.guard import check_addresses
 from vedette.store.corrections import ADMISSION, FETCH_ONLY, SETTINGS
 

@@ -22,7 +22,7 @@ from vedette.contracts.lane import ALL, Go, Wait
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Reason
 from vedette.core.lanes.waiting_requests import TURNS, doubtful_order, doubtful_value
-from vedette.core.limits.run_limits import RunLimits, clock_set, has_room, over
+from vedette.core.limits.budget import RunLimits, has_room, limits_moved, over
 from vedette.lanes.keeper import DOUBTFUL, LaneKeeper
 
 SET = timedelta(seconds=2)  # a clock that differs by more from the passing of time was set
@@ -169,7 +169,7 @@ class Dispatcher:
         self._keeper.clock_set(by)
         self.wakes.touched.update(dict.fromkeys(self.wakes.clear()))
         self.started_at += by
-        self.limits = clock_set(self.limits, by)
+        self.limits = limits_moved(self.limits, by)
         self._work.on_clock_set(by, now)
 
     def _turn(self, now: datetime) -> None:

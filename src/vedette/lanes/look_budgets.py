@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from vedette.contracts.lane import LaneState, Wait
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import LaneKey, WatchId
-from vedette.core.limits.budget import Budget, ask, clock_set, daily, reserve, settle
+from vedette.core.limits.budget import Budget, ask, budget_moved, daily, reserve, settle
 
 ALL_LOOKS = LaneKey("budget:looks")
 
@@ -50,7 +50,7 @@ class LookBudgets:
         """The clock was set forward or back: what is left of each budget is left."""
         for key, budget in self._budgets.items():
             if budget.empty_at is not None:
-                self._move(key, clock_set(budget, by, now))
+                self._move(key, budget_moved(budget, by, now))
 
     def take_dirty(self) -> tuple[tuple[LaneKey, LaneState], ...]:
         """What changed since the last call; in the settler's thread."""

@@ -20,8 +20,8 @@ from vedette.contracts.events import Event, Visited
 from vedette.contracts.lane import LaneState
 from vedette.contracts.watch import Visit, Watch
 from vedette.contracts.words import LaneKey, WatchId
+from vedette.core.lanes.lane import TurnForecast, turn
 from vedette.core.lanes.outcomes import MEANING
-from vedette.core.lanes.turn_forecast import TurnForecast, turn
 from vedette.core.urls.canonical import host_of, watch_id
 from vedette.lanes.look_budgets import LookBudgets
 from vedette.operations.arguments import TOLD, a_url

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vedette.app.configured_providers import panellists
-from vedette.app.model_refresh import ProviderListing, asked_models, list_models, with_table
+from vedette.app.configured_providers import (
+    ProviderListing,
+    asked_models,
+    list_models,
+    panellists,
+    with_table,
+)
 from vedette.core.panel.models import ModelRow, resolve_alias
 from vedette.operations.installation import Installation
 from vedette.store.panel.lane_ledger import read_models, save_models

@@ -26,8 +26,7 @@ from vedette.core.lanes.retry import Failure, Park, Retry, RetryParams, next_att
 from vedette.core.schedule.due import LEARNED, Due, DueParams, LookFacts, Lot, audited, decide, due_params
 from vedette.core.schedule.ewma import VelocityParams, update_velocity
 from vedette.core.text.nearest import unknown
-from vedette.core.urls.classify import Classification, classify_url, inherit_risk
-from vedette.core.urls.word_packs import DEFAULT_PACKS, RolePattern
+from vedette.core.urls.classify import DEFAULT_PACKS, Classification, RolePattern, classify_url, inherit_risk
 
 if TYPE_CHECKING:  # numpy comes with it, and other decisions do without
     from vedette.core.hunt import Chosen, HuntParams

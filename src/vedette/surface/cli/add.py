@@ -16,7 +16,7 @@ from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import LISTERS, HeaderOption, UrlArgument, verb
 
 if TYPE_CHECKING:  # see `add`
-    from vedette.operations.add_sources import SourceAdded
+    from vedette.operations.sources import SourceAdded
 
 EveryOption = Annotated[
     str | None,
@@ -90,7 +90,7 @@ def add(
     the schedule policy; robots.txt, the lane and the budgets stay stronger, and are named where they are.
     """
     # the store and the guard: 0.2 s that `add --help` does without
-    from vedette.operations.add_sources import add_source, source_added_json
+    from vedette.operations.sources import add_source, source_added_json
 
     keys: dict[str, Any] = {
         "name": name,

@@ -32,7 +32,7 @@ class SharingCalls:
     failed: Callable[[BaseException], None]
 
 
-class RunSharing:
+class SharedLimits:
     """Belongs to one run of a batch."""
 
     def __init__(self, parts: PanelParts, batch: BatchId, calls: SharingCalls) -> None:
