@@ -14,7 +14,8 @@ import yaml
 from cli_call import Cli, Told
 from provider_kit import KEY
 
-from vedette.app.configured_providers import callers, note_calls, panellists
+from vedette.app.configured_providers import note_calls, panellists
+from vedette.app.model_refresh import callers
 from vedette.config.model import from_environment, keys_of, load, panel_log_level
 from vedette.contracts.errors import ConfigError
 from vedette.core.panel.models import ModelRow, resolve_alias

@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 
 from pydantic_core import to_json
 
-from vedette.app.configured_providers import ConfiguredProvider, callers, house_of, note_calls, panellists
+from vedette.app.configured_providers import ConfiguredProvider, house_of, note_calls, panellists
+from vedette.app.model_refresh import callers
 from vedette.app.panel_resources import (
     Door,
     Judging,

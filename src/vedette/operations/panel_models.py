@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from vedette.app.configured_providers import (
     ProviderListing,
     asked_models,
-    list_models,
     panellists,
     with_table,
 )
@@ -37,6 +36,8 @@ def panel_models(
         known = read_models(db)
     registry = with_table(known, rows)
     if refresh:
+        from vedette.app.model_refresh import list_models  # what fetches, which reading does without
+
         registry, called = list_models(installation.loaded, known, clock=installation.clock)
         with installation.operating() as db:
             save_models(db, registry)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from vedette.config.model import CONFIG_NAME
 from vedette.config.template import write_config
 from vedette.operations.arguments import some_headers
+from vedette.operations.sources import SourceAdded, add_source, source_added_json
 from vedette.report.lanes import interval_words, lane_words
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import LISTERS, HeaderOption, UrlArgument, verb
-
-if TYPE_CHECKING:  # see `add`
-    from vedette.operations.sources import SourceAdded
 
 EveryOption = Annotated[
     str | None,
@@ -89,9 +87,6 @@ def add(
     Adding the same URL again changes nothing but the options that are given.  `--every` holds below the floors of
     the schedule policy; robots.txt, the lane and the budgets stay stronger, and are named where they are.
     """
-    # the store and the guard: 0.2 s that `add --help` does without
-    from vedette.operations.sources import add_source, source_added_json
-
     keys: dict[str, Any] = {
         "name": name,
         "lister": lister.lower() if lister else None,

@@ -110,10 +110,9 @@ class Output:
         if self.quiet or self.as_json or not sys.stderr.isatty():
             yield lambda done, whole: None
             return
-        from rich.console import Console
         from rich.progress import Progress
 
-        console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+        console = _console(sys.stderr)
         bar = Progress(console=console, transient=True)
         task = bar.add_task(words, total=None)
         with ExitStack() as shown:
@@ -128,11 +127,7 @@ class Output:
 
     def console(self) -> Console:
         """Colour and width as the terminal has them; NO_COLOR and pipes are honoured by rich."""
-        from rich.console import Console
-
-        if _moving and sys.stdout.isatty():
-            return _moving[-1]
-        return Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+        return _moving[-1] if _moving and sys.stdout.isatty() else _console(sys.stdout)
 
     def _sentence(self, text: str, stream: TextIO) -> str:
         """Folded between words for a person; an address or a path stays whole, so that it can be copied."""
@@ -165,6 +160,12 @@ def _above(console: Console) -> Iterator[None]:
         yield
     finally:
         _moving.pop()
+
+
+def _console(stream: TextIO) -> Console:
+    from rich.console import Console  # 0.1 s, which a pipe does without
+
+    return Console(file=stream, highlight=False, markup=False, emoji=False)
 
 
 def is_terminal() -> bool:
