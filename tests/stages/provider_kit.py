@@ -15,7 +15,7 @@ from vedette.contracts.words import Secret
 from vedette.fetch.http import HttpFetcher
 from vedette.livingweb.providers import TWELVE, FaultRule, LivingProviders
 from vedette.providers.caller import HttpProvider
-from vedette.providers.table import PROVIDERS, ProviderRow
+from vedette.providers.provider_table import PROVIDERS, ProviderRow
 from vedette.telemetry.clock import SystemClock
 
 KEY = Secret("sk-planted-7Qf3/xZ9bL2vN8wK4mR6t")

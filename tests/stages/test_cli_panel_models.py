@@ -21,7 +21,7 @@ from vedette.contracts.errors import ConfigError
 from vedette.core.panel.models import ModelRow, resolve_alias
 from vedette.fetch.http import HttpFetcher
 from vedette.livingweb.providers import FaultRule, LivingProviders
-from vedette.providers.table import PROVIDERS
+from vedette.providers.provider_table import PROVIDERS
 from vedette.store.operator import operating
 from vedette.store.panel.lane_ledger import count_calls, read_models, save_models
 from vedette.telemetry.clock import SystemClock

@@ -24,7 +24,7 @@ from vedette.contracts.panel import Prompt, QualityFlag
 from vedette.contracts.words import Outcome, Secret
 from vedette.fetch.http import HttpFetcher
 from vedette.providers.caller import HttpProvider
-from vedette.providers.table import BY_NAME
+from vedette.providers.provider_table import BY_NAME
 from vedette.telemetry.clock import SystemClock
 
 pytestmark = pytest.mark.slow

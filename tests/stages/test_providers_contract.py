@@ -17,7 +17,7 @@ from vedette.core.lanes.outcomes import MEANING
 from vedette.livingweb.providers import FAULTS, TWELVE, KeyLimit
 from vedette.providers.caller import ROWS
 from vedette.providers.formats import FORMATS, YOU
-from vedette.providers.table import BY_NAME, PROVIDERS
+from vedette.providers.provider_table import BY_NAME, PROVIDERS
 
 SPEC_003 = (
     "openai/gpt-4o-mini anthropic/claude-3-haiku google/gemini-1.5-flash deepseek mistral cohere groq ai21/jamba "

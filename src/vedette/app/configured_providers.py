@@ -12,7 +12,7 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.words import Outcome, Secret
 from vedette.core.panel.models import ModelFinding, ModelRow, canonical_name
 from vedette.core.urls.canonical import canonical
-from vedette.providers.table import BY_NAME, CHAT, ProviderRow
+from vedette.providers.provider_table import BY_NAME, CHAT, ProviderRow
 from vedette.store.panel.lane_ledger import count_calls, read_models, save_models
 
 _SAME = ("format", "path", "model", "models_path", "per_minute", "at_once")  # spelled alike in file and table

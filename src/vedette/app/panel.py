@@ -57,7 +57,7 @@ from vedette.engine.panel.provider_lanes import PROVIDER_LANE, KeySetup, PanelPa
 from vedette.fetch.http import HttpFetcher
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import LanePolicies
-from vedette.providers.table import ProviderRow
+from vedette.providers.provider_table import ProviderRow
 from vedette.store.migrate import prepare
 from vedette.store.panel.batches import PanelStore, open_view
 from vedette.store.panel.lane_ledger import read_models

@@ -226,7 +226,7 @@ class PriceConfig(Section):
 
 
 class ProviderConfig(Section):
-    """What differs from a row of `providers/table.py`; a name that is not in it is a provider of your own."""
+    """What differs from a row of `providers/provider_table.py`; a name that is not in it is a provider of your own."""
 
     active: bool = True
     format: Literal["openai", "anthropic", "gemini", "cohere", "you"] | None = None

@@ -1,4 +1,4 @@
-"""Which lister fits this URL?  Looks at the fetched document once and weighs what it finds.
+"""The lister that fits a URL: looks at the fetched document once and weighs what it finds.
 
 Every row of `SIGNS` that applies speaks for one lister; the row with most points wins and is the reason.
 Where the document itself is the better listing, it is read at once.

@@ -48,10 +48,10 @@ class LaneWork(Protocol):
         """Lanes that have got work since the last turn."""
 
     def has_work(self, lane: LaneKey, now: datetime) -> bool:
-        """Is there anything to ask this lane for?"""
+        """True where there is anything to ask this lane for."""
 
     def offer(self, lane: LaneKey, answer: Go | Wait, now: datetime) -> float | Wait | None:
-        """The lane was asked.  What is its best job worth, what does that wait for, or is there none to start?"""
+        """What the best job of a lane that was asked is worth, or what it waits for; None: there is none to start."""
 
     def start(self, lane: LaneKey, lanes: tuple[LaneKey, ...], now: datetime) -> Begun | Wait | None:
         """Take the best job of this lane, and the permits.  A wait without a time: until something ends."""
@@ -60,13 +60,13 @@ class LaneWork(Protocol):
         """Everything that could start has started: ask for more."""
 
     def is_paused(self) -> bool:
-        """Does nothing start just now?"""
+        """True while nothing starts."""
 
     def has_room(self) -> bool:
-        """May more results come, beside those that are not written yet?"""
+        """True where more results may come, beside those that are not written yet."""
 
     def is_busy(self) -> bool:
-        """Will something happen without the clock moving, beside what is under way?"""
+        """True where something will happen without the clock moving, beside what is under way."""
 
     def is_done(self, now: datetime) -> bool: ...
 
@@ -283,7 +283,7 @@ _Heap = list[tuple[float, int, LaneKey]]
 
 @dataclass(slots=True)
 class _ReadyLanes:
-    """Lanes that have a job and are open: which of them starts next?"""
+    """Lanes that have a job and are open, the one that starts next first."""
 
     _answering: _Heap = field(default_factory=list)
     _doubtful: _Heap = field(default_factory=list)

@@ -85,7 +85,7 @@ class SecondLooks:
     _pending: dict[WatchId, tuple[datetime, LaneKey]] = field(default_factory=dict)
 
     def note(self, watch: Watch) -> bool:
-        """A look was settled.  Is another one to come, to confirm it?"""
+        """A look was settled; notes whether another one is to come, to confirm it."""
         if watch.pending is None or watch.due_at is None:
             self._pending.pop(watch.id, None)
             return False
@@ -101,7 +101,7 @@ class SecondLooks:
         return may
 
     def overtakes(self, watch: Watch, now: datetime) -> bool:
-        """Does this watch wait for a budget that a second look in its lane need not wait for?"""
+        """True where this watch waits for a budget that a second look in its lane need not wait for."""
         lane = watch.lane
         if lane not in self._due or watch.pending is not None:
             return False

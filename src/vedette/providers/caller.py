@@ -28,7 +28,7 @@ from vedette.providers.formats import (
     rows,
     text_of,
 )
-from vedette.providers.table import ProviderRow, allowance, retry_after
+from vedette.providers.provider_table import ProviderRow, allowance, retry_after
 
 BODY_LIMIT = 2 * MIB
 DETAIL_SIZE = 300

@@ -282,7 +282,7 @@ def difference(decision: Decision, in_force: InForce = DEFAULT) -> str | None:
 
 
 def adds_up(reasons: Iterable[Reason], total: float) -> bool:
-    """Do the points of the reasons give the number that they explain?"""
+    """True where the points of the reasons give the number that they explain."""
     return math.isclose(math.fsum(r.points for r in reasons), total, rel_tol=1e-9, abs_tol=1e-6)
 
 

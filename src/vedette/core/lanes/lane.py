@@ -1,4 +1,4 @@
-"""May this call start now?  One rule for web hosts, browsers, Tor and LLM providers.
+"""Whether a call may start now: one rule for web hosts, browsers, Tor and LLM providers.
 
 Everything that can open, slow or close a lane is decided here:
 - gap: from start to start, between `gap_min` and `gap_max` by jitter, never less than the Crawl-delay.  The far

@@ -66,7 +66,7 @@ def daily(per_day: float, empty_at: datetime | None = None) -> Budget:
 
 
 def ask(budget: Budget, now: datetime, amount: float = 1.0, *, is_second: bool = False) -> Go | Wait:
-    """May something start that costs so much at most?  A wait without a time is for what is under way."""
+    """Whether something may start that costs so much at most.  A wait without a time is for what is under way."""
     if budget.most is None:
         return _GO
     if not budget.is_daily:
@@ -152,7 +152,7 @@ def over(limits: RunLimits, now: datetime, *, visits: int = 0) -> Reason | None:
 
 
 def has_room(limits: RunLimits, visits: int) -> bool:
-    """May one more start?  `visits` has those under way in it, so the limit is never passed."""
+    """True where one more may start.  `visits` has those under way in it, so the limit is never passed."""
     return limits.max_visits is None or visits < limits.max_visits
 
 

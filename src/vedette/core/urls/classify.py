@@ -203,7 +203,7 @@ def inherit_risk(classification: Classification, parent_risk: Risk | None) -> Cl
 
 
 def becomes_hub(node_type: NodeType, link_count: int, text_chars: int) -> bool:
-    """Is a fetched LEAF a listing?  Yes with at least 30 links and under 60 characters of text for each."""
+    """True where a fetched LEAF is a listing: at least 30 links and under 60 characters of text for each."""
     return (
         node_type is NodeType.LEAF
         and link_count >= HUB_LINKS

@@ -1,4 +1,4 @@
-"""What kind of address is this?  The shape that pages of one template share, and the marks of a trap.
+"""The shape of an address, which pages of one template share, and the marks of a trap.
 
 `/news/123.html` and `/news/124.html` have one shape, `/news/{n}.html`.  Names of sections stay; numbers,
 dates, tokens and titles are generalised; of a query the names of its parameters stay.
@@ -130,7 +130,7 @@ def is_part(url: str) -> bool:
 
 
 def _is_paper(url: str, extension: str) -> bool:
-    """Does the address of an image say that it is a document?
+    """True where the address of an image says that it is a document.
 
     By a file called notice, by a folder of documents that is no folder of images, or because it is a TIFF.
     """

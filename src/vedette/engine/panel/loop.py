@@ -117,7 +117,7 @@ class PanelEngine:
     ended = begun = 0  # no limit of visits: a cell that is asked twice is one
 
     def begin_turn(self, now: datetime) -> None:
-        """After the soft cut, once a minute: do tiers have to go?"""
+        """After the soft cut, once a minute: drops the tiers that have to go."""
         cut_at = self.next_at()
         if self._dispatcher.stopped_by or cut_at is None or now < cut_at:
             return
@@ -360,7 +360,7 @@ class PanelEngine:
                 task.cancel()
 
     def _how_complete(self) -> str:
-        """Nothing stopped it: was everything asked?"""
+        """How complete a batch is that nothing stopped."""
         is_whole = self._dropped_from is None and self.lanes.has_asked_all(self.batch.shape.models)
         return COMPLETE if is_whole else INCOMPLETE
 

@@ -8,7 +8,7 @@ from vedette.contracts.errors import InputError
 from vedette.contracts.source import Source
 from vedette.core.text.nearest import unknown
 from vedette.operations.formats import other_tools, own, tables
-from vedette.operations.formats.entry import Parsed
+from vedette.operations.formats.list_entry import Parsed
 
 READERS: dict[str, Callable[[bytes], Parsed]] = {
     "urls": tables.read_urls,

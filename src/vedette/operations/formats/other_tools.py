@@ -15,7 +15,7 @@ from typing import Any
 from vedette.config.values import is_tag
 from vedette.config.yaml_text import NotYaml, read_yaml
 from vedette.contracts.errors import InputError
-from vedette.operations.formats.entry import Entry, Parsed, usable_headers
+from vedette.operations.formats.list_entry import Entry, Parsed, usable_headers
 from vedette.operations.formats.tables import decoded
 
 Said = Mapping[str, Any]  # what a file says of one page

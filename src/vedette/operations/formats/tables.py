@@ -14,7 +14,7 @@ from python_calamine import CalamineError, CalamineWorkbook, PasswordError
 
 from vedette.contracts.errors import InputError
 from vedette.contracts.source import ListerKind, Source
-from vedette.operations.formats.entry import Entry, Parsed, looks_like_url
+from vedette.operations.formats.list_entry import Entry, Parsed, looks_like_url
 from vedette.operations.source_keys import keys_of
 
 ORDER = ("url", "name", "risk", "tier", "lister")  # columns of a file without a header

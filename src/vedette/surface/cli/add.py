@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vedette.config.first_config import write_config
 from vedette.config.model import CONFIG_NAME
-from vedette.config.template import write_config
 from vedette.operations.arguments import some_headers
-from vedette.operations.sources import SourceAdded, add_source, source_added_json
 from vedette.report.lanes import interval_words, lane_words
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import LISTERS, HeaderOption, UrlArgument, verb
+
+if TYPE_CHECKING:
+    from vedette.operations.sources import SourceAdded
 
 EveryOption = Annotated[
     str | None,
@@ -87,6 +89,11 @@ def add(
     Adding the same URL again changes nothing but the options that are given.  `--every` holds below the floors of
     the schedule policy; robots.txt, the lane and the budgets stay stronger, and are named where they are.
     """
+    from vedette.operations.sources import (  # the store, which `init` does without
+        add_source,
+        source_added_json,
+    )
+
     keys: dict[str, Any] = {
         "name": name,
         "lister": lister.lower() if lister else None,

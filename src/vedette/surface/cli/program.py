@@ -13,7 +13,6 @@ import typer
 from vedette import __version__
 from vedette.contracts.errors import RESTORE, InputError, VedetteError
 from vedette.report.plain import dump, plain
-from vedette.store.connection import damage_of
 from vedette.surface.cli import verb as verbs
 from vedette.surface.cli.exit_codes import Exit, exit_of
 from vedette.surface.cli.output import print_line
@@ -226,6 +225,8 @@ def _store_words(error: Exception, used: Sequence[Path]) -> str:
 
 def _damage(paths: Sequence[Path]) -> str:
     """What is wrong with a database that was used; empty: nothing, and the fault is ours."""
+    from vedette.store.connection import damage_of  # sqlite3, which light verbs do without
+
     for path in dict.fromkeys(paths):
         found = damage_of(path) if path.is_file() else ""
         if found:
