@@ -323,3 +323,10 @@ def _prose(path: Path) -> str:
     return "\n".join(
         one.string for one in tokens if one.type == tokenize.COMMENT or one.string.startswith('"""')
     )
+
+
+@pytest.mark.parametrize("name", ["add-a-source-option", "add-a-verb"])
+def test_a_worked_example_touches_three_files_and_they_are_there(name):
+    steps = re.findall(r"(?m)^\d\. .*?`(src/[\w/.]+)`", (DOCS / "how-to" / f"{name}.md").read_text("utf-8"))
+    assert len(set(steps)) == 3
+    assert all((ROOT / file).is_file() for file in steps)

@@ -13,6 +13,9 @@ import pytest
 from cli_call import Cli
 from stocked import blank
 
+from vedette.config.model import SourceConfig
+from vedette.operations.formats.tables import COLUMNS, LISTS, OBJECTS
+
 URL = "https://example.org/rules"
 
 
@@ -261,3 +264,9 @@ def test_the_tags_of_changedetection_are_taken_by_their_titles(cli: Cli):
     assert source(cli)["tags"] == ["Law"]
     assert source(cli, "https://example.org/old")["tags"] == ["law", "tax"]
     assert told.json["lines"][0]["not_carried_over"] == ["tag Tax | VAT", "tag zz"]
+
+
+def test_every_option_of_a_source_is_a_column_of_a_list():
+    assert set(COLUMNS) == set(SourceConfig.model_fields)
+    assert {"include", "exclude", "tags"} <= LISTS <= set(COLUMNS)
+    assert {"fetch", "selectors", "traps", "structured"} == OBJECTS
