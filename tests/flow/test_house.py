@@ -143,7 +143,6 @@ HANDS_ON = {  # tidies up and raises again, or tells the engine, which ends
     "engine/settle/settler.py _write",
     "engine/settle/settler.py run",
     "fetch/connections.py send",
-    "notify/mail.py _connected",
     "store/connection.py _opened",
 }
 

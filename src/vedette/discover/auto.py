@@ -132,7 +132,10 @@ def look_at(document: ListingDocument) -> ProbedPage:
         return ProbedPage(is_front=is_front, is_feed=is_feed(markup), is_sitemap=is_sitemap(markup))
     if not _is_page(document, markup):
         return ProbedPage(is_front=is_front)
-    page = LinkPage(document)
+    return _look_at_page(document, LinkPage(document), is_front=is_front)
+
+
+def _look_at_page(document: ListingDocument, page: LinkPage, *, is_front: bool) -> ProbedPage:
     items, guess = find_items(document, page)
     feeds = list(_feeds(page))
     section = document.url.partition("?")[0].rstrip("/") + "/"

@@ -252,23 +252,27 @@ def read_eurlex(document: ListingDocument) -> Listing:
     """Every act that the document names, once per wanted language."""
     problem, named = _named(document)
     gathering = Gathering(document)
-    wanted = document.options.structured
-    home = HOME if host_of(document.url) == OFFICE else origin_of(document.url)
     own = celex_in(document.url)
     for celex, title, published_at in named:
-        if own is not None and celex.text == own.text:
-            continue
-        for language in wanted.languages:
-            url = canonical(f"{home}/legal-content/{language}/TXT/?uri=CELEX:{celex.text}")
-            if url is None:
-                continue
-            if wanted.celex and not celex.text.startswith(wanted.celex):
-                gathering.refuse(url, Reason("celex", note=f"{celex.text} begins with none of `celex`"))
-                continue
-            gathering.add(Found(href=url, title=title, published_at=celex.applies_at or published_at))
+        if own is None or celex.text != own.text:
+            _gather_act(gathering, document, celex.text, (title, celex.applies_at or published_at))
     if not problem and own is None and not gathering.count and not gathering.has_refused:
         problem = "no act is named: no address with a CELEX number"
     return gathering.listing(problem=problem)
+
+
+def _gather_act(
+    gathering: Gathering, document: ListingDocument, celex: str, said: tuple[str, datetime | None]
+) -> None:
+    """One address per wanted language; `said`: its title, and when it was published."""
+    wanted = document.options.structured
+    home = HOME if host_of(document.url) == OFFICE else origin_of(document.url)
+    urls = (canonical(f"{home}/legal-content/{one}/TXT/?uri=CELEX:{celex}") for one in wanted.languages)
+    for url in filter(None, urls):
+        if wanted.celex and not celex.startswith(wanted.celex):
+            gathering.refuse(url, Reason("celex", note=f"{celex} begins with none of `celex`"))
+        else:
+            gathering.add(Found(href=url, title=said[0], published_at=said[1]))
 
 
 def parse_celex(text: str) -> Celex | None:
@@ -319,13 +323,10 @@ def _in_answer(value: Any) -> Iterator[Named]:
     rows = results.get("bindings") if isinstance(results, dict) else None
     for row in rows[:MAX_BINDINGS] if isinstance(rows, list) else ():
         texts = {name: text for name, text in _values(row) if text} if isinstance(row, dict) else {}
-        numbers = (parse_celex(text) or celex_in(text) for text in texts.values())
-        celex = next((number for number in numbers if number is not None), None)
+        celex = next(filter(None, (parse_celex(text) or celex_in(text) for text in texts.values())), None)
         if celex is not None:
-            at = next(
-                (at for name, text in texts.items() if "date" in name and (at := read_date(text))), None
-            )
-            yield celex, clean_title(texts.get("title", "")), at
+            dates = (read_date(text) for name, text in texts.items() if "date" in name)
+            yield celex, clean_title(texts.get("title", "")), next(filter(None, dates), None)
 
 
 def _values(row: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -157,16 +157,9 @@ def is_piece(what: str) -> bool:
 
 def find_evidence(installation: Installation, queries: Queries, what: str, most: int) -> list[EvidenceView]:
     """The pieces of evidence of a URL, newest first, or the one with this number or digest."""
-    digest = _DIGEST.match(what)
-    if digest:
-        found = queries.evidence_by_digest(bytes.fromhex(digest[1]))
-    elif what.isascii() and what.isdigit():
-        one = queries.evidence_by_id(EvidenceId(int(what))) if int(what) < 2**63 else None
-        found = [] if one is None else [one]
-    elif "://" in what or "." in what:
+    if not is_piece(what):
         return queries.evidence(known_watch(installation, queries, what).id, most=most)
-    else:
-        found = []
+    found = _numbered(queries, what)
     if not found and _HEX.match(what):
         found = queries.evidence_by_digest(_whole_digest(queries, what.removeprefix("sha256:").lower()))
     elif not found and not what.isdigit():
@@ -174,6 +167,16 @@ def find_evidence(installation: Installation, queries: Queries, what: str, most:
     if not found:
         raise VedetteError(f"there is no evidence {what}")
     return found
+
+
+def _numbered(queries: Queries, what: str) -> list[EvidenceView]:
+    """That of a whole digest, or of a number."""
+    digest = _DIGEST.match(what)
+    if digest:
+        return queries.evidence_by_digest(bytes.fromhex(digest[1]))
+    is_number = what.isascii() and what.isdigit() and int(what) < 2**63
+    one = queries.evidence_by_id(EvidenceId(int(what))) if is_number else None
+    return [] if one is None else [one]
 
 
 def shown_at(loaded: Loaded, watch: WatchId, at: datetime) -> EvidenceId | None:

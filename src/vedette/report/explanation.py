@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from vedette.contracts.change import Noise, Presence, Template
 from vedette.contracts.documents import Artifact
@@ -31,6 +32,7 @@ from vedette.report.verdicts import (
     visit_json,
 )
 
+T = TypeVar("T")
 SOON = timedelta(minutes=1)  # a wait that is part of being polite
 
 
@@ -73,7 +75,7 @@ def explanation_json(said: WatchExplanation, now: datetime) -> dict[str, object]
         "velocity_word": describe_velocity(watch.velocity),
         "scan_count": watch.scan_count,
         "interval": watch.interval,
-        "asked": None if said.interval is None else interval_json(said.interval),
+        "asked": _or_none(interval_json, said.interval),
         "due_at": watch.due_at,
         "is_open": said.is_open,
         "last_visit_at": watch.last_visit_at,
@@ -86,26 +88,31 @@ def explanation_json(said: WatchExplanation, now: datetime) -> dict[str, object]
             {"action": d.action, **_reason_json(reason)} for d in said.decisions for reason in d.reasons
         ]
         or [{"action": "wait", **_reason_json(reason)} for reason in _held_by(said, now)],
-        "decisions": [
-            {
-                "action": d.action,
-                "output": d.output,
-                "points": total(d.reasons),
-                "reasons": [_reason_json(reason) for reason in d.reasons],
-                "inputs": d.inputs,
-            }
-            for d in said.decisions
-        ],
+        "decisions": [_decision_json(decision) for decision in said.decisions],
         "noise": noise_json(watch.noise),
-        "belief": None if said.believed is None else believed_json(said.believed),
+        "belief": _or_none(believed_json, said.believed),
         "evidence": watch.seen.evidence if watch.seen else None,
-        "act": None if said.act is None else act_json(said.act),
+        "act": _or_none(act_json, said.act),
         "artifacts": [artifact_json(made) for made in said.texts],
-        "verdict": None if said.verdict is None else verdict_json(said.verdict),
+        "verdict": _or_none(verdict_json, said.verdict),
         "similar": None if said.similar is None else dict(zip(("url", "share"), said.similar, strict=True)),
         "merged_from": said.merged_from,
         "lane": None if said.lane is None else lane_json(watch.lane, said.lane, now),
         "visits": [visit_json(visit, said.changes) for visit in said.visits],
+    }
+
+
+def _or_none(make: Callable[[T], object], value: T | None) -> object:
+    return None if value is None else make(value)
+
+
+def _decision_json(decision: Decision) -> dict[str, object]:
+    return {
+        "action": decision.action,
+        "output": decision.output,
+        "points": total(decision.reasons),
+        "reasons": [_reason_json(reason) for reason in decision.reasons],
+        "inputs": decision.inputs,
     }
 
 
@@ -364,19 +371,20 @@ def noise_json(noise: Noise) -> dict[str, object]:
 
 
 def _facts(noise: Noise) -> Iterator[tuple[str, str, str]]:
+    """What varies, where, and how; at most so many of each sort."""
     templates = [one for one in noise.templates if not one.rises]
-    for template in templates[:MOST]:
-        yield "values in a line", _noise_words(template), ", ".join(template.kinds)
-    recurring = [one for one in noise.lines if one.text]
-    for one in recurring[:MOST]:
-        yield "a line comes and goes", one.text, f"there in {_share(one.presence):.0%} of looks"
-    for place in noise.places[:MOST]:
-        yield "texts are drawn", place.path, f"{place.leaves} came and went"
-    for path in noise.orders[:MOST]:
-        yield "in any order", path or "the whole page", ""
-    for path in noise.wild[:MOST]:
-        yield "not compared", path, "too many texts are drawn there"
-    left = sum(max(0, len(x) - MOST) for x in (templates, recurring, noise.places, noise.orders, noise.wild))
+    lines = [one for one in noise.lines if one.text]
+    drawn = "too many texts are drawn there"
+    sorts = (
+        [("values in a line", _noise_words(one), ", ".join(one.kinds)) for one in templates],
+        [("a line comes and goes", x.text, f"there in {_share(x.presence):.0%} of looks") for x in lines],
+        [("texts are drawn", one.path, f"{one.leaves} came and went") for one in noise.places],
+        [("in any order", path or "the whole page", "") for path in noise.orders],
+        [("not compared", path, drawn) for path in noise.wild],
+    )
+    for rows in sorts:
+        yield from rows[:MOST]
+    left = sum(len(rows[MOST:]) for rows in sorts)
     if left:
         yield "and more", f"{left} others", "--json shows all"
 

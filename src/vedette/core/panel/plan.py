@@ -164,30 +164,33 @@ def plan(
     shape: BatchShape, limits: Sequence[PlanLimits], prices: Mapping[str, Price], terms: PlanTerms
 ) -> Plan:
     """One row per provider, and what they come to together."""
-    requests = block_size(shape)
     rows = tuple(_provider(shape, one, prices.get(one.model), terms) for one in limits)
-    floor = sum(requests * one.latency for one in limits) / terms.at_once
-    bounds = {row.model: row.lower_bound.total_seconds() for row in rows if row.lower_bound is not None}
+    floor = sum(block_size(shape) * one.latency for one in limits) / terms.at_once
+    bounds = [row.lower_bound.total_seconds() for row in rows if row.lower_bound is not None]
     times = {row.model: row.expected.total_seconds() for row in rows if row.expected is not None}
     times["concurrency"] = floor * (1 + RETRY_SHARE)
     binds = max(times, key=lambda name: times[name])
     expected = timedelta(seconds=times[binds])
-    costs = [row.cost_usd for row in rows if row.cost_usd is not None]
-    most = [row.most_usd for row in rows if row.most_usd is not None]
     return Plan(
         cells=cells(shape),
         requests=round(cells(shape) * (1 + RETRY_SHARE)),
-        lower_bound=timedelta(seconds=max([floor, *bounds.values()])),
+        lower_bound=timedelta(seconds=max([floor, *bounds])),
         expected=expected,
         binds=binds,
         within_target=expected <= terms.target,
         within_hard=expected <= terms.hard,
-        cost_usd=sum(costs) if costs else None,
-        most_usd=sum(most) if most else None,
+        cost_usd=_sum(row.cost_usd for row in rows),
+        most_usd=_sum(row.most_usd for row in rows),
         unpriced=tuple(row.model for row in rows if row.cost_usd is None),
         unlimited=tuple(row.model for row in rows if row.lower_bound is None),
         providers=rows,
     )
+
+
+def _sum(costs: Iterable[float | None]) -> float | None:
+    """Of those that are known; None: none is."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known else None
 
 
 def lower_bound(requests: int, per_minute: Sequence[float], latency: float) -> float | None:

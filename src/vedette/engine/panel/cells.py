@@ -276,7 +276,7 @@ class GroupWriter:
         )
         try:
             spent = await self._log.write(group)
-        except BaseException:
+        except BaseException:  # a stop in the middle, too: who waits for the write waits for the next one
             self._waiters += waiters
             raise
         self.unwritten -= len(rows)

@@ -58,10 +58,14 @@ def _take_job(parsed: Parsed, number: int, job: Any) -> None:
     fetch, unread = _fetch_of(job)
     is_shown = bool(job.get("navigate")) or job.get("use_browser") is True
     keys = _keys(url, job.get("name"), requires_headless=is_shown, fetch=fetch)
+    parsed.entries.append(Entry.of_page(number, keys, (*unread, *_not_carried(job, fetch))))
+
+
+def _not_carried(job: Said, fetch: Said) -> tuple[str, ...]:
+    """What it says that a source of ours does not."""
     carried = {"timeout"} if "total_timeout" in fetch else set()
     carried |= {name for name in ("headers", "cookies") if isinstance(job.get(name), Mapping)}
-    left_out = tuple(str(key) for key in job if key not in _TAKEN | carried)
-    parsed.entries.append(Entry.of_page(number, keys, (*unread, *left_out)))
+    return tuple(str(key) for key in job if key not in _TAKEN | carried)
 
 
 def _job_refusal(job: Said) -> str:

@@ -22,15 +22,19 @@ def show_watches(session: Session, found: WatchList, *, empty: str) -> None:
     watches, policy = found.watches, session.loaded.config.schedule.policy
     heads = ["RISK", "OUTCOME", "LOOKED AT", "DUE", *(["VELOCITY"] if policy == BY_VELOCITY else [])]
     rows = [_facts(one, found)[: len(heads)] for one in watches]
-    if not rows or not is_terminal():
-        cells: list[tuple[Cell, ...]] = [
-            (*row, one.source, shown(one.url)) for row, one in zip(rows, watches, strict=True)
-        ]
-        session.out.table((*heads, "SOURCE", "URL"), cells, empty=empty)
+    if rows and is_terminal():
+        addresses = [plain(shown(one.url)) for one in watches]
+        session.out.lines(_on_screen(heads, rows, addresses, session.out.console().width))
         return
-    width = session.out.console().width
+    cells: list[tuple[Cell, ...]] = [
+        (*row, one.source, shown(one.url)) for row, one in zip(rows, watches, strict=True)
+    ]
+    session.out.table((*heads, "SOURCE", "URL"), cells, empty=empty)
+
+
+def _on_screen(heads: Sequence[str], rows: Sequence[Row], addresses: Sequence[str], width: int) -> list[Line]:
+    """The address beside its facts, or above them where there is no room."""
     wides = [max(len(text) for text in column) for column in zip(heads, *_texts(rows), strict=True)]
-    addresses = [plain(shown(one.url)) for one in watches]
     room = width - sum(wides) - 2 * len(wides)
     is_wide = room >= min(ENOUGH, max(map(len, addresses)))
     lines = [_padded([("head", head) for head in heads], wides, [("head", "URL")])] if is_wide else []
@@ -40,7 +44,7 @@ def show_watches(session: Session, found: WatchList, *, empty: str) -> None:
             lines += fold(_padded(row, wides, parts), width, indent=width - room)
         else:
             lines += [*fold(tuple(parts), width), *fold(_sentence(row, wides), width)]
-    session.out.lines(lines)
+    return lines
 
 
 def _facts(watch: WatchLine, found: WatchList) -> Row:
