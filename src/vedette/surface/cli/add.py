@@ -101,22 +101,33 @@ def add(
         "tier": tier,
         "every": every,
         "scrape_frequency": frequency,
-        "include": include or None,
-        "exclude": exclude or None,
+        "include": include,
+        "exclude": exclude,
         "max_depth": max_depth,
         "max_urls": max_urls,
-        "requires_headless": headless or None,
-        "tags": tag or None,
+        "requires_headless": headless,
+        "tags": tag,
     }
-    off = {key: None for key in ("every", "scrape_frequency") if (keys[key] or "").lower() in OFF}
-    given = {key: value for key, value in keys.items() if value is not None} | off
+    given = _given(keys)
     done = add_source(session.installation, url, given, some_headers(header or ()))
     if session.given.as_json:
         session.out.document(source_added_json(done))
     else:
         _say_added(session, done)
-        if off and done.interval is None:
+        if None in given.values() and done.interval is None:
             session.out.done("no interval is asked for: it is looked at as the policy says")
+
+
+def _given(keys: dict[str, Any]) -> dict[str, Any]:
+    """What was given; an interval that is taken back is None."""
+    said = {
+        key: value for key, value in keys.items() if value is not None and value is not False and value != []
+    }
+    return {key: None if _is_off(key, value) else value for key, value in said.items()}
+
+
+def _is_off(key: str, value: Any) -> bool:
+    return key in ("every", "scrape_frequency") and value.lower() in OFF
 
 
 def _say_added(session: Session, done: SourceAdded) -> None:
