@@ -241,7 +241,8 @@ def test_test_says_what_an_address_lists_and_how_to_watch_that(site: Site):
     site.files["/sitemap.xml"] = ("application/xml", f'<urlset xmlns="{space}">{urls}</urlset>'.encode())
     told = site.cli("test", f"{site.base}/sitemap.xml")
     assert (
-        f"a sitemap of 3 pages; vedette add {site.base}/sitemap.xml --lister sitemap watches them" in told.out
+        f"a sitemap of 3 pages; to watch them: vedette add {site.base}/sitemap.xml --lister sitemap"
+        in told.out
     )
     assert site.cli("test", f"{site.base}/sitemap.xml", "--json").json["looks_like"] == "sitemap"
     assert "vedette add" not in site.cli("test", f"{site.base}/article.html").out

@@ -56,7 +56,11 @@ def _lost_words(health: SourceHealth) -> str:
     if health.pages_lost is None:
         return ""
     pages, outcome = health.pages_lost
-    lost = f"none of the {pages} pages that it lists was" if pages > 1 else "the page that it lists was not"
+    lost = (
+        f"none of the {count(pages, 'page')} that it lists was"
+        if pages > 1
+        else "the page that it lists was not"
+    )
     return f"{lost} there: {outcome.value}"
 
 

@@ -102,7 +102,7 @@ def _hint(tried: TriedPage) -> list[Line]:
         return []
     kind, pages = tried.looks_like
     adds = f"vedette add {tried.url} --lister {kind.value}"
-    said = f"{_LISTINGS[kind]} of {count(pages, 'page')}; {adds} watches them"
+    said = f"{_LISTINGS[kind]} of {count(pages, 'page')}; to watch them: {adds}"
     return [line(("dim", "  lists     "), quoted(said))]
 
 
