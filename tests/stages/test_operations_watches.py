@@ -51,7 +51,7 @@ def test_the_history_names_the_change_that_a_look_was_the_first_to_show(here: In
     found = history_of(here, RULES.replace("example", "EXAMPLE"), 0)
     shown = {found.changes[visit.id] for visit in found.visits if visit.id in found.changes}
     told = list_changes(here, ChangeFilter(watch=found.watch.id, states=TOLD), 0)
-    assert shown == {one.number for one in told}
+    assert shown == {(one.view.change.id, one.number) for one in told}
     with pytest.raises(VedetteError, match="is not watched"):
         history_of(here, "https://example.org/unknown", 0)
 
