@@ -29,7 +29,7 @@ from vedette.app.panel import Panel, PanelRequest
 from vedette.config.model import Loaded, parse
 from vedette.contracts.panel_run import Progress
 from vedette.providers.formats import FORMATS, Question
-from vedette.providers.table import PROVIDERS
+from vedette.providers.provider_table import PROVIDERS
 from vedette.telemetry.clock import SystemClock
 
 MOST_RATIO = 2.5

@@ -5,6 +5,8 @@ Everything here is imported on first use, so `import vedette` costs nothing.
 
 from __future__ import annotations
 
+from importlib import import_module
+
 TYPE_CHECKING = False  # as a type checker reads it; `typing` itself costs a third of the start
 if TYPE_CHECKING:
     from typing import Any
@@ -54,8 +56,6 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
     if name not in _HOMES:
         raise AttributeError(f"module 'vedette' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

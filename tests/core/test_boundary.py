@@ -19,7 +19,7 @@ ALLOWED = {
     "fetch/faults.py": {"aiohttp", "ssl"},
     # the operator's own infrastructure: a mail server, the services of Apprise
     "notify/mail.py": {"smtplib", "ssl"},
-    "notify/services.py": {"apprise"},
+    "notify/channels.py": {"apprise"},
     "app/channels.py": {"ssl"},
     # and databases
     "store/panel/redis_board.py": {"redis"},

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.lane import Go, Wait
-from vedette.core.limits.budget import Budget, ask, clock_set, daily, reserve, settle, used
+from vedette.core.limits.budget import Budget, ask, budget_moved, daily, reserve, settle, used
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -67,7 +67,7 @@ def test_a_look_that_did_not_take_place_is_given_back() -> None:
 
 def test_a_clock_that_is_set_leaves_of_a_budget_what_was_left() -> None:
     once = reserve(daily(24), START)
-    moved = clock_set(once, 90 * DAY, START + 90 * DAY)
+    moved = budget_moved(once, 90 * DAY, START + 90 * DAY)
     assert used(moved, START + 90 * DAY) == pytest.approx(used(once, START))
 
 

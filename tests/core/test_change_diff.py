@@ -36,9 +36,9 @@ def test_a_block_that_went_elsewhere_is_a_move():
     assert summary(diff) == "1 line moved"
 
 
-def test_lines_added_and_removed_are_counted_and_one_is_shown():
+def test_lines_added_and_removed_are_counted_and_shown():
     diff = diff_blocks(page("a", "b"), page("a", "novi članak o porezu", "još jedan", "b"))
-    assert summary(diff) == "2 lines added: 'novi članak o porezu'"
+    assert summary(diff) == "2 lines added: 'novi članak o porezu', 'još jedan'"
     assert unified(diff) == "  a\n+ novi članak o porezu\n+ još jedan\n  b"
 
 
@@ -311,3 +311,17 @@ def test_an_edit_is_told_however_many_lines_moved_before_it():
     assert "replace" in {op.op for op in ops}
     assert len(ops) <= 500
     assert reasons[0].code == "diff_coarse"
+
+
+def test_a_summary_names_as_many_edits_as_fit_and_counts_the_others():
+    pairs = [
+        ("the rate is 24 % now", "the rate is 25 % now"),
+        ("the sum is 400 euros", "the sum is 500 euros"),
+    ]
+    assert summary([replaced(*pair) for pair in pairs]) == (
+        "2 lines changed: '24 %' -> '25 %', '400' -> '500'"
+    )
+    many = [replaced(f"line {n} says {'a' * 30}{n}", f"line {n} says {'b' * 30}{n}") for n in range(9)]
+    said = summary(many)
+    assert said.endswith("and 7 more")
+    assert len(said) <= 200

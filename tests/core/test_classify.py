@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from vedette.contracts.errors import InputError
 from vedette.contracts.words import NodeRole, NodeType, Risk
-from vedette.core.urls.classify import becomes_hub, classify_url, inherit_risk
-from vedette.core.urls.word_packs import PACKS, RULES, RolePattern
+from vedette.core.urls.classify import PACKS, RULES, RolePattern, becomes_hub, classify_url, inherit_risk
 
 HUB, LEAF, ASSET = NodeType.HUB, NodeType.LEAF, NodeType.ASSET
 H = "https://mfin.gov.hr"

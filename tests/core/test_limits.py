@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from vedette.core.limits.run_limits import RunLimits, clock_set, has_room, over
+from vedette.core.limits.budget import RunLimits, has_room, limits_moved, over
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 LATER = NOW + timedelta(seconds=1)
@@ -47,5 +47,5 @@ def test_below_every_limit_it_goes_on() -> None:
 def test_a_clock_that_is_set_leaves_the_deadlines_as_far_away_as_they_were() -> None:
     by = timedelta(days=90)
     limits = RunLimits(soft_deadline=NOW, deadline=LATER, max_visits=4)
-    assert clock_set(limits, by) == RunLimits(soft_deadline=NOW + by, deadline=LATER + by, max_visits=4)
-    assert clock_set(RunLimits(), by) == RunLimits()
+    assert limits_moved(limits, by) == RunLimits(soft_deadline=NOW + by, deadline=LATER + by, max_visits=4)
+    assert limits_moved(RunLimits(), by) == RunLimits()

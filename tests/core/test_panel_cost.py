@@ -8,7 +8,7 @@ import pytest
 
 from vedette.contracts.panel import Prompt
 from vedette.contracts.panel_run import Price
-from vedette.core.panel.cost import CallEnd, ceiling_of, cost_of, cost_of_call, most_cost, tokens_of
+from vedette.core.panel.plan import CallEnd, ceiling_of, cost_of, cost_of_call, most_cost, tokens_of
 
 PROMPT = Prompt(prompt_type="brand", text="What is {domain} known for?", most_tokens=200)
 PRICE = Price(tokens_in=100.0, tokens_out=300.0, request=0.01)

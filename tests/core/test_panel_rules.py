@@ -13,9 +13,9 @@ from vedette.contracts.panel_run import BatchShape, Price
 from vedette.contracts.words import Outcome
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.lanes.retry import Failure
-from vedette.core.limits.run_limits import RunLimits
-from vedette.core.panel import cost, deadline
-from vedette.core.panel.ending import RETRIES, Again, Done, PutBack, ending
+from vedette.core.limits.budget import RunLimits
+from vedette.core.panel import deadline
+from vedette.core.panel.cell_end import RETRIES, Again, Done, PutBack, ending
 from vedette.core.panel.pace import Latencies
 from vedette.core.panel.plan import (
     CellPlace,
@@ -24,12 +24,16 @@ from vedette.core.panel.plan import (
     block,
     cells,
     cells_per_tier,
+    cost_of,
     lower_bound,
+    most_cost,
     number_of,
     place_of,
     plan,
     rows_between,
     tiers,
+    typical_cost,
+    unpriced,
 )
 
 NOW = datetime(2026, 11, 16, 6, 0, tzinfo=UTC)
@@ -179,10 +183,10 @@ def test_what_is_kept_fits_or_is_the_first_tier_alone(waiting, each, minute, is_
 
 def test_a_call_costs_at_most_its_text_and_all_tokens_it_may_answer():
     price = Price(tokens_in=2.0, tokens_out=10.0, request=0.001)
-    assert cost.cost_of(price, 1_000_000, 100_000) == pytest.approx(3.001)
-    assert cost.most_cost(price, ASK, 12) >= cost.typical_cost(price, ASK, 12) > 0.001
-    assert cost.cost_of(None, 10, 10) == 0
-    assert cost.unpriced(("a", "b"), {"a": price}) == ("b",)
+    assert cost_of(price, 1_000_000, 100_000) == pytest.approx(3.001)
+    assert most_cost(price, ASK, 12) >= typical_cost(price, ASK, 12) > 0.001
+    assert cost_of(None, 10, 10) == 0
+    assert unpriced(("a", "b"), {"a": price}) == ("b",)
 
 
 @pytest.mark.parametrize("outcome", Outcome)

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.errors import InputError
-from vedette.contracts.jobs import STAGES
-from vedette.contracts.stage_work import StageOrder
+from vedette.contracts.jobs import STAGES, StageOrder
 from vedette.contracts.words import ContentClass, EvidenceId, RunId, VisitId
 from vedette.core.judging.embedding import DIMENSIONS, embed, likeness
 from vedette.core.judging.verdict import read_stage_order, route, scout_job, stage_job

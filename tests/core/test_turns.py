@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.lane import Go, LanePolicy, LaneState
-from vedette.core.lanes.lane import ask, finished, started
-from vedette.core.lanes.turn_forecast import turn
+from vedette.core.lanes.lane import ask, finished, started, turn
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

@@ -16,7 +16,7 @@ from urllib.parse import urlencode, urlsplit
 from machine import patient
 
 import vedette
-from vedette.providers.table import PROVIDERS
+from vedette.providers.provider_table import PROVIDERS
 from vedette.store.dialect import SqliteSql
 
 HOME = str(Path(vedette.__file__).parents[1])  # the same code, from any folder

@@ -22,7 +22,7 @@ from vedette.contracts.events import Event
 from vedette.engine.crawl.loop import Mode
 from vedette.engine.crawl.run import RunRequest
 from vedette.livingweb.providers import TWELVE, LivingProviders
-from vedette.providers.table import PROVIDERS
+from vedette.providers.provider_table import PROVIDERS
 from vedette.store.operator import operating
 
 HOME = Path(vedette.__file__).parent

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LAW = "from importlinter.cli import lint_imports; import sys; sys.exit(lint_imports(no_cache=True))"
 PLANTED = {
     "core of config": ("core/urls/admission.py", "vedette.config.yaml_text"),
-    "contracts of config": ("contracts/secret.py", "vedette.config.values"),
+    "contracts of config": ("contracts/words.py", "vedette.config.values"),
     "operations of surface": ("operations/probe.py", "vedette.surface.cli.plots"),
     "app of operations": ("app/channels.py", "vedette.operations.probe"),
     "a stage of another": ("fetch/robots.py", "vedette.extract.page"),
@@ -143,7 +143,6 @@ HANDS_ON = {  # tidies up and raises again, or tells the engine, which ends
     "engine/settle/settler.py _write",
     "engine/settle/settler.py run",
     "fetch/connections.py send",
-    "notify/mail.py _connected",
     "store/connection.py _opened",
 }
 

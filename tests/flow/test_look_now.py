@@ -20,7 +20,7 @@ from cli_call import Cli, Told
 from scripted import START, Life, life, page
 
 from vedette.app.run import RunRequest, run_async
-from vedette.core.limits.run_limits import Tally
+from vedette.core.limits.budget import Tally
 from vedette.core.urls.canonical import watch_id
 from vedette.engine.crawl.loop import Ended, Mode
 from vedette.store.operator import operating, order_looks

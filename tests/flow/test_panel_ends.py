@@ -10,8 +10,8 @@ from panel_kit import ASK, START, MemoryLog, ScriptedProvider, batch_of, key_of,
 from vedette.contracts.panel import Prompt
 from vedette.contracts.panel_run import Dropped, Price
 from vedette.contracts.words import Outcome
-from vedette.core.panel.cost import cost_of, most_cost, tokens_of
 from vedette.core.panel.deadline import BatchStanding, left_over, status_of
+from vedette.core.panel.plan import cost_of, most_cost, tokens_of
 
 
 def test_a_batch_whose_key_is_refused_in_mid_run_is_not_complete_and_goes_on_with_a_new_key():

@@ -21,7 +21,7 @@ from panel_town import HOME, Town, town
 from postgres_kit import postgresql_server
 from redis_kit import own_redis
 
-from vedette.providers.table import PROVIDERS
+from vedette.providers.provider_table import PROVIDERS
 from vedette.store.dialect import open_sql
 
 OWN_VARIABLE = {row.name: row.key_env for row in PROVIDERS}

@@ -28,7 +28,7 @@ from vedette.config.model import Loaded, parse
 from vedette.engine.panel.provider_lanes import PROVIDER_LANE
 from vedette.livingweb.providers import TWELVE, FaultRule, KeyLimit, LivingProviders
 from vedette.livingweb.world import real_time
-from vedette.providers.table import BY_NAME
+from vedette.providers.provider_table import BY_NAME
 from vedette.telemetry.clock import SystemClock
 
 FASTER = 10

@@ -15,6 +15,7 @@ from browser_kit import needs_chromium
 from cli_call import Cli, Told
 from document_kit import needs_tesseract
 from image_kit import NOTICE, notice, saved
+from PIL import Image
 
 from vedette.telemetry.clock import SystemClock
 
@@ -226,3 +227,22 @@ def test_sources_check_uses_the_browser_that_a_run_would_use(site: Site):
     told = site.cli("sources", "check", "--json")
     (one,) = told.json["sources"]
     assert (told.code, one["finding"], one["items"]) == (0, "fine", 4)
+
+
+def test_test_says_that_an_image_was_read_and_has_no_text(site: Site):
+    site.files["/logo.png"] = ("image/png", saved(Image.new("RGB", (40, 30), "red"), "PNG"))
+    told = site.cli("test", f"{site.base}/logo.png").out
+    assert "compares  nothing: no text was found in it" in told
+
+
+def test_test_says_what_an_address_lists_and_how_to_watch_that(site: Site):
+    urls = "".join(f"<url><loc>{site.base}/p{n}</loc></url>" for n in range(3))
+    space = "http://www.sitemaps.org/schemas/sitemap/0.9"
+    site.files["/sitemap.xml"] = ("application/xml", f'<urlset xmlns="{space}">{urls}</urlset>'.encode())
+    told = site.cli("test", f"{site.base}/sitemap.xml")
+    assert (
+        f"a sitemap of 3 pages; to watch them: vedette add {site.base}/sitemap.xml --lister sitemap"
+        in told.out
+    )
+    assert site.cli("test", f"{site.base}/sitemap.xml", "--json").json["looks_like"] == "sitemap"
+    assert "vedette add" not in site.cli("test", f"{site.base}/article.html").out

@@ -14,7 +14,7 @@ from settlements import NOON, RUN, SECOND, a_look, a_place
 from vedette.contracts.lane import LanePolicy, LaneState
 from vedette.contracts.watch import Ask, Group, Job, Release, Settlement, Watch
 from vedette.contracts.words import LaneKey, Risk, WatchId
-from vedette.core.limits.run_limits import RunLimits
+from vedette.core.limits.budget import RunLimits
 from vedette.engine.crawl.loop import IDLE_PATIENCE, Ended, Engine, Mode, Parts, RunTerms
 from vedette.engine.settle.settler import Aside
 from vedette.frontier import Frontier

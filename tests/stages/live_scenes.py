@@ -14,7 +14,7 @@ from stocked import HOUR, NEWS, NOW, RULES, Stock, stocked
 from vedette.contracts.events import BreakerOpened, Changed, LookParked, Visited
 from vedette.contracts.panel_run import Progress, ProviderTally
 from vedette.contracts.words import ChangeId, LaneKey, Outcome, Reason, Risk
-from vedette.core.limits.run_limits import Tally
+from vedette.core.limits.budget import Tally
 from vedette.engine.crawl.loop import Ended
 from vedette.surface.cli import main
 from vedette.surface.cli.output import Output

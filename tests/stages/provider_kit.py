@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.panel import Prompt
-from vedette.contracts.secret import Secret
+from vedette.contracts.words import Secret
 from vedette.fetch.http import HttpFetcher
 from vedette.livingweb.providers import TWELVE, FaultRule, LivingProviders
 from vedette.providers.caller import HttpProvider
-from vedette.providers.table import PROVIDERS, ProviderRow
+from vedette.providers.provider_table import PROVIDERS, ProviderRow
 from vedette.telemetry.clock import SystemClock
 
 KEY = Secret("sk-planted-7Qf3/xZ9bL2vN8wK4mR6t")

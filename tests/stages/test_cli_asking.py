@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from cli_call import Cli
-from stocked import EVIL, HOUR, NEWS, NOW, PRIVATE, RULES, Stock, stocked
+from stocked import EVIL, HOUR, NEWS, NOW, PRIVATE, RULES, Stock, a_change, stocked
 
 from vedette.contracts.lane import LaneState
 from vedette.contracts.watch import Parked, Refused
@@ -17,6 +18,7 @@ from vedette.store.operator import LOCK
 from vedette.store.rows import to_ms
 from vedette.store.sqlite import StoreLock
 
+SECOND = timedelta(seconds=1)
 HOST = LaneKey("host:example.org")
 OBEYED = ("\x1b", "\x07", "\x9b", "\u202e")
 
@@ -242,3 +244,28 @@ def test_a_store_that_is_not_there_or_too_old_is_told(tmp_path: Path, stock: Sto
 def test_ids_beyond_the_range_are_no_surprise(cli: Cli):
     assert WatchId(0) == 0
     assert cli("evidence", "show", "9" * 25).code == 1
+
+
+def test_an_explanation_marks_the_look_that_saw_a_change_first_and_the_one_that_confirmed_it(
+    stock: Stock, cli: Cli
+):
+    first = stock.visit(NEWS, at=NOW - HOUR / 2 - SECOND, body="new")
+    stock.visit(
+        NEWS, at=NOW - HOUR / 2, body="new", change=lambda watch, _: a_change(number=78)(watch, first.id)
+    )
+    looks = cli("explain", NEWS).out.partition("looks, newest first\n")[2].splitlines()
+    assert [line.split()[-1] for line in looks[:2]] == ["confirmed", "2"]
+    assert looks[1].endswith("change 2")
+    seen = cli("explain", NEWS, "--json").json["visits"]
+    assert [one["change"] for one in seen[:3]] == [None, 78, None]
+
+
+def test_a_list_says_what_is_paused_and_what_is_muted(cli: Cli):
+    assert cli("pause", "news").code == cli("mute", "rules").code == 0
+    rows = {line.split()[-1]: line for line in cli("list").out.splitlines()[1:]}
+    assert "paused" in rows[NEWS]
+    assert "muted" in rows[RULES]
+    assert "muted" not in rows[PRIVATE]
+    body = {one["url"]: one for one in cli("list", "--json").json["watches"]}
+    assert [body[url]["is_paused"] for url in (NEWS, RULES, PRIVATE)] == [True, False, False]
+    assert [body[url]["is_muted"] for url in (NEWS, RULES, PRIVATE)] == [False, True, False]

@@ -11,7 +11,8 @@ from cli_call import Cli
 from stocked import NOW, Stock, blank, stocked
 
 from vedette.config.model import parse
-from vedette.config.policies import hunt_params, sources_of
+from vedette.config.policies import sources_of
+from vedette.config.rules import hunt_params
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.hunt import DueNow, HuntRecord, HuntRows, HuntState
 from vedette.contracts.words import SourceId

@@ -13,6 +13,9 @@ import pytest
 from cli_call import Cli
 from stocked import blank
 
+from vedette.config.model import SourceConfig
+from vedette.operations.formats.tables import COLUMNS, LISTS, OBJECTS
+
 URL = "https://example.org/rules"
 
 
@@ -246,3 +249,24 @@ def test_a_broken_export_of_distill_is_told_and_no_traceback(cli: Cli, data: byt
     told = cli("import", "-", "--format", "distill", stdin=data)
     assert told.code in (0, 2)
     assert "Traceback" not in told.err
+
+
+def test_the_tags_of_changedetection_are_taken_by_their_titles(cli: Cli):
+    said = {
+        "watching": {
+            "1": {"url": URL, "tags": ["aa", "bb", "zz"]},
+            "2": {"url": "https://example.org/old", "tag": "law, tax"},
+        },
+        "settings": {"application": {"tags": {"aa": {"title": "Law"}, "bb": {"title": "Tax | VAT"}}}},
+    }
+    told = cli("import", "-", "--json", stdin=json.dumps(said).encode())
+    assert told.code == 0
+    assert source(cli)["tags"] == ["Law"]
+    assert source(cli, "https://example.org/old")["tags"] == ["law", "tax"]
+    assert told.json["lines"][0]["not_carried_over"] == ["tag Tax | VAT", "tag zz"]
+
+
+def test_every_option_of_a_source_is_a_column_of_a_list():
+    assert set(COLUMNS) == set(SourceConfig.model_fields)
+    assert {"include", "exclude", "tags"} <= LISTS <= set(COLUMNS)
+    assert {"fetch", "selectors", "traps", "structured"} == OBJECTS

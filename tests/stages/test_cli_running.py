@@ -19,7 +19,7 @@ from vedette.contracts.errors import RefusedError
 from vedette.contracts.events import Changed, Event, LookParked, Visited
 from vedette.contracts.fetch import Extraction, Fetched, RobotsRules
 from vedette.contracts.words import ChangeId, ContentClass, Outcome, Reason, Risk
-from vedette.core.limits.run_limits import Tally
+from vedette.core.limits.budget import Tally
 from vedette.engine.crawl.loop import Ended, Mode
 from vedette.surface.cli.live_view import Counts
 

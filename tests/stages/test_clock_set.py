@@ -16,7 +16,7 @@ from test_engine_app import FEED, Station
 
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey
-from vedette.core.limits.run_limits import RunLimits
+from vedette.core.limits.budget import RunLimits
 from vedette.engine.crawl.loop import Mode
 from vedette.store.operator import operating, save_lane
 

@@ -13,7 +13,7 @@ from settlements import HOUR
 from test_engine_app import Station
 
 from vedette.config.model import Loaded, parse
-from vedette.config.policies import settings_in_force
+from vedette.config.rules import settings_in_force
 from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings
 from vedette.contracts.source import ListerOptions
 from vedette.contracts.words import Outcome, SourceId

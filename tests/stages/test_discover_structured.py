@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from vedette.contracts.source import ListerKind, ListerOptions, Listing, StructuredOptions
 from vedette.core.urls.canonical import watch_id
 from vedette.discover import ListingDocument, read_listing
-from vedette.discover.eurlex import celex_in, parse_celex
-from vedette.discover.nn import PARTS, Act, act_of, read_metadata
+from vedette.discover.gazettes import PARTS, Act, act_of, celex_in, parse_celex, read_metadata
 from vedette.discover.site_lists import article_number, read_rates
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)

@@ -13,8 +13,7 @@ from settlements import ALL, HOUR, NOON, SECOND
 
 from vedette.contracts.lane import Go, LanePolicy, LaneState, Wait
 from vedette.contracts.words import LaneKey, Reason
-from vedette.core.limits.budget import Budget, ask, reserve, settle
-from vedette.core.limits.run_limits import RunLimits
+from vedette.core.limits.budget import Budget, RunLimits, ask, reserve, settle
 from vedette.lanes import LaneKeeper, LanePolicies
 from vedette.lanes.dispatcher import Begun, Dispatcher, DispatchTerms
 from vedette.telemetry.clock import JumpingClock

@@ -16,7 +16,7 @@ from vedette.contracts.errors import StoreError
 from vedette.contracts.lane import LaneState
 from vedette.contracts.watch import Release
 from vedette.contracts.words import LaneKey, Risk
-from vedette.core.limits.run_limits import RunLimits
+from vedette.core.limits.budget import RunLimits
 from vedette.engine.crawl.loop import Mode
 
 A, B = LaneKey("host:a.example"), LaneKey("host:b.example")

@@ -17,8 +17,18 @@ from stocked import NOW, FixedClock, blank
 
 from vedette.contracts.documents import Artifact
 from vedette.contracts.errors import StoreError
-from vedette.contracts.jobs import EMBED, EXTRACT, OCR, ROUTER, SCOUT, STAGES, NewJob
-from vedette.contracts.stage_work import Failed, Handled, StageOrder
+from vedette.contracts.jobs import (
+    EMBED,
+    EXTRACT,
+    OCR,
+    ROUTER,
+    SCOUT,
+    STAGES,
+    Failed,
+    Handled,
+    NewJob,
+    StageOrder,
+)
 from vedette.contracts.verdict import EvidenceFacts, Likeness, Traits
 from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Risk, RunId, VisitId, WatchId
 from vedette.core.judging.verdict import scout_job, stage_job

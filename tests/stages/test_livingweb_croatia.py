@@ -127,7 +127,7 @@ def test_the_gazette_has_thousands_of_child_sitemaps_of_three_types():
 
 
 def test_an_act_is_served_by_its_eli_and_its_metadata_says_its_title():
-    from vedette.discover.nn import act_of, read_metadata
+    from vedette.discover.gazettes import act_of, read_metadata
 
     host = WORLD.host("narodne-novine.example")
     visitor = Visitor(WORLD, host.name)

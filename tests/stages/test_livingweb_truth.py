@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from vedette.livingweb import EPOCH, HostSpec, World, demo_world, fault_world, grid_world, trap_world
 from vedette.livingweb.chance import Chance
 from vedette.livingweb.process import DAY, At, Bursts, Every, History, Never, OfficeHours, Poisson
-from vedette.livingweb.text import EDITS, Story, make_story, slug
+from vedette.livingweb.words import EDITS, Story, make_story, slug
 
 SEEDS = st.integers(0, 10**6)
 _FINGERPRINT = """

@@ -22,9 +22,16 @@ from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.words import Outcome, Risk
 from vedette.fetch.post import HttpPoster
 from vedette.notify import templates
-from vedette.notify.channels import SlackChannel, StdoutChannel, WebhookChannel, headers, read_secret
+from vedette.notify.channels import (
+    ServiceChannel,
+    SlackChannel,
+    StdoutChannel,
+    WebhookChannel,
+    apprise_service,
+    headers,
+    read_secret,
+)
 from vedette.notify.mail import MailChannel, MailServer
-from vedette.notify.services import ServiceChannel, apprise_service
 from vedette.telemetry.clock import SystemClock
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)

@@ -12,17 +12,18 @@ from vedette.config.model import load
 from vedette.contracts.errors import InputError, RefusedError
 from vedette.contracts.source import ListerKind
 from vedette.contracts.words import Risk
-from vedette.operations.add_sources import add_source, source_added_json
 from vedette.operations.installation import Installation
 from vedette.operations.page_trials import PageTrial, try_page
 from vedette.operations.source_lists import ImportRequest, export_sources, import_sources
 from vedette.operations.sources import (
+    add_source,
     list_sources,
     mute_source,
     pause_source,
     remove_source,
     resume_source,
     save_configured,
+    source_added_json,
 )
 from vedette.operations.watches import not_taken_in
 

@@ -29,7 +29,7 @@ from vedette.operations.maintenance import collect, report_json, verify_evidence
 from vedette.operations.panel_batches import batch_status, domain_answers, panel_drift, stop_batches
 from vedette.operations.panel_runs import read_list, read_registry
 from vedette.operations.run import queue_run
-from vedette.operations.settings import secrets_of, settings
+from vedette.operations.shown_config import secrets_of, settings
 from vedette.store.migrate import DATABASE, HEAD
 
 

@@ -18,8 +18,16 @@ from vedette.operations.arguments import TOLD, a_lane, an_outcome, some_states
 from vedette.operations.changes import list_changes, stored_diff
 from vedette.operations.classified import classify_page
 from vedette.operations.installation import Installation
-from vedette.operations.lanes import block_lane, explained_lane_json, list_lanes, reset_lane
-from vedette.operations.parked import drop_work, find_parked, list_parked, retry_work
+from vedette.operations.lanes import (
+    block_lane,
+    drop_work,
+    explained_lane_json,
+    find_parked,
+    list_lanes,
+    list_parked,
+    reset_lane,
+    retry_work,
+)
 from vedette.operations.watches import history_of, list_watches, watched_host
 from vedette.store.views import ChangeFilter, WatchFilter
 
@@ -43,7 +51,7 @@ def test_the_history_names_the_change_that_a_look_was_the_first_to_show(here: In
     found = history_of(here, RULES.replace("example", "EXAMPLE"), 0)
     shown = {found.changes[visit.id] for visit in found.visits if visit.id in found.changes}
     told = list_changes(here, ChangeFilter(watch=found.watch.id, states=TOLD), 0)
-    assert shown == {one.number for one in told}
+    assert shown == {(one.view.change.id, one.number) for one in told}
     with pytest.raises(VedetteError, match="is not watched"):
         history_of(here, "https://example.org/unknown", 0)
 

@@ -13,7 +13,7 @@ from redis_kit import own_redis
 from vedette.app.panel import Panel, PanelRequest
 from vedette.config.model import Loaded, parse
 from vedette.livingweb.providers import TWELVE, LivingProviders
-from vedette.providers.table import BY_NAME
+from vedette.providers.provider_table import BY_NAME
 from vedette.store.dialect import SqliteSql, open_sql
 from vedette.telemetry.clock import SystemClock
 

@@ -21,11 +21,10 @@ import pytest
 
 from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.panel import Prompt, QualityFlag
-from vedette.contracts.secret import Secret
-from vedette.contracts.words import Outcome
+from vedette.contracts.words import Outcome, Secret
 from vedette.fetch.http import HttpFetcher
 from vedette.providers.caller import HttpProvider
-from vedette.providers.table import BY_NAME
+from vedette.providers.provider_table import BY_NAME
 from vedette.telemetry.clock import SystemClock
 
 pytestmark = pytest.mark.slow

@@ -12,13 +12,12 @@ from provider_kit import ABOUT, KEY, O_NJOJ, panel
 
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.panel import Provider, QualityFlag
-from vedette.contracts.secret import Secret
-from vedette.contracts.words import Outcome
+from vedette.contracts.words import Outcome, Secret
 from vedette.core.lanes.outcomes import MEANING
 from vedette.livingweb.providers import FAULTS, TWELVE, KeyLimit
-from vedette.providers.errors import ROWS
+from vedette.providers.caller import ROWS
 from vedette.providers.formats import FORMATS, YOU
-from vedette.providers.table import BY_NAME, PROVIDERS
+from vedette.providers.provider_table import BY_NAME, PROVIDERS
 
 SPEC_003 = (
     "openai/gpt-4o-mini anthropic/claude-3-haiku google/gemini-1.5-flash deepseek mistral cohere groq ai21/jamba "

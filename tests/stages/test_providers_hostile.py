@@ -15,14 +15,12 @@ from hypothesis import strategies as st
 from provider_kit import ABOUT, KEY, panel
 
 from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings
-from vedette.contracts.secret import Secret
-from vedette.contracts.words import Outcome
+from vedette.contracts.words import Outcome, Secret
 from vedette.core.lanes.outcomes import MEANING, outcome_of_status
 from vedette.livingweb.providers.bodies import Told, answer
-from vedette.providers.caller import HttpProvider, KeyScrubber
-from vedette.providers.errors import error_in_answer, judge, said, told_wait
+from vedette.providers.caller import HttpProvider, KeyScrubber, error_in_answer, judge, said, told_wait
 from vedette.providers.formats import ANTHROPIC, COHERE, FORMATS, GEMINI, OPENAI, YOU, parse, text_of
-from vedette.providers.table import (
+from vedette.providers.provider_table import (
     BY_ANTHROPIC,
     BY_GROQ,
     BY_MISTRAL,

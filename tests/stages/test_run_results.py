@@ -18,10 +18,10 @@ from vedette.contracts.source import ListerKind
 from vedette.contracts.watch import Group
 from vedette.contracts.words import LaneKey, Outcome, Risk, RunId, SourceId, WatchId
 from vedette.core.lanes.outcomes import SEEN
-from vedette.core.limits.run_limits import Tally
+from vedette.core.limits.budget import Tally
 from vedette.engine.crawl.loop import Ended
 from vedette.engine.crawl.run_result import DEAD_LINKS, RunLog
-from vedette.report.failures import result_json, result_lines, summary_lines
+from vedette.report.looks import result_json, result_lines, summary_lines
 from vedette.report.plain import as_text
 from vedette.store.operator import operating, order_sources
 

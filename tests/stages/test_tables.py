@@ -15,6 +15,7 @@ from terminal import SIZES, in_terminal
 
 from vedette.report.plain import as_text
 from vedette.report.table import table_lines
+from vedette.surface.cli.output import Output
 
 WORDS = st.sampled_from(
     ["ok", "-", "", "12", "anthropic/claude-3-haiku", "a few words of an answer", "x" * 64, "19 h 18 min ago"]
@@ -92,3 +93,16 @@ def test_no_digit_of_an_explanation_says_nothing(tmp_path: Path):
     told = Cli(stocked(tmp_path).data, clock=FixedClock())("explain", RULES)
     assert "schedule -> due_at 2026-11-15 19:15:00Z, hours 7.25, velocity 0.65" in told.out
     assert not re.findall(r"\d\.\d{5,}", told.out)
+
+
+def test_a_column_of_numbers_is_aligned_at_its_right_edge(capsys: pytest.CaptureFixture[str]):
+    heads, cells = ("ID", "WATCHES", "STATE"), [("a", "7", "fine"), ("b", "1,204", "late"), ("c", "-", "new")]
+    rows = [[("", text) for text in row] for row in cells]
+    on_screen = as_text(table_lines(heads, rows, 80)).splitlines()
+    Output().table(heads, cells, empty="")
+    on_pipe = capsys.readouterr().out.splitlines()
+    assert (
+        on_screen
+        == on_pipe
+        == ["ID  WATCHES  STATE", "a         7  fine", "b     1,204  late", "c         -  new"]
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -11,8 +12,10 @@ from stocked import HOUR, NEWS, NOW, RULES, FixedClock, Stock
 
 from vedette.contracts.alerts import ChannelName, ChannelPolicy, Message, Notice
 from vedette.contracts.lane import LaneState
+from vedette.contracts.source import ListerKind
 from vedette.contracts.words import LaneKey, Outcome, Risk
 from vedette.core.health.alarm import route
+from vedette.core.urls.canonical import watch_id
 from vedette.engine.service.watchdog import HealthChecked, WatchdogParams, check_health
 from vedette.store.operator import operating
 
@@ -178,3 +181,21 @@ def test_alerts_can_be_read_under_the_documents_name(stock: Stock):
     with operating(stock.path) as db:
         row = db.execute('SELECT "type", "entityId", "resolvedAt" FROM "WatchdogAlert"').fetchone()
     assert row == ("CIRCUIT_BREAKER_OPEN", "host:example.org", None)
+
+
+def test_a_source_that_lists_pages_of_which_none_is_there_is_not_well(stock: Stock, cli: Cli):
+    listing = "https://example.org/docs/"
+    stock.source(listing, name="docs", lister=ListerKind.HTML_LIST)
+    made = stock.watch(listing)
+    pages = [f"https://example.org/doc/{n}.pdf" for n in range(3)]
+    stock.visit(listing, found=tuple(replace(made, id=watch_id(url), url=url) for url in pages))
+    assert cli("health", "--json").json["healthy"]
+    for url in pages:
+        stock.visit(url, outcome=Outcome.GONE, detail="404")
+    told = cli("health")
+    assert "none of the 3 pages that it lists was there: gone" in told.out
+    (trouble,) = cli("health", "--json").json["trouble"]
+    assert trouble["id"] == "docs"
+    assert f"vedette list --source {trouble['id']}" in trouble["remedy"]
+    stock.visit(pages[0])
+    assert cli("health", "--json").json["healthy"]

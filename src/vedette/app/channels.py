@@ -28,10 +28,16 @@ from vedette.engine.stages.queue_worker import QueueWorker, QueueWorkers
 from vedette.fetch.connections import tls_context
 from vedette.fetch.http import check_settings
 from vedette.fetch.post import HttpPoster
-from vedette.notify.channels import SlackChannel, StdoutChannel, WebhookChannel, read_secret
+from vedette.notify.channels import (
+    ServiceChannel,
+    SlackChannel,
+    StdoutChannel,
+    WebhookChannel,
+    apprise_service,
+    read_secret,
+)
 from vedette.notify.mail import PORTS, MailChannel, MailServer
 from vedette.notify.sender import ChannelQueue, ChannelRoute, Heard, Sender
-from vedette.notify.services import ServiceChannel, apprise_service
 from vedette.report.notices import digest_notice, probe_notice
 from vedette.store.outbox import SqliteOutbox
 

@@ -1,21 +1,19 @@
-"""The configured providers as things to ask: a row of the table, what the configuration changes in it, and keys."""
+"""The configured providers (table row, configuration, keys), and the registry of their models."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from vedette.config.model import Config, ProviderConfig, keys_of, limits_of, secret
+from vedette.config.policies import slug
 from vedette.contracts.errors import ConfigError
-from vedette.contracts.ports import Fetcher
-from vedette.contracts.secret import Secret
+from vedette.contracts.words import Outcome, Secret
+from vedette.core.panel.models import ModelFinding, ModelRow, canonical_name
 from vedette.core.urls.canonical import canonical
-from vedette.providers.table import BY_NAME, CHAT, ProviderRow
-
-if TYPE_CHECKING:
-    from vedette.providers.caller import HttpProvider
+from vedette.providers.provider_table import BY_NAME, CHAT, ProviderRow
+from vedette.store.panel.lane_ledger import count_calls, read_models, save_models
 
 _SAME = ("format", "path", "model", "models_path", "per_minute", "at_once")  # spelled alike in file and table
 
@@ -36,18 +34,6 @@ def panellists(config: Config) -> tuple[ConfiguredProvider, ...]:
     ]
     rows += [_own_row(name, config.providers[name]) for name in unknown if _is_active(config, name)]
     return tuple(ConfiguredProvider(row, _keys(row, config.providers.get(row.name))) for row in rows)
-
-
-def callers(config: Config, fetcher: Fetcher, timeout: timedelta | None = None) -> Iterator[HttpProvider]:
-    """One per provider and key, ready to be asked, each with a lane of its own."""
-    from vedette.config.policies import fetch_settings
-    from vedette.providers.caller import TIMEOUT, HttpProvider
-
-    most = timeout or TIMEOUT
-    settings = replace(fetch_settings(config), read_timeout=most, total_timeout=most)
-    for one in panellists(config):
-        for number, key in enumerate(one.keys, start=1):
-            yield HttpProvider(one.row, key, fetcher=fetcher, settings=settings, number=number)
 
 
 def _is_active(config: Config, name: str) -> bool:
@@ -77,8 +63,6 @@ def _filed(row: ProviderRow, given: ProviderConfig | None) -> ProviderRow:
 
 def _own_row(name: str, given: ProviderConfig) -> ProviderRow:
     """A provider that the table does not have: it needs a format, an address and a model."""
-    from vedette.config.policies import slug
-
     needed = ("format", "base_url", "model")
     missing = [word for word in needed if getattr(given, word) is None]
     if missing:
@@ -104,3 +88,48 @@ def _keys(row: ProviderRow, given: ProviderConfig | None) -> tuple[Secret, ...]:
     if named:
         return tuple(Secret(secret(name).strip()) for name in named)
     return keys_of(row.key_env) if row.key_env else ()
+
+
+# The models of the providers, as the registry knows them.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderListing:
+    """What one house answered."""
+
+    house: str
+    outcome: Outcome | None  # None: it was not asked
+    detail: str = ""
+    listed: int = 0
+    findings: tuple[ModelFinding, ...] = ()
+
+
+def with_table(known: Iterable[ModelRow], rows: Iterable[ProviderRow]) -> tuple[ModelRow, ...]:
+    """The registry, and the models that the panel asks, each under the name that spec 003 gives it as an alias."""
+    merged = {row.name: row for row in known}
+    for row in rows:
+        name = canonical_name(row.name, row.model)
+        model = merged.get(name) or ModelRow(name=name, provider=house_of(row), wire_name=row.model)
+        aliases = dict.fromkeys((*model.aliases, *((row.name,) if row.name != name else ())))
+        merged[name] = replace(model, aliases=tuple(aliases))
+    return tuple(merged[name] for name in sorted(merged))
+
+
+def note_calls(
+    db: sqlite3.Connection, rows: Sequence[ProviderRow], counted: Mapping[str, tuple[int, int]]
+) -> None:
+    """Adds to what is known of reliability: by spec 003's name of a provider, calls answered and calls failed.
+
+    Failed is what `core.panel.models.is_failure` says; a model that the registry does not have yet is added to it.
+    """
+    save_models(db, with_table(read_models(db), rows))
+    names = {row.name: canonical_name(row.name, row.model) for row in rows}
+    count_calls(db, {names[name]: both for name, both in counted.items() if name in names})
+
+
+def asked_models(rows: Iterable[ProviderRow]) -> frozenset[str]:
+    return frozenset(canonical_name(row.name, row.model) for row in rows)
+
+
+def house_of(row: ProviderRow) -> str:
+    return row.name.partition("/")[0]

@@ -10,7 +10,8 @@ from datetime import datetime
 
 from vedette.app.process import locked
 from vedette.config.model import Loaded
-from vedette.config.policies import classifier, lane_policies, settings_in_force, sources_of
+from vedette.config.policies import classifier, lane_policies, sources_of
+from vedette.config.rules import settings_in_force
 from vedette.contracts.ports import Clock
 from vedette.engine.crawl.run import Opened
 from vedette.evidence.archive import Archive, ArchiveSettings

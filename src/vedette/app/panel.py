@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 
 from pydantic_core import to_json
 
-from vedette.app.configured_providers import ConfiguredProvider, callers, panellists
-from vedette.app.model_refresh import house_of, note_calls
+from vedette.app.configured_providers import ConfiguredProvider, house_of, note_calls, panellists
+from vedette.app.model_refresh import callers
 from vedette.app.panel_resources import (
     Door,
     Judging,
@@ -47,18 +47,17 @@ from vedette.contracts.panel_run import (
 )
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.words import Outcome
-from vedette.core.panel.cost import ceiling_of, unpriced
 from vedette.core.panel.deadline import RUNNING, SOFT_CUT, STOPPED, status_of
 from vedette.core.panel.models import canonical_name, nearest
 from vedette.core.panel.pace import PaceParams, begin, policy_of
-from vedette.core.panel.plan import Plan, PlanLimits, PlanTerms, plan
+from vedette.core.panel.plan import Plan, PlanLimits, PlanTerms, ceiling_of, plan, unpriced
 from vedette.core.urls.canonical import canonical
 from vedette.engine.panel.loop import BatchEnd, PanelEngine
 from vedette.engine.panel.provider_lanes import PROVIDER_LANE, KeySetup, PanelParts
 from vedette.fetch.http import HttpFetcher
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import LanePolicies
-from vedette.providers.table import ProviderRow
+from vedette.providers.provider_table import ProviderRow
 from vedette.store.migrate import prepare
 from vedette.store.panel.batches import PanelStore, open_view
 from vedette.store.panel.lane_ledger import read_models
@@ -144,15 +143,16 @@ class Panel:
         unknown = [name for name in named if name not in found]
         if unknown:
             raise ConfigError(f"there is no provider {unknown[0]!r}; known: {', '.join(found)}")
-        members = [found[name] for name in named] if named else list(found.values())
-        keyless = [one for one in members if not one.keys]
-        if needs_keys and named and keyless:
-            row = keyless[0].row
+        members = [found[name] for name in named or found]
+        if members and not needs_keys:
+            return members
+        keyless = [one.row for one in members if not one.keys]
+        if named and keyless:
+            row = keyless[0]
             raise ConfigError(f"{row.name} has no key; set {row.key_env or f'providers.{row.name}.keys'}")
-        members = [one for one in members if one.keys or not needs_keys]
-        if not members:
+        if len(keyless) == len(members):
             raise ConfigError("no provider has a key; set for example OPENAI_API_KEY in the environment")
-        return members
+        return [one for one in members if one.keys]
 
     def plan(self, domains: int, models: Sequence[str] = ()) -> tuple[Plan, tuple[str, ...]]:
         """What a run would take, and what it would say before it begins.
@@ -422,18 +422,19 @@ class Panel:
 
     def _check_resume(self, view: BatchView, how: Resume) -> None:
         """In our own store the lock proves that nobody else runs it; a shared database only knows its last word."""
-        if view.status != RUNNING and not view.unasked and not (how.parked and view.parked):
+        is_running, asks_parked = view.status == RUNNING, bool(how.parked and view.parked)
+        if not is_running and not view.unasked and not asks_parked:
             hint = "; --parked asks again what ended without an answer" if view.parked else ""
             raise RefusedError(f"the batch is complete; there is nothing to resume{hint}")
-        cut = sum(one.cells for one in view.dropped if one.reason == SOFT_CUT)
-        if not how.fresh and cut and cut == view.unasked and not (how.parked and view.parked):
+        if not how.fresh and not asks_parked and _is_all_cut(view):
             raise RefusedError("what is left was dropped at the soft cut; --fresh-deadline asks it")
-        said_at = view.heartbeat_at
-        is_silent = how.take_over or said_at is None or self.clock.now() - said_at >= ALIVE
-        if view.status == RUNNING and self.config.database is not None and not is_silent:
+        if is_running and self.config.database is not None and not (how.take_over or self._is_silent(view)):
             raise RefusedError(
                 "the batch is running elsewhere; `vedette panel kill` stops it, --take-over takes it"
             )
+
+    def _is_silent(self, view: BatchView) -> bool:
+        return view.heartbeat_at is None or self.clock.now() - view.heartbeat_at >= ALIVE
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -474,3 +475,9 @@ async def _tell(engine: PanelEngine, on_progress: OnProgress) -> None:
     while True:
         on_progress(engine.progress())
         await asyncio.sleep(1.0)
+
+
+def _is_all_cut(view: BatchView) -> bool:
+    """True where all that is left was dropped at the soft cut."""
+    cut = sum(one.cells for one in view.dropped if one.reason == SOFT_CUT)
+    return cut > 0 and cut == view.unasked

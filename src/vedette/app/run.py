@@ -10,11 +10,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import numpy.ma  # noqa: F401  np.unique reads it when it is first called: then there may be no file left to open
+
 from vedette.app.channels import sending, told
 from vedette.app.open_store import open_store
 from vedette.app.process import run_loop, signals
-from vedette.app.stage_worker import DRAIN, Hooks, beside, hearing
-from vedette.app.tool_retry import ToolWatch
+from vedette.app.stage_worker import DRAIN, Hooks, ToolWatch, beside, hearing
 from vedette.config.alert_policies import router
 from vedette.config.model import Config, Loaded
 from vedette.config.policies import (
@@ -22,14 +23,12 @@ from vedette.config.policies import (
     classifier,
     due_rule,
     fetch_settings,
-    hunt_options,
     lane_policies,
     retry_rule,
-    rules_text,
-    scheduler_options,
     screens,
     sources_of,
 )
+from vedette.config.rules import hunt_options, rules_text, scheduler_options
 from vedette.contracts.events import ProblemTold
 from vedette.contracts.jobs import QueuedJob
 from vedette.contracts.ports import Clock, Fetcher
@@ -49,7 +48,9 @@ from vedette.engine.crawl.run import CrawlRun, LaneClosings, OnEvent, Opened, Ru
 from vedette.engine.crawl.source_runtime import SourceBook
 from vedette.engine.settle.change_messages import Route
 from vedette.engine.settle.fallback import GuardedHunter, GuardedScheduler
+from vedette.engine.settle.hunter import Hunter
 from vedette.engine.settle.ids import Ids
+from vedette.engine.settle.scheduler import Scheduler
 from vedette.engine.settle.settler import Aside, Decide, Hunt
 from vedette.engine.workers.pool import Workers
 from vedette.evidence.text_cache import TextCache
@@ -309,16 +310,9 @@ def _look_budgets(config: Config, opened: Opened, began_at: datetime) -> LookBud
 def _schedule(
     config: Config, facts: RunFacts, opened: Opened, ids: Ids, problem: Callable[[str], None]
 ) -> Decide | None:
-    """The learned policy decides whole groups; every other one decides look by look.
-
-    Its code is read now: in the middle of a run there may be no file left to open.
-    """
+    """The learned policy decides whole groups; every other one decides look by look."""
     if facts.policy != LEARNED:
         return None
-    import numpy.ma  # noqa: F401  np.unique reads it when it is first called
-
-    from vedette.engine.settle.scheduler import Scheduler  # numpy, which other policies do without
-
     reader = ScheduleReader(opened.writer.connection)
     options = scheduler_options(config, reader.crawl_delay)
     rule = due_rule(config, facts.policy)
@@ -334,8 +328,6 @@ def _hunt(
         release(db, hunting, now=facts.began_at)
     if not hunting:
         return None
-    from vedette.engine.settle.hunter import Hunter  # numpy, which runs without a hunt do without
-
     reader = HuntReader(opened.writer.connection, opened.pick.clause())
     options = hunt_options(config)
     return GuardedHunter(lambda: Hunter(reader, options, ids.next), problem).hunt

@@ -179,7 +179,7 @@ class Service:
         await asyncio.to_thread(self._mark, entry.name, at)
 
     async def _refresh_models(self) -> None:
-        """Which models do the providers have?  Nobody is asked where there is no key."""
+        """Asks the providers for their models.  Nobody is asked where there is no key."""
         path = self._run.opened.path
         called = await asyncio.to_thread(refresh_models, self.loaded, path, clock=self.clock)
         for finding in (finding for one in called for finding in one.findings):

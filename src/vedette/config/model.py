@@ -55,9 +55,8 @@ from vedette.config.values import (
 )
 from vedette.config.values import VARIABLES as DATABASES
 from vedette.contracts.errors import ConfigError
-from vedette.contracts.secret import Secret
 from vedette.contracts.source import ListerKind
-from vedette.contracts.words import NodeRole, Risk
+from vedette.contracts.words import NodeRole, Risk, Secret
 from vedette.core.limits.memory_budget import DEFAULT as DEFAULT_MEMORY
 from vedette.core.limits.memory_budget import WORKER as LEAST_MEMORY
 
@@ -227,7 +226,7 @@ class PriceConfig(Section):
 
 
 class ProviderConfig(Section):
-    """What differs from a row of `providers/table.py`; a name that is not in it is a provider of your own."""
+    """What differs from a row of `providers/provider_table.py`; a name that is not in it is a provider of your own."""
 
     active: bool = True
     format: Literal["openai", "anthropic", "gemini", "cohere", "you"] | None = None

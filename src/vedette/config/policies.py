@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
@@ -11,17 +9,13 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from vedette import __version__
 from vedette.config.model import (
     Config,
     FetchConfig,
     LaneConfig,
     SourceConfig,
-    parse,
     secret,
-    written,
 )
-from vedette.config.values import file_digest
 from vedette.contracts.errors import ConfigError, InputError
 from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.lane import BROWSER, LanePolicies, LanePolicy
@@ -44,24 +38,15 @@ from vedette.core.schedule import make_policy
 from vedette.core.schedule.due import LEARNED, DueParams, due_params
 from vedette.core.schedule.ewma import EwmaParams, EwmaRule, VelocityParams
 from vedette.core.schedule.per_risk import FixedRule, IntervalRule
-from vedette.core.urls.admission import ADMISSION_FORM
 from vedette.core.urls.canonical import canonical, clipped, too_long, watch_id
-from vedette.core.urls.classify import Classification, classify_url
+from vedette.core.urls.classify import Classification, RolePattern, classify_url
 from vedette.core.urls.filters import compile_pattern, filters_of
-from vedette.core.urls.word_packs import RolePattern
 from vedette.fetch.guard import check_addresses
-from vedette.store.corrections import ADMISSION, FETCH_ONLY, SETTINGS
 
 if TYPE_CHECKING:
-    from vedette.core.evidence.ledger import InForce
-    from vedette.core.hunt import HuntParams
     from vedette.core.schedule.protocol import SchedulePolicy
-    from vedette.engine.settle.hunter import HuntOptions
-    from vedette.engine.settle.scheduler import SchedulerOptions
 
-_FETCH_NAMES = {field.name for field in fields(FetchSettings)}
-RULE_SECTIONS = ("classify", "hunt", "objectives", "retry", "schedule")
-_SECRET = ("headers", "proxy")
+FETCH_NAMES = {field.name for field in fields(FetchSettings)}
 SEED_EWMA = "seed-ewma"
 _ZERO = timedelta(0)
 _TWELVE = timedelta(seconds=12)
@@ -241,7 +226,7 @@ def fetch_settings(config: Config, source: Source | None = None) -> FetchSetting
     values = _overrides(config.fetch) | dict(source.fetch if source else ())
     try:
         headers = tuple((name, secret(value)) for name, value in values.pop("headers", ()))
-        settings = replace(FetchSettings(), **{k: v for k, v in values.items() if k in _FETCH_NAMES})
+        settings = replace(FetchSettings(), **{k: v for k, v in values.items() if k in FETCH_NAMES})
     except (TypeError, ValueError, AttributeError) as error:
         whose = f"source {source.id}: " if source else ""
         raise ConfigError(f"{whose}the settings of `fetch` cannot be used: {error}") from None
@@ -263,7 +248,7 @@ def lane_policies(config: Config) -> LanePolicies:
 def classifier(config: Config) -> Callable[[str], Classification]:
     """classify_url with the configured packs and patterns."""
     packs = config.classify.packs
-    extra = _patterns(config)
+    extra = patterns(config)
     return lambda url: classify_url(url, packs=packs, rows=extra)
 
 
@@ -312,21 +297,6 @@ def schedule_policy(
     return make_policy(name, objectives=goals, budget_per_day=budget, **own.get(name, {}))
 
 
-def scheduler_options(config: Config, crawl_delay: Callable[[LaneKey], timedelta | None]) -> SchedulerOptions:
-    """What the scheduler of the engine may spend and has to promise."""
-    from vedette.engine.settle.scheduler import SchedulerOptions
-
-    lanes, most = lane_policies(config), config.schedule.host_budget_per_day
-    return SchedulerOptions(
-        budget_per_day=config.schedule.budget_per_day,
-        objectives=objectives(config),
-        velocity=velocity_params(config),
-        room_of=lambda lane: min(
-            starts_per_day(lanes.of(lane), crawl_delay(lane)), float("inf") if most is None else most
-        ),
-    )
-
-
 def rooms(config: Config, hosts: Iterable[tuple[str, timedelta | None]]) -> list[float]:
     """Looks per day that lane, Crawl-delay and budget allow each host."""
     lanes, most = lane_policies(config), config.schedule.host_budget_per_day
@@ -337,75 +307,10 @@ def rooms(config: Config, hosts: Iterable[tuple[str, timedelta | None]]) -> list
     ]
 
 
-def hunt_options(config: Config) -> HuntOptions:
-    """Where the hunt of the engine may look, and how much."""
-    from vedette.engine.settle.hunter import HuntOptions
-
-    return HuntOptions(params=hunt_params(config), looks_per_day=config.hunt.looks_per_day)
-
-
-def hunt_params(config: Config) -> HuntParams:
-    """Spec 004's novelty and yield, as configured."""
-    from vedette.core.hunt import HuntParams
-
-    return HuntParams(**config.hunt.model_dump(exclude={"looks_per_day"}))
-
-
 def retry_rule(config: Config) -> RetryParams:
     """How a failed look is tried again."""
     row = config.retry
     return RetryParams(attempts=row.attempts, shortest=row.shortest, longest=max(row.shortest, row.longest))
-
-
-def in_force(config: Config, policy: str) -> InForce:
-    """The rules by which decisions are made, and made again."""
-    from vedette.core.evidence.ledger import InForce
-
-    return InForce(
-        due=due_rule(config, policy),
-        retry=retry_rule(config),
-        packs=config.classify.packs,
-        rows=_patterns(config),
-        objectives=objectives(config),
-        hunt=hunt_params(config),
-    )
-
-
-def rules_text(config: Config, *, fetch_only: bool = False) -> str:
-    """What is kept with a run: the sections that `in_force` reads, and by digests what else it was configured with."""
-    sections = config.model_dump(include=set(RULE_SECTIONS))
-    rules = {name: written(sections[name]) for name in RULE_SECTIONS}
-    return json.dumps({**rules, SETTINGS: settings_in_force(config, fetch_only=fetch_only)})
-
-
-def read_rules(text: str) -> Config:
-    """The rules that a run decided by."""
-    rules = json.loads(text)
-    rules.pop(SETTINGS, None)
-    return parse(rules, "the rules of a run")
-
-
-def settings_in_force(config: Config, *, fetch_only: bool = False) -> dict[str, str]:
-    """A digest of every setting that could heal a look, so that the next run knows which ones were changed.
-
-    Of what may be a secret the digest has two bytes: enough to notice another one, too few to find it.
-    """
-    every = [fetch_settings(config), *(fetch_settings(config, source) for source in sources_of(config))]
-    values: dict[str, object] = {name: getattr(every[0], name) for name in sorted(_FETCH_NAMES)}
-    values["headers"] = sorted(f"{name}: {value}" for one in every for name, value in one.headers)
-    values["ca_file"] = [
-        (path, file_digest(path)) for path in sorted({one.ca_file for one in every if one.ca_file})
-    ]
-    section = config.extract
-    values |= {"scope": section.scope, "render": section.render, "ocr_languages": section.ocr_languages}
-    values |= {"screen": written([row.model_dump() for row in config.screen]), "version": __version__}
-    values[ADMISSION] = ADMISSION_FORM
-    digests = {name: _digest(str(value), 2 if name in _SECRET else 8) for name, value in values.items()}
-    return digests | ({FETCH_ONLY: "yes"} if fetch_only else {})
-
-
-def _digest(text: str, size: int) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=size).hexdigest()
 
 
 def screens(config: Config) -> ScreenTable:
@@ -415,7 +320,7 @@ def screens(config: Config) -> ScreenTable:
     )
 
 
-def _patterns(config: Config) -> tuple[RolePattern, ...]:
+def patterns(config: Config) -> tuple[RolePattern, ...]:
     return tuple(
         RolePattern(pattern=p.pattern, role=p.role, risk=p.risk, is_hub=p.is_hub)
         for p in config.classify.patterns

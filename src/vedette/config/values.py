@@ -134,9 +134,14 @@ Size = Annotated[int, BeforeValidator(parse_size), WithJsonSchema(_SIZES)]
 RiskWord = Annotated[Risk, BeforeValidator(parse_risk), WithJsonSchema(_WORDS)]
 Frequency = Annotated[timedelta | None, BeforeValidator(parse_frequency), WithJsonSchema(_FREQUENCIES)]
 CurrencyCode = Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
-Tag = Annotated[str, Field(pattern=r"^[^\s|,][^|,]{0,39}$")]
+_TAG = r"^[^\s|,][^|,]{0,39}$"
+Tag = Annotated[str, Field(pattern=_TAG)]
 LanguageCode = Annotated[str, Field(pattern=r"^[A-Z]{2}$")]
 Day = Annotated[datetime | None, BeforeValidator(parse_day), WithJsonSchema(_DAYS)]
+
+
+def is_tag(word: str) -> bool:
+    return re.match(_TAG, word) is not None
 
 
 class Section(BaseModel):

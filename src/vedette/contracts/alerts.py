@@ -47,6 +47,9 @@ class HealthFacts:
     is_breaker_open: bool  # the lane is closed, or waits for its probe
     others_answered_at: datetime | None = None  # another page of its host, last before its own newest failure
     capped: int = 0  # addresses that a limit left out at the last readings of its listings
+    pages_lost: tuple[int, Outcome] | None = (
+        None  # none of the pages that it lists was seen: how many, and the last
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +75,7 @@ class SourceHealth:
     last_outcome: Outcome | None = None  # None: never looked at
     capped: int = 0
     warning: str = ""  # it was read, but not as its source asks
+    pages_lost: tuple[int, Outcome] | None = None
     url: str = ""
 
 

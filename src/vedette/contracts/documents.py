@@ -28,7 +28,7 @@ class Document:
 
     @property
     def is_whole(self) -> bool:
-        """Is this all that the document says?"""
+        """True where this is all that the document says."""
         return not (self.problem or self.missing or self.scans)
 
 

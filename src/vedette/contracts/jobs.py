@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from vedette.contracts.words import Outcome, Risk, RunId, SourceId
+from vedette.contracts.documents import Artifact
+from vedette.contracts.verdict import Likeness, Verdict
+from vedette.contracts.watch import LedgerNote
+from vedette.contracts.words import EvidenceId, Outcome, Risk, RunId, SourceId
 
 Data = Mapping[str, object]  # JSON, in the words of the documents: other programs read it
 SENTINEL = "sentinel"  # spec 001/2.3
@@ -152,3 +155,35 @@ class Missed:
     misses: tuple[Miss, ...] = ()  # the first of them
     count: int = 0
     unseen: int = 0  # of these, what somebody asked for
+
+
+# What a stage job is told to do, and what it leaves behind.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageOrder:
+    """What every stage job of spec 001/4.3 names."""
+
+    evidence: EvidenceId
+    run: RunId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handled:
+    """What a stage job gives: its result in the documents' words, and what is to be written with it."""
+
+    result: Data
+    then: tuple[NewJob, ...] = ()
+    verdict: Verdict | None = None
+    note: tuple[RunId, LedgerNote] | None = None  # the decision behind the verdict
+    artifact: tuple[EvidenceId, Artifact] | None = None
+    vector: tuple[EvidenceId, bytes] | None = None
+    likeness: Likeness | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """Why a stage job could not be done this time: weather, or a payload that nobody can read."""
+
+    error: str
+    stack: str = ""  # of a bug of ours

@@ -202,7 +202,7 @@ class PanelLog(Protocol):
         ...
 
     async def is_stopped(self, batch: BatchId) -> bool:
-        """Did the operator pull the kill switch?"""
+        """True once the operator has pulled the kill switch."""
         ...
 
 
@@ -238,7 +238,7 @@ class Board(Protocol):
     def is_away(self) -> bool: ...
 
     async def claim(self, batch: BatchId, places: Sequence[tuple[str, str]]) -> Sequence[bool]:
-        """By domain and model: is it ours to ask?  False: another run holds it."""
+        """Claims a cell by domain and model.  False: another run holds it."""
         ...
 
     def release(self, batch: BatchId, places: Sequence[tuple[str, str]]) -> None: ...

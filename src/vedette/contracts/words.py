@@ -131,3 +131,15 @@ class Reason:
     code: str
     points: float = 0.0
     note: str = ""
+
+
+# A value that goes out and is never shown.
+
+
+class Secret(str):
+    """Is what it is wherever it is sent, and `***` wherever a value is printed whole."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "'***'"

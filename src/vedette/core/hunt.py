@@ -1,4 +1,4 @@
-"""Where to hunt next?  New places for a stated share of the looks, places that gave most for the rest (spec 004).
+"""Where the hunt looks next: new places for a stated share of the looks, those that gave most for the rest (spec 004).
 
 A *neighbourhood* is a part of a host: the host and the first folder of the path (`example.org/~ana`).  What a
 look *found* is a number from 0 to 1 (an oddness score, or 1 for a find); an error found nothing.

@@ -1,4 +1,4 @@
-"""Which lister fits this URL?  Looks at the fetched document once and weighs what it finds.
+"""The lister that fits a URL: looks at the fetched document once and weighs what it finds.
 
 Every row of `SIGNS` that applies speaks for one lister; the row with most points wins and is the reason.
 Where the document itself is the better listing, it is read at once.
@@ -132,7 +132,10 @@ def look_at(document: ListingDocument) -> ProbedPage:
         return ProbedPage(is_front=is_front, is_feed=is_feed(markup), is_sitemap=is_sitemap(markup))
     if not _is_page(document, markup):
         return ProbedPage(is_front=is_front)
-    page = LinkPage(document)
+    return _look_at_page(document, LinkPage(document), is_front=is_front)
+
+
+def _look_at_page(document: ListingDocument, page: LinkPage, *, is_front: bool) -> ProbedPage:
     items, guess = find_items(document, page)
     feeds = list(_feeds(page))
     section = document.url.partition("?")[0].rstrip("/") + "/"

@@ -20,7 +20,7 @@ MAX_TEXT = 4096  # of one field; a longer address, title or date is none
 
 
 def is_data(document: ListingDocument) -> bool:
-    """Is it JSON, whatever it calls itself?"""
+    """True of JSON, whatever it calls itself."""
     return document.body[:64].lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"["))
 
 
@@ -67,7 +67,7 @@ _MAX_TEXT = 4096  # of one field; a longer address or date is none
 
 
 def is_json(document: ListingDocument) -> bool:
-    """Is it an object of JSON, whatever it calls itself?"""
+    """True of a JSON object, whatever it calls itself."""
     return document.body[:64].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
 
 

@@ -63,7 +63,7 @@ def _gathered(document: ListingDocument, entries: Iterator[_Entry]) -> tuple[Gat
 
 
 def is_feed(markup: Markup) -> bool:
-    """Does it call itself one?  Atom's root is a common word, so it has to have a name space or entries."""
+    """True where it calls itself one.  Atom's root is a common word, so it has to have a name space or entries."""
     if markup.root == "feed":
         return b"Atom" in markup.data[:2000] or b"atom" in markup.data[:2000] or b"<entry" in markup.data
     return markup.root == "rss" or (markup.root == "rdf" and b"rss" in markup.data[:4000])

@@ -95,7 +95,7 @@ class Gathering:
         return self._refused_count > 0
 
     def add(self, found: Found) -> bool:
-        """Is it a sighting, or was it one already?"""
+        """True where it is a sighting, now or before."""
         url = canonical(found.href.strip(), found.base or self._base)
         if url is None:
             self.leave_out(found.href)

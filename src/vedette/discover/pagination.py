@@ -40,7 +40,7 @@ _NOT_LETTERS = re.compile(r"[^\w ]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class NumberPlace:
     """Where an address has the number of its page."""
 
     before: str
@@ -56,7 +56,7 @@ class _Step:
     url: str
     text: str
     is_next: bool
-    slot: Slot | None
+    place: NumberPlace | None
 
 
 def read_pagination(document: ListingDocument) -> Listing:
@@ -77,40 +77,40 @@ def has_pager(document: ListingDocument, page: LinkPage) -> bool:
     return bool(_follow(document, list(_steps(document, page))))
 
 
-def slot_of(url: str, pattern: UrlPattern | None = None) -> Slot | None:
+def place_of(url: str, pattern: UrlPattern | None = None) -> NumberPlace | None:
     """The page's number in this address: `?page=N`, `&p=N`, `/page/N`, or the last number in the pattern."""
     if pattern is not None:
-        return _slot_by_pattern(url, pattern)
+        return _place_by_pattern(url, pattern)
     match = _IN_QUERY.search(url) or _IN_PATH.search(url)
     if match is None:
         return None
     rest = url[match.end() :]
     is_first = match.group().startswith("?") and rest.startswith("&")
     listing = fold(url[: match.start()] + ("?" + rest[1:] if is_first else rest))
-    return Slot(url[: match.start(1)], rest, int(match.group(1)), listing)
+    return NumberPlace(url[: match.start(1)], rest, int(match.group(1)), listing)
 
 
-def _slot_by_pattern(url: str, pattern: UrlPattern) -> Slot | None:
+def _place_by_pattern(url: str, pattern: UrlPattern) -> NumberPlace | None:
     match = pattern.search(url)
     numbers = list(_NUMBER.finditer(url, match.start(), match.end())) if match else []
     if not numbers:
         return None
     last = numbers[-1]
-    return Slot(url[: last.start()], url[last.end() :], int(last.group()), "")
+    return NumberPlace(url[: last.start()], url[last.end() :], int(last.group()), "")
 
 
-def _slot_by_words(url: str, words: str) -> Slot | None:
+def _place_by_words(url: str, words: str) -> NumberPlace | None:
     """In a pager a link that reads "3" leads to page 3: the number that its address ends in is the page's."""
     if not (words.isascii() and words.isdigit() and len(words) <= 6):
         return None
     match = _LAST_NUMBER.search(url, url.index("/", url.index("//") + 2))
-    return Slot(url[: match.start(1)], url[match.end(1) :], int(match[1]), "") if match else None
+    return NumberPlace(url[: match.start(1)], url[match.end(1) :], int(match[1]), "") if match else None
 
 
 def _steps(document: ListingDocument, page: LinkPage) -> Iterator[_Step]:
     text = document.options.pagination_pattern
     pattern = compile_pattern("pagination_pattern", text) if text else None
-    own, host = slot_of(document.url, pattern), host_of(document.url)
+    own, host = place_of(document.url, pattern), host_of(document.url)
     listing = own.listing if own else fold(document.url)
     in_pager = {node.mem_id for node in page.tree.css(PAGERS)}
     heads = [(node, attribute(node, "href")) for node in page.tree.css('link[rel~="next"]')]
@@ -118,14 +118,12 @@ def _steps(document: ListingDocument, page: LinkPage) -> Iterator[_Step]:
         url = canonical(href, page.base)
         if url is None or host_of(url) != host:
             continue
-        slot = slot_of(url, pattern)
-        words = node.text(strip=True)[:60]
-        if slot is None and node.mem_id in in_pager:
-            slot = _slot_by_words(url, words)
-        is_next = _is_next(node, words, node.mem_id in in_pager)
-        is_ours = slot is not None and (pattern is not None or slot.listing == listing)
-        if is_next or is_ours or (slot is not None and node.mem_id in in_pager):
-            yield _Step(url, words, is_next, slot)
+        words, is_pager = node.text(strip=True)[:60], node.mem_id in in_pager
+        place = place_of(url, pattern) or (_place_by_words(url, words) if is_pager else None)
+        is_next = _is_next(node, words, is_pager)
+        is_ours = place is not None and (is_pager or pattern is not None or place.listing == listing)
+        if is_next or is_ours:
+            yield _Step(url, words, is_next, place)
 
 
 def _is_next(node: LexborNode, words: str, is_in_pager: bool) -> bool:
@@ -150,12 +148,12 @@ def _follow(document: ListingDocument, steps: list[_Step]) -> tuple[Follow, ...]
 
 def _numbered(document: ListingDocument, steps: list[_Step]) -> Iterator[tuple[str, int]]:
     """Later pages by number, gaps filled in.  What comes before this page was read, or is not wanted."""
-    slots = [step.slot for step in steps if step.slot is not None]
-    if not slots:
+    places = [step.place for step in steps if step.place is not None]
+    if not places:
         return
-    (before, after), _ = Counter((slot.before, slot.after) for slot in slots).most_common(1)[0]
-    same = [step for step in steps if step.slot and (step.slot.before, step.slot.after) == (before, after)]
-    linked = {step.slot.number: step.url for step in same if step.slot}
+    (before, after), _ = Counter((place.before, place.after) for place in places).most_common(1)[0]
+    same = [step for step in steps if step.place and (step.place.before, step.place.after) == (before, after)]
+    linked = {step.place.number: step.url for step in same if step.place}
     current = _own_number(document, same)
     last = min(max(linked), current + document.options.max_pages)
     for number in range(current + 1, last + 1):
@@ -164,20 +162,20 @@ def _numbered(document: ListingDocument, steps: list[_Step]) -> Iterator[tuple[s
 
 def _own_number(document: ListingDocument, same: list[_Step]) -> int:
     """Of this page: in its address, or told by a link whose text is a number, or one before the first."""
-    first = next(slot for step in same if (slot := step.slot))
+    first = next(place for step in same if (place := step.place))
     own = re.compile(re.escape(first.before) + r"(\d{1,6})" + re.escape(first.after) + "$").match(
         document.url
     )
     if own:
         return int(own.group(1))
     for step in same:
-        if step.slot and step.text.isascii() and step.text.isdigit() and len(step.text) <= 6:
-            return step.slot.number - int(step.text) + 1
-    return min(step.slot.number for step in same if step.slot) - 1
+        if step.place and step.text.isascii() and step.text.isdigit() and len(step.text) <= 6:
+            return step.place.number - int(step.text) + 1
+    return min(step.place.number for step in same if step.place) - 1
 
 
 def _unnumbered(document: ListingDocument, steps: list[_Step]) -> Iterator[tuple[str, int]]:
     """A cursor: only the next page is known."""
     for step in steps:
-        if step.is_next and step.slot is None:
+        if step.is_next and step.place is None:
             yield step.url, document.depth + 1

@@ -119,7 +119,7 @@ def _add(gathering: Gathering, url: str, entry: _Entry) -> None:
 
 
 def _is_wanted(document: ListingDocument, url: str, gathering: Gathering) -> bool:
-    """May this child be followed?  Says why not in `refused`."""
+    """True where this child may be followed; else `refused` says why not."""
     options = document.options
     if document.depth >= options.max_sitemap_depth:
         gathering.refuse(

@@ -90,7 +90,7 @@ def nearest(node: LexborNode, wanted: Container[int]) -> LexborNode | None:
 
 
 def is_navigation(node: LexborNode) -> bool:
-    """Does it stand in a menu, a footer or a side bar?"""
+    """True in a menu, a footer or a side bar."""
     above: LexborNode | None = node
     for _ in range(_MAX_ANCESTORS):
         if above is None or above.tag in ("body", "article", "main"):

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from vedette.contracts.documents import Artifact
-from vedette.contracts.jobs import EMBED, EXTRACT, OCR, ROUTER, SCOUT
+from vedette.contracts.jobs import EMBED, EXTRACT, OCR, ROUTER, SCOUT, Failed, Handled, StageOrder
 from vedette.contracts.ports import Clock
-from vedette.contracts.stage_work import Failed, Handled, StageOrder
 from vedette.contracts.verdict import EvidenceFacts, Likeness, VerdictWord
 from vedette.contracts.words import DOCUMENTS
 from vedette.core.evidence.ledger import verdict_note

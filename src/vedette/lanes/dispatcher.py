@@ -22,7 +22,7 @@ from vedette.contracts.lane import ALL, Go, Wait
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Reason
 from vedette.core.lanes.waiting_requests import TURNS, doubtful_order, doubtful_value
-from vedette.core.limits.run_limits import RunLimits, clock_set, has_room, over
+from vedette.core.limits.budget import RunLimits, has_room, limits_moved, over
 from vedette.lanes.keeper import DOUBTFUL, LaneKeeper
 
 SET = timedelta(seconds=2)  # a clock that differs by more from the passing of time was set
@@ -48,10 +48,10 @@ class LaneWork(Protocol):
         """Lanes that have got work since the last turn."""
 
     def has_work(self, lane: LaneKey, now: datetime) -> bool:
-        """Is there anything to ask this lane for?"""
+        """True where there is anything to ask this lane for."""
 
     def offer(self, lane: LaneKey, answer: Go | Wait, now: datetime) -> float | Wait | None:
-        """The lane was asked.  What is its best job worth, what does that wait for, or is there none to start?"""
+        """What the best job of a lane that was asked is worth, or what it waits for; None: there is none to start."""
 
     def start(self, lane: LaneKey, lanes: tuple[LaneKey, ...], now: datetime) -> Begun | Wait | None:
         """Take the best job of this lane, and the permits.  A wait without a time: until something ends."""
@@ -60,13 +60,13 @@ class LaneWork(Protocol):
         """Everything that could start has started: ask for more."""
 
     def is_paused(self) -> bool:
-        """Does nothing start just now?"""
+        """True while nothing starts."""
 
     def has_room(self) -> bool:
-        """May more results come, beside those that are not written yet?"""
+        """True where more results may come, beside those that are not written yet."""
 
     def is_busy(self) -> bool:
-        """Will something happen without the clock moving, beside what is under way?"""
+        """True where something will happen without the clock moving, beside what is under way."""
 
     def is_done(self, now: datetime) -> bool: ...
 
@@ -172,7 +172,7 @@ class Dispatcher:
         self._keeper.clock_set(by)
         self.wakes.touched.update(dict.fromkeys(self.wakes.clear()))
         self.started_at += by
-        self.limits = clock_set(self.limits, by)
+        self.limits = limits_moved(self.limits, by)
         self._work.on_clock_set(by, now)
 
     def _turn(self, now: datetime) -> None:
@@ -286,7 +286,7 @@ _Heap = list[tuple[float, int, LaneKey]]
 
 @dataclass(slots=True)
 class _ReadyLanes:
-    """Lanes that have a job and are open: which of them starts next?"""
+    """Lanes that have a job and are open, the one that starts next first."""
 
     _by_value: bool  # no turns: the best of all
     _answering: _Heap = field(default_factory=list)

@@ -128,7 +128,7 @@ class LaneKeeper:
         self._on_closed = on_closed
 
     def ask(self, keys: Sequence[LaneKey], now: datetime) -> Go | Wait:
-        """May a request that needs all these lanes start now?  The longest wait speaks."""
+        """Whether a request that needs all these lanes may start now.  The longest wait speaks."""
         worst: Wait | None = None
         for key in keys:
             lane = self._lane(key)

@@ -11,7 +11,7 @@ from vedette.contracts.lane import LaneState, Wait
 from vedette.contracts.watch import Watch
 from vedette.contracts.words import LaneKey, Reason, WatchId
 from vedette.core.change.life import CLOSE
-from vedette.core.limits.budget import Budget, ask, clock_set, daily, reserve, settle
+from vedette.core.limits.budget import Budget, ask, budget_moved, daily, reserve, settle
 
 ALL_LOOKS = LaneKey("budget:looks")
 _SPENT = Reason("budget_spent")
@@ -35,7 +35,7 @@ class LookBudgets:
 
     @property
     def is_limited(self) -> bool:
-        """Is there a budget for all looks?"""
+        """True where all looks together have a budget."""
         return self._per_day is not None
 
     def opens_at(self, lane: LaneKey | None, now: datetime, *, is_second: bool = False) -> datetime | None:
@@ -59,7 +59,7 @@ class LookBudgets:
         """The clock was set forward or back: what is left of each budget is left."""
         for key, budget in self._budgets.items():
             if budget.empty_at is not None:
-                self._move(key, clock_set(budget, by, now))
+                self._move(key, budget_moved(budget, by, now))
 
     def take_dirty(self) -> tuple[tuple[LaneKey, LaneState], ...]:
         """What changed since the last call; in the settler's thread."""
@@ -98,7 +98,7 @@ class SecondLooks:
     _pending: dict[WatchId, tuple[datetime, LaneKey]] = field(default_factory=dict)
 
     def note(self, watch: Watch) -> bool:
-        """A look was settled.  Is another one to come, to confirm it?"""
+        """A look was settled; notes whether another one is to come, to confirm it."""
         self._unclaimed(watch.lane).pop(watch.id, None)
         if watch.pending is None or watch.due_at is None:
             self._pending.pop(watch.id, None)
@@ -129,7 +129,7 @@ class SecondLooks:
         return None
 
     def overtakes(self, watch: Watch, now: datetime) -> bool:
-        """Does this watch wait for a budget that a second look in its lane need not wait for?"""
+        """True where this watch waits for a budget that a second look in its lane need not wait for."""
         if watch.pending is not None or not self._unclaimed(watch.lane):
             return False
         at = self._overtakes_at(watch.lane, now)

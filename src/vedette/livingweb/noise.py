@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from vedette.livingweb.chance import Chance
-from vedette.livingweb.text import sentence
-from vedette.livingweb.words import QUOTES, SUBJECTS
+from vedette.livingweb.words import QUOTES, SUBJECTS, sentence
 
 BLOCKS = ("top", "before", "middle", "after", "side", "foot")  # where an element of its own may stand
 POSITIONS = (*BLOCKS, "head", "attribute", "class", "link_path", "link_query")

@@ -15,8 +15,7 @@ from html import escape
 from vedette.livingweb.documents import MAKERS
 from vedette.livingweb.layouts import LAYOUTS, Anchor, Layout, View
 from vedette.livingweb.noise import Noise, Rendered, encoded
-from vedette.livingweb.text import long_date
-from vedette.livingweb.words import LABELS
+from vedette.livingweb.words import LABELS, long_date
 from vedette.livingweb.world import Host, Page
 
 _MARK = re.compile(rb"\x02(\d+)\x03")

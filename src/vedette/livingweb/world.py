@@ -20,8 +20,8 @@ from vedette.livingweb.layouts import Layout
 from vedette.livingweb.noise import Listing, Noise, Rendered
 from vedette.livingweb.process import DAY, ChangeMix, History, Never, Process
 from vedette.livingweb.robots import HIDDEN, Robots
-from vedette.livingweb.text import Story, make_story, make_title, slug
 from vedette.livingweb.wire import plain_target
+from vedette.livingweb.words import Story, make_story, make_title, slug
 
 EPOCH = 1_767_571_200.0  # Monday 2026-01-05 00:00 UTC
 DOCUMENTS = ("pdf", "docx", "xlsx", "json")

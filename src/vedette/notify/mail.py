@@ -6,6 +6,7 @@ import asyncio
 import smtplib
 import ssl
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.message import EmailMessage
@@ -94,13 +95,12 @@ def _connected(server: MailServer) -> smtplib.SMTP:
         return smtplib.SMTP_SSL(
             server.host, server.port, timeout=server.timeout, context=server.tls_context()
         )
-    line = smtplib.SMTP(server.host, server.port, timeout=server.timeout)
-    if server.tls == "starttls":
-        try:
+    with ExitStack() as unless_ready:
+        line = smtplib.SMTP(server.host, server.port, timeout=server.timeout)
+        unless_ready.callback(line.close)
+        if server.tls == "starttls":
             line.starttls(context=server.tls_context())
-        except BaseException:
-            line.close()
-            raise
+        unless_ready.pop_all()
     return line
 
 

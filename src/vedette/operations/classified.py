@@ -8,8 +8,7 @@ from vedette.config.model import Config
 from vedette.contracts.errors import ConfigError, InputError
 from vedette.core.urls.admission import blocked_by
 from vedette.core.urls.canonical import host_of
-from vedette.core.urls.classify import Classification, classify_url
-from vedette.core.urls.word_packs import RolePattern
+from vedette.core.urls.classify import Classification, RolePattern, classify_url
 from vedette.operations.arguments import a_url
 
 

@@ -25,7 +25,7 @@ from vedette.fetch.browser import find_browser
 from vedette.fetch.post import HttpPoster
 from vedette.operations.health import ahead_words, clock_ahead
 from vedette.operations.installation import Installation
-from vedette.operations.settings import secrets_of
+from vedette.operations.shown_config import secrets_of
 from vedette.report.plain import count
 from vedette.store.connection import damage_of
 from vedette.store.migrate import ARCHIVE, HEAD

@@ -26,7 +26,7 @@ from vedette.core.change.diff import diff_lines, summary, with_headings
 from vedette.core.text.charset import decode
 from vedette.core.urls.canonical import origin_of, watch_id
 from vedette.discover.gather import ListingDocument
-from vedette.discover.nn import FORMS, act_of, read_metadata
+from vedette.discover.gazettes import FORMS, act_of, read_metadata
 from vedette.engine.crawl.compare_states import read_body
 from vedette.evidence.read_records import Export, export
 from vedette.evidence.text_cache import TextCache

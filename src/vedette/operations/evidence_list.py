@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from vedette.config.model import Loaded
 from vedette.contracts.evidence import Segment
@@ -81,20 +82,18 @@ ADDRESSES = ("/eli/", "/clanci/")  # in addresses of a gazette
 
 def act_metadata(loaded: Loaded, one: EvidenceView) -> ActMetadata | None:
     """What the evidence says of an act; None where it is of something else, or says nothing."""
-    if not _may_be_act(one.url):
-        return None
-    from vedette.operations import evidence  # 0.37 s and 236 modules (lxml), for acts alone
-
-    return evidence.act_metadata(loaded, one)
+    return _acts().act_metadata(loaded, one) if _may_be_act(one.url) else None
 
 
 def act_of_watch(loaded: Loaded, queries: Queries, watch: Watch) -> ActMetadata | None:
     """What is known of the act behind an address: said by the page itself, or by its JSON-LD where that is watched."""
-    if not _may_be_act(watch.url):
-        return None
-    from vedette.operations import evidence  # as above
+    return _acts().act_of_watch(loaded, queries, watch) if _may_be_act(watch.url) else None
 
-    return evidence.act_of_watch(loaded, queries, watch)
+
+def _acts() -> Any:
+    from vedette.operations import evidence  # 0.37 s and 236 modules (lxml), for acts alone
+
+    return evidence
 
 
 def _may_be_act(url: str) -> bool:

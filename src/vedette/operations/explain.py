@@ -10,6 +10,7 @@ from datetime import datetime
 import numpy as np
 
 from vedette.config.policies import objectives
+from vedette.contracts.documents import Artifact
 from vedette.contracts.watch import Decision, Watch
 from vedette.core.evidence.ledger import InForce, learned_case
 from vedette.core.schedule.due import LEARNED
@@ -27,12 +28,13 @@ from vedette.core.urls.canonical import watch_id
 from vedette.operations.arguments import a_url
 from vedette.operations.evidence_list import act_of_watch
 from vedette.operations.installation import Installation
-from vedette.operations.watches import known_watch
+from vedette.operations.watches import first_shown, known_watch
 from vedette.operations.why_not import interval_of
 from vedette.report.beliefs import Believed
 from vedette.report.explanation import WatchExplanation
 from vedette.store.queries import Queries
 from vedette.store.stage_results import likeness_of, verdict_of
+from vedette.store.views import LedgerView
 
 
 def explain(installation: Installation, url: str, *, visits: int) -> WatchExplanation:
@@ -51,26 +53,39 @@ def explain(installation: Installation, url: str, *, visits: int) -> WatchExplan
 
 def _explanation(installation: Installation, queries: Queries, url: str, visits: int) -> WatchExplanation:
     watch = known_watch(installation, queries, url)
-    rows = queries.ledger(watch.id, most=50)
-    last, chosen = (next((row for row in rows if row.kind == kind), None) for kind in ("visit", "hunt"))
-    entry = last or chosen
-    source = queries.source(watch.source)
-    seen = [watch.seen.evidence] if watch.seen else []
-    made = queries.artifacts(seen)
+    decided = _decided(queries, watch)
+    view = queries.source(watch.source)
+    source = view.source if view else None
     asked = a_url(url)
     return WatchExplanation(
         watch=watch,
-        interval=interval_of(installation, queries, watch, source.source if source else None),
+        interval=interval_of(installation, queries, watch, source),
         is_open=queries.is_open(watch.id),
         merged_from=asked if watch_id(asked) != watch.id else None,
-        decided_at=entry.at if entry else None,
-        decisions=tuple(one for row in (last, chosen) if row is not None for one in row.decisions),
+        decided_at=decided[0].at if decided else None,
+        decisions=tuple(one for row in decided for one in row.decisions),
         visits=tuple(queries.visits(watch.id, most=visits)),
-        source=source.source if source else None,
+        changes=first_shown(queries, watch.id),
+        source=source,
         lane=queries.lane(watch.lane),
         believed=believed(queries, watch, objectives(installation.loaded.config), installation.now()),
-        texts=tuple(view.artifact for evidence in seen for view in made.get(evidence, ())),
+        texts=_texts(queries, watch),
     )
+
+
+def _decided(queries: Queries, watch: Watch) -> list[LedgerView]:
+    """The last row of the ledger about a look, and the last about the hunt."""
+    rows = queries.ledger(watch.id, most=50)
+    found = (next((row for row in rows if row.kind == kind), None) for kind in ("visit", "hunt"))
+    return [row for row in found if row is not None]
+
+
+def _texts(queries: Queries, watch: Watch) -> tuple[Artifact, ...]:
+    """Texts that were made of what it shows now."""
+    if watch.seen is None:
+        return ()
+    evidence = watch.seen.evidence
+    return tuple(view.artifact for view in queries.artifacts([evidence]).get(evidence, ()))
 
 
 # What the learned policy believes of a watch, from its row, its last decision and what was published.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vedette.config.policies import hunt_options
+from vedette.config.rules import hunt_options
 from vedette.contracts.hunt import HuntRecord, HuntState
 from vedette.core.hunt import Chosen, HuntParams, room_of
 from vedette.engine.settle.hunter import Hunter

@@ -20,9 +20,10 @@ from vedette.contracts.events import Event, Visited
 from vedette.contracts.lane import LaneState
 from vedette.contracts.watch import Visit, Watch
 from vedette.contracts.words import LaneKey, WatchId
+from vedette.core.lanes.lane import TurnForecast, turn
 from vedette.core.lanes.outcomes import MEANING
-from vedette.core.lanes.turn_forecast import TurnForecast, turn
 from vedette.core.urls.canonical import host_of, watch_id
+from vedette.engine.crawl.run import RunRequest
 from vedette.lanes.look_budgets import LookBudgets
 from vedette.operations.arguments import TOLD, a_url
 from vedette.operations.installation import Installation
@@ -36,7 +37,6 @@ from vedette.store.queries import Queries
 from vedette.store.views import ChangeFilter, WatchFilter
 
 if TYPE_CHECKING:  # all that fetches: 450 modules, 0.6 s, not needed where an engine runs elsewhere
-    from vedette.app.run import RunRequest
     from vedette.engine.crawl.loop import Ended
 
 GRACE = timedelta(minutes=30)  # beyond the estimate: retries, second looks, a Crawl-delay that is news to us
@@ -164,8 +164,6 @@ class OrderedLooks:
     def _run(self, until: datetime) -> None:
         """No engine runs: we make the looks."""
         engine = self._engine()
-        from vedette.app.run import RunRequest  # 0.6 s, not needed where an engine runs elsewhere
-
         left = (until - self._installation.now()).total_seconds()
         request = RunRequest(looks=tuple(self.waits_for.items()), ordered_after=self._after, seconds=left)
         reading: list[Queries] = []  # one connection for the thread that events come from

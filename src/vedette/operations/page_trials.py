@@ -9,7 +9,7 @@ from datetime import datetime
 from vedette.config.model import Loaded
 from vedette.contracts.errors import InputError
 from vedette.contracts.fetch import Extraction, Fetched, RobotsRules
-from vedette.contracts.source import SELECTOR_UNMATCHED, Source
+from vedette.contracts.source import SELECTOR_UNMATCHED, ListerKind, ListerOptions, Source
 from vedette.contracts.words import DOCUMENTS, Reason
 from vedette.core.change.normalise import normalise
 from vedette.core.text.nearest import unknown
@@ -21,6 +21,9 @@ from vedette.operations.installation import Installation
 from vedette.operations.source_keys import source_of
 from vedette.report.probes import ComparedText, ListingPreview, RobotsAnswer, TriedPage
 
+LISTINGS = frozenset(
+    {ListerKind.FEED, ListerKind.SITEMAP, ListerKind.HTML_LIST, ListerKind.PAGINATION}
+)  # of pages that stand in the document itself
 SCOPES = ("main", "all")
 Look = tuple[Fetched, Extraction, tuple[Reason, ...]]
 
@@ -51,7 +54,16 @@ def try_page(installation: Installation, asked: PageTrial, look: Callable[[Loade
         reasons=reasons,
         compared=_compared(fetched, extraction, loaded.config.extract.scope),
         listing=None if source is None else _preview(source, fetched, installation.now()),
+        looks_like=_looks_like(fetched, installation.now()) if source is None and fetched.body else None,
     )
+
+
+def _looks_like(fetched: Fetched, now: datetime) -> tuple[ListerKind, int] | None:
+    """The kind of listing that it is, as `auto` would read it, and of how many pages; None: it is watched itself."""
+    listing = read_listing(ListerKind.AUTO, _document(fetched, ListerOptions(), now))
+    pages = len(listing.sightings) + len(listing.follow)
+    is_here = listing.became in LISTINGS and listing.became_url is None
+    return (listing.became, pages) if is_here and listing.became is not None and pages else None
 
 
 def ask_robots(
@@ -112,14 +124,14 @@ def _compared(fetched: Fetched, extraction: Extraction, scope: str) -> ComparedT
     )
 
 
-def _preview(source: Source, fetched: Fetched, now: datetime) -> ListingPreview:
-    document = ListingDocument(
-        url=fetched.url,
-        body=fetched.body,
-        content_type=fetched.content_type,
-        options=source.options,
-        now=now,
+def _document(fetched: Fetched, options: ListerOptions, now: datetime) -> ListingDocument:
+    return ListingDocument(
+        url=fetched.url, body=fetched.body, content_type=fetched.content_type, options=options, now=now
     )
+
+
+def _preview(source: Source, fetched: Fetched, now: datetime) -> ListingPreview:
+    document = _document(fetched, source.options, now)
     listing, filters = read_listing(source.lister, document), filters_of(source.options)
     judged = [(one, filters.refuse(one.url, one.published_at)) for one in listing.sightings]
     return ListingPreview(

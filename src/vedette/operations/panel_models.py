@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vedette.app.configured_providers import panellists
-from vedette.app.model_refresh import ProviderListing, asked_models, list_models, with_table
+from vedette.app.configured_providers import (
+    ProviderListing,
+    asked_models,
+    panellists,
+    with_table,
+)
 from vedette.core.panel.models import ModelRow, resolve_alias
 from vedette.operations.installation import Installation
 from vedette.store.panel.lane_ledger import read_models, save_models
@@ -32,6 +36,8 @@ def panel_models(
         known = read_models(db)
     registry = with_table(known, rows)
     if refresh:
+        from vedette.app.model_refresh import list_models  # what fetches, which reading does without
+
         registry, called = list_models(installation.loaded, known, clock=installation.clock)
         with installation.operating() as db:
             save_models(db, registry)

@@ -22,6 +22,7 @@ from vedette.store.panel.batches import PanelStore
 
 # Where the domains of a batch come from: rows of a list or a CSV, the table `domains`, or an HTTP registry.
 
+_NO = ("0", "false", "no")
 COLUMNS = ("domain", "host", "hostname", "name", "url", "website")  # what a CSV or a registry calls it
 
 
@@ -123,25 +124,26 @@ def _text(name: str, data: bytes) -> str:
 
 
 def _csv_rows(text: str) -> list[str]:
-    sample = text[:4096]
-    mark = max(",;\t", key=sample.count)
+    """One text for each row, so that numbers of lines stay; `#` where a row is not meant to be asked."""
+    mark = max(",;\t", key=text[:4096].count)
     reader = csv.reader(io.StringIO(text, newline=None), delimiter=mark)
     try:
         rows = [row for row in reader if row]
     except csv.Error as error:
         raise InputError(f"line {reader.line_num} is not CSV: {error}") from None
-    if not rows:
-        return []
-    heads = [cell.strip().lower() for cell in rows[0]]
+    heads = [cell.strip().lower() for cell in rows[0]] if rows else []
     column = next((heads.index(name) for name in COLUMNS if name in heads), None)
     if column is None:
         return [row[0] for row in rows]
     active = heads.index("active") if "active" in heads else None
     return [
-        "#" if active is not None and len(row) > active and row[active].strip().lower() in ("0", "false", "no")
-        else row[column] if len(row) > column else ""
-        for row in [["#"] * len(heads), *rows[1:]]
-    ]  # fmt: skip
+        "#",
+        *("#" if _cell(row, active).strip().lower() in _NO else _cell(row, column) for row in rows[1:]),
+    ]
+
+
+def _cell(row: Sequence[str], column: int | None) -> str:
+    return "" if column is None or column >= len(row) else row[column]
 
 
 OnChosen = Callable[[ChosenDomains], None]  # the domains, and the rows that are not asked about

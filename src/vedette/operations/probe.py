@@ -172,20 +172,25 @@ def registry_sources(name: str) -> list[Source]:
 
 
 def _wanted(installation: Installation, ids: Sequence[str]) -> list[Source]:
-    found: list[Source] = []
-    for name in (one for one in ids if one.startswith(REGISTRY)):
-        found += registry_sources(name.removeprefix(REGISTRY))
+    """Those of registries that are named, then those that are configured; without names every active one."""
+    lists = [one.removeprefix(REGISTRY) for one in ids if one.startswith(REGISTRY)]
     plain = [one for one in ids if not one.startswith(REGISTRY)]
+    found = [source for name in lists for source in registry_sources(name)]
     if ids and not plain:
         return found
     for one in plain:
         installation.check_source(one, "")
+    known = _configured(installation)
+    return found + [one for one in known if (one.id in plain if plain else one.is_active)]
+
+
+def _configured(installation: Installation) -> list[Source]:
+    """Of vedette.yaml and of the store; the store's word stands."""
     known = {source.id: source for source in not_taken_in(installation)}
     if installation.has_store or not known:
         with installation.queries() as queries:
             known |= {view.source.id: view.source for view in queries.sources()}
-    wanted = [source for name, source in known.items() if name in plain or (not plain and source.is_active)]
-    return found + wanted
+    return list(known.values())
 
 
 class _SourceChecker:

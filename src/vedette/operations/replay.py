@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from vedette.config.policies import in_force, read_rules
+from vedette.config.rules import in_force, read_rules
 from vedette.contracts.errors import InputError, VedetteError
 from vedette.contracts.watch import Decision
 from vedette.contracts.words import RunId

@@ -14,7 +14,7 @@ from vedette.core.priority.score import UrlSignals
 from vedette.core.text.nearest import unknown
 from vedette.core.urls.canonical import canonical, watch_id
 from vedette.operations.formats import read, write
-from vedette.operations.formats.entry import Entry, Parsed, Problem
+from vedette.operations.formats.list_entry import Entry, Parsed, Problem
 from vedette.operations.installation import Installation
 from vedette.operations.rank import WRITERS
 from vedette.operations.source_keys import keys_of, slug_of, source_of

@@ -13,7 +13,7 @@ from vedette.config.policies import sources_of
 from vedette.contracts.errors import InputError, VedetteError
 from vedette.contracts.source import Source
 from vedette.contracts.watch import SourceState, Visit, Watch
-from vedette.contracts.words import EvidenceId, VisitId, WatchId
+from vedette.contracts.words import ChangeId, EvidenceId, VisitId, WatchId
 from vedette.core.lanes.outcomes import MEANING, SEEN
 from vedette.core.text.nearest import unknown
 from vedette.core.urls.canonical import host_of, watch_id
@@ -31,6 +31,17 @@ class WatchList:
     watches: tuple[WatchLine, ...]
     total: int  # that fit, shown or not
     asking: Mapping[str, Source]  # by URL, the source that asks for an interval
+    resting: Mapping[str, Source]  # by its id, every source that is paused or muted
+    now: datetime
+
+    def is_paused(self, watch: WatchLine) -> bool:
+        source = self.resting.get(watch.source)
+        return source is not None and not source.is_active
+
+    def is_muted(self, watch: WatchLine) -> bool:
+        source = self.resting.get(watch.source)
+        until = None if source is None else source.muted_until
+        return until is not None and until > self.now
 
     @property
     def unseen(self) -> list[WatchLine]:
@@ -41,7 +52,7 @@ class WatchList:
 class WatchHistory:
     watch: Watch
     visits: tuple[Visit, ...]  # newest first
-    changes: Mapping[VisitId, int]  # the number of the change that a look was the first to show
+    changes: Mapping[VisitId, tuple[ChangeId, int]]  # what a look was the first to show, with its number
 
 
 def list_watches(installation: Installation, which: WatchFilter, limit: int) -> WatchList:
@@ -49,8 +60,10 @@ def list_watches(installation: Installation, which: WatchFilter, limit: int) -> 
     with installation.queries() as queries:
         found = queries.watch_lines(which, most=limit)
         total = queries.count_watches(which) if limit and len(found) == limit else len(found)
-        asking = queries.asking() if found else {}
-    return WatchList(watches=tuple(found), total=total, asking=asking)
+        asking, resting = (queries.asking(), queries.resting()) if found else ({}, {})
+    return WatchList(
+        watches=tuple(found), total=total, asking=asking, resting=resting, now=installation.now()
+    )
 
 
 def history_of(installation: Installation, url: str, limit: int) -> WatchHistory:
@@ -58,10 +71,15 @@ def history_of(installation: Installation, url: str, limit: int) -> WatchHistory
     with installation.queries() as queries:
         watch = known_watch(installation, queries, url)
         visits = queries.visits(watch.id, most=limit)
-        told = [view.change for view in queries.changes(ChangeFilter(watch=watch.id, states=TOLD))]
-        numbers = queries.change_numbers([change.id for change in told])
-    changes = {change.after_visit: numbers[change.id] for change in told}
+        changes = first_shown(queries, watch.id)
     return WatchHistory(watch=watch, visits=tuple(visits), changes=changes)
+
+
+def first_shown(queries: Queries, watch: WatchId) -> dict[VisitId, tuple[ChangeId, int]]:
+    """By the look that was the first to show it: every change that was told, with its number."""
+    told = [view.change for view in queries.changes(ChangeFilter(watch=watch, states=TOLD))]
+    numbers = queries.change_numbers([change.id for change in told])
+    return {change.after_visit: (change.id, numbers[change.id]) for change in told}
 
 
 def watched_host(installation: Installation, word: str) -> str:
@@ -95,6 +113,8 @@ def watches_json(found: WatchList) -> list[dict[str, object]]:
             "every": source.every if source else None,
             "scrape_frequency": source.scrape_frequency if source else None,
             "due_at": opt_iso(watch.due_ms),
+            "is_paused": found.is_paused(watch),
+            "is_muted": found.is_muted(watch),
             "outcome": watch.outcome or None,
             "why": why[watch.outcome] if watch.outcome else "",
             "last_visit_at": opt_iso(watch.visited_ms),
@@ -137,16 +157,9 @@ def is_piece(what: str) -> bool:
 
 def find_evidence(installation: Installation, queries: Queries, what: str, most: int) -> list[EvidenceView]:
     """The pieces of evidence of a URL, newest first, or the one with this number or digest."""
-    digest = _DIGEST.match(what)
-    if digest:
-        found = queries.evidence_by_digest(bytes.fromhex(digest[1]))
-    elif what.isascii() and what.isdigit():
-        one = queries.evidence_by_id(EvidenceId(int(what))) if int(what) < 2**63 else None
-        found = [] if one is None else [one]
-    elif "://" in what or "." in what:
+    if not is_piece(what):
         return queries.evidence(known_watch(installation, queries, what).id, most=most)
-    else:
-        found = []
+    found = _numbered(queries, what)
     if not found and _HEX.match(what):
         found = queries.evidence_by_digest(_whole_digest(queries, what.removeprefix("sha256:").lower()))
     elif not found and not what.isdigit():
@@ -154,6 +167,16 @@ def find_evidence(installation: Installation, queries: Queries, what: str, most:
     if not found:
         raise VedetteError(f"there is no evidence {what}")
     return found
+
+
+def _numbered(queries: Queries, what: str) -> list[EvidenceView]:
+    """That of a whole digest, or of a number."""
+    digest = _DIGEST.match(what)
+    if digest:
+        return queries.evidence_by_digest(bytes.fromhex(digest[1]))
+    is_number = what.isascii() and what.isdigit() and int(what) < 2**63
+    one = queries.evidence_by_id(EvidenceId(int(what))) if is_number else None
+    return [] if one is None else [one]
 
 
 def shown_at(loaded: Loaded, watch: WatchId, at: datetime) -> EvidenceId | None:

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 from pydantic_core import from_json
 
 from vedette.contracts.fetch import Headers
-from vedette.contracts.secret import Secret
+from vedette.contracts.words import Secret
 
 OPENAI, ANTHROPIC, GEMINI, COHERE, YOU = "openai", "anthropic", "gemini", "cohere", "you"
 STOP, LENGTH, FILTER, FAILED = "stop", "length", "filter", "error"

@@ -85,14 +85,18 @@ def headed(op: DiffOp) -> DiffOp:
     """A row of a table with the headings of the cells that matter: those that differ, or all but the label."""
     if not op.headings or len(op.before) > 1 or len(op.after) > 1 or op.op == "move":
         return op
-    old, new = (_cells(texts) for texts in (op.before, op.after))
+    old, new = _cells(op.before), _cells(op.after)
     wanted = [
         head if at and old[at : at + 1] != new[at : at + 1] else ""
         for at, head in enumerate(op.headings[: max(len(old), len(new))])
     ]
-    before, after = (tuple(_named(cells, wanted) for cells in (row,) if cells) for row in (old, new))
+    before, after = _one_named(old, wanted), _one_named(new, wanted)
     words = diff_words(before[0], after[0]) if op.words and before and after else op.words
     return replace(op, before=before, after=after, words=words)
+
+
+def _one_named(cells: list[str], wanted: list[str]) -> tuple[str, ...]:
+    return (_named(cells, wanted),) if cells else ()
 
 
 def _cells(texts: Sequence[str]) -> list[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from vedette.contracts.change import Noise, Presence, Template
 from vedette.contracts.documents import Artifact
@@ -13,7 +14,7 @@ from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ActMetadata, Source
 from vedette.contracts.verdict import Verdict, VerdictWord
 from vedette.contracts.watch import Decision, Visit, Watch
-from vedette.contracts.words import Outcome, Reason
+from vedette.contracts.words import ChangeId, Outcome, Reason, VisitId
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.schedule.ewma import describe_velocity
 from vedette.core.urls.canonical import shown
@@ -25,11 +26,13 @@ from vedette.report.verdicts import (
     act_json,
     artifact_json,
     artifact_words,
+    changed_words,
     verdict_json,
     verdict_words,
     visit_json,
 )
 
+T = TypeVar("T")
 SOON = timedelta(minutes=1)  # a wait that is part of being polite
 
 
@@ -41,6 +44,9 @@ class WatchExplanation:
     decided_at: datetime | None = None  # of the ledger row below
     decisions: tuple[Decision, ...] = ()  # of the last look
     visits: tuple[Visit, ...] = ()  # newest first
+    changes: Mapping[VisitId, tuple[ChangeId, int]] = field(
+        default_factory=dict
+    )  # by the look that saw it first
     source: Source | None = None
     lane: LaneState | None = None
     believed: Believed | None = None  # by the learned policy
@@ -69,7 +75,7 @@ def explanation_json(said: WatchExplanation, now: datetime) -> dict[str, object]
         "velocity_word": describe_velocity(watch.velocity),
         "scan_count": watch.scan_count,
         "interval": watch.interval,
-        "asked": None if said.interval is None else interval_json(said.interval),
+        "asked": _or_none(interval_json, said.interval),
         "due_at": watch.due_at,
         "is_open": said.is_open,
         "last_visit_at": watch.last_visit_at,
@@ -82,26 +88,31 @@ def explanation_json(said: WatchExplanation, now: datetime) -> dict[str, object]
             {"action": d.action, **_reason_json(reason)} for d in said.decisions for reason in d.reasons
         ]
         or [{"action": "wait", **_reason_json(reason)} for reason in _held_by(said, now)],
-        "decisions": [
-            {
-                "action": d.action,
-                "output": d.output,
-                "points": total(d.reasons),
-                "reasons": [_reason_json(reason) for reason in d.reasons],
-                "inputs": d.inputs,
-            }
-            for d in said.decisions
-        ],
+        "decisions": [_decision_json(decision) for decision in said.decisions],
         "noise": noise_json(watch.noise),
-        "belief": None if said.believed is None else believed_json(said.believed),
+        "belief": _or_none(believed_json, said.believed),
         "evidence": watch.seen.evidence if watch.seen else None,
-        "act": None if said.act is None else act_json(said.act),
+        "act": _or_none(act_json, said.act),
         "artifacts": [artifact_json(made) for made in said.texts],
-        "verdict": None if said.verdict is None else verdict_json(said.verdict),
+        "verdict": _or_none(verdict_json, said.verdict),
         "similar": None if said.similar is None else dict(zip(("url", "share"), said.similar, strict=True)),
         "merged_from": said.merged_from,
         "lane": None if said.lane is None else lane_json(watch.lane, said.lane, now),
-        "visits": [visit_json(visit) for visit in said.visits],
+        "visits": [visit_json(visit, said.changes) for visit in said.visits],
+    }
+
+
+def _or_none(make: Callable[[T], object], value: T | None) -> object:
+    return None if value is None else make(value)
+
+
+def _decision_json(decision: Decision) -> dict[str, object]:
+    return {
+        "action": decision.action,
+        "output": decision.output,
+        "points": total(decision.reasons),
+        "reasons": [_reason_json(reason) for reason in decision.reasons],
+        "inputs": decision.inputs,
     }
 
 
@@ -169,7 +180,7 @@ def explanation_lines(said: WatchExplanation, now: datetime) -> list[Line]:
     if said.believed is not None:
         lines += believed_lines(said.believed)
     lines += _decision_lines(said)
-    return [*lines, *_visit_lines(said.visits)]
+    return [*lines, *_visit_lines(said)]
 
 
 def act_lines(act: ActMetadata) -> list[Line]:
@@ -302,19 +313,18 @@ def _value_words(value: object) -> str:
     return str(value)
 
 
-def _visit_lines(visits: Sequence[Visit]) -> list[Line]:
-    lines = [line(("head", "looks, newest first"))] if visits else []
-    for visit in visits:
+def _visit_lines(said: WatchExplanation) -> list[Line]:
+    lines = [line(("head", "looks, newest first"))] if said.visits else []
+    for visit in said.visits:
         status = "" if visit.status is None else f" {visit.status}"
         digest = f"  {visit.digest.hex()[:12]}" if visit.digest else ""
-        changed = (("mark", "  changed"),) if visit.changed else ()
+        changed = changed_words(visit, said.changes.get(visit.id, (0, None))[1])
         lines.append(
             line(
                 ("dim", f"  {moment(visit.at)}  "),
                 f"{visit.outcome.value}{status}  {visit.took.total_seconds():.3f} s{digest}",
-                *changed,
-                "  ",
-                quoted(visit.detail, "dim", 160),
+                *((("mark", f"  {changed}"),) if changed else ()),
+                *(("  ", quoted(visit.detail, "dim", 160)) if visit.detail else ()),
             )
         )
     return lines
@@ -361,19 +371,20 @@ def noise_json(noise: Noise) -> dict[str, object]:
 
 
 def _facts(noise: Noise) -> Iterator[tuple[str, str, str]]:
+    """What varies, where, and how; at most so many of each sort."""
     templates = [one for one in noise.templates if not one.rises]
-    for template in templates[:MOST]:
-        yield "values in a line", _noise_words(template), ", ".join(template.kinds)
-    recurring = [one for one in noise.lines if one.text]
-    for one in recurring[:MOST]:
-        yield "a line comes and goes", one.text, f"there in {_share(one.presence):.0%} of looks"
-    for place in noise.places[:MOST]:
-        yield "texts are drawn", place.path, f"{place.leaves} came and went"
-    for path in noise.orders[:MOST]:
-        yield "in any order", path or "the whole page", ""
-    for path in noise.wild[:MOST]:
-        yield "not compared", path, "too many texts are drawn there"
-    left = sum(max(0, len(x) - MOST) for x in (templates, recurring, noise.places, noise.orders, noise.wild))
+    lines = [one for one in noise.lines if one.text]
+    drawn = "too many texts are drawn there"
+    sorts = (
+        [("values in a line", _noise_words(one), ", ".join(one.kinds)) for one in templates],
+        [("a line comes and goes", x.text, f"there in {_share(x.presence):.0%} of looks") for x in lines],
+        [("texts are drawn", one.path, f"{one.leaves} came and went") for one in noise.places],
+        [("in any order", path or "the whole page", "") for path in noise.orders],
+        [("not compared", path, drawn) for path in noise.wild],
+    )
+    for rows in sorts:
+        yield from rows[:MOST]
+    left = sum(len(rows[MOST:]) for rows in sorts)
     if left:
         yield "and more", f"{left} others", "--json shows all"
 

@@ -34,24 +34,34 @@ def health_json(health: SourceHealth) -> dict[str, object]:
 
 def trouble(health: SourceHealth) -> str:
     """What is wrong, in words; "well" when it was seen at its last look and nothing is."""
-    parts = []
-    if health.is_breaker_open:
-        parts.append("breaker open")
-    if health.is_sla_breached:
-        parts.append(f"no success within {span(health.sla)}")
-    if health.has_consecutive_errors:
-        parts.append(f"{count(health.consecutive_errors, 'error')} in a row")
-    if health.is_unseen and health.last_outcome is not None:
-        parts.append(f"not seen: {health.last_outcome.value}")
-    if health.capped:
-        parts.append(f"finds no more: {count(health.capped, 'address', 'addresses')} over its limit")
-    if health.warning:
-        parts.append(health.warning)
+    outcome = "" if health.last_outcome is None else health.last_outcome.value
+    rows = (
+        (health.is_breaker_open, "breaker open"),
+        (health.is_sla_breached, f"no success within {span(health.sla)}"),
+        (health.has_consecutive_errors, f"{count(health.consecutive_errors, 'error')} in a row"),
+        (health.is_unseen and outcome, f"not seen: {outcome}"),
+        (health.capped, f"finds no more: {count(health.capped, 'address', 'addresses')} over its limit"),
+        (health.pages_lost, _lost_words(health)),
+        (health.warning, health.warning),
+    )
+    parts = [words for is_so, words in rows if is_so]
     if parts:
         return ", ".join(parts)
-    if health.last_outcome is None:
+    if not outcome:
         return "not looked at yet"
-    return f"last look: {health.last_outcome.value}" if health.last_error else "well"
+    return f"last look: {outcome}" if health.last_error else "well"
+
+
+def _lost_words(health: SourceHealth) -> str:
+    if health.pages_lost is None:
+        return ""
+    pages, outcome = health.pages_lost
+    lost = (
+        f"none of the {count(pages, 'page')} that it lists was"
+        if pages > 1
+        else "the page that it lists was not"
+    )
+    return f"{lost} there: {outcome.value}"
 
 
 def trouble_json(health: SourceHealth) -> dict[str, object]:
@@ -73,6 +83,8 @@ def what_to_do(health: SourceHealth) -> str:
         return advice(health.last_outcome, url=health.url, detail=health.last_error)
     if health.capped:
         return f"Raise its max_urls (vedette add {health.url} --max-urls N), or narrow it by its filters."
+    if health.pages_lost is not None:
+        return f"Its listing names pages that do not answer; `vedette list --source {health.id}` shows them."
     if health.warning:
         return f"Mend its selectors; `vedette test {health.url} --lister html_list --item CSS` tries one."
     return ""

@@ -15,6 +15,12 @@ from vedette.report.plain import Line, count, line, quoted
 SHOWN = 20  # of each part of a listing
 LINES = 12  # of a text, unless all are asked for
 WIDTH = 160  # characters of one
+_LISTINGS = {
+    ListerKind.FEED: "a feed",
+    ListerKind.SITEMAP: "a sitemap",
+    ListerKind.HTML_LIST: "a list",
+    ListerKind.PAGINATION: "a list",
+}
 _PARTS = {"main": "the main part", "all": "all of the page"}
 
 
@@ -50,6 +56,9 @@ class TriedPage:
     reasons: tuple[Reason, ...]  # why it would not count as content
     compared: ComparedText
     listing: ListingPreview | None = None  # where a lister was tried
+    looks_like: tuple[ListerKind, int] | None = (
+        None  # where none was: a listing of this kind, of so many pages
+    )
 
     @property
     def has_content(self) -> bool:
@@ -70,6 +79,7 @@ class RobotsAnswer:
 def tried_json(tried: TriedPage) -> dict[str, object]:
     text = tried.compared
     own = {"scope": text.scope, "visible_chars": text.visible, "lines": list(text.lines)}
+    own["looks_like"] = None if tried.looks_like is None else tried.looks_like[0].value
     listing = {} if tried.listing is None else {"listing": _listing_json(tried.listing)}
     return _look_json(tried) | own | listing
 
@@ -77,7 +87,23 @@ def tried_json(tried: TriedPage) -> dict[str, object]:
 def tried_lines(tried: TriedPage, *, whole: bool) -> list[Line]:
     """`whole`: with all of the text."""
     listing = [] if tried.listing is None else _listing_lines(tried.listing)
-    return [*_look_lines(tried), *_compared_lines(tried.compared, whole=whole), *listing]
+    compared = _compared_lines(tried.compared, whole=whole) or _nothing_compared(tried)
+    return [*_look_lines(tried), *compared, *_hint(tried), *listing]
+
+
+def _nothing_compared(tried: TriedPage) -> list[Line]:
+    is_read = tried.has_content and not tried.extraction.problem
+    return [line(("dim", "  compares  "), "nothing: no text was found in it")] if is_read else []
+
+
+def _hint(tried: TriedPage) -> list[Line]:
+    """How to watch what it lists."""
+    if tried.looks_like is None:
+        return []
+    kind, pages = tried.looks_like
+    adds = f"vedette add {tried.url} --lister {kind.value}"
+    said = f"{_LISTINGS[kind]} of {count(pages, 'page')}; to watch them: {adds}"
+    return [line(("dim", "  lists     "), quoted(said))]
 
 
 def robots_json(answer: RobotsAnswer) -> dict[str, object]:

@@ -14,6 +14,7 @@ from vedette.report.plain import Line, Span, line
 GAP = 2  # between two columns
 LONG = 30  # characters of a cell that says what it is without a head
 UNDER = "    "
+_NUMBER = re.compile(r"[+-]?\d[\d,]*(\.\d+)?( ?%)?")
 Row = Sequence[Span]
 
 
@@ -46,18 +47,19 @@ def _choices(heads: Sequence[str], rows: Sequence[Row], least: Sequence[str]) ->
 def _beside(
     heads: Sequence[str], rows: Sequence[Row], choice: list[int], sizes: Sequence[int], width: int
 ) -> Iterator[Line]:
-    indent = _taken(sizes, choice[:-1])
+    indent, right = _taken(sizes, choice[:-1]), _numbers(rows, choice)
     for row in (_head_row(heads), *rows):
-        whole = line(*_padded(row, choice[:-1], sizes), row[choice[-1]])
+        whole = line(*_padded(row, choice[:-1], sizes, right), row[choice[-1]])
         yield from fold(whole, width, indent=indent)
 
 
 def _under(
     heads: Sequence[str], rows: Sequence[Row], choice: list[int], sizes: Sequence[int], width: int
 ) -> Iterator[Line]:
-    yield line(*_padded(_head_row(heads), choice[:-1], sizes))
+    right = _numbers(rows, choice)
+    yield line(*_padded(_head_row(heads), choice[:-1], sizes, right))
     for row in rows:
-        yield line(*_padded(row, choice[:-1], sizes))
+        yield line(*_padded(row, choice[:-1], sizes, right))
         if row[choice[-1]][1] not in ("", "-"):
             yield from fold(line(UNDER, row[choice[-1]]), width, indent=len(UNDER))
 
@@ -75,10 +77,22 @@ def _sentences(heads: Sequence[str], rows: Sequence[Row], width: int) -> Iterato
             yield from fold(line(*spans), width, indent=len(UNDER))
 
 
-def _padded(row: Row, choice: Sequence[int], sizes: Sequence[int]) -> Iterator[Span]:
+def _padded(row: Row, choice: Sequence[int], sizes: Sequence[int], right: frozenset[int]) -> Iterator[Span]:
     for n in choice:
         style, text = row[n]
-        yield style, text + " " * (sizes[n] - wide((row[n],)) + GAP)
+        blanks = " " * (sizes[n] - wide((row[n],)))
+        yield style, (blanks + text if n in right else text + blanks) + " " * GAP
+
+
+def _numbers(rows: Sequence[Row], choice: Sequence[int]) -> frozenset[int]:
+    """The columns that hold numbers: they are read from the right."""
+    return frozenset(n for n in choice if are_numbers(_texts(rows, n)))
+
+
+def are_numbers(texts: Iterable[str]) -> bool:
+    """True where there is a number and nothing else; `-` stands for none."""
+    told = [text for text in texts if text not in ("", "-")]
+    return bool(told) and all(map(_NUMBER.fullmatch, told))
 
 
 def _head_row(heads: Sequence[str]) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC
 
 from vedette.contracts.documents import Artifact
@@ -9,6 +10,7 @@ from vedette.contracts.jobs import ParkedJob
 from vedette.contracts.source import ActMetadata
 from vedette.contracts.verdict import Verdict
 from vedette.contracts.watch import Parked, Visit
+from vedette.contracts.words import ChangeId, VisitId
 from vedette.report.plain import count
 
 
@@ -77,7 +79,15 @@ def act_json(act: ActMetadata) -> dict[str, object]:
 # Looks and parked looks as JSON.
 
 
-def visit_json(visit: Visit) -> dict[str, object]:
+def changed_words(visit: Visit, number: int | None) -> str:
+    """`number`: of the change that this look was the first to show.  Empty: it showed none."""
+    if number is not None:
+        return f"change {number}"
+    return "confirmed" if visit.changed else ""
+
+
+def visit_json(visit: Visit, changes: Mapping[VisitId, tuple[ChangeId, int]]) -> dict[str, object]:
+    """`changes`: what a look was the first to show."""
     return {
         "visit": visit.id,
         "at": visit.at,
@@ -85,6 +95,7 @@ def visit_json(visit: Visit) -> dict[str, object]:
         "status": visit.status,
         "seconds": visit.took.total_seconds(),
         "changed": visit.changed,
+        "change": changes[visit.id][0] if visit.id in changes else None,
         "digest": visit.digest,
         "text_chars": visit.text_chars,
         "url": visit.url,

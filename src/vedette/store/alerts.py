@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 
 from vedette.contracts.alerts import AlarmState, Alert, AlertId, AlertKind, Finding, HealthFacts
 from vedette.contracts.lane import LaneState
-from vedette.contracts.source import Source
+from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import SourceState
-from vedette.contracts.words import Outcome, Risk
+from vedette.contracts.words import Outcome, Risk, WatchId
 from vedette.core.health.source_health import Look, failing_since, is_success
 from vedette.core.lanes.lane import HALF_OPEN, OPEN, condition
 from vedette.core.limits.clock_limits import AHEAD
@@ -46,6 +46,13 @@ _LAST_GOOD = f"SELECT MAX(at) FROM visits WHERE watch_id = ? AND at <= ? AND out
 _OTHERS_GOOD = (
     "SELECT MAX(v.at) FROM watches w JOIN visits v ON v.watch_id = w.id WHERE w.lane_id = ? AND w.last_visit_at > ? "
     f"AND v.at > ? AND v.at < ? AND v.outcome IN ({marks(_GOOD)})"
+)
+_ANY_SEEN = (
+    f"SELECT 1 FROM watches WHERE source_id = ? AND id <> ? AND last_outcome IN ({marks(_GOOD)}) LIMIT 1"
+)
+_PAGES_LOOKED_AT = (
+    "SELECT COUNT(*), last_outcome, MAX(last_visit_at) FROM watches WHERE source_id = ? AND id <> ? "
+    "AND merged_into IS NULL AND last_outcome IS NOT NULL"
 )
 _SAVE_ALARM = sql.upsert("alarms", ALARM_COLUMNS, "subject")
 _NEW_ALERT = sql.insert("alerts", "kind kinds subject risk sources detail opened_at relapses".split())
@@ -146,7 +153,16 @@ def _facts(
         is_breaker_open=lane is not None and condition(lane, now) in (OPEN, HALF_OPEN),
         others_answered_at=_others_answered_at(db, row[1], looks) if row else None,
         capped=SourceTally.from_json(json.loads(state.tally)).capped,
+        pages_lost=None if source.lister is ListerKind.PAGE else _pages_lost(db, source, watch),
     )
+
+
+def _pages_lost(db: sqlite3.Connection, source: Source, own: WatchId) -> tuple[int, Outcome] | None:
+    """How many of its pages were looked at, and how the last look ended; None: some page was seen, or there is none."""
+    if db.execute(_ANY_SEEN, (source.id, own, *_GOOD)).fetchone() is not None:
+        return None
+    pages, outcome, _ = db.execute(_PAGES_LOOKED_AT, (source.id, own)).fetchone()
+    return (pages, Outcome(outcome)) if pages else None
 
 
 def _others_answered_at(db: sqlite3.Connection, lane: int, looks: tuple[Look, ...]) -> datetime | None:

@@ -37,6 +37,7 @@ from vedette.store.row_columns import (
     WATCH_COLUMNS,
 )
 from vedette.store.rows import (
+    MUTED,
     from_ms,
     lane_id,
     opt_at,
@@ -272,6 +273,11 @@ class Queries:
         """By URL: the sources that ask for an interval."""
         asks = """scrape_frequency_s IS NOT NULL OR options LIKE '%"every":%'"""
         return {source.url: source for source, _ in map(read_source, self._rows(f"{_SOURCE} WHERE {asks}"))}
+
+    def resting(self) -> dict[str, Source]:
+        """By id: the sources that are paused or muted."""
+        rests = f"""NOT is_active OR paused_at IS NOT NULL OR options LIKE '%"{MUTED}":%'"""
+        return {str(one.id): one for one, _ in map(read_source, self._rows(f"{_SOURCE} WHERE {rests}"))}
 
     def looked_at(self, watches: Sequence[WatchId], *, since: datetime) -> list[Watch]:
         """Those of these that were looked at since then."""

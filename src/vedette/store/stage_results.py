@@ -14,7 +14,7 @@ from typing import Any
 
 from vedette.contracts.copies import replace
 from vedette.contracts.documents import Artifact
-from vedette.contracts.stage_work import Handled
+from vedette.contracts.jobs import Handled
 from vedette.contracts.verdict import EvidenceFacts, Likeness, Verdict, VerdictWord
 from vedette.contracts.words import DOCUMENTS, EvidenceId, Reason
 from vedette.store import statements as sql

@@ -89,9 +89,20 @@ def summary(diff: Sequence[DiffOp]) -> str:
         return ""
     first, _, rest = parts[0].partition(" ")
     parts[0] = f"{first} line{'s' if first != '1' else ''} {rest}"
-    example = next((text for text in map(_example, diff) if text), "")
-    said = ", ".join(parts) + (f": {example}" if example else "")
-    return _clipped(said, SUMMARY)
+    return _with_examples(", ".join(parts), [op for op in diff if op.op not in ("equal", "move")])
+
+
+def _with_examples(head: str, edits: Sequence[DiffOp]) -> str:
+    """As many edits as there is room for, one at least; the others are counted."""
+    said, joint = head, ": "
+    for left, op in zip(range(len(edits), 0, -1), edits, strict=True):
+        example, counted = _example(op), f" and {left} more"
+        room = SUMMARY - len(f" and {left - 1} more") * (left > 1)
+        if joint != ": " and len(f"{said}{joint}{example}") > room:
+            return said + counted
+        if example:
+            said, joint = _clipped(f"{said}{joint}{example}", room), ", "
+    return said
 
 
 def is_rewritten(op: DiffOp) -> bool:

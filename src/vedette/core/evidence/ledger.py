@@ -26,8 +26,7 @@ from vedette.core.lanes.retry import Failure, Park, Retry, RetryParams, next_att
 from vedette.core.schedule.due import LEARNED, Due, DueParams, LookFacts, Lot, audited, decide, due_params
 from vedette.core.schedule.ewma import VelocityParams, update_velocity
 from vedette.core.text.nearest import unknown
-from vedette.core.urls.classify import Classification, classify_url, inherit_risk
-from vedette.core.urls.word_packs import DEFAULT_PACKS, RolePattern
+from vedette.core.urls.classify import DEFAULT_PACKS, Classification, RolePattern, classify_url, inherit_risk
 
 if TYPE_CHECKING:  # numpy comes with it, and other decisions do without
     from vedette.core.hunt import Chosen, HuntParams
@@ -283,7 +282,7 @@ def difference(decision: Decision, in_force: InForce = DEFAULT) -> str | None:
 
 
 def adds_up(reasons: Iterable[Reason], total: float) -> bool:
-    """Do the points of the reasons give the number that they explain?"""
+    """True where the points of the reasons give the number that they explain."""
     return math.isclose(math.fsum(r.points for r in reasons), total, rel_tol=1e-9, abs_tol=1e-6)
 
 

@@ -1,4 +1,4 @@
-"""May this content be kept at all?  The step between extract and the disk.
+"""The screen: content that must not be kept is refused between extract and the disk.
 
 The table ships empty.  What a row refuses leaves a breadcrumb without text, URL or host name: a category, the
 name of the row and hashes.

@@ -1,4 +1,4 @@
-"""Do the rows of a table agree with their last seals?  See `core/evidence/seals.py`."""
+"""Compares the rows of a table with their last seals (`core/evidence/seals.py`)."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def order(segment: Segment) -> tuple[str, str, int]:
 
 
 def is_retention(text: str) -> bool:
-    """Is this a name for a retention class?  It becomes part of file names."""
+    """True of a name for a retention class.  It becomes part of file names."""
     return _RETENTION.fullmatch(text) is not None
 
 
@@ -62,7 +62,7 @@ def next_name(retention: str, day: date, newest: SegmentName | None) -> SegmentN
 
 
 def is_full(name: SegmentName, size: int, *, day: date, limit: int) -> bool:
-    """Must a visit of `day` go to a new segment?"""
+    """True where a visit of `day` must go to a new segment."""
     return day > name.day or size >= limit
 
 

@@ -61,13 +61,15 @@ def health_of(facts: HealthFacts, *, now: datetime, params: HealthParams = DEFAU
         last_outcome=last_outcome,
         capped=facts.capped,
         warning=_warning(facts),
+        pages_lost=facts.pages_lost,
         url=facts.source.url,
     )
 
 
 def is_healthy(health: SourceHealth) -> bool:
     in_trouble = health.is_sla_breached or health.has_consecutive_errors or health.is_breaker_open
-    return not (in_trouble or health.is_unseen or health.capped or health.warning)
+    in_doubt = health.is_unseen or health.capped or health.warning or health.pages_lost is not None
+    return not (in_trouble or in_doubt)
 
 
 def _warning(facts: HealthFacts) -> str:

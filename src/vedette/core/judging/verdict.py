@@ -11,9 +11,8 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from vedette.contracts.errors import InputError
-from vedette.contracts.jobs import EMBED, EXTRACT, OCR, SCOUT, NewJob
+from vedette.contracts.jobs import EMBED, EXTRACT, OCR, SCOUT, NewJob, StageOrder
 from vedette.contracts.source import ListerKind
-from vedette.contracts.stage_work import StageOrder
 from vedette.contracts.verdict import EvidenceFacts, Traits, Verdict, VerdictWord
 from vedette.contracts.watch import Settlement
 from vedette.contracts.words import DOCUMENTS, ContentClass, EvidenceId, Outcome, Reason, Risk, RunId, VisitId

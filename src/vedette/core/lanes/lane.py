@@ -1,4 +1,4 @@
-"""May this call start now?  One rule for web hosts, browsers, Tor and LLM providers.
+"""Whether a call may start now: one rule for web hosts, browsers, Tor and LLM providers.
 
 Everything that can open, slow or close a lane is decided here:
 - gap: from start to start, between `gap_min` and `gap_max` by jitter, never less than the Crawl-delay.  The far
@@ -21,7 +21,7 @@ Time only ever turns Wait into Go: between two events the answer is monotone in 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from vedette.contracts.lane import Go, LanePolicy, LaneState, Wait
@@ -347,3 +347,28 @@ def closed_for(policy: LanePolicy, failures: int) -> timedelta:
     """Doubles with every failure beyond the first closing; a `closed_for` above `closed_most` stands."""
     beyond = max(0, min(failures - policy.trips_after, 16)) if policy.trips_after > 0 else 0
     return max(policy.closed_for, min(policy.closed_for * (1 << beyond), policy.closed_most))
+
+
+# When does the turn of an ordered look come?  Told to people before they wait; the lane itself decides.
+
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnForecast:
+    """Of some looks in one lane."""
+
+    start_at: datetime | None  # of the first; None: not before the operator opens the lane
+    end_at: datetime | None  # when the last of them starts
+    reason: Reason | None = None  # what the first waits for longest; None: nothing
+
+
+def turn(policy: LanePolicy, state: LaneState, now: datetime, *, looks: int) -> TurnForecast:
+    held = max(explain(policy, state, now), key=lambda reason: reason.points, default=None)
+    if state.blocked_by:
+        return TurnForecast(None, None, held)
+    answer = ask(policy, state, now)
+    start = answer.until if isinstance(answer, Wait) and answer.until is not None else now
+    room = starts_per_day(policy, state.crawl_delay)
+    each = _DAY / room if room < float("inf") else timedelta(0)
+    return TurnForecast(start, start + (looks - 1) * each, held)

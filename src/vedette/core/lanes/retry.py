@@ -1,4 +1,4 @@
-"""When is a failed look tried again?  Full jitter of spec 001/8.2, three attempts in all."""
+"""When a failed look is tried again: full jitter of spec 001/8.2, three attempts in all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long may a request that nobody answers hold up the others?  One rule for silent, dead and slow hosts.
+"""How long a request that nobody answers may hold up the others: one rule for silent, dead and slow hosts.
 
 The width (`all`, `run.at_once`) is for hosts that answer:
 - a host is doubtful while it was never reached, or when its last request failed; doubtful hosts share half of the
@@ -53,7 +53,7 @@ class WaitingRequest:
 
 
 def is_doubtful(state: LaneState, *, is_new: bool) -> bool:
-    """Is it open whether this host answers at all?"""
+    """True while it is open whether this host answers at all."""
     return is_new or state.failures > 0
 
 

@@ -1,4 +1,4 @@
-"""How far ahead may a stored time lie?  Not further than the rule that gave it allows.
+"""How far ahead a stored time may lie: not further than the rule that gave it allows.
 
 A clock that stood ahead leaves times that no rule can have given: a due time months away, a breaker that is open until
 next year, a look that will take place tomorrow.  Each kind of time is brought back to the latest moment that its rule
@@ -25,7 +25,7 @@ Rule = Callable[[datetime | None, timedelta], datetime | None]
 
 
 def is_ahead(at: datetime | None, now: datetime) -> bool:
-    """Can this moment, which is over, only have been written by a clock that stood ahead of this one?"""
+    """True where a moment that should be over can only have been written by a clock that stood ahead of this one."""
     return at is not None and at > now + AHEAD
 
 

@@ -52,22 +52,31 @@ def words_of(source: Source) -> frozenset[str]:
 def _sifted(name: str, value: Any, allowed: frozenset[str]) -> tuple[Any, list[UnsafeSetting]]:
     """What is left of one setting; None: nothing."""
     if name == "headers":
-        doors = {
-            key: UnsafeSetting(f"fetch.headers.{key}", text) for key, text in value if _is_environment(text)
-        }
-        shut = {key: door for key, door in doors.items() if door.word not in allowed}
-        left = tuple((key, text) for key, text in value if key not in shut)
-        return left or None, list(shut.values())
-    if name in HARMLESS or (name in _NO_MORE_THAN and value <= _NO_MORE_THAN[name]):
+        return _sifted_headers(value, allowed)
+    if _is_harmless(name, value):
         return value, []
-    if name == "respect_robots" and value is True:
-        return value, []
-    parts = value if isinstance(value, tuple | list) else (value,)
-    doors = {part: UnsafeSetting(f"fetch.{name}", f"{name}={_word(part)}") for part in parts}
+    is_many = isinstance(value, tuple | list)
+    doors = {
+        part: UnsafeSetting(f"fetch.{name}", f"{name}={_word(part)}")
+        for part in (value if is_many else (value,))
+    }
     shut = {part: door for part, door in doors.items() if door.word not in allowed}
-    if isinstance(value, tuple | list):
-        return tuple(part for part in value if part not in shut) or None, list(shut.values())
-    return (None if shut else value), list(shut.values())
+    left = tuple(part for part in doors if part not in shut)
+    return ((left if is_many else value) if left else None), list(shut.values())
+
+
+def _is_harmless(name: str, value: Any) -> bool:
+    if name == "respect_robots":
+        return value is True
+    return name in HARMLESS or (name in _NO_MORE_THAN and value <= _NO_MORE_THAN[name])
+
+
+def _sifted_headers(value: Any, allowed: frozenset[str]) -> tuple[Any, list[UnsafeSetting]]:
+    """Those that read no variable of the environment, unless it is allowed."""
+    doors = {key: UnsafeSetting(f"fetch.headers.{key}", text) for key, text in value if _is_environment(text)}
+    shut = {key: door for key, door in doors.items() if door.word not in allowed}
+    left = tuple((key, text) for key, text in value if key not in shut)
+    return left or None, list(shut.values())
 
 
 def _is_environment(text: object) -> bool:

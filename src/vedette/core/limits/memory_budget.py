@@ -58,7 +58,7 @@ def bounded(size: int, total: int) -> int:
 
 
 def fits(size: int, use: Use, *, is_large_waiting: bool) -> bool:
-    """May a claim of this size (already bounded) start now?"""
+    """True where a claim of this size (already bounded) may start now."""
     if size > SMALL:
         beyond = max(0, use.small - use.small_room)  # small ones that went beyond their share
         return use.large + beyond + size <= use.large_room

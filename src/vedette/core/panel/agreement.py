@@ -146,17 +146,7 @@ class Drift:
 def drift(model: str, now: Answers, before: Answers, canaries: frozenset[str]) -> Drift:
     """`canaries`: the prompt types whose answers the world cannot change."""
     repeated = [agreement(texts) for texts in now.values() if len(texts) > 1]
-    pairs = [key for key in now if key in before and now[key] and before[key]]
-    differs = {key: _differs(now[key], before[key]) for key in pairs}
-    watched = [key for key in pairs if key[1] in canaries]
-    others = [key for key in pairs if key[1] not in canaries]
-    seen = CanarySeen(
-        canaries=len(watched),
-        canaries_differ=sum(differs[key] for key in watched),
-        answers=len(others),
-        answers_differ=sum(differs[key] for key in others),
-        noise=_noise(now),
-    )
+    seen = _seen(now, before, canaries)
     verdict, reason = judge(seen)
     return Drift(
         model=model,
@@ -166,6 +156,20 @@ def drift(model: str, now: Answers, before: Answers, canaries: frozenset[str]) -
         seen=seen,
         verdict=verdict,
         reason=reason,
+    )
+
+
+def _seen(now: Answers, before: Answers, canaries: frozenset[str]) -> CanarySeen:
+    """Questions that both batches answered: how many, and how many answers differ."""
+    differs = {key: _differs(now[key], before[key]) for key in now if before.get(key) and now[key]}
+    watched = [is_other for key, is_other in differs.items() if key[1] in canaries]
+    others = [is_other for key, is_other in differs.items() if key[1] not in canaries]
+    return CanarySeen(
+        canaries=len(watched),
+        canaries_differ=sum(watched),
+        answers=len(others),
+        answers_differ=sum(others),
+        noise=_noise(now),
     )
 
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from vedette.contracts.panel_run import BatchShape, Dropped
 from vedette.contracts.words import Reason
-from vedette.core.limits.run_limits import RunLimits
+from vedette.core.limits.budget import RunLimits
 from vedette.core.panel.plan import cells_per_tier
 
 AGAIN = timedelta(minutes=1)

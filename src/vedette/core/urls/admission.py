@@ -1,4 +1,4 @@
-"""May this sighting become a watch?  Filters, limits, and the budgets that end a trap.
+"""Which sightings become watches: filters, limits, and the budgets that end a trap.
 
 A listing that its owner wrote down (feed, sitemap, list) is believed: one reading gives at most 50,000 addresses, and
 there is no limit over its lifetime unless `max_urls` sets one, so that a gazette never ends.  A crawl follows what
@@ -85,7 +85,7 @@ def admit(
     now: datetime,
     left_in_run: int | None = None,
 ) -> Admitted | Reason:
-    """May it become a watch?  The first rule that says no is the reason."""
+    """A new watch, or why not: the first rule that says no is the reason."""
     if left_in_run is not None and left_in_run <= 0:
         return Reason("run_limit", note="the run has taken all the sightings it may; later runs go on")
     for rule in RULES:
@@ -323,7 +323,7 @@ ROBOTS_NAMES = ("robots", "googlebot", "vedette")  # of the elements that count
 
 
 def robots_words(metadata: Mapping[str, str]) -> tuple[bool, bool]:
-    """Do the elements of a head, by their names in lower case, ask for noindex, and for nofollow?"""
+    """Whether the elements of a head, by their names in lower case, ask for noindex, and for nofollow."""
     said = [metadata[name].lower() for name in ROBOTS_NAMES if name in metadata]
     is_none = any("none" in words for words in said)
     return is_none or any("noindex" in words for words in said), is_none or any(
@@ -332,7 +332,7 @@ def robots_words(metadata: Mapping[str, str]) -> tuple[bool, bool]:
 
 
 def is_marked(rel: str | None) -> bool:
-    """Does the page ask not to follow this link?"""
+    """True where the page asks not to follow this link."""
     return rel is not None and "nofollow" in rel.lower()
 
 
@@ -343,7 +343,7 @@ WITH_VALUE = frozenset(("unavailable_after", "max-snippet", "max-image-preview",
 
 
 def says_nofollow(tags: Iterable[str], agent: str) -> bool:
-    """Does any of these headers ask us, or everyone, not to follow the links of the page?"""
+    """True where one of these headers asks us, or everyone, not to follow the links of the page."""
     return any(
         word in ("nofollow", "none")
         for tag in tags

@@ -1,4 +1,4 @@
-"""Whose is a page that a listing names on another host?  A host without a source gets one (spec 001/6.2)."""
+"""The source of a page that a listing names on another host: a host without a source gets one (spec 001/6.2)."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ scheme, escapes) fold into one.
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import ada_url
 import re2
@@ -126,8 +127,6 @@ def letters_of(host: str) -> str:
 
 def spellings(part: str) -> tuple[str, ...]:
     """A part of a URL as people write it, and as URLs have it: letters of a host, escapes of a path."""
-    from urllib.parse import quote
-
     if part.isascii():
         return (part,)
     host = ada_url.idna_to_ascii(part).decode()

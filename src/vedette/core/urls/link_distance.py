@@ -1,4 +1,4 @@
-"""How many links is a page from the front page?  The shortest way counts, whichever was found first.
+"""How many links a page is from the front page.  The shortest way counts, whichever was found first.
 
 Looks come in the order of their worth, so a page is often found by a long way before a short one.  When a shorter way
 is seen, the page and all that was found by it come nearer, and what was too deep before may be within the limit.

@@ -1,4 +1,4 @@
-"""What kind of address is this?  The shape that pages of one template share, and the marks of a trap.
+"""The shape of an address, which pages of one template share, and the marks of a trap.
 
 `/news/123.html` and `/news/124.html` have one shape, `/news/{n}.html`.  Names of sections stay; numbers,
 dates, tokens and titles are generalised; of a query the names of its parameters stay.
@@ -130,7 +130,7 @@ def is_part(url: str) -> bool:
 
 
 def _is_paper(url: str, extension: str) -> bool:
-    """Does the address of an image say that it is a document?
+    """True where the address of an image says that it is a document.
 
     By a file called notice, by a folder of documents that is no folder of images, or because it is a TIFF.
     """
@@ -165,12 +165,16 @@ def _is_token(segment: str, before: str) -> bool:
     """A word no person wrote: a session id, a hash, a UUID."""
     extension = _EXTENSION.search(segment)
     stem = segment[: extension.start()] if extension else segment
-    if len(stem) < 8 and before not in SESSION_WORDS:
+    is_session = before in SESSION_WORDS
+    if len(stem) < 8 and not is_session:
         return False
     if _UUID.match(stem) or _COOKIELESS.match(stem) or _NAMED_TOKEN.match(stem):
         return True
-    if before in SESSION_WORDS and not stem.isalpha():
-        return True
+    return (is_session and not stem.isalpha()) or _is_jumble(stem)
+
+
+def _is_jumble(stem: str) -> bool:
+    """Letters and digits that take turns more often than in any word."""
     if not stem.isalnum() or stem.isdigit() or stem.isalpha():
         return False
     turns = len(_RUNS.findall(stem)) - 1

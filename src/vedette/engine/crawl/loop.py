@@ -20,7 +20,7 @@ from vedette.contracts.ports import Clock
 from vedette.contracts.watch import Group, Job, Release, Settlement
 from vedette.contracts.words import LaneKey, Reason, Risk, WatchId
 from vedette.core.lanes.outcomes import MEANING
-from vedette.core.limits.run_limits import RunLimits, Tally, counted
+from vedette.core.limits.budget import RunLimits, Tally, counted
 from vedette.engine.crawl.memory_room import MemoryBudget
 from vedette.engine.settle.settler import Claimed, Settler
 from vedette.frontier import Frontier

@@ -36,7 +36,7 @@ from vedette.contracts.watch import Decision, Group, LedgerNote, Placed
 from vedette.contracts.words import LaneKey, Outcome, Reason, Risk, RunId, SourceId, WatchId
 from vedette.core.health.remedies import advice
 from vedette.core.lanes.lane import BLOCKED, SHUT, condition
-from vedette.core.limits.run_limits import RunLimits
+from vedette.core.limits.budget import RunLimits
 from vedette.core.urls.canonical import lane_of
 from vedette.engine.crawl.find_urls import Finder
 from vedette.engine.crawl.loop import IDLE_PATIENCE, Ended, Engine, Mode, Parts, RunTerms, Serve
@@ -53,8 +53,8 @@ from vedette.fetch.browser import Chromium
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
 from vedette.lanes.look_budgets import LookBudgets
-from vedette.report.failures import result_json
 from vedette.report.lanes import lane_words
+from vedette.report.looks import result_json
 from vedette.store.clock_repair import Ahead
 from vedette.store.operator_orders import HEALED, LOOK
 from vedette.store.sqlite import Pick, Reader, Writer

@@ -68,7 +68,7 @@ class CellStream:
         return self._next >= self._end
 
     def has_cell(self, now: datetime, *, want: int) -> bool:
-        """Is there one to ask?  `want`: so many should be leased."""
+        """True where there is one to ask.  `want`: so many should be leased."""
         if len(self._ready) < want and not self.is_walked:
             self.hungry.set()
         return bool(self._ready) or (bool(self._again) and self._again[0][0] <= now)
@@ -276,7 +276,7 @@ class GroupWriter:
         )
         try:
             spent = await self._log.write(group)
-        except BaseException:
+        except BaseException:  # a stop in the middle, too: who waits for the write waits for the next one
             self._waiters += waiters
             raise
         self.unwritten -= len(rows)

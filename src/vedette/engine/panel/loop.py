@@ -20,15 +20,16 @@ from vedette.contracts.words import LaneKey, Outcome, Reason
 from vedette.core.lanes.outcomes import MEANING
 from vedette.core.lanes.retry import Failure
 from vedette.core.limits import budget as money
-from vedette.core.limits.run_limits import RunLimits
-from vedette.core.panel import cost, deadline
+from vedette.core.limits.budget import RunLimits
+from vedette.core.panel import deadline
+from vedette.core.panel.cell_end import Again, Done, PutBack, ending, heard
+from vedette.core.panel.cell_end import stop as stop_for
 from vedette.core.panel.deadline import COMPLETE, INCOMPLETE
-from vedette.core.panel.ending import Again, Done, PutBack, ending, heard
-from vedette.core.panel.ending import stop as stop_for
 from vedette.core.panel.pace import hold
+from vedette.core.panel.plan import cost_of_call, end_of, most_cost
 from vedette.engine.panel.cells import CellStream, GroupWriter, WriterCalls
 from vedette.engine.panel.provider_lanes import Call, KeyLane, PanelParts, ProviderLanes, row_of
-from vedette.engine.panel.run_sharing import RECLAIM, RunSharing, SharingCalls
+from vedette.engine.panel.shared_limits import RECLAIM, SharedLimits, SharingCalls
 from vedette.lanes.dispatcher import Begun, Dispatcher, DispatchTerms
 
 LISTEN = timedelta(milliseconds=500)  # how often the kill switch is looked at: it acts within a second
@@ -64,7 +65,7 @@ class PanelEngine:
         )
         self.writer = GroupWriter(parts.log, batch.id, parts.clock, told)
         heard_of = SharingCalls(news=self._on_news, settled=self._on_settled_elsewhere, failed=self.fail)
-        self.shared = RunSharing(parts, batch.id, heard_of)
+        self.shared = SharedLimits(parts, batch.id, heard_of)
         self._budget = money.Budget(most=limits.spend, spent=batch.spent_usd)
         self._dropped_from = batch.dropped_from
         self._looked_at: datetime | None = None  # at the tiers, after the soft cut
@@ -116,7 +117,7 @@ class PanelEngine:
     ended = begun = 0  # no limit of visits: a cell that is asked twice is one
 
     def begin_turn(self, now: datetime) -> None:
-        """After the soft cut, once a minute: do tiers have to go?"""
+        """After the soft cut, once a minute: drops the tiers that have to go."""
         cut_at = self.next_at()
         if self._dispatcher.stopped_by or cut_at is None or now < cut_at:
             return
@@ -211,7 +212,7 @@ class PanelEngine:
 
     def _begin(self, lane: KeyLane, cell: Cell, now: datetime) -> Begun | Wait:
         price = self.parts.prices.get(lane.model)
-        most = cost.most_cost(price, self.batch.shape.prompts[cell.prompt], len(cell.domain))
+        most = most_cost(price, self.batch.shape.prompts[cell.prompt], len(cell.domain))
         answer = money.ask(self._budget, now, most)
         if isinstance(answer, Wait):
             lane.stream.put_back(cell)
@@ -230,7 +231,7 @@ class PanelEngine:
         answer, is_sent = await self._ask(lane, cell)
         now = self.clock.now()
         price, prompt = self.parts.prices.get(lane.model), self.batch.shape.prompts[cell.prompt]
-        paid = cost.cost_of_call(price, prompt, len(cell.domain), cost.end_of(answer, is_sent=is_sent))
+        paid = cost_of_call(price, prompt, len(cell.domain), end_of(answer, is_sent=is_sent))
         self._budget = money.settle(self._budget, most, paid)
         failure = Failure(answer.outcome, cell.attempt, answer.retry_after)
         end = ending(failure, now=now, jitter=self.clock.chance(), params=self.parts.retry)
@@ -359,7 +360,7 @@ class PanelEngine:
                 task.cancel()
 
     def _how_complete(self) -> str:
-        """Nothing stopped it: was everything asked?"""
+        """How complete a batch is that nothing stopped."""
         is_whole = self._dropped_from is None and self.lanes.has_asked_all(self.batch.shape.models)
         return COMPLETE if is_whole else INCOMPLETE
 

@@ -25,8 +25,8 @@ from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Outcome
 from vedette.core.lanes import lane as rule
 from vedette.core.lanes.retry import RetryParams
+from vedette.core.panel.cell_end import RETRIES, Streak
 from vedette.core.panel.deadline import STOPPED, Load
-from vedette.core.panel.ending import RETRIES, Streak
 from vedette.core.panel.models import is_failure
 from vedette.core.panel.pace import Heard, Latencies, Pace, PaceParams, begin, heard, policy_of
 from vedette.engine.panel.cells import CellStream

@@ -1,4 +1,4 @@
-"""When does an entry fire?  Wall-clock times of a zone, once a day also on the days when the clocks change.
+"""When an entry fires: wall-clock times of a zone, once a day also on the days when the clocks change.
 
 A time that the clocks skip fires right after the gap; one that comes twice fires the first time (as Debian's cron).
 """

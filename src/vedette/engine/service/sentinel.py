@@ -21,7 +21,7 @@ from vedette.contracts.words import LaneKey, WatchId
 from vedette.core.lanes.lane import SHUT, condition
 from vedette.core.older_sentinel import read_order
 from vedette.engine.crawl.run_result import RunLog
-from vedette.report.failures import result_json
+from vedette.report.looks import result_json
 from vedette.store.operator import OwnAddress, operating, order_sources
 
 POLL_S = 0.5

@@ -191,7 +191,7 @@ class Scheduler:
         return self._marked(settled, report, group) if settled.signals else settled
 
     def _tells(self, lesson: Lesson, hub: int) -> bool:
-        """Does this look at a listing say what changed?  Without dates only where it did so before."""
+        """True where this look at a listing says what changed; without dates only where one did so before."""
         if not lesson.is_listing or lesson.changed is None:
             return False
         return lesson.is_dated or math.isfinite(self._state.hubs.columns["listed_at"][hub])

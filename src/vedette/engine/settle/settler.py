@@ -430,7 +430,7 @@ class _Company:
         return min(timeout, QUIET_S, max(0.0, PATIENCE_S - self._waited().total_seconds()))
 
     def has_come(self) -> bool:
-        """Did more end meanwhile?"""
+        """True where more ended meanwhile."""
         return len(self._ended) > self._known
 
 

@@ -34,7 +34,7 @@ Vectors = Callable[[int, int], list[tuple[int, int, str, bytes]]]  # after, most
 
 
 class Neighbours:
-    """Which evidence of another target says nearly the same?  The second step of spec 001/9.2, over vectors.
+    """Evidence of other targets that says nearly the same: the second step of spec 001/9.2, over vectors.
 
     Read from the store when first needed; then only what is new.  Enrichment: what is alike is named, and both are
     kept.  Only the newest vectors are held against, 20 MB of them; a search costs about 0.2 ms.

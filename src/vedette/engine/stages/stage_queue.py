@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from vedette.contracts.errors import InputError, StoreError
-from vedette.contracts.jobs import OCR, Idle, JobEnd, NewJob, QueuedJob
+from vedette.contracts.jobs import OCR, Failed, Handled, Idle, JobEnd, NewJob, QueuedJob, StageOrder
 from vedette.contracts.ports import Clock, JobBus
-from vedette.contracts.stage_work import Failed, Handled, StageOrder
 from vedette.contracts.verdict import EvidenceFacts
 from vedette.contracts.words import EvidenceId
 from vedette.core.judging.verdict import read_stage_order

@@ -1,4 +1,4 @@
-"""Whose turn is it at the one worker?  Who began goes on, small work passes large, and large work is not forgotten."""
+"""Turns at the one worker: who began goes on, small work passes large, and large work is not forgotten."""
 
 from __future__ import annotations
 

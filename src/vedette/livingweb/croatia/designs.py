@@ -11,7 +11,7 @@ from vedette.livingweb.croatia import listings
 from vedette.livingweb.croatia.templates import TEMPLATES
 from vedette.livingweb.noise import Rendered
 from vedette.livingweb.process import DAY, HOUR, MONDAY, WEEK, At
-from vedette.livingweb.text import Story
+from vedette.livingweb.words import Story
 from vedette.livingweb.world import Design, Host, Page
 
 # The bank's rates: a list of currencies, drawn anew for every list.

@@ -28,7 +28,7 @@ from vedette.livingweb.render import (
     render_list,
     render_page,
 )
-from vedette.livingweb.text import long_date
+from vedette.livingweb.words import long_date
 from vedette.livingweb.world import Host, Page
 
 Find = Callable[[Host, str, float, str], Listing | None]

@@ -7,20 +7,20 @@ from collections.abc import Callable
 from vedette.contracts.errors import InputError
 from vedette.contracts.source import Source
 from vedette.core.text.nearest import unknown
-from vedette.operations.formats import changedetection, distill, jobs, own, tables
-from vedette.operations.formats.entry import Parsed
+from vedette.operations.formats import other_tools, own, tables
+from vedette.operations.formats.list_entry import Parsed
 
 READERS: dict[str, Callable[[bytes], Parsed]] = {
     "urls": tables.read_urls,
     "csv": tables.read_csv,
     "opml": tables.read_opml,
-    "urlwatch": jobs.read_jobs,
-    "webchanges": jobs.read_jobs,
+    "urlwatch": other_tools.read_jobs,
+    "webchanges": other_tools.read_jobs,
     "jsonl": own.read_jsonl,
     "yaml": own.read_yaml,
     "xlsx": tables.read_sheet,
-    "changedetection": changedetection.read_watches,
-    "distill": distill.read_watches,
+    "changedetection": other_tools.read_changedetection,
+    "distill": other_tools.read_distill,
 }
 WRITERS: dict[str, Callable[[list[Source]], str]] = {
     "csv": tables.write_csv,
@@ -60,25 +60,23 @@ def write(sources: list[Source], form: str) -> str:
 
 
 def guess(data: bytes, name: str) -> str:
-    """Which format this most likely is."""
+    """Which format this most likely is: the first sign that applies, after the ending of its name."""
     lowered = name.lower()
-    ending = next((form for end, form in _ENDINGS.items() if lowered.endswith(end)), None)
-    if ending:
-        return ending
-    if changedetection.looks_like(data):
-        return "changedetection"
-    if distill.looks_like(data):
-        return "distill"
-    if data.startswith(_PACKED):
-        return "xlsx"
     head = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if head.startswith(b"<"):
-        return "opml"
-    if head.startswith(b"{"):
-        return "jsonl"
-    if lowered.endswith((".yaml", ".yml")) or jobs.looks_like(data):
-        return "yaml" if own.looks_like(data) else "urlwatch"
-    return "csv" if tables.looks_like_csv(data) else "urls"
+    by_name = next((form for end, form in _ENDINGS.items() if lowered.endswith(end)), "")
+    is_yaml = lowered.endswith((".yaml", ".yml")) or other_tools.are_jobs(data)
+    signs = (
+        (by_name, bool(by_name)),
+        ("changedetection", other_tools.is_changedetection(data)),
+        ("distill", other_tools.is_distill(data)),
+        ("xlsx", data.startswith(_PACKED)),
+        ("opml", head.startswith(b"<")),
+        ("jsonl", head.startswith(b"{")),
+        ("yaml", is_yaml and own.looks_like(data)),
+        ("urlwatch", is_yaml),
+        ("csv", tables.looks_like_csv(data)),
+    )
+    return next((form for form, is_so in signs if is_so), "urls")
 
 
 def _is_binary(data: bytes) -> bool:

@@ -10,7 +10,7 @@ import yaml
 from vedette.config.yaml_text import LOADER, NotYaml
 from vedette.config.yaml_text import read_yaml as values_of
 from vedette.contracts.source import Source
-from vedette.operations.formats.entry import Entry, Parsed
+from vedette.operations.formats.list_entry import Entry, Parsed
 from vedette.operations.formats.tables import decoded
 from vedette.operations.source_keys import keys_of
 

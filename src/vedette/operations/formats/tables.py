@@ -7,31 +7,35 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from lxml import etree
 from python_calamine import CalamineError, CalamineWorkbook, PasswordError
 
+from vedette.config.model import SourceConfig
+from vedette.config.values import Section
 from vedette.contracts.errors import InputError
 from vedette.contracts.source import ListerKind, Source
-from vedette.operations.formats.entry import Entry, Parsed, looks_like_url
+from vedette.operations.formats.list_entry import Entry, Parsed, looks_like_url
 from vedette.operations.source_keys import keys_of
 
+
+def _has_keys(kind: Any) -> bool:
+    """True of a section, also of one that may be left out."""
+    return any(isinstance(one, type) and issubclass(one, Section) for one in (kind, *get_args(kind)))
+
+
 ORDER = ("url", "name", "risk", "tier", "lister")  # columns of a file without a header
-LISTS = frozenset(
-    "include exclude types follow_hosts domains tags".split()
-)  # several values in a cell: separated by |
-OBJECTS = frozenset(("fetch", "selectors", "structured", "traps"))  # JSON in a cell
+_FIELDS = SourceConfig.model_fields
+COLUMNS = ("url", "id", *(name for name in _FIELDS if name not in ("url", "id")))
+# Several values in a cell, separated by |.
+LISTS = frozenset(name for name, one in _FIELDS.items() if get_origin(one.annotation) is tuple)
+OBJECTS = frozenset(name for name, one in _FIELDS.items() if _has_keys(one.annotation))  # JSON in a cell
 # What other tools call our columns.
 SYNONYMS = {
     "link": "url", "address": "url", "uri": "url", "title": "name", "label": "name", "priority": "risk",
     "type": "lister", "frequency": "scrape_frequency", "interval": "every", "is_active": "active",
 }  # fmt: skip
-COLUMNS = (
-    "url id name lister risk tier active every scrape_frequency retention url_pattern include exclude start_date "
-    "end_date types max_depth max_urls max_pages max_sitemap_depth pagination_pattern selectors requires_headless "
-    "follow_hosts hunt honour_nofollow traps structured category hierarchy domains provenance tags note fetch"
-).split()
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run a cell that begins so
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _DELIMITERS = ",;\t"

@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vedette.config.first_config import write_config
 from vedette.config.model import CONFIG_NAME
-from vedette.config.template import write_config
 from vedette.operations.arguments import some_headers
 from vedette.report.lanes import interval_words, lane_words
 from vedette.surface.cli.session import Session
-from vedette.surface.cli.verb import HeaderOption, UrlArgument, verb
+from vedette.surface.cli.verb import LISTERS, HeaderOption, UrlArgument, verb
 
-if TYPE_CHECKING:  # see `add`
-    from vedette.operations.add_sources import SourceAdded
+if TYPE_CHECKING:
+    from vedette.operations.sources import SourceAdded
 
-LISTERS = (
-    "page, feed, sitemap, html_list, pagination, crawl, hnb, nn, eurlex, mrms, hok or auto.  [default: page]"
-)
 EveryOption = Annotated[
     str | None,
     typer.Option(
@@ -66,7 +63,7 @@ def add(
     session: Session,
     url: UrlArgument,
     name: Annotated[str | None, typer.Option("--name", help="What people call it.")] = None,
-    lister: Annotated[str | None, typer.Option("--lister", help=LISTERS)] = None,
+    lister: Annotated[str | None, typer.Option("--lister", help=f"{LISTERS}.  [default: page]")] = None,
     risk: Annotated[
         str | None, typer.Option("--risk", help="CRITICAL, HIGH, MEDIUM or LOW.  [default: by its URL]")
     ] = None,
@@ -92,8 +89,10 @@ def add(
     Adding the same URL again changes nothing but the options that are given.  `--every` holds below the floors of
     the schedule policy; robots.txt, the lane and the budgets stay stronger, and are named where they are.
     """
-    # the store and the guard: 0.2 s that `add --help` does without
-    from vedette.operations.add_sources import add_source, source_added_json
+    from vedette.operations.sources import (  # the store, which `init` does without
+        add_source,
+        source_added_json,
+    )
 
     keys: dict[str, Any] = {
         "name": name,
@@ -102,22 +101,33 @@ def add(
         "tier": tier,
         "every": every,
         "scrape_frequency": frequency,
-        "include": include or None,
-        "exclude": exclude or None,
+        "include": include,
+        "exclude": exclude,
         "max_depth": max_depth,
         "max_urls": max_urls,
-        "requires_headless": headless or None,
-        "tags": tag or None,
+        "requires_headless": headless,
+        "tags": tag,
     }
-    off = {key: None for key in ("every", "scrape_frequency") if (keys[key] or "").lower() in OFF}
-    given = {key: value for key, value in keys.items() if value is not None} | off
+    given = _given(keys)
     done = add_source(session.installation, url, given, some_headers(header or ()))
     if session.given.as_json:
         session.out.document(source_added_json(done))
     else:
         _say_added(session, done)
-        if off and done.interval is None:
+        if None in given.values() and done.interval is None:
             session.out.done("no interval is asked for: it is looked at as the policy says")
+
+
+def _given(keys: dict[str, Any]) -> dict[str, Any]:
+    """What was given; an interval that is taken back is None."""
+    said = {
+        key: value for key, value in keys.items() if value is not None and value is not False and value != []
+    }
+    return {key: None if _is_off(key, value) else value for key, value in said.items()}
+
+
+def _is_off(key: str, value: Any) -> bool:
+    return key in ("every", "scrape_frequency") and value.lower() in OFF
 
 
 def _say_added(session: Session, done: SourceAdded) -> None:

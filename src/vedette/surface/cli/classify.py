@@ -24,7 +24,8 @@ def classify(
 ) -> None:
     """Node type, role and risk of a URL by its words.
 
-    Nothing is fetched.  Names the row of the language packs or of `classify.patterns` that decided.
+    Nothing is fetched.  Names the row that decided: of a language pack (hr, en; `classify.packs` chooses), or of
+    `classify.patterns`.
     """
     page = classify_page(session.loaded.config, url, content_type)
     if session.given.as_json:

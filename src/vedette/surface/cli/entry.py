@@ -5,11 +5,14 @@ The version and the help of a verb need nothing loaded: the help was written ahe
 
 from __future__ import annotations
 
+import shutil
 import signal
 import sys
 from pathlib import Path
 
+from vedette import __version__
 from vedette.surface.cli.interrupt import INTERRUPTED, end_at_once
+from vedette.surface.cli.load_guard import collect_no_more, collect_seldom
 from vedette.telemetry.wall_clock import SystemClock
 
 TYPE_CHECKING = False
@@ -30,22 +33,16 @@ def enter(argv: Sequence[str] | None, *, clock: Clock | None, app: Any) -> int:
         return _run(argv, clock, app)
     words = sys.argv[1:]
     if words == ["--version"]:
-        from vedette import __version__
-
         sys.stdout.write(f"vedette {__version__}\n")
         return 0
     text = help_text(words)
     if text is not None:
         sys.stdout.write(text)
         return 0
-    from vedette.surface.cli.load_guard import collect_no_more, collect_seldom
-
     collect_seldom()
     begun = SystemClock().stopwatch()
     try:
-        from vedette.surface.cli import program
-
-        return program.run(words, clock=clock, app=app, begun=begun)
+        return _run(words, clock, app, begun)
     except KeyboardInterrupt:
         sys.stderr.write("vedette: interrupted\n")
         return INTERRUPTED
@@ -55,10 +52,10 @@ def enter(argv: Sequence[str] | None, *, clock: Clock | None, app: Any) -> int:
             signal.signal(signal.SIGINT, end_at_once)  # what is left is the interpreter's own end
 
 
-def _run(words: Sequence[str], clock: Clock | None, app: Any) -> int:
-    from vedette.surface.cli import program
+def _run(words: Sequence[str], clock: Clock | None, app: Any, begun: Any = None) -> int:
+    from vedette.surface.cli import program  # all verbs: what stands above does without
 
-    return program.run(words, clock=clock, app=app)
+    return program.run(words, clock=clock, app=app, begun=begun)
 
 
 def help_text(words: Sequence[str]) -> str | None:
@@ -69,8 +66,6 @@ def help_text(words: Sequence[str]) -> str | None:
         verb = words[:-1]
     else:
         return None
-    import shutil  # 7 ms, which `--version` does not pay
-
     if not verb or shutil.get_terminal_size().columns < HELP_WIDTH:
         return None
     pages = (page.partition("\n") for page in HELP_TEXTS.read_text(encoding="utf-8").split(NEXT_PAGE))

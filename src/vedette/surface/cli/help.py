@@ -8,12 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
+from vedette import __version__
 from vedette.contracts.change import ChangeState
 from vedette.contracts.errors import InputError
 from vedette.contracts.source import ListerKind
 from vedette.contracts.words import Outcome, Risk
 from vedette.core.text.nearest import unknown
 from vedette.surface.cli.exit_codes import MEANING
+from vedette.surface.cli.program import program, run
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb
 
@@ -37,8 +39,6 @@ def register(app: typer.Typer) -> None:
 
 def help_(session: Session, words: WordsArgument = None) -> None:
     """What a verb does, with an example and its options."""
-    from vedette.surface.cli.program import run
-
     if words == [EXIT_CODES]:
         for code, meaning in MEANING.items():
             session.out.text(f"{code.value:<4}{meaning}\n")
@@ -48,8 +48,6 @@ def help_(session: Session, words: WordsArgument = None) -> None:
 
 def version(session: Session) -> None:
     """The version of the program."""
-    from vedette import __version__
-
     if session.given.as_json:
         session.out.document({"version": __version__})
     session.out.say(f"vedette {__version__}")
@@ -63,8 +61,6 @@ def completion(
     For zsh: `vedette completion zsh > ~/.zfunc/_vedette`, with ~/.zfunc in fpath; for fish:
     `vedette completion fish > ~/.config/fish/completions/vedette.fish`.
     """
-    from vedette.surface.cli.program import program
-
     if shell not in SHELLS:
         raise InputError(unknown("shell", shell, SHELLS))
     session.out.text(SHELLS[shell](typer.main.get_command(program())))

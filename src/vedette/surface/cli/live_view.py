@@ -32,7 +32,7 @@ from vedette.contracts.words import Outcome
 from vedette.core.lanes.outcomes import SEEN
 from vedette.core.urls.canonical import host_of, shown
 from vedette.report.changes import brief, change_lines
-from vedette.report.failures import FailureLines
+from vedette.report.looks import FailureLines
 from vedette.report.plain import Line, about, as_rich, count, line, quoted, safe_json, span
 from vedette.report.table import folded
 from vedette.store.migrate import DATABASE

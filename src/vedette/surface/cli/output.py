@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 from vedette.report.plain import Line, as_rich, as_text, dump, plain, quoted, shown_page
-from vedette.report.table import folded, wide
+from vedette.report.table import are_numbers, folded, table_lines, wide
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -99,8 +99,6 @@ class Output:
         if not is_terminal():
             self._columns(heads, [[text for _, text in row] for row in ready])
             return
-        from vedette.report.table import table_lines
-
         self.lines(table_lines(heads, ready, self.console().width, least=least))
 
     @contextmanager
@@ -112,10 +110,9 @@ class Output:
         if self.quiet or self.as_json or not sys.stderr.isatty():
             yield lambda done, whole: None
             return
-        from rich.console import Console
         from rich.progress import Progress
 
-        console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+        console = _console(sys.stderr)
         bar = Progress(console=console, transient=True)
         task = bar.add_task(words, total=None)
         with ExitStack() as shown:
@@ -130,11 +127,7 @@ class Output:
 
     def console(self) -> Console:
         """Colour and width as the terminal has them; NO_COLOR and pipes are honoured by rich."""
-        from rich.console import Console
-
-        if _moving and sys.stdout.isatty():
-            return _moving[-1]
-        return Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+        return _moving[-1] if _moving and sys.stdout.isatty() else _console(sys.stdout)
 
     def _sentence(self, text: str, stream: TextIO) -> str:
         """Folded between words for a person; an address or a path stays whole, so that it can be copied."""
@@ -147,9 +140,16 @@ class Output:
         )
 
     def _columns(self, heads: Sequence[str], rows: list[list[str]]) -> None:
-        wide = [max(len(row[n]) for row in [list(heads), *rows]) for n in range(len(heads))]
-        for row in [list(heads), *rows]:
-            print_line("  ".join(text.ljust(width) for text, width in zip(row, wide, strict=True)).rstrip())
+        columns = [[head, *cells] for head, *cells in zip(heads, *rows, strict=True)]
+        for row in zip(*map(_aligned, columns), strict=True):
+            print_line("  ".join(row).rstrip())
+
+
+def _aligned(column: list[str]) -> list[str]:
+    """Cells of one width under their head; numbers are read from the right."""
+    width = max(map(len, column))
+    right = are_numbers(column[1:])
+    return [text.rjust(width) if right else text.ljust(width) for text in column]
 
 
 @contextmanager
@@ -160,6 +160,12 @@ def _above(console: Console) -> Iterator[None]:
         yield
     finally:
         _moving.pop()
+
+
+def _console(stream: TextIO) -> Console:
+    from rich.console import Console  # 0.1 s, which a pipe does without
+
+    return Console(file=stream, highlight=False, markup=False, emoji=False)
 
 
 def is_terminal() -> bool:

@@ -88,7 +88,7 @@ def compare(
         float, typer.Option("--tolerated", min=0.0, max=0.5, help="Share of diverging rows that is normal.")
     ] = 0.005,
 ) -> None:
-    """Do shadow rows and legacy rows agree materially?
+    """Whether shadow rows and legacy rows agree materially.
 
     The cohort is what the shadow run asked about.  Rows are paired by domain, model and prompt type; the answer is an
     exact test.  Exit 6 when they differ.
@@ -127,7 +127,7 @@ def drift(
         str | None, typer.Option("--before", metavar="BATCH", help="[default: the one before]")
     ] = None,
 ) -> None:
-    """Did the model change, or the world?  Agreement of repeats, and canaries against the batch before.
+    """Whether a model changed, or the world: agreement of repeats, and canaries against the batch before.
 
     Prompts with `canary: true` have answers that the world cannot change.  Exit 6 when a model changed.
     """

@@ -21,7 +21,7 @@ from vedette.contracts.errors import VedetteError
 from vedette.engine.panel.provider_lanes import PROVIDER_LANE
 from vedette.livingweb.providers import TWELVE, FaultRule, KeyLimit, LivingProviders
 from vedette.operations.panel_runs import end_json
-from vedette.providers.table import PROVIDERS
+from vedette.providers.provider_table import PROVIDERS
 from vedette.surface.cli.panel_runs import showing
 from vedette.surface.cli.panel_text import answers_lines, view_lines
 from vedette.surface.cli.session import Session

@@ -11,7 +11,7 @@ from vedette.operations.page_trials import PageTrial, ask_robots, try_page
 from vedette.report.probes import robots_json, robots_lines, tried_json, tried_lines
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.session import Session
-from vedette.surface.cli.verb import HeaderOption, UrlArgument, verb
+from vedette.surface.cli.verb import LISTERS, HeaderOption, UrlArgument, verb
 
 TEST_EXAMPLE = """vedette test https://example.org/rules
 vedette test https://example.org/news/ --lister html_list --include /news/"""
@@ -28,7 +28,7 @@ def look(
     text: Annotated[bool, typer.Option("--text", help="Print all of the compared text.")] = False,
     lister: Annotated[
         str | None,
-        typer.Option("--lister", help="Also say what it lists, read as feed, html_list, auto, ..."),
+        typer.Option("--lister", help=f"Also say what it lists, read as {LISTERS}."),
     ] = None,
     include: Annotated[
         list[str] | None, typer.Option("--include", help="With --lister: only URLs that match (RE2).")

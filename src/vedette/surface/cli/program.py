@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from vedette import __version__
 from vedette.contracts.errors import RESTORE, InputError, VedetteError
 from vedette.report.plain import dump, plain
 from vedette.surface.cli import verb as verbs
@@ -51,7 +52,7 @@ VERBS: tuple[tuple[str, tuple[Row, ...]], ...] = (
         "Look",
         (
             ("run", "run", "Look at what is due and report every change."),
-            ("look", "look_now", "Look now at what is watched, and tell what was seen."),
+            ("look", "run", "Look now at what is watched, and tell what was seen."),
             ("serve", "serve", "Watch for ever, tell people, keep the cron."),
             ("worker", "serve", "Serve the queues after the look."),
         ),
@@ -83,7 +84,7 @@ VERBS: tuple[tuple[str, tuple[Row, ...]], ...] = (
             ("freshness", "freshness", "How fresh we will be, and how fresh we were."),
             ("simulate", "simulate", "What another policy, budget or objective would have done."),
             ("hunt", "hunt", "Where the hunt has been, what that gave, and what comes next."),
-            ("replay", "replay", "Decide again from the record, and compare."),
+            ("replay", "simulate", "Decide again from the record, and compare."),
         ),
     ),
     (
@@ -96,9 +97,9 @@ VERBS: tuple[tuple[str, tuple[Row, ...]], ...] = (
             ("health", "alerts", "How every source fares: last success, errors in a row, breaker."),
             ("alerts", "alerts", "Hosts and sources that were in trouble."),
             ("lanes", "lanes", "The queues in front of hosts: show, reset, block."),
-            ("parked", "parked", "Looks and jobs that used up their attempts."),
+            ("parked", "lanes", "Looks and jobs that used up their attempts."),
             ("doctor", "doctor", "Check everything that a run needs."),
-            ("config", "config_show", "The settings in force, and where each comes from."),
+            ("config", "doctor", "The settings in force, and where each comes from."),
             (
                 "backup",
                 "maintenance",
@@ -224,7 +225,7 @@ def _store_words(error: Exception, used: Sequence[Path]) -> str:
 
 def _damage(paths: Sequence[Path]) -> str:
     """What is wrong with a database that was used; empty: nothing, and the fault is ours."""
-    from vedette.store.connection import damage_of
+    from vedette.store.connection import damage_of  # sqlite3, which light verbs do without
 
     for path in dict.fromkeys(paths):
         found = damage_of(path) if path.is_file() else ""
@@ -235,8 +236,6 @@ def _damage(paths: Sequence[Path]) -> str:
 
 def program() -> typer.Typer:
     """All verbs."""
-    from vedette import __version__
-
     app = typer.Typer(
         add_completion=False, rich_markup_mode=None, help=WORDS, cls=Program, context_settings=HELP
     )

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from vedette.contracts.fetch import Extraction, Fetched, RobotsRules
     from vedette.contracts.ports import Clock
     from vedette.core.health.source_health import Checked
-    from vedette.core.urls.classify import Classification
     from vedette.engine.crawl.loop import Ended
     from vedette.operations.installation import Installation
     from vedette.store.queries import Queries
@@ -147,9 +146,3 @@ class Session:
     def operating(self, *, create: bool = False) -> AbstractContextManager[sqlite3.Connection]:
         """One transaction of the operator."""
         return self.installation.operating(create=create)
-
-    def classify(self, url: str, content_type: str | None = None) -> Classification:
-        """By the configured packs and patterns."""
-        from vedette.operations.classified import classified
-
-        return classified(self.loaded.config, url, content_type)

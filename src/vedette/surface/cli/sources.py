@@ -182,28 +182,34 @@ def note(
 
 
 def _source_cells(view: SourceView, now: datetime) -> tuple[Cell, ...]:
-    source, state = view.source, view.state
-    word: Cell = ("good", "active") if source.is_active else ("warn", "paused")
-    if source.is_active and state.closed_until is not None and state.closed_until > now:
-        word = ("bad", f"closed, opens {ago(state.closed_until, now)}")
-    elif source.is_active and last_error(view) and view.last_outcome is not None:
-        word = ("bad", f"not seen: {view.last_outcome.value}")
-    elif source.is_active and state.failures:
-        word = ("warn", count(state.failures, "failure"))
-    elif source.is_active and view.last_outcome is None:
-        word = ("", "not looked at yet")
+    source = view.source
+    style, word = _state_words(view, now)
     if source.muted_until is not None and source.muted_until > now:
-        word = (word[0], f"{word[1]}, muted")
+        word = f"{word}, muted"
     last = ago(view.last_success_at, now) if view.last_success_at else "never"
     return (
         source.id,
         source.tier.name,
         _lister_words(view),
-        word,
+        (style, word),
         str(view.watches),
         last,
         shown(source.url),
     )
+
+
+def _state_words(view: SourceView, now: datetime) -> tuple[str, str]:
+    """Style and words of what keeps it from being well, the gravest first."""
+    state, outcome = view.state, view.last_outcome
+    if not view.source.is_active:
+        return "warn", "paused"
+    if state.closed_until is not None and state.closed_until > now:
+        return "bad", f"closed, opens {ago(state.closed_until, now)}"
+    if outcome is None and not state.failures:
+        return "", "not looked at yet"
+    if outcome is not None and last_error(view):
+        return "bad", f"not seen: {outcome.value}"
+    return ("warn", count(state.failures, "failure")) if state.failures else ("good", "active")
 
 
 def _source_notes(one: ListedSource) -> list[str]:

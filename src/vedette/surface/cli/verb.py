@@ -31,6 +31,9 @@ HeaderOption = Annotated[
     list[str] | None,
     typer.Option("--header", metavar="'NAME: VALUE'", help="Also sent; env:NAME reads a secret; repeatable."),
 ]
+LISTERS = (
+    "page, feed, sitemap, html_list, pagination, crawl, hnb, nn, eurlex, mrms, hok or auto"  # ListerKind
+)
 LimitOption = Annotated[int, typer.Option("--limit", min=0, metavar="N", help="At most so many; 0: all.")]
 
 SHARED: tuple[tuple[str, Any, Any], ...] = (

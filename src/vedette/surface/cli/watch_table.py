@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 
-from vedette.contracts.source import Source
 from vedette.core.urls.canonical import shown
-from vedette.operations.watches import is_unseen, not_taken_in
+from vedette.operations.watches import WatchList, is_unseen, not_taken_in
 from vedette.report.plain import Line, Span, about, count, line, plain, span
 from vedette.report.table import fold, joints, wide
 from vedette.store.views import WatchLine
@@ -19,22 +17,24 @@ BY_VELOCITY = "seed-ewma"  # the policy that goes by it
 Row = tuple[Span, ...]
 
 
-def show_watches(
-    session: Session, watches: Sequence[WatchLine], asking: Mapping[str, Source], *, empty: str
-) -> None:
+def show_watches(session: Session, found: WatchList, *, empty: str) -> None:
     """As a table; SOURCE only on a pipe, VELOCITY only where the schedule goes by it."""
-    now, policy = session.now(), session.loaded.config.schedule.policy
+    watches, policy = found.watches, session.loaded.config.schedule.policy
     heads = ["RISK", "OUTCOME", "LOOKED AT", "DUE", *(["VELOCITY"] if policy == BY_VELOCITY else [])]
-    rows = [_facts(one, asking.get(one.url), now)[: len(heads)] for one in watches]
-    if not rows or not is_terminal():
-        cells: list[tuple[Cell, ...]] = [
-            (*row, one.source, shown(one.url)) for row, one in zip(rows, watches, strict=True)
-        ]
-        session.out.table((*heads, "SOURCE", "URL"), cells, empty=empty)
+    rows = [_facts(one, found)[: len(heads)] for one in watches]
+    if rows and is_terminal():
+        addresses = [plain(shown(one.url)) for one in watches]
+        session.out.lines(_on_screen(heads, rows, addresses, session.out.console().width))
         return
-    width = session.out.console().width
+    cells: list[tuple[Cell, ...]] = [
+        (*row, one.source, shown(one.url)) for row, one in zip(rows, watches, strict=True)
+    ]
+    session.out.table((*heads, "SOURCE", "URL"), cells, empty=empty)
+
+
+def _on_screen(heads: Sequence[str], rows: Sequence[Row], addresses: Sequence[str], width: int) -> list[Line]:
+    """The address beside its facts, or above them where there is no room."""
     wides = [max(len(text) for text in column) for column in zip(heads, *_texts(rows), strict=True)]
-    addresses = [plain(shown(one.url)) for one in watches]
     room = width - sum(wides) - 2 * len(wides)
     is_wide = room >= min(ENOUGH, max(map(len, addresses)))
     lines = [_padded([("head", head) for head in heads], wides, [("head", "URL")])] if is_wide else []
@@ -44,20 +44,27 @@ def show_watches(
             lines += fold(_padded(row, wides, parts), width, indent=width - room)
         else:
             lines += [*fold(tuple(parts), width), *fold(_sentence(row, wides), width)]
-    session.out.lines(lines)
+    return lines
 
 
-def _facts(watch: WatchLine, source: Source | None, now: datetime) -> Row:
-    every = f", every {span(source.every)}" if source and source.every else ""
-    idle = "not scheduled" if watch.merged_into is None else "merged"
-    due = about(watch.due_at, now) + every if watch.due_at else idle
+def _facts(watch: WatchLine, found: WatchList) -> Row:
+    now = found.now
     return (
         (watch.risk.name, watch.risk.name),
         ("bad" if is_unseen(watch) else "", watch.last_outcome.value if watch.last_outcome else "-"),
         ("", about(watch.last_visit_at, now)),
-        ("", due),
+        ("", _due(watch, found)),
         ("", f"{watch.velocity:.2f}"),
     )
+
+
+def _due(watch: WatchLine, found: WatchList) -> str:
+    """When it is looked at next, or why not; and whether its changes are told."""
+    source = found.asking.get(watch.url)
+    every = f", every {span(source.every)}" if source and source.every else ""
+    idle = "merged" if watch.merged_into else "paused" if found.is_paused(watch) else "not scheduled"
+    due = about(watch.due_at, found.now) + every if watch.due_at else idle
+    return f"{due}, muted" if found.is_muted(watch) else due
 
 
 def _texts(rows: Sequence[Row]) -> list[list[str]]:
@@ -68,7 +75,7 @@ def _sentence(row: Row, wides: Sequence[int]) -> Line:
     """The same without heads above it."""
     (risk, outcome, (_, looked), (_, due), *more) = row
     said = "never looked at" if looked == "never" else f"looked at {looked}"
-    soon = due if due.startswith(("merged", "not ")) else f"due {due}"
+    soon = due if due.startswith(("merged", "paused", "not ")) else f"due {due}"
     rest = "".join(f", velocity {text}" for _, text in more)
     return line("    ", *_padded((risk, outcome), wides[:2], []), f"{said}, {soon}{rest}")
 

@@ -13,7 +13,7 @@ from vedette.operations.watches import history_of, list_watches, watched_host, w
 from vedette.operations.why_not import why_not as reasons_of
 from vedette.operations.why_not import why_not_json
 from vedette.report.plain import line, moment, plain, quoted
-from vedette.report.verdicts import visit_json
+from vedette.report.verdicts import changed_words, visit_json
 from vedette.store.views import WatchFilter
 from vedette.surface.cli.output import Cell
 from vedette.surface.cli.session import Session
@@ -84,11 +84,11 @@ def history(
     found = history_of(session.installation, url, limit)
     if session.given.as_json:
         session.out.document(
-            {"url": found.watch.url, "visits": [visit_json(visit) for visit in found.visits]}
+            {"url": found.watch.url, "visits": [visit_json(visit, found.changes) for visit in found.visits]}
         )
         return
     heads = ("AT", "OUTCOME", "STATUS", "SECONDS", "CHANGED", "CHARS", "DIGEST", "DETAIL")
-    rows = (_visit_cells(visit, found.changes.get(visit.id)) for visit in found.visits)
+    rows = (_visit_cells(visit, found.changes.get(visit.id, (0, None))[1]) for visit in found.visits)
     least = ("SECONDS", "CHARS", "STATUS")
     session.out.table(heads, rows, empty=f"{found.watch.url} was never looked at", least=least)
 
@@ -99,7 +99,7 @@ def _show_watches(session: Session, which: WatchFilter, limit: int, *, empty: st
         session.out.document({"watches": watches_json(found), "total": found.total})
         return
     note_not_taken_in(session)
-    show_watches(session, found.watches, found.asking, empty=empty)
+    show_watches(session, found, empty=empty)
     unseen, shown = found.unseen, len(found.watches)
     if unseen:
         words = "was" if len(unseen) == 1 else "were"
@@ -113,13 +113,12 @@ def _show_watches(session: Session, which: WatchFilter, limit: int, *, empty: st
 
 def _visit_cells(visit: Visit, change: int | None) -> tuple[Cell, ...]:
     """`change`: the number of the one that this look was the first to show."""
-    changed = "confirmed" if change is None else f"change {change}"
     return (
         moment(visit.at),
         visit.outcome.value,
         str(visit.status or "-"),
         f"{visit.took.total_seconds():.3f}",
-        ("mark", changed) if change is not None or visit.changed else "-",
+        ("mark", changed_words(visit, change) or "-"),
         "-" if visit.text_chars is None else str(visit.text_chars),
         visit.digest.hex()[:12] if visit.digest else "-",
         plain(visit.detail, 80),

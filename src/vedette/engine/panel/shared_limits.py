@@ -32,7 +32,7 @@ class SharingCalls:
     failed: Callable[[BaseException], None]
 
 
-class RunSharing:
+class SharedLimits:
     """Belongs to one run of a batch."""
 
     def __init__(self, parts: PanelParts, batch: BatchId, calls: SharingCalls) -> None:
@@ -55,7 +55,7 @@ class RunSharing:
         return self._board is not None and self._board.is_away
 
     def ask(self, lane: KeyLane, now: datetime) -> Go | Wait:
-        """May the lane start a call, by what others do with the same key?"""
+        """Whether the lane may start a call, by what others do with the same key."""
         if self._board is None or self._board.is_away:
             return _GO
         until = self._held.get(_provider(lane.key))
@@ -93,7 +93,7 @@ class RunSharing:
         return held
 
     def reclaim(self, lane: KeyLane, cell: Cell) -> None:
-        """The cell's time came again: is it ours now?"""
+        """Claims a cell whose time came again; False: it is still another run's."""
         lane.stream.hold()
         self._spawn(self._reclaim(lane, cell))
 
