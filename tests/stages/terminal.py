@@ -98,6 +98,7 @@ def in_terminal(
         os.chdir(cwd)
         env = {"PATH": os.environ["PATH"], "TERM": "xterm-256color", "HOME": str(cwd), "LANG": "C.UTF-8"}
         paths = [str(Path(__file__).parents[2] / "src"), str(Path(__file__).parent)]
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # also where we were started in the background
         os.execve(command[0], list(command), {**env, "PYTHONPATH": os.pathsep.join(paths)})
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     raw = _read(pid, fd, time.monotonic() + patient(seconds), interrupt_after)

@@ -260,7 +260,9 @@ class Assessor:
         reasons = (*findings.notes, Reason("new", new), Reason("refused", refused))
         record = record.decided("list", reasons, output=findings.listed, findings=findings)
         if findings.problem:
-            record = record._replace(outcome=Outcome.PARSE_FAILED, detail=findings.problem)
+            # What cannot be read is no state of the page: a difference in it would ask for second looks for ever.
+            judged = record.judged if record.judged is not None and record.judged.changed is False else None
+            record = record._replace(outcome=Outcome.PARSE_FAILED, detail=findings.problem, judged=judged)
         elif guessed := next((note.note for note in findings.notes if note.code == SELECTOR_UNMATCHED), ""):
             record = record._replace(detail=f"{SELECTOR_UNMATCHED}: {guessed}")
         risk, classify = record.watch.risk, self.finder.classify
