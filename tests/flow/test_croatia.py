@@ -9,15 +9,12 @@ from urllib.parse import urlsplit
 import pytest
 from browser_kit import needs_chromium
 from document_kit import needs_tesseract
-from watching import Judgement, Watched, clock_of, judge, living
+from watching import Judgement, Watched, clock_of, judge, living, living_web
 
 from vedette.app.run import RunRequest
 from vedette.engine.crawl.loop import Mode
-from vedette.livingweb import LivingWeb, Ports
 from vedette.livingweb.croatia import croatia_world
 from vedette.livingweb.listings import find_listing
-
-PORTS = Ports(web=18231, moves=True)  # the same URLs in every run, and so the same life
 
 DAY = 86_400.0
 
@@ -26,7 +23,7 @@ async def watched_for(days: float, tmp_path, *, pages: int, children: int) -> Wa
     """A run of so many days; 0: until all that is there has been looked at."""
     world = croatia_world(pages=pages, children=children)
     clock = clock_of(world)
-    async with LivingWeb(world, ports=PORTS, now=lambda: clock.now().timestamp()) as web:
+    async with living_web(world, clock) as web:
         watched = living(world, web, tmp_path, clock=clock)
         if days:
             ended = await watched.run(seconds=days * DAY)

@@ -17,19 +17,17 @@ from document_kit import BOMBS, LINES, TITLE, image_pdf, jpeg_of, needs_tesserac
 from image_kit import HURTFUL, NOTICE, notice
 from image_kit import saved as image
 from scripted import START, Scripted, life
-from watching import Watched, clock_of, judge, living
+from watching import Watched, clock_of, judge, living, living_web
 
 from vedette.config.model import Loaded, parse
 from vedette.contracts.documents import Document
 from vedette.contracts.fetch import Fetched, FetchRequest
 from vedette.contracts.words import ContentClass
 from vedette.evidence.text_cache import TextCache
-from vedette.livingweb import LivingWeb, Ports, document_world
+from vedette.livingweb import document_world
 from vedette.livingweb.documents import MAKERS, make_pdf
 from vedette.operations.installation import Installation
 from vedette.operations.maintenance import collect
-
-PORTS = Ports(web=18251, moves=True)  # the same URLs in every run, and so the same life
 
 DAY = 86400.0
 URL = "http://uprava.example/pravilnik.pdf"
@@ -43,7 +41,7 @@ WITH_TEXT = tuple(kind for kind in MAKERS if kind != "scan")
 async def test_every_kind_of_document_is_compared_with_its_truth(tmp_path: Path):
     world = document_world(seed=3, kinds=WITH_TEXT)
     clock = clock_of(world)
-    async with LivingWeb(world, ports=PORTS, now=lambda: clock.now().timestamp()) as web:
+    async with living_web(world, clock) as web:
         watched = living(world, web, tmp_path, clock=clock)
         ended = await watched.run(seconds=3.3 * DAY)
         found = judge(watched)
@@ -60,7 +58,7 @@ async def test_every_kind_of_document_is_compared_with_its_truth(tmp_path: Path)
 async def test_scanned_documents_are_compared_with_their_truth_too(tmp_path: Path):
     world = document_world(seed=3, kinds=("scan",))
     clock = clock_of(world)
-    async with LivingWeb(world, ports=PORTS, now=lambda: clock.now().timestamp()) as web:
+    async with living_web(world, clock) as web:
         watched = living(world, web, tmp_path, clock=clock)
         await watched.run(seconds=1.3 * DAY)
         found = judge(watched)

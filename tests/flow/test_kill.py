@@ -19,10 +19,10 @@ import psutil
 import pytest
 from inspecting import Inspector, Problems
 from killing import drill
-from watching import clock_of, living
+from watching import clock_of, living, living_web
 
 from vedette.contracts.words import RunId
-from vedette.livingweb import LivingWeb, grid_world
+from vedette.livingweb import grid_world
 from vedette.store.migrate import HEAD, prepare, version
 from vedette.store.sqlite import Writer
 
@@ -49,7 +49,7 @@ async def kept(tmp_path):
     """A small store that ran for an hour, and the lines that it acknowledged."""
     world = grid_world(3, 4, seed=3)
     clock = clock_of(world)
-    async with LivingWeb(world, now=lambda: clock.now().timestamp()) as web:
+    async with living_web(world, clock) as web:
         watched = living(world, web, tmp_path / "data", clock=clock)
         await watched.run(seconds=3600)
     return watched.data, [json.loads(event.line()) for event in watched.events]

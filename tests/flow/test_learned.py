@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from scripted import Life, life, page
-from watching import clock_of, living, staleness
+from watching import clock_of, living, living_web, staleness
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 
@@ -26,7 +26,7 @@ from vedette.core.evidence.ledger import adds_up
 from vedette.core.schedule.learned import learn, listings, value
 from vedette.core.schedule.learned.beliefs import unpack_beliefs
 from vedette.core.schedule.protocol import to_hours
-from vedette.livingweb import LivingWeb, grid_world
+from vedette.livingweb import grid_world
 from vedette.livingweb.presets import GridMix
 from vedette.livingweb.process import ChangeMix
 from vedette.surface.cli import main
@@ -391,7 +391,7 @@ async def test_at_equal_budget_changes_are_seen_sooner_than_with_the_documents_r
     for policy in ("learned", "seed-ewma"):
         world = grid_world(6, 12, seed=3, mix=GridMix(changes=ChangeMix(median_days=4.0, never=0.3), noisy=0))
         clock = clock_of(world)
-        async with LivingWeb(world, now=lambda clock=clock: clock.now().timestamp()) as web:
+        async with living_web(world, clock) as web:
             schedule = {"policy": policy, "budget_per_day": 150}
             config = {"schedule": schedule, "stages": {"in_process": False}}
             watched = living(world, web, tmp_path / policy, clock=clock, config=config)

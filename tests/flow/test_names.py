@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from watching import clock_of, judge, living
+from watching import clock_of, judge, living, living_web
 
-from vedette.livingweb import FaultRule, HostSpec, LivingWeb, Robots, World
+from vedette.livingweb import FaultRule, HostSpec, Robots, World
 from vedette.livingweb.process import Poisson
 
 DAY = 86_400.0
@@ -38,7 +38,7 @@ async def _lived(data):
     ]
     world = World(hosts, seed=3)
     clock = clock_of(world)
-    async with LivingWeb(world, now=lambda: clock.now().timestamp()) as web:
+    async with living_web(world, clock) as web:
         found = living(world, web, data, clock=clock)
         await found.run(seconds=DAY)
     return found

@@ -5,10 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, redirect_stdout
+from contextlib import closing, redirect_stdout
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
@@ -16,17 +13,16 @@ from typing import Any
 
 import pytest
 from scripted import life, page
-from watching import Watched, clock_of, living
+from watching import Watched, a_busy_machine, clock_of, living, living_web
 
 from vedette.contracts.words import Risk
-from vedette.livingweb import LivingWeb, Ports, World
+from vedette.livingweb import LivingWeb, World
 from vedette.livingweb.process import Every, Poisson
 from vedette.livingweb.world import HostSpec
 from vedette.surface.cli import main
 from vedette.telemetry.clock import JumpingClock
 
 DAY, HOUR = 86_400.0, 3600.0
-PORT = 18_081  # part of the URLs, and with them of all ids
 
 
 def random_world(seed: int, hosts: int = 1, pages: int = 8) -> World:
@@ -44,9 +40,7 @@ def random_world(seed: int, hosts: int = 1, pages: int = 8) -> World:
 
 async def watched_for(days: float, world: World, folder: Path, **config: Any) -> tuple[Watched, LivingWeb]:
     clock = clock_of(world)
-    async with LivingWeb(
-        world, ports=Ports(web=PORT, moves=True), now=lambda: clock.now().timestamp()
-    ) as web:
+    async with living_web(world, clock) as web:
         watched = critical(living(world, web, folder, clock=clock, config=config))
         ended = await watched.run(seconds=days * DAY)
         assert ended.error is None
@@ -82,16 +76,6 @@ def told(watched: Watched, *words: str) -> str:
     return out.getvalue()
 
 
-@contextmanager
-def closing_process(code: str) -> Iterator[None]:
-    """A process beside us."""
-    with subprocess.Popen([sys.executable, "-c", code]) as process:
-        try:
-            yield
-        finally:
-            process.kill()
-
-
 def freshness(watched: Watched) -> tuple[bool, dict[str, float]]:
     said = json.loads(told(watched, "freshness", "--json"))
     return said["holds"], said["measured"]["classes"]["CRITICAL"]["in_time"]
@@ -125,9 +109,7 @@ async def test_a_store_that_did_not_keep_its_promises_keeps_them_after_the_next_
     """What an older version published knows of no promise at every hour; pages wait as it planned them."""
     world = random_world(6)
     clock = clock_of(world)
-    async with LivingWeb(
-        world, ports=Ports(web=PORT, moves=True), now=lambda: clock.now().timestamp()
-    ) as web:
+    async with living_web(world, clock) as web:
         watched = critical(living(world, web, tmp_path, clock=clock))
         await watched.run(seconds=1 * DAY)
         with closing(sqlite3.connect(watched.data / "vedette.db")) as db, db:
@@ -148,7 +130,7 @@ async def test_a_world_lives_the_same_life_beside_a_busy_machine(tmp_path):
         return asked, told(watched, "freshness", "--json") + told(watched, "list", "--json")
 
     calm = await lived(tmp_path / "calm")
-    with closing_process("while True: pass"), closing_process("while True: pass"):
+    with a_busy_machine():
         busy = await lived(tmp_path / "busy")
     assert len(calm[0]) > 100
     assert calm == busy

@@ -9,13 +9,13 @@ from datetime import timedelta
 import pytest
 from cli_call import Cli
 from scripted import START, life, page
-from watching import clock_of, living
+from watching import clock_of, living, living_web
 
 from vedette.contracts.jobs import SentinelOrder
 from vedette.contracts.words import RunId, SourceId
 from vedette.core.health.source_health import health_of, is_healthy
 from vedette.core.urls.canonical import watch_id
-from vedette.livingweb import HostSpec, LivingWeb, World
+from vedette.livingweb import HostSpec, World
 from vedette.livingweb.process import Never
 from vedette.store.alerts import health_facts
 from vedette.store.operator import operating, order_sources
@@ -337,7 +337,7 @@ async def test_static_pages_are_scanned_a_fifth_as_often_as_fixed_polling_would(
     """000 section 8, with 000's own rule, counted by the server.  The twin over 60 days is `bench/twin.py`."""
     world = World([HostSpec(pages=3, changes=Never())], seed=5)
     clock, days = clock_of(world), 30
-    async with LivingWeb(world, now=lambda: clock.now().timestamp()) as web:
+    async with living_web(world, clock) as web:
         watched = living(world, web, tmp_path, clock=clock, config={"schedule": {"policy": "seed-ewma"}})
         await watched.run(seconds=days * DAY)
         scans = [web.journal.page_fetches[0, number] for number in range(3)]

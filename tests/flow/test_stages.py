@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from cli_call import Cli
 from killing import drill
-from watching import Watched, clock_of, living
+from watching import Watched, clock_of, living, living_web
 
 from vedette.contracts.jobs import QueuedJob
 from vedette.engine.stages.queue_worker import QueueWorker
 from vedette.engine.stages.stage_queue import Served
-from vedette.livingweb import HostSpec, LivingWeb, World
+from vedette.livingweb import HostSpec, World
 from vedette.livingweb.process import Never
 
 ALONE = {"stages": {"in_process": False}}
@@ -36,7 +36,7 @@ def a_world() -> World:
 async def watched(data: Path, config: dict | None = None) -> Watched:
     world = a_world()
     clock = clock_of(world)
-    async with LivingWeb(world, now=lambda: clock.now().timestamp()) as web:
+    async with living_web(world, clock) as web:
         seen = living(world, web, data, clock=clock, config=config)
         await seen.run(seconds=3600)
     return seen

@@ -5,13 +5,11 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from watching import clock_of, judge, living
+from watching import a_busy_machine, clock_of, judge, living, living_web
 
 from vedette.app.run import RunRequest
 from vedette.engine.crawl.loop import Mode
-from vedette.livingweb import LivingWeb, Ports, grid_world
-
-PORTS = Ports(web=18241, moves=True)  # the same URLs in every run, and so the same life
+from vedette.livingweb import grid_world
 
 DAY = 86400.0
 
@@ -20,7 +18,7 @@ DAY = 86400.0
 async def grid(tmp_path):
     world = grid_world(16, 10, seed=11)
     clock = clock_of(world)
-    async with LivingWeb(world, ports=PORTS, now=lambda: clock.now().timestamp()) as web:
+    async with living_web(world, clock) as web:
         yield living(world, web, tmp_path, clock=clock)
 
 
@@ -34,6 +32,22 @@ async def test_three_days_of_a_small_web_agree_with_its_truth(grid):
     assert found.true > 20
     assert grid.web.journal.violation_counts == {}
     assert grid.web.stats()["forbidden"] == 0
+
+
+async def test_the_same_web_lives_the_same_life_beside_a_busy_machine(tmp_path):
+    async def lived(folder) -> tuple[str, int]:
+        world = grid_world(8, 6, seed=12)
+        clock = clock_of(world)
+        async with living_web(world, clock) as web:
+            watched = living(world, web, folder, clock=clock)
+            await watched.run(seconds=DAY / 2)
+            return watched.life(), len(web.journal.requests)
+
+    calm = await lived(tmp_path / "calm")
+    with a_busy_machine():
+        busy = await lived(tmp_path / "busy")
+    assert calm[1] > 100
+    assert calm == busy
 
 
 async def test_a_stopped_run_goes_on_where_it_was(grid):

@@ -11,11 +11,11 @@ import pytest
 from cli_call import Cli
 from stocked import FixedClock
 from tampering import TABLES, Tamperer, unseen
-from watching import Watched, clock_of, living
+from watching import Watched, clock_of, living, living_web
 
 from vedette.config.model import Loaded
 from vedette.evidence.verify import Claims, verify
-from vedette.livingweb import LivingWeb, World, grid_world
+from vedette.livingweb import World, grid_world
 from vedette.livingweb.presets import GridMix
 from vedette.livingweb.process import ChangeMix
 from vedette.livingweb.world import FaultRule, HostSpec
@@ -39,7 +39,7 @@ async def watched(tmp_path: Path):
     specs.append(HostSpec(name="failing.example", pages=2, faults=(FaultRule("server_error"),)))
     world = World(specs, seed=5)
     clock = clock_of(world)
-    async with LivingWeb(world, now=lambda: clock.now().timestamp()) as web:
+    async with living_web(world, clock) as web:
         made = living(world, web, tmp_path / "data", clock=clock, config=KEEP)
         sources = [
             source.model_copy(update={"retention": "short" if n % 2 else "standard"})

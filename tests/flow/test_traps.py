@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from watching import clock_of, living
+from watching import clock_of, living, living_web
 
 from vedette.app.run import RunRequest
 from vedette.core.urls.admission import DEFAULT_TRAPS
 from vedette.engine.crawl.loop import Mode
-from vedette.livingweb import LivingWeb, trap_world
+from vedette.livingweb import trap_world
 
 BUDGETS = {
     "calendar": 2 * DEFAULT_TRAPS.calendar,
@@ -25,7 +25,7 @@ BUDGETS = {
 async def test_every_trap_stops_within_its_budget_and_says_why(tmp_path):
     world = trap_world()
     clock = clock_of(world)
-    async with LivingWeb(world, now=lambda: clock.now().timestamp()) as web:
+    async with living_web(world, clock) as web:
         config = {"lanes": {"default": {"gap_min": "0s", "gap_max": "0s", "per_minute": 0}}}
         watched = living(world, web, tmp_path, clock=clock, config=config)
         request = RunRequest(

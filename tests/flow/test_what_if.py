@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
-from watching import clock_of, living
+from watching import clock_of, living, living_web
 
 from vedette.core.freshness.measured import measure
 from vedette.core.schedule import make_policy
@@ -19,7 +19,7 @@ from vedette.core.whatif.bounds import bounds, figures
 from vedette.core.whatif.history import History, Targets, Truth, sorted_truth
 from vedette.core.whatif.impute import imputer
 from vedette.core.whatif.play import PlayTerms, play
-from vedette.livingweb import LivingWeb, World, grid_world
+from vedette.livingweb import World, grid_world
 from vedette.store.queries import Queries
 from vedette.store.recorded_looks import recorded
 from vedette.store.views import WatchFilter
@@ -33,7 +33,7 @@ WITHIN = {"CRITICAL": 4.0, "HIGH": 4.0, "MEDIUM": 4.0, "LOW": 4.0}
 async def lived(tmp_path, seed: int, days: float):
     world = grid_world(6, 8, seed=seed)
     clock = clock_of(world)
-    async with LivingWeb(world, now=lambda: clock.now().timestamp()) as web:
+    async with living_web(world, clock) as web:
         watched = living(world, web, tmp_path, clock=clock, config={"schedule": {"audit_share": 0.2}})
         ended = await watched.run(seconds=days * DAY)
     assert ended.error is None

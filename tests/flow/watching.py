@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +19,10 @@ from vedette.app.run import RunRequest, run_async
 from vedette.config.model import Config, Loaded, parse
 from vedette.contracts.events import Event
 from vedette.engine.crawl.loop import Ended
-from vedette.livingweb import LivingWeb, World
+from vedette.livingweb import LivingWeb, Ports, World
 from vedette.telemetry.clock import JumpingClock
 
+PORT = 18_241  # part of every URL, and so of every id and draw: the same in every run
 WEIGHT = (0.5, 1.0, 2.0, 4.0)  # of a stale hour, LOW to CRITICAL
 
 
@@ -51,13 +57,23 @@ class Watched:
             {outcome: n for outcome, n in self.rows("SELECT outcome, COUNT(*) FROM visits GROUP BY 1")}
         )
 
+    def life(self) -> str:
+        """A digest of all that was asked and reported: the same for the same world, however busy the machine is."""
+        asked = [(one.at, one.host, one.target, one.status) for one in self.web.journal.requests]
+        return sha256(repr((asked, self.reported())).encode()).hexdigest()
+
     def reported(self) -> list[tuple[str, int, int, str]]:
         """url, at of the state before, at of the state after, kind: of every change that was reported."""
         return self.rows(
             "SELECT w.url, b.at, a.at, c.kind FROM changes c JOIN watches w ON w.id = c.watch_id "
             "JOIN visits b ON b.id = c.before_visit JOIN visits a ON a.id = c.after_visit "
-            "WHERE c.state = 'reported' ORDER BY a.at"
+            "WHERE c.state = 'reported' ORDER BY a.at, w.url"
         )
+
+
+def living_web(world: World, clock: JumpingClock) -> LivingWeb:
+    """The same URLs in every run, and so the same life."""
+    return LivingWeb(world, ports=Ports(web=PORT, moves=True), now=lambda: clock.now().timestamp())
 
 
 def living(
@@ -82,6 +98,18 @@ def living(
 
 def clock_of(world: World) -> JumpingClock:
     return JumpingClock(datetime.fromtimestamp(world.epoch, UTC))
+
+
+@contextmanager
+def a_busy_machine() -> Iterator[None]:
+    """Two processes beside us that never rest."""
+    command = [sys.executable, "-c", "while True: pass"]
+    with subprocess.Popen(command) as one, subprocess.Popen(command) as other:
+        try:
+            yield
+        finally:
+            one.kill()
+            other.kill()
 
 
 def staleness(watched: Watched, begin: float, end: float) -> dict[str, Any]:
@@ -160,7 +188,7 @@ def judge(watched: Watched) -> Judgement:
             _judge_still(url, reports.get(url, []), judgement)
             continue
         seen_places.add(place)
-        versions = [hash(truth.state(*place, at / 1000).body) for at in looks]  # an edit may be taken back
+        versions = [_mark(truth.state(*place, at / 1000).body) for at in looks]  # an edit may be taken back
         _judge_page(url, looks, versions, reports.get(url, []), url in pending, judgement)
     for host_number, host in enumerate(truth.hosts):
         for number, page in enumerate(host.pages):
@@ -170,6 +198,10 @@ def judge(watched: Watched) -> Judgement:
     return judgement
 
 
+def _mark(body: str) -> str:
+    return sha256(body.encode()).hexdigest()[:12]
+
+
 def _judge_still(url: str, reported: list[tuple[int, int]], judgement: Judgement) -> None:
     judgement.false += [(url, f"{before}..{after} on a page without versions") for before, after in reported]
 
@@ -177,7 +209,7 @@ def _judge_still(url: str, reported: list[tuple[int, int]], judgement: Judgement
 def _judge_page(
     url: str,
     looks: list[int],
-    versions: list[int],
+    versions: list[str],
     reported: list[tuple[int, int]],
     is_pending: bool,
     judgement: Judgement,
