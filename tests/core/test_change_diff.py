@@ -243,6 +243,12 @@ SHAPES = {
 }
 
 
+def test_a_row_is_not_told_as_the_heading_that_stands_in_its_place():
+    before = ["Prices of today", "Wheat flour, 1 kg 2 €", "Rye flour, 1 kg 1 €"]
+    after = ["Wheat flour, 1 kg 1 €", "Prices of today", "Prices of today", "Rye flour, 1 kg 1 €"]
+    assert "Wheat flour, 1 kg 2 € => Wheat flour, 1 kg 1 €" in told(before, after)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 @given(data=st.data())
 def test_the_value_of_one_thing_is_never_told_of_another(shape: str, data: st.DataObject):

@@ -285,6 +285,14 @@ class _Pairing:
     def after(self) -> set[str]:
         return {names.own for names in self.come.values()} | self.stays
 
+    @cached_property
+    def _gone_names(self) -> set[str]:
+        return {name for names in self.gone.values() for name in names.levels}
+
+    @cached_property
+    def _come_names(self) -> set[str]:
+        return {name for names in self.come.values() for name in names.levels}
+
     def may_be(self, i: int, j: int) -> bool:
         old, new = self.gone[i], self.come[j]
         if old.own == new.own:
@@ -304,9 +312,14 @@ class _Pairing:
                 i, j = part.gone[0], part.come[0]
                 old, new = self.gone[i], self.come[j]
                 names = next(filter(None, old.levels), ""), next(filter(None, new.levels), "")
-                is_only = len(self.gone) == len(self.come) == 1 or not all(names)
+                is_only = len(self.gone) == len(self.come) == 1 or not (all(names) or self._is_elsewhere(i, j))
                 if (names[0] and names[0] == names[1]) or (is_only and old.own == new.own):
                     self.pair(i, j)
+
+    def _is_elsewhere(self, i: int, j: int) -> bool:
+        """Does one of them have its name on a line of the other side, where it may have come from or gone to?"""
+        is_gone = not self._come_names.isdisjoint(filter(None, self.gone[i].levels))
+        return is_gone or not self._gone_names.isdisjoint(filter(None, self.come[j].levels))
 
     def by_name(self, gone: Iterable[int], come: Iterable[int], apart: Container[str] = ()) -> None:
         """Lines whose name is there once on either side, and not `apart`."""
