@@ -172,6 +172,34 @@ def test_an_edit_that_falls_between_the_two_looks_at_another_one_is_told_too(the
     assert then in shown
 
 
+RAISED = (
+    ("Naknada 25", "Naknada 27"), ("Rok je 15 dana", "Rok je 30 dana"), ("Broj mjesta: 1200", "Broj mjesta: 1450"),
+    ("Ukupno 12 od 30", "Ukupno 13 od 30"), ("Prijavljeno 99 ljudi", "Prijavljeno 100 ljudi"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("age", [1, 2, 4, 7, 30])
+@pytest.mark.parametrize(("old", "new"), RAISED)
+def test_a_number_that_is_raised_between_the_two_looks_at_another_edit_is_no_counter(age, old, new):
+    """It stood for hours; one that counts within seconds would not have."""
+    first, then = page(old, "PDV 24 %"), page(new, "PDV 24 %")
+    step, looks = lived(past(old, "PDV 25 %", age=age), first, *[then] * 9)
+    assert isinstance(step, Confirm)
+    assert looks <= MAX_LOOKS
+    edits = [op for told in (step.comparison, step.then) if told for op in told.diff if op.op != "equal"]
+    assert any(old in op.before and new in op.after for op in edits)
+
+
+@pytest.mark.parametrize("age", [1, 2, 4, 7])
+def test_a_number_that_goes_on_to_rise_between_close_looks_counts(age):
+    """Also where the answer of the first look came from a cache."""
+    counts = (page(f"Pregleda {n}", "PDV 24 %") for n in (100, 101, 103, 104, 107, 108, 110, 111))
+    step, _ = lived(past("Pregleda 100", "PDV 25 %", age=age), *counts)
+    assert isinstance(step, Confirm)
+    assert step.then is None
+    assert step.comparison.summary == "1 line changed: '25 %' -> '24 %'"
+
+
 def test_a_second_look_that_comes_late_teaches_no_noise():
     """Hours after the first difference the page shows a third state: somebody edits it, and the next look tells."""
     pending = Pending(kind=ChangeKind.CHANGED, looks=(page("PDV 24 %"),), ats=(NOON - timedelta(hours=3),))

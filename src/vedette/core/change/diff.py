@@ -312,12 +312,14 @@ class _Pairing:
                 i, j = part.gone[0], part.come[0]
                 old, new = self.gone[i], self.come[j]
                 names = next(filter(None, old.levels), ""), next(filter(None, new.levels), "")
-                is_only = len(self.gone) == len(self.come) == 1 or not (all(names) or self._is_elsewhere(i, j))
+                is_only = len(self.gone) == len(self.come) == 1 or not (
+                    all(names) or self._is_elsewhere(i, j)
+                )
                 if (names[0] and names[0] == names[1]) or (is_only and old.own == new.own):
                     self.pair(i, j)
 
     def _is_elsewhere(self, i: int, j: int) -> bool:
-        """Does one of them have its name on a line of the other side, where it may have come from or gone to?"""
+        """One of them has its name on a line of the other side, where it may have come from or gone to."""
         is_gone = not self._come_names.isdisjoint(filter(None, self.gone[i].levels))
         return is_gone or not self._gone_names.isdisjoint(filter(None, self.come[j].levels))
 

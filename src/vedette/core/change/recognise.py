@@ -29,6 +29,7 @@ from vedette.core.change.tracks import Chain, Looks, Tracks, Vector
 
 OLD = 8  # looks at a target: what was steady for so long is not drawn
 STAYED = 4  # looks: what came between two close looks and stayed so long was edited
+STOPPED = 6  # the same for a number that went up, on a page that is hardly known: counters rest too
 DRAWN = 3  # different texts at a place, in at least two steps between close looks
 WIDE = 0.6  # one odd answer in place of the page teaches nothing
 RISES = 4  # a number that was edited goes up four times in a row once in 120 pages
@@ -166,6 +167,7 @@ class Recognised:
     def _follow_versions(self) -> None:
         """Lines that became other versions of themselves: values drawn anew, clocks, or edits."""
         chains = self.tracks.chains([key for key in self.vectors if self._is_free(key)])
+        chains.sort(key=lambda chain: -len(chain.keys))  # what surely varies says what its like does
         for chain in [one for one in chains if not self._is_drawn(one)]:
             if self._comes_and_goes(chain):
                 self._draw(chain)
@@ -188,15 +190,21 @@ class Recognised:
             [self.tracks.text(key) for key in chain.keys[close[0] :]],
         )
         template = learn_template(place, texts)
-        # A number that goes up between close looks counts.  One that stood for long, on a page without noise, may not.
-        is_calm = not (self.is_young or self.noise.is_restless)
-        stood = is_calm and any(not self.looks.is_close(step) for step in range(chain.steps[0]))
-        counts = template is not None and not stood and rises(template, texts[0], texts[-1])
+        counts = (
+            template is not None
+            and rises(template, texts[0], texts[-1])
+            and (not self._stood(chain) or self._has_kin(template))
+        )
         if len(close) == 1 and chain.keys[0] not in self.owner and not counts:
             return False
         if not self._found(chain, template):
             self._draw(chain)
         return True
+
+    def _stood(self, chain: Chain) -> bool:
+        """A number that goes up between close looks counts, unless it stood for long on a page without noise."""
+        ats, first = self.looks.ats, chain.steps[0]
+        return not self.noise.is_restless and first > 0 and ats[first] - ats[0] > self.looks.close_within
 
     def _draw(self, chain: Chain) -> None:
         self.drawn.update(key for key in chain.keys if key not in self.owner)
@@ -249,8 +257,14 @@ class Recognised:
         self.versions.update(chain.keys)
         self.between.update(chain.keys[1:-1])
         shown = len(self.looks.states) - 1 - chain.steps[-1]
-        if shown < STAYED and any(map(self.looks.is_close, chain.steps)):
+        if shown < self._stays(chain) and any(map(self.looks.is_close, chain.steps)):
             self.unsteady.update(chain.keys)
+
+    def _stays(self, chain: Chain) -> int:
+        """For how many looks it must stay as it is: more, where it may be a counter of a page that is hardly known."""
+        texts = [self.tracks.text(key) for key in chain.keys[-2:]]
+        template = learn_template(self.tracks.places[chain.keys[0]], texts) if self.is_young else None
+        return STOPPED if template is not None and rises(template, *texts) else STAYED
 
     # --- places
 
