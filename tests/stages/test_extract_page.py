@@ -114,12 +114,23 @@ SURROUNDINGS = {
 
 @pytest.mark.parametrize("content", ["<p>Radi svaki dan.</p>", "<p>Kruh: 1,65 eura</p>", "Ne", NOTICE])
 @pytest.mark.parametrize("around", SURROUNDINGS.values(), ids=SURROUNDINGS)
-def test_the_main_part_is_taken_however_short_it_is_and_whatever_its_menus_are_made_of(around, content):
-    page = around.format(f"<main>{content}</main>")
+@pytest.mark.parametrize(
+    "main", ["<main>{}</main>", "<div role=main>{}</div>", "<section class=x role='main'>{}</section>"]
+)
+def test_the_main_part_is_taken_however_short_it_is_and_whatever_its_menus_are_made_of(around, content, main):
+    page = around.format(main.format(content))
     assert html(page).text == content.replace("<p>", "").replace("</p>", "")
     later = page.replace("2026", "2027").replace("Odjel 3", "Odjel 33")
     one, other = block_pair(page.encode(), later.encode(), url=URL, content_type=HTML)
     assert one == other
+
+
+def test_a_role_is_asked_for_where_no_tag_names_the_main_part_and_two_of_them_name_none():
+    role = f"<div role=main><p>{LONG}</p></div>"
+    assert html(f"<div>Novo: {NOTICE}</div>{role}").text == LONG.strip()
+    assert html(f"<div role=main>{NOTICE}<article>{LONG}</article></div>").text == LONG.strip()
+    assert html(f"{role}<main>{NOTICE} {LONG}</main>").text == f"{NOTICE} {LONG}".strip()
+    assert html(f"{role}<div role=main>{NOTICE}</div>").text == f"{LONG.strip()} {NOTICE}"
 
 
 def test_a_short_main_part_is_not_believed_beside_a_list_of_titles_or_where_it_has_no_words():

@@ -32,6 +32,7 @@ MAY_HIDE = "[hidden], [style*=none i], [style*=hidden i], dialog, object"
 INVISIBLE = ["script", "style", "noscript", "template", "svg", "iframe"]
 REPEATED = "nav, aside, header, footer, [role=navigation], [role=banner], [role=contentinfo]"
 SURROUNDINGS = f"{REPEATED}, [class*=footer i], [id*=footer i], a[href]"
+MAIN_ROLE = "[role=main]"  # whatever its case: 30 times the price
 _CONTENT = frozenset(("main", "article"))
 # Up to its own end tag; a script that writes one is not read as one.
 _NOSCRIPT = re.compile(
@@ -159,10 +160,12 @@ def _without(hidden: list[LexborNode], root: LexborNode, everything: str) -> str
     return raw_text(root)
 
 
-def _content_root(tree: LexborHTMLParser, named: tuple[str, ...] = ("main", "article")) -> LexborNode | None:
-    """The one main or article; else the body without what sites repeat.  Changes the tree."""
+def _content_root(
+    tree: LexborHTMLParser, named: tuple[str, ...] = ("main", "article", MAIN_ROLE)
+) -> LexborNode | None:
+    """The one main or article, or part in that role; else the body without what sites repeat.  Changes the tree."""
     for tag in named:
-        found = tree.tags(tag)
+        found = tree.css(tag) if tag == MAIN_ROLE else tree.tags(tag)
         if len(found) == 1:
             found[0].strip_tags(["nav"])
             return found[0]
@@ -174,8 +177,9 @@ def _content_root(tree: LexborHTMLParser, named: tuple[str, ...] = ("main", "art
     return root
 
 
-def _is_named(root: LexborNode) -> bool:
-    return root.tag in _CONTENT or (root.attributes.get("role") or "") == "main"
+def _is_named(node: LexborNode) -> bool:
+    """Does the page itself call it its main part?   A role counts like the tag."""
+    return node.tag in _CONTENT or (node.attributes.get("role") or "") == "main"
 
 
 def _is_most(root: LexborNode, text: str, tree: LexborHTMLParser) -> bool:
@@ -184,7 +188,7 @@ def _is_most(root: LexborNode, text: str, tree: LexborHTMLParser) -> bool:
         return False
     whole = len(raw_text(tree.body))
     outside, effort = whole - len(text), 4 * whole
-    left_out: set[int] = set()
+    left_out = {root.mem_id}  # what stands in it is not outside
     above = _above(root)
     for node in tree.body.css(SURROUNDINGS)[:MAX_SURROUNDINGS]:
         if outside <= len(text) or effort < 0:
