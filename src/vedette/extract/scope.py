@@ -178,7 +178,7 @@ def _content_root(
 
 
 def _is_named(node: LexborNode) -> bool:
-    """Does the page itself call it its main part?   A role counts like the tag."""
+    """The page itself calls it its main part; a role counts like the tag."""
     return node.tag in _CONTENT or (node.attributes.get("role") or "") == "main"
 
 
