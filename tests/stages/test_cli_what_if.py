@@ -88,6 +88,16 @@ def test_freshness_before_anything_was_looked_at_twice(cli):
     assert "measured over" in cli("freshness").out
 
 
+def test_what_was_removed_is_not_counted_as_watched(cli):
+    before = cli("freshness", "--json").json["expected"]["classes"]["CRITICAL"]["targets"]
+    for watch in cli("list", "--json").json["watches"]:
+        if watch["risk"] == "CRITICAL":
+            assert cli("remove", watch["source"]).code == 0
+    after = cli("freshness", "--json").json["expected"]["classes"]
+    assert before == 1
+    assert after["CRITICAL"]["targets"] == 0
+
+
 def test_an_objective_that_a_host_has_no_room_for_names_the_host(cli):
     config = cli.data / "vedette.yaml"
     config.write_text(

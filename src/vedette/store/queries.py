@@ -188,9 +188,9 @@ class Queries:
         return [views.read_visit(row) for row in self._rows(query, watch)]
 
     def targets(self) -> list[tuple[int, int, int, int]]:
-        """Id, lane, risk and creation (ms) of every watch that is looked at, by id."""
-        query = "SELECT id, lane_id, risk, created_at FROM watches WHERE merged_into IS NULL ORDER BY id"
-        return self._table(query)
+        """Id, lane, risk and creation (ms) of every watch that is looked at, by id; not of removed sources."""
+        is_kept = "merged_into IS NULL AND source_id IN (SELECT id FROM sources)"
+        return self._table(f"SELECT id, lane_id, risk, created_at FROM watches WHERE {is_kept} ORDER BY id")
 
     def hosts(self) -> dict[int, str]:
         """By the id of its lane: the host of every watch.  One address of a lane is enough to tell."""

@@ -22,7 +22,7 @@ from vedette.operations.simulate import (
     simulate_truth,
     simulation_json,
 )
-from vedette.report.plain import moment
+from vedette.report.plain import count, moment
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.plots import draw_what_if, truth_of, world_of
 from vedette.surface.cli.session import Session
@@ -79,7 +79,8 @@ def simulate(
     with session.out.progress("playing") as progress:
         if world is not None:
             truth = truth_of(world_of(world, seed), days, place.classify)
-            title = f"living web {world}, seed {seed}: {len(truth.targets)} pages, {days:g} days"
+            length = count(len(truth.targets), "page"), f"{days:g} day{'s' * (days != 1)}"
+            title = f"living web {world}, seed {seed}: {', '.join(length)}"
             found = simulate_truth(place, asked, truth, title=title, progress=progress)
         else:
             start = a_moment(since, "--since", session.now())
