@@ -243,6 +243,14 @@ SHAPES = {
 }
 
 
+def test_the_summary_of_a_line_with_several_edits_counts_those_that_it_does_not_name():
+    before, after = (
+        "It begins in March, at a cost of 12,400 euros.",
+        "It begins in May, at a cost of 14,900 euros.",
+    )
+    assert summary(diff_lines([before], [after])[0]) == "1 line changed: 'March' -> 'May' and 1 more in it"
+
+
 def test_a_row_is_not_told_as_the_heading_that_stands_in_its_place():
     before = ["Prices of today", "Wheat flour, 1 kg 2 €", "Rye flour, 1 kg 1 €"]
     after = ["Wheat flour, 1 kg 1 €", "Prices of today", "Prices of today", "Rye flour, 1 kg 1 €"]

@@ -114,12 +114,15 @@ def is_rewritten(op: DiffOp) -> bool:
 
 
 def _example(op: DiffOp) -> str:
-    """The words that differ first; of a line that was rewritten they say nothing, so the line itself."""
+    """The words that differ first, and how many places more; of a line that was rewritten they say nothing, so the line
+    itself."""
     if op.op == "replace" and op.words:
-        gone, come = (op.before[0], op.after[0]) if is_rewritten(op) else op.words[0]
+        is_whole = is_rewritten(op)
+        gone, come = (op.before[0], op.after[0]) if is_whole else op.words[0]
+        more = "" if is_whole or len(op.words) == 1 else f" and {len(op.words) - 1} more in it"
         if not gone or not come:
-            return f"'{_clipped(gone or come, 2 * _SHOWN)}' {'taken out' if gone else 'put in'}"
-        return f"'{_clipped(gone, _SHOWN)}' -> '{_clipped(come, _SHOWN)}'"
+            return f"'{_clipped(gone or come, 2 * _SHOWN)}' {'taken out' if gone else 'put in'}{more}"
+        return f"'{_clipped(gone, _SHOWN)}' -> '{_clipped(come, _SHOWN)}'{more}"
     if op.op in ("insert", "delete"):
         return f"'{_clipped((op.after or op.before)[0], 2 * _SHOWN)}'"
     return ""
