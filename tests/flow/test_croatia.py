@@ -23,7 +23,7 @@ async def watched_for(days: float, tmp_path, *, pages: int, children: int) -> Wa
     """A run of so many days; 0: until all that is there has been looked at."""
     world = croatia_world(pages=pages, children=children)
     clock = clock_of(world)
-    async with living_web(world, clock) as web:
+    async with living_web(world, clock, 18231) as web:
         watched = living(world, web, tmp_path, clock=clock)
         if days:
             ended = await watched.run(seconds=days * DAY)

@@ -41,7 +41,7 @@ WITH_TEXT = tuple(kind for kind in MAKERS if kind != "scan")
 async def test_every_kind_of_document_is_compared_with_its_truth(tmp_path: Path):
     world = document_world(seed=3, kinds=WITH_TEXT)
     clock = clock_of(world)
-    async with living_web(world, clock) as web:
+    async with living_web(world, clock, 18251) as web:
         watched = living(world, web, tmp_path, clock=clock)
         ended = await watched.run(seconds=3.3 * DAY)
         found = judge(watched)
@@ -58,7 +58,7 @@ async def test_every_kind_of_document_is_compared_with_its_truth(tmp_path: Path)
 async def test_scanned_documents_are_compared_with_their_truth_too(tmp_path: Path):
     world = document_world(seed=3, kinds=("scan",))
     clock = clock_of(world)
-    async with living_web(world, clock) as web:
+    async with living_web(world, clock, 18251) as web:
         watched = living(world, web, tmp_path, clock=clock)
         await watched.run(seconds=1.3 * DAY)
         found = judge(watched)

@@ -71,9 +71,9 @@ class Watched:
         )
 
 
-def living_web(world: World, clock: JumpingClock) -> LivingWeb:
+def living_web(world: World, clock: JumpingClock, port: int = PORT) -> LivingWeb:
     """The same URLs in every run, and so the same life."""
-    return LivingWeb(world, ports=Ports(web=PORT, moves=True), now=lambda: clock.now().timestamp())
+    return LivingWeb(world, ports=Ports(web=port, moves=True), now=lambda: clock.now().timestamp())
 
 
 def living(
