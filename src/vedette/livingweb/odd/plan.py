@@ -160,7 +160,10 @@ _SMALL = ("personal", "personal", "blog", "gallery", "club", "wiki")
 def _ground(plan: OddPlan, index: int, pages: int, owner: int) -> Ground:
     chance = Chance(plan.seed, "host", index)
     name = chance.pick(_SMALL if owner >= 0 else _WEIGHTED) if index >= SEEDS else _FIRST[index]
-    lang = LANGUAGES[(0, 1, 0, 2)[(index if owner < 0 else owner) % 4]]
+    turn = (
+        owner if owner >= 0 and index % 3 else index
+    )  # a neighbourhood has a language that most of it speaks
+    lang = LANGUAGES[(0, 1, 0, 2)[turn % 4]]
     template = TEMPLATES[name]
     words = tuple(compound(chance, lang) for _ in range(chance.between(12, 60)))
     domain = f"{words[0]}-{words[1]}".lower() if chance.happens(0.4) else words[0].lower()

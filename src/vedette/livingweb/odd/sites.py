@@ -10,7 +10,7 @@ from vedette.livingweb.chance import Chance
 from vedette.livingweb.odd import kinds
 from vedette.livingweb.odd.decoys import DECOYS
 from vedette.livingweb.odd.lexicon import LABEL
-from vedette.livingweb.odd.markup import link, p
+from vedette.livingweb.odd.markup import link, p, ul
 from vedette.livingweb.odd.ordinary import TEMPLATES
 from vedette.livingweb.odd.plan import PER_LIST, Ground, OddPlan, Special, Where, pick_popular
 from vedette.livingweb.odd.prose import Voice
@@ -136,7 +136,8 @@ class OddSite:
     def _partners(self) -> list[Where]:
         """Other hosts that every page of this one names in its footer."""
         chance, town = self._chance("partners"), self._town_of[0]
-        wanted = chance.between(1, 4) if chance.happens(0.75) else 0
+        share = 0.75 if self.ground.neighbourhood < 0 else 0.2
+        wanted = chance.between(1, 4) if chance.happens(share) else 0
         return [(pick_popular(chance, town.popular), 0) for _ in range(wanted)]
 
     def _loose(self, chance: Chance) -> list[tuple[int, str]]:
@@ -191,17 +192,19 @@ class OddSite:
         """Blocks of HTML, without what the skin puts around them."""
         special = self.shown(page)
         voice = self.voice("text", self._text_of(page))
+        if special.imitates == "old_date":
+            voice.years = (1991, 1999)
         size = voice.chance.pick(_ODD_SIZES if special.kind else _SIZES)
         if self.ground.role(page) != "item" and not self.ground.is_farm:
-            return [p(voice.sentence()) for _ in range(voice.chance.between(2, 14))]
+            return [*(p(voice.sentence()) for _ in range(voice.chance.between(2, 14))), *_register(voice)]
         if special.imitates:
             return DECOYS[special.imitates](voice, size)
         if special.kind:
             own = kinds.KINDS[special.kind](voice, size)
-            return [*own, p(voice.paragraph(1, 4))] if voice.chance.happens(0.4) else own
+            return [*own, p(voice.paragraph(1, 4))] if voice.chance.happens(0.55) else own
         if self.ground.is_farm:
             return _farm_body(voice)
-        return self.ground.kind_of_site.body(voice, size)
+        return [*self.ground.kind_of_site.body(voice, size), *_register(voice)]
 
     def voice(self, *key: object) -> Voice:
         ground = self.ground
@@ -245,7 +248,7 @@ class OddSite:
 
     @cached_property
     def _has_cloud(self) -> bool:
-        return not self.ground.is_farm and self._chance("has-cloud").happens(0.75)
+        return not self.ground.is_farm and self._chance("has-cloud").happens(0.4)
 
     def _title(self, page: int) -> str:
         ground, role, special = self.ground, self.ground.role(page), self.shown(page)
@@ -288,6 +291,22 @@ class OddSite:
 
     def _chance(self, *key: object) -> Chance:
         return Chance(self.plan.seed, self.ground.index, *key)
+
+
+def _register(voice: Voice) -> list[str]:
+    """What many ordinary pages end with: keywords, an index, the titles of what else there is to read."""
+    chance = voice.chance
+    words = [voice.fill("[{s}|{s}|{s}|{s}|{z}]") for _ in range(chance.between(6, 30))]
+    form = chance.unit()
+    if form < 0.3:
+        return []
+    if form < 0.5:
+        return [p(", ".join(words))]
+    if form < 0.65:
+        return [p(" ".join(f"{word} {chance.between(1, 300)}" for word in words))]
+    if form < 0.8:
+        return [ul(" ".join(words[at : at + 3]) for at in range(0, len(words), 3))]
+    return [p(" · ".join(words))]
 
 
 def _farm_body(voice: Voice) -> list[str]:
