@@ -113,7 +113,7 @@ def grounds_of(plan: OddPlan) -> list[Ground]:
     ordinary = plan.hosts - len(small)
     if ordinary < SEEDS * 2:
         raise ValueError(f"{plan.odd} odd pages need more than {plan.hosts} hosts")
-    counts = [chance.between(12, 26) for _ in small]
+    counts = [chance.between(12, 20) for _ in small]
     counts = _shared(chance, ordinary, plan.pages - sum(counts)) + counts
     owners = [-1] * ordinary + [group for group, _ in small]
     grounds = [
@@ -225,8 +225,7 @@ def _connect(chance: Chance, plan: OddPlan, grounds: Sequence[Ground]) -> None:
     order = [*grounds[:SEEDS], *chance.shuffled(grounds[SEEDS:])]
     parents = list(order[:SEEDS])
     for ground in order[SEEDS:]:
-        for _ in range(2 if ground.neighbourhood >= 0 else 1):
-            _link(chance, chance.pick(parents), (ground.index, 0))
+        _link(chance, chance.pick(parents), (ground.index, 0), at_front=0.4 if ground.neighbourhood < 0 else 0.5)
         if ground.health in ("sound", "slow"):
             parents.append(ground)
     odd = [
@@ -253,7 +252,7 @@ def _entangle(
         return
     peers = [one for one in odd if grounds[one[0]].neighbourhood == ground.neighbourhood and one != where]
     links += chance.shuffled(peers)[: chance.between(1, 3)]
-    if alone and chance.happens(0.25):
+    if alone and chance.happens(0.3):
         links.append(chance.pick(alone))
     fronts = {one[0] for one in peers} - {where[0]}
     ground.planted.setdefault(0, []).extend(
@@ -261,8 +260,8 @@ def _entangle(
     )
 
 
-def _link(chance: Chance, ground: Ground, to: Where) -> None:
-    page = 0 if chance.happens(0.4) else chance.between(ground.first, ground.pages - 1)
+def _link(chance: Chance, ground: Ground, to: Where, *, at_front: float = 0.4) -> None:
+    page = 0 if chance.happens(at_front) else chance.between(ground.first, ground.pages - 1)
     ground.planted.setdefault(page, []).append(to)
 
 
@@ -289,9 +288,10 @@ def _farm(chance: Chance, plan: OddPlan, grounds: list[Ground]) -> None:
 
 
 def popular(grounds: Sequence[Ground]) -> tuple[list[int], list[float]]:
-    """Hosts by how often others link to them: large ones more.  For `pick_popular`."""
+    """Hosts by how often others link to them: large ones more, odd neighbourhoods seldom.  For `pick_popular`."""
     known = [ground for ground in grounds if not ground.is_farm]
-    return [ground.index for ground in known], list(accumulate(math.sqrt(ground.pages) for ground in known))
+    weights = (math.sqrt(ground.pages) * (1.0 if ground.neighbourhood < 0 else 0.5) for ground in known)
+    return [ground.index for ground in known], list(accumulate(weights))
 
 
 def pick_popular(chance: Chance, table: tuple[list[int], list[float]]) -> int:
