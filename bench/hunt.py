@@ -37,6 +37,7 @@ from vedette.operations.installation import Installation
 
 PORT = 8477  # stands in the addresses: the same in every run
 DAYS = 14
+DRAWS = 5  # random walks, of which the mean is taken
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,9 @@ async def main() -> int:
         "odd": len(odd), "looks": looks, "error": hunted.error,
         "requests": hunted.requests, "requests_per_look": round(hunted.requests / max(1, looks), 3),
         "forbidden": hunted.forbidden, "cpu_ms_per_look_with_server": round(hunted.cpu / max(1, looks) * 1e3, 2),
-        **_found("hunt", hunted.looked, odd),
-        **_found("breadth", walk(world, looks, breadth_first), odd),
-        **_found("random", walk(world, looks, at_random(options.seed)), odd),
+        **_found("hunt", [hunted.looked], odd),
+        **_found("breadth", [walk(world, looks, breadth_first)], odd),
+        **_found("random", [walk(world, looks, at_random(draw)) for draw in range(DRAWS)], odd),
         **ranked(hunted.findings, odd, known),
     }  # fmt: skip
     _table(result)
@@ -212,9 +213,10 @@ def _host_of(world: OddWorld, url: str) -> int:
 # Figures.
 
 
-def _found(name: str, looked: Sequence[str], odd: set[str]) -> dict[str, Any]:
-    found = len(odd & set(looked))
-    each = round(len(looked) / found, 1) if found else None
+def _found(name: str, ways: Sequence[Sequence[str]], odd: set[str]) -> dict[str, Any]:
+    """The mean of these ways."""
+    found = sum(len(odd & set(looked)) for looked in ways) / len(ways)
+    each = round(sum(map(len, ways)) / len(ways) / found, 1) if found else None
     return {
         f"{name}_found": found,
         f"{name}_recall": round(found / len(odd), 3) if odd else None,

@@ -225,7 +225,9 @@ def _connect(chance: Chance, plan: OddPlan, grounds: Sequence[Ground]) -> None:
     order = [*grounds[:SEEDS], *chance.shuffled(grounds[SEEDS:])]
     parents = list(order[:SEEDS])
     for ground in order[SEEDS:]:
-        _link(chance, chance.pick(parents), (ground.index, 0), at_front=0.4 if ground.neighbourhood < 0 else 0.5)
+        _link(
+            chance, chance.pick(parents), (ground.index, 0), at_front=0.4 if ground.neighbourhood < 0 else 0.8
+        )
         if ground.health in ("sound", "slow"):
             parents.append(ground)
     odd = [
@@ -290,7 +292,7 @@ def _farm(chance: Chance, plan: OddPlan, grounds: list[Ground]) -> None:
 def popular(grounds: Sequence[Ground]) -> tuple[list[int], list[float]]:
     """Hosts by how often others link to them: large ones more, odd neighbourhoods seldom.  For `pick_popular`."""
     known = [ground for ground in grounds if not ground.is_farm]
-    weights = (math.sqrt(ground.pages) * (1.0 if ground.neighbourhood < 0 else 0.5) for ground in known)
+    weights = (math.sqrt(ground.pages) * (1.0 if ground.neighbourhood < 0 else 0.05) for ground in known)
     return [ground.index for ground in known], list(accumulate(weights))
 
 
