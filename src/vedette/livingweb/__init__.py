@@ -2,6 +2,7 @@
 
 from vedette.livingweb.croatia import croatia_world
 from vedette.livingweb.noise import Noise, made_up
+from vedette.livingweb.odd import OddPlan, OddWorld, odd_world
 from vedette.livingweb.presets import GridMix, demo_world, document_world, fault_world, grid_world, trap_world
 from vedette.livingweb.robots import Robots
 from vedette.livingweb.web import LivingWeb, Ports
@@ -15,6 +16,8 @@ __all__ = [
     "Limits",
     "LivingWeb",
     "Noise",
+    "OddPlan",
+    "OddWorld",
     "PageState",
     "Ports",
     "Robots",
@@ -26,5 +29,6 @@ __all__ = [
     "fault_world",
     "grid_world",
     "made_up",
+    "odd_world",
     "trap_world",
 ]

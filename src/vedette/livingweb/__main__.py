@@ -3,7 +3,8 @@
     python -m vedette.livingweb --hosts 200 --pages 100 --seed 7 --speed 3600
 
 prints one line of JSON when it is ready (port, control_port, dns_port, epoch, hosts, pages) and serves until
-SIGTERM or Ctrl-C.  `--world demo|grid|croatia|traps|faults` chooses the preset.  World time starts at `--start` (real
+SIGTERM or Ctrl-C.  `--world demo|grid|croatia|traps|faults|odd` chooses the preset.  World
+time starts at `--start` (real
 time by default) and runs `--speed` times as fast; `--speed 0` stands still until `/_/time?to=` moves it.
 Pages have changed since `--epoch` (default: 30 days before the start).
 """
@@ -17,6 +18,7 @@ import signal
 import sys
 
 from vedette.livingweb.croatia import croatia_world
+from vedette.livingweb.odd import OddPlan, OddWorld, decoys_for
 from vedette.livingweb.presets import GridMix, demo_world, fault_world, grid_world, trap_world
 from vedette.livingweb.process import DAY, ChangeMix
 from vedette.livingweb.web import LivingWeb, Ports
@@ -44,9 +46,11 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m vedette.livingweb", description=(__doc__ or "").split("\n")[0]
     )
-    parser.add_argument("--world", choices=("grid", "demo", "croatia", "traps", "faults"), default="grid")
-    parser.add_argument("--hosts", type=int, default=200, help="grid: how many hosts")
-    parser.add_argument("--pages", type=int, default=100, help="grid: pages per host")
+    parser.add_argument(
+        "--world", choices=("grid", "demo", "croatia", "traps", "faults", "odd"), default="grid"
+    )
+    parser.add_argument("--hosts", type=int, help="grid, odd: how many hosts")
+    parser.add_argument("--pages", type=int, help="grid: pages per host; odd: pages in all")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--port", type=int, default=0, help="of all hosts; 0: a free one")
     parser.add_argument("--control-port", type=int, default=0)
@@ -60,6 +64,12 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--per-minute", type=int, default=0, help="grid: requests to a host in any minute")
     parser.add_argument("--slack", type=float, default=0.05, help="grid: how much shorter a gap may look")
     parser.add_argument("--latency", type=float, default=0.0, help="grid: seconds before every answer")
+    parser.add_argument("--odd", type=int, default=200, help="odd: how many pages are odd")
+    parser.add_argument("--farm", type=int, default=0, help="odd: strange subdomains of one domain")
+    parser.add_argument(
+        "--swapped", action="store_true", help="odd: ordinary pages at the addresses of odd ones"
+    )
+    parser.add_argument("--folders", action="store_true", help="odd: odd pages have paths like any other")
     parser.add_argument("--warm", action="store_true", help="make all pages before the first request")
     return parser.parse_args(argv)
 
@@ -73,9 +83,25 @@ def _world(options: argparse.Namespace, epoch: float) -> World:
         return trap_world(seed=options.seed, epoch=epoch)
     if options.world == "faults":
         return fault_world(seed=options.seed, epoch=epoch)
+    if options.world == "odd":
+        return OddWorld(_odd_plan(options), epoch=epoch)
     limits = Limits(options.min_gap, options.at_once, options.per_minute, options.slack)
     mix = GridMix(changes=ChangeMix(tempo=options.tempo), limits=limits, latency=options.latency)
-    return grid_world(options.hosts, options.pages, options.seed, epoch=epoch, mix=mix)
+    return grid_world(options.hosts or 200, options.pages or 100, options.seed, epoch=epoch, mix=mix)
+
+
+def _odd_plan(options: argparse.Namespace) -> OddPlan:
+    pages = options.pages or 20_000
+    return OddPlan(
+        hosts=options.hosts or 400,
+        pages=pages,
+        odd=options.odd,
+        decoys=decoys_for(pages),
+        farm=options.farm,
+        is_swapped=options.swapped,
+        folders=options.folders,
+        seed=options.seed,
+    )
 
 
 async def _serve(world: World, clock: WorldClock, options: argparse.Namespace) -> None:

@@ -154,6 +154,10 @@ class Site:
             head, is_same = self._validators(ask, listing.mark, None)
             key = (host.index, target, listing.mark, where)
             return Reply(304, head) if is_same else self._reply(ask, key, listing.render, head)
+        design = host.spec.design
+        moved = design.moved(target) if design is not None and design.moved is not None else None
+        if moved is not None:
+            return Reply(301, f"Location: {moved}\r\n".encode())
         if host.spec.trap:
             links = trap_links(host.spec.trap, target, Chance(self._seed, host.index, "trap", ask.count))
             if links is not None:

@@ -186,6 +186,7 @@ class Control:
             "/_/sources": lambda query: sources(),
             "/_/truth": self._truth,
             "/_/time": self._time,
+            "/_/known": lambda query: world.known(int(query.get("port", 80))),
         }
 
     def begin(self, ask: Ask) -> None: ...
@@ -215,6 +216,7 @@ class Control:
         host, page = where
         facts = {"host": self._world.host(host).name, "page": page, "path": self._world.page(host, page).path}
         state = asdict(self._world.state(host, page, t))
+        facts |= self._world.facts(host, page)
         return facts | {"t": t, "state": state, "changes": self._world.changes(host, page, t0, t)}
 
     def _place(self, query: Query) -> tuple[int, int] | None:

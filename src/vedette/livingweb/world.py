@@ -83,6 +83,8 @@ class Design:
     options: Mapping[str, object] = field(default_factory=dict)  # of the source
     story: Callable[[tuple[object, ...]], Story] | None = None
     page: Callable[[Host, Page, int, str], Rendered] | None = None  # instead of the layout: version, where
+    title: Callable[[int], str] | None = None  # of a page
+    moved: Callable[[str], str | None] | None = None  # an old path -> where its page is now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,7 +200,7 @@ class Host:
         world, spec = self._world, self.spec
         key = (world.seed, self.index, index)
         chance = Chance(*key, "page")
-        title = make_title(chance, spec.lang, index)
+        title = self._title(index, chance)
         forbidden = index >= spec.pages - spec.forbidden
         kind = spec.document_kinds[index % len(spec.document_kinds)] if self._is_document(index) else "html"
         own = dict(spec.fixed_changes).get(index, spec.changes)
@@ -218,6 +220,12 @@ class Host:
             story=self._story(key, index),
             history=History(process, Chance(*key, "changes"), start, published),
         )
+
+    def _title(self, index: int, chance: Chance) -> str:
+        design = self.spec.design
+        if design is not None and design.title is not None:
+            return design.title(index)
+        return make_title(chance, self.spec.lang, index)
 
     def _story(self, key: tuple[object, ...], index: int) -> Story:
         spec = self.spec
@@ -283,6 +291,14 @@ class World:
     def changes(self, host: int | str, page: int, t0: float, t1: float) -> list[float]:
         """The true change times in (t0, t1]."""
         return self.page(host, page).history.between(t0, t1)
+
+    def facts(self, host: int | str, page: int) -> dict[str, object]:
+        """What else is true of a page.  Worlds that judge their pages say it here."""
+        return {}
+
+    def known(self, port: int) -> dict[str, object]:
+        """What is true of the world as a whole, as plain values."""
+        return {"pages": sum(host.spec.pages for host in self.hosts)}
 
     def locate(self, url: str) -> tuple[int, int] | None:
         """Host and page of a URL, in any spelling; None when it is no page of this world."""

@@ -1,0 +1,297 @@
+"""The hunt against the odd world: what it finds, what it costs, and what breadth-first and random would have found.
+
+    python bench/hunt.py --seed 7 --looks 4000
+    python bench/hunt.py --variant none|swapped|farm|folders --hosts 100 --pages 4000 --odd 40
+
+The hunt runs over real HTTP on the jumping clock.  Breadth-first and random follow the link graph of the truth with
+as many fetches: each address that they ask for is one, also where nothing answers.  They keep robots.txt as it does.
+Prints a table and one line of JSON.  `--without FAMILY` switches a family of features off, where the hunt has any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "flow"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "core"))
+
+from odd_measures import auc
+from watching import Watched, clock_of
+
+from vedette.config.model import Loaded, parse
+from vedette.livingweb import LivingWeb, OddPlan, OddWorld, Ports
+from vedette.livingweb.chance import Chance
+from vedette.livingweb.odd import decoys_for
+from vedette.operations import hunt as operations
+from vedette.operations.installation import Installation
+
+PORT = 8477  # stands in the addresses: the same in every run
+DAYS = 14
+DRAWS = 5  # random walks, of which the mean is taken
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One page as the hunt ranks it."""
+
+    url: str
+    score: float
+    action: str = ""
+    features: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Hunted:
+    """What one run came to."""
+
+    looked: list[str]  # addresses in the order of their first request, without robots.txt
+    findings: list[Finding]  # the best first
+    requests: int
+    forbidden: int
+    error: str
+    cpu: float
+
+
+async def main() -> int:
+    options = _options()
+    world = OddWorld(_plan(options))
+    known = world.known(PORT)
+    odd = set(known["was_odd"] if options.variant == "swapped" else known["odd"])
+    with tempfile.TemporaryDirectory(prefix="vedette-hunt-") as folder:
+        hunted = await run_hunt(world, Path(folder), options)
+    looks = len(hunted.looked)
+    result: dict[str, Any] = {
+        "seed": options.seed, "variant": options.variant, "hosts": len(world.hosts), "pages": known["pages"],
+        "odd": len(odd), "looks": looks, "error": hunted.error,
+        "requests": hunted.requests, "requests_per_look": round(hunted.requests / max(1, looks), 3),
+        "forbidden": hunted.forbidden, "cpu_ms_per_look_with_server": round(hunted.cpu / max(1, looks) * 1e3, 2),
+        **_found("hunt", [hunted.looked], odd),
+        **_found("breadth", [walk(world, looks, breadth_first)], odd),
+        **_found("random", [walk(world, looks, at_random(draw)) for draw in range(DRAWS)], odd),
+        **ranked(hunted.findings, odd, known),
+    }  # fmt: skip
+    _table(result)
+    print(json.dumps(result, ensure_ascii=False))
+    return 1 if hunted.error else 0
+
+
+async def run_hunt(world: OddWorld, data: Path, options: argparse.Namespace) -> Hunted:
+    """The one place that knows how a hunt is started."""
+    clock, began = clock_of(world), time.process_time()
+    async with LivingWeb(
+        world, now=lambda: clock.now().timestamp(), ports=Ports(web=PORT, moves=True)
+    ) as web:
+        config = parse(_config(world, web, options))
+        watched = Watched(world, data, clock, web, config)
+        ended = await watched.run(max_visits=options.looks, seconds=DAYS * 86_400.0)
+        stats: Any = web.stats()
+        looked = list(
+            dict.fromkeys(
+                f"http://{seen.host}:{PORT}{seen.target}"
+                for seen in web.journal.requests
+                if seen.target != "/robots.txt"
+            )
+        )
+    loaded = Loaded(config=config, path=None, data=data, digest="flow")
+    return Hunted(
+        looked=looked,
+        findings=findings_of(Installation(loaded=loaded, clock=clock), watched),
+        requests=stats["requests"],
+        forbidden=stats["forbidden"],
+        error=str(ended.error or ""),
+        cpu=time.process_time() - began,
+    )
+
+
+def _config(world: OddWorld, web: LivingWeb, options: argparse.Namespace) -> dict[str, Any]:
+    hunt: dict[str, Any] = {"without": [options.without]} if options.without else {}
+    return {
+        "sources": [
+            {
+                "id": f"seed{n}", "url": url, "lister": "crawl", "follow_hosts": ["*"], "hunt": True, "risk": "LOW",
+                "max_urls": 200_000, "max_depth": 60,
+            }
+            for n, url in enumerate(world.seeds(web.port))
+        ],
+        "fetch": {
+            "allow_networks": ["127.0.0.0/8"],
+            "allow_ports": [web.port],
+            "nameservers": [web.nameserver],
+        },
+        "lanes": {"default": {"gap_min": "1s", "gap_max": "1s", "per_minute": 0}},
+        "schedule": {"policy": "fixed", "interval": "60d"},
+        "run": {"max_sightings": 1_000_000},
+        "hunt": hunt,
+    }  # fmt: skip
+
+
+def findings_of(installation: Installation, watched: Watched) -> list[Finding]:
+    """What the hunt ranks; before it ranks anything, the scores of the scout."""
+    ask = getattr(operations, "findings", None)
+    if ask is not None:
+        rows = [
+            Finding(
+                row.url,
+                row.score,
+                row.action,
+                {one.feature: one.value for one in getattr(row, "contributions", ())},
+            )
+            for row in ask(installation)
+        ]
+    else:
+        rows = [
+            Finding(url, score or 0.0, word or "")
+            for url, score, word in watched.rows(
+                "SELECT w.url, MAX(d.score), d.word FROM verdicts d JOIN evidence e ON e.id = d.evidence_id "
+                "JOIN watches w ON w.id = e.watch_id GROUP BY w.url"
+            )
+        ]
+    return sorted(rows, key=lambda row: (-row.score, row.url))
+
+
+# What others would have found with as many fetches.
+
+Pick = Callable[[deque[str]], str]
+
+
+def breadth_first(waiting: deque[str]) -> str:
+    return waiting.popleft()
+
+
+def at_random(seed: int) -> Pick:
+    """Any open address, each as likely as the others."""
+    chance = Chance("bench", seed)
+
+    def pick(waiting: deque[str]) -> str:
+        waiting.rotate(-chance.below(len(waiting)))
+        return waiting.popleft()
+
+    return pick
+
+
+def walk(world: OddWorld, fetches: int, pick: Pick) -> list[str]:
+    """The addresses that this way asks for, in its order.  What robots.txt forbids is passed over without a fetch."""
+    waiting: deque[str] = deque(world.seeds(PORT))
+    known, asked = set(waiting), list[str]()
+    while waiting and len(asked) < fetches:
+        url = pick(waiting)
+        host = world.hosts[_host_of(world, url)]
+        target = url.split("/", 3)[3]
+        if host.spec.robots.forbids("/" + target):
+            continue
+        asked.append(url)
+        for link in _links(world, url, host.index):
+            if link not in known:
+                known.add(link)
+                waiting.append(link)
+    return asked
+
+
+def _links(world: OddWorld, url: str, host: int) -> Sequence[str]:
+    site = world.sites[host]
+    where = world.locate(url)
+    if where is None:  # moved, or nothing is there
+        moved = site.moved.get("/" + url.split("/", 3)[3])
+        return [world.url(host, None, PORT).rstrip("/") + moved] if moved else ()
+    return () if site.ground.health == "failing" else world.links(*where, PORT)
+
+
+def _host_of(world: OddWorld, url: str) -> int:
+    return world.host(url.split("/", 3)[2].partition(":")[0]).index
+
+
+# Figures.
+
+
+def _found(name: str, ways: Sequence[Sequence[str]], odd: set[str]) -> dict[str, Any]:
+    """The mean of these ways."""
+    found = sum(len(odd & set(looked)) for looked in ways) / len(ways)
+    each = round(sum(map(len, ways)) / len(ways) / found, 1) if found else None
+    return {
+        f"{name}_found": found,
+        f"{name}_recall": round(found / len(odd), 3) if odd else None,
+        f"{name}_fetches_per_odd": each,
+    }
+
+
+def ranked(findings: Sequence[Finding], odd: set[str], known: Mapping[str, Any]) -> dict[str, Any]:
+    """How good the first of the ranking are, and how much each feature tells alone."""
+    top = [row.url for row in findings[:50]]
+    kinds = Counter(known["odd"][url]["kind"] for url in top if url in known["odd"])
+    decoys = Counter(known["decoys"][url]["imitates"] for url in top if url in known["decoys"])
+    names = sorted({name for row in findings for name in row.features})
+    alone = {}
+    is_odd = [row.url in odd for row in findings]
+    if any(is_odd) and not all(is_odd):
+        alone = {
+            name: round(auc([row.features.get(name, 0.0) for row in findings], is_odd), 3) for name in names
+        }
+    return {
+        "ranked": len(findings),
+        "findings": sum(row.action not in ("", "skip") for row in findings),
+        "precision_50": _precision(findings[:50], odd),
+        "precision_100": _precision(findings[:100], odd),
+        "kinds_50": len(kinds),
+        "decoys_50": sum(decoys.values()),
+        "decoys_by_what": dict(decoys),
+        "best_single_auc": max(alone.values(), default=None),
+        "single_auc": alone,
+    }
+
+
+def _precision(findings: Sequence[Finding], odd: set[str]) -> float | None:
+    return round(sum(row.url in odd for row in findings) / len(findings), 3) if findings else None
+
+
+def _table(result: Mapping[str, Any]) -> None:
+    print(f"{'':10}{'found':>8}{'recall':>9}{'fetches per odd page':>23}{'of the others':>16}")
+    mine = result["hunt_fetches_per_odd"]
+    for name in ("hunt", "breadth", "random"):
+        each = result[f"{name}_fetches_per_odd"]
+        share = f"{mine / each:.2f}" if mine and each and name != "hunt" else ""
+        found, recall = result[f"{name}_found"], result[f"{name}_recall"]
+        print(f"{name:10}{found:>8}{recall if recall is not None else '-':>9}{each or '-':>23}{share:>16}")
+    print(
+        f"precision@50 {result['precision_50']}, @100 {result['precision_100']}, kinds {result['kinds_50']} and decoys "
+        f"{result['decoys_50']} in the first 50, {result['requests_per_look']} requests per look, "
+        f"best single feature {result['best_single_auc'] or 'not measured'}"
+    )
+
+
+def _plan(options: argparse.Namespace) -> OddPlan:
+    return OddPlan(
+        hosts=options.hosts,
+        pages=options.pages,
+        odd=0 if options.variant == "none" else options.odd,
+        decoys=decoys_for(options.pages),
+        farm=2000 if options.variant == "farm" else 0,
+        is_swapped=options.variant == "swapped",
+        folders=options.variant == "folders",
+        seed=options.seed,
+    )
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--looks", type=int, default=4000)
+    parser.add_argument("--hosts", type=int, default=400)
+    parser.add_argument("--pages", type=int, default=20_000)
+    parser.add_argument("--odd", type=int, default=200)
+    parser.add_argument("--variant", choices=("plain", "none", "swapped", "farm", "folders"), default="plain")
+    parser.add_argument("--without", default="", help="a family of features to switch off")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))
