@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import base64
 import math
+from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from vedette.contracts.copies import quick
 from vedette.contracts.errors import InputError
 from vedette.contracts.hunt import HuntRecord
 from vedette.contracts.schedule import Asked
@@ -55,6 +57,7 @@ class InForce:
     clocks: Callable[[int], bytes | None] = lambda clock: None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
     """What a learned decision names instead of repeating it."""
@@ -342,7 +345,7 @@ def _with_lot(due: Due, given: Inputs) -> Due:
 
 
 def _text(belief: bytes) -> str:
-    return base64.b64encode(belief).decode()
+    return b2a_base64(belief, newline=False).decode()
 
 
 def _schedule(given: Inputs, in_force: InForce) -> object:
