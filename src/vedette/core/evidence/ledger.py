@@ -68,6 +68,7 @@ class LedgerEntry:
 
 
 DEFAULT = InForce()
+_NOT_ASKED = Asked()
 _ANY = datetime(2020, 1, 1, tzinfo=UTC)  # no verdict depends on the hour
 
 
@@ -138,6 +139,14 @@ def replan_decision(named: Named, report: ListingReport, moved: Moved, written: 
 
 def _unusual(case: Case) -> dict[str, object]:
     """The inputs of a case that most cases have none of."""
+    place = case.place
+    is_alone = place.hub is None and not place.hub_value and place.price_factor == place.host_activity == 1.0
+    if (
+        is_alone
+        and case.modified is None
+        and not (case.failures or case.is_parked or case.asked != _NOT_ASKED)
+    ):
+        return {}
     found: dict[str, object] = {
         "modified": case.modified,
         "failures": case.failures or None,
