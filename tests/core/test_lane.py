@@ -256,6 +256,17 @@ POLICIES = st.builds(
     trip_window=st.integers(1, 8),
     closed_for=st.integers(1, 60).map(lambda s: s * SECOND),
 )
+TIMES = st.none() | st.integers(-400, 400).map(lambda s: NOW + s * SECOND)
+STATES = st.builds(LaneState, next_start_at=TIMES, bucket_at=TIMES, closed_until=TIMES, held_until=TIMES)
+
+
+@settings(deadline=None)
+@given(POLICIES, STATES)
+def test_a_lane_that_says_yes_has_no_time_too_far_ahead(policy: LanePolicy, state: LaneState) -> None:
+    if lane.ask(policy, state, NOW) is lane.GO:
+        assert lane.bounded(policy, state, NOW) is state
+
+
 EVENTS = st.lists(
     st.tuples(
         st.sampled_from(["start", "start", "start", "ok", "fail", "fail", "nothing"]),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vedette.core.text import parse_cost as weight
 from vedette.core.text.parse_cost import is_irregular, lean, too_heavy
@@ -145,3 +147,11 @@ def test_attributes_that_nobody_reads_are_left_out_and_everything_else_stays():
         b'<p class=odd title="<b>">1 < 2</p><font class="f">x</font></div>'
     )
     assert lean(lean(markup)) == lean(markup)
+
+
+@given(st.lists(st.sampled_from([b"<", b"</", b"<p>", b"</p>", b"/", b"x"]), max_size=40), st.integers(1, 60))
+def test_tags_are_counted_as_bytes_count_them(parts: list[bytes], times: int) -> None:
+    body = b"".join(parts) * times
+    tags, closings = body.count(b"<"), body.count(b"</")
+    few, many = weight.SMALL_UNCLOSED, weight.SMALL_TAGS
+    assert weight._may_be_odd(body) == (tags > few and (tags > many or tags - 2 * closings > few))

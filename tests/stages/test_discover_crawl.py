@@ -128,6 +128,9 @@ def test_a_plain_path_needs_no_parser(segments, end):
     path = "/" + "/".join(segments) + end
     assume(_PLAIN.fullmatch(path))
     assert canonical(path, PAGE) == "https://www.h.hr" + path
+    assert canonical("https://www.h.hr" + path, "http://else.hr/") == "https://www.h.hr" + path
+    for folder in ("https://h.hr/", "http://h.hr:8080/a/", "https://h.hr/a/b.c/"):
+        assert canonical(path[1:], f"{folder}page.html?q=/x") == folder + path[1:]
 
 
 def test_the_memo_is_bounded():

@@ -11,6 +11,7 @@ from vedette.contracts.change import Block
 from vedette.contracts.words import ContentClass
 from vedette.extract import Page, blocks, extract
 from vedette.extract.outline import common_scope
+from vedette.extract.scope import fold
 
 URL = "https://a.hr/zakoni/pdv"
 HTML = "text/html; charset=utf-8"
@@ -161,6 +162,14 @@ def test_scripts_styles_and_hidden_parts_are_not_text():
 
 def test_a_page_that_is_hidden_until_its_scripts_run_is_read_anyway():
     assert html(f"<div style='display:none'>{LONG}</div>").text == LONG.strip()
+
+
+@given(
+    st.lists(st.sampled_from(["word", " ", "  ", "\n", "\xa0", "č"]), max_size=60), st.sampled_from([1, 40])
+)
+def test_a_long_text_is_folded_as_a_short_one_is(parts: list[str], times: int):
+    text = "".join(parts) * times
+    assert fold(text) == " ".join(text.replace("\n", " ").replace("\xa0", " ").split())
 
 
 def test_white_space_is_folded_and_unicode_composed():

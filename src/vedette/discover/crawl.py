@@ -7,7 +7,7 @@ links to.  Every sighting that is no document is itself read as a crawl listing,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from vedette.contracts.source import ANYWHERE, ListerOptions, Listing, Sighting
@@ -20,6 +20,7 @@ from vedette.discover.gather import ListingDocument
 from vedette.discover.tree import LinkPage, attribute
 
 Link = tuple[WatchId, str]
+Memo = dict[str, Link | None]
 MEMO = 16_384  # raw addresses remembered per source: about 6 MB when full
 MOST_PARTS = 1000  # told of one page
 MOST_META = 500  # elements of a head that are read
@@ -28,6 +29,19 @@ _WHOLE = ("http://", "https://")  # these mean the same on every page
 _NOT_PAGES = ("#", "javascript:", "mailto:", "tel:", "data:")
 # A path that needs no parser: nothing to decode, to resolve or to drop.  A test holds `canonical` against it.
 _PLAIN = re.compile(r"(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)+/?")
+
+
+class _PageLinks:
+    """Where the links of one page lead from, and what is known of them: by path, by whole address, by folder."""
+
+    __slots__ = ("base", "folder", "here", "origin", "rooted", "whole")
+
+    def __init__(self, base: str, memo: Callable[[str], Memo]) -> None:
+        self.base = base
+        self.origin = origin_of(base)
+        folder = base.partition("?")[0].rpartition("/")[0]
+        self.folder = f"{folder if len(folder) > len(self.origin) else self.origin}/"
+        self.rooted, self.whole, self.here = memo(self.origin), memo(""), memo(self.folder)
 
 
 class LinkReader:
@@ -41,9 +55,7 @@ class LinkReader:
         self._hosts = frozenset(_bare(host.lower()) for host in (host_of(source_url), *follow_hosts))
         self._is_everywhere = ANYWHERE in self._hosts
         self._limit = memo
-        self._memos: dict[
-            str, dict[str, Link | None]
-        ] = {}  # by place: an origin, a directory of it, or anywhere
+        self._memos: dict[str, Memo] = {}  # by place: an origin, a folder of it, or anywhere
         self._size = 0
         self._parts: dict[WatchId, str] = {}
         self.too_long = 0  # addresses that nobody asks for because of their length
@@ -58,32 +70,37 @@ class LinkReader:
         base = base or page_url
         if self._size >= self._limit:
             self._memos, self._size = {}, 0
-        origin = origin_of(base)
-        home = origin if self._is_ours(base) else ""
-        rooted, whole = self._memo(origin), self._memo("")
-        here = self._memo(base.partition("?")[0].rpartition("/")[0] + "/")
+        page = _PageLinks(base, self._memo)
+        rooted = page.rooted.get
         found: dict[WatchId, Link] = {}
         for href in hrefs:
-            cut = href.find("#")
-            if cut > 0 and href[cut - 1] > " ":  # whichever part is meant, it is the same address
-                href = href[:cut]
-            memo = rooted if href[:1] == "/" else whole if href.startswith(_WHOLE) else here
-            link = memo.get(href, _UNKNOWN)
+            link = rooted(href, _UNKNOWN)  # most links of a page
             if link is _UNKNOWN:
-                link = self._resolve(href, base, home)
-                self._remember(href, link, memo)
+                link = self._other(href, page)
             if link is not None:
                 found[link[0]] = link
         return list(found.values())
 
-    def _memo(self, place: str) -> dict[str, Link | None]:
+    def _other(self, href: str, page: _PageLinks) -> Link | None:
+        """A link that is no known path of the site."""
+        cut = href.find("#")
+        if cut > 0 and href[cut - 1] > " ":  # whichever part is meant, it is the same address
+            href = href[:cut]
+        memo = page.rooted if href[:1] == "/" else page.whole if href.startswith(_WHOLE) else page.here
+        link = memo.get(href, _UNKNOWN)
+        if link is _UNKNOWN:
+            link = self._resolve(href, page)
+            self._remember(href, link, memo)
+        return link
+
+    def _memo(self, place: str) -> Memo:
         memo = self._memos.get(place)
         if memo is None:
             memo = self._memos[place] = {}
             self._size += 1
         return memo
 
-    def _remember(self, href: str, link: Link | None, memo: dict[str, Link | None]) -> None:
+    def _remember(self, href: str, link: Link | None, memo: Memo) -> None:
         if self._size >= self._limit or len(href) > MAX_URL:
             return
         if href.strip()[:1] in ("", "?", "#"):  # these mean something else on every page
@@ -91,23 +108,30 @@ class LinkReader:
         memo[href] = link
         self._size += 1
 
-    def _resolve(self, href: str, base: str, home: str) -> Link | None:
-        """`home`: the origin of the base where that is in scope."""
-        if home and len(home) + len(href) <= MAX_URL and _PLAIN.fullmatch(href):
-            url = home + href
-        elif href.startswith(_NOT_PAGES):
+    def _resolve(self, href: str, page: _PageLinks) -> Link | None:
+        if href.startswith(_NOT_PAGES):
             return None
-        else:
-            target = canonical(href, base)
-            if target is None or not self._is_ours(target):
-                self.too_long += len(href) > MAX_URL
-                return None
-            url = target
+        url = self._plain(href, page) or canonical(href, page.base)
+        if url is None or not self._is_ours(url):
+            self.too_long += len(href) > MAX_URL
+            return None
         if is_part(url):
             if len(self._parts) < MOST_PARTS:
                 self._parts[watch_id(url)] = url
             return None
         return watch_id(url), url
+
+    def _plain(self, href: str, page: _PageLinks) -> str | None:
+        """What needs no parser: a plain path, from the root, the folder of the page or an origin that was met."""
+        if len(page.base) + len(href) > MAX_URL:
+            return None
+        if href[:1] == "/":
+            return page.origin + href if _PLAIN.fullmatch(href) else None
+        if not href.startswith(_WHOLE):
+            return page.folder + href if _PLAIN.fullmatch("/" + href) else None
+        start = href.find("/", 8)  # past https://
+        is_met = start > 0 and href[:start] in self._memos
+        return href if is_met and _PLAIN.fullmatch(href, start) else None
 
     def _is_ours(self, url: str) -> bool:
         return self._is_everywhere or _bare(host_of(url)) in self._hosts

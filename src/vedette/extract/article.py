@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import lru_cache
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from selectolax.lexbor import LexborNode
@@ -27,6 +29,7 @@ LISTED = 0.3  # and below which a list or table is content
 FEW_CHARS = 12
 MAX_WORDS = 4  # of an id
 NONE: frozenset[str] = frozenset()
+NOWHERE: Mapping[int, int] = MappingProxyType({})
 _PROSE = "div, td, li, dd, blockquote, pre"  # beside paragraphs
 _SIDE_TAGS = "aside, form, footer, button, select"  # nav is gone before
 _DOCUMENT = re.compile(r"\.(?:pdf|doc|xls|ppt|odt|ods|rtf|csv|zip)", re.IGNORECASE)
@@ -109,16 +112,9 @@ Counted = list[tuple[LexborNode, int]]  # nodes with their characters
 
 def _long_blocks(root: LexborNode) -> Counted:
     """Paragraphs, and other blocks with so much text of their own."""
-    found = []
-    for node in root.css("p"):
-        chars = len(node.text_lexbor().strip())
-        if chars >= LONG:
-            found.append((node, chars))
-    for node in root.css(_PROSE):
-        chars = len(node.text(False, "", True))
-        if chars >= LONG:
-            found.append((node, chars))
-    return found
+    paragraphs = [(node, len(node.text_lexbor().strip())) for node in root.css("p")]
+    others = [(node, len(node.text(False, "", True))) for node in root.css(_PROSE)]
+    return [one for one in paragraphs + others if one[1] >= LONG]
 
 
 def _are_enough(blocks: Counted) -> bool:
@@ -143,8 +139,14 @@ class _Article:
         said = [(node, chars) for node, chars in blocks if self.in_links.get(node.mem_id, 0) <= 0.4 * chars]
         self.paragraphs = {node.mem_id: chars for node, chars in said}
         self.total = sum(self.paragraphs.values())
-        self.prose: dict[int, int] = {}  # characters of it in and below a node
-        self._sum_up(said, self.prose, {})
+        self._said = said
+
+    @cached_property
+    def prose(self) -> dict[int, int]:
+        """Characters of it in and below a node.  Not asked for where nothing stands around the prose."""
+        found: dict[int, int] = {}
+        self._sum_up(self._said, found, {}, NOWHERE)
+        return found
 
     def is_one(self) -> bool:
         """Is there enough prose, and not more text in links?"""
@@ -168,6 +170,8 @@ class _Article:
 
     def spared(self, side: dict[int, tuple[LexborNode, str, str]]) -> frozenset[str]:
         """Names of parts that have much of the prose, and words whose parts have most of it together."""
+        if not side:
+            return NONE
         prose = self.prose
         weighty = {at: (name, word) for at, (_, name, word) in side.items() if at in prose}
         if not weighty:
@@ -179,9 +183,13 @@ class _Article:
         """Blocks that are links and lead elsewhere, unless they hold documents, lists or tables of content."""
         links: dict[int, int] = {}
         nodes: dict[int, LexborNode] = {}
-        outside = [(link, chars) for link, at, chars in self.links if at not in self.prose]
-        self._sum_up([(link, chars) for link, chars in outside if link.parent is not None], links, nodes)
-        held = self._ways_to_documents([link for link, _ in outside])
+        outside = [one for one in self.links if one[1] not in self.paragraphs]
+        outside = [one for one in outside if one[1] not in self.prose]
+        if not outside:
+            return []
+        loose = [(link, chars) for link, _, chars in outside if link.parent is not None]
+        self._sum_up(loose, links, nodes, self.prose)
+        held = self._ways_to_documents([link for link, _, _ in outside])
         found: list[LexborNode] = []
         gone: set[int] = set()
         for at, node in reversed(nodes.items()):  # the outer ones first
@@ -221,9 +229,11 @@ class _Article:
                 together[word] += self.prose[at]
         return frozenset(word for word, chars in together.items() if chars >= TOGETHER * self.total)
 
-    def _sum_up(self, found: Counted, sums: dict[int, int], nodes: dict[int, LexborNode]) -> None:
+    def _sum_up(
+        self, found: Counted, sums: dict[int, int], nodes: dict[int, LexborNode], prose: Mapping[int, int]
+    ) -> None:
         """Adds the figures to each node and what it stands in, up to what has prose.  Neighbours go up together."""
-        above, prose = self.above, {} if sums is self.prose else self.prose
+        above = self.above
         while found:
             higher: dict[int, int] = {}
             parents: dict[int, LexborNode] = {}

@@ -195,26 +195,17 @@ def links_of(tree: LexborHTMLParser) -> tuple[tuple[str, ...], tuple[str, ...]]:
     nodes = tree.css("a[href]")
     nodes += tree.tags("area")
     del nodes[MAX_LINKS:]
-    hrefs: list[str] = []
-    marked: set[str] = set()
-    for node in nodes:  # one at a time: the attributes of all links together take more than the page
-        said = node.attributes
-        href, rel = said.get("href"), said.get("rel")
-        if not href:
-            continue
-        hrefs.append(href)
-        if rel and is_marked(rel):
-            marked.add(href)
-    if marked:
-        marked.difference_update(_unmarked(nodes))
-    return tuple(hrefs), tuple(sorted(marked))
+    hrefs = tuple([href for node in nodes if (href := node.attributes.get("href"))])
+    if not tree.css_matches("a[rel], area[rel]"):  # most pages mark none
+        return hrefs, ()
+    marked = {said.get("href") or "" for said in _attributes(nodes) if is_marked(said.get("rel"))}
+    unmarked = {said.get("href") or "" for said in _attributes(nodes) if not is_marked(said.get("rel"))}
+    return hrefs, tuple(sorted(marked - unmarked - {""}))
 
 
-def _unmarked(nodes: list[LexborNode]) -> Iterator[str]:
-    for node in nodes:
-        said = node.attributes
-        if not is_marked(said.get("rel")):
-            yield said.get("href") or ""
+def _attributes(nodes: list[LexborNode]) -> Iterator[dict[str, str | None]]:
+    """One at a time: those of all links together take more than the page."""
+    return (node.attributes for node in nodes)
 
 
 def link_chars(root: LexborNode | None, most: int) -> int:

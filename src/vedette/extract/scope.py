@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Container, Iterator
 from itertools import islice
 
+import numpy as np
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from vedette.extract.article import prose_chars
@@ -39,6 +40,7 @@ _NOSCRIPT = re.compile(
     r"<noscript\b[^>]*>(?:<(?!/?(?:noscript|script)\b)|[^<]++)*+</noscript[^>]*>", re.IGNORECASE
 )
 _SPACES = "\n\t\r\f\v\xa0\u2002\u2003\u2009\u202f\u3000\u2028"
+_SHORT = 500  # characters
 _NOTHING = "\u200b\u00ad\ufeff\u2060"  # zero width; soft hyphen
 
 
@@ -123,13 +125,22 @@ def fold(text: str) -> str:
     for space in _SPACES if not text.isascii() else _SPACES[:5]:
         if space in text:
             text = text.replace(space, " ")
-    text = " ".join([part for run in text.split("  ") if (part := run.strip(" "))])
+    if _has_gaps(text):
+        text = " ".join([part for run in text.split("  ") if (part := run.strip(" "))])
     if text.isascii():
         return text
     for nothing in _NOTHING:
         if nothing in text:
             text = text.replace(nothing, "")
     return unicodedata.normalize("NFC", text)
+
+
+def _has_gaps(text: str) -> bool:
+    """True where spaces stand at an end, or several in a row.  A sixth of the price of taking a text apart."""
+    if len(text) < _SHORT or text[0] == " " or text[-1] == " ":
+        return True
+    is_space = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8) == ord(" ")
+    return bool((is_space[1:] & is_space[:-1]).any())
 
 
 def _swallows(node: LexborNode) -> bool:

@@ -27,7 +27,6 @@ ROOM = LaneKey("all:waiting")  # requests that do not end: they left `all` to ot
 SHARED = frozenset(
     (ALL, DOUBTFUL, ROOM)
 )  # widths of ours, and no far end: they learn nothing and are not stored
-_GO = Go()
 PATIENCE = timedelta(seconds=90)  # a look that is under way gives up on a lane that is closed for longer
 
 
@@ -101,6 +100,18 @@ class LaneWakes:
         return (lane for at, _, lane in self._heap if at <= last)
 
 
+class _Lanes(dict[LaneKey, _Lane]):
+    """Lanes by key; one that is not there yet is opened."""
+
+    def __init__(self, opened: Callable[[LaneKey], _Lane]) -> None:
+        super().__init__()
+        self._opened = opened
+
+    def __missing__(self, key: LaneKey) -> _Lane:
+        lane = self[key] = self._opened(key)
+        return lane
+
+
 class LaneKeeper:
     """Answers for every lane whether a request may start now, and remembers what happened in it."""
 
@@ -118,7 +129,7 @@ class LaneKeeper:
         self._policies = policies
         self._load = load
         self._clock = clock
-        self._lanes: dict[LaneKey, _Lane] = {}
+        self._lanes = _Lanes(self._opened)
         self._dirty: deque[_Lane] = deque()
         self._is_closing = False
         self._failing = 0.0  # the share of doubtful requests that failed of late
@@ -131,18 +142,18 @@ class LaneKeeper:
         """Whether a request that needs all these lanes may start now.  The longest wait speaks."""
         worst: Wait | None = None
         for key in keys:
-            lane = self._lane(key)
+            lane = self._lanes[key]
             if lane.waiters:
                 return Wait(None, Reason("lane_queue", note=key))
             answer = self._asked(lane, now)
             if isinstance(answer, Wait) and (worst is None or _later(answer, worst)):
                 worst = answer
-        return worst or _GO
+        return worst or rule.GO
 
     def start(self, keys: Sequence[LaneKey], now: datetime) -> None:
         """A request that was told Go starts."""
         for key in keys:
-            lane = self._lane(key)
+            lane = self._lanes[key]
             state = rule.started(lane.policy, lane.state, now, self._clock.chance())
             lane.gap = state.next_start_at - now if state.next_start_at else timedelta(0)
             self._move(lane, state)
@@ -150,7 +161,7 @@ class LaneKeeper:
     def sent(self, keys: Sequence[LaneKey], at: datetime) -> None:
         """A request that was let in went out then: later than it was let in, when the machine was busy."""
         for key in keys:
-            lane = self._lane(key)
+            lane = self._lanes[key]
             if lane.gap or lane.policy.per_minute:
                 self._move(lane, rule.sent(lane.policy, lane.state, at, lane.gap))
                 if lane.policy.at_once > 1:
@@ -163,14 +174,14 @@ class LaneKeeper:
         sees the next one a whole gap after it.
         """
         for key in keys:
-            lane = self._lane(key)
+            lane = self._lanes[key]
             if lane.policy.at_once == 1 and (lane.gap or lane.policy.per_minute):
                 self._move(lane, rule.sent(lane.policy, lane.state, at, lane.gap))
 
     def give_back(self, keys: Sequence[LaneKey], now: datetime) -> None:
         """A permit that was not used: nothing went out.  What it cost stays paid."""
         for key in keys:
-            lane = self._lane(key)
+            lane = self._lanes[key]
             self._move(lane, rule.unused(lane.state))
         self.finish(keys, ok=None, now=now)
 
@@ -182,7 +193,7 @@ class LaneKeeper:
         if ok is not None and (DOUBTFUL in keys or ROOM in keys):
             self._pace(has_failed=not ok)
         for key in keys:
-            lane = self._lane(key)
+            lane = self._lanes[key]
             was = lane.state.closed_until
             says = ok if key not in SHARED else None
             hold = retry_after if key not in SHARED else None
@@ -209,12 +220,12 @@ class LaneKeeper:
         return (host, DOUBTFUL, ALL) if self.is_doubtful(host) else (host, ALL)
 
     def is_doubtful(self, host: LaneKey) -> bool:
-        lane = self._lane(host)
+        lane = self._lanes[host]
         return is_doubtful(lane.state, is_new=lane.is_new)
 
     def doubt(self, host: LaneKey) -> int | None:
         """How often in a row a doubtful host failed; None: it answers."""
-        return self._lane(host).state.failures if self.is_doubtful(host) else None
+        return self._lanes[host].state.failures if self.is_doubtful(host) else None
 
     def doubt_waits(self, now: datetime) -> Wait | None:
         """What a request to a doubtful host has to wait for, as far as these hosts are concerned; None: nothing."""
@@ -225,7 +236,7 @@ class LaneKeeper:
 
     def is_new(self, host: LaneKey) -> bool:
         """It was never reached."""
-        return self._lane(host).is_new
+        return self._lanes[host].is_new
 
     def step_aside(self, keys: tuple[LaneKey, ...], now: datetime) -> tuple[LaneKey, ...]:
         """A request that does not end leaves the width to others.  Gives the lanes that it holds from now on."""
@@ -236,12 +247,12 @@ class LaneKeeper:
     @property
     def aside(self) -> int:
         """How many requests stepped aside."""
-        return self._lane(ROOM).state.under_way
+        return self._lanes[ROOM].state.under_way
 
     @property
     def room(self) -> int:
         """How many may."""
-        return self._lane(ROOM).policy.at_once
+        return self._lanes[ROOM].policy.at_once
 
     async def enter(self, keys: tuple[LaneKey, ...]) -> Wait | None:
         """Wait for a permit in the middle of a look (robots.txt, next hop).  A Wait comes back: give up."""
@@ -266,7 +277,7 @@ class LaneKeeper:
 
     def wake(self, key: LaneKey) -> datetime | None:
         """Let waiters of this lane in, in order, as far as the lanes allow.  Gives when to call again."""
-        lane = self._lane(key)
+        lane = self._lanes[key]
         now = self._clock.now()
         while lane.waiters:
             waiter = lane.waiters[0]
@@ -298,24 +309,24 @@ class LaneKeeper:
 
     def crawl_delay(self, key: LaneKey, seconds: float | None) -> None:
         """robots.txt asked for this gap."""
-        lane = self._lane(key)
+        lane = self._lanes[key]
         known = lane.state.crawl_delay
         if seconds != (known.total_seconds() if known else None):
             self._move(lane, rule.with_crawl_delay(lane.state, seconds, self._clock.now()))
 
     def gap(self, key: LaneKey) -> timedelta:
         """The least time between two starts in this lane."""
-        lane = self._lane(key)
+        lane = self._lanes[key]
         delay = lane.state.crawl_delay or timedelta(0)
         bucket = timedelta(seconds=60 / lane.policy.per_minute) if lane.policy.per_minute else timedelta(0)
         return max(lane.policy.gap_min, delay, bucket)
 
     def state(self, key: LaneKey) -> LaneState:
-        return self._lane(key).state
+        return self._lanes[key].state
 
     def replace(self, key: LaneKey, state: LaneState) -> None:
         """The operator changed the lane from outside: their word wins, calls under way stay counted."""
-        lane = self._lane(key)
+        lane = self._lanes[key]
         was = lane.state
         state = replace(  # the store may lag behind: a start that it does not have yet still counts
             state,
@@ -326,7 +337,7 @@ class LaneKeeper:
 
     def tune(self, key: LaneKey, policy: LanePolicy) -> None:
         """From now on the lane is held to this: a far end said, or was found to have, another limit."""
-        self._lane(key).policy = policy
+        self._lanes[key].policy = policy
 
     def clock_set(self, by: timedelta) -> None:
         """The clock was set forward or back: what was left to wait in each lane is left to wait."""
@@ -353,15 +364,13 @@ class LaneKeeper:
                 moved[lane.key] = lane.state
         return tuple(moved.items())
 
-    def _lane(self, key: LaneKey) -> _Lane:
-        lane = self._lanes.get(key)
-        if lane is None:
-            known, policy = None if key in SHARED else self._load(key), self._policy_of(key)
-            state = ahead.lane(policy, known or LaneState(), self._clock.now())
-            if self._not_before is not None and key not in SHARED:
-                state = rule.started_unseen(policy, state, self._not_before)
-            lane = self._lanes[key] = _Lane(key, policy, state, is_new=known is None and key not in SHARED)
-        return lane
+    def _opened(self, key: LaneKey) -> _Lane:
+        """A lane that this run asks about for the first time."""
+        known, policy = None if key in SHARED else self._load(key), self._policy_of(key)
+        state = ahead.lane(policy, known or LaneState(), self._clock.now())
+        if self._not_before is not None and key not in SHARED:
+            state = rule.started_unseen(policy, state, self._not_before)
+        return _Lane(key, policy, state, is_new=known is None and key not in SHARED)
 
     def _policy_of(self, key: LaneKey) -> LanePolicy:
         if key == DOUBTFUL:
@@ -371,10 +380,14 @@ class LaneKeeper:
         return self._policies.of(key)
 
     def _asked(self, lane: _Lane, now: datetime) -> Go | Wait:
-        """The rule's answer, once no time of the lane is further ahead than the rule allows."""
+        """The rule's answer, once no time of the lane is further ahead than the rule allows: an open lane has none."""
+        answer = rule.ask(lane.policy, lane.state, now)
+        if answer is rule.GO:
+            return answer
         state = rule.bounded(lane.policy, lane.state, now)
-        if state is not lane.state:
-            self._move(lane, state)
+        if state is lane.state:
+            return answer
+        self._move(lane, state)
         return rule.ask(lane.policy, state, now)
 
     def _move(self, lane: _Lane, state: LaneState) -> None:
@@ -384,7 +397,7 @@ class LaneKeeper:
             self._dirty.append(lane)
 
     def _blocking(self, keys: Sequence[LaneKey], now: datetime) -> _Lane:
-        lanes = [self._lane(key) for key in keys]
+        lanes = [self._lanes[key] for key in keys]
         for lane in lanes:
             if lane.waiters or isinstance(self._asked(lane, now), Wait):
                 return lane
@@ -393,7 +406,7 @@ class LaneKeeper:
     def _obstacle(self, keys: Sequence[LaneKey], now: datetime) -> tuple[_Lane, Wait] | None:
         """The first lane that says no to someone who already stands in line: the queues are no obstacle."""
         for key in keys:
-            lane = self._lane(key)
+            lane = self._lanes[key]
             answer = self._asked(lane, now)
             if isinstance(answer, Wait):
                 return lane, answer

@@ -38,6 +38,7 @@ from vedette.store.row_columns import (
     reader,
 )
 from vedette.store.rows import (
+    RISKS,
     from_ms,
     lane_id,
     opt_at,
@@ -157,7 +158,7 @@ class Writer:
                 if ask.ordered:
                     query = sql.ordered_heads(self._pick, len(ask.ordered))
                     rows = [*self._db.execute(query, (*ask.ordered, by, at)), *rows]
-                found[ask.lane] = [(WatchId(i), Risk(r), from_ms(d), s) for i, r, d, s in rows]
+                found[ask.lane] = [(i, RISKS[r], from_ms(d), s) for i, r, d, s in rows]
         return found
 
     def take(self, ids: Sequence[WatchId], *, now: datetime, until: datetime) -> list[Watch]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import base64
 import math
+from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from vedette.contracts.copies import quick
 from vedette.contracts.errors import InputError
 from vedette.contracts.hunt import HuntRecord
 from vedette.contracts.schedule import Asked
@@ -55,6 +57,7 @@ class InForce:
     clocks: Callable[[int], bytes | None] = lambda clock: None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
     """What a learned decision names instead of repeating it."""
@@ -65,6 +68,7 @@ class LedgerEntry:
 
 
 DEFAULT = InForce()
+_NOT_ASKED = Asked()
 _ANY = datetime(2020, 1, 1, tzinfo=UTC)  # no verdict depends on the hour
 
 
@@ -135,6 +139,14 @@ def replan_decision(named: Named, report: ListingReport, moved: Moved, written: 
 
 def _unusual(case: Case) -> dict[str, object]:
     """The inputs of a case that most cases have none of."""
+    place = case.place
+    is_alone = place.hub is None and not place.hub_value and place.price_factor == place.host_activity == 1.0
+    if (
+        is_alone
+        and case.modified is None
+        and not (case.failures or case.is_parked or case.asked != _NOT_ASKED)
+    ):
+        return {}
     found: dict[str, object] = {
         "modified": case.modified,
         "failures": case.failures or None,
@@ -342,7 +354,7 @@ def _with_lot(due: Due, given: Inputs) -> Due:
 
 
 def _text(belief: bytes) -> str:
-    return base64.b64encode(belief).decode()
+    return b2a_base64(belief, newline=False).decode()
 
 
 def _schedule(given: Inputs, in_force: InForce) -> object:

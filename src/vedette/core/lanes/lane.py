@@ -41,7 +41,7 @@ CONDITIONS = (CLOSED, HELD, HALF_OPEN, OPEN, BLOCKED)
 SHUT = frozenset((OPEN, HELD, BLOCKED))  # nothing starts for a while
 
 _NOTHING = timedelta(0)
-_GO = Go()
+GO = Go()  # the only one
 _BLOCKED, _FULL, _PROBE = "lane_blocked", "lane_full", "lane_probe"
 _UNSENT, _UNSENT_NOTE = "lane_unsent", "the request before is not on the line yet"
 _CLOSED, _HELD, _GAP, _BUCKET = "lane_closed", "lane_held", "lane_gap", "lane_bucket"
@@ -69,7 +69,7 @@ def ask(policy: LanePolicy, state: LaneState, now: datetime) -> Go | Wait:
         code, until = _GAP, state.next_start_at
     if state.bucket_at is not None and (ready := _bucket_ready(policy, state.bucket_at)) > until:
         code, until = _BUCKET, ready
-    return Wait(until, Reason(code, (until - now).total_seconds())) if code else _GO
+    return Wait(until, Reason(code, (until - now).total_seconds())) if code else GO
 
 
 def bounded(policy: LanePolicy, state: LaneState, now: datetime) -> LaneState:

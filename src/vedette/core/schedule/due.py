@@ -14,10 +14,11 @@ each audit by its I gives every hour of the schedule the same say.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
+from vedette.contracts.copies import quick, replace
 from vedette.contracts.errors import InputError
 from vedette.contracts.schedule import Asked
 from vedette.contracts.watch import Watch
@@ -71,6 +72,7 @@ class DueParams:
 DEFAULT = DueParams()
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
     """The decision.  The points of the reasons add up to `interval` in hours."""
@@ -108,6 +110,7 @@ def decide(facts: LookFacts, params: DueParams = DEFAULT) -> Due:
     )
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleTerms:
     """What holds for the next look beside the policy's decision."""
@@ -118,6 +121,7 @@ class ScheduleTerms:
     is_active: bool = True  # False: its source rests, and nothing is due
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Arranged:
     """The watch with its next look, the decision as it is recorded, and the lot that was drawn."""
@@ -127,8 +131,13 @@ class Arranged:
     lot: Lot | None
 
 
-def apply_schedule(watch: Watch, plain: Due, terms: ScheduleTerms, *, is_taught: bool) -> Arranged:
-    """Put the decision into the watch.  `is_taught`: the look taught something, so that an audit may follow it."""
+def apply_schedule(
+    watch: Watch, plain: Due, terms: ScheduleTerms, *, is_taught: bool, belief: bytes | None = None
+) -> Arranged:
+    """Put the decision into the watch.  `is_taught`: the look taught something, so that an audit may follow it.
+
+    `belief`: after the look; None: it stays.
+    """
     lot = Lot(watch.id, plain.scan_count, terms.audit_share) if is_taught and terms.audit_share > 0 else None
     due = plain if lot is None else audited(plain, lot)
     due_at = next_look_at(due.due_at, terms)
@@ -139,6 +148,7 @@ def apply_schedule(watch: Watch, plain: Due, terms: ScheduleTerms, *, is_taught:
         interval=due.interval,
         due_at=due_at,
         audit=plain.interval if due is not plain and due_at == due.due_at else None,
+        belief=watch.belief if belief is None else belief,
     )
     return Arranged(moved, due, lot)
 
@@ -193,6 +203,7 @@ def _step(reasons: list[Reason], before: float, after: float, code: str, note: s
 # Audits
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Lot:
     """What decides whether the next look is an audit; recorded with the decision."""

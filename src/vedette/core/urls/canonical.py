@@ -7,6 +7,7 @@ scheme, escapes) fold into one.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
@@ -91,20 +92,23 @@ def watch_id(url: str) -> WatchId:
 
 def origin_of(url: str) -> str:
     """scheme://host[:port] of a canonical URL."""
-    return url[: _path_start(url)]
+    slash = url.find("/", url.index("//") + 2)
+    return url[:slash] if slash >= 0 else url
 
 
 def host_of(url: str) -> str:
     """The host of a canonical URL, ASCII, without port; IPv6 without brackets."""
-    authority = url[url.index("//") + 2 : _path_start(url)]
-    if authority.startswith("["):
-        return authority[1 : authority.index("]")]
-    return authority.partition(":")[0]
+    return _host_at(origin_of(url))
 
 
 def lane_of(url: str) -> LaneKey:
     """By host, not by registrable domain: all ministries share gov.hr (docs/adr/README.md)."""
-    return LaneKey("host:" + host_of(url))
+    return lane_at(origin_of(url))
+
+
+@lru_cache(maxsize=4096)
+def lane_at(origin: str) -> LaneKey:
+    return LaneKey("host:" + _host_at(origin))
 
 
 def shown(url: str) -> str:
@@ -133,10 +137,10 @@ def spellings(part: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in (part, host, quote(part, safe="/?&=:%")) if word))
 
 
-def _path_start(url: str) -> int:
-    start = url.index("//") + 2
-    slash = url.find("/", start)
-    return slash if slash >= 0 else len(url)
+@lru_cache(maxsize=4096)
+def _host_at(origin: str) -> str:
+    authority = origin.partition("//")[2]
+    return authority[1 : authority.index("]")] if authority.startswith("[") else authority.partition(":")[0]
 
 
 def _without_noise(url: str) -> str:
@@ -155,7 +159,7 @@ def _is_noise(part: str) -> bool:
 
 def _without_credentials(url: str) -> str:
     start = url.index("//") + 2
-    end = _path_start(url)
+    end = len(origin_of(url))
     return url[:start] + url[start:end].rpartition("@")[2] + url[end:]
 
 

@@ -48,10 +48,9 @@ class CrawlDepths:
         fresh = fresh[: max(0, MOST - self._count)]
         kept.extend(fresh)
         self._count += len(fresh)
-        below = depths[page] + 1
-        for link in fresh:
-            if depths.get(link, 0) > below:
-                self._reach(link, below, nearer)
+        below, depth_of = depths[page] + 1, depths.get
+        for link in [link for link in fresh if depth_of(link, 0) > below]:
+            self._reach(link, below, nearer)
         return nearer
 
     def of(self, page: WatchId) -> int:

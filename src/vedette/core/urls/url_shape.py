@@ -11,6 +11,8 @@ from collections import Counter
 from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
+from vedette.contracts.copies import quick
+
 # spec 000/2 (ASSET_EXTENSIONS), and what office programs and archives of forms add to it.
 DOCUMENTS = frozenset("pdf doc docx xls xlsx ppt pptx odt ods odp rtf csv zip".split())
 # Images that OCR reads.  Most of them decorate a page; some are a notice that somebody scanned or drew.
@@ -65,6 +67,7 @@ Day = tuple[int, int, int]
 Query = tuple[tuple[str, str], ...]
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlShape:
     """An address taken apart, as far as the budgets of `admission` ask."""
@@ -80,26 +83,44 @@ class UrlShape:
     is_dated_view: bool  # the address ends there: a calendar's page, not an article filed under a day
 
 
+class _Parts:
+    """A canonical URL in pieces."""
+
+    __slots__ = ("kinds", "path", "query", "segments", "tokens")
+
+    def __init__(self, url: str) -> None:
+        self.path, _, query = url[url.index("//") + 2 :].partition("?")
+        self.segments = segments = [segment for segment in self.path.split("/")[1:] if segment]
+        self.query: Query = tuple([_pair(part) for part in query.split("&") if part]) if query else ()
+        before = ["", *segments]
+        self.tokens = [_is_token(segment, before[at]) for at, segment in enumerate(segments)]
+        last = len(segments) - 1
+        self.kinds = [_general(segment, self.tokens[at], at == last) for at, segment in enumerate(segments)]
+
+    @property
+    def key(self) -> str:
+        names = "&".join(sorted({name for name, _ in self.query}))
+        host = self.path.partition("/")[0]
+        return f"{host}/{'/'.join(self.kinds)}" + (f"?{names}" if names else "")
+
+
+def shape_key(url: str) -> str:
+    """The `key` of its shape."""
+    return _Parts(url).key
+
+
 def shape_of(url: str) -> UrlShape:
     """Takes a canonical URL apart."""
-    rest = url[url.index("//") + 2 :]
-    whole, _, query_text = rest.partition("?")
-    host, _, path = whole.partition("/")
-    segments = [segment for segment in path.split("/") if segment]
-    query = tuple(_pair(part) for part in query_text.split("&") if part)
-    tokens = [_is_token(segment, segments[at - 1] if at else "") for at, segment in enumerate(segments)]
-    kinds = [_general(segment, token, at == len(segments) - 1)
-             for at, (segment, token) in enumerate(zip(segments, tokens, strict=True))]  # fmt: skip
-    day, is_dated_view = _day_of(segments, query)
-    names = "&".join(sorted({name for name, _ in query}))
-    key = f"{host}/{'/'.join(kinds)}" + (f"?{names}" if names else "")
+    parts = _Parts(url)
+    tokens, query = parts.tokens, parts.query
+    day, is_dated_view = _day_of(parts.segments, query)
     return UrlShape(
-        key=key,
-        path=whole,
+        key=parts.key,
+        path=parts.path,
         query=query,
-        depth=len(segments),
-        is_repeating=_is_repeating(segments),
-        session=_session(tokens, kinds, query),
+        depth=len(parts.segments),
+        is_repeating=_is_repeating(parts.segments),
+        session=_session(tokens, parts.kinds, query),
         is_named_by_token=bool(tokens and tokens[-1]) or any(_names_by_token(n, v) for n, v in query),
         day=day,
         is_dated_view=is_dated_view,

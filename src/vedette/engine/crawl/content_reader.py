@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from vedette.contracts.change import Block
+from vedette.contracts.copies import quick
 from vedette.contracts.documents import Artifact, Document
 from vedette.contracts.fetch import Extraction, Fetched
 from vedette.contracts.source import ListerKind
@@ -43,6 +44,7 @@ Body = tuple[bytes, str, str]  # bytes, content type, url
 UNLISTED = (None, ListerKind.CRAWL, ListerKind.PAGE)  # the links that the text came with are enough for these
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadBody:
     """A body and what it says."""

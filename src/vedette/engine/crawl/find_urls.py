@@ -20,7 +20,7 @@ from vedette.core.urls.auto_source import Homes
 from vedette.core.urls.canonical import MAX_URL, TOO_LONG, clipped, lane_of, origin_of, watch_id
 from vedette.core.urls.classify import Classification, classify_url, inherit_risk
 from vedette.core.urls.link_distance import CrawlDepths
-from vedette.core.urls.url_shape import PART_NOTE, shape_of
+from vedette.core.urls.url_shape import PART_NOTE, shape_key
 from vedette.discover import ListingDocument, read_listing
 from vedette.discover.crawl import LinkReader
 from vedette.engine.crawl.content_reader import ReadBody
@@ -145,7 +145,7 @@ class Finder:
         if watch.lister is ListerKind.CRAWL:
             if watch.seen is None:
                 text_key = xxhash.xxh3_64_intdigest(read.extraction.text.encode()) >> 1
-                observe_content(runtime.tally, shape_of(watch.url).key, text_key)
+                observe_content(runtime.tally, shape_key(watch.url), text_key)
             return await self._crawl(watch, fetched, read.extraction, runtime, now)
         listing = read_listing(watch.lister, self.document(watch, read.page, runtime, now))
         return await self.listed(watch, listing, runtime, now)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol, TypeVar
 
-from vedette.contracts.copies import replace
+from vedette.contracts.copies import quick, replace
 from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings, RobotsRules
 from vedette.contracts.lane import Wait
 from vedette.contracts.ports import Clock, Fetcher, Renderer
@@ -33,6 +33,7 @@ CUT = "nothing was heard, and too many others are silent too"
 _T = TypeVar("_T")
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reached:
     """Where a look ended and what it passed on the way."""

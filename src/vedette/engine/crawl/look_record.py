@@ -34,6 +34,7 @@ class LookRecord(NamedTuple):
     """What is known of one look so far."""
 
     job: Job
+    watch: Watch  # as it was before
     reached: Reached
     visit: VisitId
     now: datetime
@@ -64,6 +65,7 @@ class LookRecord(NamedTuple):
         )
         return LookRecord(
             job=job,
+            watch=job.watch,
             reached=reached,
             visit=visit,
             now=now,
@@ -74,11 +76,6 @@ class LookRecord(NamedTuple):
             digest=hashlib.sha256(fetched.body).digest() if fetched.outcome is Outcome.OK else None,
             decisions=(asked,),
         )
-
-    @property
-    def watch(self) -> Watch:
-        """As it was before."""
-        return self.job.watch
 
     @property
     def mark(self) -> Mark:

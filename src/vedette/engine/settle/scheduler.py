@@ -16,12 +16,13 @@ import numpy as np
 from vedette.contracts.copies import replace
 from vedette.contracts.schedule import Leaf, Lesson, ScheduleRows
 from vedette.contracts.watch import Decision, LedgerNote, Settlement, Signal, Watch
-from vedette.contracts.words import LaneKey, Reason, WatchId
+from vedette.contracts.words import LaneKey, Reason, Risk, WatchId
 from vedette.core.evidence.ledger import LedgerEntry, learned_decision, replan_decision
 from vedette.core.schedule.due import Due, Lot, ScheduleTerms, apply_schedule
 from vedette.core.schedule.ewma import VelocityParams, update_velocity
 from vedette.core.schedule.learned.beliefs import (
     Beliefs,
+    Surroundings,
     is_whole,
     last_look,
     looked_by,
@@ -101,7 +102,8 @@ class Scheduler:
     def _decide(self, asked: Sequence[Taught]) -> list[Settlement]:
         if not asked:
             return []
-        cases = self._dated(asked, [self._case(s, lesson) for _, s, lesson in asked])
+        bare: dict[tuple[int, Risk], Surroundings] = {}
+        cases = self._dated(asked, [self._case(s, lesson, bare) for _, s, lesson in asked])
         decision = decide(cases, self._state.published, self._options.objectives)
         self._absorb(asked, decision)
         return [
@@ -109,20 +111,25 @@ class Scheduler:
             for (_, s, lesson), case, decided in zip(asked, cases, decision.decided, strict=True)
         ]
 
-    def _case(self, settled: Settlement, lesson: Lesson) -> Case:
+    def _case(self, settled: Settlement, lesson: Lesson, bare: dict[tuple[int, Risk], Surroundings]) -> Case:
+        """`bare`: the surroundings of targets without a hub, which those of one host and risk share."""
         watch, t, state = settled.watch, to_hours(lesson.now), self._state
-        place = state.surroundings(self._rows.place(watch), watch.risk, t)
-        is_listed = place.hub is not None
+        host, hub, own = at = self._rows.place(watch)
+        place = bare.get((host, watch.risk)) if hub < 0 and own < 0 else None
+        if place is None:
+            place = state.surroundings(at, watch.risk, t)
+            if hub < 0 and own < 0:
+                bare[host, watch.risk] = place
         return Case(
             belief=looked_by(belief_of(settled.job.watch), t),
             place=place,
             now=lesson.now,
             changed=lesson.changed,
             failures=lesson.failures,
-            is_down=bool(lesson.failures and state.is_down(self._rows.host(watch.lane))),
+            is_down=bool(lesson.failures and state.is_down(host)),
             asked=lesson.asked,
             is_parked=lesson.is_parked,
-            false=float(state.false(np.array([self._rows.hub(watch.parent)]))[0]) if is_listed else 0.0,
+            false=0.0 if place.hub is None else float(state.false(np.array([hub]))[0]),
         )
 
     def _dated(self, asked: Sequence[Taught], cases: list[Case]) -> list[Case]:
@@ -163,12 +170,12 @@ class Scheduler:
             reasons=decided.reasons,
         )
         is_taught = case.changed is not None and not case.is_parked
-        done = apply_schedule(watch, plain, terms_of(settled, lesson), is_taught=is_taught)
+        terms = terms_of(settled, lesson)
+        done = apply_schedule(watch, plain, terms, is_taught=is_taught, belief=decided.belief)
         written = self._written(watch.lane, done.lot)
         before = (watch.velocity, watch.scan_count)
         decision = learned_decision(case, before, done.due, decided, written)
-        moved = replace(done.watch, belief=decided.belief)
-        return replace(settled, watch=moved, decisions=(*settled.decisions, decision))
+        return replace(settled, watch=done.watch, decisions=(*settled.decisions, decision))
 
     # Listings
 

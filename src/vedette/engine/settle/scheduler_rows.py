@@ -71,7 +71,8 @@ class SchedulerRows:
 
     def place(self, one: Watch | Leaf) -> tuple[int, int, int]:
         """Its host, the hub that lists it and the hub that it is."""
-        return self.host(one.lane), self.hub(one.parent), self.hub(one.id)
+        number = self.state.hubs.number
+        return self.state.hosts.ids[one.lane], number(one.parent), number(one.id)
 
     def where(self, watches: Sequence[Watch] | Sequence[Leaf]) -> Where:
         places = np.array([self.place(one) for one in watches], np.int64).reshape(-1, 3)

@@ -20,6 +20,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from vedette.contracts.copies import quick
 from vedette.contracts.errors import InputError
 from vedette.contracts.words import Risk
 from vedette.core.schedule.learned.clock import Clocks
@@ -108,6 +109,7 @@ class HubListing:
     recall: float
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
     """What the belief of one watch is read with, as the ledger records it."""

@@ -16,6 +16,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from vedette.contracts.copies import quick
 from vedette.contracts.schedule import Asked
 from vedette.contracts.words import Reason
 from vedette.core.schedule.asked import step as asked_step
@@ -182,6 +183,7 @@ def _put_off(usual: Floats, least: Floats, failures: Rows, is_down: Flags) -> Fl
 # Single watches, from rows
 
 
+@quick
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """One look, with all that the next one depends on."""
@@ -198,6 +200,7 @@ class Case:
     false: float = 0.0  # names without a change, per hour, of the listing that names it
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Decided:
     """The points of the reasons add up to `wait` in hours."""
@@ -271,6 +274,7 @@ def _is_plain(case: Case) -> bool:
     return is_bare and case.changed is False and is_new(case.belief)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class _Step:
     """The plan of one watch."""
