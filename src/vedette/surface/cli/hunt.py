@@ -59,7 +59,7 @@ def register(app: typer.Typer) -> None:
 
 
 def hunt() -> None:
-    """Look for odd corners of the web: seed, run, findings, show, mark, rescore; status without a verb."""
+    """Look for odd corners of the web: seed, run, findings, show, mark."""
 
 
 def status(session: Session, top: TopOption = 10) -> None:
