@@ -18,8 +18,8 @@ from vedette.contracts.hunt import DueNow, HuntRecord, HuntRows, HuntState
 from vedette.contracts.words import SourceId
 from vedette.core.hunt import HuntParams
 from vedette.core.urls.canonical import lane_of, watch_id
+from vedette.store.hunt_rows import HuntReader, release
 from vedette.store.operator import operating, pause_source, remove_source, resume_source
-from vedette.store.schedule_rows import HuntReader, release
 from vedette.store.sqlite import Pick, connect
 
 OPEN = [f"https://h{n}.example/part/{m}" for n in range(3) for m in range(4)]
@@ -112,14 +112,14 @@ def test_what_a_source_that_stopped_hunting_left_open_is_due(stock: Stock):
 def test_a_run_of_one_source_hunts_for_that_one_only(stock: Stock):
     for source, count in (("hunt", 12), ("other", 0)):
         reader = HuntReader(connect(stock.path, read_only=True), Pick(source=source).clause())
-        assert len(reader.open(0, 100)) == count
+        assert len(reader.open(0, 100, now=NOW)) == count
 
 
 def test_a_paused_source_is_not_chosen_from_and_resuming_it_leaves_open_what_is(stock: Stock):
     path = stock.path
     with operating(path) as db:
         pause_source(db, "hunt", now=NOW)
-    assert HuntReader(connect(path, read_only=True)).open(0, 100) == []
+    assert HuntReader(connect(path, read_only=True)).open(0, 100, now=NOW) == []
     due = DueNow(watch=watch_id(OPEN[0]), lane="host:h0.example", risk=stock.watch(OPEN[0]).risk, at=NOW)
     stock.group(hunt=HuntRows(chosen=(due,)))
     reader = HuntReader(connect(path, read_only=True))
@@ -127,7 +127,7 @@ def test_a_paused_source_is_not_chosen_from_and_resuming_it_leaves_open_what_is(
     with operating(path) as db:
         resume_source(db, "hunt", now=NOW)
     assert [one.url for one in reader.waiting(now=NOW)] == [OPEN[0]]
-    assert len(reader.open(0, 100)) == 11
+    assert len(reader.open(0, 100, now=NOW)) == 11
 
 
 @pytest.mark.parametrize(

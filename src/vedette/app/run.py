@@ -60,8 +60,9 @@ from vedette.fetch.http import HttpFetcher, check_settings
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
 from vedette.lanes.look_budgets import LookBudgets
+from vedette.store.hunt_rows import HuntReader, release
 from vedette.store.migrate import ARCHIVE
-from vedette.store.schedule_rows import HuntReader, ScheduleReader, release
+from vedette.store.schedule_rows import ScheduleReader
 from vedette.store.sqlite import Pick, Reader
 from vedette.telemetry.clock import SystemClock
 
@@ -329,7 +330,7 @@ def _hunt(
     if not hunting:
         return None
     reader = HuntReader(opened.writer.connection, opened.pick.clause())
-    options = hunt_options(config)
+    options = hunt_options(config, hunting, fitted=reader.weights())
     return GuardedHunter(lambda: Hunter(reader, options, ids.next), problem).hunt
 
 

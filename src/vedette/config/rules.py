@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 
 from vedette import __version__
@@ -21,10 +21,13 @@ from vedette.config.policies import (
     velocity_params,
 )
 from vedette.config.values import file_digest
-from vedette.contracts.words import LaneKey
+from vedette.contracts.oddness import Triage
+from vedette.contracts.words import LaneKey, SourceId
 from vedette.core.evidence.ledger import InForce
 from vedette.core.hunt import HuntParams
 from vedette.core.lanes.lane import starts_per_day
+from vedette.core.oddness.odd_score import DEFAULT, configured, read_weights
+from vedette.core.oddness.triage import Revisits
 from vedette.core.urls.admission import ADMISSION_FORM
 from vedette.engine.settle.hunter import HuntOptions
 from vedette.engine.settle.scheduler import SchedulerOptions
@@ -47,14 +50,31 @@ def scheduler_options(config: Config, crawl_delay: Callable[[LaneKey], timedelta
     )
 
 
-def hunt_options(config: Config) -> HuntOptions:
-    """Where the hunt of the engine may look, and how much."""
-    return HuntOptions(params=hunt_params(config), looks_per_day=config.hunt.looks_per_day)
+def hunt_options(
+    config: Config, hunting: Iterable[SourceId] = (), *, fitted: str | None = None
+) -> HuntOptions:
+    """Where the hunt of the engine may look, how much, and what is odd.  `fitted`: weights that marks gave."""
+    section = config.hunt
+    weights = DEFAULT if fitted is None else read_weights(fitted)
+    return HuntOptions(
+        params=hunt_params(config),
+        looks_per_day=section.looks_per_day,
+        revisits=Revisits(finding=section.revisit, failure=timedelta(seconds=section.failure_cache_seconds)),
+        weights=configured(weights, triage(config)),
+        hunting=frozenset(hunting),
+    )
 
 
 def hunt_params(config: Config) -> HuntParams:
     """Spec 004's novelty and yield, as configured."""
-    return HuntParams(**config.hunt.model_dump(exclude={"looks_per_day"}))
+    names = ("share", "host_budget", "error_cost", "at_host", "daring")
+    return HuntParams(**config.hunt.model_dump(include=set(names)))
+
+
+def triage(config: Config) -> Triage:
+    """From which score on a page is kept, and what does not count."""
+    section = config.hunt
+    return Triage(persist_at=section.persist_at, llm_at=section.llm_at, without=tuple(section.without))
 
 
 def in_force(config: Config, policy: str) -> InForce:
@@ -66,6 +86,7 @@ def in_force(config: Config, policy: str) -> InForce:
         rows=patterns(config),
         objectives=objectives(config),
         hunt=hunt_params(config),
+        triage=triage(config),
     )
 
 

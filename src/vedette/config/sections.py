@@ -200,6 +200,9 @@ class ObjectiveConfig(Section):
 # The section `hunt`: where sources that hunt look first.
 
 
+FamilyWord = Literal["markup", "age", "form", "words", "phrases", "place", "links"]
+
+
 class HuntConfig(Section):
     """For sources with `hunt: true`.  The defaults are those of `core/hunt.py`, which costs numpy to import."""
 
@@ -209,6 +212,13 @@ class HuntConfig(Section):
     error_cost: float = Field(default=5.0, ge=1, le=MOST_LOOKS)  # units of an error; a page costs one
     at_host: int = Field(default=2, ge=1)  # chosen looks that wait at one host
     daring: float = Field(default=0.5, ge=0, le=100)
+    persist_at: float | None = Field(default=None, ge=0, le=100)  # a score from which on a page is a finding
+    llm_at: float | None = Field(default=None, ge=0, le=100)  # and from which on it is worth a model
+    without: list[FamilyWord] = Field(default_factory=list)  # families of features that do not count
+    revisit: Duration = Field(default=timedelta(days=30))  # of findings and seeds
+    failure_cache_seconds: float = Field(
+        default=7 * 86_400.0, ge=0, le=MOST_LOOKS
+    )  # a 404 is asked for once in it
 
 
 # The section `panel`: what is asked of the providers, and within which limits.

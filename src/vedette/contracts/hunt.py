@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from vedette.contracts.words import LaneKey, Risk, WatchId
+from vedette.contracts.oddness import OddPage
+from vedette.contracts.words import LaneKey, Risk, SourceId, WatchId
 
 
 class HuntRecord(NamedTuple):
@@ -23,6 +24,8 @@ class Open(NamedTuple):
     watch: WatchId
     url: str
     risk: Risk
+    source: SourceId = SourceId("")
+    pull: float = 0.0  # the oddness of the best page that links to it, 0 to 1
 
 
 class Waiting(NamedTuple):
@@ -42,14 +45,37 @@ class HuntState:
     after: int = 0  # the watch up to which open ones were read
 
 
+class BudgetContext(NamedTuple):
+    """What a place has cost when a look at it was ordered.  The budget was asked before."""
+
+    place: str = ""
+    looks: int = 0
+    room: int = 0  # pages that it may still be asked for, this one included
+    waiting: int = 0  # looks that were ordered there and have not ended
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueNow:
-    """A chosen watch is due."""
+    """A chosen watch is due.  Spec 004's CrawlJob: it is leased as a `Job` until a look has settled it."""
 
     watch: WatchId
     lane: LaneKey
     risk: Risk
     at: datetime
+    url: str = ""
+    priority: float = 0.0  # the value that it was chosen by
+    budget_context: BudgetContext = BudgetContext()
+
+    @property
+    def requested_at(self) -> datetime:
+        return self.at
+
+
+class Rest(NamedTuple):
+    """When a page that a hunt looked at is looked at again."""
+
+    watch: WatchId
+    due_at: datetime | None  # None: never by itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,3 +88,9 @@ class HuntRows:
     yields: tuple[tuple[str, HuntRecord], ...] = ()  # by place; "" is the whole
     state: HuntState | None = None
     again_at: datetime | None = None  # there is more to choose then; None: after the next look
+    rests: tuple[Rest, ...] = ()
+    reopened: tuple[tuple[WatchId, datetime], ...] = ()  # failed: open again from then on
+    pulls: tuple[tuple[WatchId, float, str], ...] = ()  # open pages that a find of this other place links to
+    places: tuple[tuple[WatchId, str], ...] = ()  # neighbourhoods of what was opened
+    odd: tuple[OddPage, ...] = ()  # looked at, in the order of the looks
+    background: tuple[int, bytes] | None = None  # what was learned up to this number of a look

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from vedette.contracts.fetch import RobotsRules
     from vedette.contracts.hunt import HuntRows
     from vedette.contracts.lane import LaneState
+    from vedette.contracts.oddness import PageFigures
     from vedette.contracts.schedule import Lesson, ScheduleRows
     from vedette.contracts.source import ListerKind, Source
     from vedette.contracts.verdict import Traits
@@ -245,6 +246,8 @@ class Settlement:
     artifact: Artifact | None = None  # text that was made of a document
     traits: Traits | None = None  # of the text, for the scout
     vector: bytes | None = None  # of the text, `core/judging/embedding.py`
+    figures: PageFigures | None = None  # of a page that a hunt looks at
+    linked: tuple[WatchId, ...] = ()  # of such a page: all that it names
     lesson: Lesson | None = None  # not None: the scheduler decides the due time, with those of its group
     notes: tuple[LedgerNote, ...] = ()  # what this look decided about other watches
 

@@ -1,12 +1,14 @@
 """Where the hunt looks next: new places for a stated share of the looks, those that gave most for the rest (spec 004).
 
-A *neighbourhood* is a part of a host: the host and the first folder of the path (`example.org/~ana`).  What a
-look *found* is a number from 0 to 1 (an oddness score, or 1 for a find); an error found nothing.
+A *place* is a registrable domain: a farm of made-up subdomains is one.  A *neighbourhood* is a part of it: a host and
+the first folder of the path (`example.org/~ana`).  What a look *found* is a number from 0 to 1, the oddness of a page
+that triage kept, 0 of any other; an error found nothing.
 
 - `share` of the looks go to what is new, while anything is: hosts that were never looked at first, then
   neighbourhoods, then whatever was looked at least.
-- The others go by yield, a bandit: the mean find of the neighbourhood, leaning on its host's and that on the
-  whole's while looks are few, and more the less is known (an upper confidence bound).
+- The others go by yield, a bandit: the mean find of the neighbourhood, leaning on its host's, that on its seed's and
+  that on the whole's while looks are few, and more the less is known (an upper confidence bound).  What a find links
+  to is worth what such pages were worth so far.
 - A deep or repeating path costs points in both.
 - A host has a budget, of which a page takes one unit and an error several: who struggles is left alone soon.
   And only a few looks wait there at a time: what they find may change our mind.
@@ -50,6 +52,7 @@ class HuntParams:
     deep_after: int = 4  # parts of a path that cost nothing
     depth_cost: float = 3.0  # points for each further part
     repeat_cost: float = 40.0  # points when parts of the path repeat
+    follow: float = 0.8  # of what pages that a find links to gave so far, for the next of them
     seed: int = 0  # of the chance that orders equals
 
     def __post_init__(self) -> None:
@@ -62,7 +65,7 @@ class HuntParams:
 _BOUNDS = (
     ("share", 0, 1), ("known_after", 1, math.inf), ("prior_yield", 0, 1), ("prior_looks", 1e-6, math.inf),
     ("daring", 0, math.inf), ("host_budget", 0, math.inf), ("error_cost", 1, math.inf), ("at_host", 1, math.inf),
-    ("deep_after", 0, math.inf), ("depth_cost", 0, math.inf), ("repeat_cost", 0, math.inf),
+    ("follow", 0, 1), ("deep_after", 0, math.inf), ("depth_cost", 0, math.inf), ("repeat_cost", 0, math.inf),
 )  # fmt: skip
 DEFAULT = HuntParams()
 NOTHING = HuntRecord()
@@ -73,25 +76,35 @@ class Prospect:
     """A URL that may be looked at, taken apart once."""
 
     url: str
-    host: str
+    host: str  # or the registrable domain that hosts are counted by
     neighbourhood: str
     costs: tuple[Reason, ...] = ()  # of its path, points below zero
+    seed: str = ""  # the source whose crawl came by it
+    pull: float = 0.0  # the oddness of the best page that links to it, 0 to 1
 
 
 @dataclass(slots=True)
 class Yields:
-    """What all looks came to, by host and by neighbourhood.  Changes only in `note`."""
+    """What all looks came to, by host, neighbourhood and seed.  Changes only in `note`."""
 
     whole: HuntRecord = NOTHING
     hosts: dict[str, HuntRecord] = field(default_factory=dict)
     neighbourhoods: dict[str, HuntRecord] = field(default_factory=dict)
+    seeds: dict[str, HuntRecord] = field(default_factory=dict)
+    linked: HuntRecord = NOTHING  # looks at pages that a find links to
 
     def note(self, prospect: Prospect, found: float | None) -> None:
         """One look ended.  `found` from 0 to 1; None: an error, nothing came back."""
         if found is not None and not 0.0 <= found <= 1.0:
             raise InputError(f"found is {found!r}; it must be from 0 to 1, or None after an error")
         self.whole = _with(self.whole, found)
-        for places, name in ((self.hosts, prospect.host), (self.neighbourhoods, prospect.neighbourhood)):
+        if prospect.pull:
+            self.linked = _with(self.linked, found)
+        for places, name in (
+            (self.hosts, prospect.host),
+            (self.neighbourhoods, prospect.neighbourhood),
+            (self.seeds, prospect.seed),
+        ):
             places[name] = _with(places.get(name, NOTHING), found)
 
 
@@ -104,6 +117,9 @@ class HuntFigures:
     here: HuntRecord
     waiting_at_host: int = 0  # looks that were chosen and have not ended
     waiting_here: int = 0
+    of_seed: HuntRecord = NOTHING
+    linked: HuntRecord = NOTHING
+    pull: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +168,8 @@ def choose(
     return chosen
 
 
-def prospect_of(url: str, params: HuntParams = DEFAULT) -> Prospect:
-    """Takes a canonical URL apart."""
+def prospect_of(url: str, params: HuntParams = DEFAULT, *, place: str = "") -> Prospect:
+    """Takes a canonical URL apart.  `place`: its registrable domain, where hosts are counted by that."""
     host = host_of(url)
     shape = shape_of(url)
     folder, mark, _ = shape.path.partition("/")[2].partition("/")
@@ -162,7 +178,7 @@ def prospect_of(url: str, params: HuntParams = DEFAULT) -> Prospect:
         costs.append(Reason("deep_path", params.depth_cost * (params.deep_after - shape.depth)))
     if shape.is_repeating:
         costs.append(Reason("repeating_path", -params.repeat_cost))
-    return Prospect(url, host, f"{host}/{folder if mark else ''}", tuple(costs))
+    return Prospect(url, place or host, f"{host}/{folder if mark else ''}", tuple(costs))
 
 
 def weigh(
@@ -193,16 +209,27 @@ def _novelty(prospect: Prospect, figures: HuntFigures) -> tuple[Reason, ...]:
 def _yield(figures: HuntFigures, params: HuntParams) -> tuple[Reason, ...]:
     """100 points are a find with every look."""
     whole = _mean(figures.whole, params.prior_yield, params)
-    host = _mean(figures.at_host, whole, params)
+    seed = _mean(figures.of_seed, whole, params)
+    host = _mean(figures.at_host, seed, params)
     mean = _mean(figures.here, host, params)
     known = figures.here.looks + figures.waiting_here + params.prior_looks
     unsure = params.daring * math.sqrt(mean * (1.0 - mean) / known)
     return (
         Reason("yield", 100.0 * whole, f"{figures.whole.looks} looks in all"),
-        Reason("yield_of_host", 100.0 * (host - whole), f"{figures.at_host.looks} looks"),
+        Reason("yield_of_seed", 100.0 * (seed - whole), f"{figures.of_seed.looks} looks"),
+        Reason("yield_of_host", 100.0 * (host - seed), f"{figures.at_host.looks} looks"),
         Reason("yield_of_neighbourhood", 100.0 * (mean - host), f"{figures.here.looks} looks"),
         Reason("unsure", 100.0 * unsure),
+        Reason("from_find", 100.0 * _followed(figures, mean, params), f"{figures.linked.looks} looks"),
     )
+
+
+def _followed(figures: HuntFigures, mean: float, params: HuntParams) -> float:
+    """What a page that a find links to is worth beyond its neighbourhood: as much as such pages gave so far."""
+    if not figures.pull:
+        return 0.0
+    gave = _mean(figures.linked, max(params.prior_yield, 0.5 * figures.pull), params)
+    return params.follow * max(0.0, gave - mean)
 
 
 class _Search:
@@ -251,15 +278,18 @@ class _Search:
         return is_new and looks >= self._params.known_after
 
     def _weighed(self, place: str, is_new: bool) -> tuple[HuntFigures, tuple[Reason, ...]]:
-        host, yields = self._hosts[place], self._yields
+        host, yields, prospect = self._hosts[place], self._yields, self._queues[place][-1]
         figures = HuntFigures(
             yields.whole,
             yields.hosts.get(host, NOTHING),
             yields.neighbourhoods.get(place, NOTHING),
             self._waiting[host],
             self._waiting[place],
+            yields.seeds.get(prospect.seed, NOTHING),
+            yields.linked,
+            prospect.pull,
         )
-        return figures, weigh(self._queues[place][-1], figures, is_new=is_new, params=self._params)
+        return figures, weigh(prospect, figures, is_new=is_new, params=self._params)
 
     def _room_at(self, host: str) -> int:
         left = room_of(self._yields.hosts.get(host, NOTHING), self._params)
@@ -267,13 +297,14 @@ class _Search:
 
 
 def _queues(prospects: Iterable[Prospect], seed: int) -> tuple[dict[str, list[Prospect]], dict[str, float]]:
-    """Prospects by neighbourhood, the cheapest path last, equal ones by chance; and a tie-break for each."""
+    """Prospects by neighbourhood, the best last: what a find links to, plain paths, chance; and a tie-break."""
     unique = list({prospect.url: prospect for prospect in prospects}.values())
     ids = np.fromiter((watch_id(one.url) for one in unique), np.int64, len(unique))
     chance = chances(seed, ids, np.zeros(len(unique), np.int64)).tolist()
     queues: dict[str, list[tuple[float, float, int]]] = {}
     for at, one in enumerate(unique):
-        queues.setdefault(one.neighbourhood, []).append((_sum(one.costs), chance[at], at))
+        worth = 100.0 * one.pull + _sum(one.costs)
+        queues.setdefault(one.neighbourhood, []).append((worth, chance[at], at))
     ordered = {place: sorted(queue) for place, queue in queues.items()}
     ties = {place: queue[-1][1] for place, queue in ordered.items()}
     return {place: [unique[at] for _, _, at in queue] for place, queue in ordered.items()}, ties

@@ -96,7 +96,9 @@ class _Rules:
                 raise InputError(f"its run {run} is not on record")
             known = self._runs[run]
             rules = in_force(read_rules(known.rules), known.policy)
-            self._made[run] = replace(rules, published=self._version, clocks=self._clock)
+            self._made[run] = replace(
+                rules, published=self._version, clocks=self._clock, fitted=self._queries.odd_weights
+            )
         return self._made[run]
 
     def _version(self, version: int) -> str | None:

@@ -26,6 +26,7 @@ from vedette.contracts.watch import (
 from vedette.contracts.words import EvidenceId, Outcome, RunId
 from vedette.core.judging.verdict import scout_job
 from vedette.store import statements as sql
+from vedette.store.hunt_rows import hunt_statements
 from vedette.store.outbox import message_row
 from vedette.store.row_columns import CHANGE_COLUMNS, EVIDENCE_COLUMNS, VISIT_COLUMNS, writer
 from vedette.store.rows import (
@@ -41,7 +42,7 @@ from vedette.store.rows import (
     watch_row,
     word_of,
 )
-from vedette.store.schedule_rows import hunt_statements, schedule_statements
+from vedette.store.schedule_rows import schedule_statements
 from vedette.store.seal_rows import Touched
 from vedette.store.text_columns import dump_json, measure_row
 

@@ -331,6 +331,11 @@ class Queries:
     def robots(self, origin: str) -> RobotsRules | None:
         return self._one(f"{_select('robots', ROBOTS_COLUMNS)} WHERE origin = ?", read_robots, origin)
 
+    def odd_weights(self, version: str) -> str | None:
+        """Weights of a hunt that marks gave."""
+        row = next(iter(self._rows("SELECT body FROM odd_weights WHERE version = ?", version)), None)
+        return None if row is None else str(row[0])
+
     def evidence(self, watch: WatchId, *, most: int = 0) -> list[views.EvidenceView]:
         """Newest first."""
         query = f"{_EVIDENCE} WHERE evidence.watch_id = ? ORDER BY evidence.at DESC{limit(most)}"

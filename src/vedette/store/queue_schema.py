@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, Integer, String, Table, Text, UniqueConstraint
 
-from vedette.store import schema
+from vedette.store import hunt_schema
 
-metadata = schema.metadata  # of the stream and of these
+metadata = hunt_schema.metadata  # of the stream and of these
 
 outbox = Table(  # notices on their way to channels: written with what they tell of, sent at least once
     "outbox",

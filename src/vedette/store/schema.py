@@ -394,12 +394,17 @@ prospects = Table(  # found, never looked at, and looked at only if a hunt choos
     metadata,
     Column("watch_id", Id, primary_key=True, autoincrement=False),
     Column("chosen_at", BigInteger, index=True),  # null: open
+    Column("pull", Float, nullable=False, server_default="0", index=True),  # the oddness of what links to it
+    Column("place", Text, index=True),  # its neighbourhood
+    Column("not_before", BigInteger),  # its look failed: open again from then on
 )
 
 yields = Table(  # what first looks of hunts came to
     "yields",
     metadata,
-    Column("place", Text, primary_key=True),  # a host, a neighbourhood (with a slash), empty: the whole
+    Column(
+        "place", Text, primary_key=True
+    ),  # a place, a neighbourhood (with a slash), seed:x, link:, empty: the whole
     Column("looks", Integer, nullable=False),
     Column("found", Float, nullable=False),
     Column("errors", Integer, nullable=False),

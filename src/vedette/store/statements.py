@@ -12,7 +12,6 @@ from vedette.store.row_columns import (
     EVIDENCE_COLUMNS,
     HOST_COLUMNS,
     HUB_COLUMNS,
-    HUNT_COLUMNS,
     JOB_COLUMNS,
     LANE_COLUMNS,
     LEAF_COLUMNS,
@@ -30,7 +29,6 @@ from vedette.store.row_columns import (
     SOURCE_COLUMNS,
     VISIT_COLUMNS,
     WATCH_COLUMNS,
-    YIELD_COLUMNS,
 )
 
 
@@ -49,7 +47,7 @@ NOTHING = "ON CONFLICT DO NOTHING"
 NEW_WATCH = insert("watches", WATCH_COLUMNS, conflict=NOTHING)
 # A look that was under way when the operator paused its source does not schedule the next one.
 _PAUSED = "EXISTS (SELECT 1 FROM sources s WHERE s.id = watches.source_id AND s.paused_at IS NOT NULL)"
-_LOOKED_AT = (
+looked_at = (
     "EXISTS (SELECT 1 FROM sources s WHERE s.id = watches.source_id AND s.is_active AND s.paused_at IS NULL)"
 )
 # Nor does it lower a risk that a page raised meanwhile, or forget a shorter way that was seen.
@@ -109,52 +107,6 @@ PLANNED_FROM = (
     _LEAVES + f"WHERE id > ? AND {_PLANNED} AND due_at > ? AND NOT EXISTS ({_ASKED}) "
     "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = watches.id) ORDER BY id LIMIT ?"
 )
-# Open: found and never looked at.  What its source's pause put to rest, nobody chooses.
-NEW_PROSPECT = insert("prospects", ["watch_id"], conflict=NOTHING)
-CHOOSE_PROSPECT = "UPDATE prospects SET chosen_at = ? WHERE watch_id = ?"
-CHOOSE_WATCH = f"UPDATE watches SET due_at = ? WHERE id = ? AND due_at IS NULL AND {_LOOKED_AT}"
-END_PROSPECT = "DELETE FROM prospects WHERE watch_id = ?"
-SAVE_YIELD = upsert("yields", YIELD_COLUMNS, "place")
-SAVE_HUNT = upsert("hunts", HUNT_COLUMNS, "id")
-HUNT = f"SELECT {', '.join(HUNT_COLUMNS)} FROM hunts WHERE id = 1"
-YIELDS_BY_PLACE = f"SELECT {', '.join(YIELD_COLUMNS)} FROM yields WHERE place IN ({{marks}})"
-PROSPECTS_BY_ID = "SELECT watch_id FROM prospects WHERE watch_id IN ({marks})"
-# Ids are hashes: any stretch of them is a fair sample.
-_OPEN_FROM = (
-    "SELECT w.id, w.url, w.risk FROM prospects p JOIN watches w ON w.id = p.watch_id "
-    "JOIN sources s ON s.id = w.source_id WHERE p.watch_id > ? AND p.chosen_at IS NULL AND w.due_at IS NULL "
-    "AND w.merged_into IS NULL AND s.is_active AND s.paused_at IS NULL {pick}ORDER BY p.watch_id LIMIT ?"
-)
-_WAITING = (
-    "SELECT w.id, w.url, (l.closed_until > ? OR l.held_until > ? OR l.blocked_by <> '') FROM prospects p "
-    "JOIN watches w ON w.id = p.watch_id LEFT JOIN lanes l ON l.id = w.lane_id "
-    "WHERE p.chosen_at IS NOT NULL AND w.due_at IS NOT NULL {pick}"
-)
-
-
-def open_and_waiting(pick: str = "") -> tuple[str, str]:
-    """What a hunt may choose, and what it chose; of a run that looks at a part only, of that part."""
-    clause = f"AND {pick} " if pick else ""
-    return _OPEN_FROM.format(pick=clause), _WAITING.format(pick=clause)
-
-
-RELEASE = (
-    "UPDATE watches SET due_at = ? WHERE id IN (SELECT watch_id FROM prospects WHERE chosen_at IS NULL) "
-    f"AND due_at IS NULL AND merged_into IS NULL AND {_LOOKED_AT} AND source_id NOT IN ({{marks}})"
-)
-END_RELEASED = (
-    "DELETE FROM prospects WHERE EXISTS (SELECT 1 FROM watches w WHERE w.id = prospects.watch_id "
-    "AND w.source_id NOT IN ({marks}))"
-)
-BEST_HOSTS = (
-    f"SELECT {', '.join(YIELD_COLUMNS)} FROM yields WHERE place <> '' AND place NOT LIKE '%/%' "
-    "ORDER BY found / looks DESC, looks DESC, place LIMIT ?"
-)
-COUNT_PROSPECTS = (
-    "SELECT SUM(p.chosen_at IS NULL AND w.due_at IS NULL), COUNT(p.chosen_at) FROM prospects p "
-    "JOIN watches w ON w.id = p.watch_id WHERE w.merged_into IS NULL"
-)
-TEXT_KEYS = "SELECT DISTINCT text_key FROM verdicts WHERE text_key IN ({marks})"
 NEW_VISIT = insert("visits", VISIT_COLUMNS, conflict=NOTHING)
 NEW_EVIDENCE = insert("evidence", EVIDENCE_COLUMNS, conflict=NOTHING)
 _WAITS = "SELECT 1 FROM evidence WHERE id = ? AND standing = 'waiting'"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from vedette.contracts.copies import quick
 from vedette.contracts.errors import InputError
-from vedette.contracts.hunt import HuntRecord
+from vedette.contracts.oddness import Triage
 from vedette.contracts.schedule import Asked
 from vedette.contracts.source import ListerKind
 from vedette.contracts.verdict import EvidenceFacts, Traits, Verdict
@@ -31,7 +31,7 @@ from vedette.core.text.nearest import unknown
 from vedette.core.urls.classify import DEFAULT_PACKS, Classification, RolePattern, classify_url, inherit_risk
 
 if TYPE_CHECKING:  # numpy comes with it, and other decisions do without
-    from vedette.core.hunt import Chosen, HuntParams
+    from vedette.core.hunt import HuntParams
     from vedette.core.schedule.learned.beliefs import Surroundings
     from vedette.core.schedule.learned.decide import Case, Decided
     from vedette.core.schedule.learned.listings import ListingReport, Moved, Named
@@ -51,6 +51,8 @@ class InForce:
     rows: tuple[RolePattern, ...] = ()
     objectives: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     hunt: HuntParams | None = None  # None: the default ones
+    triage: Triage = Triage()
+    fitted: Callable[[str], str | None] = lambda version: None  # weights that marks gave, as they were kept
     published: Callable[[int], str | None] = lambda version: (
         None
     )  # what the scheduler published, as it was kept
@@ -246,20 +248,6 @@ def admit_decision(url: str, parent_risk: Risk | None, classification: Classific
     )
 
 
-def hunt_decision(chosen: Chosen) -> Decision:
-    """Why a prospect was chosen."""
-    figures = chosen.figures
-    inputs: dict[str, object] = {
-        "url": chosen.prospect.url,
-        "is_new": chosen.is_new,
-        "whole": list(figures.whole),
-        "at_host": list(figures.at_host),
-        "here": list(figures.here),
-        "waiting": [figures.waiting_at_host, figures.waiting_here],
-    }
-    return Decision(action="hunt", reasons=chosen.reasons, inputs=inputs, output=_valued(chosen.reasons))
-
-
 def verdict_note(about: EvidenceFacts, verdict: Verdict) -> LedgerNote:
     """What the scout said, and of what.  Its id follows from the evidence: a job done twice leaves one row."""
     inputs: dict[str, object] = {
@@ -408,19 +396,13 @@ def _judge(given: Inputs, in_force: InForce) -> object:
     return _said(judge(about, now=_ANY))
 
 
-def _hunt(given: Inputs, in_force: InForce) -> object:
-    from vedette.core.hunt import HuntFigures, HuntParams, prospect_of, weigh
+def _of_hunt(action: str) -> Callable[[Inputs, InForce], object]:
+    def rule(given: Inputs, in_force: InForce) -> object:
+        from vedette.core.evidence.hunt_ledger import HUNT_RULES
 
-    params = in_force.hunt or HuntParams()
-    whole, at_host, here = (HuntRecord(*given[name]) for name in ("whole", "at_host", "here"))
-    figures = HuntFigures(whole, at_host, here, *given["waiting"])
-    prospect = prospect_of(given["url"], params)
-    reasons = weigh(prospect, figures, is_new=given["is_new"], params=params)
-    return _valued(reasons)
+        return HUNT_RULES[action](given, in_force)
 
-
-def _valued(reasons: Iterable[Reason]) -> dict[str, object]:
-    return {"value": round(math.fsum(reason.points for reason in reasons), 6)}
+    return rule
 
 
 RULES: Mapping[str, Callable[[Inputs, InForce], object]] = MappingProxyType(
@@ -430,7 +412,8 @@ RULES: Mapping[str, Callable[[Inputs, InForce], object]] = MappingProxyType(
         "retry": _retry,
         "admit": _admit,
         "verdict": _judge,
-        "hunt": _hunt,
+        "hunt": _of_hunt("hunt"),
+        "oddness": _of_hunt("oddness"),
     }
 )
 

@@ -7,16 +7,14 @@ every point of it is a reason.  How well the rule does is stated in `docs/how-to
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 from vedette.contracts.errors import InputError
 from vedette.contracts.jobs import EMBED, EXTRACT, OCR, SCOUT, NewJob, StageOrder
 from vedette.contracts.source import ListerKind
 from vedette.contracts.verdict import EvidenceFacts, Traits, Verdict, VerdictWord
-from vedette.contracts.watch import Settlement
 from vedette.contracts.words import DOCUMENTS, ContentClass, EvidenceId, Outcome, Reason, Risk, RunId, VisitId
-from vedette.core.lanes.outcomes import MEANING
 
 RULE = "scout-2"  # goes up when a verdict may come out differently
 START = 50.0
@@ -186,38 +184,6 @@ def _banded(code: str, bands: tuple[Band, ...], value: float, note: str) -> Reas
 
 def _told(reasons: list[Reason]) -> tuple[Reason, ...]:
     return tuple(reason for reason in reasons if reason.points)
-
-
-# What a first look found, from 0 to 1, as a hunt counts it; None: an error.
-#
-# The measure is the scout's score of the page (`core/judging/verdict.py`).  What the scout would skip is no find, nor
-# is a text that another page has shown already; and what we refuse ourselves is neither a find nor the host's error.
-
-_ANY = datetime.min.replace(tzinfo=UTC)  # a score does not depend on it
-_SOME = EvidenceId(0)
-
-
-def found_by(settled: Settlement, *, is_known: bool) -> float | None:
-    """`is_known`: another page has shown this text."""
-    visit, meaning = settled.visit, MEANING[settled.visit.outcome]
-    if not meaning.has_content:
-        return 0.0 if meaning.is_refusal or not meaning.is_look else None
-    facts = EvidenceFacts(
-        evidence=_SOME,
-        watch=settled.watch.id,
-        url=visit.url,
-        risk=settled.watch.risk,
-        outcome=visit.outcome,
-        content_class=settled.content_class,
-        content_type=settled.content_type,
-        digest=visit.digest or b"",
-        text_chars=visit.text_chars,
-        traits=settled.traits,
-        lister=settled.job.watch.lister,
-        twin=_SOME if is_known else None,
-    )
-    verdict = judge(facts, now=_ANY)
-    return 0.0 if verdict.word is VerdictWord.SKIP else verdict.score / 100.0
 
 
 # The jobs of the stages after the look: their names, ids and payloads as other programs know them, and their order.

@@ -279,7 +279,8 @@ class Assessor:
             runtime.merged(watch.id, settled.watch.merged_into)
         if watch.lister is not None and watch.depth == 0:
             runtime.heard(record.outcome, record.detail, now=record.now)
-        return record.settlement(settled, runtime.source.retention, embeds=self.options.embeds)
+        source, embeds = runtime.source, self.options.embeds
+        return record.settlement(settled, source.retention, embeds=embeds, is_hunted=source.options.hunt)
 
     def _decided(self, record: LookRecord, source: LookSource | None) -> SettledWatch:
         """The facts that only the store and the clock have, and what all of them mean."""

@@ -43,7 +43,7 @@ class FoundUrls:
     sources: list[Source] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
     signals: list[Signal] = field(default_factory=list)
-    linked: list[WatchId] = field(default_factory=list)  # of a CRITICAL page: all that it names
+    linked: list[WatchId] = field(default_factory=list)  # of a CRITICAL or hunted page: all that it names
     nearer: list[tuple[WatchId, int]] = field(default_factory=list)  # a shorter way to them was seen
     became: ListerKind | None = None
     problem: str = ""
@@ -192,7 +192,7 @@ class Finder:
         base, known, left_out = extraction.base or fetched.url, self._known, reader.too_long
         for hrefs in _parts(links):
             pairs = reader.links(fetched.url, base, hrefs)
-            if watch.risk is Risk.CRITICAL:
+            if watch.risk is Risk.CRITICAL or runtime.source.options.hunt:
                 findings.linked += [i for i, _ in pairs]
             nearer = depths.read(watch.id, watch.depth, [i for i, _ in pairs])
             findings.nearer += nearer.pages

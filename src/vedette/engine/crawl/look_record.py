@@ -10,13 +10,17 @@ from vedette.contracts.change import Noise
 from vedette.contracts.documents import Artifact
 from vedette.contracts.evidence import ArchiveEntry, RecordKind, Standing, VisitFacts
 from vedette.contracts.fetch import Extraction, Fetched
+from vedette.contracts.oddness import PageFigures
 from vedette.contracts.watch import Decision, Job, Judged, Raised, Seen, Settlement, Visit, Watch
 from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Reason, VisitId, WatchId
 from vedette.core.change.gate import Gated
 from vedette.core.change.judged import Mark
 from vedette.core.judging.embedding import embed, pack_vector
 from vedette.core.judging.traits import measure
+from vedette.core.oddness.page_figures import handed_on, measure_page
 from vedette.core.settled_watch import LookSource, SettledWatch, ShownLook
+from vedette.core.text.charset import as_utf8
+from vedette.discover.sitemap import site_of
 from vedette.engine.crawl.find_urls import FoundUrls
 from vedette.engine.crawl.look import Reached, may_be_conditional
 
@@ -125,7 +129,9 @@ class LookRecord(NamedTuple):
             **facts,
         )
 
-    def settlement(self, settled: SettledWatch, retention: str, *, embeds: bool = False) -> Settlement:
+    def settlement(
+        self, settled: SettledWatch, retention: str, *, embeds: bool = False, is_hunted: bool = False
+    ) -> Settlement:
         judged, found, fetched = self.judged or _NOT_JUDGED, self.findings or _NOTHING, self.fetched
         kind = self._kind()
         digest = self.digest
@@ -157,8 +163,18 @@ class LookRecord(NamedTuple):
             artifact=self.artifact,
             traits=measure(text) if text else None,
             vector=pack_vector(embed(text.text)) if text and text.text and embeds else None,
+            figures=self._figures(text) if text and is_hunted else None,
+            linked=tuple(found.linked) if is_hunted else (),
             lesson=settled.lesson,
         )
+
+    def _figures(self, text: Extraction) -> PageFigures | None:
+        """Of what a page shows the first time."""
+        if self.outcome is not Outcome.OK or self.watch.seen is not None:
+            return None
+        is_page = text.content_class is ContentClass.HTML
+        markup = as_utf8(self.fetched.body, self.fetched.content_type)[0] if is_page else b""
+        return measure_page(markup, handed_on(text), self.fetched.url, site_of)
 
     def _visit(self, digest: bytes | None) -> Visit:
         fetched, seen = self.fetched, self.seen

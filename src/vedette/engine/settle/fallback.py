@@ -148,3 +148,14 @@ def _facts(settled: Settlement, lesson: Lesson) -> LookFacts:
 
 def _words(error: Exception) -> str:
     return repr(error)[:_MOST_NOTE]
+
+
+def rested(settlements: list[Settlement], hunt: HuntRows | None) -> list[Settlement]:
+    """A hunt says itself when it looks again at what it looked at."""
+    rests = {} if hunt is None else dict(hunt.rests)
+    if not rests:
+        return settlements
+    return [
+        replace(s, watch=replace(s.watch, due_at=rests[s.watch.id])) if s.watch.id in rests else s
+        for s in settlements
+    ]

@@ -40,6 +40,7 @@ from vedette.contracts.watch import (
 )
 from vedette.contracts.words import EvidenceId, LaneKey, Risk, RunId, WatchId
 from vedette.core.evidence.segments import SegmentName
+from vedette.engine.settle.fallback import rested
 from vedette.frontier.queue import LEASE, Dues, Heads, best
 
 GROUP = 200  # rows; docs/durability.md
@@ -287,6 +288,7 @@ class Settler(threading.Thread):
         try:
             settlements, schedule = self._calls.schedule(settlements)
             hunt, choices = self._hunted(settlements, hunts)
+            settlements = rested(settlements, hunt)
             placed, segments = self._patiently(lambda: self._archived(settlements))
             group = Group(
                 run=self._run,

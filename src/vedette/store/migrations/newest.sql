@@ -1,4 +1,4 @@
--- revision 0015
+-- revision 0016
 CREATE TABLE alarms (
 	subject VARCHAR NOT NULL, 
 	is_raised BOOLEAN NOT NULL, 
@@ -39,6 +39,13 @@ CREATE TABLE artifacts (
 	path TEXT NOT NULL, 
 	at BIGINT NOT NULL, 
 	CONSTRAINT pk_artifacts PRIMARY KEY (evidence_id, kind)
+)
+;;
+CREATE TABLE backgrounds (
+	id INTEGER NOT NULL, 
+	number BIGINT NOT NULL, 
+	body BLOB NOT NULL, 
+	CONSTRAINT pk_backgrounds PRIMARY KEY (id)
 )
 ;;
 CREATE TABLE changes (
@@ -144,6 +151,17 @@ CREATE TABLE evidence (
 	CONSTRAINT uq_evidence_watch_id_digest UNIQUE (watch_id, digest)
 )
 ;;
+CREATE TABLE findings (
+	watch_id INTEGER NOT NULL, 
+	number BIGINT NOT NULL, 
+	score FLOAT NOT NULL, 
+	action VARCHAR NOT NULL, 
+	contributions TEXT NOT NULL, 
+	weights VARCHAR NOT NULL, 
+	found_at BIGINT NOT NULL, 
+	CONSTRAINT pk_findings PRIMARY KEY (watch_id)
+)
+;;
 CREATE TABLE hosts (
 	lane_id INTEGER NOT NULL, 
 	"key" VARCHAR NOT NULL, 
@@ -245,6 +263,41 @@ CREATE TABLE likenesses (
 	CONSTRAINT pk_likenesses PRIMARY KEY (evidence_id)
 )
 ;;
+CREATE TABLE marks (
+	watch_id INTEGER NOT NULL, 
+	word VARCHAR NOT NULL, 
+	at BIGINT NOT NULL, 
+	CONSTRAINT pk_marks PRIMARY KEY (watch_id)
+)
+;;
+CREATE TABLE odd_pages (
+	watch_id INTEGER NOT NULL, 
+	number BIGINT NOT NULL, 
+	url TEXT NOT NULL, 
+	place TEXT NOT NULL, 
+	source_id VARCHAR NOT NULL, 
+	at BIGINT NOT NULL, 
+	digest BLOB NOT NULL, 
+	pull FLOAT NOT NULL, 
+	simhash BIGINT NOT NULL, 
+	figures BLOB NOT NULL, 
+	features TEXT NOT NULL, 
+	provenance TEXT NOT NULL, 
+	score FLOAT NOT NULL, 
+	action VARCHAR NOT NULL, 
+	twin BIGINT NOT NULL, 
+	weights VARCHAR NOT NULL, 
+	CONSTRAINT pk_odd_pages PRIMARY KEY (watch_id), 
+	CONSTRAINT uq_odd_pages_number UNIQUE (number)
+)
+;;
+CREATE TABLE odd_weights (
+	version VARCHAR NOT NULL, 
+	body TEXT NOT NULL, 
+	at BIGINT NOT NULL, 
+	CONSTRAINT pk_odd_weights PRIMARY KEY (version)
+)
+;;
 CREATE TABLE orders (
 	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	at BIGINT NOT NULL, 
@@ -338,7 +391,7 @@ CREATE TABLE parked (
 ;;
 CREATE TABLE prospects (
 	watch_id INTEGER NOT NULL, 
-	chosen_at BIGINT, 
+	chosen_at BIGINT, pull FLOAT DEFAULT '0' NOT NULL, place TEXT, not_before BIGINT, 
 	CONSTRAINT pk_prospects PRIMARY KEY (watch_id)
 )
 ;;
@@ -566,6 +619,8 @@ CREATE INDEX ix_evidence_digest ON evidence (digest)
 ;;
 CREATE INDEX ix_evidence_same_as ON evidence (same_as) WHERE same_as IS NOT NULL
 ;;
+CREATE INDEX ix_findings_score ON findings (score)
+;;
 CREATE INDEX ix_jobs_queue_started_at ON jobs (queue, started_at)
 ;;
 CREATE INDEX ix_jobs_queue_state_due_at ON jobs (queue, state, due_at)
@@ -575,6 +630,10 @@ CREATE INDEX ix_ledger_watch_id_at ON ledger (watch_id, at)
 CREATE INDEX ix_outbox_channel_state_due_at ON outbox (channel, state, due_at)
 ;;
 CREATE INDEX ix_prospects_chosen_at ON prospects (chosen_at)
+;;
+CREATE INDEX ix_prospects_place ON prospects (place)
+;;
+CREATE INDEX ix_prospects_pull ON prospects (pull)
 ;;
 CREATE INDEX ix_verdicts_text_key ON verdicts (text_key)
 ;;
@@ -694,4 +753,4 @@ CREATE VIEW "WatchdogAlert" AS SELECT
   opened_at AS "occurredAt", recovered_at AS "resolvedAt", acked_at AS "acknowledgedAt"
 FROM alerts
 ;;
-INSERT INTO "alembic_version" VALUES('0015');
+INSERT INTO "alembic_version" VALUES('0016');

@@ -83,7 +83,7 @@ VERBS: tuple[tuple[str, tuple[Row, ...]], ...] = (
         (
             ("freshness", "freshness", "How fresh we will be, and how fresh we were."),
             ("simulate", "simulate", "What another policy, budget or objective would have done."),
-            ("hunt", "hunt", "Where the hunt has been, what that gave, and what comes next."),
+            ("hunt", "hunt", "Look for odd corners of the web: seed, run, findings, show, mark."),
             ("replay", "simulate", "Decide again from the record, and compare."),
         ),
     ),

@@ -1,0 +1,283 @@
+"""The crawl behind a page: how common its words, letters and markup are, what pages of its place look like.
+
+It learns in the order in which looks are settled, so the same looks give the same background.  The first pages of each
+place count, not all: a place that is looked at often, because it gave much, must not become what is usual.
+What was learned is a value that can be packed and read again; a restart goes on with it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from vedette.contracts.oddness import PageFigures
+from vedette.core.judging.embedding import DIMENSIONS, unpack_vector
+
+VERSION = "background-1"
+BITS = {"words": 18, "grams": 16, "shape": 16, "pairs": 20, "heads": 18}  # of the tables of counts
+OF_PLACE = 12  # pages of a place that count
+KEPT = 768  # pages that a value is ranked among
+NEAREST = 512  # pages whose vectors are compared
+PLACE_BINS = 64
+# Shares of pages: those that have a small word, a pair that is hardly there, a pair that is a stock phrase.
+USUAL, SELDOM, STOCK = 0.09, 0.004, 0.006
+FEW = 12.0  # pairs; of fewer a share says little, and a list is no text
+KNOWN_WORD = 4  # pages that have a word which is neither a name nor made up
+MOST_PLACES = 60_000  # that are remembered with what they look like: some 90 MB
+PRIOR, PRIOR_SHARE = (
+    40.0,
+    0.03,
+)  # until much is known, three pages in a hundred are thought to be like this one
+
+
+@dataclass(slots=True)
+class PlaceMemory:
+    """What pages of one place look like."""
+
+    looks: int = 0
+    shape: np.ndarray = field(default_factory=lambda: np.zeros(PLACE_BINS, np.float32))
+    centre: np.ndarray = field(default_factory=lambda: np.zeros(DIMENSIONS, np.float32))
+    profile: np.ndarray | None = None  # sums of figures
+
+
+class PhraseShares(NamedTuple):
+    """What share of the pairs of words of a page is of which kind."""
+
+    strange: float  # of those with a small word: words that the crawl has, and never has together
+    unheard: float  # of those of two small words: pairs that hardly any page has
+    own: float  # of those with a small word: no stock phrase of the crawl
+
+
+class Background:
+    """Changes only in `note`."""
+
+    def __init__(self, values: int) -> None:
+        """`values`: how many numbers of each page are ranked."""
+        self.looks = 0  # pages that counted
+        self.seen = 0  # pages that were noted
+        self.counts = {name: np.zeros(1 << bits, np.uint32) for name, bits in BITS.items()}
+        self.ring = np.zeros((KEPT, values))
+        self.vectors = np.zeros((NEAREST, DIMENSIONS), np.float32)
+        self.places: dict[int, PlaceMemory] = {}
+        self.links_in: Counter[int] = Counter()  # places that link to a place
+        self.linked: set[tuple[int, int]] = set()
+        self._ranked: np.ndarray | None = None
+        self._ranked_at = -1
+
+    def place(self, key: int) -> PlaceMemory:
+        return self.places.get(key) or PlaceMemory()
+
+    def note(self, page: PageFigures, place: int, profile: np.ndarray, values: np.ndarray) -> None:
+        """One look was settled."""
+        self.seen += 1
+        for other in np.frombuffer(page.out, np.uint64).tolist():
+            if (place, other) not in self.linked and len(self.linked) < 20 * MOST_PLACES:
+                self.linked.add((place, other))
+                self.links_in[other] += 1
+        memory = self.places.get(place)
+        if memory is None:
+            memory = PlaceMemory()
+            if len(self.places) < MOST_PLACES:
+                self.places[place] = memory
+        _remember(memory, page, profile)
+        if memory.looks > OF_PLACE:
+            return
+        for name, sample in (("words", page.words), ("grams", page.grams), ("shape", page.shape)):
+            self.counts[name][_bins(name, sample)] += 1
+        pairs, firsts, seconds = _phrases(page)
+        self.counts["pairs"][pairs] += 1
+        self.counts["heads"][np.unique(np.concatenate((firsts, seconds)))] += 1
+        self.ring[self.looks % KEPT] = values
+        self.vectors[self.looks % NEAREST] = unpack_vector(page.vector)
+        self.looks += 1
+
+    def surprise(self, name: str, sample: bytes) -> float:
+        """Bits per part of the sample: how little it was to be expected."""
+        bins = _bins(name, sample)
+        if not len(bins):
+            return 0.0
+        counts = self.counts[name][bins].astype(np.float64)
+        return float(np.mean(np.log2((self.looks + 8.0) / (counts + 1.0))))
+
+    def unseen(self, name: str, sample: bytes) -> float:
+        """The share of the sample that at most one page had."""
+        bins = _bins(name, sample)
+        return float(np.mean(self.counts[name][bins] <= 1)) if len(bins) else 0.0
+
+    def phrases(self, page: PageFigures) -> PhraseShares:
+        """How the page puts words together that the crawl has often."""
+        pairs, firsts, seconds = _phrases(page)
+        if not len(pairs):
+            return PhraseShares(0.0, 0.0, 0.0)
+        together, heads = self.counts["pairs"][pairs], self.counts["heads"]
+        one, other = heads[firsts], heads[seconds]
+        known, usual = np.minimum(one, other) >= KNOWN_WORD, max(3.0, USUAL * self.looks)
+        small, both = np.maximum(one, other) >= usual, np.minimum(one, other) >= usual
+        seldom = max(1.0, SELDOM * self.looks)
+        strange = float((small & known & (together <= seldom)).sum()) / (float(small.sum()) + FEW)
+        unheard = float((both & (together <= seldom)).sum()) / (float(both.sum()) + FEW / 2)
+        own = float((small & (together < max(2.0, STOCK * self.looks))).sum()) / (float(small.sum()) + FEW)
+        return PhraseShares(strange, unheard, own)
+
+    def distance(self, vector: np.ndarray) -> float:
+        """1 minus the cosine to the fifth nearest page: one or two of its kind do not make it usual."""
+        known = self.vectors[: min(self.looks, NEAREST)]
+        if len(known) < 8 or not vector.any():
+            return 0.5
+        cosines = np.einsum("ij,j->i", known, vector.astype(np.float32))
+        return float(1.0 - np.partition(cosines, -5)[-5])
+
+    def middle(self) -> tuple[np.ndarray, np.ndarray]:
+        """Median and spread (1.4826 MAD, or the mean deviation where more than half are equal) of each value."""
+        known = self.ring[: min(self.looks, KEPT)]
+        if self._ranked is None or self.looks - self._ranked_at >= 16 or self.looks < 64:
+            if not len(known):
+                return np.zeros(self.ring.shape[1]), np.ones(self.ring.shape[1])
+            centre = np.median(known, axis=0)
+            apart = np.abs(known - centre)
+            spread = np.maximum(1.4826 * np.median(apart, axis=0), apart.mean(axis=0))
+            self._ranked, self._ranked_at = np.vstack((centre, np.maximum(spread, 1e-6))), self.looks
+        return self._ranked[0], self._ranked[1]
+
+    def shares(self, values: np.ndarray) -> np.ndarray:
+        """For each value the share of pages that have as much; with few pages known, about as many as usual."""
+        known = self.ring[: min(self.looks, KEPT)]
+        as_much = (known >= values).sum(axis=0) if len(known) else np.zeros(len(values))
+        shares: np.ndarray = (as_much + PRIOR * PRIOR_SHARE) / (len(known) + PRIOR)
+        return shares
+
+    def dump(self) -> bytes:
+        """All that was learned.  The same bytes for the same looks."""
+        keys = sorted(self.places)
+        memories = [self.places[key] for key in keys]
+        width = len(memories[0].profile) if memories and memories[0].profile is not None else 0
+        head = {
+            "version": VERSION, "looks": self.looks, "seen": self.seen, "values": self.ring.shape[1],
+            "in": sorted(self.links_in.items()), "linked": sorted(self.linked), "keys": keys,
+            "middle": None if self._ranked is None else self._ranked.tolist(), "middle_at": self._ranked_at,
+            "of_place": [one.looks for one in memories],
+        }  # fmt: skip
+        out = io.BytesIO()
+        text = json.dumps(head, separators=(",", ":")).encode()
+        out.write(len(text).to_bytes(8, "little") + text)
+        arrays = [*(self.counts[name] for name in BITS), self.ring, self.vectors]
+        arrays += [one.shape for one in memories] + [one.centre for one in memories]
+        arrays += [one.profile if one.profile is not None else np.zeros(width) for one in memories]
+        for array in arrays:
+            out.write(np.ascontiguousarray(array).tobytes())
+        return out.getvalue()
+
+    @staticmethod
+    def load(data: bytes, values: int, profile: int) -> Background:
+        """Of another version: empty, and everything is learned again."""
+        size = int.from_bytes(data[:8], "little")
+        head = json.loads(data[8 : 8 + size])
+        found = Background(values)
+        if head["version"] != VERSION or head["values"] != values:
+            return found
+        read = _Reader(data, 8 + size)
+        found.looks, found.seen = head["looks"], head["seen"]
+        found.links_in = Counter(dict(head["in"]))
+        found.linked = {(one, other) for one, other in head["linked"]}
+        found.counts = {name: read.array(1 << bits, np.uint32) for name, bits in BITS.items()}
+        found.ring = read.array(KEPT * values, np.float64).reshape(KEPT, values)
+        found.vectors = read.array(NEAREST * DIMENSIONS, np.float32).reshape(NEAREST, DIMENSIONS)
+        many = len(head["keys"])
+        shapes = read.array(many * PLACE_BINS, np.float32).reshape(many, PLACE_BINS)
+        centres = read.array(many * DIMENSIONS, np.float32).reshape(many, DIMENSIONS)
+        profiles = read.array(many * profile, np.float64).reshape(many, profile)
+        found.places = {
+            key: PlaceMemory(looks, shapes[at].copy(), centres[at].copy(), profiles[at].copy())
+            for at, (key, looks) in enumerate(zip(head["keys"], head["of_place"], strict=True))
+        }
+        if head["middle"] is not None:
+            found._ranked, found._ranked_at = np.array(head["middle"]), head["middle_at"]
+        return found
+
+
+class _Reader:
+    def __init__(self, data: bytes, at: int) -> None:
+        self._data, self._at = data, at
+
+    def array(self, count: int, kind: type[np.generic]) -> np.ndarray:
+        size = count * np.dtype(kind).itemsize
+        found = np.frombuffer(self._data, kind, count, self._at).copy()
+        self._at += size
+        return found
+
+
+def _remember(memory: PlaceMemory, page: PageFigures, profile: np.ndarray) -> None:
+    memory.looks += 1
+    memory.shape += place_shape(page)
+    memory.centre += unpack_vector(page.vector)
+    memory.profile = profile.copy() if memory.profile is None else memory.profile + profile
+
+
+def place_shape(page: PageFigures) -> np.ndarray:
+    """Its markup in few bins, of length 1."""
+    bins = np.frombuffer(page.shape, np.uint32) % PLACE_BINS
+    found = np.bincount(bins, minlength=PLACE_BINS).astype(np.float32)
+    length = math.sqrt(float(found @ found))
+    return found / np.float32(length) if length else found
+
+
+def cosine(one: np.ndarray, other: np.ndarray) -> float:
+    size = math.sqrt(float(one @ one) * float(other @ other))
+    return float(one @ other) / size if size else 0.0
+
+
+def _bins(name: str, sample: bytes) -> np.ndarray:
+    hashes = np.frombuffer(sample, np.uint32)
+    found: np.ndarray = (hashes * np.uint32(0x85EBCA6B)) >> np.uint32(32 - BITS[name])
+    return found
+
+
+def _phrases(page: PageFigures) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Bins of pairs, firsts and seconds."""
+    pairs, firsts, seconds = np.frombuffer(page.phrases, np.uint32).reshape(3, -1)
+    return (
+        _bins("pairs", pairs.tobytes()),
+        _bins("heads", firsts.tobytes()),
+        _bins("heads", seconds.tobytes()),
+    )
+
+
+class Twins:
+    """Texts that were shown, by simhash: nearly the same text on another page is no find."""
+
+    NEAR = 4  # bits of 64
+
+    def __init__(self, shown: Iterable[tuple[int, int]] = ()) -> None:
+        """`shown`: simhash and watch of each page, in the order of the looks."""
+        rows = list(shown)
+        self._count = len(rows)
+        self._hashes = np.zeros(max(1024, 2 * len(rows)), np.uint64)
+        self._watches = np.zeros(len(self._hashes), np.int64)
+        if rows:
+            self._hashes[: len(rows)] = [one & 0xFFFFFFFFFFFFFFFF for one, _ in rows]
+            self._watches[: len(rows)] = [watch for _, watch in rows]
+
+    def twin(self, simhash: int, watch: int) -> int:
+        """The first watch of another page that shows nearly this text; 0: none."""
+        if not simhash:
+            return 0
+        apart = np.bitwise_count(self._hashes[: self._count] ^ np.uint64(simhash & 0xFFFFFFFFFFFFFFFF))
+        near = np.flatnonzero(apart <= self.NEAR)
+        others = [int(self._watches[at]) for at in near[:8]]
+        return next((other for other in others if other != watch), 0)
+
+    def note(self, simhash: int, watch: int) -> None:
+        if not simhash:
+            return
+        if self._count == len(self._hashes):
+            self._hashes = np.concatenate((self._hashes, np.zeros_like(self._hashes)))
+            self._watches = np.concatenate((self._watches, np.zeros_like(self._watches)))
+        self._hashes[self._count], self._watches[self._count] = simhash & 0xFFFFFFFFFFFFFFFF, watch
+        self._count += 1

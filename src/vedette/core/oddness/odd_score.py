@@ -1,0 +1,146 @@
+"""From features to an oddness score and an action.  Families have to agree: none can give more than its cap.
+
+In a family evidence saturates (a noisy or): two signs of the same kind are hardly more than one.  Over families points
+add up, so a page is a find only if several independent kinds of signs speak for it; a page that has one kind in excess
+(an old template, a list of part numbers, a foreign language) is not.  Every point belongs to a feature and its version.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
+
+from vedette.contracts.errors import InputError
+from vedette.contracts.oddness import (
+    Action,
+    Contribution,
+    Family,
+    FeatureSet,
+    FeatureValue,
+    OddWeights,
+    ScoreDecision,
+    Triage,
+)
+from vedette.core.oddness.features import FEATURES
+
+_SURE = 0.98  # evidence of one feature stays below 1, so that shares of it can be told
+CAPS: Mapping[Family, float] = {
+    Family.MARKUP: 12.0,
+    Family.AGE: 10.0,
+    Family.FORM: 15.0,
+    Family.WORDS: 17.0,
+    Family.PHRASES: 22.0,
+    Family.PLACE: 10.0,
+    Family.LINKS: 14.0,
+}
+# What is not named counts 0.6.  Addresses count nothing: an ordinary page at a strange address is ordinary.
+DEFAULT_WEIGHT = 0.6
+WEIGHTS: Mapping[str, float] = {
+    "strange_phrases": 0.9,
+    "unheard_turns": 0.7,
+    "no_stock_phrases": 0.8,
+    "reciprocal": 0.7,
+    "from_findings": 0.8,
+    "packed": 0.2,
+    "sentences": 0.2,
+    "vocabulary": 0.2,
+    "word_length": 0.2,
+    "digits": 0.4,
+    "unseen_words": 0.4,
+    "few_links": 0.2,
+    "hidden_notes": 0.4,
+    "deep_path": 0.0,
+    "personal_path": 0.0,
+}
+PERSIST_AT, LLM_AT = 42.0, 60.0
+LARGEST_CAP = 30.0  # of a family, whatever marks say
+DEFAULT = OddWeights(
+    version="default-1",
+    caps=CAPS,
+    weights={one.name: WEIGHTS.get(one.name, DEFAULT_WEIGHT) for one in FEATURES},
+    persist_at=PERSIST_AT,
+    llm_at=LLM_AT,
+)
+
+
+def decide(features: FeatureSet, weights: OddWeights, *, twin: int = 0) -> ScoreDecision:
+    """The score of a page and what is done with it.  `twin`: a watch that shows nearly the same text; 0: none."""
+    return decided(features.features, weights, twin=twin)
+
+
+def decided(features: Iterable[FeatureValue], weights: OddWeights, *, twin: int = 0) -> ScoreDecision:
+    reasons = contributions(features, weights)
+    score = math.fsum(one.points for one in reasons)
+    hit = tuple(
+        name for name, least in (("persist", weights.persist_at), ("llm", weights.llm_at)) if score >= least
+    )
+    action = Action(hit[-1]) if hit and not twin else Action.SKIP
+    return ScoreDecision(
+        score=score, reasons=reasons, thresholds_hit=hit, action=action, weights=weights.version, twin=twin
+    )
+
+
+def contributions(features: Iterable[FeatureValue], weights: OddWeights) -> tuple[Contribution, ...]:
+    """Points of each feature that has any, in the order of the table."""
+    signs = [(one, min(_SURE, weights.weights.get(one.name, 0.0) * one.evidence)) for one in features]
+    logs = [(one, -math.log1p(-sign)) for one, sign in signs if sign > 0.0]
+    sums: dict[Family, float] = {}
+    for one, log in logs:
+        sums[one.family] = sums.get(one.family, 0.0) + log
+    return tuple(
+        Contribution(
+            feature=one.name,
+            version=one.version,
+            family=one.family,
+            points=weights.caps.get(one.family, 0.0)
+            * -math.expm1(-sums[one.family])
+            * log
+            / sums[one.family],
+        )
+        for one, log in logs
+    )
+
+
+def family_evidence(features: Iterable[FeatureValue], weights: OddWeights) -> dict[Family, float]:
+    """What each family says, from 0 to 1."""
+    left = dict.fromkeys(Family, 1.0)
+    for one in features:
+        left[one.family] *= 1.0 - min(_SURE, weights.weights.get(one.name, 0.0) * one.evidence)
+    return {family: 1.0 - rest for family, rest in left.items()}
+
+
+def configured(weights: OddWeights, triage: Triage) -> OddWeights:
+    """With what the operator set.  The points of a family that is switched off go to the others."""
+    off = {_family(name) for name in triage.without}
+    left = {family: cap for family, cap in weights.caps.items() if family not in off}
+    total = math.fsum(left.values())
+    if not total:
+        raise InputError("hunt.without switches off every family of features: nothing would be odd")
+    grown = {family: cap * 100.0 / total for family, cap in left.items()}
+    least = weights.persist_at if triage.persist_at is None else triage.persist_at
+    return replace(
+        weights,
+        caps=grown if off else weights.caps,
+        persist_at=least,
+        llm_at=max(least, weights.llm_at if triage.llm_at is None else triage.llm_at),
+    )
+
+
+def written_weights(weights: OddWeights) -> str:
+    """As a store keeps them."""
+    return json.dumps(asdict(weights), sort_keys=True)
+
+
+def read_weights(text: str) -> OddWeights:
+    given = json.loads(text)
+    return OddWeights(**{**given, "caps": {Family(name): cap for name, cap in given["caps"].items()}})
+
+
+def _family(name: str) -> Family:
+    try:
+        return Family(name)
+    except ValueError:
+        words = ", ".join(Family)
+        raise InputError(f"hunt.without: {name!r} is no family of features; there are {words}") from None
