@@ -104,6 +104,8 @@ WORDS = {
     "sources[].requires_headless": "Its pages are shown in a browser; without one they are parked.",
     "sources[].follow_hosts": 'Other hosts that a crawl of this source may enter; `"*"`: any host, with `hunt` only.',
     "sources[].hunt": "`true`: what its crawl finds is looked at only if the hunt chooses it; docs/hunting.md.",
+    "sources[].redact": "Personal data is taken out of all that is read; not set: where the source hunts.  "
+    "docs/how-to/redact.md",
     "sources[].structured": "What the listers of single sites take.",
     "sources[].structured.currencies": "`hnb`: also watch the document of each of these.  `[USD, CHF]`",
     "sources[].structured.formats": "`nn`: the forms in which acts are watched: `html`, `json-ld`, `pdf`.",
@@ -151,6 +153,8 @@ WORDS = {
     "fetch.accept_language": "Languages we ask for.",
     "fetch.headers": "Further headers; `env:NAME` reads a secret from the environment.",
     "fetch.proxy": "An HTTP proxy.",
+    "fetch.types": "Content types that are taken, by header and by bytes: `[text/html, image/*]`.  Not set: all; "
+    "a hunt takes pages, text and feeds.",
     "fetch.respect_robots": "`false`: robots.txt is not asked.  Only for hosts of your own.",
     "classify.packs": "Language packs, in order.",
     "classify.patterns": "Rows of your own; they win over the packs.",

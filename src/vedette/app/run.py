@@ -216,7 +216,12 @@ class _Crawl:
             looker=looker,
             finder=self.finder,
             comparer=Comparer(
-                past, extract.scope, config.run.confirm_after, text_cache=text_cache, waiting=waiting
+                past,
+                extract.scope,
+                config.run.confirm_after,
+                text_cache=text_cache,
+                waiting=waiting,
+                redacts=self.book.redacts,
             ),
             book=self.book,
             ids=self.ids,
@@ -229,6 +234,7 @@ class _Crawl:
                 worker_above=extract.worker_above,
                 renders_shells=extract.render == "auto",
                 waiting=waiting,
+                redacts=self.book.redacts,
             ),
             screen=screens(config),
             peer=reader.watch,
@@ -266,7 +272,9 @@ def _book(config: Config, reader: Reader) -> SourceBook:
     plain = fetch_settings(config)  # of all sources that have none of their own
     return SourceBook(
         load=reader.source,
-        settings_of=lambda source: fetch_settings(config, source) if source.fetch else plain,
+        settings_of=lambda source: (
+            fetch_settings(config, source) if source.fetch or source.options.hunt else plain
+        ),
         blocked_words=config.discover.blocked_words,
         own=reader.own_watch,
     )

@@ -109,6 +109,7 @@ class FetchConfig(Section):
     headers: dict[str, str] | None = None
     proxy: str | None = None
     respect_robots: bool | None = None
+    types: tuple[str, ...] | None = None
 
 
 class SourceConfig(Section):
@@ -140,6 +141,7 @@ class SourceConfig(Section):
     follow_hosts: tuple[str, ...] = ()
     hunt: bool = False
     honour_nofollow: bool = True
+    redact: bool | None = None
     traps: TrapsConfig = TrapsConfig()
     structured: StructuredConfig = StructuredConfig()
     category: str = ""

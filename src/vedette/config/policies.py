@@ -38,6 +38,7 @@ from vedette.core.schedule import make_policy
 from vedette.core.schedule.due import LEARNED, DueParams, due_params
 from vedette.core.schedule.ewma import EwmaParams, EwmaRule, VelocityParams
 from vedette.core.schedule.per_risk import FixedRule, IntervalRule
+from vedette.core.text.media_types import HUNT_TYPES, check_types
 from vedette.core.urls.canonical import canonical, clipped, too_long, watch_id
 from vedette.core.urls.classify import Classification, RolePattern, classify_url
 from vedette.core.urls.filters import compile_pattern, filters_of
@@ -100,6 +101,7 @@ def _check_lane(key: str) -> None:
 
 def _check_addresses(fetch: Mapping[str, Any], where: str) -> None:
     """Networks, ports, name servers and the proxy of a `fetch` section."""
+    check_types(fetch.get("types") or ())
     networks, ports, servers = (
         fetch.get(key) or () for key in ("allow_networks", "allow_ports", "nameservers")
     )
@@ -224,6 +226,8 @@ def slug(name: str) -> str:
 def fetch_settings(config: Config, source: Source | None = None) -> FetchSettings:
     """Global settings, with a source's own on top.  Secrets are read here and kept nowhere else."""
     values = _overrides(config.fetch) | dict(source.fetch if source else ())
+    if source is not None and source.options.hunt:
+        values.setdefault("types", HUNT_TYPES)
     try:
         headers = tuple((name, secret(value)) for name, value in values.pop("headers", ()))
         settings = replace(FetchSettings(), **{k: v for k, v in values.items() if k in FETCH_NAMES})

@@ -21,6 +21,7 @@ from vedette.contracts.ports import Clock
 from vedette.contracts.words import Outcome, Reason
 from vedette.core.lanes.outcomes import outcome_of_status
 from vedette.core.limits.memory_budget import FREE, body_claim
+from vedette.core.text.media_types import refused_body, refused_header
 from vedette.core.urls.canonical import canonical, too_long
 from vedette.fetch.connections import Client, Clients, FarResponse, Origin, Sending, tls_context
 from vedette.fetch.decode import BodyDecoder, DecodeLimits, make_decoder
@@ -186,8 +187,15 @@ class _Exchange:
             return self._answered(response, head, _Body(fault=Fault(Outcome.PROTOCOL_ERROR, problem)))
         if 300 <= status < 400:
             return self._without_body(response, head)
-        body = await self._read_body(response, head)
-        return self._answered(response, head, body)
+        refused = refused_header(head.content_type, self._types)
+        body = _refused(refused) if refused is not None else await self._read_body(response, head)
+        wrong = refused_body(head.content_type, body.body, self._types)
+        return self._answered(response, head, _refused(wrong) if wrong is not None else body)
+
+    @property
+    def _types(self) -> tuple[str, ...]:
+        """robots.txt has a limit of its own and is text whatever it is called."""
+        return self.request.settings.types if self.request.body_limit is None else ()
 
     def _answered(
         self, response: FarResponse, head: Head, body: _Body, redirect_to: str | None = None
@@ -327,6 +335,11 @@ def _words(response: FarResponse, outcome: Outcome) -> str:
         return ""
     said = plain(f"status {response.status} {response.reason or ''}", 200).rstrip()
     return f"{said} without a body" if outcome is Outcome.EMPTY else said
+
+
+def _refused(reason: Reason) -> _Body:
+    """Nothing of it is handed on."""
+    return _Body(fault=Fault(Outcome.TYPE_REFUSED, reason.note))
 
 
 _UNASKED_304 = Fault(Outcome.PROTOCOL_ERROR, "304 to a request without a condition")

@@ -139,7 +139,8 @@ class Assessor:
         if refused is not None:
             return record.gated(refused)
         if read.document is not None:
-            artifact = await self.reading.documents.keep(record.digest or b"", read.document)
+            documents = self.reading.documents_of(watch)
+            artifact = await documents.keep(record.digest or b"", read.document)
             reasons, output = how_read(read.document), extraction.content_class.value
             record = record.decided("read", reasons, output=output, artifact=artifact)
         record = record.judged_as(await self._judged(record, read))
@@ -154,7 +155,8 @@ class Assessor:
             return record
         fetched = record.fetched
         body = (fetched.body, fetched.content_type, fetched.url)
-        artifact = await self.reading.documents.keep_again(seen.digest, body, seen.content_class)
+        documents = self.reading.documents_of(record.watch)
+        artifact = await documents.keep_again(seen.digest, body, seen.content_class)
         return record._replace(artifact=artifact)
 
     async def _same(self, record: LookRecord, seen: Seen) -> LookRecord:

@@ -15,6 +15,7 @@ from vedette.contracts.source import ListerKind, Listing, Source
 from vedette.contracts.watch import Decision, LedgerNote, Raised, Refused, Signal, Watch
 from vedette.contracts.words import ContentClass, NodeType, Reason, Risk, SourceId, WatchId
 from vedette.core.settled_watch import is_new_document
+from vedette.core.text.redact import redact
 from vedette.core.urls.admission import CAPS, Candidate, admit, followed, observe_content
 from vedette.core.urls.auto_source import Homes
 from vedette.core.urls.canonical import MAX_URL, TOO_LONG, clipped, lane_of, origin_of, watch_id
@@ -300,7 +301,7 @@ class Finder:
             lister=sighting.lister,
             depth=sighting.depth,
             parent=parent.id,
-            title=sighting.title[:500],
+            title=(redact(sighting.title) if runtime.source.options.redacts else sighting.title)[:500],
             node_type=NodeType.HUB if is_listing else kind.node_type,
             node_role=kind.node_role,
             risk=runtime.source.risk if runtime.source.risk is not None else kind.risk,
