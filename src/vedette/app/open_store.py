@@ -7,14 +7,19 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 
 from vedette.app.process import locked
-from vedette.config.model import Loaded
-from vedette.config.policies import classifier, lane_policies, sources_of
+from vedette.config.model import Config, Loaded
+from vedette.config.policies import classifier, fetch_settings, lane_policies, screens, sources_of
 from vedette.config.rules import settings_in_force
 from vedette.contracts.ports import Clock
+from vedette.core.evidence.screen import screen_url
+from vedette.engine.crawl.onion_names import OnionNames
 from vedette.engine.crawl.run import Opened
 from vedette.evidence.archive import Archive, ArchiveSettings
+from vedette.fetch.socks import is_socks
+from vedette.store.compliance import ComplianceFile
 from vedette.store.connection import mend
 from vedette.store.corrections import take_effect
 from vedette.store.migrate import ARCHIVE, prepare
@@ -39,9 +44,21 @@ def open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[Opened]:
         yield Opened(writer, Reader(path), archive, was_killed, path, pick, mended, healed, found.damage)
 
 
+def onion_names(config: Config, data: Path) -> OnionNames | None:
+    """Where any source goes by a SOCKS proxy: the aliases that stand for onion names.  None: nobody does."""
+    if not any(is_socks(fetch_settings(config, one).proxy) for one in (None, *sources_of(config))):
+        return None
+    compliance = ComplianceFile(data)
+    return OnionNames(compliance.key(), compliance.names(), compliance.add_name)
+
+
 def _save_sources(loaded: Loaded, writer: Writer, pick: Pick, now: datetime) -> None:
     """The configured sources are in the store, each with its first watch; what a correction heals is due."""
     with writer.transaction() as db:
+        table, names = screens(loaded.config), onion_names(loaded.config, loaded.data)
         for source in sources_of(loaded.config):
+            if screen_url(source.url, table) is not None:
+                continue  # its address is what must not be kept
+            source = source if names is None else names.source(source)
             save_source(db, source, now=now, classify=classifier(loaded.config))
         take_effect(db, settings_in_force(loaded.config, fetch_only=pick.fetch_only), now=now)

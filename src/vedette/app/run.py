@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 import numpy.ma  # noqa: F401  np.unique reads it when it is first called: then there may be no file left to open
 
 from vedette.app.channels import sending, told
-from vedette.app.open_store import open_store
+from vedette.app.open_store import onion_names, open_store
 from vedette.app.process import run_loop, signals
 from vedette.app.stage_worker import DRAIN, Hooks, ToolWatch, beside, hearing
 from vedette.config.alert_policies import router
@@ -36,13 +36,15 @@ from vedette.contracts.words import RunId, SourceId
 from vedette.core.schedule.due import LEARNED
 from vedette.core.settled_watch import LookRules
 from vedette.core.urls.auto_source import Homes
+from vedette.engine.crawl.answer_screen import AnswerScreen, ScreeningFetcher
 from vedette.engine.crawl.assess import AssessOptions, Assessor
 from vedette.engine.crawl.compare_states import Comparer, PastStates, WaitingPages
 from vedette.engine.crawl.content_reader import ContentReader, DocumentReader
-from vedette.engine.crawl.find_urls import Finder, RiskHeirs
+from vedette.engine.crawl.find_urls import Finder, Intake, RiskHeirs
 from vedette.engine.crawl.look import Looker
 from vedette.engine.crawl.loop import Ended, Serve
 from vedette.engine.crawl.memory_room import MemoryBudget
+from vedette.engine.crawl.onion_names import OnionFetcher
 from vedette.engine.crawl.robots_cache import RobotsCache
 from vedette.engine.crawl.run import CrawlRun, LaneClosings, OnEvent, Opened, RunFacts, RunParts, RunRequest
 from vedette.engine.crawl.source_runtime import SourceBook
@@ -60,6 +62,7 @@ from vedette.fetch.http import HttpFetcher, check_settings
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
 from vedette.lanes.look_budgets import LookBudgets
+from vedette.store.compliance import ComplianceFile
 from vedette.store.migrate import ARCHIVE
 from vedette.store.schedule_rows import HuntReader, ScheduleReader, release
 from vedette.store.sqlite import Pick, Reader
@@ -143,7 +146,11 @@ def build_run(loaded: Loaded, request: RunRequest, hooks: RunHooks, opened: Open
         not_before=facts.began_at if opened.was_killed else None,
         on_closed=closings.add,
     )
-    fetcher = hooks.fetcher or HttpFetcher(clock)
+    fetcher, screening = hooks.fetcher or HttpFetcher(clock), _screening(config, opened)
+    if (names := onion_names(config, opened.path.parent)) is not None:
+        fetcher = OnionFetcher(fetcher, names)
+    if not screening.is_idle:
+        fetcher = ScreeningFetcher(fetcher, screening, clock)
     crawl = _Crawl(
         loaded=loaded,
         facts=facts,
@@ -156,7 +163,8 @@ def build_run(loaded: Loaded, request: RunRequest, hooks: RunHooks, opened: Open
         memory=MemoryBudget(config.run.memory),
         workers=Workers(),
         book=_book(config, reader),
-        finder=_finder(config, reader),
+        finder=_finder(config, reader, screening),
+        screening=screening,
     )
 
     def problem(what: str) -> None:
@@ -203,6 +211,7 @@ class _Crawl:
     workers: Workers
     book: SourceBook
     finder: Finder
+    screening: AnswerScreen
 
     def serve(self, save: Callable[[Aside], None]) -> Serve:
         """How a job becomes a settlement; `save` writes a value along with the next group."""
@@ -236,7 +245,7 @@ class _Crawl:
                 waiting=waiting,
                 redacts=self.book.redacts,
             ),
-            screen=screens(config),
+            screen=self.screening,
             peer=reader.watch,
             heirs=RiskHeirs(peer=reader.watch, has_own_risk=self._has_own_risk, ids=self.ids),
             options=self._options(),
@@ -280,7 +289,13 @@ def _book(config: Config, reader: Reader) -> SourceBook:
     )
 
 
-def _finder(config: Config, reader: Reader) -> Finder:
+def _screening(config: Config, opened: Opened) -> AnswerScreen:
+    """What is never kept, and who is asked nothing any more."""
+    compliance = ComplianceFile(opened.path.parent)
+    return AnswerScreen(screens(config), compliance.blocked(), compliance.add)
+
+
+def _finder(config: Config, reader: Reader, screening: AnswerScreen) -> Finder:
     def sitemaps(origin: str) -> tuple[str, ...]:
         rules = reader.robots(origin)
         return rules.sitemaps if rules else ()
@@ -289,8 +304,11 @@ def _finder(config: Config, reader: Reader) -> Finder:
         known=reader.known,
         sitemaps=sitemaps,
         classify=classifier(config),
-        most=config.run.max_sightings,
-        homes=Homes(reader.sources()) if config.discover.auto_sources else None,
+        intake=Intake(
+            most=config.run.max_sightings,
+            homes=Homes(reader.sources()) if config.discover.auto_sources else None,
+            refuses=None if screening.is_idle else screening.refuses,
+        ),
     )
 
 

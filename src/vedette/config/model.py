@@ -184,12 +184,14 @@ class EvidenceConfig(Section):
 
 
 class ScreenRowConfig(Section):
-    """What is never kept: a pattern (RE2) in text or URL, or the sha256 of a body."""
+    """What is never kept: a pattern (RE2), the sha256 of a body or of what is in it, or what a classifier says."""
 
     category: str
     name: str = ""
     pattern: str = ""
     digest: str = ""
+    digests: str = ""  # a file with one sha256 a line
+    classifier: str = ""  # an entry point of the group vedette.screen
 
 
 class RunConfig(Section):

@@ -7,18 +7,21 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from datetime import timedelta
 from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vedette.config.model import (
     Config,
     FetchConfig,
     LaneConfig,
+    ScreenRowConfig,
     SourceConfig,
     secret,
 )
 from vedette.contracts.errors import ConfigError, InputError
 from vedette.contracts.fetch import FetchSettings
-from vedette.contracts.lane import BROWSER, LanePolicies, LanePolicy
+from vedette.contracts.lane import BROWSER, TOR, LanePolicies, LanePolicy
 from vedette.contracts.source import (
     ANYWHERE,
     ListerKind,
@@ -30,7 +33,7 @@ from vedette.contracts.source import (
     TrapBudgets,
 )
 from vedette.contracts.words import LaneKey, Risk, SourceId, WatchId
-from vedette.core.evidence.screen import ScreenRow, ScreenTable, screen_table
+from vedette.core.evidence.screen import Classifier, ScreenRow, ScreenTable, screen_table
 from vedette.core.evidence.segments import is_retention
 from vedette.core.lanes.lane import starts_per_day
 from vedette.core.lanes.retry import RetryParams
@@ -53,6 +56,8 @@ _ZERO = timedelta(0)
 _TWELVE = timedelta(seconds=12)
 # spec 001/9.1: five pages a minute, one at a time.  What a page does to the browser is not the lane's fault.
 _BROWSER = LanePolicy(gap_min=_TWELVE, gap_max=_TWELVE, per_minute=5, at_once=1, trips_after=1_000_000)
+# Circuits are slow and shared: two looks at once.  Five failures in a row close the lane; then it is tried again.
+_TOR = LanePolicy(gap_min=timedelta(seconds=1), gap_max=timedelta(seconds=3), per_minute=20, at_once=2)
 _HOUR = timedelta(hours=1)
 _SLUG = re.compile(r"[^a-z0-9]+")
 _TAIL = 30  # characters of an address in an id
@@ -243,7 +248,7 @@ def lane_policies(config: Config) -> LanePolicies:
     everything = LanePolicy(
         gap_min=_ZERO, gap_max=_ZERO, per_minute=0, at_once=config.run.at_once, trips_after=1_000_000
     )
-    own = {"all": everything, BROWSER: _BROWSER}
+    own = {"all": everything, BROWSER: _BROWSER, TOR: _TOR}
     given = {key: row for key, row in config.lanes.items() if key != "default"}
     named = {key: _lane(own.get(key, default), given.get(key)) for key in (*own, *given)}
     return LanePolicies(default=default, named=named)
@@ -318,10 +323,33 @@ def retry_rule(config: Config) -> RetryParams:
 
 
 def screens(config: Config) -> ScreenTable:
-    return screen_table(
-        ScreenRow(name=row.name or f"row {n}", category=row.category, pattern=row.pattern, digest=row.digest)
-        for n, row in enumerate(config.screen, start=1)
-    )
+    """The table, with the lists and classifiers that its rows name."""
+    return screen_table(one for n, row in enumerate(config.screen, start=1) for one in _screen_rows(row, n))
+
+
+def _screen_rows(row: ScreenRowConfig, number: int) -> list[ScreenRow]:
+    name = row.name or f"row {number}"
+    said = ScreenRow(name=name, category=row.category, pattern=row.pattern, digest=row.digest)
+    if row.classifier and row.digests:
+        raise InputError(f"screen row {name!r} needs a list or a classifier, and not both")
+    if row.classifier:
+        return [replace(said, classifier=_screen_classifier(row.classifier, name))]
+    if not row.digests:
+        return [said]
+    try:
+        lines = Path(row.digests).read_text("ascii").split("\n")
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"screen row {name!r}: cannot read {row.digests}: {error}") from None
+    return [replace(said, digest=line.split()[0]) for line in lines if line.strip() and line[0] != "#"]
+
+
+def _screen_classifier(name: str, row: str) -> Classifier:
+    """Code of an installed package: only what its owner registered can be named."""
+    found = entry_points(group="vedette.screen", name=name)
+    for one in found:
+        judge: Classifier = one.load()
+        return judge
+    raise InputError(f"screen row {row!r}: no installed package has the classifier {name!r}")
 
 
 def patterns(config: Config) -> tuple[RolePattern, ...]:

@@ -28,6 +28,7 @@ from vedette.fetch.decode import BodyDecoder, DecodeLimits, make_decoder
 from vedette.fetch.faults import WEATHER, Fault, fault_of, plain
 from vedette.fetch.guard import check_addresses
 from vedette.fetch.heads import Head, read_head
+from vedette.fetch.socks import ONION, is_socks
 
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 ERROR_BODY = 256 * 1024  # enough of an error page to tell a block page by
@@ -103,11 +104,12 @@ def check_settings(settings: FetchSettings) -> None:
 class _Plan:
     """What all requests with the same settings share, made once."""
 
-    __slots__ = ("_made", "_settings", "client", "is_proxied", "timeout")
+    __slots__ = ("_made", "_settings", "client", "is_proxied", "takes_onions", "timeout")
 
     def __init__(self, settings: FetchSettings, client: Client) -> None:
         self.client = client
         self.is_proxied = settings.proxy is not None
+        self.takes_onions = is_socks(settings.proxy)
         self.timeout = ClientTimeout(
             connect=settings.connect_timeout.total_seconds(),
             sock_read=settings.read_timeout.total_seconds(),
@@ -424,6 +426,8 @@ def _refused_unasked(url: URL, plan: _Plan) -> Reason | None:
     A proxy resolves names itself, so there the guard sees only the proxy; the operator answers for it.
     """
     host = url.raw_host or ""
+    if not plan.takes_onions and host.rstrip(".").lower().endswith(ONION):
+        return Reason("address_refused", note="a name of Tor; only a socks5h:// proxy of its source takes it")
     address = host if _is_address(host) else _SOME_PUBLIC_ADDRESS
     reason = plan.client.guard.refuses(address, url.port or 0)
     if reason is None and plan.is_proxied and host.rstrip(".").endswith("localhost"):

@@ -110,6 +110,17 @@ class RiskHeirs:
         return Raised(watch=one.id, lane=one.lane, due_at=now, note=note)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intake:
+    """What a run takes in of what it finds."""
+
+    most: int | None = None  # new targets; None: any number
+    homes: Homes | None = (
+        None  # hosts without a source get one; None: a page belongs to the source that found it
+    )
+    refuses: Callable[[str], bool] | None = None  # addresses of which no row is made, not even a refusal
+
+
 class Finder:
     """Turns listings into watches.  Knows which ids exist, so that a link seen before costs nothing."""
 
@@ -119,13 +130,8 @@ class Finder:
         known: Callable[[Sequence[WatchId]], set[WatchId]],
         sitemaps: Callable[[str], tuple[str, ...]] = lambda origin: (),
         classify: Callable[[str], Classification] = classify_url,
-        most: int | None = None,
-        homes: Homes | None = None,
+        intake: Intake | None = None,
     ) -> None:
-        """`most`: how many new targets this run may take in; None: any number.
-
-        `homes`: hosts without a source get one; None: a page belongs to the source that found it.
-        """
         self._ask_store = known
         self._sitemaps = sitemaps
         self.classify = classify
@@ -133,8 +139,8 @@ class Finder:
         self._refused: dict[SourceId, set[WatchId]] = {}
         self._links: dict[SourceId, LinkReader] = {}
         self._depths: dict[SourceId, CrawlDepths] = {}
-        self._most = most
-        self._homes = homes
+        intake = intake or Intake()
+        self._most, self._homes, self._refuses = intake.most, intake.homes, intake.refuses
         self.taken = 0
 
     async def find(
@@ -253,6 +259,8 @@ class Finder:
     ) -> None:
         """Those that the store does not have either, and that may come in; then others have their turn."""
         before = len(findings.found)
+        if self._refuses is not None:
+            seen = {i: one for i, one in seen.items() if not self._refuses(one.url)}
         existing = self._ask_store(list(seen))
         self._remember(existing)
         rules = runtime.crawl_rules if parent.lister is ListerKind.CRAWL else runtime.rules
@@ -322,6 +330,8 @@ class Finder:
 
     def _refuse(self, refusal: Refused, findings: FoundUrls) -> None:
         """Once per run and URL, and not without end per source."""
+        if self._refuses is not None and self._refuses(refusal.url):
+            return
         findings.is_cut = findings.is_cut or refusal.reason.code == "run_limit"
         findings.capped += refusal.reason.code in CAPS
         told = self._refused.setdefault(refusal.source, set())
