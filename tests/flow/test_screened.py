@@ -18,7 +18,10 @@ import pytest
 from leaks import leaks
 from scripted import START, Life, life, page
 
-from vedette.contracts.fetch import Fetched, FetchRequest
+from vedette.app.open_store import screened
+from vedette.config.model import Loaded, parse
+from vedette.contracts.events import ProblemTold
+from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings
 from vedette.contracts.words import Outcome
 from vedette.core.lanes.outcomes import outcome_of_status
 
@@ -216,6 +219,8 @@ async def test_a_source_whose_own_address_is_screened_is_not_stored(tmp_path):
     served.put("ok.example", page("a").encode())
     assert (await watched.run(seconds=600.0)).error is None
     assert not any(WORD in url for url in served.asked)
+    told = [event.what for event in watched.events if isinstance(event, ProblemTold)]
+    assert told == ["sources.0 is not watched: row 'row 1' of `screen` refuses its address"]
     assert leaks(tmp_path, [WORD]) == []
 
 
@@ -238,3 +243,16 @@ async def test_a_classifier_of_another_package_is_asked_and_fails_closed(tmp_pat
     await watched.run(seconds=60.0)
     assert leaks(tmp_path, [WORD]) == []
     assert watched.clock.now() >= START
+
+
+async def test_by_hand_a_blocked_host_is_asked_nothing_either_and_an_empty_table_costs_nothing(tmp_path):
+    watched, served = world(tmp_path, ["a.example"], [{"category": "x", "pattern": WORD}])
+    served.put("a.example", page(WORD).encode())
+    await watched.run(seconds=60.0)
+    before = len(served.asked)
+    plain = Loaded(config=parse({}), path=None, data=watched.data, digest="x")
+    by_hand = screened(served, plain, watched.clock)
+    got = await by_hand.fetch(FetchRequest(url="https://a.example/other", settings=FetchSettings()))
+    assert (got.outcome, len(served.asked)) == (Outcome.SCREENED, before)
+    empty = Loaded(config=parse({}), path=None, data=tmp_path / "new", digest="x")
+    assert screened(served, empty, watched.clock) is served

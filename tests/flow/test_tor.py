@@ -13,8 +13,8 @@ import pytest
 from leaks import leaks
 
 from vedette.app.run import RunRequest, run_async
-from vedette.config.model import Loaded, parse
-from vedette.config.policies import check_config, lane_policies
+from vedette.config.model import Loaded, SourceConfig, parse
+from vedette.config.policies import check_config, lane_policies, source_of
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.lane import TOR
 from vedette.contracts.words import LaneKey
@@ -170,6 +170,12 @@ async def test_without_a_proxy_an_onion_name_is_not_even_looked_up(tmp_path):
         await run_async(loaded, request, on_event=lambda event: None)
         assert sink.queries() == 0
     assert rows(tmp_path, "SELECT outcome FROM visits") == [("address_refused",)]
+    assert leaks(tmp_path, [".onion"], without=("compliance.db",)) == []
+
+
+def test_a_name_of_tor_is_only_taken_from_the_file():
+    with pytest.raises(ConfigError, match="onion names are only taken from"):
+        source_of(SourceConfig(url=f"http://{ONION}/"), origin="cli")
 
 
 @pytest.mark.parametrize(

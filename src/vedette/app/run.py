@@ -33,6 +33,7 @@ from vedette.contracts.events import ProblemTold
 from vedette.contracts.jobs import QueuedJob
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.words import RunId, SourceId
+from vedette.core.evidence.screen import screen_url
 from vedette.core.schedule.due import LEARNED
 from vedette.core.settled_watch import LookRules
 from vedette.core.urls.auto_source import Homes
@@ -146,7 +147,7 @@ def build_run(loaded: Loaded, request: RunRequest, hooks: RunHooks, opened: Open
         not_before=facts.began_at if opened.was_killed else None,
         on_closed=closings.add,
     )
-    fetcher, screening = hooks.fetcher or HttpFetcher(clock), _screening(config, opened)
+    fetcher, screening = hooks.fetcher or HttpFetcher(clock), _screening(config, opened, hooks)
     if (names := onion_names(config, opened.path.parent)) is not None:
         fetcher = OnionFetcher(fetcher, names)
     if not screening.is_idle:
@@ -289,10 +290,14 @@ def _book(config: Config, reader: Reader) -> SourceBook:
     )
 
 
-def _screening(config: Config, opened: Opened) -> AnswerScreen:
-    """What is never kept, and who is asked nothing any more."""
-    compliance = ComplianceFile(opened.path.parent)
-    return AnswerScreen(screens(config), compliance.blocked(), compliance.add)
+def _screening(config: Config, opened: Opened, hooks: RunHooks) -> AnswerScreen:
+    """What is never kept, and who is asked nothing any more.  Sources that were left out are told by number."""
+    compliance, table = ComplianceFile(opened.path.parent), screens(config)
+    for number, source in enumerate(sources_of(config) if config.screen else ()):
+        if (row := screen_url(source.url, table)) is not None:
+            what = f"sources.{number} is not watched: row {row.name!r} of `screen` refuses its address"
+            hooks.on_event(ProblemTold(at=hooks.clock.now(), what=what))
+    return AnswerScreen(table, compliance.blocked(), compliance.add)
 
 
 def _finder(config: Config, reader: Reader, screening: AnswerScreen) -> Finder:

@@ -42,7 +42,7 @@ from vedette.core.schedule.due import LEARNED, DueParams, due_params
 from vedette.core.schedule.ewma import EwmaParams, EwmaRule, VelocityParams
 from vedette.core.schedule.per_risk import FixedRule, IntervalRule
 from vedette.core.text.media_types import HUNT_TYPES, check_types
-from vedette.core.urls.canonical import canonical, clipped, too_long, watch_id
+from vedette.core.urls.canonical import canonical, clipped, host_of, too_long, watch_id
 from vedette.core.urls.classify import Classification, RolePattern, classify_url
 from vedette.core.urls.filters import compile_pattern, filters_of
 from vedette.fetch.guard import check_addresses
@@ -191,6 +191,10 @@ def _check_source(source: Source, where: str) -> None:
     """Settings that no look at this source could use are an error now, not when it is due."""
     _check_retention(source.retention, f"{where}.retention")
     _check_hunt(source, where)
+    if source.origin != "config" and host_of(source.url).endswith(".onion"):
+        raise ConfigError(
+            f"`{where}.url`: onion names are only taken from `sources` in vedette.yaml (docs/how-to/tor.md)"
+        )
     pattern = source.options.pagination_pattern
     try:
         filters_of(source.options)

@@ -22,7 +22,7 @@ from vedette.contracts.words import Outcome, Reason
 from vedette.core.lanes.outcomes import outcome_of_status
 from vedette.core.limits.memory_budget import FREE, body_claim
 from vedette.core.text.media_types import refused_body, refused_header
-from vedette.core.urls.canonical import canonical, too_long
+from vedette.core.urls.canonical import canonical, host_of, too_long
 from vedette.fetch.connections import Client, Clients, FarResponse, Origin, Sending, tls_context
 from vedette.fetch.decode import BodyDecoder, DecodeLimits, make_decoder
 from vedette.fetch.faults import WEATHER, Fault, fault_of, plain
@@ -34,6 +34,7 @@ ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 ERROR_BODY = 256 * 1024  # enough of an error page to tell a block page by
 PLANS = 1024
 NO_ROOM = "there was no room in memory for its body; it is asked for again"
+NO_TOR = "a name of Tor; only a socks5h:// proxy of its source takes it"
 ACCEPTS = 16
 REDIRECTS = frozenset((300, 301, 302, 303, 307, 308))
 # What an operator's own header may be and still go to a foreign origin; anything else may be a secret.
@@ -230,6 +231,8 @@ class _Exchange:
             fault = Fault(Outcome.NOT_MODIFIED, "") if is_asked else _UNASKED_304
             return self._answered(response, head, _Body(fault=fault))
         target = _redirect_target(response.status, head.locations, self.request.url)
+        if not isinstance(target, Fault) and _is_hidden(target) and not is_socks(self.request.settings.proxy):
+            target = Fault(Outcome.ADDRESS_REFUSED, f"redirect to {NO_TOR}")
         if isinstance(target, Fault):
             return self._answered(response, head, _Body(fault=target))
         return self._answered(response, head, _Body(), redirect_to=target)
@@ -376,6 +379,10 @@ def _redirect_target(status: int, locations: tuple[str, ...], base: str) -> str 
     return Fault(Outcome.SCHEME_REFUSED, f"redirect to {plain(scheme, 40)}:")
 
 
+def _is_hidden(url: str) -> bool:
+    return ONION in url and host_of(url).rstrip(".").endswith(ONION)
+
+
 def readable(text: str) -> URL | Fault:
     """Takes a canonical URL as it is; anything else is not ours to mend."""
     if not text.startswith(("http://", "https://")):
@@ -427,7 +434,7 @@ def _refused_unasked(url: URL, plan: _Plan) -> Reason | None:
     """
     host = url.raw_host or ""
     if not plan.takes_onions and host.rstrip(".").lower().endswith(ONION):
-        return Reason("address_refused", note="a name of Tor; only a socks5h:// proxy of its source takes it")
+        return Reason("address_refused", note=NO_TOR)
     address = host if _is_address(host) else _SOME_PUBLIC_ADDRESS
     reason = plan.client.guard.refuses(address, url.port or 0)
     if reason is None and plan.is_proxied and host.rstrip(".").endswith("localhost"):

@@ -18,7 +18,7 @@ from vedette.core.settled_watch import is_new_document
 from vedette.core.text.redact import redact
 from vedette.core.urls.admission import CAPS, Candidate, admit, followed, observe_content
 from vedette.core.urls.auto_source import Homes
-from vedette.core.urls.canonical import MAX_URL, TOO_LONG, clipped, lane_of, origin_of, watch_id
+from vedette.core.urls.canonical import MAX_URL, TOO_LONG, clipped, host_of, lane_of, origin_of, watch_id
 from vedette.core.urls.classify import Classification, classify_url, inherit_risk
 from vedette.core.urls.link_distance import CrawlDepths
 from vedette.core.urls.url_shape import PART_NOTE, shape_of
@@ -32,6 +32,7 @@ from vedette.extract import Page
 _T = TypeVar("_T")
 MOST_LINKED = 1_000_000  # ids that CRITICAL pages name; beyond it the pages name them again
 KNOWN = 5_000_000  # ids remembered; beyond it the store is asked again
+ONION = ".onion"
 AT_ONCE = 500  # sightings taken before others have their turn on the loop; about 15 us each
 REFUSALS = 10_000  # rows per source and run: a trap refuses without end
 
@@ -259,6 +260,8 @@ class Finder:
     ) -> None:
         """Those that the store does not have either, and that may come in; then others have their turn."""
         before = len(findings.found)
+        if any(ONION in one.url for one in seen.values()):  # where Tor is used, aliases stand for such names
+            seen = {i: one for i, one in seen.items() if not host_of(one.url).endswith(ONION)}
         if self._refuses is not None:
             seen = {i: one for i, one in seen.items() if not self._refuses(one.url)}
         existing = self._ask_store(list(seen))
@@ -330,7 +333,8 @@ class Finder:
 
     def _refuse(self, refusal: Refused, findings: FoundUrls) -> None:
         """Once per run and URL, and not without end per source."""
-        if self._refuses is not None and self._refuses(refusal.url):
+        is_hidden = ONION in refusal.url or (self._refuses is not None and self._refuses(refusal.url))
+        if is_hidden:
             return
         findings.is_cut = findings.is_cut or refusal.reason.code == "run_limit"
         findings.capped += refusal.reason.code in CAPS
