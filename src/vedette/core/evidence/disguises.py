@@ -27,7 +27,7 @@ MEMBERS = 500  # of a package
 STREAMS = 500  # of a PDF
 PAYLOADS = 2_000  # in data: and atob of one text
 UNPACKED = 32 * 1024 * 1024  # bytes that come out of packages, all together
-LEAST_WORK, WORK_SHARE = 64 * 1024 * 1024, 16  # characters read, and times the size of the body
+LEAST_WORK, WORK_SHARE = 16 * 1024 * 1024, 8  # characters read, and times the size of the body
 _ZIP, _GZIP, _PDF = b"PK\x03\x04", b"\x1f\x8b", b"%PDF-"
 _DATA_URL = re2.compile(r"""(?i)data:([^,"'\s<>]{0,200}),([^"'\s<>)]*)""")
 _ATOB = re2.compile(r"""(?i)\batob\(\s*["'`]([^"'`]*)""")
@@ -68,6 +68,8 @@ class Views:
         self._ahead += [(depth, view, "") for view in made if view]
         if isinstance(one, bytes):
             self._ahead += [(depth, view, "") for view in self._members(one)]
+        else:
+            self._ahead += [(LAYERS + 1, view, "") for view in _folded(one)]  # nothing more is inside
 
     def _members(self, data: bytes) -> Iterator[bytes | str]:
         """What is packed inside, as far as there is room."""
@@ -140,10 +142,6 @@ def _of_text(text: str) -> Iterator[bytes | str]:
         yield unquote(text, errors="replace")
     if "\\" in text:
         yield _ESCAPE.sub(_unescaped, text)
-    if "<" in text:
-        yield _TAG.sub("", text)
-    if not text.isascii():
-        yield unicodedata.normalize("NFKC", text).translate(_UNSEEN)
     if "data:" in text.lower():
         for found, _ in zip(_DATA_URL.finditer(text), range(PAYLOADS), strict=False):
             is_packed = "base64" in found.group(1).lower()
@@ -154,6 +152,14 @@ def _of_text(text: str) -> Iterator[bytes | str]:
                 _from_base64(found.group(1))
                 for found, _ in zip(pattern.finditer(text), range(PAYLOADS), strict=False)
             )
+
+
+def _folded(text: str) -> Iterator[str]:
+    """Without what stands between letters and is not seen."""
+    plain = _TAG.sub("", text) if "<" in text else text
+    yield plain
+    if not plain.isascii():
+        yield unicodedata.normalize("NFKC", plain).translate(_UNSEEN)
 
 
 def _unescaped(found: re2._Match[str]) -> str:
