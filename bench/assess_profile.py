@@ -32,6 +32,7 @@ from vedette.core.evidence.screen import screen_table
 from vedette.core.schedule.due import due_params
 from vedette.core.settled_watch import LookRules
 from vedette.core.urls.canonical import lane_of, watch_id
+from vedette.engine.crawl.answer_screen import AnswerScreen
 from vedette.engine.crawl.assess import AssessOptions, Assessor
 from vedette.engine.crawl.compare_states import Comparer
 from vedette.engine.crawl.content_reader import ContentReader, DocumentReader
@@ -207,7 +208,7 @@ def assessor() -> Assessor:
             documents=DocumentReader(workers=workers),
             renders_shells=True,
         ),
-        screen=screen_table(()),
+        screen=AnswerScreen(screen_table(()), set(), lambda crumb: None),
         peer=lambda watch: None,
         heirs=RiskHeirs(peer=lambda watch: None, has_own_risk=lambda source: False, ids=ids),
         options=AssessOptions(rules=LookRules(due=due_params("learned"))),

@@ -14,6 +14,7 @@ ALLOWED = {
     "fetch/guard.py": {"socket"},
     "fetch/resolver.py": {"socket", "aiohttp", "aiodns", "pycares"},
     "fetch/connections.py": {"aiohttp", "ssl"},
+    "fetch/socks.py": {"socket", "aiohttp"},
     "fetch/http.py": {"aiohttp"},
     "fetch/heads.py": {"aiohttp"},
     "fetch/faults.py": {"aiohttp", "ssl"},

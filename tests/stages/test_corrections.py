@@ -199,6 +199,7 @@ _CHANGES: dict[str, Any] = {
     "end_date": "2030-01-01", "types": [1], "max_depth": 3, "max_urls": 2, "max_pages": 3, "max_sitemap_depth": 2,
     "pagination_pattern": "page=", "selectors": {"item": "main li"}, "follow_hosts": ["b.example"],
     "honour_nofollow": False, "traps": {"shape": 7}, "structured": {"formats": ["pdf"]}, "lister": "pagination",
+    "redact": True,
 }  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from vedette.contracts.watch import Job, Release, Settlement, SourceState
 from vedette.contracts.words import LaneKey, Outcome, SourceId
 from vedette.core.evidence.screen import ScreenRow, screen_table
 from vedette.core.settled_watch import CLOSED_FOR, TRIPS_AFTER
+from vedette.engine.crawl.answer_screen import AnswerScreen
 from vedette.engine.crawl.assess import AssessOptions, Assessor
 from vedette.engine.crawl.compare_states import Comparer
 from vedette.engine.crawl.content_reader import ContentReader, DocumentReader
@@ -85,7 +86,7 @@ def assessor(answer: Reached | Fetched | Exception, *, screens=(), source: Sourc
         ids=Ids(),
         clock=clock,
         reading=reader,
-        screen=screen_table(screens),
+        screen=AnswerScreen(screen_table(screens), set(), lambda crumb: None),
         peer=lambda watch: None,
         heirs=RiskHeirs(peer=lambda watch: None, has_own_risk=lambda source: False, ids=Ids()),
         options=AssessOptions(),

@@ -24,6 +24,7 @@ from vedette.contracts.watch import Settlement, SourceState
 from vedette.contracts.words import ChangeId, ContentClass, EvidenceId, Outcome, SourceId, VisitId, WatchId
 from vedette.core.change.judged import Mark
 from vedette.core.evidence.screen import screen_table
+from vedette.engine.crawl.answer_screen import AnswerScreen
 from vedette.engine.crawl.assess import AssessOptions, Assessor
 from vedette.engine.crawl.compare_states import Comparer, WaitingPages
 from vedette.engine.crawl.content_reader import ContentReader, DocumentReader
@@ -113,7 +114,7 @@ class Story:
                 documents=DocumentReader(workers=workers),
                 waiting=waiting,
             ),
-            screen=screen_table(()),
+            screen=AnswerScreen(screen_table(()), set(), lambda crumb: None),
             peer=lambda watch: None,
             heirs=RiskHeirs(peer=lambda watch: None, has_own_risk=lambda source: False, ids=ids),
             options=AssessOptions(),

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 import numpy.ma  # noqa: F401  np.unique reads it when it is first called: then there may be no file left to open
 
 from vedette.app.channels import sending, told
-from vedette.app.open_store import open_store
+from vedette.app.open_store import onion_names, open_store
 from vedette.app.process import run_loop, signals
 from vedette.app.stage_worker import DRAIN, Hooks, ToolWatch, beside, hearing
 from vedette.config.alert_policies import router
@@ -33,16 +33,19 @@ from vedette.contracts.events import ProblemTold
 from vedette.contracts.jobs import QueuedJob
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.words import RunId, SourceId
+from vedette.core.evidence.screen import screen_url
 from vedette.core.schedule.due import LEARNED
 from vedette.core.settled_watch import LookRules
 from vedette.core.urls.auto_source import Homes
+from vedette.engine.crawl.answer_screen import AnswerScreen, ScreeningFetcher
 from vedette.engine.crawl.assess import AssessOptions, Assessor
 from vedette.engine.crawl.compare_states import Comparer, PastStates, WaitingPages
 from vedette.engine.crawl.content_reader import ContentReader, DocumentReader
-from vedette.engine.crawl.find_urls import Finder, RiskHeirs
+from vedette.engine.crawl.find_urls import Finder, Intake, RiskHeirs
 from vedette.engine.crawl.look import Looker
 from vedette.engine.crawl.loop import Ended, Serve
 from vedette.engine.crawl.memory_room import MemoryBudget
+from vedette.engine.crawl.onion_names import OnionFetcher
 from vedette.engine.crawl.robots_cache import RobotsCache
 from vedette.engine.crawl.run import CrawlRun, LaneClosings, OnEvent, Opened, RunFacts, RunParts, RunRequest
 from vedette.engine.crawl.source_runtime import SourceBook
@@ -60,6 +63,7 @@ from vedette.fetch.http import HttpFetcher, check_settings
 from vedette.frontier import Frontier
 from vedette.lanes import LaneKeeper
 from vedette.lanes.look_budgets import LookBudgets
+from vedette.store.compliance import ComplianceFile
 from vedette.store.hunt_rows import HuntReader, release
 from vedette.store.migrate import ARCHIVE
 from vedette.store.schedule_rows import ScheduleReader
@@ -144,7 +148,11 @@ def build_run(loaded: Loaded, request: RunRequest, hooks: RunHooks, opened: Open
         not_before=facts.began_at if opened.was_killed else None,
         on_closed=closings.add,
     )
-    fetcher = hooks.fetcher or HttpFetcher(clock)
+    fetcher, screening = hooks.fetcher or HttpFetcher(clock), _screening(config, opened, hooks)
+    if (names := onion_names(config, opened.path.parent)) is not None:
+        fetcher = OnionFetcher(fetcher, names)
+    if not screening.is_idle:
+        fetcher = ScreeningFetcher(fetcher, screening, clock)
     crawl = _Crawl(
         loaded=loaded,
         facts=facts,
@@ -157,7 +165,8 @@ def build_run(loaded: Loaded, request: RunRequest, hooks: RunHooks, opened: Open
         memory=MemoryBudget(config.run.memory),
         workers=Workers(),
         book=_book(config, reader),
-        finder=_finder(config, reader),
+        finder=_finder(config, reader, screening),
+        screening=screening,
     )
 
     def problem(what: str) -> None:
@@ -204,6 +213,7 @@ class _Crawl:
     workers: Workers
     book: SourceBook
     finder: Finder
+    screening: AnswerScreen
 
     def serve(self, save: Callable[[Aside], None]) -> Serve:
         """How a job becomes a settlement; `save` writes a value along with the next group."""
@@ -217,7 +227,12 @@ class _Crawl:
             looker=looker,
             finder=self.finder,
             comparer=Comparer(
-                past, extract.scope, config.run.confirm_after, text_cache=text_cache, waiting=waiting
+                past,
+                extract.scope,
+                config.run.confirm_after,
+                text_cache=text_cache,
+                waiting=waiting,
+                redacts=self.book.redacts,
             ),
             book=self.book,
             ids=self.ids,
@@ -230,8 +245,9 @@ class _Crawl:
                 worker_above=extract.worker_above,
                 renders_shells=extract.render == "auto",
                 waiting=waiting,
+                redacts=self.book.redacts,
             ),
-            screen=screens(config),
+            screen=self.screening,
             peer=reader.watch,
             heirs=RiskHeirs(peer=reader.watch, has_own_risk=self._has_own_risk, ids=self.ids),
             options=self._options(),
@@ -267,13 +283,25 @@ def _book(config: Config, reader: Reader) -> SourceBook:
     plain = fetch_settings(config)  # of all sources that have none of their own
     return SourceBook(
         load=reader.source,
-        settings_of=lambda source: fetch_settings(config, source) if source.fetch else plain,
+        settings_of=lambda source: (
+            fetch_settings(config, source) if source.fetch or source.options.hunt else plain
+        ),
         blocked_words=config.discover.blocked_words,
         own=reader.own_watch,
     )
 
 
-def _finder(config: Config, reader: Reader) -> Finder:
+def _screening(config: Config, opened: Opened, hooks: RunHooks) -> AnswerScreen:
+    """What is never kept, and who is asked nothing any more.  Sources that were left out are told by number."""
+    compliance, table = ComplianceFile(opened.path.parent), screens(config)
+    for number, source in enumerate(sources_of(config) if config.screen else ()):
+        if (row := screen_url(source.url, table)) is not None:
+            what = f"sources.{number} is not watched: row {row.name!r} of `screen` refuses its address"
+            hooks.on_event(ProblemTold(at=hooks.clock.now(), what=what))
+    return AnswerScreen(table, compliance.blocked(), compliance.add)
+
+
+def _finder(config: Config, reader: Reader, screening: AnswerScreen) -> Finder:
     def sitemaps(origin: str) -> tuple[str, ...]:
         rules = reader.robots(origin)
         return rules.sitemaps if rules else ()
@@ -282,8 +310,11 @@ def _finder(config: Config, reader: Reader) -> Finder:
         known=reader.known,
         sitemaps=sitemaps,
         classify=classifier(config),
-        most=config.run.max_sightings,
-        homes=Homes(reader.sources()) if config.discover.auto_sources else None,
+        intake=Intake(
+            most=config.run.max_sightings,
+            homes=Homes(reader.sources()) if config.discover.auto_sources else None,
+            refuses=None if screening.is_idle else screening.refuses,
+        ),
     )
 
 

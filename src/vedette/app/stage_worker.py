@@ -19,6 +19,7 @@ from vedette.contracts.events import Event, JobFailed, ProblemTold
 from vedette.contracts.jobs import STAGES, QueuedJob
 from vedette.contracts.ports import Clock
 from vedette.contracts.watch import Group
+from vedette.contracts.words import WatchId
 from vedette.core.text.nearest import unknown
 from vedette.engine.crawl.compare_states import PastStates
 from vedette.engine.crawl.content_reader import DocumentReader
@@ -87,6 +88,7 @@ async def opened(
             neighbours=Neighbours(rows.vectors, least=config.stages.similar),
             scope=config.extract.scope,
             worker_above=config.extract.worker_above,
+            redacts=lambda watch: redacts(reader, watch),
         )
         served = handlers(evidence, clock=clock, embeds=config.stages.embed)
         queues = hooks.queues or config.stages.queues
@@ -105,6 +107,13 @@ async def opened(
             yield QueueWorker(queue=queue, extend_s=EXTEND_S, rest=rest_while(hooks.is_busy))
         finally:
             workers.close()
+
+
+def redacts(reader: Reader, watch: WatchId) -> bool:
+    """True where personal data is taken out of what is read of this watch."""
+    known = reader.watch(watch)
+    loaded = reader.source(known.source) if known is not None else None
+    return loaded is not None and loaded[0].options.redacts
 
 
 @asynccontextmanager

@@ -109,6 +109,7 @@ class FetchConfig(Section):
     headers: dict[str, str] | None = None
     proxy: str | None = None
     respect_robots: bool | None = None
+    types: tuple[str, ...] | None = None
 
 
 class SourceConfig(Section):
@@ -140,6 +141,7 @@ class SourceConfig(Section):
     follow_hosts: tuple[str, ...] = ()
     hunt: bool = False
     honour_nofollow: bool = True
+    redact: bool | None = None
     traps: TrapsConfig = TrapsConfig()
     structured: StructuredConfig = StructuredConfig()
     category: str = ""
@@ -182,12 +184,14 @@ class EvidenceConfig(Section):
 
 
 class ScreenRowConfig(Section):
-    """What is never kept: a pattern (RE2) in text or URL, or the sha256 of a body."""
+    """What is never kept: a pattern (RE2), the sha256 of a body or of what is in it, or what a classifier says."""
 
     category: str
     name: str = ""
     pattern: str = ""
     digest: str = ""
+    digests: str = ""  # a file with one sha256 a line
+    classifier: str = ""  # an entry point of the group vedette.screen
 
 
 class RunConfig(Section):

@@ -7,18 +7,21 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from datetime import timedelta
 from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vedette.config.model import (
     Config,
     FetchConfig,
     LaneConfig,
+    ScreenRowConfig,
     SourceConfig,
     secret,
 )
 from vedette.contracts.errors import ConfigError, InputError
 from vedette.contracts.fetch import FetchSettings
-from vedette.contracts.lane import BROWSER, LanePolicies, LanePolicy
+from vedette.contracts.lane import BROWSER, TOR, LanePolicies, LanePolicy
 from vedette.contracts.source import (
     ANYWHERE,
     ListerKind,
@@ -30,7 +33,7 @@ from vedette.contracts.source import (
     TrapBudgets,
 )
 from vedette.contracts.words import LaneKey, Risk, SourceId, WatchId
-from vedette.core.evidence.screen import ScreenRow, ScreenTable, screen_table
+from vedette.core.evidence.screen import Classifier, ScreenRow, ScreenTable, screen_table
 from vedette.core.evidence.segments import is_retention
 from vedette.core.lanes.lane import starts_per_day
 from vedette.core.lanes.retry import RetryParams
@@ -38,7 +41,8 @@ from vedette.core.schedule import make_policy
 from vedette.core.schedule.due import LEARNED, DueParams, due_params
 from vedette.core.schedule.ewma import EwmaParams, EwmaRule, VelocityParams
 from vedette.core.schedule.per_risk import FixedRule, IntervalRule
-from vedette.core.urls.canonical import canonical, clipped, too_long, watch_id
+from vedette.core.text.media_types import HUNT_TYPES, check_types
+from vedette.core.urls.canonical import canonical, clipped, host_of, too_long, watch_id
 from vedette.core.urls.classify import Classification, RolePattern, classify_url
 from vedette.core.urls.filters import compile_pattern, filters_of
 from vedette.fetch.guard import check_addresses
@@ -52,6 +56,8 @@ _ZERO = timedelta(0)
 _TWELVE = timedelta(seconds=12)
 # spec 001/9.1: five pages a minute, one at a time.  What a page does to the browser is not the lane's fault.
 _BROWSER = LanePolicy(gap_min=_TWELVE, gap_max=_TWELVE, per_minute=5, at_once=1, trips_after=1_000_000)
+# Circuits are slow and shared: two looks at once.  Five failures in a row close the lane; then it is tried again.
+_TOR = LanePolicy(gap_min=timedelta(seconds=1), gap_max=timedelta(seconds=3), per_minute=20, at_once=2)
 _HOUR = timedelta(hours=1)
 _SLUG = re.compile(r"[^a-z0-9]+")
 _TAIL = 30  # characters of an address in an id
@@ -100,6 +106,7 @@ def _check_lane(key: str) -> None:
 
 def _check_addresses(fetch: Mapping[str, Any], where: str) -> None:
     """Networks, ports, name servers and the proxy of a `fetch` section."""
+    check_types(fetch.get("types") or ())
     networks, ports, servers = (
         fetch.get(key) or () for key in ("allow_networks", "allow_ports", "nameservers")
     )
@@ -184,6 +191,10 @@ def _check_source(source: Source, where: str) -> None:
     """Settings that no look at this source could use are an error now, not when it is due."""
     _check_retention(source.retention, f"{where}.retention")
     _check_hunt(source, where)
+    if source.origin != "config" and host_of(source.url).endswith(".onion"):
+        raise ConfigError(
+            f"`{where}.url`: onion names are only taken from `sources` in vedette.yaml (docs/how-to/tor.md)"
+        )
     pattern = source.options.pagination_pattern
     try:
         filters_of(source.options)
@@ -224,6 +235,8 @@ def slug(name: str) -> str:
 def fetch_settings(config: Config, source: Source | None = None) -> FetchSettings:
     """Global settings, with a source's own on top.  Secrets are read here and kept nowhere else."""
     values = _overrides(config.fetch) | dict(source.fetch if source else ())
+    if source is not None and source.options.hunt:
+        values.setdefault("types", HUNT_TYPES)
     try:
         headers = tuple((name, secret(value)) for name, value in values.pop("headers", ()))
         settings = replace(FetchSettings(), **{k: v for k, v in values.items() if k in FETCH_NAMES})
@@ -239,7 +252,7 @@ def lane_policies(config: Config) -> LanePolicies:
     everything = LanePolicy(
         gap_min=_ZERO, gap_max=_ZERO, per_minute=0, at_once=config.run.at_once, trips_after=1_000_000
     )
-    own = {"all": everything, BROWSER: _BROWSER}
+    own = {"all": everything, BROWSER: _BROWSER, TOR: _TOR}
     given = {key: row for key, row in config.lanes.items() if key != "default"}
     named = {key: _lane(own.get(key, default), given.get(key)) for key in (*own, *given)}
     return LanePolicies(default=default, named=named)
@@ -314,10 +327,33 @@ def retry_rule(config: Config) -> RetryParams:
 
 
 def screens(config: Config) -> ScreenTable:
-    return screen_table(
-        ScreenRow(name=row.name or f"row {n}", category=row.category, pattern=row.pattern, digest=row.digest)
-        for n, row in enumerate(config.screen, start=1)
-    )
+    """The table, with the lists and classifiers that its rows name."""
+    return screen_table(one for n, row in enumerate(config.screen, start=1) for one in _screen_rows(row, n))
+
+
+def _screen_rows(row: ScreenRowConfig, number: int) -> list[ScreenRow]:
+    name = row.name or f"row {number}"
+    said = ScreenRow(name=name, category=row.category, pattern=row.pattern, digest=row.digest)
+    if row.classifier and row.digests:
+        raise InputError(f"screen row {name!r} needs a list or a classifier, and not both")
+    if row.classifier:
+        return [replace(said, classifier=_screen_classifier(row.classifier, name))]
+    if not row.digests:
+        return [said]
+    try:
+        lines = Path(row.digests).read_text("ascii").split("\n")
+    except (OSError, UnicodeError) as error:
+        raise InputError(f"screen row {name!r}: cannot read {row.digests}: {error}") from None
+    return [replace(said, digest=line.split()[0]) for line in lines if line.strip() and line[0] != "#"]
+
+
+def _screen_classifier(name: str, row: str) -> Classifier:
+    """Code of an installed package: only what its owner registered can be named."""
+    found = entry_points(group="vedette.screen", name=name)
+    for one in found:
+        judge: Classifier = one.load()
+        return judge
+    raise InputError(f"screen row {row!r}: no installed package has the classifier {name!r}")
 
 
 def patterns(config: Config) -> tuple[RolePattern, ...]:

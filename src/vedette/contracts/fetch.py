@@ -35,6 +35,7 @@ class FetchSettings:
     headers: Headers = ()
     proxy: str | None = None
     respect_robots: bool = True
+    types: tuple[str, ...] = ()  # content types that are taken; empty: all
     keep_alive: timedelta = timedelta(seconds=5)
 
 

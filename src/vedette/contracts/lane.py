@@ -11,6 +11,7 @@ from vedette.contracts.words import LaneKey, Reason
 
 ALL = LaneKey("all")
 BROWSER = LaneKey("engine:browser")
+TOR = LaneKey("engine:tor")  # whatever goes by a SOCKS proxy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

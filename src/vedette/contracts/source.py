@@ -88,6 +88,11 @@ class ListerOptions:
     )
     traps: TrapBudgets = TrapBudgets()  # crawl
     structured: StructuredOptions = StructuredOptions()
+    redact: bool | None = None  # personal data is taken out of what is read; None: where the source hunts
+
+    @property
+    def redacts(self) -> bool:
+        return self.hunt if self.redact is None else self.redact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from vedette.contracts.words import ContentClass
 
 MAX_FILE = 256 * 1024 * 1024
 FOLDER = "artifacts"
+REDACTED = "-redacted"  # how the name of a reader ends that leaves personal data out
 _NAME = re.compile("[0-9a-f]{64}")
 _TIMES = ("created_at", "modified_at")
 _PAIRS = ("blocks", "confidence")
@@ -34,6 +35,10 @@ class TextCache:
     data: Path
     reader: str = ""  # digest of the versions of what reads documents; whoever only drops needs none
 
+    def redacted(self) -> TextCache:
+        """Where texts without personal data are: beside the others, under names of their own."""
+        return replace(self, reader=f"{self.reader}{REDACTED}")
+
     def get(self, digest: bytes) -> Document | None:
         """None: not made yet, made by another reader, dropped, or damaged."""
         return _read(self.data / self._place(digest))
@@ -41,7 +46,9 @@ class TextCache:
     def latest(self, digest: bytes) -> Document | None:
         """What our reader made of it, or else any other; for whoever only shows it."""
         name = digest.hex()
-        others = sorted((self.data / FOLDER / name[:2]).glob(f"{name}.*.zst"))
+        found_names = sorted((self.data / FOLDER / name[:2]).glob(f"{name}.*.zst"))
+        is_redacted = self.reader.endswith(REDACTED)
+        others = [path for path in found_names if path.stem.endswith(REDACTED) == is_redacted]
         found = (_read(path) for path in (self.data / self._place(digest), *others))
         return next((document for document in found if document is not None), None)
 
@@ -65,8 +72,9 @@ class TextCache:
 
     def has(self, digest: bytes) -> bool:
         """Is there text of it, by whatever reader?"""
-        name = digest.hex()
-        return any((self.data / FOLDER / name[:2]).glob(f"{name}.*.zst"))
+        name, is_redacted = digest.hex(), self.reader.endswith(REDACTED)
+        found = (self.data / FOLDER / name[:2]).glob(f"{name}.*.zst")
+        return any(path.stem.endswith(REDACTED) == is_redacted for path in found)
 
     def digests(self) -> set[bytes]:
         """Of which bodies is there text, whoever read them?"""

@@ -6,7 +6,7 @@ not made.  Hostile input ends as a value with a `problem`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Flag
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from vedette.contracts.fetch import Extraction
 from vedette.contracts.words import ContentClass
 from vedette.core.text.charset import as_utf8
 from vedette.core.text.parse_cost import ParseCost, lean, too_heavy
+from vedette.core.text.redact import redacted_blocks, redacted_extraction, redacted_headings
 from vedette.extract.article import Narrowed, narrow_to_article, spared_parts
 from vedette.extract.classes import content_class
 from vedette.extract.fields import Unreadable, json_fields, text_lines, xml_fields
@@ -69,6 +70,7 @@ class Page:
     content_class: ContentClass
     scope: str = MAIN
     keeps: Keeps = Keeps.NOTHING
+    redacts: bool = False  # personal data is taken out of all that is made of it; its bytes stay
     _trees: _Trees = field(default_factory=_Trees, init=False, repr=False)
 
     @staticmethod
@@ -91,9 +93,14 @@ class Page:
             keeps=keeps,
         )
 
+    def redacting(self, *, redacts: bool = True) -> Page:
+        """The same page, read without personal data where that is asked for."""
+        return self if redacts is self.redacts else replace(self, redacts=redacts)
+
     def __reduce__(self) -> tuple[object, ...]:
         """To another process goes the body; trees are made anew there."""
-        return _again, (self.body, self.url, self.content_type, self.content_class, self.scope)
+        how = (self.scope, self.redacts)
+        return _again, (self.body, self.url, self.content_type, self.content_class, how)
 
     @property
     def is_page(self) -> bool:
@@ -121,18 +128,20 @@ class Page:
     def extraction(self) -> Extraction:
         """The compared text, links and metadata.  Of a PDF or office file only the class: a worker reads it."""
         if self.is_page:
-            return self._read_page()
+            return redacted_extraction(self._read_page()) if self.redacts else self._read_page()
         if self.content_class not in READABLE:
             return Extraction(content_class=self.content_class, base=self.url)
-        return _extraction_of(self.content_class, self.fields, self.url)
+        found = _extraction_of(self.content_class, self.fields, self.url)
+        return redacted_extraction(found) if self.redacts else found
 
     @cached_property
     def fields(self) -> Blocks | Unreadable:
         """JSON, XML and plain text as fields."""
         try:
-            return _fields(self.content_class, [self.utf8]) if self.utf8.strip() else ()
+            found = _fields(self.content_class, [self.utf8]) if self.utf8.strip() else ()
         except Unreadable as problem:
             return problem
+        return redacted_blocks(found) if self.redacts else found
 
     def tree(self) -> LexborHTMLParser:
         """As it was parsed, for whoever only reads it."""
@@ -153,13 +162,17 @@ class Page:
             return () if isinstance(self.fields, Unreadable) else self.fields
         made = self._trees.blocks
         if (scope, is_older) not in made:
-            made[scope, is_older] = () if self.problem else self._blocks(scope, is_older)
+            found = () if self.problem else self._blocks(scope, is_older)
+            made[scope, is_older] = redacted_blocks(found) if self.redacts else found
         return made[scope, is_older]
 
     @cached_property
     def headings(self) -> dict[str, tuple[str, ...]]:
         """Rows of its tables, as the lines that they are compared as, and the heading of each of their cells."""
-        return {} if self.problem or not self.is_page else headings_of(self._view().tree)
+        if self.problem or not self.is_page:
+            return {}
+        found = headings_of(self._view().tree)
+        return redacted_headings(found) if self.redacts else found
 
     def forget_trees(self) -> None:
         """What was made of them stays; what is asked for later is parsed again."""
@@ -269,9 +282,13 @@ class _Reading:
         return found, Cut.made(root, None if article is None else article.spared)
 
 
-def extract(body: bytes, *, url: str, content_type: str, scope: str = MAIN) -> Extraction:
+def extract(
+    body: bytes, *, url: str, content_type: str, scope: str = MAIN, redacts: bool = False
+) -> Extraction:
     """What a body says.  Never raises; deterministic in its arguments."""
-    return Page.of(body, url=url, content_type=content_type, scope=scope).extraction
+    return (
+        Page.of(body, url=url, content_type=content_type, scope=scope).redacting(redacts=redacts).extraction
+    )
 
 
 def extract_in_worker(
@@ -298,21 +315,32 @@ def extract_in_worker(
     return _Reading(tree, url, size, may_ask_password).extraction(scope, charset)[0]
 
 
+def extract_redacted(
+    taken: list[bytes], url: str, content_type: str, scope: str, kind: ContentClass | None = None
+) -> Extraction:
+    """The same without personal data."""
+    return redacted_extraction(extract_in_worker(taken, url, content_type, scope, kind))
+
+
 def blocks(
-    body: bytes, *, url: str, content_type: str, scope: str = MAIN, is_older: bool = False
+    body: bytes, *, url: str, content_type: str, scope: str = MAIN, redacts: bool = False
 ) -> tuple[Block, ...]:
     """A body as (structural path, text), for whoever asks for nothing else."""
-    return Page.of(body, url=url, content_type=content_type).blocks(scope, is_older=is_older)
+    return Page.of(body, url=url, content_type=content_type).redacting(redacts=redacts).blocks(scope)
 
 
-def row_headings(body: bytes, *, content_type: str) -> dict[str, tuple[str, ...]]:
+def row_headings(body: bytes, *, content_type: str, redacts: bool = False) -> dict[str, tuple[str, ...]]:
     """The headings of a page, for whoever asks for nothing else."""
     kind = ContentClass.HTML
-    return Page(body=body, url="", content_type=content_type, content_class=kind).headings
+    page = Page(body=body, url="", content_type=content_type, content_class=kind, redacts=redacts)
+    return page.headings
 
 
-def _again(body: bytes, url: str, content_type: str, kind: ContentClass, scope: str) -> Page:
-    return Page(body=body, url=url, content_type=content_type, content_class=kind, scope=scope)
+def _again(body: bytes, url: str, content_type: str, kind: ContentClass, how: tuple[str, bool]) -> Page:
+    scope, redacts = how
+    return Page(
+        body=body, url=url, content_type=content_type, content_class=kind, scope=scope, redacts=redacts
+    )
 
 
 def _extraction_of(kind: ContentClass, found: Blocks | Unreadable, url: str) -> Extraction:

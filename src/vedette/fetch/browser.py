@@ -175,7 +175,7 @@ class _Supply:
         self.first = first
         self.page: Page | None = None
         self._fetcher = fetcher
-        self._settings = replace(settings, user_agent=agent_of(settings))
+        self._settings = replace(settings, user_agent=agent_of(settings), types=())
         self._is_begun = False
         self._asked = 0
         self._bytes = 0

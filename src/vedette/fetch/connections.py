@@ -36,7 +36,8 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetch import MIB, FetchSettings
 from vedette.contracts.words import Reason
 from vedette.fetch.guard import Guard
-from vedette.fetch.resolver import GuardedResolver, NameserverLookup, SystemLookup
+from vedette.fetch.resolver import GuardedResolver, NameserverLookup, NoLookup, SystemLookup
+from vedette.fetch.socks import SocksConnector, is_socks, read_socks
 
 HEADER_FIELDS = 256
 HEADER_FIELD_SIZE = 32 * 1024  # content security policies of real sites pass 8 KiB
@@ -285,7 +286,7 @@ class Client:
         self.guard = Guard(way.networks, way.ports)
         self.under_way = 0
         self._loop = asyncio.get_running_loop()
-        self._proxy = URL(way.proxy) if way.proxy else None
+        self._proxy = URL(way.proxy) if way.proxy and not is_socks(way.proxy) else None
         self._closes = way.keep_alive <= 0
         self._origins: dict[str, Origin] = {}
         self._lookup = NameserverLookup(way.nameservers, way.dns_timeout) if way.nameservers else None
@@ -393,14 +394,14 @@ def _connector(way: _Route, guard: Guard, resolver: GuardedResolver) -> TCPConne
     options: dict[str, Any] = {"force_close": True}
     if way.keep_alive > 0:
         options = {"keepalive_timeout": way.keep_alive}
-    connector = TCPConnector(
-        limit=0,
-        resolver=resolver,
-        use_dns_cache=False,
-        socket_factory=guard.open_socket,
-        ssl=tls_context(way.ca_file) if way.ca_file else True,
-        **options,
-    )
+    options |= {"limit": 0, "use_dns_cache": False, "ssl": tls_context(way.ca_file) if way.ca_file else True}
+    connector: TCPConnector
+    if is_socks(way.proxy):
+        proxy = read_socks(way.proxy or "")
+        only = Guard((f"{proxy.host}/{128 if ':' in (proxy.host or '') else 32}",), (proxy.port or 0,))
+        connector = SocksConnector(proxy, resolver=NoLookup(), socket_factory=only.open_socket, **options)
+    else:
+        connector = TCPConnector(resolver=resolver, socket_factory=guard.open_socket, **options)
     connector._factory = functools.partial(_far_end, loop=asyncio.get_running_loop())
     return connector
 

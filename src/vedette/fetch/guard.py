@@ -16,6 +16,7 @@ from typing import Any
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.words import Reason
 from vedette.core.urls.canonical import canonical
+from vedette.fetch.socks import is_socks, read_socks
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -225,5 +226,7 @@ def check_addresses(
     Guard(networks, ports)
     for text in nameservers:
         read_nameserver(text)
-    if proxy and canonical(proxy) is None:
-        raise ConfigError(f"fetch.proxy: {proxy!r} is not an http:// or https:// address")
+    if is_socks(proxy):
+        read_socks(proxy or "")
+    elif proxy and canonical(proxy) is None:
+        raise ConfigError(f"fetch.proxy: {proxy!r} is not an http://, https:// or socks5h:// address")

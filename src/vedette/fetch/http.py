@@ -21,17 +21,20 @@ from vedette.contracts.ports import Clock
 from vedette.contracts.words import Outcome, Reason
 from vedette.core.lanes.outcomes import outcome_of_status
 from vedette.core.limits.memory_budget import FREE, body_claim
-from vedette.core.urls.canonical import canonical, too_long
+from vedette.core.text.media_types import refused_body, refused_header
+from vedette.core.urls.canonical import canonical, host_of, too_long
 from vedette.fetch.connections import Client, Clients, FarResponse, Origin, Sending, tls_context
 from vedette.fetch.decode import BodyDecoder, DecodeLimits, make_decoder
 from vedette.fetch.faults import WEATHER, Fault, fault_of, plain
 from vedette.fetch.guard import check_addresses
 from vedette.fetch.heads import Head, read_head
+from vedette.fetch.socks import ONION, is_socks
 
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 ERROR_BODY = 256 * 1024  # enough of an error page to tell a block page by
 PLANS = 1024
 NO_ROOM = "there was no room in memory for its body; it is asked for again"
+NO_TOR = "a name of Tor; only a socks5h:// proxy of its source takes it"
 ACCEPTS = 16
 REDIRECTS = frozenset((300, 301, 302, 303, 307, 308))
 # What an operator's own header may be and still go to a foreign origin; anything else may be a secret.
@@ -102,11 +105,12 @@ def check_settings(settings: FetchSettings) -> None:
 class _Plan:
     """What all requests with the same settings share, made once."""
 
-    __slots__ = ("_made", "_settings", "client", "is_proxied", "timeout")
+    __slots__ = ("_made", "_settings", "client", "is_proxied", "takes_onions", "timeout")
 
     def __init__(self, settings: FetchSettings, client: Client) -> None:
         self.client = client
         self.is_proxied = settings.proxy is not None
+        self.takes_onions = is_socks(settings.proxy)
         self.timeout = ClientTimeout(
             connect=settings.connect_timeout.total_seconds(),
             sock_read=settings.read_timeout.total_seconds(),
@@ -186,8 +190,15 @@ class _Exchange:
             return self._answered(response, head, _Body(fault=Fault(Outcome.PROTOCOL_ERROR, problem)))
         if 300 <= status < 400:
             return self._without_body(response, head)
-        body = await self._read_body(response, head)
-        return self._answered(response, head, body)
+        refused = refused_header(head.content_type, self._types)
+        body = _refused(refused) if refused is not None else await self._read_body(response, head)
+        wrong = refused_body(head.content_type, body.body, self._types)
+        return self._answered(response, head, _refused(wrong) if wrong is not None else body)
+
+    @property
+    def _types(self) -> tuple[str, ...]:
+        """robots.txt has a limit of its own and is text whatever it is called."""
+        return self.request.settings.types if self.request.body_limit is None else ()
 
     def _answered(
         self, response: FarResponse, head: Head, body: _Body, redirect_to: str | None = None
@@ -220,6 +231,8 @@ class _Exchange:
             fault = Fault(Outcome.NOT_MODIFIED, "") if is_asked else _UNASKED_304
             return self._answered(response, head, _Body(fault=fault))
         target = _redirect_target(response.status, head.locations, self.request.url)
+        if not isinstance(target, Fault) and _is_hidden(target) and not is_socks(self.request.settings.proxy):
+            target = Fault(Outcome.ADDRESS_REFUSED, f"redirect to {NO_TOR}")
         if isinstance(target, Fault):
             return self._answered(response, head, _Body(fault=target))
         return self._answered(response, head, _Body(), redirect_to=target)
@@ -329,6 +342,11 @@ def _words(response: FarResponse, outcome: Outcome) -> str:
     return f"{said} without a body" if outcome is Outcome.EMPTY else said
 
 
+def _refused(reason: Reason) -> _Body:
+    """Nothing of it is handed on."""
+    return _Body(fault=Fault(Outcome.TYPE_REFUSED, reason.note))
+
+
 _UNASKED_304 = Fault(Outcome.PROTOCOL_ERROR, "304 to a request without a condition")
 
 
@@ -359,6 +377,10 @@ def _redirect_target(status: int, locations: tuple[str, ...], base: str) -> str 
     if scheme in ("http", "https"):
         return Fault(Outcome.REDIRECT_ERROR, "Location too long")
     return Fault(Outcome.SCHEME_REFUSED, f"redirect to {plain(scheme, 40)}:")
+
+
+def _is_hidden(url: str) -> bool:
+    return ONION in url and host_of(url).rstrip(".").endswith(ONION)
 
 
 def readable(text: str) -> URL | Fault:
@@ -411,6 +433,8 @@ def _refused_unasked(url: URL, plan: _Plan) -> Reason | None:
     A proxy resolves names itself, so there the guard sees only the proxy; the operator answers for it.
     """
     host = url.raw_host or ""
+    if not plan.takes_onions and host.rstrip(".").lower().endswith(ONION):
+        return Reason("address_refused", note=NO_TOR)
     address = host if _is_address(host) else _SOME_PUBLIC_ADDRESS
     reason = plan.client.guard.refuses(address, url.port or 0)
     if reason is None and plan.is_proxied and host.rstrip(".").endswith("localhost"):

@@ -61,6 +61,18 @@ class Lookup(Protocol):
     async def close(self) -> None: ...
 
 
+class NoLookup(AbstractResolver):
+    """Behind a proxy that takes names nothing is resolved here.  Asked all the same, it refuses."""
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        raise DnsFault("names are for the proxy to resolve")
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
 class GuardedResolver(AbstractResolver):
     """What aiohttp asks.  One refused address refuses the name: half a rebinding is still one."""
 

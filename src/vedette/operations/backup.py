@@ -26,6 +26,7 @@ from vedette.evidence.text_cache import FOLDER
 from vedette.evidence.verify import Claims, Report, verify
 from vedette.operations.installation import Installation
 from vedette.store.claims import claims_of
+from vedette.store.compliance import COMPLIANCE
 from vedette.store.connection import connect, damage_of
 from vedette.store.migrate import ARCHIVE, DATABASE, HEAD, version
 
@@ -34,7 +35,7 @@ CONFIG = "vedette.yaml"
 Progress = Callable[[int, int], None]
 _PAGES = 4096  # of the database in one step
 _CHUNK = 2**20
-_OURS = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", ARCHIVE, FOLDER)
+_OURS = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", ARCHIVE, FOLDER, COMPLIANCE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,8 @@ def back_up(installation: Installation, target: Path, *, progress: Progress) -> 
         _copy_database(source, part / DATABASE, progress)
         _copy_segments(loaded.data / ARCHIVE, part)
         _copy_texts(loaded.data / FOLDER, part / FOLDER)
+        if (loaded.data / COMPLIANCE).exists():
+            _copy_database(loaded.data / COMPLIANCE, part / COMPLIANCE, lambda done, whole: None)
         if loaded.path is not None:
             _copy(loaded.path, part / CONFIG)
         made = _examined(part, made_at=installation.now().isoformat(), path=str(target), progress=progress)
@@ -165,6 +168,8 @@ def _copy_texts(source: Path, target: Path) -> None:
 def _copy_all(backup: Path, part: Path) -> None:
     (part / ARCHIVE).mkdir(mode=0o700)
     _copy(backup / DATABASE, part / DATABASE)
+    if (backup / COMPLIANCE).exists():
+        _copy(backup / COMPLIANCE, part / COMPLIANCE)
     for path in sorted((backup / ARCHIVE).iterdir()):
         _copy(path, part / ARCHIVE / path.name)
     _copy_texts(backup / FOLDER, part / FOLDER)

@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from vedette import __version__
+from vedette.app.stage_worker import redacts
 from vedette.config.model import Loaded
 from vedette.contracts.change import DiffOp
 from vedette.contracts.errors import InputError, StoreError, VedetteError
@@ -24,6 +25,7 @@ from vedette.contracts.watch import Watch
 from vedette.contracts.words import DOCUMENTS, ContentClass, WatchId
 from vedette.core.change.diff import diff_lines, summary, with_headings
 from vedette.core.text.charset import decode
+from vedette.core.text.redact import redacted_document
 from vedette.core.urls.canonical import origin_of, watch_id
 from vedette.discover.gather import ListingDocument
 from vedette.discover.gazettes import FORMS, act_of, read_metadata
@@ -39,9 +41,10 @@ from vedette.operations.installation import Installation
 from vedette.operations.watches import find_evidence, is_piece, known_watch, shown_at
 from vedette.report.diffs import diff_json
 from vedette.store.connection import connect
-from vedette.store.migrate import ARCHIVE
+from vedette.store.migrate import ARCHIVE, DATABASE
 from vedette.store.queries import Queries
 from vedette.store.rows import to_ms
+from vedette.store.sqlite import Reader
 from vedette.store.statements import insert
 from vedette.store.views import EvidenceView
 
@@ -113,14 +116,15 @@ def body_of(loaded: Loaded, one: EvidenceView) -> bytes:
 
 def text_of(loaded: Loaded, one: EvidenceView) -> str:
     """All that it says, line by line."""
-    body = body_of(loaded, one)
+    body, is_redacted = body_of(loaded, one), _redacts(loaded, one)
     if ContentClass(one.content_class) not in DOCUMENTS:
-        found = blocks(body, url=one.url, content_type=one.content_type, scope=ALL)
+        found = blocks(body, url=one.url, content_type=one.content_type, scope=ALL, redacts=is_redacted)
         return "\n".join(text for _, text in found)
     text_cache = TextCache(loaded.data, reader_version(loaded.config.extract.ocr_languages))
-    document = text_cache.latest(one.digest)
+    document = (text_cache.redacted() if is_redacted else text_cache).latest(one.digest)
     if document is None and one.content_class != ContentClass.IMAGE:
         document = read_document(body, url=one.url, content_type=one.content_type)
+        document = redacted_document(document) if is_redacted else document
     if document is None or (document.scans and not document.blocks):
         raise StoreError(
             f"evidence {one.id} was not read by OCR; `vedette look` reads it where tesseract is installed"
@@ -131,7 +135,15 @@ def text_of(loaded: Loaded, one: EvidenceView) -> str:
 def headings_of(loaded: Loaded, one: EvidenceView) -> dict[str, tuple[str, ...]]:
     """The headings of the columns beside rows of its tables."""
     is_page = ContentClass(one.content_class) is ContentClass.HTML
-    return row_headings(body_of(loaded, one), content_type=one.content_type) if is_page else {}
+    if not is_page:
+        return {}
+    return row_headings(body_of(loaded, one), content_type=one.content_type, redacts=_redacts(loaded, one))
+
+
+def _redacts(loaded: Loaded, one: EvidenceView) -> bool:
+    """What a source that redacts keeps as it came is shown as text without personal data."""
+    with closing(Reader(loaded.data / DATABASE)) as reader:
+        return redacts(reader, one.watch)
 
 
 def raw_content(body: bytes, content_class: str, content_type: str) -> tuple[str, str]:

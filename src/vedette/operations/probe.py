@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import groupby
 
+from vedette.app.open_store import screened
 from vedette.app.run import Ended, RunRequest, run_engine
 from vedette.config.model import Loaded
 from vedette.config.policies import fetch_settings, lane_policies
@@ -20,7 +21,7 @@ from vedette.contracts.documents import Document
 from vedette.contracts.errors import InputError
 from vedette.contracts.fetch import Extraction, Fetched, FetchSettings, RobotsRules
 from vedette.contracts.lane import LaneState
-from vedette.contracts.ports import Clock
+from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.source import ListerKind, Listing, Source
 from vedette.contracts.watch import Job, Watch
 from vedette.contracts.words import DOCUMENTS, ContentClass, LaneKey, Outcome, Reason, RunId, SourceId
@@ -95,6 +96,7 @@ class _PageLooker:
 
     def __init__(self, loaded: Loaded, clock: Clock) -> None:
         self._clock = clock
+        self._loaded = loaded
         self._settings: FetchSettings = fetch_settings(loaded.config)
         self._kept: dict[str, RobotsRules] = {}
         self._keeper = LaneKeeper(lane_policies(loaded.config), load=lambda key: None, clock=clock)
@@ -124,7 +126,7 @@ class _PageLooker:
 
     def _looker(self) -> AbstractAsyncContextManager[Looker]:
         parts = _Parts(self._keeper, self._robots, self._clock, settings_of=lambda source: self._settings)
-        return _looker(parts)
+        return _looker(replace(parts, loaded=self._loaded))
 
     def _save(self, rules: RobotsRules) -> None:
         self._kept[rules.origin] = rules
@@ -204,6 +206,7 @@ class _SourceChecker:
         clock: Clock,
     ) -> None:
         self._clock = clock
+        self._loaded = loaded
         self._scope = loaded.config.extract.scope
         self._sources = {source.id: source for source in sources}
         self._settings = {source.id: fetch_settings(loaded.config, source) for source in sources}
@@ -220,6 +223,7 @@ class _SourceChecker:
             settings_of=self._settings.__getitem__,
             needs_browser=lambda source: self._sources[source].options.requires_headless,
             on_tick=lambda: progress(self._done, len(self._sources)),
+            loaded=self._loaded,
         )
         by_lane = sorted(self._sources.values(), key=lambda source: lane_of(source.url))
         lanes = [list(group) for _, group in groupby(by_lane, key=lambda source: lane_of(source.url))]
@@ -309,12 +313,15 @@ class _Parts:
     settings_of: Callable[[SourceId], FetchSettings]
     needs_browser: Callable[[SourceId], bool] = lambda source: False
     on_tick: Callable[[], None] = lambda: None
+    loaded: Loaded | None = None  # whose screen and blocklist hold here too
 
 
 @asynccontextmanager
 async def _looker(parts: _Parts) -> AsyncIterator[Looker]:
     """A looker without an engine: lanes are woken here."""
-    fetcher = HttpFetcher(parts.clock)
+    fetcher: Fetcher = HttpFetcher(parts.clock)
+    if parts.loaded is not None:
+        fetcher = screened(fetcher, parts.loaded, parts.clock)
     browser = Chromium(fetcher, parts.clock)
     ticking = asyncio.create_task(_tick(parts))
     try:

@@ -95,7 +95,9 @@ REMEDIES: Mapping[Outcome, Remedy] = MappingProxyType(
             "Once it is installed the page is looked at again by itself, at the next start or within minutes.",
             _BROWSER,
         ),
-        Outcome.TYPE_REFUSED: Remedy("Watch another form of it."),
+        Outcome.TYPE_REFUSED: Remedy(
+            "Watch another form of it, or name its type in fetch.types of its source.", frozenset({"types"})
+        ),
         Outcome.PARSE_FAILED: Remedy(
             "vedette test {url} shows what came; for a listing check its lister and selectors.",
             READING | {"scope", "ocr_languages", "version"},

@@ -24,12 +24,13 @@ from vedette.core.change.gate import gate
 from vedette.core.change.judged import Mark, judged_by_keys, only_lists
 from vedette.core.change.layers import text_keys
 from vedette.core.evidence.ledger import admit_decision
-from vedette.core.evidence.screen import ScreenTable, screen
+from vedette.core.evidence.screen import screen
 from vedette.core.lanes.outcomes import MEANING, OWN_LACK
 from vedette.core.settled_watch import LookRules, LookSource, SettledWatch, needs_jitter, settle, variant_of
 from vedette.core.urls.canonical import host_of, watch_id
 from vedette.core.urls.classify import inherit_risk
 from vedette.discover import read_listing
+from vedette.engine.crawl.answer_screen import AnswerScreen
 from vedette.engine.crawl.compare_states import Comparer
 from vedette.engine.crawl.content_reader import TOO_MUCH, ContentReader, ReadBody, how_read
 from vedette.engine.crawl.find_urls import Finder, FoundUrls, RiskHeirs
@@ -67,7 +68,7 @@ class Assessor:
     ids: Ids
     clock: Clock
     reading: ContentReader
-    screen: ScreenTable
+    screen: AnswerScreen
     peer: Callable[[WatchId], Watch | None]
     heirs: RiskHeirs
     options: AssessOptions
@@ -139,7 +140,8 @@ class Assessor:
         if refused is not None:
             return record.gated(refused)
         if read.document is not None:
-            artifact = await self.reading.documents.keep(record.digest or b"", read.document)
+            documents = self.reading.documents_of(watch)
+            artifact = await documents.keep(record.digest or b"", read.document)
             reasons, output = how_read(read.document), extraction.content_class.value
             record = record.decided("read", reasons, output=output, artifact=artifact)
         record = record.judged_as(await self._judged(record, read))
@@ -154,7 +156,8 @@ class Assessor:
             return record
         fetched = record.fetched
         body = (fetched.body, fetched.content_type, fetched.url)
-        artifact = await self.reading.documents.keep_again(seen.digest, body, seen.content_class)
+        documents = self.reading.documents_of(record.watch)
+        artifact = await documents.keep_again(seen.digest, body, seen.content_class)
         return record._replace(artifact=artifact)
 
     async def _same(self, record: LookRecord, seen: Seen) -> LookRecord:
@@ -218,12 +221,22 @@ class Assessor:
             return None
         url = record.fetched.url
         said = f"{extraction.title}\n{extraction.text}"
-        screened = screen(said, url, host_of(url), self.screen, digest=digest)
+        screened = screen(said, url, host_of(url), self.screen.table, digest=digest)
         if screened is None:
             return None
-        reason = screened.reason
+        self.screen.block(replace(screened, at=record.now))
+        reason, nothing = (
+            screened.reason,
+            Fetched(url=url, outcome=Outcome.SCREENED, at=record.fetched.at, took=record.fetched.took),
+        )
+        kept = {"fetched": nothing, "digest": None, "extraction": None, "artifact": None}
         return record.decided(
-            "screen", (reason,), output=screened.category, outcome=Outcome.SCREENED, detail=reason.note
+            "screen",
+            (reason,),
+            output=screened.category,
+            outcome=Outcome.SCREENED,
+            detail=reason.note,
+            **kept,
         )
 
     async def _linked(self, record: LookRecord, read: ReadBody) -> LookRecord:

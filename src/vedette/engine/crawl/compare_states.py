@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from vedette.contracts.change import Block, Change, ChangeKind, Comparison, Noise
+from vedette.contracts.change import Block, Change, ChangeKind, Comparison
 from vedette.contracts.errors import StoreError
 from vedette.contracts.evidence import Located
 from vedette.contracts.fetch import MIB, Extraction
 from vedette.contracts.watch import Judged, Seen, Watch
-from vedette.contracts.words import DOCUMENTS, ChangeId, EvidenceId, Outcome, WatchId
+from vedette.contracts.words import DOCUMENTS, ChangeId, EvidenceId, Outcome, SourceId, WatchId
 from vedette.core.change.diff import with_headings
 from vedette.core.change.judged import Mark, judged_by_keys, judged_equal, judged_gone, judged_step, new_state
 from vedette.core.change.life import (
@@ -33,6 +33,7 @@ from vedette.core.change.life import (
     Step,
     advance,
 )
+from vedette.core.text.redact import redacted_document
 from vedette.evidence.read_records import read_payload
 from vedette.evidence.text_cache import TextCache
 from vedette.extract import Page
@@ -47,6 +48,15 @@ Body = tuple[bytes, str, str]  # bytes, content type, url
 MOST_WORK = 2_000  # blocks of all states, long ones counted more; above that a worker compares, not the loop
 LONG_BLOCK = 500  # characters that cost as much as a block
 MOST_KEPT = 16 * MIB  # bytes of pages that wait for their second look
+
+
+def never(source: SourceId) -> bool:
+    """A function of a module can be sent to another process."""
+    return False
+
+
+def always(source: SourceId) -> bool:
+    return True
 
 
 class StateReader(Protocol):
@@ -102,11 +112,13 @@ class Comparer:
     most_work: int | None = MOST_WORK  # None: any, for whoever has the time
     text_cache: TextCache | None = None  # the text of documents
     waiting: WaitingPages | None = None
+    redacts: Callable[[SourceId], bool] = never
 
     def packed(self, watch: Watch) -> Comparer:
         """The same for this watch alone, fit to be sent to another process."""
         memory = self.memory.snapshot(watch) if isinstance(self.memory, ArchiveReader) else self.memory
-        return replace(self, memory=memory, most_work=None, waiting=None)
+        redacts = always if self.redacts(watch.source) else never
+        return replace(self, memory=memory, most_work=None, waiting=None, redacts=redacts)
 
     def judge(self, watch: Watch, page: Page, extraction: Extraction, mark: Mark) -> Judged | None:
         """A body with content came that is not byte for byte the one before.  None: not here, it would take long."""
@@ -114,7 +126,7 @@ class Comparer:
         if quiet is not None or watch.seen is None:
             return quiet
         new, before = new_state(extraction, mark), watch.seen
-        states = _States(self, page, watch.noise)
+        states = _States(self, page, watch)
         look = LookState(outcome=Outcome.OK, at=mark.at, blocks=states.after(before.evidence))
         judged = self._compared(watch, before, states, look, _After(new, mark))
         if judged is not None and judged.look_again_at is not None and self.waiting is not None:
@@ -127,7 +139,7 @@ class Comparer:
         if quiet is not None:
             return quiet
         look = LookState(outcome=Outcome.NOT_MODIFIED, at=mark.at, is_equal=True)
-        return self._compared(watch, seen, _States(self, None, watch.noise), look, _After(seen, mark))
+        return self._compared(watch, seen, _States(self, None, watch), look, _After(seen, mark))
 
     def judge_gone(self, watch: Watch, mark: Mark) -> Judged:
         return judged_gone(watch, mark, self._pending(watch))
@@ -179,13 +191,14 @@ class _After:
 class _States:
     """Blocks of several states of one target, cut by one rule."""
 
-    def __init__(self, comparer: Comparer, new: Page | None, noise: Noise) -> None:
+    def __init__(self, comparer: Comparer, new: Page | None, watch: Watch) -> None:
         self._memory = comparer.memory
         self._waiting = comparer.waiting
         self._scope = comparer.scope
         self._text_cache = comparer.text_cache
         self._new = new
-        self._is_older = noise.is_older
+        self._is_older = watch.noise.is_older
+        self._redacts = comparer.redacts(watch.source)
         self._most = comparer.most_work
         self.is_long = False  # together they would take the loop too long
         self._work = 0  # so far
@@ -247,13 +260,13 @@ class _States:
 
     def _read(self, evidence: EvidenceId) -> Page | None:
         page = self._waiting.of(evidence) if self._waiting is not None else None
-        if page is not None:
+        if page is not None and page.redacts == self._redacts:
             return page
         kept = self._memory.body(evidence)
         if kept is None:
             return None
         body, content_type, url = kept
-        page = Page.of(body, url=url, content_type=content_type)
+        page = Page.of(body, url=url, content_type=content_type).redacting(redacts=self._redacts)
         if self._most is not None and page.cost.is_irregular:
             self.is_long = True
             return None
@@ -274,8 +287,11 @@ class _States:
         if self._most is not None:
             self.is_long = True
             return ()
-        kept = self._text_cache.get(hashlib.sha256(page.body).digest()) if self._text_cache else None
-        document = kept or read_document(page.body, kind=page.content_class)
+        cache = self._text_cache.redacted() if self._text_cache and self._redacts else self._text_cache
+        document = cache.get(hashlib.sha256(page.body).digest()) if cache else None
+        if document is None:
+            read = read_document(page.body, kind=page.content_class)
+            document = redacted_document(read) if self._redacts else read
         return document.blocks or _as_one_line(page.body)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -19,15 +19,16 @@ from vedette.contracts.documents import Artifact, Document
 from vedette.contracts.fetch import Extraction, Fetched
 from vedette.contracts.source import ListerKind
 from vedette.contracts.watch import Seen, Watch
-from vedette.contracts.words import DOCUMENTS, ContentClass, Outcome, Reason
+from vedette.contracts.words import DOCUMENTS, ContentClass, Outcome, Reason, SourceId
 from vedette.core.change.gate import LITTLE, is_shell
 from vedette.core.limits.memory_budget import SCAN, parse_limit
+from vedette.core.text.redact import redacted_document
 from vedette.engine.crawl.compare_states import Comparer, Snapshot, WaitingPages
 from vedette.engine.crawl.look import Looker
 from vedette.engine.workers.pool import LARGE, Workers
 from vedette.engine.workers.turns import Rank
 from vedette.evidence.text_cache import TextCache
-from vedette.extract import Page, content_class, extract_in_worker
+from vedette.extract import Page, content_class, extract_in_worker, extract_redacted
 from vedette.extract.documents import described, read_document
 from vedette.extract.documents.images import render_image
 from vedette.extract.documents.marks import Blocks
@@ -75,18 +76,24 @@ class ContentReader:
     worker_above: int = 256 * 1024
     renders_shells: bool = False
     waiting: WaitingPages | None = None
+    redacts: Callable[[SourceId], bool] = lambda source: False
+
+    def documents_of(self, watch: Watch) -> DocumentReader:
+        """Who reads and keeps the documents of this watch: with personal data, or without."""
+        return self.documents.redacting() if self.redacts(watch.source) else self.documents
 
     async def read(self, fetched: Fetched, watch: Watch, digest: bytes = b"") -> ReadBody:
         """What the answer says.  Never raises for what is in it.  `digest`: of the body, where that is known."""
         page = self._page(fetched, watch, digest)
         if page.content_class in DOCUMENTS:
             body = (fetched.body, fetched.content_type, fetched.url)
-            document = await self.documents.read(body, page.content_class)
+            document = await self.documents_of(watch).read(body, page.content_class)
             return ReadBody(page=page, extraction=extraction_of(document, fetched.url), document=document)
         if not self.is_slow(page):
             return ReadBody(page=page, extraction=page.extraction)
         there = ([page.body], page.url, page.content_type, self.scope, page.content_class)
-        done = await self.workers.run(extract_in_worker, *there, size=len(page.body))
+        reads = extract_redacted if page.redacts else extract_in_worker
+        done = await self.workers.run(reads, *there, size=len(page.body))
         none = Extraction(content_class=ContentClass.OTHER, problem=TOO_MUCH)
         return ReadBody(page=page, extraction=done or none)
 
@@ -117,16 +124,22 @@ class ContentReader:
         if not is_document or not isinstance(packed.memory, Snapshot):
             return True
         bodies = await asyncio.to_thread(list, packed.memory.bodies())
-        return await self.documents.recall(bodies)
+        return await self.documents_of(watch).recall(bodies)
 
     def _page(self, fetched: Fetched, watch: Watch, digest: bytes) -> Page:
         """One that waits for its second look is not read again when the same bytes come."""
         body, url, content_type = fetched.body, fetched.url, fetched.content_type
+        redacts = self.redacts(watch.source)
         page = self.waiting.read(body, digest, url, content_type) if self.waiting and watch.pending else None
+        if page is not None and page.redacts != redacts:
+            page = None
         keeps = Keeps.NOTHING if watch.lister in UNLISTED else Keeps.TREE
         if watch.seen is not None:
             keeps |= Keeps.VIEW
-        return page or Page.of(body, url=url, content_type=content_type, scope=self.scope, keeps=keeps)
+        if page is not None:
+            return page
+        page = Page.of(body, url=url, content_type=content_type, scope=self.scope, keeps=keeps)
+        return page.redacting(redacts=redacts)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -135,8 +148,14 @@ class DocumentReader:
     text_cache: TextCache | None = None  # None: nothing is kept (`vedette test`)
     languages: str = LANGUAGES
     ocr_s: float = OCR_S
+    redacts: bool = False
     _turn: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))  # one OCR at a time
     _tool: Tesseract | str | None = None
+
+    def redacting(self) -> DocumentReader:
+        """The same, without personal data; what it keeps has names of its own."""
+        kept = None if self.text_cache is None else self.text_cache.redacted()
+        return replace(self, text_cache=kept, redacts=True)
 
     async def read(self, body: Body, kind: ContentClass | None = None) -> Document:
         """What the document says.  Never raises for what is in it.  `kind`: its class, where that is decided."""
@@ -149,7 +168,8 @@ class DocumentReader:
         document = await self.workers.run(_read_there, data, kind, size=len(data), memory=parse_limit(kind))
         if document is None:
             return Document(content_class=kind, problem=TOO_MUCH)
-        return await self._recognised(data, document) if document.scans else document
+        document = await self._recognised(data, document) if document.scans else document
+        return await asyncio.to_thread(redacted_document, document) if self.redacts else document
 
     async def keep(self, digest: bytes, document: Document) -> Artifact | None:
         """Puts the text beside its evidence; None when there is nothing worth keeping."""

@@ -15,9 +15,10 @@ from vedette.contracts.source import ListerKind, Listing, Source
 from vedette.contracts.watch import Decision, LedgerNote, Raised, Refused, Signal, Watch
 from vedette.contracts.words import ContentClass, NodeType, Reason, Risk, SourceId, WatchId
 from vedette.core.settled_watch import is_new_document
+from vedette.core.text.redact import redact
 from vedette.core.urls.admission import CAPS, Candidate, admit, followed, observe_content
 from vedette.core.urls.auto_source import Homes
-from vedette.core.urls.canonical import MAX_URL, TOO_LONG, clipped, lane_of, origin_of, watch_id
+from vedette.core.urls.canonical import MAX_URL, TOO_LONG, clipped, host_of, lane_of, origin_of, watch_id
 from vedette.core.urls.classify import Classification, classify_url, inherit_risk
 from vedette.core.urls.link_distance import CrawlDepths
 from vedette.core.urls.url_shape import PART_NOTE, shape_key
@@ -31,6 +32,7 @@ from vedette.extract import Page
 _T = TypeVar("_T")
 MOST_LINKED = 1_000_000  # ids that CRITICAL pages name; beyond it the pages name them again
 KNOWN = 5_000_000  # ids remembered; beyond it the store is asked again
+ONION = ".onion"
 AT_ONCE = 500  # sightings taken before others have their turn on the loop; about 15 us each
 REFUSALS = 10_000  # rows per source and run: a trap refuses without end
 
@@ -109,6 +111,17 @@ class RiskHeirs:
         return Raised(watch=one.id, lane=one.lane, due_at=now, note=note)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intake:
+    """What a run takes in of what it finds."""
+
+    most: int | None = None  # new targets; None: any number
+    homes: Homes | None = (
+        None  # hosts without a source get one; None: a page belongs to the source that found it
+    )
+    refuses: Callable[[str], bool] | None = None  # addresses of which no row is made, not even a refusal
+
+
 class Finder:
     """Turns listings into watches.  Knows which ids exist, so that a link seen before costs nothing."""
 
@@ -118,13 +131,8 @@ class Finder:
         known: Callable[[Sequence[WatchId]], set[WatchId]],
         sitemaps: Callable[[str], tuple[str, ...]] = lambda origin: (),
         classify: Callable[[str], Classification] = classify_url,
-        most: int | None = None,
-        homes: Homes | None = None,
+        intake: Intake | None = None,
     ) -> None:
-        """`most`: how many new targets this run may take in; None: any number.
-
-        `homes`: hosts without a source get one; None: a page belongs to the source that found it.
-        """
         self._ask_store = known
         self._sitemaps = sitemaps
         self.classify = classify
@@ -132,8 +140,8 @@ class Finder:
         self._refused: dict[SourceId, set[WatchId]] = {}
         self._links: dict[SourceId, LinkReader] = {}
         self._depths: dict[SourceId, CrawlDepths] = {}
-        self._most = most
-        self._homes = homes
+        intake = intake or Intake()
+        self._most, self._homes, self._refuses = intake.most, intake.homes, intake.refuses
         self.taken = 0
 
     async def find(
@@ -252,6 +260,10 @@ class Finder:
     ) -> None:
         """Those that the store does not have either, and that may come in; then others have their turn."""
         before = len(findings.found)
+        if any(ONION in one.url for one in seen.values()):  # where Tor is used, aliases stand for such names
+            seen = {i: one for i, one in seen.items() if not host_of(one.url).endswith(ONION)}
+        if self._refuses is not None:
+            seen = {i: one for i, one in seen.items() if not self._refuses(one.url)}
         existing = self._ask_store(list(seen))
         self._remember(existing)
         rules = runtime.crawl_rules if parent.lister is ListerKind.CRAWL else runtime.rules
@@ -300,7 +312,7 @@ class Finder:
             lister=sighting.lister,
             depth=sighting.depth,
             parent=parent.id,
-            title=sighting.title[:500],
+            title=(redact(sighting.title) if runtime.source.options.redacts else sighting.title)[:500],
             node_type=NodeType.HUB if is_listing else kind.node_type,
             node_role=kind.node_role,
             risk=runtime.source.risk if runtime.source.risk is not None else kind.risk,
@@ -321,6 +333,9 @@ class Finder:
 
     def _refuse(self, refusal: Refused, findings: FoundUrls) -> None:
         """Once per run and URL, and not without end per source."""
+        is_hidden = ONION in refusal.url or (self._refuses is not None and self._refuses(refusal.url))
+        if is_hidden:
+            return
         findings.is_cut = findings.is_cut or refusal.reason.code == "run_limit"
         findings.capped += refusal.reason.code in CAPS
         told = self._refused.setdefault(refusal.source, set())

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 from vedette.contracts.copies import quick, replace
 from vedette.contracts.fetch import Fetched, FetchRequest, FetchSettings, RobotsRules
-from vedette.contracts.lane import Wait
+from vedette.contracts.lane import TOR, Wait
 from vedette.contracts.ports import Clock, Fetcher, Renderer
 from vedette.contracts.watch import Job, Watch
 from vedette.contracts.words import ContentClass, LaneKey, Outcome, Reason, SourceId
@@ -23,6 +23,7 @@ from vedette.core.urls.canonical import canonical, lane_of, origin_of
 from vedette.engine.crawl.memory_room import MemoryBudget
 from vedette.extract import content_class
 from vedette.fetch.browser import agent_of
+from vedette.fetch.socks import is_socks
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import BROWSER, ROOM
 
@@ -86,7 +87,11 @@ class Looker:
         if self.memory is not None:
             walk.reserve = functools.partial(self.memory.claim, job.watch.id)
         try:
-            reached = await (self._go_with_browser(walk, job.watch) if is_shown else walk.go(job.watch))
+            reached = (
+                await self._by_tor(walk, job.watch, is_shown)
+                if is_socks(settings.proxy)
+                else (await (self._go_with_browser(walk, job.watch) if is_shown else walk.go(job.watch)))
+            )
             return reached if walk.shut is None else replace(reached, shut=walk.shut)
         finally:
             walk.leave()
@@ -103,6 +108,20 @@ class Looker:
             return await self._rendered(fetched, self.settings_of(source))
         finally:
             self.keeper.give_back((BROWSER,), self.clock.now())
+
+    async def _by_tor(self, walk: _Walk, watch: Watch, is_shown: bool) -> Reached:
+        """With a permit of the proxy's own lane, which hears how it went: a proxy that is down rests."""
+        wait = await self.keeper.enter((TOR,))
+        if wait is not None:
+            return Reached(fetched=_shut(watch.url, wait, self.clock), shut=TOR)
+        ok: bool | None = None
+        self.keeper.sent((TOR,), self.clock.now())
+        try:
+            reached = await (self._go_with_browser(walk, watch) if is_shown else walk.go(watch))
+            ok = MEANING[reached.fetched.outcome].lane_verdict
+            return reached
+        finally:
+            self.keeper.finish((TOR,), ok=ok, now=self.clock.now())
 
     async def _go_with_browser(self, walk: _Walk, watch: Watch) -> Reached:
         """The browser's turn comes first: nobody is asked for a page that would then have to wait.

@@ -85,6 +85,10 @@ class SourceBook:
     def needs_browser(self, source: SourceId) -> bool:
         return self.runtime(source).source.options.requires_headless
 
+    def redacts(self, source: SourceId) -> bool:
+        """True where personal data is taken out of what its looks read."""
+        return self.runtime(source).source.options.redacts
+
     def name(self, source: SourceId) -> str:
         """What people call it, where it was at work; else its id."""
         runtime = self._runtimes.get(source)

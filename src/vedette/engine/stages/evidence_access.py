@@ -10,7 +10,7 @@ import numpy as np
 
 from vedette.contracts.documents import Artifact
 from vedette.contracts.verdict import EvidenceFacts, Likeness
-from vedette.contracts.words import DOCUMENTS, ContentClass, EvidenceId
+from vedette.contracts.words import DOCUMENTS, ContentClass, EvidenceId, WatchId
 from vedette.core.judging.embedding import (
     DIMENSIONS,
     SIMILAR,
@@ -121,13 +121,15 @@ class EvidenceAccess:
     neighbours: Neighbours
     scope: str = "main"
     worker_above: int = 256 * 1024
+    redacts: Callable[[WatchId], bool] = lambda watch: False
 
     async def read(self, facts: EvidenceFacts) -> Artifact | str:
         body = await asyncio.to_thread(self.body, facts.evidence)
         if body is None:
             return UNREADABLE
-        document = await self.documents.read(body)
-        kept = await self.documents.keep(facts.digest, document)
+        documents = self.documents.redacting() if self.redacts(facts.watch) else self.documents
+        document = await documents.read(body)
+        kept = await documents.keep(facts.digest, document)
         return kept or document.missing or document.problem or NO_TEXT
 
     async def alike(self, facts: EvidenceFacts, vector: bytes) -> Likeness | None:
@@ -136,8 +138,10 @@ class EvidenceAccess:
         return self.neighbours.alike(facts, vector)
 
     async def vector(self, facts: EvidenceFacts) -> bytes | str:
+        redacts = self.redacts(facts.watch)
         if facts.content_class in DOCUMENTS:
-            document = await asyncio.to_thread(self.text_cache.get, facts.digest)
+            texts = self.text_cache.redacted() if redacts else self.text_cache
+            document = await asyncio.to_thread(texts.get, facts.digest)
             text = "" if document is None else " ".join(words for _, words in document.blocks)
             return await asyncio.to_thread(_packed, text) if text else NO_TEXT
         body = await asyncio.to_thread(self.body, facts.evidence)
@@ -145,13 +149,13 @@ class EvidenceAccess:
             return UNREADABLE
         is_slow = len(body[0]) > self.worker_above or is_irregular(body[0])
         if not is_slow:
-            return await asyncio.to_thread(_vector_of, body, self.scope)
-        return await self.workers.run(_vector_of, body, self.scope) or TOO_MUCH
+            return await asyncio.to_thread(_vector_of, body, self.scope, redacts)
+        return await self.workers.run(_vector_of, body, self.scope, redacts) or TOO_MUCH
 
 
-def _vector_of(body: Body, scope: str) -> bytes | str:
+def _vector_of(body: Body, scope: str, redacts: bool) -> bytes | str:
     data, content_type, url = body
-    text = extract(data, url=url, content_type=content_type, scope=scope).text
+    text = extract(data, url=url, content_type=content_type, scope=scope, redacts=redacts).text
     return _packed(text) if text else NO_TEXT
 
 
