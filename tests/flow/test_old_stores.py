@@ -41,6 +41,7 @@ FROZEN = {
     "0013_intervals.py": "133f525890166c70ed223d0ef3ba4bb456bae539a7cea651458ecf99f922ade9",
     "0014_seals.py": "ac44fb4851bea3546eacbff955e97b7cc32b0b37fc9d37a6cb8dced90ba9ede2",
     "0015_hashes_and_nodes.py": "9a092b5256a8276b7235b429c3dbe7e864450aa4dc727fcdc3392760dffd159d",
+    "0018_access.py": "5566f40c966bbdb78bdeb3b0f320ba6e36888a59490b65bc430b48bd6294b26f",
 }
 
 
