@@ -285,3 +285,37 @@ async def test_the_verb_serves_logs_json_in_production_and_starts_again_after_an
         assert await child.wait() == (0 if ends_by == signal.SIGTERM else -ends_by)
         assert all(json.loads(line)["level"] in ("info", "warn") for line in rest.splitlines())
         assert "never-to-be-seen" not in rest
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("more", [(), ("--no-serve",)])
+async def test_the_demonstration_names_its_dashboard_first_and_shows_it_while_it_runs(
+    tmp_path: Path, more: tuple[str, ...]
+):
+    words = (
+        sys.executable,
+        "-m",
+        "vedette",
+        "demo",
+        "--seconds",
+        "15",
+        "--data",
+        str(tmp_path / "kept"),
+        *more,
+    )
+    child = await asyncio.create_subprocess_exec(
+        *words, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE, cwd=tmp_path
+    )
+    assert child.stderr is not None
+    first = (await child.stderr.readline()).decode()
+    if more:
+        assert "Dashboard" not in first
+    else:
+        assert first.startswith("Dashboard: http://127.0.0.1:")
+        async with aiohttp.ClientSession() as session, session.get(first.split()[1]) as answer:
+            assert answer.status == 200
+            assert "What changed last" in await answer.text()
+    rest = (await child.stderr.read()).decode()
+    assert await child.wait() == 0
+    assert "records verified" in rest
+    assert "Traceback" not in rest

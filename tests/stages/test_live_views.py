@@ -80,6 +80,7 @@ def test_the_first_minute(size: tuple[int, int], tmp_path: Path):
     shot = in_terminal(words, size, cwd=tmp_path)
     assert (shot.code, "Traceback" in shot.raw) == (0, False), shot.text
     assert shot.too_wide == []
+    assert "Dashboard: http://127.0.0.1:" in shot.text
     assert len(moved(shot, r"\d+ looks?, ")) >= 3
     rates = [float(rate) for rate in moved(shot, r"[\d.]+(?= looks/s)")]
     assert max(rates) > 1

@@ -18,11 +18,10 @@ from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.panel_run import PanelGroup, Progress, ProviderTally
 from vedette.store.migrate import prepare
-from vedette.surface.http.panel_admin import PanelAdmin
-from vedette.surface.http.server import (
+from vedette.surface.http.access_check import OPEN
+from vedette.surface.http.access_rules import (
     HEAD_S,
     LINES,
-    OPEN,
     REQUEST_S,
     TURN_S,
     WRONG_FEW,
@@ -31,6 +30,7 @@ from vedette.surface.http.server import (
     TokenCheck,
     is_ours,
 )
+from vedette.surface.http.panel_admin import PanelAdmin
 from vedette.surface.http.service_pages import opened
 
 PATHS = ("/healthz", "/readyz", "/metrics", "/", "/api/v1/watches", "/metrics/../healthz", "/nothing")

@@ -23,6 +23,7 @@ from vedette.contracts.errors import StoreError, StoreWaitError
 from vedette.contracts.events import (
     Alerted,
     CronQueued,
+    Event,
     JobEnded,
     JobStarted,
     ModelGone,
@@ -43,6 +44,7 @@ from vedette.core.urls.canonical import host_of
 from vedette.engine.crawl.loop import Ended
 from vedette.engine.crawl.run import CrawlRun, OnEvent, RunRequest
 from vedette.engine.service.cron import CronEntry, missed
+from vedette.engine.service.event_stream import EventStream
 from vedette.engine.service.sentinel import EXTEND_S, SentinelQueue
 from vedette.engine.service.watchdog import HealthChecked, check_health
 from vedette.engine.stages.queue_worker import QueueWorker
@@ -67,6 +69,7 @@ class ServiceState:
 
     metrics: Callable[[], Coroutine[Any, Any, str]]
     is_ready: Callable[[], bool]
+    events: EventStream = field(default_factory=EventStream)
 
 
 Door = Callable[[ServiceState], AbstractAsyncContextManager[str]]  # gives the address that it listens on
@@ -96,6 +99,7 @@ class Service:
     meters: Meters = field(init=False)
     registry: Registry = field(init=False)
     is_ready: bool = False
+    events: EventStream = field(default_factory=EventStream)
     _run: CrawlRun = field(init=False)
     _wake: Callable[[], None] = lambda: None
     _figures_at: datetime | None = None
@@ -110,7 +114,7 @@ class Service:
     def hooks(self) -> RunHooks:
         """How the run of this service is embedded."""
         return RunHooks(
-            on_event=self.hear,
+            on_event=self._tell,
             clock=self.clock,
             beside=self.beside,
             route=router(self.loaded.config, self.clock),
@@ -132,8 +136,8 @@ class Service:
         ):
             self._wake = sender.wake
             run.listeners.append(told(sender.wake))
-            async with self.door(ServiceState(self._metrics, lambda: self.is_ready)) as listen:
-                self.hear(Serving(at=self.clock.now(), listen=listen))
+            async with self.door(ServiceState(self._metrics, lambda: self.is_ready, self.events)) as listen:
+                self._tell(Serving(at=self.clock.now(), listen=listen))
                 sentinel = QueueWorker(queue=self._sentinel(served), extend_s=EXTEND_S)
                 works = (sender.run, self._watch_health, lambda: self._cron(filled), sentinel.run)
                 tasks = [self._start(self._patiently(work)) for work in works]
@@ -151,9 +155,9 @@ class Service:
         """One health check, now."""
         checked = await asyncio.to_thread(self._check)
         for alert in checked.opened:
-            self.hear(Alerted(at=checked.at, type=alert.kind.value, subject=alert.subject, alert=alert.id))
+            self._tell(Alerted(at=checked.at, type=alert.kind.value, subject=alert.subject, alert=alert.id))
         for alert in checked.recovered:
-            self.hear(Recovered(at=checked.at, subject=alert.subject, alert=alert.id))
+            self._tell(Recovered(at=checked.at, subject=alert.subject, alert=alert.id))
         if checked.opened or checked.recovered:
             self._wake()
         return checked
@@ -169,13 +173,13 @@ class Service:
             ]
             await asyncio.to_thread(bus.add, jobs, now=self.clock.now())
             for name, order, _ in orders:
-                self.hear(CronQueued(at=self.clock.now(), job=name, run=order.run))
+                self._tell(CronQueued(at=self.clock.now(), job=name, run=order.run))
         elif entry.name == MODELS:
             await self._refresh_models()
         else:
             checked = await self.check()
             sick = sum(not is_healthy(one) for one in checked.healths)
-            self.hear(SourcesChecked(at=checked.at, unhealthy=sick, sources=len(checked.healths)))
+            self._tell(SourcesChecked(at=checked.at, unhealthy=sick, sources=len(checked.healths)))
         await asyncio.to_thread(self._mark, entry.name, at)
 
     async def _refresh_models(self) -> None:
@@ -185,10 +189,10 @@ class Service:
         for finding in (finding for one in called for finding in one.findings):
             if finding.is_asked and finding.kind in ("renamed", "retired"):
                 successor = finding.successor or "none"
-                self.hear(ModelGone(at=self.clock.now(), model=finding.name, successor=successor))
+                self._tell(ModelGone(at=self.clock.now(), model=finding.name, successor=successor))
         asked = sum(one.outcome is not None for one in called)
         listed = sum(one.listed for one in called)
-        self.hear(ModelsRefreshed(at=self.clock.now(), asked=asked, listed=listed))
+        self._tell(ModelsRefreshed(at=self.clock.now(), asked=asked, listed=listed))
 
     async def _watch_health(self) -> None:
         while True:
@@ -215,7 +219,7 @@ class Service:
             clock=self.clock,
             lane=self._run.parts.keeper.state,
             listeners=self._run.listeners,
-            on_started=lambda job: self.hear(JobStarted(at=self.clock.now(), job=job.id, queue=job.queue)),
+            on_started=lambda job: self._tell(JobStarted(at=self.clock.now(), job=job.id, queue=job.queue)),
             on_ended=self._job_ended,
         )
 
@@ -272,7 +276,7 @@ class Service:
     def _sent(self, channel: ChannelName, message: Message, delivery: Delivery) -> None:
         self.meters.told.add((channel, delivery.outcome.value))
         detail = None if delivery.outcome is Outcome.OK else delivery.detail
-        self.hear(
+        self._tell(
             NoticeTold(
                 at=self.clock.now(),
                 notice=message.notice.id,
@@ -288,7 +292,7 @@ class Service:
     def _job_ended(self, job: QueuedJob, status: str, took: timedelta, result: SentinelResult | None) -> None:
         self.meters.job_ended(job.queue, status=status, took=took)
         checked, errors = (None, None) if result is None else (result.sources_checked, len(result.errors))
-        self.hear(
+        self._tell(
             JobEnded(
                 at=self.clock.now(),
                 job=job.id,
@@ -299,8 +303,13 @@ class Service:
             )
         )
 
+    def _tell(self, event: Event) -> None:
+        """To the log, and to whoever follows the stream."""
+        self.hear(event)
+        self.events.emit(event)
+
     def _problem(self, what: str) -> None:
-        self.hear(ProblemTold(at=self.clock.now(), what=what))
+        self._tell(ProblemTold(at=self.clock.now(), what=what))
 
     async def _metrics(self) -> str:
         now = self.clock.now()

@@ -23,7 +23,7 @@ from vedette.store.seal_rows import seal_store
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-HEAD = "0016"  # newest revision under migrations/versions
+HEAD = "0017"  # newest revision under migrations/versions
 DATABASE = "vedette.db"
 ARCHIVE = "archive"
 NEWEST = Path(__file__).parent / "migrations" / "newest.sql"  # made by tools/reference.py

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from vedette.contracts.words import LaneKey
 from vedette.core.lanes.outcomes import SEEN
-from vedette.core.urls.canonical import spellings
+from vedette.core.urls.canonical import spellings, watch_id
 from vedette.store import views
 from vedette.store.connection import marks
 from vedette.store.rows import lane_id, to_ms
@@ -55,15 +55,27 @@ def watch_terms(which: views.WatchFilter) -> QueryTerms:
         terms.add(f"(lower(title) LIKE ? ESCAPE '!'{urls})", *likes)
     if which.due_before is not None:
         terms.add("due_at IS NOT NULL AND due_at <= ?", to_ms(which.due_before))
-    if which.only_listings:
-        terms.add("lister IS NOT NULL")
-    if which.only_scheduled:
-        terms.add("due_at IS NOT NULL")
-    if which.only_kept:
-        terms.add("source_id IN (SELECT id FROM sources)")
+    wanted = (
+        ("lister IS NOT NULL", which.only_listings),
+        ("due_at IS NOT NULL", which.only_scheduled),
+        ("source_id IN (SELECT id FROM sources)", which.only_kept),
+    )
+    for part, is_wanted in wanted:
+        if is_wanted:
+            terms.add(part)
     if which.only_unseen:
         terms.any_of("last_outcome", [outcome.value for outcome in SEEN], but=True)
+    if which.after is not None:
+        _add_after(terms, *which.after, by_due=which.by_due)
     return terms
+
+
+def _add_after(terms: QueryTerms, due_ms: int | None, url: str, *, by_due: bool) -> None:
+    """What comes behind this one in the order of the list."""
+    if by_due:
+        terms.add("(due_at > ? OR (due_at = ? AND id > ?))", due_ms, due_ms, watch_id(url))
+    else:
+        terms.add("url > ?", url)
 
 
 def ledger_terms(which: views.LedgerFilter) -> QueryTerms:
@@ -91,6 +103,14 @@ def change_terms(which: views.ChangeFilter) -> QueryTerms:
         terms.add("watches.source_id = ?", which.source)
     if which.sources is not None:
         terms.any_of("watches.source_id", which.sources)
+    if which.text:
+        like = f"%{_escaped(which.text.lower())}%"
+        parts = ("watches.url", "watches.title", "changes.summary")
+        likes = " OR ".join(f"lower({part}) LIKE ? ESCAPE '!'" for part in parts)
+        terms.add(f"({likes})", like, like, like)
+    if which.after is not None:
+        at, number = which.after
+        terms.add("(changes.observed_at < ? OR (changes.observed_at = ? AND changes.id > ?))", at, at, number)
     return terms
 
 

@@ -51,6 +51,7 @@ class WatchFilter:
     tier: Risk | None = None  # of its source
     sources: tuple[str, ...] | None = None  # of one of these
     by_due: bool = False  # in order of due time; otherwise in order of URL
+    after: tuple[int | None, str] | None = None  # due time (ms) and URL of the last one of the page before
 
 
 class WatchLine(NamedTuple):
@@ -110,6 +111,8 @@ class ChangeFilter:
     watch: WatchId | None = None
     source: str | None = None
     sources: tuple[str, ...] | None = None  # of one of these
+    text: str | None = None  # part of the URL, the title or the summary
+    after: tuple[int, int] | None = None  # time (ms) and id of the last one of the page before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

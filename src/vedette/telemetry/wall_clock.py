@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
+from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -45,6 +47,11 @@ class SystemClock:
         """Starts now; a call tells the time since.  Monotonic: a corrected wall clock does not move it."""
         begun = time.perf_counter()
         return lambda: timedelta(seconds=time.perf_counter() - begun)
+
+
+def random_words() -> str:
+    """43 characters that nobody can guess: 256 bits of the system's own chance."""
+    return urlsafe_b64encode(os.urandom(32)).decode().rstrip("=")
 
 
 def _set_forward() -> float:

@@ -86,6 +86,7 @@ class RunTerms:
     limits: RunLimits = RunLimits()
     patience: timedelta = IDLE_PATIENCE
     grace_s: float = GRACE_S
+    orders_every: timedelta = ORDERS
     wanted: Mapping[WatchId, LaneKey] | None = None  # not None: it ends when each of these was seen
 
 
@@ -97,6 +98,7 @@ class Engine:
         self.tally = Tally()
         self._mode = terms.mode
         self._patience = terms.patience
+        self._orders_every = terms.orders_every
         self._wanted = None if terms.wanted is None else dict(terms.wanted)
         dispatch = DispatchTerms(
             limits=terms.limits,
@@ -190,7 +192,7 @@ class Engine:
 
     def begin_turn(self, now: datetime) -> None:
         if self.parts.take_orders and (self._orders_at is None or now >= self._orders_at):
-            self._orders_at = now + ORDERS
+            self._orders_at = now + self._orders_every
             self.parts.take_orders()
 
     def due(self, now: datetime) -> Iterable[LaneKey]:

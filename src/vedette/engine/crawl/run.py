@@ -39,7 +39,7 @@ from vedette.core.lanes.lane import BLOCKED, SHUT, condition
 from vedette.core.limits.budget import RunLimits
 from vedette.core.urls.canonical import lane_of
 from vedette.engine.crawl.find_urls import Finder
-from vedette.engine.crawl.loop import IDLE_PATIENCE, Ended, Engine, Mode, Parts, RunTerms, Serve
+from vedette.engine.crawl.loop import IDLE_PATIENCE, ORDERS, Ended, Engine, Mode, Parts, RunTerms, Serve
 from vedette.engine.crawl.memory_room import MemoryBudget
 from vedette.engine.crawl.run_result import MOST_ERRORS, RunLog
 from vedette.engine.crawl.source_runtime import SourceBook
@@ -78,6 +78,7 @@ class RunRequest:
     max_visits: int | None = None
     patience: timedelta | None = None
     takes_orders: bool = True  # listen to the operator's words from other processes
+    orders_every: timedelta = ORDERS  # of the run's own time, which may be compressed
     looks: tuple[tuple[WatchId, LaneKey], ...] = ()  # only these, and end when each was seen;
     ordered_after: int | None = None  # their orders come after this one
 
@@ -257,7 +258,13 @@ class CrawlRun:
         )
         limits = RunLimits(deadline=deadline, max_visits=request.max_visits)
         wanted = dict(request.looks) or None
-        terms = RunTerms(mode=request.mode, limits=limits, wanted=wanted, patience=patience)
+        terms = RunTerms(
+            mode=request.mode,
+            limits=limits,
+            wanted=wanted,
+            patience=patience,
+            orders_every=request.orders_every,
+        )
         return Engine(moved, terms)
 
     def _settler(self, loop: asyncio.AbstractEventLoop) -> Settler:

@@ -1,4 +1,23 @@
--- revision 0016
+-- revision 0017
+CREATE TABLE access_sessions (
+	digest BLOB NOT NULL, 
+	token BLOB NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	ends_at BIGINT NOT NULL, 
+	CONSTRAINT pk_access_sessions PRIMARY KEY (digest)
+)
+;;
+CREATE TABLE access_tokens (
+	id INTEGER NOT NULL, 
+	name VARCHAR NOT NULL, 
+	scope VARCHAR NOT NULL, 
+	digest BLOB NOT NULL, 
+	created_at BIGINT NOT NULL, 
+	revoked_at BIGINT, 
+	CONSTRAINT pk_access_tokens PRIMARY KEY (id), 
+	CONSTRAINT uq_access_tokens_digest UNIQUE (digest)
+)
+;;
 CREATE TABLE alarms (
 	subject VARCHAR NOT NULL, 
 	is_raised BOOLEAN NOT NULL, 
@@ -28,6 +47,15 @@ CREATE TABLE alerts (
 	acked_at BIGINT, 
 	ack_note TEXT DEFAULT '' NOT NULL, 
 	relapses INTEGER DEFAULT '0' NOT NULL
+)
+;;
+CREATE TABLE answered_requests (
+	"key" VARCHAR NOT NULL, 
+	at BIGINT NOT NULL, 
+	request BLOB NOT NULL, 
+	status INTEGER NOT NULL, 
+	answer TEXT NOT NULL, 
+	CONSTRAINT pk_answered_requests PRIMARY KEY ("key")
 )
 ;;
 CREATE TABLE artifacts (
@@ -753,4 +781,4 @@ CREATE VIEW "WatchdogAlert" AS SELECT
   opened_at AS "occurredAt", recovered_at AS "resolvedAt", acked_at AS "acknowledgedAt"
 FROM alerts
 ;;
-INSERT INTO "alembic_version" VALUES('0016');
+INSERT INTO "alembic_version" VALUES('0017');

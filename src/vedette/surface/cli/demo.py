@@ -20,16 +20,19 @@ from vedette.app.run import RunHooks, run_with
 from vedette.config.model import Loaded, parse
 from vedette.contracts.errors import InputError
 from vedette.contracts.events import Changed, Event, Visited
+from vedette.contracts.ports import Clock
 from vedette.contracts.words import ChangeId, VisitId
 from vedette.core.text.nearest import unknown
 from vedette.core.urls.canonical import host_of
 from vedette.engine.crawl.loop import Ended
 from vedette.engine.crawl.run import CrawlRun, RunRequest
 from vedette.livingweb import LivingWeb, World, croatia_world, demo_world
+from vedette.operations.installation import Installation
 from vedette.operations.maintenance import verify_evidence
 from vedette.report.plain import count, line, span
 from vedette.store.migrate import DATABASE, prepare
 from vedette.store.queries import Queries
+from vedette.surface.cli.demo_page import DemoPage
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.live_view import watching
 from vedette.surface.cli.session import Session
@@ -43,6 +46,7 @@ OPENS = 8  # it begins on a Monday, when the offices open
 SHORT = 8.0  # seconds of watching on a machine that starts in QUICK; who has less watches a small world
 QUICK = 1.5  # seconds
 SIZE, SMALL = (24, 8), (8, 5)  # hosts, and pages of each
+ORDERS = timedelta(hours=1)  # of theirs: once in a second of ours
 LAST = 1.2  # seconds that are kept for ending and summing up
 LEAST = 2.8  # seconds of watching, however late it began
 LANGUAGES = {"en": "en", "hr": "hr", "mixed": ""}
@@ -76,27 +80,41 @@ def demo(
     language: Annotated[
         str, typer.Option("--language", metavar="CODE", help="Of the pages: en, hr, or mixed.")
     ] = "en",
+    serve: Annotated[bool, typer.Option("--serve/--no-serve", help="Show it in a browser too.")] = True,
 ) -> None:
     """Watch a living web on this machine.
 
     Real changes with real diffs, no network, nothing to set up.  An hour of that web takes about a second; a busy
     machine makes it slower, never impolite.  Ctrl-C ends it at any time.  At the end it says what it saw, how polite
     it was by the count of the servers, and where the store is: in --data, else in a new folder for temporary files.
+    The first line names the address of the dashboard, which shows the same to a browser on this machine while it runs.
     """
-    code = run_demo(session, seconds=seconds, twin=twin, language=language)
+    page = DemoPage.bound() if serve else None
+    if page is not None:
+        session.out.note(f"Dashboard: {page.address}")
+    code = run_demo(session, DemoOptions(seconds=seconds, twin=twin, language=language, page=page))
     if code:
         raise typer.Exit(code)
 
 
-def run_demo(session: Session, *, seconds: float | None, twin: str | None, language: str) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoOptions:
+    seconds: float | None = None  # None: until Ctrl-C
+    twin: str | None = None
+    language: str = "en"
+    page: DemoPage | None = None  # None: a terminal show
+
+
+def run_demo(session: Session, options: DemoOptions) -> int:
     """Watch the living web, or the twin of a registry, for so many seconds, or until Ctrl-C."""
+    seconds, twin = options.seconds, options.twin
     begun = session.begun().total_seconds()
     is_short = seconds is not None and (seconds - LAST - begun) < SHORT * max(1.0, begun / QUICK)
     hours = max(LEAST_HOURS, 24.0 if seconds is None else seconds)
     world = (
         _twin(twin)
         if twin is not None
-        else _world(language, is_short, session.now() - timedelta(hours=hours))
+        else _world(options.language, is_short, session.now() - timedelta(hours=hours))
     )
     data = session.given.data or Path(tempfile.mkdtemp(prefix="vedette-demo-"))
     pages = round(sum(host.spec.pages for host in world.hosts), -1)
@@ -114,8 +132,10 @@ def run_demo(session: Session, *, seconds: float | None, twin: str | None, langu
         def hear(event: Event) -> None:
             seen.add(event)
             show(event)
+            if options.page is not None:
+                options.page.events.emit(event)
 
-        ended = asyncio.run(_watch(stage, seen, left, hear))
+        ended = asyncio.run(_watch(stage, seen, left, DemoShow(hear, options.page)))
     if ended.error is not None:
         session.out.note(f"the demonstration ended early: {ended.error}")
         return Exit.FAILED
@@ -147,9 +167,23 @@ def _world(language: str, is_short: bool, before: datetime) -> World:
     )
 
 
-async def _watch(
-    stage: Session, seen: DemoSeen, seconds: float | None, on_event: Callable[[Event], None]
-) -> Ended:
+@dataclass(frozen=True, slots=True)
+class DemoShow:
+    """To whom it is shown: the terminal, and a browser."""
+
+    on_event: Callable[[Event], None]
+    page: DemoPage | None
+
+    @asynccontextmanager
+    async def to_browsers(self, loaded: Loaded, clock: Clock) -> AsyncIterator[None]:
+        if self.page is None:
+            yield
+            return
+        async with self.page.shown(Installation(loaded, clock)):
+            yield
+
+
+async def _watch(stage: Session, seen: DemoSeen, seconds: float | None, shown: DemoShow) -> Ended:
     clock = stage.clock
 
     @asynccontextmanager
@@ -158,15 +192,17 @@ async def _watch(
         loop = asyncio.get_running_loop()
         timer = None if seconds is None else loop.call_later(seconds, run.engine.stop, ENDED)
         try:
-            yield
+            async with shown.to_browsers(loaded, clock):
+                yield
         finally:
             if timer is not None:
                 timer.cancel()
 
     async with LivingWeb(seen.world, now=lambda: clock.now().timestamp()) as web:
-        hooks = RunHooks(on_event=on_event, clock=clock, beside=until_time, owns_process=True)
-        request = RunRequest(takes_orders=False)
-        ended = await run_with(_loaded(web, stage.given.data or Path()), request, hooks)
+        loaded = _loaded(web, stage.given.data or Path())
+        hooks = RunHooks(on_event=shown.on_event, clock=clock, beside=until_time, owns_process=True)
+        request = RunRequest(takes_orders=shown.page is not None, orders_every=ORDERS)
+        ended = await run_with(loaded, request, hooks)
         seen.served = web.stats()
         return ended
 

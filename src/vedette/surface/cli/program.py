@@ -99,6 +99,7 @@ VERBS: tuple[tuple[str, tuple[Row, ...]], ...] = (
             ("lanes", "lanes", "The queues in front of hosts: show, reset, block."),
             ("parked", "lanes", "Looks and jobs that used up their attempts."),
             ("doctor", "doctor", "Check everything that a run needs."),
+            ("token", "token", "Tokens for the dashboard and the API."),
             ("config", "doctor", "The settings in force, and where each comes from."),
             (
                 "backup",

@@ -72,6 +72,6 @@ def serve(
     token = None if row.token is None else secret(row.token, "`serve.token`")
     panel = panel_of(session.installation)
     admin = PanelAdmin(lambda writes: panel.view(read_only=not writes), session.clock)
-    door = opened(listen or row.listen, token, admin, row.hosts)
+    door = opened(listen or row.listen, token, admin, row.hosts, session.installation)
     session.note_databases()
     serve_for_ever(session.installation, door=door, stdout=sys.stdout, stderr=sys.stderr)

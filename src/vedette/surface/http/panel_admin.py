@@ -6,13 +6,16 @@ Behind the one door (surface/http/server.py); the kill switch always asks for a 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
 
-from aiohttp import web
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 
 from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.panel_run import BatchId, BatchView
@@ -20,6 +23,8 @@ from vedette.contracts.ports import Clock
 from vedette.report.panel import view_json
 from vedette.report.plain import dump
 from vedette.store.panel.batches import PanelStore
+from vedette.surface.http.access_check import Gate, guarded
+from vedette.surface.http.access_rules import TokenCheck
 from vedette.surface.http.server import METRICS_TYPE, ListenOptions, door
 from vedette.telemetry.metrics import Counter, Gauge, Labels, Metric, Registry
 
@@ -167,24 +172,24 @@ class PanelAdmin:
         return await self.ask(found)
 
 
-def routes(admin: PanelAdmin) -> list[web.RouteDef]:
+def routes(admin: PanelAdmin) -> list[Route]:
     """All that `panel run --listen` answers."""
     pages = _Pages(admin)
     return [
-        web.get("/healthz", pages.healthz),
-        web.get("/readyz", pages.readyz),
-        web.get("/metrics", pages.metrics),
+        Route("/healthz", pages.healthz),
+        Route("/readyz", pages.readyz),
+        Route("/metrics", pages.metrics),
         *batch_routes(admin),
     ]
 
 
-def batch_routes(admin: PanelAdmin) -> list[web.RouteDef]:
+def batch_routes(admin: PanelAdmin) -> list[Route]:
     """Those about batches, which `vedette serve` answers too."""
     pages = _Pages(admin)
     return [
-        web.get("/batch/{id}", pages.batch),
-        web.get("/provider/{name:.+}/state", pages.provider),
-        web.post(KILL, pages.kill),
+        Route("/batch/{id}", pages.batch),
+        Route("/provider/{name:path}/state", pages.provider),
+        Route(KILL, pages.kill, methods=["POST"]),
     ]
 
 
@@ -193,55 +198,63 @@ def opened(
 ) -> AbstractAsyncContextManager[str]:
     """Serves while the block runs; gives the address."""
     way = ListenOptions(section="panel", listen=listen, token=token, locked=frozenset((KILL,)), hosts=hosts)
-    return door(way)(routes(admin))
+    made = door(way)
+
+    @asynccontextmanager
+    async def serving() -> AsyncIterator[str]:
+        gate = Gate(way, TokenCheck(token, asyncio.get_running_loop().time))
+        async with made(guarded(gate, Starlette(routes=routes(admin)))) as address:
+            yield address
+
+    return serving()
 
 
 class _Pages:
     def __init__(self, admin: PanelAdmin) -> None:
         self._office = admin
 
-    async def healthz(self, request: web.Request) -> web.Response:
-        return web.Response(text="ok\n")
+    async def healthz(self, request: Request) -> Response:
+        return PlainTextResponse("ok\n")
 
-    async def readyz(self, request: web.Request) -> web.Response:
+    async def readyz(self, request: Request) -> Response:
         """Ready means that the database answers."""
         try:
             await self._office.ask(lambda store: store.last_batch())
         except StoreError:
-            return web.Response(text="the database does not answer\n", status=503)
-        return web.Response(text="ready\n")
+            return PlainTextResponse("the database does not answer\n", status_code=503)
+        return PlainTextResponse("ready\n")
 
-    async def metrics(self, request: web.Request) -> web.Response:
+    async def metrics(self, request: Request) -> Response:
         admin = self._office
         text = metrics_text(await admin.last(), admin.clock.now(), admin.writes())
-        return web.Response(text=text, headers={"Content-Type": METRICS_TYPE})
+        return Response(text, media_type=METRICS_TYPE)
 
-    async def batch(self, request: web.Request) -> web.Response:
+    async def batch(self, request: Request) -> Response:
         try:
-            batch = BatchId(request.match_info["id"])
+            batch = BatchId(request.path_params["id"])
             view = await self._office.ask(lambda store: store.view(batch))
         except InputError as error:
             return _json({"error": str(error)}, status=404)
         return _json(view_json(view))
 
-    async def provider(self, request: web.Request) -> web.Response:
+    async def provider(self, request: Request) -> Response:
         """As the last batch knows it."""
-        name = request.match_info["name"]
+        name = request.path_params["name"]
         view = await self._office.last()
         rows = [] if view is None else [row for row in view.providers if row["model"] == name]
         if view is None or not rows:
             return _json({"error": f"no batch has asked {name}"}, status=404)
         return _json({"batch": view.batch.id, "status": view.status, **rows[0]})
 
-    async def kill(self, request: web.Request) -> web.Response:
+    async def kill(self, request: Request) -> Response:
         """Of `?batch=ID`, or of every batch that runs.  New calls stop within a second."""
         admin = self._office
-        wanted = request.query.get("batch")
+        wanted = request.query_params.get("batch")
         batch = BatchId(wanted) if wanted else None
         now = admin.clock.now()
         stopped = await admin.ask(lambda store: store.ask_stop(batch, now=now), writes=True)
         return _json({"stopped": stopped}, status=200 if stopped else 404)
 
 
-def _json(value: object, *, status: int = 200) -> web.Response:
-    return web.Response(text=dump(value) + "\n", status=status, content_type="application/json")
+def _json(value: object, *, status: int = 200) -> Response:
+    return Response(dump(value) + "\n", status_code=status, media_type="application/json")

@@ -1,54 +1,153 @@
-"""The pages of `vedette serve`: /healthz, /readyz, /metrics, and those of the panel's batches."""
+"""What `vedette serve` answers: probes, metrics and the panel's batches for programs, the API, and the dashboard.
+
+One FastAPI application behind one gate, in the process of the engine.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from socket import socket
 
-from aiohttp import web
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
 
+from vedette import __version__
 from vedette.app.service import ServiceState
 from vedette.contracts.errors import VedetteError
+from vedette.operations.access_tokens import has_tokens
+from vedette.operations.installation import Installation
+from vedette.surface.http import api_reads, api_writes, dashboard, dashboard_forms, sign_in
+from vedette.surface.http.access_check import LOGIN, OPEN, Gate, guarded
+from vedette.surface.http.access_rules import TokenCheck
+from vedette.surface.http.api_answers import API, ApiProblem, DoneOnce, answer, explain_errors
+from vedette.surface.http.page_frame import ASSETS, assets, error_page
 from vedette.surface.http.panel_admin import KILL, PanelAdmin, batch_routes, metrics_text
 from vedette.surface.http.server import METRICS_TYPE, ListenOptions, door
+from vedette.surface.http.web_context import KeptCredentials, Web
 
-FRONT = """vedette serve
-  /healthz  ok while the process lives
-  /readyz   ready when it looks, 503 before and after
-  /metrics  for Prometheus
-"""
+OPEN_PATHS = OPEN | {LOGIN}  # with what is under ASSETS, all that asks for nothing
+FRONT = "vedette serve: /healthz /readyz /metrics\n"  # where there is no store to show
 
 
 def opened(
-    listen: str, token: str | None, panel: PanelAdmin | None = None, hosts: tuple[str, ...] = ()
+    listen: str,
+    token: str | None,
+    panel: PanelAdmin | None = None,
+    hosts: tuple[str, ...] = (),
+    installation: Installation | None = None,
 ) -> Callable[[ServiceState], AbstractAsyncContextManager[str]]:
     """Checked now, opened when there is something to show."""
-    made = door(
-        ListenOptions(section="serve", listen=listen, token=token, hosts=hosts, locked=frozenset((KILL,)))
+    has_keys = installation is not None and has_tokens(installation)
+    way = ListenOptions(
+        section="serve", listen=listen, token=token, hosts=hosts, locked=frozenset((KILL,)), has_keys=has_keys
     )
-    return lambda pages: made(routes(pages, panel))
+    return _opener(way, panel, installation)
 
 
-def routes(pages: ServiceState, panel: PanelAdmin | None) -> list[web.RouteDef]:
-    async def front(request: web.Request) -> web.Response:
-        return web.Response(text=FRONT)
+def opened_on(
+    bound: socket, installation: Installation
+) -> Callable[[ServiceState], AbstractAsyncContextManager[str]]:
+    """The same on loopback, on a socket that is there already."""
+    address = "{}:{}".format(*bound.getsockname()[:2])
+    return _opener(ListenOptions(section="serve", listen=address, bound=bound), None, installation)
 
-    async def healthz(request: web.Request) -> web.Response:
-        return web.Response(text="ok\n")
 
-    async def readyz(request: web.Request) -> web.Response:
-        is_ready = pages.is_ready()
-        return web.Response(text="ready\n" if is_ready else "not ready\n", status=200 if is_ready else 503)
+def _opener(
+    way: ListenOptions, panel: PanelAdmin | None, installation: Installation | None
+) -> Callable[[ServiceState], AbstractAsyncContextManager[str]]:
+    made = door(way)
 
-    async def metrics(request: web.Request) -> web.Response:
-        text = await pages.metrics() + (await _of_the_panel(panel) if panel is not None else "")
-        return web.Response(text=text, headers={"Content-Type": METRICS_TYPE})
+    @asynccontextmanager
+    async def serving(state: ServiceState) -> AsyncIterator[str]:
+        web = None if installation is None else Web(installation, state, way.token)
+        try:
+            async with made(application(way, state, panel, web)) as address:
+                yield address
+        finally:
+            if web is not None:
+                web.close()
+
+    return serving
+
+
+def application(
+    way: ListenOptions, state: ServiceState, panel: PanelAdmin | None, web: Web | None
+) -> ASGIApp:
+    """Everything, behind the gate.  Must be called in the event loop."""
+    check = TokenCheck(way.token, asyncio.get_running_loop().time)
+    app = assembled(state, panel, web)
+    if web is None:
+        return guarded(Gate(way, check), app)
+    web.gate = Gate(
+        way, check, KeptCredentials(web), open_paths=OPEN_PATHS, open_prefixes=(f"{ASSETS}/",), has_login=True
+    )
+    return guarded(web.gate, DoneOnce(app, web), web.noted)
+
+
+def assembled(state: ServiceState, panel: PanelAdmin | None, web: Web | None) -> FastAPI:
+    """All routes, with nobody in front of them."""
+    app = FastAPI(title="Vedette", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
+    app.router.routes.extend(routes(state, panel, has_front=web is None))
+    if web is not None:
+        app.state.web = web
+        _add_api(app)
+        for one in (dashboard, dashboard_forms, sign_in):
+            app.include_router(one.router, include_in_schema=False)
+        app.mount(ASSETS, assets())
+        explain_errors(app, error_page)
+    return app
+
+
+def _add_api(app: FastAPI) -> None:
+    app.include_router(api_reads.router, prefix=API)
+    app.include_router(api_writes.router, prefix=API)
+
+    def described() -> dict[str, object]:
+        if not app.openapi_schema:
+            made = FastAPI.openapi(app)
+            made["components"]["schemas"]["ApiProblem"] = ApiProblem.model_json_schema(
+                ref_template="#/components/schemas/{model}"
+            )
+            made["components"]["schemas"] |= made["components"]["schemas"]["ApiProblem"].pop("$defs")
+            made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            made["security"] = [{"token": []}]
+        return app.openapi_schema or {}
+
+    app.openapi = described  # type: ignore[method-assign]
+
+    async def schema(request: Request) -> Response:
+        return answer(request, app.openapi())
+
+    app.router.routes.append(Route(f"{API}/openapi.json", schema))
+
+
+def routes(state: ServiceState, panel: PanelAdmin | None, *, has_front: bool = True) -> list[Route]:
+    """What programs ask the service."""
+
+    async def front(request: Request) -> Response:
+        return PlainTextResponse(FRONT)
+
+    async def healthz(request: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def readyz(request: Request) -> Response:
+        is_ready = state.is_ready()
+        return PlainTextResponse("ready\n" if is_ready else "not ready\n", 200 if is_ready else 503)
+
+    async def metrics(request: Request) -> Response:
+        text = await state.metrics() + (await _of_the_panel(panel) if panel is not None else "")
+        return Response(text, media_type=METRICS_TYPE)
 
     own = [
-        web.get("/", front),
-        web.get("/healthz", healthz),
-        web.get("/readyz", readyz),
-        web.get("/metrics", metrics),
+        *([Route("/", front)] if has_front else []),
+        Route("/healthz", healthz),
+        Route("/readyz", readyz),
+        Route("/metrics", metrics),
     ]
     return [*own, *batch_routes(panel)] if panel is not None else own
 

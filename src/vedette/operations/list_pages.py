@@ -1,0 +1,71 @@
+"""Pages of long lists: a cursor says where the page before ended, so that nothing is shown twice or left out."""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from vedette.contracts.errors import InputError
+from vedette.operations.changes import NumberedChange, list_changes
+from vedette.operations.installation import Installation
+from vedette.operations.watches import WatchList, list_watches
+from vedette.store.rows import to_ms
+from vedette.store.views import ChangeFilter, WatchFilter
+
+MOST = 500  # of one page
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class WatchPage:
+    found: WatchList
+    after: str | None  # cursor of the next page; None: this is the last one
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePage:
+    changes: tuple[NumberedChange, ...]
+    after: str | None
+
+
+def watch_page(installation: Installation, which: WatchFilter, limit: int, cursor: str | None) -> WatchPage:
+    """At most `limit` of them, from where the cursor points."""
+    found = list_watches(installation, replace(which, after=_read(cursor, str)), limit)
+    is_whole = len(found.watches) < limit
+    last = None if is_whole else found.watches[-1]
+    return WatchPage(found, None if last is None else _written(last.due_ms, last.url))
+
+
+def change_page(
+    installation: Installation, which: ChangeFilter, limit: int, cursor: str | None
+) -> ChangePage:
+    """Newest first."""
+    at, number = _read(cursor, int) or (None, 0)
+    after = None if at is None else (at, number)
+    found = tuple(list_changes(installation, replace(which, after=after), limit))
+    last = found[-1].view.change if len(found) == limit else None
+    return ChangePage(found, None if last is None else _written(to_ms(last.observed_at), last.id))
+
+
+def _written(*parts: object) -> str:
+    return urlsafe_b64encode(json.dumps(parts, separators=(",", ":")).encode()).decode().rstrip("=")
+
+
+def _read(cursor: str | None, second: type[_T]) -> tuple[int | None, _T] | None:
+    """What a cursor says; None: there is none, so the list begins."""
+    if cursor is None:
+        return None
+    try:
+        at, last = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        numbers = [one for one in (at, last) if isinstance(one, int)]
+        if (
+            not isinstance(at, int | None)
+            or type(last) is not second
+            or any(abs(one) >= 2**63 for one in numbers)
+        ):
+            raise ValueError
+    except (ValueError, TypeError, RecursionError):
+        raise InputError("--cursor: this is no cursor of ours; take `next` of the page before") from None
+    return at, last

@@ -1,0 +1,65 @@
+/* What a page gains with JavaScript: live news, plots, keys.  Everything can be read and done without it. */
+"use strict";
+(() => {
+  const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+  // Live: the event stream of the API; a page that shows a list asks for it again when something changed.
+  function follow() {
+    const mark = document.querySelector("[data-live]");
+    if (!mark || !window.EventSource) return;
+    const words = mark.querySelector("[data-live-words]");
+    const stream = new EventSource("/api/v1/events?types=changed,alerted,recovered");
+    stream.onopen = () => { mark.hidden = false; mark.classList.remove("is-lost"); words.textContent = "live"; };
+    stream.onerror = () => { mark.classList.add("is-lost"); words.textContent = "not connected"; };
+    for (const name of ["changed", "alerted", "recovered"]) {
+      stream.addEventListener(name, () => document.body.dispatchEvent(new CustomEvent("vedette:" + name)));
+    }
+    addEventListener("pagehide", () => stream.close());
+  }
+
+  // Plots: data in the page, a table beside it for who has no canvas.
+  function colour(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
+  function draw(figure) {
+    const told = JSON.parse(figure.dataset.plot);
+    if (!window.uPlot || told.x.length < 2) return;
+    const box = document.createElement("div");
+    figure.prepend(box);
+    const strokes = [colour("--accent"), colour("--warm")];
+    const axis = { stroke: colour("--dim"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
+    const series = [{ label: "at", value: (plot, at) => (at == null ? "–" : new Date(at * 1000).toISOString().slice(0, 16).replace("T", " ") + "Z") }, ...told.series.map((one, n) => ({ label: one.label, stroke: strokes[n], width: 2, scale: "y" + n, points: { show: told.x.length < 40, size: 5 } }))];
+    const days = told.x[told.x.length - 1] - told.x[0] > 3 * 86400;
+    const two = (number) => String(number).padStart(2, "0");
+    const clock = (at) => { const d = new Date(at * 1000); return days ? two(d.getDate()) + "." + two(d.getMonth() + 1) + "." : two(d.getHours()) + ":" + two(d.getMinutes()); };
+    const axes = [{ ...axis, values: (plot, ticks) => ticks.map(clock) }, ...told.series.map((one, n) => ({ ...axis, scale: "y" + n, side: n ? 1 : 3, size: 48, grid: { ...axis.grid, show: !n } }))];
+    const plot = new uPlot({ width: figure.clientWidth, height: 180, series, axes, cursor: { y: false } }, [told.x, ...told.series.map((one) => one.y)], box);
+    addEventListener("resize", () => plot.setSize({ width: figure.clientWidth, height: 180 }));
+  }
+
+  // Keys: j and k go through the rows or the changes, / searches.
+  function step(by) {
+    const rows = $$("[data-row]");
+    if (!rows.length) {
+      const link = document.querySelector(by > 0 ? "[data-next]" : "[data-previous]");
+      if (link) link.click(); else if (by < 0) history.back();
+      return;
+    }
+    const at = rows.indexOf(document.activeElement);
+    const next = rows[Math.max(0, Math.min(rows.length - 1, at + by))];
+    next.focus();
+    next.scrollIntoView({ block: "nearest" });
+  }
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+    const search = document.querySelector("input[type=search]");
+    if (event.key === "j") step(1);
+    else if (event.key === "k") step(-1);
+    else if (event.key === "/" && search) { event.preventDefault(); search.focus(); }
+  });
+  document.addEventListener("click", (event) => {
+    for (const menu of $$("details.row-menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+  });
+
+  document.querySelector(".bar [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  follow();
+  $$("[data-plot]").forEach(draw);
+})();

@@ -1,0 +1,284 @@
+"""The pages of the dashboard.  Each asks operations and shows what they give; nothing is decided or queried here."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ValidationError
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from vedette.contracts.errors import InputError, StoreError, VedetteError
+from vedette.contracts.words import Outcome, Risk
+from vedette.core.lanes.outcomes import MEANING
+from vedette.operations.changes import stored_diff
+from vedette.operations.evidence import body_of, kept_evidence, text_of
+from vedette.operations.evidence_list import archive_heads, list_evidence
+from vedette.operations.explain import explain
+from vedette.operations.freshness import FreshnessQuestion, freshness
+from vedette.operations.health import list_alerts, source_health
+from vedette.operations.installation import Installation
+from vedette.operations.lanes import list_parked
+from vedette.operations.list_pages import change_page, watch_page
+from vedette.operations.overview import overview, politeness
+from vedette.operations.panel_batches import batch_status
+from vedette.operations.shown_config import settings
+from vedette.operations.sources import last_error, list_sources, remedy
+from vedette.operations.why_not import why_not
+from vedette.report.changes import because
+from vedette.report.explanation import explanation_lines, noise_lines
+from vedette.report.health import alert_state, trouble, what_to_do
+from vedette.report.lanes import lane_words
+from vedette.report.verdicts import changed_words
+from vedette.surface.http.diff_rows import VIEWS, lines_of, side_by_side
+from vedette.surface.http.list_queries import ChangeQuery, WatchQuery
+from vedette.surface.http.page_frame import page
+from vedette.surface.http.web_context import Web, WebDep
+
+router = APIRouter()
+Url = Annotated[str, Query(min_length=1, max_length=8000)]
+LATEST = 8  # changes on the overview
+LOOKS = 60  # on the page of a watch
+RAW_HEADERS = {
+    "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'self'",
+    "Content-Disposition": "inline",
+}
+
+
+@router.get("/")
+async def get_overview(request: Request, web: WebDep) -> Response:
+    """The three promises, what needs you now, what changed last."""
+    found = await web.remembered("overview", overview)
+    latest = await web.ask(change_page, ChangeQuery().as_filter(web.installation), LATEST, None)
+    alerts = await web.ask(list_alerts, every=False, most=5)
+    parked = await web.ask(list_parked, 5)
+    plot = {
+        "x": [int(one.at.timestamp()) for one in found.slices],
+        "series": [
+            {"label": "looks", "y": [one.looks for one in found.slices]},
+            {"label": "changes", "y": [one.changes for one in found.slices]},
+        ],
+    }
+    values: dict[str, Any] = {
+        "found": found,
+        "changes": latest.changes,
+        "alerts": alerts,
+        "parked": parked.looks,
+    }
+    return page(
+        request, "overview.html", **values, plot=json.dumps(plot), alert_state=alert_state, because=because
+    )
+
+
+@router.get("/changes")
+async def get_changes(request: Request, web: WebDep) -> Response:
+    """The stream; every filter is in the address."""
+    which, problem = _read(ChangeQuery, request)
+    found, problem = await _tried(web, _changes, which, problem)
+    name = "changes_list.html" if request.headers.get("hx-target") == "results" else "changes.html"
+    values = {"page": found, "which": which, "problem": problem, "risks": [*reversed(Risk)]}
+    return page(request, name, **values, because=because)
+
+
+@router.get("/changes/{number}")
+async def get_change(request: Request, web: WebDep, number: int, view: str = "side") -> Response:
+    """One change: what differs, why it is taken for true, and its two states."""
+    found = await web.ask(stored_diff, str(number))
+    wanted = view if view in VIEWS else "side"
+    rows = side_by_side(found.ops) if wanted == "side" else []
+    lines = [] if wanted == "side" else lines_of(found.ops, wanted)
+    one = found.change
+    values: dict[str, Any] = {
+        "found": found,
+        "one": one,
+        "view": wanted,
+        "views": VIEWS,
+        "rows": rows,
+        "lines": lines,
+    }
+    return page(request, "change.html", **values, because=because(one.view.change))
+
+
+@router.get("/watches")
+async def get_watches(request: Request, web: WebDep) -> Response:
+    which, problem = _read(WatchQuery, request)
+    found, problem = await _tried(web, _watches, which, problem)
+    name = "watches_list.html" if request.headers.get("hx-target") == "results" else "watches.html"
+    outcomes = [outcome.value for outcome in Outcome]
+    values = {
+        "page": found,
+        "which": which,
+        "problem": problem,
+        "risks": [*reversed(Risk)],
+        "outcomes": outcomes,
+    }
+    return page(request, name, **values)
+
+
+@router.get("/watch")
+async def get_watch(request: Request, web: WebDep, url: Url) -> Response:
+    """One watch: when it is looked at next and why, its looks and changes, what was kept, what varies by itself."""
+    said = await web.ask(explain, url, visits=LOOKS)
+    answers = await web.ask(why_not, said.watch.url)
+    kept = await web.ask(list_evidence, said.watch.url, most=12, with_acts=False)
+    now = web.installation.now()
+    times = [*reversed(said.visits)]
+    plot = {
+        "x": [int(visit.at.timestamp()) for visit in times],
+        "series": [{"label": "characters of text", "y": [visit.text_chars for visit in times]}],
+    }
+    return page(
+        request,
+        "watch.html",
+        one=said,
+        answers=answers.answers,
+        kept=kept,
+        lines=explanation_lines(said, now),
+        noise=noise_lines(said.watch.noise),
+        lane=None if said.lane is None else lane_words(said.lane, now),
+        plot=json.dumps(plot),
+        meaning=MEANING,
+        changed_words=changed_words,
+    )
+
+
+@router.get("/sources")
+async def get_sources(request: Request, web: WebDep) -> Response:
+    return page(request, "sources.html", **await source_values(web))
+
+
+@router.get("/lanes")
+async def get_lanes(request: Request, web: WebDep) -> Response:
+    """A receipt per host: what we asked, and what it allows."""
+    found = await web.ask(politeness)
+    hosts = [one for one in found if one.lane.startswith("host:")]
+    others = [one for one in found if not one.lane.startswith("host:")]
+    return page(request, "lanes.html", hosts=hosts, others=others, words=lane_words)
+
+
+@router.get("/evidence")
+async def get_evidence(request: Request, web: WebDep) -> Response:
+    heads = await web.ask(archive_heads)
+    return page(request, "evidence.html", heads=heads, report=None, problem="")
+
+
+@router.get("/evidence-of")
+async def get_evidence_of(request: Request, url: str = "") -> Response:
+    """By the address of a page, or by the number or first digits of a piece."""
+    word = url.strip()
+    there = f"/watch?url={quote(word, safe='')}" if "." in word else f"/evidence/{quote(word, safe='')}"
+    return RedirectResponse(there, status_code=303)
+
+
+@router.get("/evidence/{what}")
+async def get_piece(request: Request, web: WebDep, what: str) -> Response:
+    """One piece: its text, its bytes in a frame that runs nothing, and where it lies."""
+    one = (await web.ask(list_evidence, what, most=1))[0]
+    text, problem = "", ""
+    try:
+        text = await web.ask(lambda installation: text_of(installation.loaded, one.view))
+    except (StoreError, VedetteError) as error:
+        problem = str(error)
+    return page(request, "piece.html", one=one.view, act=one.act, text=text, problem=problem)
+
+
+@router.get("/evidence/{what}/raw")
+async def get_raw(request: Request, web: WebDep, what: str) -> Response:
+    """The bytes as text: no browser runs them, whatever they are."""
+    body = await web.ask(_raw, what)
+    return Response(body, media_type="text/plain; charset=utf-8", headers=RAW_HEADERS)
+
+
+@router.get("/freshness")
+async def get_freshness(request: Request, web: WebDep) -> Response:
+    try:
+        found = await web.remembered("freshness", lambda one: freshness(one, FreshnessQuestion()))
+    except InputError:
+        found = None
+    return page(request, "freshness.html", found=found)
+
+
+@router.get("/alerts")
+async def get_alerts(request: Request, web: WebDep, every: bool = False) -> Response:
+    found = await web.ask(list_alerts, every=every, most=200)
+    return page(request, "alerts.html", alerts=found, every=every, alert_state=alert_state)
+
+
+@router.get("/parked")
+async def get_parked(request: Request, web: WebDep) -> Response:
+    return page(request, "parked.html", found=await web.ask(list_parked, 500), meaning=MEANING)
+
+
+@router.get("/panel")
+async def get_panel(request: Request, web: WebDep, batch: str | None = None) -> Response:
+    try:
+        found, problem = await web.ask(batch_status, batch), ""
+    except VedetteError as error:
+        found, problem = None, str(error)
+    return page(request, "panel.html", found=found, problem=problem)
+
+
+@router.get("/settings")
+async def get_settings(request: Request, web: WebDep) -> Response:
+    found = await web.ask(lambda installation: list(settings(installation)))
+    groups: dict[str, list[Any]] = {}
+    for one in found:
+        groups.setdefault(str(one.place[0]), []).append(one)
+    return page(request, "settings.html", groups=groups)
+
+
+async def source_values(web: Web) -> dict[str, Any]:
+    """What the page of sources shows."""
+    try:
+        found = await web.ask(list_sources)
+        health = {str(one.id): one for one in (await web.ask(source_health)).sources}
+    except StoreError:
+        found, health = [], {}
+    return {
+        "sources": found,
+        "health": health,
+        "last_error": last_error,
+        "remedy": remedy,
+        "trouble": trouble,
+        "what_to_do": what_to_do,
+        "given": {},
+        "problem": {},
+        "tried": None,
+    }
+
+
+def _read(kind: type[Any], request: Request) -> tuple[Any, dict[str, str]]:
+    """A filter as the address has it; what cannot be read is said beside its field, and the rest still filters."""
+    given = {name: value for name, value in request.query_params.items() if value and name != "done"}
+    try:
+        return kind(**given), {}
+    except ValidationError as error:
+        wrong = {str(one["loc"][0]): "This cannot be used here." for one in error.errors()}
+    kept = {name: value for name, value in given.items() if name not in wrong}
+    return kind(**kept), wrong
+
+
+async def _tried(
+    web: Web, call: Any, which: BaseModel, problem: dict[str, str]
+) -> tuple[Any, dict[str, str]]:
+    try:
+        return await web.ask(call, which), problem
+    except InputError as error:
+        name, mark, words = str(error).partition(": ")
+        is_named = bool(mark) and name.startswith("--")
+        return None, {**problem, name[2:] if is_named else "text": words if is_named else str(error)}
+
+
+def _changes(installation: Installation, which: ChangeQuery) -> Any:
+    return change_page(installation, which.as_filter(installation), which.limit, which.cursor)
+
+
+def _watches(installation: Installation, which: WatchQuery) -> Any:
+    return watch_page(installation, which.as_filter(installation), which.limit, which.cursor)
+
+
+def _raw(installation: Installation, what: str) -> bytes:
+    return body_of(installation.loaded, kept_evidence(installation, what))

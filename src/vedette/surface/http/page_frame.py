@@ -1,0 +1,167 @@
+"""Pages: templates that escape everything, what browsers load, and the headers that let nothing else in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from vedette import __version__
+from vedette.core.urls.canonical import shown
+from vedette.report.plain import ago, count, moment, plain, span
+from vedette.surface.http.access_check import WHO, Right, Visitor
+from vedette.surface.http.web_context import web_of
+
+HERE = Path(__file__).parent
+ASSETS = "/assets"
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+NAV = (
+    ("/", "Overview"),
+    ("/changes", "Changes"),
+    ("/watches", "Watches"),
+    ("/sources", "Sources"),
+    ("/lanes", "Lanes"),
+    ("/evidence", "Evidence"),
+    ("/freshness", "Freshness"),
+    ("/alerts", "Alerts"),
+    ("/parked", "Parked"),
+    ("/panel", "Panel"),
+    ("/settings", "Settings"),
+)
+# What was done, said on the page that follows: a word in the address, never a text.
+DONE = {
+    "added": "It is watched now, and due at once.",
+    "known": "It was watched already; what you gave was taken over.",
+    "paused": "It is paused: nothing of it is looked at until you resume it.",
+    "resumed": "It is scheduled again.",
+    "muted": "Nobody is told of its changes until you unmute it.",
+    "unmuted": "Its changes are told again.",
+    "removed": "It is watched no more; its history stays.",
+    "noted": "The note is kept.",
+    "look": "A look is ordered: it is made as soon as the lane allows.",
+    "reset": "The lane is open again; the gap between requests stays.",
+    "acked": "Noted that you have seen it.  It stays open until its subject has recovered.",
+    "retried": "It is due again.",
+    "dropped": "It is off the list.",
+}
+
+
+def page(request: Request, name: str, *, status: int = 200, **values: Any) -> Response:
+    """A template with what every page has."""
+    web, visitor = web_of(request), request.scope.get(WHO)
+    own = {
+        "nav": NAV,
+        "path": request.url.path,
+        "now": web.installation.now(),
+        "said": DONE.get(request.query_params.get("done", ""), ""),
+        "may_write": isinstance(visitor, Visitor) and visitor.may(Right.WRITE),
+        "visitor": visitor,
+        "version": __version__,
+        "is_part": request.headers.get("hx-request") == "true",
+    }
+    text = TEMPLATES.get_template(name).render({**own, **values})
+    return HTMLResponse(text, status_code=status, headers={"Content-Security-Policy": CSP})
+
+
+def error_page(request: Request, status: int, words: str) -> Response:
+    """What went wrong, and the way on."""
+    return page(
+        request, "error.html", status=status, code=status, title=HTTPStatus(status).phrase, words=words
+    )
+
+
+class _Assets(StaticFiles):
+    """Files of ours; a new version of the program has new addresses for them."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        found = await super().get_response(path, scope)
+        found.headers["Cache-Control"] = "public, max-age=86400"
+        return found
+
+
+def assets() -> StaticFiles:
+    return _Assets(directory=HERE / "assets")
+
+
+def asset(name: str) -> str:
+    """The address of a file, with its size so that a changed one is loaded anew."""
+    return f"{ASSETS}/{name}?{(HERE / 'assets' / name).stat().st_size}"
+
+
+def safe_link(url: str) -> str:
+    """An address of others that may be followed; empty: it is no web page."""
+    try:
+        return url if urlsplit(url).scheme in ("http", "https") else ""
+    except ValueError:
+        return ""
+
+
+def host_and_path(url: str) -> tuple[str, str]:
+    """As people read it."""
+    text = plain(shown(url)).partition("://")[2] or plain(url)
+    host, mark, rest = text.partition("/")
+    return host, mark + rest
+
+
+def size_words(number: int | None) -> str:
+    size = float(number or 0)
+    for unit in ("B", "KB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 10 else f"{size:.1f} {unit}"
+        size /= 1000
+    return ""
+
+
+def share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f} %" if value < 0.9995 else "100 %"
+
+
+def spark(values: list[float], width: int = 240, height: int = 40) -> str:
+    """Points of a polyline; a flat line stands at the bottom."""
+    most, last = max([*values, 1e-9]), max(1, len(values) - 1)
+    return " ".join(
+        f"{width * place / last:.1f},{height - 2 - (height - 4) * value / most:.1f}"
+        for place, value in enumerate(values)
+    )
+
+
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    filters: Mapping[str, Any] = {
+        "moment": moment,
+        "plain": plain,
+        "span": lambda length: "–" if length is None else span(length),
+        "ago": ago,
+        "size": size_words,
+        "share": share,
+        "safe_link": safe_link,
+        "host_and_path": host_and_path,
+        "spark": spark,
+        "q": partial(quote, safe=""),
+        "number": lambda value: f"{value:,}".replace(",", "\u202f"),
+    }
+    made.filters.update(filters)
+    made.globals.update(asset=asset, count=count, timedelta=timedelta, datetime=datetime)
+    return made
+
+
+TEMPLATES = _environment()
