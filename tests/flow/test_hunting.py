@@ -264,3 +264,26 @@ async def test_stops_change_no_finding_and_every_score_is_decided_again_alike(tm
         assert difference(found) is not None
     finally:
         odd_score.DEFAULT.weights[found.inputs["features"][0][0]] -= 0.05
+
+
+async def test_pages_judged_again_from_the_archive_keep_their_scores_also_where_personal_data_is_left_out(
+    tmp_path,
+):
+    from vedette.config.model import Loaded
+    from vedette.operations.hunt import findings, findings_digest, rescore
+    from vedette.operations.installation import Installation
+
+    def with_addresses(url: str, hours: float) -> tuple[int, str]:
+        status, body = script(url, hours)
+        names = " ".join(f"{word}.{len(url)}@{word}.example" for word in Random(url).sample(ODD, 9))
+        return status, body.replace("</BODY>", f"<P>{names}</P></BODY>").replace("</main>", f"{names}</main>")
+
+    watched = life(tmp_path / "hunt", with_addresses, SOURCE, hunt={"looks_per_day": 240}, **QUICK)
+    await watched.run(seconds=8 * 3600.0)
+    loaded = Loaded(config=watched.config, path=None, data=watched.data, digest="flow")
+    installation = Installation(loaded, watched.clock)
+    before = findings_digest(findings(installation))
+    for workers in (1, 2):
+        again = rescore(installation, workers=workers)
+        assert again.from_archive > 50
+        assert (again.changed, again.digest) == (0, before)

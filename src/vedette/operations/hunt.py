@@ -12,7 +12,7 @@ from vedette.config.rules import hunt_options, triage
 from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.hunt import HuntRecord, HuntState
 from vedette.contracts.oddness import Action, Contribution, OddFacts, OddFinding, OddPage, OddWeights
-from vedette.contracts.words import ContentClass
+from vedette.contracts.words import ContentClass, WatchId
 from vedette.core.hunt import Chosen, HuntParams, room_of
 from vedette.core.oddness.features import BY_NAME
 from vedette.core.oddness.mark_weights import LEAST, fitted
@@ -283,6 +283,7 @@ def _measured(
     """Figures of each page from its archived body; where that has expired, as they were kept."""
     scope = installation.loaded.config.extract.scope
     kept = {one.watch: queries.evidence(one.watch) for one in rows}
+    redacted = _redacted(queries, [one.watch for one in rows])
 
     def measure(facts: OddFacts) -> tuple[OddFacts, bool]:
         evidence = next((one for one in kept[facts.watch] if one.digest == facts.digest), None)
@@ -293,13 +294,25 @@ def _measured(
         except StoreError:
             return facts, False
         url, kind = evidence.url, evidence.content_type
-        found = extract(body, url=url, content_type=kind, scope=scope)
+        redacts = facts.watch in redacted
+        found = extract(body, url=url, content_type=kind, scope=scope, redacts=redacts)
         is_page = found.content_class is ContentClass.HTML
         markup = as_utf8(body, kind)[0] if is_page else b""
         return replace(facts, page=measure_page(markup, handed_on(found), url, site_of)), True
 
     with ThreadPoolExecutor(max(1, workers)) as pool:
         return list(pool.map(measure, rows))
+
+
+def _redacted(queries: Queries, watches: Sequence[WatchId]) -> set[WatchId]:
+    """The watches of which personal data is left out, as at their looks."""
+    sources = {str(view.source.id): view.source for view in queries.sources()}
+    found = ((watch, queries.watch(watch)) for watch in watches)
+    return {
+        watch
+        for watch, known in found
+        if known is not None and known.source in sources and sources[known.source].options.redacts
+    }
 
 
 def _newest(reader: HuntReader) -> OddWeights:
