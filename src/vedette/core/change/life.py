@@ -196,14 +196,22 @@ def _looked_again(look: LookState, past: Past, pending: Pending) -> Step:
         reasons=(why, *weighed.reasons, *comparison.reasons),
         comparison=comparison,
     )
-    return _in_two(step, states, weighed) if weighed.between else step
+    return _in_two(step, states, weighed)
 
 
 def _in_two(step: Confirm, states: tuple[State, ...], weighed: Weighed) -> Confirm:
     """The page was edited again after the first look: that look shows a change of its own, and this one another."""
-    middle = replace(weighed, new=weighed.new | weighed.between)
-    first = compare(states[0], states[1], middle)
-    then = compare(states[1], states[-1], replace(middle, gone=weighed.gone | weighed.between))
+    seen = states[1].index.keys()
+    new, gone = weighed.new & seen, weighed.gone - seen
+    is_one = new == weighed.new and gone == weighed.gone
+    passing = (
+        seen - states[0].index.keys() - states[-1].index.keys()
+    )  # lines of the first look that are not told
+    if not weighed.between and (is_one or passing):
+        return step
+    earlier = replace(weighed, new=new | weighed.between, gone=gone, lost=())
+    later = replace(weighed, new=weighed.new - seen, gone=(weighed.gone & seen) | weighed.between)
+    first, then = compare(states[0], states[1], earlier), compare(states[1], states[-1], later)
     return replace(step, comparison=first, then=then) if first.has_changed and then.has_changed else step
 
 
