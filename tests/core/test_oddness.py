@@ -19,6 +19,7 @@ from vedette.contracts.oddness import Action, Family, FeatureSet, FeatureValue, 
 from vedette.contracts.words import ContentClass, WatchId
 from vedette.core.oddness.background import Twins
 from vedette.core.oddness.features import FEATURES, PROFILE
+from vedette.core.oddness.figure_bytes import pack_figures, unpack_figures
 from vedette.core.oddness.mark_weights import LEAST, fitted
 from vedette.core.oddness.odd_score import (
     DEFAULT,
@@ -29,7 +30,7 @@ from vedette.core.oddness.odd_score import (
     written_weights,
 )
 from vedette.core.oddness.old_customs import customs_in
-from vedette.core.oddness.page_figures import NAMES, measure_page, pack_figures, unpack_figures
+from vedette.core.oddness.page_figures import NAMES, measure_page
 from vedette.engine.settle.odd_pages import OddJudge, packed_background, read_background
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -93,7 +94,7 @@ def test_odd_pages_are_scored_above_ordinary_ones():
 
 def test_figures_are_the_same_in_another_process_with_another_hash_seed():
     code = (
-        "import test_oddness as t, hashlib; from vedette.core.oddness.page_figures import pack_figures;"
+        "import test_oddness as t, hashlib; from vedette.core.oddness.figure_bytes import pack_figures;"
         "print(hashlib.sha256(pack_figures(t.facts(7, t.odd(7)).page)).hexdigest())"
     )
     here = os.path.dirname(__file__)

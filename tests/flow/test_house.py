@@ -129,7 +129,8 @@ FALLS_BACK = {  # a fault of the scheduler or the hunt costs one plan, and is to
     "engine/settle/fallback.py _try",
     "engine/settle/fallback.py hunt",
 }
-READS_OTHERS = {  # parsers raise what they like, none of it is ours
+READS_OTHERS = {  # parsers and classifiers raise what they like, none of it is ours
+    "core/evidence/screen.py classified",
     "engine/workers/answers.py read_answer",
     "engine/workers/process.py _done",
     "extract/documents/__init__.py read_document",
@@ -143,6 +144,7 @@ HANDS_ON = {  # tidies up and raises again, or tells the engine, which ends
     "engine/settle/settler.py _write",
     "engine/settle/settler.py run",
     "fetch/connections.py send",
+    "fetch/socks.py _wrap_create_connection",
     "store/connection.py _opened",
 }
 

@@ -45,7 +45,7 @@ def kept(folder, words):
 
 
 async def test_of_a_hunt_no_identifier_is_kept_but_in_the_archive(tmp_path):
-    watched = life(tmp_path, script, source(hunt=True, follow_hosts=["*"]), **QUICK)
+    watched = life(tmp_path, script, source(hunt=True, follow_hosts=["*"]), hunt={"revisit": "4h"}, **QUICK)
     ended = await watched.run(seconds=40 * 3600.0)
     assert ended.error is None
     assert watched.rows("SELECT COUNT(*) FROM changes WHERE state = 'reported'")[0][0] > 0

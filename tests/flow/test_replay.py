@@ -93,4 +93,4 @@ async def test_an_edited_ledger_row_is_caught(lived):
 
 
 def test_every_recomputable_action_has_a_rule():
-    assert set(ledger.RULES) == {"schedule", "replan", "retry", "admit", "verdict", "hunt"}
+    assert set(ledger.RULES) == {"schedule", "replan", "retry", "admit", "verdict", "hunt", "oddness"}

@@ -29,6 +29,7 @@ DOORS: dict[str, Any] = {
     "respect_robots": False,
     "wire_limit": "900MiB",
     "body_limit": "900MiB",
+    "types": ["application/zip"],
 }
 WORDS = {
     "headers": "env:AWS_SECRET_ACCESS_KEY",
@@ -40,6 +41,7 @@ WORDS = {
     "respect_robots": "respect_robots=false",
     "wire_limit": f"wire_limit={900 * 2**20}",
     "body_limit": f"body_limit={900 * 2**20}",
+    "types": "types=application/zip",
 }
 
 

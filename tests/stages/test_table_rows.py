@@ -13,7 +13,8 @@ from vedette.core.change.diff import diff_lines, with_headings
 from vedette.core.change.layers import compare
 from vedette.core.change.state import State
 from vedette.extract import blocks
-from vedette.extract.page import row_headings
+from vedette.extract.page import Page, row_headings
+from vedette.extract.scope import MAIN
 from vedette.report.diffs import by_words, diff_json, excerpt, unified
 from vedette.report.plain import as_text
 from vedette.store.text_columns import dump_noise, read_noise
@@ -28,7 +29,8 @@ def table(rows, *, cell="<td>{}</td>", head="<tr><th>Product</th><th>Price</th><
 
 
 def read(markup: str, **options) -> list[str]:
-    return [text for _, text in blocks(markup.encode(), url=URL, content_type="text/html", **options)]
+    page = Page.of(markup.encode(), url=URL, content_type="text/html")
+    return [text for _, text in page.blocks(MAIN, **options)]
 
 
 def told(before: str, after: str) -> list[str]:

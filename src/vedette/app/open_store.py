@@ -19,7 +19,7 @@ from vedette.engine.crawl.answer_screen import AnswerScreen, ScreeningFetcher
 from vedette.engine.crawl.onion_names import OnionNames
 from vedette.engine.crawl.run import Opened
 from vedette.evidence.archive import Archive, ArchiveSettings
-from vedette.fetch.socks import ONION, is_socks
+from vedette.fetch.proxy_address import ONION, is_socks
 from vedette.store.compliance import ComplianceFile
 from vedette.store.connection import mend
 from vedette.store.corrections import take_effect

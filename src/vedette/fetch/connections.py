@@ -36,8 +36,9 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetch import MIB, FetchSettings
 from vedette.contracts.words import Reason
 from vedette.fetch.guard import Guard
+from vedette.fetch.proxy_address import is_socks, read_socks
 from vedette.fetch.resolver import GuardedResolver, NameserverLookup, NoLookup, SystemLookup
-from vedette.fetch.socks import SocksConnector, is_socks, read_socks
+from vedette.fetch.socks import SocksConnector
 
 HEADER_FIELDS = 256
 HEADER_FIELD_SIZE = 32 * 1024  # content security policies of real sites pass 8 KiB

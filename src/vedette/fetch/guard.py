@@ -16,7 +16,7 @@ from typing import Any
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.words import Reason
 from vedette.core.urls.canonical import canonical
-from vedette.fetch.socks import is_socks, read_socks
+from vedette.fetch.proxy_address import is_socks, read_socks
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network

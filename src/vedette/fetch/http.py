@@ -28,7 +28,7 @@ from vedette.fetch.decode import BodyDecoder, DecodeLimits, make_decoder
 from vedette.fetch.faults import WEATHER, Fault, fault_of, plain
 from vedette.fetch.guard import check_addresses
 from vedette.fetch.heads import Head, read_head
-from vedette.fetch.socks import ONION, is_socks
+from vedette.fetch.proxy_address import ONION, is_socks
 
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 ERROR_BODY = 256 * 1024  # enough of an error page to tell a block page by

@@ -15,12 +15,9 @@ import aiohappyeyeballs
 from aiohttp import ClientConnectorError, TCPConnector
 from aiohttp.abc import ResolveResult
 from aiohttp.client_reqrep import ClientRequest
-from yarl import URL
 
-from vedette.contracts.errors import ConfigError
+from vedette.fetch.proxy_address import SocksProxy
 
-SCHEME = "socks5h://"
-ONION = ".onion"
 _VERSION, _CONNECT, _IPV4, _NAME, _IPV6 = 5, 1, 1, 3, 4
 _ANY, _PASSWORD = 0, 2
 _LENGTHS = {_IPV4: 4, _IPV6: 16}
@@ -36,29 +33,6 @@ _WORDS = {
 }
 
 
-def is_socks(proxy: str | None) -> bool:
-    return proxy is not None and proxy.startswith(SCHEME)
-
-
-def read_socks(proxy: str) -> URL:
-    """Raises ConfigError where it is no address of a SOCKS proxy.  A name would have to be resolved: it is none."""
-    shown = proxy.rpartition("@")[2]
-    try:
-        url = URL(proxy)
-        ipaddress.ip_address(url.host or "")
-        if (
-            url.port is None
-            or url.path not in ("", "/")
-            or any(len(w or "") > 255 for w in (url.user, url.password))
-        ):
-            raise ValueError(proxy)
-    except ValueError:
-        raise ConfigError(
-            f"fetch.proxy: {shown!r} is no address of a SOCKS proxy; write it like socks5h://127.0.0.1:9050"
-        ) from None
-    return url
-
-
 class SocksError(OSError):
     """What the proxy said."""
 
@@ -66,19 +40,19 @@ class SocksError(OSError):
 class SocksConnector(TCPConnector):
     """Every connection goes to the proxy, and through it to the name that is asked for."""
 
-    def __init__(self, proxy: URL, **options: Any) -> None:
+    def __init__(self, proxy: SocksProxy, **options: Any) -> None:
         super().__init__(**options)
         self._socks = proxy
 
     async def _resolve_host(self, host: str, port: int, traces: Any = None) -> list[ResolveResult]:
         """The proxy's address, whoever is asked for."""
-        address = self._socks.host or ""
+        address = self._socks.host
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         return [
             ResolveResult(
                 hostname=host,
                 host=address,
-                port=self._socks.port or 0,
+                port=self._socks.port,
                 family=family,
                 proto=0,
                 flags=socket.AI_NUMERICHOST,

@@ -17,7 +17,7 @@ from vedette.core.hunt import Chosen, HuntParams, room_of
 from vedette.core.oddness.features import BY_NAME
 from vedette.core.oddness.mark_weights import LEAST, fitted
 from vedette.core.oddness.odd_score import DEFAULT, configured, contributions, read_weights, written_weights
-from vedette.core.oddness.page_figures import handed_on, measure_page
+from vedette.core.oddness.page_figures import measure_page
 from vedette.core.text.charset import as_utf8
 from vedette.core.text.nearest import unknown
 from vedette.core.urls.canonical import watch_id
@@ -298,7 +298,7 @@ def _measured(
         found = extract(body, url=url, content_type=kind, scope=scope, redacts=redacts)
         is_page = found.content_class is ContentClass.HTML
         markup = as_utf8(body, kind)[0] if is_page else b""
-        return replace(facts, page=measure_page(markup, handed_on(found), url, site_of)), True
+        return replace(facts, page=measure_page(markup, found, url, site_of)), True
 
     with ThreadPoolExecutor(max(1, workers)) as pool:
         return list(pool.map(measure, rows))

@@ -22,7 +22,7 @@ from vedette.contracts.oddness import (
     ScoreDecision,
 )
 from vedette.contracts.words import Risk, SourceId, WatchId
-from vedette.core.oddness.page_figures import pack_figures, unpack_figures
+from vedette.core.oddness.figure_bytes import pack_figures, unpack_figures
 from vedette.store.connection import in_parts, marks
 from vedette.store.row_columns import HUNT_COLUMNS, YIELD_COLUMNS, reader
 from vedette.store.rows import from_ms, opt_at, opt_ms, to_ms

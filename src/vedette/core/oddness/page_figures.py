@@ -93,47 +93,6 @@ def measure_page(
     )
 
 
-def handed_on(extraction: Extraction) -> Extraction:
-    """What features, vectors and reports get of a page: the one door where personal data is taken out."""
-    return extraction
-
-
-def pack_figures(page: PageFigures) -> bytes:
-    """For a store; the same bytes for the same page."""
-    parts = (
-        page.version.encode(),
-        np.array(page.figures, "<f8").tobytes(),
-        page.words,
-        page.grams,
-        page.phrases,
-        page.shape,
-        page.out,
-        page.vector,
-        page.simhash.to_bytes(8, "little", signed=True),
-    )
-    return b"".join(len(part).to_bytes(4, "little") + part for part in parts)
-
-
-def unpack_figures(data: bytes) -> PageFigures:
-    parts, at = [], 0
-    while at < len(data):
-        size = int.from_bytes(data[at : at + 4], "little")
-        parts.append(data[at + 4 : at + 4 + size])
-        at += 4 + size
-    version, figures, words, grams, phrases, shape, out, vector, key = parts
-    return PageFigures(
-        figures=tuple(np.frombuffer(figures, "<f8").tolist()),
-        words=words,
-        grams=grams,
-        phrases=phrases,
-        shape=shape,
-        out=out,
-        vector=vector,
-        simhash=int.from_bytes(key, "little", signed=True),
-        version=version.decode(),
-    )
-
-
 def place_key(site: str) -> int:
     """A place as 64 bits."""
     data = site.encode()

@@ -23,7 +23,7 @@ from vedette.core.urls.canonical import canonical, lane_of, origin_of
 from vedette.engine.crawl.memory_room import MemoryBudget
 from vedette.extract import content_class
 from vedette.fetch.browser import agent_of
-from vedette.fetch.socks import is_socks
+from vedette.fetch.proxy_address import is_socks
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import BROWSER, ROOM
 

@@ -17,7 +17,7 @@ from vedette.core.change.gate import Gated
 from vedette.core.change.judged import Mark
 from vedette.core.judging.embedding import embed, pack_vector
 from vedette.core.judging.traits import measure
-from vedette.core.oddness.page_figures import handed_on, measure_page
+from vedette.core.oddness.page_figures import measure_page
 from vedette.core.settled_watch import LookSource, SettledWatch, ShownLook
 from vedette.core.text.charset import as_utf8
 from vedette.discover.sitemap import site_of
@@ -174,7 +174,7 @@ class LookRecord(NamedTuple):
             return None
         is_page = text.content_class is ContentClass.HTML
         markup = as_utf8(self.fetched.body, self.fetched.content_type)[0] if is_page else b""
-        return measure_page(markup, handed_on(text), self.fetched.url, site_of)
+        return measure_page(markup, text, self.fetched.url, site_of)
 
     def _visit(self, digest: bytes | None) -> Visit:
         fetched, seen = self.fetched, self.seen
