@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -141,7 +142,9 @@ def test_ctrl_c_is_one_line_and_130_at_any_moment(after: float, tmp_path: Path):
     words = [sys.executable, "-m", "vedette", "demo", "--seconds", "30", "--data", "kept"]
     shot = in_terminal(words, (80, 24), cwd=tmp_path, interrupt_after=patient(after / 2))
     assert "Traceback" not in shot.raw, shot.text
-    assert shot.code == 130
+    # Before the interpreter has a handler the signal itself ends it, which a shell calls 130 too.
+    is_before = shot.code == -signal.SIGINT and shot.text.strip() == "^C"
+    assert shot.code == 130 or is_before
 
 
 @pytest.mark.parametrize("verb", ["changes --diff", "list", "explain https://example.org/zakon/pdv"])
