@@ -7,7 +7,7 @@ group of digits is tried as the beginning of a few numbers of bounded length.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -170,7 +170,7 @@ def _email(found: re2._Match[str]) -> str:
 # Numbers with letters in them.
 
 
-def _walked(pattern: re2._Regexp[str], text: str, end_of, word: str) -> str:  # type: ignore[no-untyped-def]
+def _walked(pattern: re2._Regexp[str], text: str, end_of: Callable[[str], int], word: str) -> str:
     """Every match of which `end_of` says how long it is; 0: it is none."""
     parts, at = [], 0
     for found in pattern.finditer(text):
@@ -394,7 +394,7 @@ def _phone(digits: _Digits, i: int, before: str) -> int:
     return _longest(digits, i, most, _is_domestic)
 
 
-def _longest(digits: _Digits, i: int, most: int, holds) -> int:  # type: ignore[no-untyped-def]
+def _longest(digits: _Digits, i: int, most: int, holds: Callable[[_Digits, int, int], bool]) -> int:
     """The most groups of which it holds.  What is glued to a letter is no end of a number."""
     for j in range(most, i, -1):
         if holds(digits, i, j) and not _is_glued(digits, j - 1):
