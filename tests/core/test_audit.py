@@ -11,7 +11,7 @@ from settlements import a_watch
 
 from vedette.contracts.words import Risk
 from vedette.core.evidence.ledger import adds_up, difference, recompute, schedule_decision
-from vedette.core.schedule.chance import chances
+from vedette.core.schedule.columns import chances
 from vedette.core.schedule.due import (
     SEED,
     Arranged,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from vedette.contracts.source import ListerOptions, Source
 from vedette.contracts.words import SourceId
-from vedette.core.urls.auto_source import Homes, auto_source
+from vedette.core.urls.classify import Homes, auto_source
 
 NEWS = Source(id=SourceId("news"), name="News", url="https://www.news.hr/feed")
 

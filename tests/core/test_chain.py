@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.contracts.evidence import ChainRow, RecordKind, Segment, VisitFacts, WrittenRecord
+from vedette.contracts.watch import ChainRow, RecordKind, Segment, VisitFacts, WrittenRecord
 from vedette.contracts.words import Outcome, VisitId, WatchId
 from vedette.core.evidence import chain, seals
 

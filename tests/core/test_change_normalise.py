@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.core.change.normalise import normalise
+from vedette.core.change.state import normalise
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vedette.contracts.lane import LanePolicy
-from vedette.core.freshness.expected import Outlook, expect
-from vedette.core.freshness.measured import measure, stale_by_audits, wilson
+from vedette.core.freshness.measured import Outlook, expect, measure, stale_by_audits, wilson
 from vedette.core.lanes.lane import starts_per_day
 from vedette.core.schedule import make_policy
 from vedette.core.schedule.due import Lot, place

@@ -16,7 +16,7 @@ BOUNDARY = {
     "Batch", "BatchShape", "BatchView", "BatchStanding", "BatchEnd", "ShownBatch", "OldItem",
     "batch_counts", "batches", "panel_batches",
 }  # fmt: skip
-STILL = {"Slot"}  # of discover/pagination.py; the set only shrinks
+STILL = {"Slot"}  # of discover/html_list.py; the set only shrinks
 SOURCES = {
     path: path.read_text("utf-8")
     for path in sorted(PACKAGE.rglob("*.py"))

@@ -15,7 +15,7 @@ from vedette.contracts.schedule import Asked
 from vedette.contracts.watch import Decision
 from vedette.contracts.words import Outcome, Reason, Risk
 from vedette.core.evidence import ledger
-from vedette.core.lanes.retry import Failure, next_attempt
+from vedette.core.lanes.outcomes import Failure, next_attempt
 from vedette.core.schedule.due import DUE_RULES, LookFacts, decide, due_params
 from vedette.core.schedule.per_risk import FixedRule
 from vedette.core.urls.classify import classify_url, inherit_risk

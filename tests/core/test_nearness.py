@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.words import WatchId
-from vedette.core.urls.link_distance import CrawlDepths
+from vedette.core.urls.trap_counters import CrawlDepths
 
 Graph = dict[int, list[int]]
 

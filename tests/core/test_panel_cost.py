@@ -6,8 +6,7 @@ import random
 
 import pytest
 
-from vedette.contracts.panel import Prompt
-from vedette.contracts.panel_run import Price
+from vedette.contracts.panel_run import Price, Prompt
 from vedette.core.panel.plan import CallEnd, ceiling_of, cost_of, cost_of_call, most_cost, tokens_of
 
 PROMPT = Prompt(prompt_type="brand", text="What is {domain} known for?", most_tokens=200)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.lane import LanePolicy
-from vedette.contracts.panel import Allowance
+from vedette.contracts.panel_run import Allowance
 from vedette.contracts.words import Outcome
 from vedette.core.panel.pace import (
     SLOWEST,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.contracts.panel import QualityFlag
+from vedette.contracts.panel_run import QualityFlag
 from vedette.core.panel.quality import (
     REFUSAL_CHARS,
     AskedAnswer,

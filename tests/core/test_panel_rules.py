@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.contracts.panel import Prompt
-from vedette.contracts.panel_run import BatchShape, Price
+from vedette.contracts.panel_run import BatchShape, Price, Prompt
 from vedette.contracts.words import Outcome
-from vedette.core.lanes.outcomes import MEANING
-from vedette.core.lanes.retry import Failure
+from vedette.core.lanes.outcomes import MEANING, Failure
 from vedette.core.limits.budget import RunLimits
 from vedette.core.panel import deadline
 from vedette.core.panel.cell_end import RETRIES, Again, Done, PutBack, ending

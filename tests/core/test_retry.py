@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.words import Outcome
-from vedette.core.lanes.outcomes import MEANING
-from vedette.core.lanes.retry import Failure, Park, Retry, RetryParams, delay, next_attempt
+from vedette.core.lanes.outcomes import MEANING, Failure, Park, Retry, RetryParams, delay, next_attempt
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

@@ -16,8 +16,7 @@ from vedette.contracts.schedule import Asked
 from vedette.contracts.words import Risk
 from vedette.core.evidence.ledger import adds_up
 from vedette.core.schedule import POLICIES, make_policy
-from vedette.core.schedule.chance import chances
-from vedette.core.schedule.checks import IdIndex
+from vedette.core.schedule.columns import IdIndex, chances
 from vedette.core.schedule.due import DUE_RULES, LookFacts, decide, due_params, value
 from vedette.core.schedule.ewma import EwmaParams, EwmaRule, calculate_next_scan, interval
 from vedette.core.schedule.outlook import forecast

@@ -15,11 +15,10 @@ from learned_kit import HOUR, around, belief, live, watching
 from vedette.contracts.errors import InputError
 from vedette.contracts.words import Risk
 from vedette.core.schedule import make_policy
-from vedette.core.schedule.checks import IdIndex
+from vedette.core.schedule.columns import IdIndex
 from vedette.core.schedule.learned import beliefs, decide
-from vedette.core.schedule.learned.due_queue import TieredDueQueue
 from vedette.core.schedule.learned.explain import ExplainQuestion, explain_watch
-from vedette.core.schedule.learned.memory import KINDS
+from vedette.core.schedule.learned.memory import KINDS, TieredDueQueue
 from vedette.core.schedule.learned.settings import KAPPA, Published
 from vedette.core.schedule.learned.value import age_at_value, plan, value_at_cost, value_now
 from vedette.core.schedule.protocol import from_hours

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vedette.contracts.evidence import Segment
+from vedette.contracts.watch import Segment
 from vedette.core.evidence.segments import (
     SegmentName,
     day_is_over,

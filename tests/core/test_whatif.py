@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 from vedette.contracts.errors import InputError
 from vedette.core.schedule import make_policy
 from vedette.core.urls.classify import classify_url
-from vedette.core.whatif.bounds import ALL, Bounds, bounds, exact, figures
 from vedette.core.whatif.history import (
     FASTEST,
     SLOWEST,
+    Extreme,
     History,
     Targets,
     Truth,
     estimate,
     first_and_last,
     gaps,
+    imputer,
     sorted_truth,
 )
-from vedette.core.whatif.impute import Extreme, imputer
-from vedette.core.whatif.play import PlayTerms, play, teach
+from vedette.core.whatif.play import ALL, Bounds, PlayTerms, bounds, exact, figures, play, teach
 from vedette.livingweb import grid_world
 from vedette.surface.cli.plots import truth_of
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vedette.core.hunt import HuntParams, Prospect, Turn, Yields, choose, prospect_of
-from vedette.core.schedule.chance import chances
+from vedette.core.schedule.columns import chances
 
 HOSTS, LOOKS, BATCH = 80, 800, 40
 TRAP = "/loop/back/loop/back/loop/back"

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
-from vedette.contracts.evidence import SEALS, ChainRow, VisitFacts, WrittenRecord
+from vedette.contracts.watch import SEALS, ChainRow, VisitFacts, WrittenRecord
 from vedette.contracts.words import Outcome
 from vedette.core.evidence import chain
 from vedette.evidence.heads import Anchors

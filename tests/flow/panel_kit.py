@@ -10,8 +10,19 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from vedette.contracts.lane import LanePolicy, LaneState
-from vedette.contracts.panel import Allowance, Answer, Prompt, ProviderResp
-from vedette.contracts.panel_run import Batch, BatchId, BatchShape, CellRow, PanelGroup, PanelNote, Progress
+from vedette.contracts.panel_run import (
+    Allowance,
+    Answer,
+    Batch,
+    BatchId,
+    BatchShape,
+    CellRow,
+    PanelGroup,
+    PanelNote,
+    Progress,
+    Prompt,
+    ProviderResp,
+)
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Outcome
 from vedette.core.panel.pace import PaceParams

@@ -17,7 +17,7 @@ from scripted import START, Life, life, page
 from stocked import FixedClock
 from terminal import in_terminal
 
-from vedette.contracts.evidence import Located
+from vedette.contracts.watch import Located
 from vedette.evidence.read_records import read_payload
 from vedette.operations.evidence import raw_content
 

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 LAW = "from importlinter.cli import lint_imports; import sys; sys.exit(lint_imports(no_cache=True))"
 PLANTED = {
-    "core of config": ("core/urls/admission.py", "vedette.config.yaml_text"),
+    "core of config": ("core/urls/admission.py", "vedette.config.problems"),
     "contracts of config": ("contracts/words.py", "vedette.config.values"),
     "operations of surface": ("operations/probe.py", "vedette.surface.cli.plots"),
     "app of operations": ("app/channels.py", "vedette.operations.probe"),
@@ -131,7 +131,7 @@ FALLS_BACK = {  # a fault of the scheduler or the hunt costs one plan, and is to
 }
 READS_OTHERS = {  # parsers and classifiers raise what they like, none of it is ours
     "core/evidence/screen.py classified",
-    "engine/workers/answers.py read_answer",
+    "engine/workers/pool.py read_answer",
     "engine/workers/process.py _done",
     "extract/documents/__init__.py read_document",
     "extract/documents/images.py _opened",

@@ -19,8 +19,7 @@ from watching import Watched
 
 import vedette.store.migrations.versions as versions
 from vedette.config.model import parse
-from vedette.store.migrate import HEAD, NEWEST, newest, newest_text, prepare, version
-from vedette.store.schema_check import differences
+from vedette.store.migrate import HEAD, NEWEST, differences, newest, newest_text, prepare, version
 from vedette.telemetry.clock import JumpingClock
 
 STORES = sorted((Path(__file__).parents[1] / "fixtures" / "stores").glob("*.tar.xz"))

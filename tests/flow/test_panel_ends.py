@@ -7,8 +7,7 @@ from datetime import timedelta
 import pytest
 from panel_kit import ASK, START, MemoryLog, ScriptedProvider, batch_of, key_of, names, play, steady
 
-from vedette.contracts.panel import Prompt
-from vedette.contracts.panel_run import Dropped, Price
+from vedette.contracts.panel_run import Dropped, Price, Prompt
 from vedette.contracts.words import Outcome
 from vedette.core.panel.deadline import BatchStanding, left_over, status_of
 from vedette.core.panel.plan import cost_of, most_cost, tokens_of

@@ -22,8 +22,7 @@ from panel_kit import (
 from panel_limits import LIMITS, bound_of, providers_of
 
 from vedette.contracts.lane import LaneState
-from vedette.contracts.panel import Answer, Prompt
-from vedette.contracts.panel_run import Price
+from vedette.contracts.panel_run import Answer, Price, Prompt
 from vedette.contracts.words import LaneKey, Outcome
 
 

@@ -15,10 +15,8 @@ from watching import clock_of, living, living_web
 from vedette.core.freshness.measured import measure
 from vedette.core.schedule import make_policy
 from vedette.core.schedule.protocol import to_hours
-from vedette.core.whatif.bounds import bounds, figures
-from vedette.core.whatif.history import History, Targets, Truth, sorted_truth
-from vedette.core.whatif.impute import imputer
-from vedette.core.whatif.play import PlayTerms, play
+from vedette.core.whatif.history import History, Targets, Truth, imputer, sorted_truth
+from vedette.core.whatif.play import PlayTerms, bounds, figures, play
 from vedette.livingweb import World, grid_world
 from vedette.store.queries import Queries
 from vedette.store.recorded_looks import recorded

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 
-from vedette.contracts.evidence import ArchiveEntry, ChainRow, Located, RecordKind, Segment, VisitFacts
+from vedette.contracts.watch import ArchiveEntry, ChainRow, Located, RecordKind, Segment, VisitFacts
 from vedette.contracts.words import Outcome, VisitId, WatchId
 from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.evidence.files import Files

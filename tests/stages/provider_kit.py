@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from vedette.contracts.fetch import FetchSettings
-from vedette.contracts.panel import Prompt
+from vedette.contracts.panel_run import Prompt
 from vedette.contracts.words import Secret
 from vedette.fetch.http import HttpFetcher
 from vedette.livingweb.providers import TWELVE, FaultRule, LivingProviders

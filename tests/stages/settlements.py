@@ -7,17 +7,21 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
-from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, VisitFacts, WrittenRecord
 from vedette.contracts.watch import (
+    ArchiveEntry,
     Decision,
     Group,
     Job,
     Payload,
     Placed,
+    RecordKind,
     Seen,
+    Segment,
     Settlement,
     Visit,
+    VisitFacts,
     Watch,
+    WrittenRecord,
 )
 from vedette.contracts.words import (
     ContentClass,

@@ -22,17 +22,21 @@ from vedette.contracts.change import (
     RestlessLine,
     Template,
 )
-from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, VisitFacts, WrittenRecord
 from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import (
+    ArchiveEntry,
     Decision,
     Group,
     Job,
     Payload,
     Placed,
+    RecordKind,
+    Segment,
     Settlement,
     Visit,
+    VisitFacts,
     Watch,
+    WrittenRecord,
 )
 from vedette.contracts.words import (
     ChangeId,

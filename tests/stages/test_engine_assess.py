@@ -12,10 +12,9 @@ import pytest
 from engine_kit import Rig
 from settlements import HOUR, NOON, SECOND, a_job, a_watch
 
-from vedette.contracts.evidence import RecordKind
 from vedette.contracts.fetch import Fetched, FetchSettings
 from vedette.contracts.source import ListerKind, Source
-from vedette.contracts.watch import Job, Release, Settlement, SourceState
+from vedette.contracts.watch import Job, RecordKind, Release, Settlement, SourceState
 from vedette.contracts.words import LaneKey, Outcome, SourceId
 from vedette.core.evidence.screen import ScreenRow, screen_table
 from vedette.core.settled_watch import CLOSED_FOR, TRIPS_AFTER

@@ -11,8 +11,7 @@ from vedette.contracts.fetch import MIB
 from vedette.contracts.words import WatchId
 from vedette.core.limits.memory_budget import MARKUP, WORKER
 from vedette.engine.crawl.memory_room import MemoryBudget
-from vedette.engine.workers.pool import Workers
-from vedette.engine.workers.turns import Rank, Turns
+from vedette.engine.workers.pool import Rank, Turns, Workers
 from vedette.extract import extract_in_worker
 
 LARGE = 20 * MIB

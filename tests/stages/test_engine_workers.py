@@ -20,8 +20,7 @@ import pytest
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetch import Extraction, TextKeys
 from vedette.contracts.words import ContentClass, Outcome, Reason, Risk
-from vedette.engine.workers.answers import MOST, BadAnswer, Pipe, read_answer
-from vedette.engine.workers.pool import Workers
+from vedette.engine.workers.pool import MOST, BadAnswer, Pipe, Workers, read_answer
 from vedette.extract.fields import Unreadable
 
 

@@ -24,7 +24,7 @@ from evidence_kit import (
 )
 
 from vedette.contracts.errors import StoreError, StoreWaitError
-from vedette.contracts.evidence import ChainRow
+from vedette.contracts.watch import ChainRow
 from vedette.evidence.archive import Archive, ArchiveSettings
 from vedette.evidence.files import Files
 from vedette.evidence.heads import HeadEvent, read_heads

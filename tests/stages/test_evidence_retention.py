@@ -10,7 +10,7 @@ from evidence_kit import NOON, Database, DroppingDisk, PowerCut, keep, located, 
 from warcio.archiveiterator import ArchiveIterator
 
 from vedette.contracts.errors import InputError, StoreError
-from vedette.contracts.evidence import ChainRow, Located
+from vedette.contracts.watch import ChainRow, Located
 from vedette.core.evidence.segments import expired
 from vedette.evidence.archive import Archive
 from vedette.evidence.files import Files

@@ -14,7 +14,7 @@ import pytest
 from evidence_kit import NOON, SMALL, Database, keep, located, sample, started, visit
 from test_evidence_warc import rewritten, with_field
 
-from vedette.contracts.evidence import ChainRow, RecordKind
+from vedette.contracts.watch import ChainRow, RecordKind
 from vedette.contracts.words import Outcome, VisitId, WatchId
 from vedette.core.evidence import chain
 from vedette.evidence.archive import Archive, ArchiveSettings

@@ -19,7 +19,7 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.cli import main as warcio_cli
 
 from vedette.contracts.errors import StoreError
-from vedette.contracts.evidence import ArchiveEntry, Located, RecordKind
+from vedette.contracts.watch import ArchiveEntry, Located, RecordKind
 from vedette.contracts.words import Outcome
 from vedette.evidence.read_records import (
     UnreadableRecord,

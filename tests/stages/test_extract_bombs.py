@@ -13,7 +13,7 @@ from PIL import Image
 from vedette.core.limits.memory_budget import SCAN
 from vedette.engine.crawl.content_reader import _render_there
 from vedette.engine.workers.pool import Workers
-from vedette.extract.documents.scans import render_page
+from vedette.extract.documents.images import render_page
 
 A4, HUGE = (595, 842), (14_400, 14_400)  # points
 REFUSED = "more than we read"

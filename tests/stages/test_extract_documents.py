@@ -33,9 +33,9 @@ from vedette.contracts.documents import Document
 from vedette.contracts.words import ContentClass
 from vedette.extract import content_class
 from vedette.extract.documents import read_document
-from vedette.extract.documents.marks import document_date, property_date
+from vedette.extract.documents.images import slant_of
+from vedette.extract.documents.packages import document_date, property_date
 from vedette.extract.documents.pdf import TextLine, paragraphs
-from vedette.extract.documents.scans import slant_of
 from vedette.livingweb.documents import MAKERS, make_pdf
 from vedette.livingweb.office import make_doc, make_rtf
 

@@ -13,7 +13,7 @@ from yarl import URL
 from vedette.app.service import ServiceState
 from vedette.contracts.errors import ConfigError, InputError
 from vedette.operations.access_tokens import list_audit, list_tokens, make_token, revoke_token
-from vedette.operations.replay import replay
+from vedette.operations.simulate import replay
 from vedette.store.connection import connect
 from vedette.store.migrate import DATABASE
 from vedette.surface.http.access_check import COOKIE, Right, right_for

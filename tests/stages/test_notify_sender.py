@@ -20,7 +20,7 @@ from stocked import blank
 from vedette.app.channels import senders
 from vedette.contracts.alerts import ChannelName, ChannelPolicy, Delivery, Message, Notice, NoticeKind
 from vedette.contracts.words import LaneKey, Outcome, Risk
-from vedette.core.lanes.retry import RetryParams
+from vedette.core.lanes.outcomes import RetryParams
 from vedette.engine.stages.queue_worker import QueueWorkers
 from vedette.notify.sender import ChannelRoute, Sender
 from vedette.report.notices import digest_notice

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from vedette.contracts.fetch import FetchSettings
-from vedette.contracts.panel import Prompt, QualityFlag
+from vedette.contracts.panel_run import Prompt, QualityFlag
 from vedette.contracts.words import Outcome, Secret
 from vedette.fetch.http import HttpFetcher
 from vedette.providers.caller import HttpProvider

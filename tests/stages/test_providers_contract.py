@@ -11,7 +11,7 @@ import pytest
 from provider_kit import ABOUT, KEY, O_NJOJ, panel
 
 from vedette.contracts.errors import ConfigError
-from vedette.contracts.panel import Provider, QualityFlag
+from vedette.contracts.panel_run import Provider, QualityFlag
 from vedette.contracts.words import Outcome, Secret
 from vedette.core.lanes.outcomes import MEANING
 from vedette.livingweb.providers import FAULTS, TWELVE, KeyLimit

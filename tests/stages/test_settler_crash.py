@@ -11,8 +11,7 @@ from evidence_kit import SMALL, DroppingDisk, PowerCut, QuickDisk
 from settlements import NOON, RUN, SECOND, a_look, a_watch
 from stocked import blank
 
-from vedette.contracts.evidence import Segment
-from vedette.contracts.watch import Group
+from vedette.contracts.watch import Group, Segment
 from vedette.engine.settle.settler import Settler, SettlerCalls
 from vedette.evidence.archive import Archive
 from vedette.evidence.files import Files

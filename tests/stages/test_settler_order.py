@@ -14,9 +14,21 @@ import pytest
 from settlements import HOUR, NOON, RUN, SECOND, SEGMENT, a_job, a_look, a_watch
 
 from vedette.contracts.errors import StoreError
-from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, WrittenRecord
 from vedette.contracts.lane import LaneState
-from vedette.contracts.watch import Ask, Decision, Group, LedgerNote, Payload, Release, SourceState, Watch
+from vedette.contracts.watch import (
+    ArchiveEntry,
+    Ask,
+    Decision,
+    Group,
+    LedgerNote,
+    Payload,
+    RecordKind,
+    Release,
+    Segment,
+    SourceState,
+    Watch,
+    WrittenRecord,
+)
 from vedette.contracts.words import EvidenceId, LaneKey, Risk, SourceId, WatchId
 from vedette.engine.settle.settler import GROUP, HEARTBEAT, PATIENCE_S, QUIET_S, Settler, SettlerCalls
 from vedette.frontier.queue import LEASE, Heads

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from vedette.contracts.errors import InputError, StoreError, TakenOverError
-from vedette.contracts.panel import Prompt
 from vedette.contracts.panel_run import (
     Batch,
     BatchId,
@@ -16,6 +15,7 @@ from vedette.contracts.panel_run import (
     CellRow,
     PanelGroup,
     Progress,
+    Prompt,
     ProviderTally,
     Reopening,
 )

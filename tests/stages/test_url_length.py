@@ -18,13 +18,13 @@ from warcio.archiveiterator import ArchiveIterator
 from vedette.config.model import parse
 from vedette.config.policies import sources_of
 from vedette.contracts.errors import ConfigError
-from vedette.contracts.evidence import ArchiveEntry
 from vedette.contracts.source import ListerKind, ListerOptions
+from vedette.contracts.watch import ArchiveEntry
 from vedette.contracts.words import Outcome
 from vedette.core.urls.admission import AdmissionRules, Candidate, admit
 from vedette.core.urls.canonical import MAX_URL, TOO_LONG, canonical
-from vedette.core.urls.filters import filters_of
 from vedette.core.urls.trap_counters import SourceTally
+from vedette.core.urls.url_shape import filters_of
 from vedette.discover import ListingDocument, read_listing
 from vedette.discover.crawl import LinkReader
 from vedette.evidence import warc

@@ -12,11 +12,10 @@ from datetime import datetime
 from vedette.app.configured_providers import panellists
 from vedette.config.model import Loaded
 from vedette.config.sections import PanelConfig
-from vedette.contracts.panel import Prompt, ProviderResp, QualityFlag
-from vedette.contracts.panel_run import Batch, PanelNote, ParkedCell
+from vedette.contracts.panel_run import Batch, PanelNote, ParkedCell, Prompt, ProviderResp, QualityFlag
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import Reason
-from vedette.core.panel.domains import MOST_NAME
+from vedette.core.panel.models import MOST_NAME
 from vedette.core.panel.quality import Repeats, scores_of
 from vedette.engine.panel.loop import BatchEnd
 from vedette.engine.panel.provider_lanes import Judged
@@ -25,9 +24,8 @@ from vedette.store.dialect import SqliteSql, open_sql
 from vedette.store.migrate import prepare
 from vedette.store.panel.batches import PanelStore
 from vedette.store.panel.existing_tables import prepare_panel
-from vedette.store.panel.lane_ledger import PanelLedger
 from vedette.store.panel.panel_rows import RESPONSES
-from vedette.store.panel.redis_board import RedisBoard
+from vedette.store.panel.redis_board import PanelLedger, RedisBoard
 from vedette.store.panel.store_thread import ThreadedPanelLog
 from vedette.store.sqlite import Reader
 from vedette.telemetry.clock import SteadyClock

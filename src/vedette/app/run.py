@@ -36,7 +36,7 @@ from vedette.contracts.words import RunId, SourceId
 from vedette.core.evidence.screen import screen_url
 from vedette.core.schedule.due import LEARNED
 from vedette.core.settled_watch import LookRules
-from vedette.core.urls.auto_source import Homes
+from vedette.core.urls.classify import Homes
 from vedette.engine.crawl.answer_screen import AnswerScreen, ScreeningFetcher
 from vedette.engine.crawl.assess import AssessOptions, Assessor
 from vedette.engine.crawl.compare_states import Comparer, PastStates, WaitingPages

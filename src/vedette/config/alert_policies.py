@@ -13,10 +13,9 @@ from vedette.contracts.errors import ConfigError
 from vedette.contracts.ports import Clock
 from vedette.core.health.alarm import AlarmParams, route
 from vedette.core.health.source_health import HealthParams
-from vedette.core.lanes.retry import RetryParams
+from vedette.core.lanes.outcomes import RetryParams
 from vedette.core.text.nearest import unknown
-from vedette.engine.service.cron import CronEntry, entry
-from vedette.engine.service.watchdog import WatchdogParams
+from vedette.engine.service.watchdog import CronEntry, WatchdogParams, entry
 
 RUNS, HEALTH, MODELS = "runs", "health", "models"  # cron entries
 STDOUT = ChannelName("stdout")  # the channel of those who configured none

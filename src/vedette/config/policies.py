@@ -36,7 +36,7 @@ from vedette.contracts.words import LaneKey, Risk, SourceId, WatchId
 from vedette.core.evidence.screen import Classifier, ScreenRow, ScreenTable, screen_table
 from vedette.core.evidence.segments import is_retention
 from vedette.core.lanes.lane import starts_per_day
-from vedette.core.lanes.retry import RetryParams
+from vedette.core.lanes.outcomes import RetryParams
 from vedette.core.schedule import make_policy
 from vedette.core.schedule.due import LEARNED, DueParams, due_params
 from vedette.core.schedule.ewma import EwmaParams, EwmaRule, VelocityParams
@@ -44,7 +44,7 @@ from vedette.core.schedule.per_risk import FixedRule, IntervalRule
 from vedette.core.text.media_types import HUNT_TYPES, check_types
 from vedette.core.urls.canonical import canonical, clipped, host_of, too_long, watch_id
 from vedette.core.urls.classify import Classification, RolePattern, classify_url
-from vedette.core.urls.filters import compile_pattern, filters_of
+from vedette.core.urls.url_shape import compile_pattern, filters_of
 from vedette.fetch.guard import check_addresses
 
 if TYPE_CHECKING:

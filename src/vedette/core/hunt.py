@@ -29,7 +29,7 @@ import numpy as np
 from vedette.contracts.errors import InputError
 from vedette.contracts.hunt import HuntRecord
 from vedette.contracts.words import Reason
-from vedette.core.schedule.chance import chances
+from vedette.core.schedule.columns import chances
 from vedette.core.urls.canonical import host_of, watch_id
 from vedette.core.urls.url_shape import shape_of
 

@@ -28,8 +28,7 @@ from vedette.contracts.words import (
     WatchId,
 )
 from vedette.core.evidence.ledger import retry_decision, schedule_decision
-from vedette.core.lanes.outcomes import MEANING, SEEN
-from vedette.core.lanes.retry import Failure, Retry, RetryParams, next_attempt
+from vedette.core.lanes.outcomes import MEANING, SEEN, Failure, Retry, RetryParams, next_attempt
 from vedette.core.schedule.asked import asked_of
 from vedette.core.schedule.due import (
     LEARNED,

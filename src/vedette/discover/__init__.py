@@ -11,8 +11,7 @@ from vedette.discover.crawl import read_crawl, read_page
 from vedette.discover.feed import read_feed
 from vedette.discover.gather import ListingDocument
 from vedette.discover.gazettes import read_eurlex, read_nn
-from vedette.discover.html_list import read_html_list
-from vedette.discover.pagination import read_pagination
+from vedette.discover.html_list import read_html_list, read_pagination
 from vedette.discover.site_lists import read_hnb, read_hok, read_mrms
 from vedette.discover.sitemap import read_sitemap
 

@@ -16,9 +16,8 @@ from vedette.discover.crawl import LinkReader
 from vedette.discover.data import is_json_feed
 from vedette.discover.feed import is_feed
 from vedette.discover.gather import ListingDocument
-from vedette.discover.html_list import find_items
+from vedette.discover.html_list import find_items, has_pager
 from vedette.discover.markup import Markup, is_html, open_markup
-from vedette.discover.pagination import has_pager
 from vedette.discover.sitemap import is_sitemap, site_of
 from vedette.discover.tree import LinkPage, attribute, is_navigation
 

@@ -14,8 +14,7 @@ from vedette.contracts.source import ANYWHERE, ListerOptions, Listing, Sighting
 from vedette.contracts.words import Reason, WatchId
 from vedette.core.urls.admission import is_marked, robots_words
 from vedette.core.urls.canonical import MAX_URL, canonical, host_of, origin_of, watch_id
-from vedette.core.urls.filters import filters_of
-from vedette.core.urls.url_shape import is_document, is_part
+from vedette.core.urls.url_shape import filters_of, is_document, is_part
 from vedette.discover.gather import ListingDocument
 from vedette.discover.tree import LinkPage, attribute
 

@@ -15,8 +15,7 @@ from vedette.contracts.words import Reason, WatchId
 from vedette.core.text.charset import as_utf8
 from vedette.core.urls.admission import LISTED_MAX_URLS
 from vedette.core.urls.canonical import MAX_URL, TOO_LONG, canonical, watch_id
-from vedette.core.urls.filters import filters_of
-from vedette.core.urls.url_shape import PART_NOTE, is_document, is_part
+from vedette.core.urls.url_shape import PART_NOTE, filters_of, is_document, is_part
 
 MAX_REFUSED = 1000  # kept per listing; the rest is counted in a note
 MAX_TITLE = 300

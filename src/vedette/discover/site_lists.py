@@ -21,7 +21,7 @@ from vedette.core.text.dates import read_date
 from vedette.core.urls.canonical import canonical, host_of
 from vedette.discover.data import is_data, read_data, text_in
 from vedette.discover.gather import Found, Gathering, ListingDocument, clean_title
-from vedette.discover.pagination import read_pagination
+from vedette.discover.html_list import read_pagination
 from vedette.discover.tree import MAX_NODES, LinkPage, attribute, is_navigation
 
 MAX_RATES = 1000  # there are about fifteen currencies; a range of days has one list for each

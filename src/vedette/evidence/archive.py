@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from vedette.contracts.errors import NO_MORE_FILES, StoreError, StoreWaitError
-from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, WrittenRecord
+from vedette.contracts.watch import ArchiveEntry, RecordKind, Segment, WrittenRecord
 from vedette.core.evidence import chain
 from vedette.core.evidence.segments import SegmentName, is_full, next_name, order
 from vedette.evidence import recovery

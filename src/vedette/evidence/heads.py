@@ -19,7 +19,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from vedette.contracts.errors import NO_MORE_FILES, StoreError, StoreWaitError
-from vedette.contracts.evidence import SEALS, Segment
+from vedette.contracts.watch import SEALS, Segment
 from vedette.core.evidence import chain
 from vedette.core.evidence.segments import SegmentName
 from vedette.evidence.files import FULL, NO_FILES, Files, write_all

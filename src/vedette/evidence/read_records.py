@@ -15,8 +15,8 @@ from typing import cast
 from isal import isal_zlib
 
 from vedette.contracts.errors import RESTORE, InputError, StoreError
-from vedette.contracts.evidence import Located, RecordKind
 from vedette.contracts.fetch import MIB, Headers
+from vedette.contracts.watch import Located, RecordKind
 from vedette.core.evidence import chain
 from vedette.core.evidence.segments import SegmentName
 from vedette.evidence.warc import HEAD_LIMIT, PROFILES, warcinfo_record

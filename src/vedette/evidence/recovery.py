@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from vedette.contracts.errors import StoreError
-from vedette.contracts.evidence import SEALS, Segment
+from vedette.contracts.watch import SEALS, Segment
 from vedette.core.evidence import chain
 from vedette.core.evidence.segments import SegmentName
 from vedette.evidence.files import Files

@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from vedette.contracts.evidence import SEALS, ChainRow, Located, RecordKind, Segment
+from vedette.contracts.watch import SEALS, ChainRow, Located, RecordKind, Segment
 from vedette.core.evidence import chain
 from vedette.core.evidence.segments import SegmentName, order
 from vedette.evidence.heads import Anchors

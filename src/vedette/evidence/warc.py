@@ -16,8 +16,8 @@ from uuid import UUID
 
 from isal import isal_zlib
 
-from vedette.contracts.evidence import ArchiveEntry, RecordKind
 from vedette.contracts.fetch import Headers
+from vedette.contracts.watch import ArchiveEntry, RecordKind
 from vedette.contracts.words import Outcome
 from vedette.core.evidence.chain import stamp
 

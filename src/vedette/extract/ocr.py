@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from vedette.core.text.images import is_line_of_text
-from vedette.extract.documents.legacy import MISSING
-from vedette.extract.documents.marks import clean
+from vedette.extract.documents.packages import MISSING, clean
 from vedette.extract.documents.pdf import TextLine, paragraphs
 
 LANGUAGES = "eng"

@@ -20,8 +20,7 @@ from vedette.contracts.ports import Channel, Clock, Outbox
 from vedette.contracts.words import Outcome
 from vedette.core.health.alarm import day_start, digest_id, held_until
 from vedette.core.lanes import lane as lanes
-from vedette.core.lanes.outcomes import MEANING
-from vedette.core.lanes.retry import Failure, Retry, RetryParams, next_attempt
+from vedette.core.lanes.outcomes import MEANING, Failure, Retry, RetryParams, next_attempt
 
 POLL = timedelta(seconds=2)  # messages of other processes are heard of within this
 TICK = timedelta(milliseconds=50)

@@ -23,9 +23,8 @@ from vedette.contracts.watch import Watch
 from vedette.contracts.words import NodeRole, NodeType, Outcome, Risk, SourceId
 from vedette.core.older_sentinel import LEFT_ALONE, NEVER_SEEN, source_words, start_of
 from vedette.core.urls.admission import blocked_by
-from vedette.core.urls.auto_source import auto_source
 from vedette.core.urls.canonical import canonical, host_of, lane_of, too_long, watch_id
-from vedette.core.urls.classify import Classification
+from vedette.core.urls.classify import Classification, auto_source
 from vedette.operations.installation import Installation
 from vedette.store.legacy_sentinel import CHUNK, OldItem, OldStore, old_store
 from vedette.store.migrate import prepare

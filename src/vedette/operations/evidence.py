@@ -19,9 +19,8 @@ from vedette.app.stage_worker import redacts
 from vedette.config.model import Loaded
 from vedette.contracts.change import DiffOp
 from vedette.contracts.errors import InputError, StoreError, VedetteError
-from vedette.contracts.evidence import Located
 from vedette.contracts.source import ActMetadata
-from vedette.contracts.watch import Watch
+from vedette.contracts.watch import Located, Watch
 from vedette.contracts.words import DOCUMENTS, ContentClass, WatchId
 from vedette.core.change.diff import diff_lines, summary, with_headings
 from vedette.core.text.charset import decode

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from vedette.config.model import Loaded
-from vedette.contracts.evidence import Segment
 from vedette.contracts.source import ActMetadata
-from vedette.contracts.watch import Watch
+from vedette.contracts.watch import Segment, Watch
 from vedette.operations.installation import Installation
 from vedette.operations.watches import find_evidence
 from vedette.report.verdicts import act_json, artifact_json

@@ -12,8 +12,7 @@ from vedette.config.model import parse_duration
 from vedette.config.policies import objectives, rooms, schedule_policy
 from vedette.contracts.errors import InputError
 from vedette.contracts.words import Risk
-from vedette.core.freshness.expected import Outlook, expect
-from vedette.core.freshness.measured import Measured, measure
+from vedette.core.freshness.measured import Measured, Outlook, expect, measure
 from vedette.core.schedule import POLICIES
 from vedette.core.schedule.learned.policy import LearnedPolicy
 from vedette.core.schedule.protocol import Forecast, SchedulePolicy, to_hours

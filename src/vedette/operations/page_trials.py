@@ -11,9 +11,9 @@ from vedette.contracts.errors import InputError
 from vedette.contracts.fetch import Extraction, Fetched, RobotsRules
 from vedette.contracts.source import SELECTOR_UNMATCHED, ListerKind, ListerOptions, Source
 from vedette.contracts.words import DOCUMENTS, Reason
-from vedette.core.change.normalise import normalise
+from vedette.core.change.state import normalise
 from vedette.core.text.nearest import unknown
-from vedette.core.urls.filters import filters_of
+from vedette.core.urls.url_shape import filters_of
 from vedette.discover import ListingDocument, read_listing
 from vedette.extract import ALL, Page
 from vedette.operations.arguments import a_url

@@ -10,7 +10,7 @@ from typing import Any
 
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.fetch import MIB, Fetched, FetchRequest, FetchSettings
-from vedette.contracts.panel import Answer, Prompt, ProviderResp
+from vedette.contracts.panel_run import Answer, Prompt, ProviderResp
 from vedette.contracts.ports import Fetcher
 from vedette.contracts.words import LaneKey, Outcome, Secret
 from vedette.core.lanes.outcomes import outcome_of_status

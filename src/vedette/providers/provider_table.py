@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from vedette.contracts.fetch import Headers
-from vedette.contracts.panel import Allowance
+from vedette.contracts.panel_run import Allowance
 from vedette.providers.formats import ANTHROPIC, COHERE, GEMINI, OPENAI, YOU
 
 # What the headers of an answer say about the key's limits.  One row of names per provider that tells them.

@@ -11,7 +11,6 @@ from typing import Any
 
 from vedette.contracts.change import Change, ChangeState, Comparison
 from vedette.contracts.copies import replace
-from vedette.contracts.evidence import Standing
 from vedette.contracts.watch import (
     ChangeMove,
     Decision,
@@ -21,6 +20,7 @@ from vedette.contracts.watch import (
     Placed,
     Refused,
     SourceState,
+    Standing,
     Watch,
 )
 from vedette.contracts.words import EvidenceId, Outcome, RunId

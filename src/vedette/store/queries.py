@@ -57,11 +57,10 @@ from vedette.store.statements import (
 )
 
 if TYPE_CHECKING:
-    from vedette.contracts.evidence import Segment
     from vedette.contracts.fetch import RobotsRules
     from vedette.contracts.lane import LaneState
     from vedette.contracts.schedule import PublishedRow
-    from vedette.contracts.watch import Parked, Visit, Watch
+    from vedette.contracts.watch import Parked, Segment, Visit, Watch
 
 _T = TypeVar("_T")
 _TELLING = (Outcome.OK, Outcome.NOT_MODIFIED, Outcome.GONE)  # looks that say whether the content changed

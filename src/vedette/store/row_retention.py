@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 from datetime import datetime
 
-from vedette.contracts.evidence import Segment
+from vedette.contracts.watch import Segment
 from vedette.store import statements as sql
 from vedette.store.rows import read_segment, segment_row, to_ms
 from vedette.store.seal_rows import seal

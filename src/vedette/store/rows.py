@@ -20,7 +20,6 @@ from vedette.contracts.change import (
     DiffOp,
     Layer,
 )
-from vedette.contracts.evidence import Segment
 from vedette.contracts.fetch import FetchSettings, RobotsRules
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import (
@@ -31,7 +30,7 @@ from vedette.contracts.source import (
     Source,
     StructuredOptions,
 )
-from vedette.contracts.watch import Seen, SourceState, Watch
+from vedette.contracts.watch import Seen, Segment, SourceState, Watch
 from vedette.contracts.words import (
     ContentClass,
     LaneKey,

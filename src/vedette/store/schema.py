@@ -181,7 +181,7 @@ evidence = Table(
     Column("offset", BigInteger, nullable=False),
     Column("length", BigInteger, nullable=False),
     Column("stored_by", BigInteger, nullable=False),  # the visit whose record holds the payload
-    Column("standing", String, nullable=False, server_default="content"),  # contracts/evidence.py Standing
+    Column("standing", String, nullable=False, server_default="content"),  # contracts/watch.py Standing
     Column("same_as", BigInteger),  # the evidence that it differs from by noise alone
     Column("source_id", String),  # of its watch, when it was fetched
     UniqueConstraint("watch_id", "digest"),

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from vedette.contracts.evidence import SEALS, Segment
+from vedette.contracts.watch import SEALS, Segment
 from vedette.core.evidence import seals
 from vedette.core.evidence.seals import BEGUN, BY_TABLE, COVERED, GONE, UPGRADED, WRITTEN, Covered, Entry
 from vedette.store.connection import in_parts

@@ -200,7 +200,7 @@ class EvidenceView:
     segment: str
     offset: int
     length: int
-    standing: str  # contracts/evidence.py Standing
+    standing: str  # contracts/watch.py Standing
     same_as: EvidenceId | None
     outcome: str | None  # of the look that kept it
     status: int | None

@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 from vedette.contracts.change import Block, ChangeKind, Comparison, Layer, Noise
 from vedette.contracts.words import Outcome, Reason, Risk
 from vedette.core.change.layers import compare
-from vedette.core.change.state import State
-from vedette.core.change.tracks import Looks
+from vedette.core.change.state import Looks, State
 from vedette.core.change.weigh import Weighed, weigh
 
 SECOND_LOOK = timedelta(seconds=5)  # long enough for a new draw of noise, short enough for no new edit

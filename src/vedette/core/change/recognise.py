@@ -12,7 +12,7 @@ from vedette.contracts.change import Noise, Place, Template
 from vedette.contracts.words import Reason
 from vedette.core.change.diff import increasing
 from vedette.core.change.noise import NoiseRecord
-from vedette.core.change.state import State, form_of, is_below, parent
+from vedette.core.change.state import Chain, Looks, State, Tracks, Vector, form_of, is_below, parent
 from vedette.core.change.template import (
     accepting,
     bare_clock,
@@ -25,7 +25,6 @@ from vedette.core.change.template import (
     shows_moment,
     shows_the_time,
 )
-from vedette.core.change.tracks import Chain, Looks, Tracks, Vector
 
 OLD = 8  # looks at a target: what was steady for so long is not drawn
 STAYED = 4  # looks: what came between two close looks and stayed so long was edited

@@ -13,7 +13,7 @@ from hashlib import sha256
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
-from vedette.contracts.evidence import ChainRow, RecordKind, Segment, VisitFacts
+from vedette.contracts.watch import ChainRow, RecordKind, Segment, VisitFacts
 
 VERSION = "vedette-chain-1"  # part of every link: another encoding is another version, never a silent change
 GENESIS = sha256(VERSION.encode()).digest()  # what the first segment of a retention class stands on

@@ -24,7 +24,7 @@ from vedette.contracts.verdict import EvidenceFacts, Traits, Verdict
 from vedette.contracts.watch import Decision, LedgerNote
 from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Reason, Risk, WatchId
 from vedette.core.judging.verdict import judge
-from vedette.core.lanes.retry import Failure, Park, Retry, RetryParams, next_attempt
+from vedette.core.lanes.outcomes import Failure, Park, Retry, RetryParams, next_attempt
 from vedette.core.schedule.due import LEARNED, Due, DueParams, LookFacts, Lot, audited, decide, due_params
 from vedette.core.schedule.ewma import VelocityParams, update_velocity
 from vedette.core.text.nearest import unknown

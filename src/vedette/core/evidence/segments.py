@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 
-from vedette.contracts.evidence import Segment
+from vedette.contracts.watch import Segment
 
 _NAME = re.compile(r"(?P<retention>[a-z][a-z0-9_-]{0,31})-(?P<day>[0-9]{8})-(?P<number>[0-9]{4,9})")
 _RETENTION = re.compile(r"[a-z][a-z0-9_-]{0,31}")

@@ -1,4 +1,4 @@
-"""What happens to a cell after a call: the retry table of `core/lanes/retry.py`, and one row for faults of the key.
+"""What happens to a cell after a call: the retry table of `core/lanes/outcomes.py`, and one row for faults of the key.
 
 A key that is refused or spent says nothing about the cell: the cell goes back, another key or a later probe asks
 it, and the lane waits.  Everything else ends or is tried again as any look is.
@@ -12,8 +12,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 
 from vedette.contracts.words import Outcome, Reason
-from vedette.core.lanes.outcomes import MEANING
-from vedette.core.lanes.retry import Failure, Retry, RetryParams, next_attempt
+from vedette.core.lanes.outcomes import MEANING, Failure, Retry, RetryParams, next_attempt
 
 RETRIES = RetryParams(
     attempts=3, shortest=timedelta(seconds=1), longest=timedelta(seconds=30)

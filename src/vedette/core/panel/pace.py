@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from vedette.contracts.lane import LanePolicy
-from vedette.contracts.panel import Allowance
-from vedette.contracts.panel_run import Circuit, Told
+from vedette.contracts.panel_run import Allowance, Circuit, Told
 from vedette.contracts.words import Outcome
 from vedette.core.lanes import lane
 from vedette.core.lanes.outcomes import MEANING

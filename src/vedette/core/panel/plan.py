@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import NamedTuple
 
-from vedette.contracts.panel import Answer, Prompt
-from vedette.contracts.panel_run import BatchShape, CellNumber, Price
+from vedette.contracts.panel_run import Answer, BatchShape, CellNumber, Price, Prompt
 from vedette.contracts.words import Outcome
 
 # What does a call cost?

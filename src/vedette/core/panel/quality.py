@@ -19,7 +19,7 @@ from functools import lru_cache
 
 import xxhash
 
-from vedette.contracts.panel import QualityFlag
+from vedette.contracts.panel_run import QualityFlag
 
 REFUSAL_CHARS = 400  # a refusal is short; a long text that begins with "sorry" goes on to answer
 REFUSAL_WITHIN = 160

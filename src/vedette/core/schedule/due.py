@@ -236,7 +236,7 @@ def audited(due: Due, lot: Lot) -> Due:
 
 
 def chance(seed: int, watch: int, n: int) -> float:
-    """A number in [0, 1) for one pair: as `chances` of core/schedule/chance.py, without numpy."""
+    """A number in [0, 1) for one pair: as `chances` of core/schedule/columns.py, without numpy."""
     mixed = _stir((watch + _stir((seed * _GOLDEN + _GOLDEN) & _MASK)) & _MASK)
     mixed = _stir((mixed + n * _GOLDEN) & _MASK)
     return (mixed >> 11) * 2.0**-53

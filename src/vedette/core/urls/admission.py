@@ -32,9 +32,16 @@ from vedette.contracts.fetch import Extraction
 from vedette.contracts.source import ListerKind, ListerOptions, TrapBudgets
 from vedette.contracts.words import Reason
 from vedette.core.urls.canonical import TOO_LONG, host_of, too_long
-from vedette.core.urls.filters import Filters, filters_of
 from vedette.core.urls.trap_counters import SourceTally
-from vedette.core.urls.url_shape import PART_NOTE, UrlShape, is_document, is_part, shape_of
+from vedette.core.urls.url_shape import (
+    PART_NOTE,
+    Filters,
+    UrlShape,
+    filters_of,
+    is_document,
+    is_part,
+    shape_of,
+)
 
 CRAWL_MAX_URLS = 2000  # spec 001/11.2, crawlMaxUrls
 ADMISSION_FORM = 2  # 1: `include` and `url_pattern` held back listings too (children of a sitemap index)

@@ -7,7 +7,7 @@ row of the packs that matches decides; rows of the configuration come before the
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -16,8 +16,10 @@ from urllib.parse import unquote_to_bytes
 import re2
 
 from vedette.contracts.errors import InputError
-from vedette.contracts.words import NodeRole, NodeType, Reason, Risk
+from vedette.contracts.source import ListerKind, Registered, Source
+from vedette.contracts.words import NodeRole, NodeType, Reason, Risk, SourceId
 from vedette.core.text.nearest import unknown
+from vedette.core.urls.canonical import host_of
 
 # What a URL's words say about a page, as tables: one order of rules, one pack of words per language.
 #
@@ -250,3 +252,54 @@ def _compiled(
         )
     matches.Compile()
     return matches, tuple(answers)
+
+
+# The source of a page that a listing names on another host: a host without a source gets one (spec 001/6.2).
+
+HIERARCHY = 5  # "Uputa", as 6.2 has it
+AUTO = "auto"  # origin of such a source
+
+
+def auto_source(domain: str) -> Source:
+    """The source of a domain that nobody configured, as 6.2 makes it."""
+    return Source(
+        id=SourceId(domain.replace(".", "-").lower()),
+        name=f"Auto: {domain}",
+        url=f"https://{domain}/",
+        lister=ListerKind.PAGE,
+        origin=AUTO,
+        registered=Registered(hierarchy=HIERARCHY),
+    )
+
+
+class Homes:
+    """Which hosts have a source.  Hosts with and without www are one."""
+
+    def __init__(self, sources: Iterable[Source]) -> None:
+        self._made: dict[str, SourceId] = {}
+        self._configured: set[str] = set()
+        for source in sources:
+            host = _bare(host_of(source.url))
+            if source.origin == AUTO:
+                self._made[host] = source.id
+            else:
+                self._configured |= {host, *map(_bare, source.options.follow_hosts)}
+
+    def home(self, url: str, finder: SourceId) -> tuple[SourceId, Source | None]:
+        """Whose the page is, and the source that has to be made for it.
+
+        On a host that someone configured, it belongs to the source that found it.
+        """
+        host = _bare(host_of(url))
+        if host in self._configured:
+            return finder, None
+        known = self._made.get(host)
+        if known is not None:
+            return known, None
+        source = auto_source(host)
+        self._made[host] = source.id
+        return source.id, source
+
+
+def _bare(host: str) -> str:
+    return host.lower().removeprefix("www.")

@@ -38,8 +38,7 @@ from vedette.engine.crawl.look import Looker, Reached
 from vedette.engine.crawl.look_record import KEPT, LookRecord
 from vedette.engine.crawl.source_runtime import SourceBook
 from vedette.engine.settle.ids import Ids
-from vedette.engine.workers.pool import LARGE
-from vedette.engine.workers.turns import Rank
+from vedette.engine.workers.pool import LARGE, Rank
 
 IN_ONE_PIECE = frozenset({ListerKind.CRAWL, ListerKind.PAGE})  # the page is parsed once, its links are there
 GZIP = b"\x1f\x8b"

@@ -16,9 +16,8 @@ from typing import Protocol, runtime_checkable
 
 from vedette.contracts.change import Block, Change, ChangeKind, Comparison
 from vedette.contracts.errors import StoreError
-from vedette.contracts.evidence import Located
 from vedette.contracts.fetch import MIB, Extraction
-from vedette.contracts.watch import Judged, Seen, Watch
+from vedette.contracts.watch import Judged, Located, Seen, Watch
 from vedette.contracts.words import DOCUMENTS, ChangeId, EvidenceId, Outcome, SourceId, WatchId
 from vedette.core.change.diff import with_headings
 from vedette.core.change.judged import Mark, judged_by_keys, judged_equal, judged_gone, judged_step, new_state

@@ -25,14 +25,12 @@ from vedette.core.limits.memory_budget import SCAN, parse_limit
 from vedette.core.text.redact import redacted_document
 from vedette.engine.crawl.compare_states import Comparer, Snapshot, WaitingPages
 from vedette.engine.crawl.look import Looker
-from vedette.engine.workers.pool import LARGE, Workers
-from vedette.engine.workers.turns import Rank
+from vedette.engine.workers.pool import LARGE, Rank, Workers
 from vedette.evidence.text_cache import TextCache
 from vedette.extract import Page, content_class, extract_in_worker, extract_redacted
 from vedette.extract.documents import described, read_document
-from vedette.extract.documents.images import render_image
-from vedette.extract.documents.marks import Blocks
-from vedette.extract.documents.scans import render_page
+from vedette.extract.documents.images import render_image, render_page
+from vedette.extract.documents.packages import Blocks
 from vedette.extract.fields import Unreadable
 from vedette.extract.ocr import LANGUAGES, OcrText, Tesseract, find_tesseract
 from vedette.extract.page import Keeps

@@ -17,10 +17,9 @@ from vedette.contracts.words import ContentClass, NodeType, Reason, Risk, Source
 from vedette.core.settled_watch import is_new_document
 from vedette.core.text.redact import redact
 from vedette.core.urls.admission import CAPS, Candidate, admit, followed, observe_content
-from vedette.core.urls.auto_source import Homes
 from vedette.core.urls.canonical import MAX_URL, TOO_LONG, clipped, host_of, lane_of, origin_of, watch_id
-from vedette.core.urls.classify import Classification, classify_url, inherit_risk
-from vedette.core.urls.link_distance import CrawlDepths
+from vedette.core.urls.classify import Classification, Homes, classify_url, inherit_risk
+from vedette.core.urls.trap_counters import CrawlDepths
 from vedette.core.urls.url_shape import PART_NOTE, shape_key
 from vedette.discover import ListingDocument, read_listing
 from vedette.discover.crawl import LinkReader

@@ -8,10 +8,22 @@ from typing import Any, NamedTuple
 
 from vedette.contracts.change import Noise
 from vedette.contracts.documents import Artifact
-from vedette.contracts.evidence import ArchiveEntry, RecordKind, Standing, VisitFacts
 from vedette.contracts.fetch import Extraction, Fetched
 from vedette.contracts.oddness import PageFigures
-from vedette.contracts.watch import Decision, Job, Judged, Raised, Seen, Settlement, Visit, Watch
+from vedette.contracts.watch import (
+    ArchiveEntry,
+    Decision,
+    Job,
+    Judged,
+    Raised,
+    RecordKind,
+    Seen,
+    Settlement,
+    Standing,
+    Visit,
+    VisitFacts,
+    Watch,
+)
 from vedette.contracts.words import ContentClass, EvidenceId, Outcome, Reason, VisitId, WatchId
 from vedette.core.change.gate import Gated
 from vedette.core.change.judged import Mark

@@ -14,11 +14,9 @@ from datetime import datetime, timedelta
 
 from vedette.contracts.errors import short_stack
 from vedette.contracts.lane import ALL, Go, Wait
-from vedette.contracts.panel import Answer
-from vedette.contracts.panel_run import Batch, Cell, CellRow, PanelNote, Progress
+from vedette.contracts.panel_run import Answer, Batch, Cell, CellRow, PanelNote, Progress
 from vedette.contracts.words import LaneKey, Outcome, Reason
-from vedette.core.lanes.outcomes import MEANING
-from vedette.core.lanes.retry import Failure
+from vedette.core.lanes.outcomes import MEANING, Failure
 from vedette.core.limits import budget as money
 from vedette.core.limits.budget import RunLimits
 from vedette.core.panel import deadline

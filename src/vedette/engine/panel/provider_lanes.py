@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from vedette.contracts.lane import LanePolicy
-from vedette.contracts.panel import Answer, Prompt, Provider, ProviderResp
 from vedette.contracts.panel_run import (
+    Answer,
     Batch,
     Board,
     Cell,
@@ -19,12 +19,15 @@ from vedette.contracts.panel_run import (
     PanelLog,
     PanelNote,
     Price,
+    Prompt,
+    Provider,
+    ProviderResp,
     ProviderTally,
 )
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import LaneKey, Outcome
 from vedette.core.lanes import lane as rule
-from vedette.core.lanes.retry import RetryParams
+from vedette.core.lanes.outcomes import RetryParams
 from vedette.core.panel.cell_end import RETRIES, Streak
 from vedette.core.panel.deadline import STOPPED, Load
 from vedette.core.panel.models import is_failure

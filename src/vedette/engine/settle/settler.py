@@ -21,22 +21,26 @@ from typing import Protocol, TypeVar
 from vedette.contracts.alerts import Message
 from vedette.contracts.copies import replace
 from vedette.contracts.errors import StoreWaitError, VedetteError
-from vedette.contracts.evidence import ArchiveEntry, RecordKind, Segment, Standing, WrittenRecord
 from vedette.contracts.fetch import RobotsRules
 from vedette.contracts.hunt import HuntRows
 from vedette.contracts.lane import LaneState
 from vedette.contracts.ports import Clock
 from vedette.contracts.schedule import ScheduleRows
 from vedette.contracts.watch import (
+    ArchiveEntry,
     Ask,
     Group,
     LedgerNote,
     Payload,
     Placed,
+    RecordKind,
     Release,
+    Segment,
     Settlement,
     SourceState,
+    Standing,
     Watch,
+    WrittenRecord,
 )
 from vedette.contracts.words import EvidenceId, LaneKey, Risk, RunId, WatchId
 from vedette.core.evidence.segments import SegmentName

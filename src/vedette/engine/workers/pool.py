@@ -3,21 +3,212 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import enum
+import fcntl
 import io
 import logging
+import os
 import pickle
+import select
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
+from enum import IntEnum
 from typing import Any, TypeVar
 
+from vedette.contracts.errors import VedetteError
 from vedette.core.limits.memory_budget import MARKUP
-from vedette.engine.workers.answers import BadAnswer, Pipe, read_answer
 from vedette.engine.workers.process import READY, Order
-from vedette.engine.workers.turns import Rank, Turns, rank_of
+
+# Turns at the one worker: who began goes on, small work passes large, and large work is not forgotten.
+
+SMALL = 1024 * 1024  # bytes to read
+IN_A_ROW = 4  # small ones while a large one waits
+
+
+class Rank(IntEnum):
+    BEGUN = 0  # the second step of a look whose body is in memory already
+    SMALL = 1
+    LARGE = 2
+
+
+class Turns:
+    def __init__(self) -> None:
+        self._lines: dict[Rank, deque[asyncio.Future[None]]] = {rank: deque() for rank in Rank}
+        self._is_taken = False
+        self._in_a_row = 0
+
+    @asynccontextmanager
+    async def take(self, rank: Rank) -> AsyncIterator[None]:
+        """One at a time."""
+        if self._is_taken:
+            turn = asyncio.get_running_loop().create_future()
+            self._lines[rank].append(turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if turn.cancelled():
+                    self._lines[rank].remove(turn)
+                else:
+                    self._next()
+                raise
+        self._is_taken = True
+        try:
+            yield
+        finally:
+            self._next()
+
+    def _next(self) -> None:
+        self._is_taken = False
+        rank = self._chosen()
+        if rank is None:
+            return
+        self._in_a_row = self._in_a_row + 1 if rank is Rank.SMALL else 0
+        self._is_taken = True
+        self._lines[rank].popleft().set_result(None)
+
+    def _chosen(self) -> Rank | None:
+        waiting = [rank for rank in Rank if self._lines[rank]]
+        if Rank.LARGE in waiting and Rank.BEGUN not in waiting and self._in_a_row >= IN_A_ROW:
+            return Rank.LARGE
+        return waiting[0] if waiting else None
+
+
+def rank_of(size: int) -> Rank:
+    return Rank.LARGE if size > SMALL else Rank.SMALL
+
+
+# What a worker may answer: plain values and frozen values of ours, and not one byte more than the limit.
+#
+# A hostile body may take over the process that reads it, and a pickle can name any function.  So only the classes
+# below are found, making one does nothing else, and a pipe is never waited for once its process is ended.
+
+MOST = 64 * 1024 * 1024  # bytes of one answer: the largest page that is drawn for OCR, and some room
+VALUES = "vedette.contracts."  # its modules hold frozen values and do nothing
+TIMES = frozenset({"date", "datetime", "timedelta", "timezone"})
+BUFFER = 64 * 1024
+PIPE = 1024 * 1024  # what a pipe holds: fewer turns between the processes
+GLANCE_MS = 500  # how long a pipe is waited for before asking whether its process is still wanted
+
+
+class BadAnswer(Exception):
+    """The answer is not one that our own code gives.  The message says why."""
+
+
+def read_answer(pipe: Pipe) -> tuple[bool, Any]:
+    """True and a value, or False and an exception.  EOFError: the process is gone."""
+    pipe.left, reader = MOST, io.BufferedReader(pipe, BUFFER)
+    try:
+        answer = _Values(reader).load()
+    except (EOFError, OSError, BadAnswer):
+        raise
+    except Exception as error:  # noqa: BLE001  bytes of another can make the reader say anything
+        if pipe.is_at_end:
+            raise EOFError from None
+        raise BadAnswer(f"{type(error).__name__}: {error}"[:200]) from None
+    finally:
+        reader.detach()
+    if isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[0], bool):
+        is_done, value = answer
+        if is_done or isinstance(value, Exception):
+            return is_done, value
+    raise BadAnswer("it is neither a value nor an error")
+
+
+class Pipe(io.RawIOBase):
+    """One end of a pipe to a process that may be taken over: it can be given up, and says only so much.
+
+    The process may have left its own end to another, so that its death alone does not end the wait.
+    """
+
+    def __init__(self, fd: int, is_given_up: Callable[[], bool]) -> None:
+        os.set_blocking(fd, False)
+        with suppress(OSError):  # a user has room for so many; a small pipe is only slower
+            fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, PIPE)
+        self._fd = fd
+        self._is_given_up = is_given_up
+        self._ready = select.poll()
+        self._ready.register(fd, select.POLLIN | select.POLLOUT)
+        self.left = MOST
+        self.is_at_end = False
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = self._when_ready(lambda: os.readv(self._fd, [buffer]))
+        self.is_at_end = not count
+        self.left -= count
+        if self.left < 0:
+            raise BadAnswer(f"it has more than {MOST} bytes")
+        return count
+
+    def write(self, data: Any) -> int:
+        return self._when_ready(lambda: os.write(self._fd, data))
+
+    def _when_ready(self, move: Callable[[], int]) -> int:
+        while True:
+            try:
+                return move()
+            except BlockingIOError:
+                self._wait()
+
+    def _wait(self) -> None:
+        while not self._ready.poll(GLANCE_MS):
+            if self._is_given_up():
+                raise EOFError
+
+
+class _Values(pickle.Unpickler):
+    """Finds the classes of values and nothing else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = vars(sys.modules[module]).get(name) if module in sys.modules else None  # nothing is imported
+        if isinstance(found, type) and found.__module__ == module and _is_allowed(module, name, found):
+            return found
+        raise BadAnswer(f"it names {module}.{name}"[:200])
+
+
+def _is_allowed(module: str, name: str, found: type) -> bool:
+    if module == "datetime":
+        return name in TIMES
+    if module == "builtins":
+        return _is_error(found)
+    if not module.startswith(VALUES):
+        return False
+    return _is_frozen(found) or _is_word(found) or issubclass(found, VedetteError)
+
+
+def _is_error(found: type) -> bool:
+    """SystemExit and its like are no errors: they would end the engine."""
+    return issubclass(found, Exception)
+
+
+def _is_frozen(found: type) -> bool:
+    """A slotted frozen dataclass: its `__setstate__` is why a pickle cannot set anything on the class itself."""
+    return dataclasses.is_dataclass(found) and "__setstate__" in vars(found)
+
+
+def _is_word(found: type) -> bool:
+    """An enum, whose members all of the engine shares: from now on no pickle can set anything on them."""
+    if not issubclass(found, enum.Enum):
+        return False
+    if "__setstate__" not in vars(found):
+        found.__setstate__ = _refuse  # type: ignore[attr-defined]
+    return True
+
+
+def _refuse(*_: object) -> None:
+    raise BadAnswer("it sets something on a word that everyone shares")
+
 
 _T = TypeVar("_T")
 CPU_S = 10  # docs/politeness.md, like the memory below

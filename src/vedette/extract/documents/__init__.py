@@ -14,9 +14,17 @@ from vedette.contracts.words import ContentClass
 from vedette.extract.classes import OLE, PACKAGES, content_class
 from vedette.extract.documents.images import read_image
 from vedette.extract.documents.language import language_of
-from vedette.extract.documents.legacy import is_locked, read_legacy
-from vedette.extract.documents.marks import ENCRYPTED, Missing, document_date
-from vedette.extract.documents.packages import read_docx, read_odt, read_pptx, read_sheets
+from vedette.extract.documents.packages import (
+    ENCRYPTED,
+    Missing,
+    document_date,
+    is_locked,
+    read_docx,
+    read_legacy,
+    read_odt,
+    read_pptx,
+    read_sheets,
+)
 from vedette.extract.documents.pdf import read_pdf
 from vedette.extract.fields import Unreadable
 

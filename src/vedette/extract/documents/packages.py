@@ -8,17 +8,217 @@ from __future__ import annotations
 import datetime as dt
 import io
 import re
+import struct
 import zipfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from lxml import etree
 
+from vedette.contracts.change import Block
 from vedette.contracts.documents import Document
 from vedette.contracts.words import ContentClass
-from vedette.extract.documents.legacy import is_locked_package
-from vedette.extract.documents.marks import ENCRYPTED, Blocks, cells, clean, property_date
+from vedette.core.text.dates import read_date
+from vedette.extract.classes import Compound, read_compound
 from vedette.extract.fields import Unreadable, safe_xml_parser
+from vedette.extract.scope import fold
+
+# Small parts that all readers of documents share: blocks in order, dates in properties, limits.
+
+MAX_BLOCKS = 300_000
+MAX_CHARS = 20_000_000  # of text in all; the longest law has about two million
+SHORT_LINE = 80  # "Zagreb, 12. siječnja 2026." stands on a line of its own
+ENDS = 15  # lines at the beginning and at the end where a document says when it was made
+ENCRYPTED = "encrypted: a password is asked for"
+_CONTROLS = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 0x7F, 0xFFFE, 0xFFFF])
+
+
+class Missing(Exception):
+    """A tool that this document needs is not installed.  The message says which and how to get it."""
+
+
+class Blocks:
+    """Blocks as they are read, numbered by where they stand."""
+
+    def __init__(self) -> None:
+        self.found: list[Block] = []
+        self._numbers: Counter[str] = Counter()
+        self._chars = 0
+
+    def add(self, container: str, tag: str, text: str) -> None:
+        """One more block below the container; nothing when there is no text."""
+        text = clean(text)
+        if not text:
+            return
+        self._chars += len(text)
+        if len(self.found) >= MAX_BLOCKS or self._chars > MAX_CHARS:
+            raise Unreadable("more text than a document has")
+        self.found.append((self.place(container, tag), text))
+
+    def place(self, container: str, tag: str) -> str:
+        """The path of the next one of its kind: the first has no number, so a second does not rename it."""
+        path = f"{container}/{tag}" if container else tag
+        self._numbers[path] += 1
+        number = self._numbers[path]
+        return path if number == 1 else f"{path}[{number}]"
+
+
+def clean(text: str) -> str:
+    """Folded, without control characters and half surrogates: no store and no diff takes those."""
+    text = fold(text.translate(_CONTROLS))
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def cells(values: Iterable[str]) -> str:
+    """A table row on one line; empty cells at the end are dropped."""
+    row = [clean(value) for value in values]
+    while row and not row[-1]:
+        row.pop()
+    return " | ".join(row)
+
+
+def property_date(text: str) -> datetime | None:
+    """A date of document properties: ISO, or `D:20260112093000+01'00'` of PDF."""
+    digits = text.removeprefix("D:")
+    if digits[:8].isdigit() and len(digits) >= 8:
+        clock = digits[8:14] if digits[8:14].isdigit() and len(digits) >= 14 else "000000"
+        zone = digits[14:20].replace("'", "") if digits[14:15] in ("+", "-") else ""
+        hour, minute, second = clock[:2], clock[2:4], clock[4:6]
+        text = f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}T{hour}:{minute}:{second}"
+        text += f"{zone[:3]}:{zone[3:5] or '00'}" if len(zone) >= 3 else ""
+    return read_date(text)
+
+
+def document_date(blocks: Sequence[Block]) -> datetime | None:
+    """The date that stands at the head or at the foot of a document."""
+    edges = (*blocks[:ENDS], *blocks[ENDS:][-ENDS:])
+    found = (read_date(text) for _, text in edges if len(text) <= SHORT_LINE)
+    return next((date for date in found if date is not None), None)
+
+
+# DOC, PPT and RTF, read by kreuzberg (the extra `docs`).
+
+MEDIA = {
+    ContentClass.DOC: "application/msword",
+    ContentClass.PPT: "application/vnd.ms-powerpoint",
+    ContentClass.RTF: "application/rtf",
+}
+MISSING = "kreuzberg, which reads DOC, PPT and RTF, is not installed: pip install 'vedette[docs]'"
+_RULER = re.compile(r"^\s*\|?[\s:|-]*---[\s:|-]*\|?\s*$")  # between the head and the body of a Markdown table
+_CODES = re.compile(r"\\'([0-9a-fA-F]{2})")
+_CODEPAGE = re.compile(rb"\\ansicpg(\d{3,4})")
+
+
+def read_legacy(body: bytes, kind: ContentClass) -> Document:
+    try:
+        from kreuzberg import extract_bytes_sync
+    except ImportError:
+        raise Missing(MISSING) from None
+
+    result = extract_bytes_sync(body, MEDIA[kind])
+    said: Mapping[str, object] = dict(result.metadata)
+    charset = _charset(body) if kind is ContentClass.RTF else ""
+    blocks = Blocks()
+    lines = _lines(result.content)
+    if kind is ContentClass.DOC:
+        lines = (row for _, line in lines for row in _rows(line))
+    for tag, line in lines:
+        blocks.add("", tag, line)
+    return Document(
+        content_class=kind,
+        blocks=tuple(blocks.found),
+        title=_said(said, "title", charset),
+        author=_said(said, "created_by", charset) or _said(said, "authors", charset),
+        created_at=property_date(_said(said, "created_at")),
+        modified_at=property_date(_said(said, "modified_at")),
+    )
+
+
+def _lines(content: str) -> Iterator[tuple[str, str]]:
+    """Paragraphs are apart by a blank line; rows of a table stand each on a line of their own."""
+    for part in re.split(r"\n\s*\n", content):
+        rows = [row for row in part.split("\n") if not _RULER.match(row)]
+        if all(row.strip().startswith("|") for row in rows):
+            yield from (("tr", row.strip().strip("|")) for row in rows)
+        else:
+            yield from (("p", row) for row in rows)
+
+
+def _rows(line: str) -> Iterator[tuple[str, str]]:
+    """In DOC a cell ends with a mark and a row with one more; both come out as tabs, the paragraph after them too."""
+    *rows, rest = line.split("\t\t")
+    yield from (("tr", cells(row.split("\t"))) for row in rows)
+    yield "p", rest
+
+
+def _said(metadata: Mapping[str, object], name: str, charset: str = "") -> str:
+    value = metadata.get(name) or ""
+    text = ", ".join(str(one) for one in value) if isinstance(value, list) else str(value)
+    if charset and "\\'" in text:
+        text = _CODES.sub(lambda match: bytes.fromhex(match[1]).decode(charset, "replace"), text)
+    return text[:500]
+
+
+def _charset(body: bytes) -> str:
+    found = _CODEPAGE.search(body[:2000])
+    return f"cp{int(found[1])}" if found and int(found[1]) in range(1250, 1259) else "cp1250"
+
+
+# Is a password asked for?  Each office format says it in a place of its own.
+
+_WORD_LOCKED = 0x0100  # fEncrypted of the file information block (MS-DOC 2.5.2)
+_FILE_PASS = 0x002F  # the record that asks for the password (MS-XLS 2.4.117)
+_SHOW_LOCKED = 0xF3D1C4DF  # headerToken of the current user (MS-PPT 2.3.2)
+_MANIFEST = "META-INF/manifest.xml"
+_MAX_MANIFEST = 4 * 1024 * 1024
+
+
+def is_locked(body: bytes, kind: ContentClass) -> bool:
+    """Is this OLE file encrypted?  False for whatever else it is."""
+    found = read_compound(body)
+    if found is None:
+        return False
+    if "EncryptedPackage" in found.streams:  # Office wraps a package in one to lock it (MS-OFFCRYPTO 2.3.4)
+        return True
+    if kind is ContentClass.DOC:
+        head = found.head("WordDocument")
+        return len(head) >= 12 and bool(struct.unpack_from("<H", head, 10)[0] & _WORD_LOCKED)
+    if kind is ContentClass.XLS:
+        return _asks_for_password(found.head("Workbook") or found.head("Book"))
+    return kind is ContentClass.PPT and _is_locked_show(found)
+
+
+def is_locked_package(package: zipfile.ZipFile) -> bool:
+    """By the flag of a member, or (ODF) by the manifest, which keeps the keys."""
+    if any(member.flag_bits & 1 for member in package.infolist()):
+        return True
+    if _MANIFEST not in package.namelist():
+        return False
+    try:
+        with package.open(_MANIFEST) as manifest:
+            return b"encryption-data" in manifest.read(_MAX_MANIFEST)
+    except (OSError, ValueError, EOFError, NotImplementedError, RuntimeError, zipfile.BadZipFile):
+        return False
+
+
+def _asks_for_password(head: bytes) -> bool:
+    """The record stands right behind the first one, or behind the mark of a write-protected file."""
+    at = 0
+    while at + 4 <= len(head):
+        kind, size = struct.unpack_from("<HH", head, at)
+        if kind == _FILE_PASS:
+            return True
+        at += 4 + size
+    return False
+
+
+def _is_locked_show(found: Compound) -> bool:
+    head = found.head("Current User")
+    is_marked = len(head) >= 16 and struct.unpack_from("<I", head, 12)[0] == _SHOW_LOCKED
+    return is_marked or "EncryptedSummary" in found.streams
+
 
 MAX_UNPACKED = 256 * 1024 * 1024
 MAX_PART = 64 * 1024 * 1024  # of XML; a part of a real document has a few

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from vedette.contracts.documents import Document
 from vedette.contracts.words import ContentClass
-from vedette.extract.documents.marks import ENCRYPTED, Blocks, clean, property_date
+from vedette.extract.documents.packages import ENCRYPTED, Blocks, clean, property_date
 from vedette.extract.fields import Unreadable
 
 SCAN_CHARS = 100  # a page with fewer may be a scan (spec 001/A.2, page by page: docs/adr/README.md)

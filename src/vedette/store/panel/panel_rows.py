@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from vedette.contracts.panel import Prompt
 from vedette.contracts.panel_run import (
     Batch,
     BatchId,
     BatchShape,
     CellRow,
     Progress,
+    Prompt,
     ProviderTally,
 )
 from vedette.store.dialect import Insert

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from vedette.core.freshness.expected import Outlook, TightHost
-from vedette.core.freshness.measured import Estimate
+from vedette.core.freshness.measured import Estimate, Outlook, TightHost
 from vedette.operations.arguments import a_moment
 from vedette.operations.freshness import Freshness, FreshnessQuestion, freshness_json
 from vedette.operations.freshness import freshness as outlook_of

@@ -12,8 +12,8 @@ from vedette.contracts.errors import InputError
 from vedette.contracts.words import Risk
 from vedette.core.text.nearest import unknown
 from vedette.core.urls.classify import Classification
-from vedette.core.whatif.bounds import Bounds, PlayedTruth
 from vedette.core.whatif.history import Targets, Truth, sorted_truth
+from vedette.core.whatif.play import Bounds, PlayedTruth
 from vedette.livingweb import World, croatia_world, demo_world, grid_world
 
 WORLDS = ("croatia", "demo", "grid")

@@ -10,8 +10,8 @@ import typer
 
 from vedette.config.model import secret
 from vedette.contracts.events import Event, WorkerEnded
-from vedette.operations.service import panel_of, work_queues
-from vedette.operations.service import serve as serve_for_ever
+from vedette.operations.run import panel_of, work_queues
+from vedette.operations.run import serve as serve_for_ever
 from vedette.report.plain import count, safe_json
 from vedette.surface.cli.output import print_line
 from vedette.surface.cli.session import Session

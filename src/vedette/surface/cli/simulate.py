@@ -10,18 +10,19 @@ from typing import Annotated
 import typer
 
 from vedette.contracts.errors import InputError, VedetteError
-from vedette.core.whatif.bounds import Bounds
+from vedette.core.whatif.play import Bounds
 from vedette.operations.arguments import a_moment
-from vedette.operations.replay import Replayed, replay_json
-from vedette.operations.replay import replay as decide_again
 from vedette.operations.simulate import (
     BASE,
+    Replayed,
     Simulation,
     WhatIf,
+    replay_json,
     simulate_record,
     simulate_truth,
     simulation_json,
 )
+from vedette.operations.simulate import replay as decide_again
 from vedette.report.plain import count, moment
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.plots import draw_what_if, truth_of, world_of

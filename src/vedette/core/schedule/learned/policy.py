@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from vedette.contracts.errors import InputError
 from vedette.contracts.words import Risk
-from vedette.core.schedule.checks import (
+from vedette.core.schedule.columns import (
     SIGNALS,
     as_dates,
     as_ids,
