@@ -66,7 +66,7 @@ class Drawings:
             if self.tracks.places[key] == path and key not in self.owned
         )
         drawn = [sum(shown) for shown in zip(*self._drawn_there(path), strict=True)]
-        return left + sum(drawn[:1]) > max(drawn[1:], default=0)
+        return bool(left + sum(drawn[:1]) > max(drawn[1:], default=0))
 
     def _record(self, path: str) -> Place:
         place, looks = self.ledger.places[path], self.tracks.looks

@@ -22,7 +22,7 @@ from vedette.operations.installation import Installation
 from vedette.operations.lanes import list_parked
 from vedette.operations.list_pages import MOST, change_page, watch_page
 from vedette.operations.overview import overview, overview_json, politeness, receipt_json
-from vedette.operations.panel_runs import batch_status
+from vedette.operations.panel_batches import batch_status
 from vedette.operations.sources import list_sources, source_json
 from vedette.operations.watches import history_of, watches_json
 from vedette.report.explanation import explanation_json

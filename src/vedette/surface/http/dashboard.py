@@ -25,7 +25,7 @@ from vedette.operations.installation import Installation
 from vedette.operations.lanes import list_parked
 from vedette.operations.list_pages import change_page, watch_page
 from vedette.operations.overview import overview, politeness
-from vedette.operations.panel_runs import batch_status
+from vedette.operations.panel_batches import batch_status
 from vedette.operations.sources import last_error, list_sources, remedy
 from vedette.report.changes import because
 from vedette.report.explanation import explanation_lines, noise_lines
