@@ -12,7 +12,7 @@ from vedette.app.configured_providers import (
 )
 from vedette.core.panel.models import ModelRow, resolve_alias
 from vedette.operations.installation import Installation
-from vedette.store.panel.redis_board import read_models, save_models
+from vedette.store.panel.lane_ledger import read_models, save_models
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ def panel_models(
         known = read_models(db)
     registry = with_table(known, rows)
     if refresh:
-        from vedette.app.configured_providers import list_models  # what fetches, which reading does without
+        from vedette.app.model_refresh import list_models  # what fetches, which reading does without
 
         registry, called = list_models(installation.loaded, known, clock=installation.clock)
         with installation.operating() as db:
