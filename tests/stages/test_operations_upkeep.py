@@ -13,7 +13,7 @@ from vedette.contracts.errors import ConfigError, InputError, RefusedError, Vede
 from vedette.contracts.words import Risk
 from vedette.operations.backup import back_up, restore
 from vedette.operations.database import database_status, status_json, upgrade_database
-from vedette.operations.doctor import examine, secrets_of, settings
+from vedette.operations.doctor import examine
 from vedette.operations.evidence_list import archive_heads, evidence_json, list_evidence
 from vedette.operations.health import (
     heal_clock,
@@ -29,6 +29,7 @@ from vedette.operations.maintenance import collect, report_json, verify_evidence
 from vedette.operations.panel_batches import batch_status, domain_answers, panel_drift, stop_batches
 from vedette.operations.panel_runs import read_list, read_registry
 from vedette.operations.run import queue_run
+from vedette.operations.shown_config import secrets_of, settings
 from vedette.store.migrate import DATABASE, HEAD
 
 

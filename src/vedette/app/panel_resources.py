@@ -15,7 +15,7 @@ from vedette.config.sections import PanelConfig
 from vedette.contracts.panel_run import Batch, PanelNote, ParkedCell, Prompt, ProviderResp, QualityFlag
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import Reason
-from vedette.core.panel.models import MOST_NAME
+from vedette.core.panel.domains import MOST_NAME
 from vedette.core.panel.quality import Repeats, scores_of
 from vedette.engine.panel.loop import BatchEnd
 from vedette.engine.panel.provider_lanes import Judged

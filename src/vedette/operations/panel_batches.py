@@ -12,7 +12,7 @@ from vedette.contracts.errors import InputError, VedetteError
 from vedette.contracts.panel_run import BatchId, BatchView
 from vedette.core.panel.agreement import CanaryVerdict, Drift, drift
 from vedette.core.panel.compare import CompareParams, PanelComparison, cohort, compare
-from vedette.core.panel.models import normalise
+from vedette.core.panel.domains import normalise
 from vedette.operations.installation import Installation
 from vedette.store.panel.batches import PanelStore, open_view
 

@@ -14,7 +14,7 @@ from vedette.app.panel_resources import Door
 from vedette.config.sections import PanelConfig
 from vedette.contracts.errors import InputError, VedetteError
 from vedette.contracts.panel_run import PanelNote
-from vedette.core.panel.models import Domain, DomainProblem, read_domains
+from vedette.core.panel.domains import Domain, DomainProblem, read_domains
 from vedette.core.panel.plan import Plan
 from vedette.operations.installation import Installation
 from vedette.operations.panel_batches import batch_of

@@ -15,7 +15,6 @@ from vedette.contracts.errors import InputError, StoreError, VedetteError
 from vedette.contracts.words import Outcome, Risk
 from vedette.core.lanes.outcomes import MEANING
 from vedette.operations.changes import stored_diff
-from vedette.operations.doctor import settings
 from vedette.operations.evidence import body_of, kept_evidence, text_of
 from vedette.operations.evidence_list import archive_heads, list_evidence
 from vedette.operations.explain import explain
@@ -26,6 +25,7 @@ from vedette.operations.lanes import list_parked
 from vedette.operations.list_pages import change_page, watch_page
 from vedette.operations.overview import overview, politeness
 from vedette.operations.panel_batches import batch_status
+from vedette.operations.shown_config import settings
 from vedette.operations.sources import last_error, list_sources, remedy
 from vedette.operations.why_not import why_not
 from vedette.report.changes import because
