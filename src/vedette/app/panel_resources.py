@@ -24,8 +24,9 @@ from vedette.store.dialect import SqliteSql, open_sql
 from vedette.store.migrate import prepare
 from vedette.store.panel.batches import PanelStore
 from vedette.store.panel.existing_tables import prepare_panel
+from vedette.store.panel.lane_ledger import PanelLedger
 from vedette.store.panel.panel_rows import RESPONSES
-from vedette.store.panel.redis_board import PanelLedger, RedisBoard
+from vedette.store.panel.redis_board import RedisBoard
 from vedette.store.panel.store_thread import ThreadedPanelLog
 from vedette.store.sqlite import Reader
 from vedette.telemetry.clock import SteadyClock

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from vedette import __version__
 from vedette.app.channels import Telling, sending, told
-from vedette.app.configured_providers import refresh_models
+from vedette.app.model_refresh import refresh_models
 from vedette.app.process import run_loop
 from vedette.app.run import RunHooks, run_with
 from vedette.config.alert_policies import MODELS, RUNS, cron_entries, router, secrets_of, watchdog_params

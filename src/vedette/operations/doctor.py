@@ -28,8 +28,8 @@ from vedette.config.model import (
     written,
 )
 from vedette.config.policies import sources_of
-from vedette.config.problems import line_of
 from vedette.config.values import Section
+from vedette.config.yaml_text import line_of
 from vedette.contracts.errors import RESTORE, StoreError, VedetteError
 from vedette.contracts.fetch import FetchSettings
 from vedette.contracts.lane import LanePolicy

@@ -6,7 +6,7 @@ The last two need the store for themselves: HEADS has one writer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -24,10 +24,9 @@ from vedette.evidence.verify import Claims, EvidenceProblem, ProblemKind, Report
 from vedette.operations.installation import Installation
 from vedette.store import row_retention as retention
 from vedette.store.claims import claims_of
-from vedette.store.migrate import ARCHIVE, DATABASE, HEAD, prepare, version
-from vedette.store.operator import lock_holder, operating
+from vedette.store.migrate import ARCHIVE
+from vedette.store.operator import operating
 from vedette.store.sqlite import connect
-from vedette.store.views import RunView
 
 Progress = Callable[[int, int], None]
 _IN_FILES = (
@@ -245,66 +244,3 @@ def _size(loaded: Loaded, name: str) -> int:
 
 def _archive(loaded: Loaded) -> Archive:
     return Archive(loaded.data / ARCHIVE, ArchiveSettings(segment_limit=loaded.config.evidence.segment_limit))
-
-
-# The database of the store: how it is, and how it comes to this version.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatabaseStatus:
-    path: Path
-    version: str | None
-    newest: str
-    size: int  # bytes, with what is not yet in the main file
-    engine: str | None  # who runs on it
-    last_run: RunView | None
-    rows: Mapping[str, int]  # by table
-
-
-@dataclass(frozen=True, slots=True)
-class Upgraded:
-    path: Path
-    before: str | None
-    version: str = HEAD
-
-
-def database_path(installation: Installation) -> Path:
-    return installation.loaded.data / DATABASE
-
-
-def database_status(installation: Installation) -> DatabaseStatus:
-    place = installation.store()
-    with installation.queries() as queries:
-        counts, runs = queries.counts(), queries.runs(most=1)
-    wal = place.with_name(place.name + "-wal")
-    return DatabaseStatus(
-        path=place,
-        version=version(place),
-        newest=HEAD,
-        size=place.stat().st_size + (wal.stat().st_size if wal.exists() else 0),
-        engine=lock_holder(installation.loaded.data),
-        last_run=runs[0] if runs else None,
-        rows=counts,
-    )
-
-
-def upgrade_database(installation: Installation) -> Upgraded:
-    """Only ever adds; a store that is up to date is left alone."""
-    place = database_path(installation)
-    before = version(place)
-    prepare(installation.loaded.data, create=False)
-    return Upgraded(place, before)
-
-
-def status_json(found: DatabaseStatus) -> dict[str, object]:
-    last = found.last_run
-    run = None if last is None else {"run": last.id, "started_at": last.started_at, "ended_by": last.ended_by}
-    return {
-        "path": str(found.path),
-        "version": found.version,
-        "newest": found.newest,
-        "bytes": found.size,
-        "engine": found.engine,
-        "last_run": run,
-        "rows": found.rows,
-    }

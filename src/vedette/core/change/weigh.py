@@ -17,7 +17,9 @@ from vedette.contracts.change import Noise, Place, Presence, RestlessLine, Templ
 from vedette.contracts.words import Reason
 from vedette.core.change.noise import (
     CROWDED,
+    KNOWN,
     MAX_REPLACED,
+    OUTLASTS,
     SETTLED,
     NoiseRecord,
     chance,
@@ -57,14 +59,14 @@ class Drawings:
         return chance(place.stays, place.leaves, steps)
 
     def lost_more(self, path: str) -> bool:
-        """Did more lines leave with the first look than are drawn at any?  Then one of them was not."""
+        """Did the state before show more lines that went, or are drawn, than any look since?  One was neither."""
         left = sum(
             vector[0] and not any(vector[1:])
             for key, vector in self.tracks.vectors.items()
             if self.tracks.places[key] == path and key not in self.owned
         )
         drawn = [sum(shown) for shown in zip(*self._drawn_there(path), strict=True)]
-        return left > max(drawn[1:], default=0)
+        return bool(left + sum(drawn[:1]) > max(drawn[1:], default=0))
 
     def _record(self, path: str) -> Place:
         place, looks = self.ledger.places[path], self.tracks.looks
@@ -97,9 +99,7 @@ class Drawings:
 
 
 MAX_LOOKS = 8  # since a difference was observed; then what is still open counts as noise until it lasts
-KNOWN = 2  # looks at a target before the difference: what eight looks show then was drawn once in 500 times
 VERSION = 0.0125  # chance that a line became another version of itself by a draw: the bar on a restless page
-OUTLASTS = 1e-3  # chance that a drawn text stays for all looks, on a page that was looked at once before
 EXHAUSTED = 16  # looks without a new text at a place: all that is drawn there was seen
 MAX_NOW = 64  # lines that show one template
 
