@@ -48,7 +48,7 @@ def main() -> int:
 
 def stocked(data: Path, watches: int) -> str:
     """Makes the store; gives the URL of a page with a change."""
-    words = ["demo", "--seconds", "6", "--data", str(data)]
+    words = ["demo", "--seconds", "20", "--data", str(data)]
     subprocess.run([sys.executable, "-m", "vedette", *words], check=True, capture_output=True)
     db = sqlite3.connect(data / "vedette.db")
     have: list[tuple[Any, ...]] = db.execute(f"SELECT {_names(WATCH_COLUMNS)} FROM watches").fetchall()

@@ -49,6 +49,15 @@ def test_what_continues_stands_under_the_text_of_its_line():
     assert rows == ["    + one two three four", "      five six seven"]
 
 
+@given(st.integers(LEAST, 60))
+def test_a_number_is_never_parted_from_its_unit(width: int):
+    told = "last success 1 d 11 h ago (in 9 min, 0.25 s or 12 % of 3 ms), last change 1.07 h before; 7 hours, 5 d"
+    rows = as_text(fold(line(told), width)).split("\n")
+    units = ("d ", "h ", "min", "s or", "% ", "ms")
+    assert not [row for row in rows[1:] if row.strip().startswith(units)], rows
+    assert " ".join(" ".join(rows).split()) == told
+
+
 def test_a_long_address_is_folded_at_its_joints():
     rows = as_text(fold(line(("mark", "https://example.org/rules/of-the-town/2026")), 24)).split("\n")
     assert rows == ["https://example.org/", "  rules/of-the-town/2026"]

@@ -16,7 +16,17 @@ from stocked import EVIL, HOUR, NEWS, NOW, RULES, Stock, stocked
 
 from vedette.app.run import RunRequest
 from vedette.contracts.errors import RefusedError
-from vedette.contracts.events import Changed, Event, LookParked, Visited
+from vedette.contracts.events import (
+    Changed,
+    ClockHealed,
+    ClockSet,
+    Event,
+    LookParked,
+    MadePrivate,
+    Paused,
+    Resumed,
+    Visited,
+)
 from vedette.contracts.fetch import Extraction, Fetched, RobotsRules
 from vedette.contracts.words import ChangeId, ContentClass, Outcome, Reason, Risk
 from vedette.core.limits.budget import Tally
@@ -131,6 +141,28 @@ def test_people_see_each_change_with_its_stored_diff_and_how_it_went(stock: Stoc
     assert "\x1b" not in told.out
     assert "2 looks, 1 change, 0 found, 1 host, 1 error" in told.err
     assert Cli(stock.data, PlayedApp(VISITED))("run", "--once", "--quiet").err == ""
+
+
+SURROUNDINGS = (
+    (
+        Paused(at=NOW, what="another program holds vedette.db"),
+        "paused  another program holds vedette.db; no look",
+    ),
+    (Resumed(at=NOW, seconds=22.4), "resumed  the store takes looks again, after 22 s"),
+    (ClockSet(at=NOW, seconds=-HOUR), "clock set  the clock was set back by 1 h;"),
+    (
+        ClockHealed(at=NOW, watches=1, lanes=2, others=3, until=None),
+        "clock healed  the clock stood ahead: times of",
+    ),
+    (MadePrivate(at=NOW, count=1), "made private  1 file or folder stood open to others"),
+)
+
+
+@pytest.mark.parametrize(("event", "words"), SURROUNDINGS, ids=lambda one: getattr(one, "name", None))
+def test_people_hear_of_what_befalls_a_run_and_why_it_stands_still(stock: Stock, event: Event, words: str):
+    app = PlayedApp(event)
+    assert words in Cli(stock.data, app)("run", "--once").out
+    assert words.split("  ")[1] not in Cli(stock.data, app)("run", "--once", "--quiet").out
 
 
 def test_how_a_run_ended_is_its_exit_code(stock: Stock):

@@ -164,7 +164,7 @@ def test_control_characters_junk_before_the_declaration_and_unbound_prefixes_are
         ("{}", "not a feed: JSON without the `version`"),
         (
             "<rss><channel><item><title>x</title></item></channel></rss>",
-            "none of the 1 entries has an address",
+            "its only entry has no address",
         ),
         ("<rss><channel><title>Vij", "the feed ends early"),
     ],
@@ -310,7 +310,7 @@ def test_json_feed_obeys_the_options_of_its_source():
         ('{"version": "https://jsonfeed.org/version/1", "items": [', "broken JSON"),
         ('{"items": []}', "without the `version`"),
         ('{"version": "https://jsonfeed.org/version/1"}', "no `items`"),
-        ('{"version": "https://jsonfeed.org/version/1", "items": [{"id": "x"}]}', "none of the 1 entries"),
+        ('{"version": "https://jsonfeed.org/version/1", "items": [{"id": "x"}]}', "its only entry"),
         ('{"version": "https://jsonfeed.org/version/1", "items": ' + "[" * 100_000, "nested too deep"),
         ('{"version": 1, "items": [' + "9" * 10_000 + "]}", "without the `version`"),
     ],

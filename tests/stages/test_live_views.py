@@ -155,3 +155,17 @@ def test_a_reader_that_takes_one_line_is_no_failure(verb: str, tmp_path: Path):
         ["bash", "-c", command], capture_output=True, text=True, timeout=patient(60), cwd=tmp_path
     )
     assert (told.returncode, told.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "words", ["panel plan", "diff https://a.example/ --from yesterday", "restore nowhere --data x"]
+)
+@pytest.mark.parametrize("columns", [48, 80])
+def test_what_is_refused_is_folded_between_words(words: str, columns: int, tmp_path: Path):
+    def told(width: int) -> Shot:
+        return in_terminal([sys.executable, "-m", "vedette", *words.split()], (width, 24), cwd=tmp_path)
+
+    whole, shot = told(400), told(columns)
+    assert shot.code == whole.code != 0
+    assert shot.too_wide == []
+    assert " ".join(shot.text.split()) == " ".join(whole.text.split())

@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import logging
+import re
 from datetime import UTC, datetime, timedelta
+from string import Formatter
 
 import pytest
 from hypothesis import given
@@ -40,7 +42,7 @@ from vedette.contracts.words import (
     VisitId,
 )
 from vedette.telemetry.clock import JumpingClock
-from vedette.telemetry.logs import FORMS, LEVELS, Form, LibraryLog, Log, LogScrubber, _sentence
+from vedette.telemetry.logs import FORMS, LEVELS, Form, LibraryLog, Log, LogScrubber, _said, _sentence, _Words
 
 AT = datetime(2026, 1, 14, 6, 0, tzinfo=UTC)
 FOUND = PagesFound(at=AT, url="https://porezna.example/", count=50, source=SourceId("Porezna uprava"))
@@ -150,6 +152,26 @@ def test_a_log_that_nobody_reads_stops_nothing():
     stream.close()
     log.hear(FOUND)
     log.hear(FOUND)
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_one_of_something_is_singular_in_every_line(form: Form):
+    told = form.words.format_map(_Words({name: _said(1) for name in _fields(form)}))
+    assert not re.search(r"\b1 (new )?(?!is\b)\w+s\b", told), told
+    assert "|" not in form.words.format_map(_Words({}))
+
+
+def test_counts_are_told_with_their_nouns():
+    def ended(visits: int) -> str:
+        told = RunEnded(at=AT, run=RunId("r"), by="limit", visits=visits, sightings=0, wire_bytes=0, errors=0)
+        return lines(told, is_json=False)[0]
+
+    assert "ended by limit: 1 look, 0 found" in ended(1)
+    assert "ended by limit: 20 looks, 0 found" in ended(20)
+
+
+def _fields(form: Form) -> list[str]:
+    return [name for _, name, _, _ in Formatter().parse(form.words) if name]
 
 
 def test_every_form_has_a_level():

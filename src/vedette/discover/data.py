@@ -13,7 +13,7 @@ from vedette.core.text.dates import read_date
 from vedette.core.urls.admission import LISTED_MAX_URLS
 from vedette.core.urls.canonical import canonical
 from vedette.core.urls.url_shape import is_document
-from vedette.discover.gather import DOCUMENT_TYPES, Found, Gathering, ListingDocument, clean_title
+from vedette.discover.gather import DOCUMENT_TYPES, Found, Gathering, ListingDocument, clean_title, no_address
 
 MAX_NODES = 50_000  # objects of one document that are looked at
 MAX_TEXT = 4096  # of one field; a longer address, title or date is none
@@ -86,7 +86,7 @@ def read_json_feed(document: ListingDocument) -> Listing:
             for found in _found(item, document.url):
                 gathering.add(found)
     is_lost = bool(items) and not gathering.count and not gathering.has_refused
-    return gathering.listing(problem=f"none of the {len(items)} entries has an address" if is_lost else "")
+    return gathering.listing(problem=no_address(len(items)) if is_lost else "")
 
 
 def _items(document: ListingDocument) -> list[Any] | str:

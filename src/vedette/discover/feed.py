@@ -21,7 +21,7 @@ from vedette.core.urls.admission import LISTED_MAX_URLS
 from vedette.core.urls.canonical import canonical
 from vedette.core.urls.url_shape import is_document
 from vedette.discover.data import is_json, read_json_feed
-from vedette.discover.gather import DOCUMENT_TYPES, Found, Gathering, ListingDocument, clean_title
+from vedette.discover.gather import DOCUMENT_TYPES, Found, Gathering, ListingDocument, clean_title, no_address
 from vedette.discover.markup import Markup, is_html, local_name, open_markup, parse, repaired, stream
 
 ROOTS = frozenset(("rss", "rdf", "feed"))
@@ -102,7 +102,7 @@ def _nothing_read(markup: Markup, entries: int, gathering: Gathering) -> str:
         return "" if is_whole or b"/>" in markup.data[-3:] else "the feed ends early: no entry could be read"
     if gathering.count or gathering.has_refused:
         return ""
-    return f"none of the {entries} entries has an address"
+    return no_address(entries)
 
 
 def _gather(entry: _Entry, gathering: Gathering) -> None:

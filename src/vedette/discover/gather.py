@@ -159,6 +159,13 @@ class Gathering:
         )
 
 
+def no_address(entries: int) -> str:
+    """The problem of a listing whose entries lead nowhere."""
+    return (
+        "its only entry has no address" if entries == 1 else f"none of the {entries} entries has an address"
+    )
+
+
 def clean_title(text: str) -> str:
     """One line of plain text, whatever markup and white space the listing put into it."""
     text = text[: MAX_TITLE * 8]

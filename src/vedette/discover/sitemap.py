@@ -22,7 +22,7 @@ from vedette.contracts.words import Reason
 from vedette.core.text.dates import read_date
 from vedette.core.urls.canonical import canonical, host_of, watch_id
 from vedette.discover.feed import is_feed, read_feed
-from vedette.discover.gather import Found, Gathering, ListingDocument, clean_title
+from vedette.discover.gather import Found, Gathering, ListingDocument, clean_title, no_address
 from vedette.discover.markup import Markup, is_html, local_name, open_markup, repaired, stream
 
 MAX_DECODED = 50 * MIB  # the protocol's limit of one file
@@ -102,7 +102,7 @@ def _read_xml(document: ListingDocument, markup: Markup, gathering: Gathering) -
     if len(entries) > MAX_ENTRIES:
         gathering.note("sitemap_limit", f"only the first {MAX_ENTRIES} entries of the file are read")
     if entries and unreadable == len(entries):
-        problem = problem or f"none of the {unreadable} entries has an address"
+        problem = problem or no_address(unreadable)
     return gathering.listing(problem=problem, follow=tuple(follow.values()))
 
 
@@ -186,11 +186,7 @@ def _entries(data: bytes) -> tuple[list[_Entry], str]:
 
 def _nothing_named(reading: _Reading) -> str:
     """A sitemap may be empty; one whose entries have no address is broken."""
-    return (
-        f"none of the {reading.without} entries has an address"
-        if reading.without and not reading.entries
-        else ""
-    )
+    return no_address(reading.without) if reading.without and not reading.entries else ""
 
 
 def _read_entries(element: etree._Element) -> list[_Entry]:

@@ -117,7 +117,7 @@ def _texts(rows: Sequence[Row], column: int) -> Iterator[str]:
 LEAST = 20  # columns; on a narrower screen nothing is read anyway
 MORE = "…"
 _JOINTS = re.compile(r"(?<=[/?&=\-_.])")  # where a long address is folded
-_WORDS = re.compile(r"\s+|\S+")
+_WORDS = re.compile(r"\s+|\(?\d+(?:\.\d+)? (?:(?:d|h|min|s|ms)\b|%)\S*|\S+")  # a number keeps its unit
 Piece = tuple[str, str]  # style, a word or the blanks between two
 
 

@@ -41,16 +41,19 @@ class Form:
 FORMS: Mapping[str, Form] = {
     "run_started": Form("info", "sentinel", "run", "Run {run} started"),
     "run_ended": Form(
-        "info", "sentinel", "run", "Run {run} ended by {by}: {visits} looks, {sightings} found"
+        "info", "sentinel", "run", "Run {run} ended by {by}: {visits:look|looks}, {sightings} found"
     ),
     "run_result": Form("info", "sentinel", "run", "Result of {run}"),
     "visited": Form("debug", "sentinel", "fetch", "{outcome} {status}"),
-    "found": Form("info", "sentinel", "discover", "Discovered {count} new items from {source}"),
+    "found": Form("info", "sentinel", "discover", "Discovered {count:new item|new items} from {source}"),
     "changed": Form("info", "sentinel", "change", "{risk} {kind}: {summary}"),
-    "parked": Form("warn", "sentinel", "fetch", "Parked after {attempts} attempts: {outcome}"),
+    "parked": Form("warn", "sentinel", "fetch", "Parked after {attempts:attempt|attempts}: {outcome}"),
     "breaker": Form("warn", "lanes", "breaker", "Breaker of {lane} opened"),
     "made_private": Form(
-        "warn", "engine", "start", "{count} files and folders of the store were open to others"
+        "warn",
+        "engine",
+        "start",
+        "{count:file or folder|files and folders} of the store stood open to others",
     ),
     "paused": Form("error", "engine", "pause", "Paused: {what}"),
     "resumed": Form("warn", "engine", "pause", "Going on after {seconds} s"),
@@ -59,16 +62,18 @@ FORMS: Mapping[str, Form] = {
         "warn",
         "engine",
         "clock",
-        "The clock stood ahead: {watches} watches, {lanes} lanes, {others} others healed",
+        "The clock stood ahead: {watches:watch|watches}, {lanes:lane|lanes}, {others:other|others} healed",
     ),
     "not_seen": Form("warn", "engine", "not_seen", "Not seen: {outcome} {detail}"),
     "problem": Form("error", "engine", "problem", "{what}"),
     "library": Form("warn", "library", "log", "{logger}: {what}"),
     "alerted": Form("warn", "watchdog", "alert", "{type} {subject}"),
     "recovered": Form("info", "watchdog", "recover", "{subject} is well again"),
-    "checked": Form("info", "watchdog", "check", "{unhealthy} of {sources} sources in trouble"),
+    "checked": Form("info", "watchdog", "check", "{unhealthy} of {sources:source|sources} in trouble"),
     "panel_noted": Form("info", "panel", "run", "{action} {subject}: {reason}"),
-    "models_refreshed": Form("info", "panel", "models", "{listed} models of {asked} providers"),
+    "models_refreshed": Form(
+        "info", "panel", "models", "{listed:model|models} of {asked:provider|providers}"
+    ),
     "model_gone": Form("warn", "panel", "models", "{model} is no longer listed; nearest: {successor}"),
     "told": Form("info", "notify", "send", "{notice} to {channel}: {outcome}"),
     "queued": Form("info", "cron", "queue", "Queued {name} for {run}"),
@@ -183,15 +188,35 @@ def _as_words(event: Event, form: Form) -> str:
 
 
 def _sentence(event: Event, form: Form) -> str:
-    fields = {name: "" if value is None else value for name, value in event.fields.items()}
+    fields = {name: _said(value) for name, value in event.fields.items()}
     return form.words.format_map(_Words(fields)).replace("  ", " ").rstrip()
+
+
+def _said(value: object) -> object:
+    if value is None:
+        return ""
+    return _Counted(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+class _Counted(int):
+    """`{visits:look|looks}` is `1 look`, `2 looks`."""
+
+    def __format__(self, spec: str) -> str:
+        one, bar, many = spec.partition("|")
+        return f"{int(self)} {one if self == 1 else many}" if bar else format(int(self), spec)
 
 
 class _Words(dict[str, object]):
     """A field that an event does not have is a dash, not an error."""
 
-    def __missing__(self, name: str) -> str:
-        return "-"
+    def __missing__(self, name: str) -> _Missing:
+        return _Missing()
+
+
+class _Missing:
+    def __format__(self, spec: str) -> str:
+        _, bar, many = spec.partition("|")
+        return f"- {many}" if bar else "-"
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -21,10 +21,15 @@ from vedette.contracts.errors import StoreError
 from vedette.contracts.events import (
     BreakerOpened,
     Changed,
+    ClockHealed,
+    ClockSet,
     Event,
     LookParked,
+    MadePrivate,
     PagesFound,
+    Paused,
     ProblemTold,
+    Resumed,
     Visited,
 )
 from vedette.contracts.source import SELECTOR_UNMATCHED
@@ -186,7 +191,7 @@ class Show:
             case Visited():
                 return self._failures.lines(event.url, event.outcome, event.detail)
         words = "" if self._out.quiet else _words(event)
-        return [line(("warn", event.name), "  ", quoted(words, limit=300))] if words else []
+        return [line(("warn", event.name.replace("_", " ")), "  ", quoted(words, limit=300))] if words else []
 
     def _width(self) -> int:
         """Lines of a change in brief; 0: it is shown in full."""
@@ -204,6 +209,24 @@ def _words(event: Event) -> str:
             return f"{url}  {outcome.value} after {count(attempts, 'attempt')}"
         case ProblemTold(what=what):
             return what
+    return _words_of_surroundings(event)
+
+
+def _words_of_surroundings(event: Event) -> str:
+    """Disk, lock, clock and rights: a run that stands still or mends something says so."""
+    match event:
+        case Paused(what=what):
+            return f"{what}; no look starts until it is over"
+        case Resumed(seconds=seconds):
+            return f"the store takes looks again, after {span(timedelta(seconds=seconds))}"
+        case ClockSet(seconds=by):
+            direction = "ahead" if by > timedelta(0) else "back"
+            return f"the clock was set {direction} by {span(abs(by))}; what waits, waits as long as before"
+        case ClockHealed(watches=watches, lanes=lanes, others=others):
+            parts = count(watches, "watch", "watches"), count(lanes, "lane"), count(others, "other row")
+            return f"the clock stood ahead: times of {parts[0]}, {parts[1]} and {parts[2]} are mended"
+        case MadePrivate(count=opened):
+            return f"{count(opened, 'file or folder', 'files and folders')} stood open to others; now yours alone"
     return ""
 
 

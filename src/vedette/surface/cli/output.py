@@ -59,7 +59,7 @@ class Output:
     def say(self, text: str) -> None:
         """The result in one sentence."""
         if not self.as_json:
-            print_line(self._sentence(text, sys.stdout))
+            print_line(sentence(text, sys.stdout))
 
     def done(self, text: str) -> None:
         """That what was asked for is done: who asks for quiet knows it by the exit code."""
@@ -75,7 +75,7 @@ class Output:
     def note(self, text: str) -> None:
         """What the user should also know; never part of the result."""
         if not self.quiet and not self.as_json:
-            print_line(self._sentence(text, sys.stderr), to_stderr=True)
+            print_line(sentence(text, sys.stderr), to_stderr=True)
 
     def note_lines(self, lines: Iterable[Line], *, folds: bool = True) -> None:
         """Several lines of the same, folded where a person reads them; not where they are to be copied."""
@@ -129,20 +129,19 @@ class Output:
         """Colour and width as the terminal has them; NO_COLOR and pipes are honoured by rich."""
         return _moving[-1] if _moving and sys.stdout.isatty() else _console(sys.stdout)
 
-    def _sentence(self, text: str, stream: TextIO) -> str:
-        """Folded between words for a person; an address or a path stays whole, so that it can be copied."""
-        one = plain(text)
-        if not stream.isatty():
-            return one
-        width = self.console().width
-        return textwrap.fill(
-            one, width, break_long_words=False, break_on_hyphens=False, subsequent_indent="  "
-        )
-
     def _columns(self, heads: Sequence[str], rows: list[list[str]]) -> None:
         columns = [[head, *cells] for head, *cells in zip(heads, *rows, strict=True)]
         for row in zip(*map(_aligned, columns), strict=True):
             print_line("  ".join(row).rstrip())
+
+
+def sentence(text: str, stream: TextIO) -> str:
+    """Folded between words for a person; an address or a path stays whole, so that it can be copied."""
+    one = plain(text)
+    if not stream.isatty():
+        return one
+    width = Output().console().width
+    return textwrap.fill(one, width, break_long_words=False, break_on_hyphens=False, subsequent_indent="  ")
 
 
 def _aligned(column: list[str]) -> list[str]:

@@ -12,10 +12,10 @@ import typer
 
 from vedette import __version__
 from vedette.contracts.errors import RESTORE, InputError, VedetteError
-from vedette.report.plain import dump, plain
+from vedette.report.plain import dump
 from vedette.surface.cli import verb as verbs
 from vedette.surface.cli.exit_codes import Exit, exit_of
-from vedette.surface.cli.output import print_line
+from vedette.surface.cli.output import print_line, sentence
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import Sentences
 from vedette.telemetry.wall_clock import SystemClock
@@ -250,10 +250,10 @@ def _session(clock: Clock | None, app: Any) -> Session:
 
 
 def _ended(message: str, code: Exit, is_json: bool) -> Exit:
-    """One line on stderr, for a person or for a program."""
+    """One line on stderr, for a person or for a program; folded on a screen that is narrower."""
     error = {"error": message, "code": code.value, "kind": code.name.lower()}
-    lines = [plain(line) for line in message.splitlines()] or [""]
-    words = "\n  ".join([f"vedette: {lines[0]}", *lines[1:]])
+    lines = message.splitlines() or [""]
+    words = "\n  ".join(sentence(line, sys.stderr) for line in (f"vedette: {lines[0]}", *lines[1:]))
     print_line(dump(error) if is_json else words, to_stderr=True)
     return code
 
