@@ -15,7 +15,8 @@ from cli_call import Cli, Told
 from provider_kit import KEY
 
 from vedette.app.configured_providers import callers, note_calls, panellists
-from vedette.config.model import from_environment, keys_of, load, panel_log_level
+from vedette.config.model import from_environment, keys_of, load
+from vedette.config.values import panel_log_level
 from vedette.contracts.errors import ConfigError
 from vedette.core.panel.models import ModelRow, resolve_alias
 from vedette.fetch.http import HttpFetcher

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from vedette.config.model import Config, Loaded, ProviderConfig, keys_of, limits_of, secret
 from vedette.config.policies import fetch_settings, slug
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.ports import Clock, Fetcher
 from vedette.contracts.words import Outcome, Secret
@@ -19,6 +18,7 @@ from vedette.core.urls.canonical import canonical
 from vedette.fetch.http import HttpFetcher
 from vedette.providers.caller import TIMEOUT, HttpProvider, ModelListing
 from vedette.providers.provider_table import BY_NAME, CHAT, ProviderRow
+from vedette.store.connection import StorePlace
 from vedette.store.operator import operating
 from vedette.store.panel.redis_board import count_calls, read_models, save_models
 from vedette.telemetry.wall_clock import SystemClock
@@ -124,7 +124,7 @@ def with_table(known: Iterable[ModelRow], rows: Iterable[ProviderRow]) -> tuple[
 
 
 def note_calls(
-    db: sqlite3.Connection, rows: Sequence[ProviderRow], counted: Mapping[str, tuple[int, int]]
+    db: SqlConnection, rows: Sequence[ProviderRow], counted: Mapping[str, tuple[int, int]]
 ) -> None:
     """Adds to what is known of reliability: by spec 003's name of a provider, calls answered and calls failed.
 
@@ -166,7 +166,7 @@ def list_models(
     return asyncio.run(_call_roll(loaded, known, clock or SystemClock(), make or HttpFetcher))
 
 
-def refresh_models(loaded: Loaded, path: Path, *, clock: Clock) -> tuple[ProviderListing, ...]:
+def refresh_models(loaded: Loaded, path: StorePlace, *, clock: Clock) -> tuple[ProviderListing, ...]:
     """Calls the roll and keeps what was heard.  Blocking; the store is not held while the providers are asked."""
     with operating(path) as db:
         known = read_models(db)

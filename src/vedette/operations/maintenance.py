@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from vedette.app.process import locked
 from vedette.config.model import Loaded
+from vedette.contracts.database import PostgresAddress
 from vedette.contracts.watch import Segment
 from vedette.core.evidence.segments import day_is_over, expired
 from vedette.evidence.archive import Archive, ArchiveSettings
@@ -24,7 +24,8 @@ from vedette.evidence.verify import Claims, EvidenceProblem, ProblemKind, Report
 from vedette.operations.installation import Installation
 from vedette.store import row_retention as retention
 from vedette.store.claims import claims_of
-from vedette.store.migrate import ARCHIVE, DATABASE, HEAD, prepare, version
+from vedette.store.connection import StorePlace
+from vedette.store.migrate import ARCHIVE, HEAD, prepare_place, version_of
 from vedette.store.operator import lock_holder, operating
 from vedette.store.sqlite import connect
 from vedette.store.views import RunView
@@ -90,7 +91,7 @@ def collected_json(done: Collected) -> dict[str, object]:
     return {**counts, "segments": segments}
 
 
-def _trial(loaded: Loaded, path: Path, now: datetime) -> Collected:
+def _trial(loaded: Loaded, path: StorePlace, now: datetime) -> Collected:
     before = _before(loaded.config.evidence.ledger, now)
     with closing(connect(path, read_only=True)) as db:
         over = _over(loaded, day_is_over(retention.segments(db), now), now)
@@ -174,7 +175,9 @@ def set_aside_damaged(installation: Installation, *, progress: Progress | None =
     )
 
 
-def _verified(loaded: Loaded, path: Path, progress: Progress | None, *, is_quick: bool = False) -> Report:
+def _verified(
+    loaded: Loaded, path: StorePlace, progress: Progress | None, *, is_quick: bool = False
+) -> Report:
     with claims_of(path) as store:
 
         def read() -> Claims:
@@ -198,7 +201,7 @@ def _count(numbers: list[int]) -> str:
     return f"{len(numbers) or 'the first'} of its records {'is' if len(numbers) < 2 else 'are'} not what was written"
 
 
-def _drop_segments(loaded: Loaded, path: Path, now: datetime) -> list[Segment]:
+def _drop_segments(loaded: Loaded, path: StorePlace, now: datetime) -> list[Segment]:
     archive = _archive(loaded)
     with operating(path) as db:
         archive.recover(retention.segments(db), now=now)
@@ -252,7 +255,7 @@ def _archive(loaded: Loaded) -> Archive:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseStatus:
-    path: Path
+    path: StorePlace
     version: str | None
     newest: str
     size: int  # bytes, with what is not yet in the main file
@@ -263,36 +266,43 @@ class DatabaseStatus:
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    path: Path
+    path: StorePlace
     before: str | None
     version: str = HEAD
 
 
-def database_path(installation: Installation) -> Path:
-    return installation.loaded.data / DATABASE
+def database_path(installation: Installation) -> StorePlace:
+    return installation.loaded.store
 
 
 def database_status(installation: Installation) -> DatabaseStatus:
     place = installation.store()
     with installation.queries() as queries:
         counts, runs = queries.counts(), queries.runs(most=1)
-    wal = place.with_name(place.name + "-wal")
     return DatabaseStatus(
         path=place,
-        version=version(place),
+        version=version_of(place),
         newest=HEAD,
-        size=place.stat().st_size + (wal.stat().st_size if wal.exists() else 0),
+        size=_store_size(installation, place),
         engine=lock_holder(installation.loaded.data),
         last_run=runs[0] if runs else None,
         rows=counts,
     )
 
 
+def _store_size(installation: Installation, place: StorePlace) -> int:
+    if isinstance(place, PostgresAddress):
+        with installation.reading() as db:
+            return int(db.execute("SELECT pg_database_size(current_database())").fetchone()[0])
+    wal = place.with_name(place.name + "-wal")
+    return place.stat().st_size + (wal.stat().st_size if wal.exists() else 0)
+
+
 def upgrade_database(installation: Installation) -> Upgraded:
     """Only ever adds; a store that is up to date is left alone."""
     place = database_path(installation)
-    before = version(place)
-    prepare(installation.loaded.data, create=False)
+    before = version_of(place)
+    prepare_place(installation.loaded.data, place, create=False)
     return Upgraded(place, before)
 
 
