@@ -153,3 +153,49 @@ def test_noise_that_cannot_be_read_is_learned_anew(text):
     noise = read_noise(text)
     assert noise.is_restless
     assert noise.begun_at < 0
+
+
+def page_with_drawn_paragraphs(seed: int, drawn: int, pool: int, sometimes: int = 0, says: str = "") -> Life:
+    """Paragraphs that stay among others of the same place that are drawn; one is replaced after the first visit.
+
+    Those of before and those that are drawn may be alike: someone `says` the same in all of them.
+    """
+    r = random.Random(f"paragraphs {seed} {drawn} {pool} {sometimes}")
+    steady = [f"{_words(r, 2)} {says} {_words(r)}" for _ in range(3)]
+    edited = [*steady]
+    edited[r.randrange(3)] = _words(r)
+    texts = [f"{_words(r, 2)} {says if r.random() < 0.5 else ''} {_words(r)}" for _ in range(pool)]
+    blocks = [(_words(r), r.uniform(0.2, 0.8)) for _ in range(sometimes)]
+
+    def look(chance: random.Random, hours: float) -> str:
+        shown = (edited if hours > 6 else steady) + chance.sample(texts, drawn)
+        shown += [text for text, share in blocks if chance.random() < share]
+        return f"<main><article><h1>Levy</h1>{''.join(f'<p>{text}</p>' for text in shown)}</article></main>"
+
+    return Life(look, random.Random(f"chance {seed}"))
+
+
+def _words(r: random.Random, count: int = 10) -> str:
+    return " ".join("".join(r.choices("abdefgiklmnoprstuvz", k=r.randint(3, 9))) for _ in range(count))
+
+
+@pytest.mark.parametrize("says", ["", "says that the deadlines stay and that the forms do not change."])
+@pytest.mark.parametrize(("drawn", "pool"), [(1, 20), (1, 1000), (2, 1000)])
+def test_a_paragraph_replaced_after_the_first_visit_is_reported_by_the_next_where_others_are_drawn(
+    drawn, pool, says
+):
+    lives = [page_with_drawn_paragraphs(seed, drawn, pool, says=says) for seed in range(20)]
+    told = sum(bool(life.visit() or life.visit()) for life in lives)
+    assert told >= 16
+
+
+@pytest.mark.parametrize(("drawn", "pool", "sometimes"), [(1, 3, 0), (2, 4, 0), (2, 20, 1), (3, 6, 2)])
+def test_what_eight_looks_leave_in_doubt_is_reported_once_it_lasted_for_forty(drawn, pool, sometimes):
+    late = []
+    for seed in range(12):
+        life = page_with_drawn_paragraphs(seed, drawn, pool, sometimes)
+        while not life.reports and life.looks < 60:
+            life.visit()
+        if life.looks > 42:
+            late.append((seed, life.looks))
+    assert len(late) <= 1

@@ -22,7 +22,7 @@ from vedette.core.panel.agreement import (
     words,
 )
 from vedette.core.panel.compare import AnswerRow, CompareParams, Match, compare, pairs_needed
-from vedette.core.panel.models import Domain, DomainProblem, normalise, read_domains
+from vedette.core.panel.domains import Domain, DomainProblem, normalise, read_domains
 
 SAME = "Example Org keeps registers of companies and publishes notices."
 OTHER = "A recipe for apple pie needs butter, flour, sugar and patience."

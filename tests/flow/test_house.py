@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 LAW = "from importlinter.cli import lint_imports; import sys; sys.exit(lint_imports(no_cache=True))"
 PLANTED = {
-    "core of config": ("core/urls/admission.py", "vedette.config.problems"),
+    "core of config": ("core/urls/admission.py", "vedette.config.yaml_text"),
     "contracts of config": ("contracts/words.py", "vedette.config.values"),
     "operations of surface": ("operations/probe.py", "vedette.surface.cli.plots"),
     "app of operations": ("app/channels.py", "vedette.operations.probe"),

@@ -14,7 +14,8 @@ import yaml
 from cli_call import Cli, Told
 from provider_kit import KEY
 
-from vedette.app.configured_providers import callers, note_calls, panellists
+from vedette.app.configured_providers import note_calls, panellists
+from vedette.app.model_refresh import callers
 from vedette.config.model import from_environment, keys_of, load
 from vedette.config.values import panel_log_level
 from vedette.contracts.errors import ConfigError
@@ -23,7 +24,7 @@ from vedette.fetch.http import HttpFetcher
 from vedette.livingweb.providers import FaultRule, LivingProviders
 from vedette.providers.provider_table import PROVIDERS
 from vedette.store.operator import operating
-from vedette.store.panel.redis_board import count_calls, read_models, save_models
+from vedette.store.panel.lane_ledger import count_calls, read_models, save_models
 from vedette.telemetry.clock import SystemClock
 
 VARIABLES = sorted({row.key_env for row in PROVIDERS})

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from vedette.config.alert_policies import cron_entries
 from vedette.config.model import parse
 from vedette.contracts.errors import ConfigError
-from vedette.engine.service.watchdog import CronEntry, entry, missed
+from vedette.engine.service.cron import CronEntry, entry, missed
 
 ZAGREB = ZoneInfo("Europe/Zagreb")
 SIX = CronEntry(name="runs", expression="0 6 * * *", zone=ZAGREB)

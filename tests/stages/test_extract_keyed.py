@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vedette.contracts.change import DiffOp
-from vedette.core.change.layers import MovedField, compare, field_summary, moved_fields
+from vedette.core.change.fields import MovedField, field_summary, moved_fields
+from vedette.core.change.layers import compare
 from vedette.core.change.state import State
 from vedette.extract import blocks
 from vedette.extract.fields import steps

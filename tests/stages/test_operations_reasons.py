@@ -11,7 +11,7 @@ from stocked import NOW, PRIVATE, RULES, FixedClock, stocked
 
 from vedette.config.model import load
 from vedette.contracts.errors import InputError, VedetteError
-from vedette.operations.explain import explain, why_not, why_not_json
+from vedette.operations.explain import explain
 from vedette.operations.freshness import (
     FreshnessQuestion,
     a_budget,
@@ -23,6 +23,7 @@ from vedette.operations.hunt import hunt, hunt_json
 from vedette.operations.installation import Installation
 from vedette.operations.rank import RankQuestion, rank_urls, read_signals
 from vedette.operations.simulate import WhatIf, replay, replay_json, simulate_record
+from vedette.operations.why_not import why_not, why_not_json
 from vedette.report.explanation import explanation_json
 from vedette.report.plain import dump
 

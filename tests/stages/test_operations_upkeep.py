@@ -12,7 +12,8 @@ from vedette.config.model import Loaded, load, parse
 from vedette.contracts.errors import ConfigError, InputError, RefusedError, VedetteError
 from vedette.contracts.words import Risk
 from vedette.operations.backup import back_up, restore
-from vedette.operations.doctor import examine, secrets_of, settings
+from vedette.operations.database import database_status, status_json, upgrade_database
+from vedette.operations.doctor import examine
 from vedette.operations.evidence_list import archive_heads, evidence_json, list_evidence
 from vedette.operations.health import (
     heal_clock,
@@ -24,23 +25,11 @@ from vedette.operations.health import (
     source_health,
 )
 from vedette.operations.installation import Installation
-from vedette.operations.maintenance import (
-    collect,
-    database_status,
-    report_json,
-    status_json,
-    upgrade_database,
-    verify_evidence,
-)
-from vedette.operations.panel_runs import (
-    batch_status,
-    domain_answers,
-    panel_drift,
-    read_list,
-    read_registry,
-    stop_batches,
-)
+from vedette.operations.maintenance import collect, report_json, verify_evidence
+from vedette.operations.panel_batches import batch_status, domain_answers, panel_drift, stop_batches
+from vedette.operations.panel_runs import read_list, read_registry
 from vedette.operations.run import queue_run
+from vedette.operations.shown_config import secrets_of, settings
 from vedette.store.migrate import DATABASE, HEAD
 
 

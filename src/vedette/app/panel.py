@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 
 from pydantic_core import to_json
 
-from vedette.app.configured_providers import ConfiguredProvider, callers, house_of, note_calls, panellists
+from vedette.app.configured_providers import ConfiguredProvider, house_of, note_calls, panellists
+from vedette.app.model_refresh import callers
 from vedette.app.panel_resources import (
     Door,
     Judging,
@@ -59,7 +60,7 @@ from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import LanePolicies
 from vedette.providers.provider_table import ProviderRow
 from vedette.store.panel.batches import PanelStore, open_view
-from vedette.store.panel.redis_board import read_models
+from vedette.store.panel.lane_ledger import read_models
 from vedette.store.panel.store_thread import AskedJournal, ThreadedPanelLog, asked_cells, asked_path
 from vedette.telemetry.clock import SystemClock
 

@@ -16,7 +16,7 @@ from vedette.contracts.database import PostgresAddress
 from vedette.contracts.panel_run import Batch, PanelNote, ParkedCell, Prompt, ProviderResp, QualityFlag
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import Reason
-from vedette.core.panel.models import MOST_NAME
+from vedette.core.panel.domains import MOST_NAME
 from vedette.core.panel.quality import Repeats, scores_of
 from vedette.engine.panel.loop import BatchEnd
 from vedette.engine.panel.provider_lanes import Judged
@@ -26,8 +26,9 @@ from vedette.store.dialect import open_sql
 from vedette.store.migrate import prepare, prepare_place, version_of
 from vedette.store.panel.batches import PanelStore
 from vedette.store.panel.existing_tables import prepare_panel
+from vedette.store.panel.lane_ledger import PanelLedger
 from vedette.store.panel.panel_rows import RESPONSES
-from vedette.store.panel.redis_board import PanelLedger, RedisBoard
+from vedette.store.panel.redis_board import RedisBoard
 from vedette.store.panel.store_thread import ThreadedPanelLog
 from vedette.store.sqlite import Reader
 from vedette.telemetry.clock import SteadyClock

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from vedette import __version__
 from vedette.app.channels import Telling, sending, told
-from vedette.app.configured_providers import refresh_models
+from vedette.app.model_refresh import refresh_models
 from vedette.app.process import run_loop
 from vedette.app.run import RunHooks, run_with
 from vedette.config.alert_policies import MODELS, RUNS, cron_entries, router, secrets_of, watchdog_params
@@ -43,9 +43,10 @@ from vedette.core.older_sentinel import order_data, staggered
 from vedette.core.urls.canonical import host_of
 from vedette.engine.crawl.loop import Ended
 from vedette.engine.crawl.run import CrawlRun, OnEvent, RunRequest
+from vedette.engine.service.cron import CronEntry, missed
 from vedette.engine.service.event_stream import EventStream
 from vedette.engine.service.sentinel import EXTEND_S, SentinelQueue
-from vedette.engine.service.watchdog import CronEntry, HealthChecked, check_health, missed
+from vedette.engine.service.watchdog import HealthChecked, check_health
 from vedette.engine.stages.queue_worker import QueueWorker
 from vedette.store.connection import connect
 from vedette.store.job_bus import SqliteJobBus

@@ -15,7 +15,8 @@ from vedette.core.health.alarm import AlarmParams, route
 from vedette.core.health.source_health import HealthParams
 from vedette.core.lanes.outcomes import RetryParams
 from vedette.core.text.nearest import unknown
-from vedette.engine.service.watchdog import CronEntry, WatchdogParams, entry
+from vedette.engine.service.cron import CronEntry, entry
+from vedette.engine.service.watchdog import WatchdogParams
 
 RUNS, HEALTH, MODELS = "runs", "health", "models"  # cron entries
 STDOUT = ChannelName("stdout")  # the channel of those who configured none

@@ -324,7 +324,7 @@ def data_origin(given: Path | None, loaded: Loaded) -> str:
 
 def read(path: Path) -> Config:
     """Parse and check one file."""
-    from vedette.config.problems import (  # costs a tenth of a read, and often there is no file
+    from vedette.config.yaml_text import (  # costs a tenth of a read, and often there is no file
         NotYaml,
         first_tab,
         line_of,

@@ -1,4 +1,4 @@
-"""A target we keep an eye on, the order to look at it now, and what the look settled."""
+"""A target we keep an eye on, the order to look at it now, what the look settled, and what is kept of it."""
 
 from __future__ import annotations
 

@@ -26,9 +26,9 @@ from vedette.core.urls.canonical import host_of, watch_id
 from vedette.engine.crawl.run import RunRequest
 from vedette.lanes.look_budgets import LookBudgets
 from vedette.operations.arguments import TOLD, a_url
-from vedette.operations.explain import facts_of
 from vedette.operations.installation import Installation
 from vedette.operations.sources import save_configured
+from vedette.operations.why_not import facts_of
 from vedette.report.looks import Looked
 from vedette.report.plain import when
 from vedette.report.why_not import WhyNotAnswer, why_not

@@ -6,14 +6,13 @@ The last two need the store for themselves: HEADS has one writer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from vedette.app.process import locked
 from vedette.config.model import Loaded
-from vedette.contracts.database import PostgresAddress
 from vedette.contracts.watch import Segment
 from vedette.core.evidence.segments import day_is_over, expired
 from vedette.evidence.archive import Archive, ArchiveSettings
@@ -25,10 +24,9 @@ from vedette.operations.installation import Installation
 from vedette.store import row_retention as retention
 from vedette.store.claims import claims_of
 from vedette.store.connection import StorePlace
-from vedette.store.migrate import ARCHIVE, HEAD, prepare_place, version_of
-from vedette.store.operator import lock_holder, operating
+from vedette.store.migrate import ARCHIVE
+from vedette.store.operator import operating
 from vedette.store.sqlite import connect
-from vedette.store.views import RunView
 
 Progress = Callable[[int, int], None]
 _IN_FILES = (
@@ -248,73 +246,3 @@ def _size(loaded: Loaded, name: str) -> int:
 
 def _archive(loaded: Loaded) -> Archive:
     return Archive(loaded.data / ARCHIVE, ArchiveSettings(segment_limit=loaded.config.evidence.segment_limit))
-
-
-# The database of the store: how it is, and how it comes to this version.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatabaseStatus:
-    path: StorePlace
-    version: str | None
-    newest: str
-    size: int  # bytes, with what is not yet in the main file
-    engine: str | None  # who runs on it
-    last_run: RunView | None
-    rows: Mapping[str, int]  # by table
-
-
-@dataclass(frozen=True, slots=True)
-class Upgraded:
-    path: StorePlace
-    before: str | None
-    version: str = HEAD
-
-
-def database_path(installation: Installation) -> StorePlace:
-    return installation.loaded.store
-
-
-def database_status(installation: Installation) -> DatabaseStatus:
-    place = installation.store()
-    with installation.queries() as queries:
-        counts, runs = queries.counts(), queries.runs(most=1)
-    return DatabaseStatus(
-        path=place,
-        version=version_of(place),
-        newest=HEAD,
-        size=_store_size(installation, place),
-        engine=lock_holder(installation.loaded.data),
-        last_run=runs[0] if runs else None,
-        rows=counts,
-    )
-
-
-def _store_size(installation: Installation, place: StorePlace) -> int:
-    if isinstance(place, PostgresAddress):
-        with installation.reading() as db:
-            return int(db.execute("SELECT pg_database_size(current_database())").fetchone()[0])
-    wal = place.with_name(place.name + "-wal")
-    return place.stat().st_size + (wal.stat().st_size if wal.exists() else 0)
-
-
-def upgrade_database(installation: Installation) -> Upgraded:
-    """Only ever adds; a store that is up to date is left alone."""
-    place = database_path(installation)
-    before = version_of(place)
-    prepare_place(installation.loaded.data, place, create=False)
-    return Upgraded(place, before)
-
-
-def status_json(found: DatabaseStatus) -> dict[str, object]:
-    last = found.last_run
-    run = None if last is None else {"run": last.id, "started_at": last.started_at, "ended_by": last.ended_by}
-    return {
-        "path": str(found.path),
-        "version": found.version,
-        "newest": found.newest,
-        "bytes": found.size,
-        "engine": found.engine,
-        "last_run": run,
-        "rows": found.rows,
-    }

@@ -5,137 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from vedette.app.configured_providers import (
-    ProviderListing,
-    asked_models,
-    panellists,
-    with_table,
-)
 from vedette.app.panel import OnProgress, Panel, PanelEnd, PanelRequest, Resume
 from vedette.app.panel_resources import Door
-from vedette.config.model import panel_settings
 from vedette.config.sections import PanelConfig
 from vedette.contracts.errors import InputError, VedetteError
-from vedette.contracts.panel_run import BatchId, BatchView, PanelNote
-from vedette.core.panel.agreement import CanaryVerdict, Drift, drift
-from vedette.core.panel.compare import CompareParams, PanelComparison, cohort, compare
-from vedette.core.panel.models import Domain, DomainProblem, ModelRow, normalise, read_domains, resolve_alias
+from vedette.contracts.panel_run import PanelNote
+from vedette.core.panel.domains import Domain, DomainProblem, read_domains
 from vedette.core.panel.plan import Plan
 from vedette.operations.installation import Installation
-from vedette.store.panel.batches import PanelStore, open_view
-from vedette.store.panel.redis_board import read_models, save_models
-
-# Batches of the panel that are on record: how far they came, what was answered, how they compare, and their end.
-
-EXAMPLES = 10  # pairs of a comparison that are named
-
-
-@dataclass(frozen=True, slots=True)
-class DomainAnswers:
-    domain: str
-    rows: tuple[dict[str, Any], ...]  # newest batch first
-
-
-@dataclass(frozen=True, slots=True)
-class PanelDrift:
-    batch: BatchId
-    before: BatchId | None
-    models: tuple[Drift, ...]
-
-    @property
-    def is_any_changed(self) -> bool:
-        return any(one.verdict is CanaryVerdict.MODEL_CHANGED for one in self.models)
-
-
-@contextmanager
-def panel_tables(installation: Installation, *, read_only: bool = True) -> Iterator[PanelStore]:
-    """The panel's tables as they are, without what a run loads."""
-    config = panel_settings(installation.loaded.config)
-    data = installation.loaded.data
-    with closing(open_view(data, config.database, config.shadow_table, read_only=read_only)) as store:
-        yield store
-
-
-def batch_of(store: PanelStore, word: str | None) -> BatchId:
-    """The one of this name; without a name the last one."""
-    if word is not None:
-        return BatchId(word)
-    last = store.last_batch()
-    if last is None:
-        raise VedetteError("there is no batch yet; `vedette panel run` begins one")
-    return last
-
-
-def batch_status(installation: Installation, batch: str | None = None) -> BatchView:
-    """How far it has come, by provider, and what it dropped."""
-    with panel_tables(installation) as store:
-        return store.view(batch_of(store, batch))
-
-
-def stop_batches(installation: Installation, batch: str | None = None, *, every: bool = False) -> int:
-    """No new call starts in this batch, the last one or every one; gives how many were running."""
-    with panel_tables(installation) as store:
-        asked = None if every else batch_of(store, batch)
-        has_batches = store.last_batch() is not None
-        if asked is not None:
-            store.batch(asked)  # says so when there is none
-    if not has_batches:
-        return 0
-    with panel_tables(installation, read_only=False) as store:
-        return store.ask_stop(asked, now=installation.now())
-
-
-def compare_tables(
-    installation: Installation, shadow: str, legacy: str, *, tolerated: float
-) -> PanelComparison:
-    """Compares the rows of two tables.  The cohort is what the shadow run asked about."""
-    with panel_tables(installation) as store:
-        rows, older = store.responses(shadow), store.responses(legacy)
-        asked = store.asked(shadow)
-        older = cohort(rows, older, asked)
-    names = {key: name for one in asked for key, name in one.domains.items()}
-    return compare(rows, older, CompareParams(tolerated=tolerated), names=names, shown=EXAMPLES)
-
-
-def domain_answers(
-    installation: Installation,
-    domain: str,
-    *,
-    batch: str | None = None,
-    models: Sequence[str] = (),
-    every: bool = False,
-) -> DomainAnswers:
-    """What was answered about a domain: in this batch, in the last one that asked about it, or in every one."""
-    name, why = normalise(domain)
-    if name is None:
-        raise InputError(f"{domain!r}: {why}")
-    with panel_tables(installation) as store:
-        rows = store.about(name, BatchId(batch) if batch else None)
-    if rows and not (every or batch):
-        rows = [row for row in rows if row["batch_id"] == rows[0]["batch_id"]]
-    return DomainAnswers(name, tuple(row for row in rows if not models or row["model"] in models))
-
-
-def panel_drift(
-    installation: Installation, batch: str | None = None, before: str | None = None
-) -> PanelDrift:
-    """Compares a model's answers in two batches; by default the last one with the one before it."""
-    prompts = installation.loaded.config.panel.prompts
-    canaries = frozenset(prompt.type for prompt in prompts if prompt.canary)
-    with panel_tables(installation) as store:
-        now = batch_of(store, batch)
-        then = store.batch(BatchId(before)).id if before else store.batch_before(now)
-        found = tuple(
-            drift(model, store.answers(now, model), store.answers(then, model) if then else {}, canaries)
-            for model in store.batch(now).shape.models
-        )
-    return PanelDrift(now, then, found)
-
+from vedette.operations.panel_batches import batch_of
+from vedette.store.panel.batches import PanelStore
 
 # Where the domains of a batch come from: rows of a list or a CSV, the table `domains`, or an HTTP registry.
 
@@ -357,77 +240,3 @@ def _checked(end: PanelEnd) -> PanelEnd:
     if isinstance(end.error, VedetteError):
         raise end.error
     raise VedetteError(f"the batch {end.batch} ended early: {end.error}; `vedette panel resume {end.batch}`")
-
-
-# Which models the providers have, and what became of those that went.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PanelModels:
-    shown: tuple[ModelRow, ...]
-    refreshed: tuple[ProviderListing, ...]  # of each provider that was asked now
-    asked: frozenset[str]  # names that the panel asks
-    is_any_gone: bool  # of those
-
-
-def panel_models(
-    installation: Installation, *, model: str | None = None, refresh: bool = False, every: bool = False
-) -> PanelModels:
-    """Those that the panel asks, every one that is known, or one by any of its names.
-
-    `refresh`: every provider that has a key is asked once which models it has now.
-    """
-    rows = [one.row for one in panellists(installation.loaded.config)]
-    called: tuple[ProviderListing, ...] = ()
-    with installation.operating(create=True) as db:
-        known = read_models(db)
-    registry = with_table(known, rows)
-    if refresh:
-        from vedette.app.configured_providers import list_models  # what fetches, which reading does without
-
-        registry, called = list_models(installation.loaded, known, clock=installation.clock)
-        with installation.operating() as db:
-            save_models(db, registry)
-    asked = asked_models(rows)
-    shown = [row for row in registry if every or row.name in asked]
-    return PanelModels(
-        shown=tuple(shown) if model is None else (resolve_alias(model, registry),),
-        refreshed=called,
-        asked=asked,
-        is_any_gone=any(row.retired_at is not None for row in registry if row.name in asked),
-    )
-
-
-def models_json(found: PanelModels) -> dict[str, object]:
-    return {
-        "models": [_model_json(row, found.asked) for row in found.shown],
-        "refreshed": [_listing_json(one) for one in found.refreshed],
-    }
-
-
-def _model_json(row: ModelRow, asked: frozenset[str]) -> dict[str, object]:
-    return {
-        "name": row.name,
-        "provider": row.provider,
-        "wire_name": row.wire_name,
-        "aliases": row.aliases,
-        "is_asked": row.name in asked,
-        "first_seen_at": row.first_seen_at,
-        "last_seen_at": row.last_seen_at,
-        "retired_at": row.retired_at,
-        "successor": row.successor,
-        "answered": row.answered,
-        "failed": row.failed,
-        "reliability": round(row.weight, 4),
-    }
-
-
-def _listing_json(called: ProviderListing) -> dict[str, object]:
-    findings = [{"kind": f.kind, "name": f.name, "successor": f.successor} for f in called.findings]
-    return {
-        "provider": called.house,
-        "outcome": called.outcome,
-        "detail": called.detail,
-        "listed": called.listed,
-        "findings": findings,
-    }

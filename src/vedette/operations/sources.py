@@ -25,10 +25,10 @@ from vedette.core.lanes.outcomes import SEEN
 from vedette.core.urls.canonical import host_of, watch_id
 from vedette.fetch.guard import Guard
 from vedette.operations.arguments import a_url
-from vedette.operations.explain import interval_of
 from vedette.operations.installation import Installation
 from vedette.operations.source_keys import keys_of, page_keys, source_of
 from vedette.operations.watches import not_taken_in, views_not_taken_in
+from vedette.operations.why_not import interval_of
 from vedette.report.lanes import AskedInterval, interval_json
 from vedette.store import operator
 from vedette.store.operator import source_of_url

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from vedette.contracts.change import DiffOp
 from vedette.core.change.diff import diff_words, is_rewritten, runs
+from vedette.core.change.fields import by_path, moved_fields
 from vedette.core.change.kinds import units
-from vedette.core.change.layers import by_path, moved_fields
 from vedette.report.plain import Line, Span, line, plain
 
 HEAD = 30  # characters of a heading beside a value

@@ -9,7 +9,7 @@ from typing import Any
 from vedette.contracts.panel_run import BatchId, BatchView, Progress
 from vedette.core.panel.agreement import Drift
 from vedette.core.panel.compare import PanelComparison
-from vedette.core.panel.models import DomainProblem
+from vedette.core.panel.domains import DomainProblem
 from vedette.core.panel.plan import Plan
 
 

@@ -16,7 +16,8 @@ from vedette.contracts.errors import RESTORE, StoreError
 from vedette.contracts.watch import ChainRow, Located, Segment, VisitFacts, WrittenRecord
 from vedette.contracts.words import Outcome, VisitId, WatchId
 from vedette.core.evidence import seals
-from vedette.core.evidence.seals import COVERED, UPGRADED, Covered, compare, last_seals
+from vedette.core.evidence.seal_check import compare, last_seals
+from vedette.core.evidence.seals import COVERED, UPGRADED, Covered
 from vedette.core.evidence.segments import SegmentName
 from vedette.store.connection import StorePlace, connect
 from vedette.store.rows import from_ms

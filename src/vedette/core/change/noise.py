@@ -18,6 +18,9 @@ from vedette.core.change.state import State, form_of, is_below
 ERROR = 1e-5  # that noise is taken for an edit, each time a restless line comes or goes
 SETTLED = 2e-5  # that a line which came or went once, and never again, was drawn
 CROWDED = 1e-6  # the same where other texts are drawn
+KNOWN = 2  # looks at a target before a difference: what eight looks show then was drawn once in 500 times
+YOUNG = 8  # looks at a target before a line came: fewer say little about how long it stayed away
+OUTLASTS = 1e-3  # chance that a drawn text stays for all looks, on a page that is hardly known
 RETURNS = 2  # a line that came back less often may just be gone
 MAX_LINES = 512
 MAX_BORN = 256  # at one place, in one look: more cannot be told apart
@@ -51,7 +54,8 @@ def stays_too_long(presence: Presence, place: Place | None) -> bool:
     if not presence.waits:
         return False  # it was there from the start
     is_drawn = place is not None and chance(max(0, place.stays - steps), place.leaves, steps) > ERROR
-    return not is_drawn and chance_of_draws(presence.waits, presence.run) <= SETTLED
+    bar = OUTLASTS if presence.waits < YOUNG else SETTLED
+    return not is_drawn and chance_of_draws(presence.waits, presence.run) <= bar
 
 
 def is_away_too_long(presence: Presence, place: Place | None) -> bool:

@@ -1,4 +1,4 @@
-"""One look at a target as lines that are known by what they say, wherever they stand."""
+"""Looks at a target as lines known by what they say, wherever they stand, and how lines differ between looks."""
 
 from __future__ import annotations
 

@@ -17,7 +17,9 @@ from vedette.contracts.change import Noise, Place, Presence, RestlessLine, Templ
 from vedette.contracts.words import Reason
 from vedette.core.change.noise import (
     CROWDED,
+    KNOWN,
     MAX_REPLACED,
+    OUTLASTS,
     SETTLED,
     NoiseRecord,
     chance,
@@ -56,24 +58,28 @@ class Drawings:
         place = self.record(path)
         return chance(place.stays, place.leaves, steps)
 
-    def lost_more(self, path: str) -> bool:
-        """Did more lines leave with the first look than are drawn at any?  Then one of them was not."""
-        left = sum(
-            vector[0] and not any(vector[1:])
-            for key, vector in self.tracks.vectors.items()
-            if self.tracks.places[key] == path and key not in self.owned
-        )
-        drawn = [sum(shown) for shown in zip(*self._drawn_there(path), strict=True)]
-        return left > max(drawn[1:], default=0)
+    def outlasts(self, path: str, steps: int) -> bool:
+        """Is a line that stayed for so many looks an edit?  Where nothing else stays, and one line more went away with
+        the first look than any look since draws, whether it is a text or the value of a template."""
+        tracks, place = self.tracks, self.ledger.places[path]
+        there = [vector for key, vector in tracks.vectors.items() if tracks.places[key] == path]
+        varies = [vector for vector in there if tracks.close_switches(vector)]
+        most = max([sum(shown) for shown in zip(*varies, strict=True)][1:], default=0)
+        stays, leaves = self._kept_and_left(varies)
+        is_lost = sum(vector[0] for vector in there) > most
+        return is_lost and chance(place.stays + stays, place.leaves + leaves, steps) <= OUTLASTS
 
     def _record(self, path: str) -> Place:
-        place, looks = self.ledger.places[path], self.tracks.looks
-        stays, leaves = place.stays, place.leaves
-        for vector in self._drawn_there(path):
-            for step in filter(looks.is_close, looks.steps):
-                stays += vector[step] and vector[step + 1]
-                leaves += vector[step] and not vector[step + 1]
-        return Place(path, stays, leaves, place.quiet, place.most)
+        place = self.ledger.places[path]
+        stays, leaves = self._kept_and_left(self._drawn_there(path))
+        return Place(path, place.stays + stays, place.leaves + leaves, place.quiet, place.most)
+
+    def _kept_and_left(self, vectors: Sequence[Vector]) -> tuple[int, int]:
+        """How often what one of two close looks showed was there at the next, and how often not."""
+        looks = self.tracks.looks
+        steps = [step for step in looks.steps if looks.is_close(step)]
+        kept = sum(vector[step] and vector[step + 1] for vector in vectors for step in steps)
+        return kept, sum(vector[step] for vector in vectors for step in steps) - kept
 
     def _drawn_there(self, path: str) -> Sequence[Vector]:
         """Lines of the place that came or went between close looks."""
@@ -97,9 +103,7 @@ class Drawings:
 
 
 MAX_LOOKS = 8  # since a difference was observed; then what is still open counts as noise until it lasts
-KNOWN = 2  # looks at a target before the difference: what eight looks show then was drawn once in 500 times
 VERSION = 0.0125  # chance that a line became another version of itself by a draw: the bar on a restless page
-OUTLASTS = 1e-3  # chance that a drawn text stays for all looks, on a page that was looked at once before
 EXHAUSTED = 16  # looks without a new text at a place: all that is drawn there was seen
 MAX_NOW = 64  # lines that show one template
 
@@ -270,9 +274,7 @@ class _Weighing:
 
     def _outlasts(self, key: int) -> bool:
         path, vector = self.tracks.places[key], self.vectors[key]
-        if vector[0] or path not in self.ledger.places or not self.drawings.lost_more(path):
-            return False
-        return self.drawings.chance_to_stay(path, len(vector) - 2) <= OUTLASTS
+        return not vector[0] and path in self.ledger.places and self.drawings.outlasts(path, len(vector) - 2)
 
     def _is_agreed(self, key: int) -> bool:
         """Did all looks since the difference show the same of it, or of the template that it shows?"""

@@ -1,4 +1,4 @@
-"""How fresh were we?  Per risk class, from the looks on record, with how far each figure can be trusted.
+"""How fresh were we, and what can be promised?  Per risk class, from the looks on record, with how far to trust them.
 
 Seen within the objective: a change that was found after a gap of D hours came at a uniform moment of it, so it was
 seen within T with chance min(1, T / D).  A gap that showed one may have held several, more of them the longer it was:

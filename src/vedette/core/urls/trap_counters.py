@@ -1,4 +1,4 @@
-"""What a source has brought in so far, counted by shape.  Bounded, and saved as JSON."""
+"""What a source has brought in so far, counted by shape, and how far from its front page.  Bounded, saved as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shape of an address, which pages of one template share, and the marks of a trap.
+"""The shape of an address, which pages of one template share, the marks of a trap, and what a source wants of them.
 
 `/news/123.html` and `/news/124.html` have one shape, `/news/{n}.html`.  Names of sections stay; numbers,
 dates, tokens and titles are generalised; of a query the names of its parameters stay.

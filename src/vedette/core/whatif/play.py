@@ -1,4 +1,4 @@
-"""One policy on one truth: what it looks at, what it sees, how late.
+"""One policy on one truth: what it looks at, what it sees, how late.  Many such plays give bounds.
 
 Time goes in steps.  At each the policy names the targets to look at, as many as the budget and the hosts have room
 for, and is told what the looks show.  Between two steps nothing is seen, so a delay is at most one step longer

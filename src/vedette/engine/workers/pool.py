@@ -1,4 +1,4 @@
-"""A process beside the loop for pages that parse slowly.  It may die or hang; the loop does not."""
+"""A process beside the loop for pages that parse slowly, and whose turn it is.  It may hang; the loop does not."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from vedette.config.problems import NotYaml, read_yaml
 from vedette.config.values import is_tag
+from vedette.config.yaml_text import NotYaml, read_yaml
 from vedette.contracts.errors import InputError
 from vedette.operations.formats.list_entry import Entry, Parsed, usable_headers
 from vedette.operations.formats.tables import decoded

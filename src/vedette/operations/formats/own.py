@@ -7,8 +7,8 @@ import re
 
 import yaml
 
-from vedette.config.problems import LOADER, NotYaml
-from vedette.config.problems import read_yaml as values_of
+from vedette.config.yaml_text import LOADER, NotYaml
+from vedette.config.yaml_text import read_yaml as values_of
 from vedette.contracts.source import Source
 from vedette.operations.formats.list_entry import Entry, Parsed
 from vedette.operations.formats.tables import decoded

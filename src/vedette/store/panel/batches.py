@@ -39,7 +39,7 @@ from vedette.store.panel.panel_rows import KEY, RESPONSES, TEXT_NAMES, Projectio
 from vedette.store.rows import from_ms, opt_at, to_ms
 
 if TYPE_CHECKING:
-    from vedette.store.panel.redis_board import PanelLedger
+    from vedette.store.panel.lane_ledger import PanelLedger
 
 USABLE = ("ok", "truncated")  # quality flags of an answer that says something
 

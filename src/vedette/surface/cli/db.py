@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from vedette.operations.maintenance import database_path, database_status, status_json
+from vedette.operations.database import database_path, database_status, status_json
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import group, verb
 

@@ -10,7 +10,7 @@ import typer
 from vedette.app.panel import Panel
 from vedette.operations.adopt import Adopted, adopt_store
 from vedette.operations.copy_store import copy_store
-from vedette.operations.maintenance import upgrade_database
+from vedette.operations.database import upgrade_database
 from vedette.report.plain import count
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.session import Session

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from vedette.operations.doctor import DoctorFinding, examine, finding_json, settings
+from vedette.operations.doctor import DoctorFinding, examine, finding_json
 from vedette.operations.health import ahead_words, heal_clock
+from vedette.operations.shown_config import settings
 from vedette.report.plain import dump, line, quoted
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.session import Session

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from vedette.core.panel.compare import Match
-from vedette.operations.panel_runs import (
+from vedette.operations.panel_batches import (
     batch_status,
     compare_tables,
     domain_answers,

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from vedette.core.panel.models import ModelFinding, ModelRow
-from vedette.operations.panel_runs import PanelModels, models_json, panel_models
+from vedette.operations.panel_models import PanelModels, models_json, panel_models
 from vedette.surface.cli.exit_codes import Exit
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import verb

@@ -24,7 +24,7 @@ from vedette.config.values import panel_log_level
 from vedette.contracts.errors import InputError
 from vedette.contracts.events import PanelNoted
 from vedette.contracts.panel_run import PanelNote, Progress
-from vedette.core.panel.models import DomainProblem
+from vedette.core.panel.domains import DomainProblem
 from vedette.operations.panel_runs import (
     ChosenDomains,
     DomainSource,

@@ -9,9 +9,9 @@ import typer
 
 from vedette.contracts.watch import Visit
 from vedette.operations.arguments import a_duration, a_risk, an_outcome
-from vedette.operations.explain import why_not as reasons_of
-from vedette.operations.explain import why_not_json
 from vedette.operations.watches import history_of, list_watches, watched_host, watches_json
+from vedette.operations.why_not import why_not as reasons_of
+from vedette.operations.why_not import why_not_json
 from vedette.report.plain import line, moment, plain, quoted
 from vedette.report.verdicts import changed_words, visit_json
 from vedette.store.views import WatchFilter

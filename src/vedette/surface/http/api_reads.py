@@ -12,19 +12,20 @@ from starlette.responses import Response, StreamingResponse
 from vedette.operations.access_tokens import list_audit, list_tokens, token_json
 from vedette.operations.arguments import a_duration
 from vedette.operations.changes import numbered_json, stored_diff
-from vedette.operations.doctor import settings
 from vedette.operations.evidence import body_of, kept_evidence, text_of
 from vedette.operations.evidence_list import evidence_json, list_evidence
-from vedette.operations.explain import explain, why_not, why_not_json
+from vedette.operations.explain import explain
 from vedette.operations.freshness import FreshnessQuestion, freshness, freshness_json
 from vedette.operations.health import health_report_json, list_alerts, source_health
 from vedette.operations.installation import Installation
 from vedette.operations.lanes import list_parked
 from vedette.operations.list_pages import MOST, change_page, watch_page
 from vedette.operations.overview import overview, overview_json, politeness, receipt_json
-from vedette.operations.panel_runs import batch_status
+from vedette.operations.panel_batches import batch_status
+from vedette.operations.shown_config import settings
 from vedette.operations.sources import list_sources, source_json
 from vedette.operations.watches import history_of, watches_json
+from vedette.operations.why_not import why_not, why_not_json
 from vedette.report.explanation import explanation_json
 from vedette.report.health import alert_json
 from vedette.report.panel import view_json

@@ -15,18 +15,19 @@ from vedette.contracts.errors import InputError, StoreError, VedetteError
 from vedette.contracts.words import Outcome, Risk
 from vedette.core.lanes.outcomes import MEANING
 from vedette.operations.changes import stored_diff
-from vedette.operations.doctor import settings
 from vedette.operations.evidence import body_of, kept_evidence, text_of
 from vedette.operations.evidence_list import archive_heads, list_evidence
-from vedette.operations.explain import explain, why_not
+from vedette.operations.explain import explain
 from vedette.operations.freshness import FreshnessQuestion, freshness
 from vedette.operations.health import list_alerts, source_health
 from vedette.operations.installation import Installation
 from vedette.operations.lanes import list_parked
 from vedette.operations.list_pages import change_page, watch_page
 from vedette.operations.overview import overview, politeness
-from vedette.operations.panel_runs import batch_status
+from vedette.operations.panel_batches import batch_status
+from vedette.operations.shown_config import settings
 from vedette.operations.sources import last_error, list_sources, remedy
+from vedette.operations.why_not import why_not
 from vedette.report.changes import because
 from vedette.report.explanation import explanation_lines, noise_lines
 from vedette.report.health import alert_state, trouble, what_to_do
