@@ -180,6 +180,15 @@ def in_parts(db: SqlConnection, query: str, keys: Sequence[Any], *more: Any) -> 
         yield from db.execute(query.format(marks=marks(part)), (*part, *more))
 
 
+def answers(db: SqlConnection, query: str, rows: Sequence[Any]) -> Iterable[list[Any]]:
+    """What the query gives for each of these rows of values.  A server is asked for all of them at once."""
+    if isinstance(db, sqlite3.Connection):
+        return (db.execute(query, values).fetchall() for values in rows)
+    server: Any = db
+    found: list[list[Any]] = server.answers(query, rows)
+    return found
+
+
 def marks(values: Sequence[Any]) -> str:
     """For one value each."""
     return ",".join("?" * len(values))

@@ -10,7 +10,7 @@ import os
 import re
 import socket
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -129,6 +129,20 @@ class PostgresConnection:
             with self._db.cursor() as cursor:
                 cursor.executemany(translated(statement, False), rows)
                 return PostgresCursor(cursor)
+        except psycopg.Error as error:
+            raise fault(error) from error
+
+    def answers(self, statement: str, rows: Sequence[Any]) -> list[list[Any]]:
+        """All of these are sent before the first is waited for."""
+        if not rows:
+            return []
+        try:
+            with self._db.cursor() as cursor:
+                cursor.executemany(translated(statement, False), rows, returning=True)
+                found = [cursor.fetchall()]
+                while cursor.nextset():
+                    found.append(cursor.fetchall())
+                return found
         except psycopg.Error as error:
             raise fault(error) from error
 

@@ -25,7 +25,7 @@ from vedette.contracts.words import ChangeId, EvidenceId, LaneKey, Risk, RunId, 
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
 from vedette.store.clock_repair import Ahead, PolicyOf, has_signs, heal
-from vedette.store.connection import BEGIN, StorePlace, in_parts, make_file, told
+from vedette.store.connection import BEGIN, StorePlace, answers, in_parts, make_file, told
 from vedette.store.connection import connect as connect  # where most look for it
 from vedette.store.group import GroupRows, rows_of
 from vedette.store.operator_orders import LOOK, own_watch
@@ -157,9 +157,8 @@ class Writer:
         at, by = to_ms(now), to_ms(due_by)
         found: dict[LaneKey, Heads] = {}
         with self._telling():
-            for ask in asks:
-                values = (lane_id(ask.lane), by, at, ask.most) * sql.HEADS
-                rows = self._db.execute(self._heads, values).fetchall()
+            values = [(lane_id(ask.lane), by, at, ask.most) * sql.HEADS for ask in asks]
+            for ask, rows in zip(asks, answers(self._db, self._heads, values), strict=True):
                 if ask.ordered:
                     query = sql.ordered_heads(self._pick, len(ask.ordered))
                     rows = [*self._db.execute(query, (*ask.ordered, by, at)), *rows]
