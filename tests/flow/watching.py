@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import subprocess
 import sys
 from bisect import bisect_left
@@ -17,9 +16,11 @@ from typing import Any
 
 from vedette.app.run import RunRequest, run_async
 from vedette.config.model import Config, Loaded, parse
+from vedette.contracts.database import PostgresAddress
 from vedette.contracts.events import Event
 from vedette.engine.crawl.loop import Ended
 from vedette.livingweb import LivingWeb, Ports, World
+from vedette.store.connection import connect
 from vedette.telemetry.clock import JumpingClock
 
 PORT = 18_241  # part of every URL, and so of every id and draw: the same in every run
@@ -36,9 +37,10 @@ class Watched:
     web: LivingWeb
     config: Config
     events: list[Event] = field(default_factory=list)
+    server: PostgresAddress | None = None  # None: the store is a file
 
     async def run(self, request: RunRequest | None = None, **fields: Any) -> Ended:
-        loaded = Loaded(config=self.config, path=None, data=self.data, digest="flow")
+        loaded = Loaded(config=self.config, path=None, data=self.data, digest="flow", server=self.server)
         request = request or RunRequest(takes_orders=False, **fields)
         fetcher = getattr(self, "fetcher", None)
         return await run_async(
@@ -46,7 +48,7 @@ class Watched:
         )
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        db = sqlite3.connect(self.data / "vedette.db")
+        db = connect(self.server or self.data / "vedette.db", read_only=True)
         try:
             return db.execute(query, values).fetchall()
         finally:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from vedette.contracts.change import (
     Change,
@@ -22,6 +23,7 @@ from vedette.contracts.change import (
     RestlessLine,
     Template,
 )
+from vedette.contracts.database import PostgresAddress
 from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import (
     ArchiveEntry,
@@ -104,9 +106,11 @@ class Stock:
 
     data: Path
     count: int = 0  # visits so far
+    server: PostgresAddress | None = None  # an empty store on it; None: the store is a file
 
     def __post_init__(self) -> None:
-        self.path = self.data / DATABASE if self.count else blank(self.data)
+        in_file = self.data / DATABASE if self.count else blank(self.data) if self.server is None else None
+        self.path: Any = self.server or in_file
 
     def source(self, url: str, **fields: object) -> Source:
         name = str(fields.pop("name", url.partition("//")[2].replace("/", "-").replace(".", "-")))
@@ -243,8 +247,10 @@ def blank(data: Path) -> Path:
     return _laid(data, _migrated())
 
 
-def stocked(data: Path) -> Stock:
+def stocked(data: Path, server: PostgresAddress | None = None) -> Stock:
     """A page with a reported change, a feed, a page that robots.txt refuses."""
+    if server is not None:
+        return _fill(Stock(data, server=server))
     _laid(data, _filled())
     return Stock(data, count=4)
 

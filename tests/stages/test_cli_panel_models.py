@@ -16,7 +16,8 @@ from provider_kit import KEY
 
 from vedette.app.configured_providers import note_calls, panellists
 from vedette.app.model_refresh import callers
-from vedette.config.model import from_environment, keys_of, load, panel_log_level
+from vedette.config.model import from_environment, keys_of, load
+from vedette.config.values import panel_log_level
 from vedette.contracts.errors import ConfigError
 from vedette.core.panel.models import ModelRow, resolve_alias
 from vedette.fetch.http import HttpFetcher

@@ -10,6 +10,7 @@ import pytest
 from stocked import EVIL, HOUR, NEWS, NOW, PRIVATE, RULES, Stock, a_change, stocked
 
 from vedette.contracts.change import ChangeState
+from vedette.contracts.database import PostgresAddress
 from vedette.contracts.errors import StoreError
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind, ListerOptions, ListSelectors, Source, TrapBudgets
@@ -24,8 +25,8 @@ from vedette.store.views import ChangeFilter, WatchFilter
 
 
 @pytest.fixture
-def stock(tmp_path: Path) -> Stock:
-    return stocked(tmp_path)
+def stock(tmp_path: Path, server: PostgresAddress | None) -> Stock:
+    return stocked(tmp_path, server)
 
 
 @pytest.fixture

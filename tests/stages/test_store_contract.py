@@ -1,4 +1,4 @@
-"""SQLite keeps what every store promises."""
+"""SQLite and PostgreSQL keep what every store promises."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from settlements import NOON
 from stocked import blank
 from store_contract import StoreContract
 
+from vedette.contracts.database import PostgresAddress
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
 from vedette.contracts.words import LaneKey, Risk, SourceId
+from vedette.store.connection import StorePlace
 from vedette.store.operator import operating, pause_source, save_lane, save_source
 from vedette.store.sqlite import Pick, Reader, Writer, connect
 
 
-class SqliteStore:
-    def __init__(self, data: Path) -> None:
-        self.path = blank(data)
+class OpenedStore:
+    def __init__(self, path: StorePlace) -> None:
+        self.path = path
 
     def writer(self, *, worker: str = "one", tier: Risk | None = None, only: str = "") -> Writer:
         pick = Pick(tier=tier, fetch_only=only == "fetch", discover_only=only == "discover")
@@ -52,5 +54,11 @@ class SqliteStore:
 
 class TestSqlite(StoreContract):
     @pytest.fixture
-    def store(self, tmp_path: Path) -> SqliteStore:
-        return SqliteStore(tmp_path)
+    def store(self, tmp_path: Path) -> OpenedStore:
+        return OpenedStore(blank(tmp_path))
+
+
+class TestPostgresql(StoreContract):
+    @pytest.fixture
+    def store(self, postgres_store: PostgresAddress) -> OpenedStore:
+        return OpenedStore(postgres_store)

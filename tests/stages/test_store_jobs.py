@@ -9,15 +9,16 @@ import pytest
 from jobbus_contract import NOON, RULES, WIDE, JobBusContract, a_job
 from stocked import blank
 
+from vedette.contracts.database import PostgresAddress
 from vedette.contracts.jobs import SENTINEL
 from vedette.store.job_bus import RULES as OURS
 from vedette.store.job_bus import SqliteJobBus
 
 
-class TestSqliteJobBus(JobBusContract):
+class TestJobBus(JobBusContract):
     @pytest.fixture
-    def bus(self, tmp_path: Path) -> Iterator[SqliteJobBus]:
-        bus = SqliteJobBus(blank(tmp_path), RULES)
+    def bus(self, tmp_path: Path, server: PostgresAddress | None) -> Iterator[SqliteJobBus]:
+        bus = SqliteJobBus(server or blank(tmp_path), RULES)
         yield bus
         bus.close()
 

@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import TextIO
 
 from vedette.config.alert_policies import channel_policies, channel_rows, check_channel, send_retry
@@ -39,6 +38,7 @@ from vedette.notify.channels import (
 from vedette.notify.mail import PORTS, MailChannel, MailServer
 from vedette.notify.sender import ChannelQueue, ChannelRoute, Heard, Sender
 from vedette.report.notices import digest_notice, probe_notice
+from vedette.store.connection import StorePlace
 from vedette.store.outbox import SqliteOutbox
 
 
@@ -105,7 +105,7 @@ NOBODY = Telling()
 
 @contextmanager
 def sending(
-    config: Config, path: Path, *, clock: Clock, told: Telling = NOBODY
+    config: Config, path: StorePlace, *, clock: Clock, told: Telling = NOBODY
 ) -> Iterator[tuple[QueueWorkers, HttpPoster]]:
     """A sender on this store; the caller runs it and closes the poster within its loop."""
     poster = HttpPoster(clock)

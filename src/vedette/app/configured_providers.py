@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from vedette.config.model import Config, ProviderConfig, keys_of, limits_of, secret
 from vedette.config.policies import slug
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.words import Outcome, Secret
 from vedette.core.panel.models import ModelFinding, ModelRow, canonical_name
@@ -116,7 +116,7 @@ def with_table(known: Iterable[ModelRow], rows: Iterable[ProviderRow]) -> tuple[
 
 
 def note_calls(
-    db: sqlite3.Connection, rows: Sequence[ProviderRow], counted: Mapping[str, tuple[int, int]]
+    db: SqlConnection, rows: Sequence[ProviderRow], counted: Mapping[str, tuple[int, int]]
 ) -> None:
     """Adds to what is known of reliability: by spec 003's name of a provider, calls answered and calls failed.
 

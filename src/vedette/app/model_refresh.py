@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from vedette.app.configured_providers import ProviderListing, asked_models, house_of, panellists, with_table
 from vedette.config.model import Config, Loaded
@@ -15,6 +14,7 @@ from vedette.contracts.ports import Clock, Fetcher
 from vedette.core.panel.models import ModelRow, refresh
 from vedette.fetch.http import HttpFetcher
 from vedette.providers.caller import TIMEOUT, HttpProvider, ModelListing
+from vedette.store.connection import StorePlace
 from vedette.store.operator import operating
 from vedette.store.panel.lane_ledger import read_models, save_models
 from vedette.telemetry.wall_clock import SystemClock
@@ -40,7 +40,7 @@ def list_models(
     return asyncio.run(_call_roll(loaded, known, clock or SystemClock(), make or HttpFetcher))
 
 
-def refresh_models(loaded: Loaded, path: Path, *, clock: Clock) -> tuple[ProviderListing, ...]:
+def refresh_models(loaded: Loaded, path: StorePlace, *, clock: Clock) -> tuple[ProviderListing, ...]:
     """Calls the roll and keeps what was heard.  Blocking; the store is not held while the providers are asked."""
     with operating(path) as db:
         known = read_models(db)

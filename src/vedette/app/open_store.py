@@ -23,7 +23,7 @@ from vedette.fetch.proxy_address import ONION, is_socks
 from vedette.store.compliance import ComplianceFile
 from vedette.store.connection import mend
 from vedette.store.corrections import take_effect
-from vedette.store.migrate import ARCHIVE, prepare
+from vedette.store.migrate import ARCHIVE, prepare_place
 from vedette.store.operator import save_source
 from vedette.store.sqlite import Pick, Reader, Writer
 
@@ -31,10 +31,11 @@ from vedette.store.sqlite import Pick, Reader, Writer
 @contextmanager
 def open_store(loaded: Loaded, pick: Pick, clock: Clock) -> Iterator[Opened]:
     """Takes the lock, lets an archive that was cut off recover, and holds both until the run is over."""
-    path = prepare(loaded.data)
+    path = prepare_place(loaded.data, loaded.store)
     mended = mend(loaded.data)
     with locked(loaded.data):
         writer = Writer(path, worker=f"{socket.gethostname()}:{os.getpid()}", pick=pick)
+        writer.take_lock()
         writer.checkpoint()  # a run that is killed again and again would never come to it
         healed = writer.heal(now=clock.now(), policy_of=lane_policies(loaded.config).of)
         _save_sources(loaded, writer, pick, clock.now())

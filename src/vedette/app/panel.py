@@ -20,6 +20,7 @@ from vedette.app.panel_resources import (
     ShownBatch,
     open_resources,
     open_store,
+    own_store,
     redis_warnings,
     refused_words,
     spent_words,
@@ -58,7 +59,6 @@ from vedette.fetch.http import HttpFetcher
 from vedette.lanes import LaneKeeper
 from vedette.lanes.keeper import LanePolicies
 from vedette.providers.provider_table import ProviderRow
-from vedette.store.migrate import prepare
 from vedette.store.panel.batches import PanelStore, open_view
 from vedette.store.panel.lane_ledger import read_models
 from vedette.store.panel.store_thread import AskedJournal, ThreadedPanelLog, asked_cells, asked_path
@@ -313,7 +313,7 @@ class Panel:
     def _successor(self, resources: PanelResources, row: ProviderRow) -> str:
         """What to ask instead: the nearest of the models that the provider lists, or that are known of it."""
         name = canonical_name(row.name, row.model)
-        known = [one for one in read_models(resources.ledger.db.db) if one.provider == house_of(row)]
+        known = [one for one in read_models(resources.ledger.db.connection) if one.provider == house_of(row)]
         listed = asyncio.run(self._listed(row))
         others = {canonical_name(row.name, one) for one in listed}
         others = others or {one.name for one in known if one.retired_at is None}
@@ -340,7 +340,7 @@ class Panel:
         rows = [one.row for one in self.members(batch.shape.models, needs_keys=False)]
         counted = {row.model: (row.ok, row.failed) for row in progress.providers}
         with resources.ledger.db.transaction():
-            note_calls(resources.ledger.db.db, rows, counted)
+            note_calls(resources.ledger.db.connection, rows, counted)
 
     async def _engine(
         self, resources: PanelResources, batch: Batch, on_progress: OnProgress, is_resumed: bool
@@ -438,7 +438,7 @@ class Panel:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        prepare(self.loaded.data)
+        own_store(self.loaded)
         with locked(self.loaded.data, LOCK):
             yield
 

@@ -12,6 +12,7 @@ from datetime import datetime
 from vedette.app.configured_providers import panellists
 from vedette.config.model import Loaded
 from vedette.config.sections import PanelConfig
+from vedette.contracts.database import PostgresAddress
 from vedette.contracts.panel_run import Batch, PanelNote, ParkedCell, Prompt, ProviderResp, QualityFlag
 from vedette.contracts.ports import Clock
 from vedette.contracts.words import Reason
@@ -20,8 +21,9 @@ from vedette.core.panel.quality import Repeats, scores_of
 from vedette.engine.panel.loop import BatchEnd
 from vedette.engine.panel.provider_lanes import Judged
 from vedette.engine.settle.ids import Ids
-from vedette.store.dialect import SqliteSql, open_sql
-from vedette.store.migrate import prepare
+from vedette.store.connection import StorePlace
+from vedette.store.dialect import open_sql
+from vedette.store.migrate import prepare, prepare_place, version_of
 from vedette.store.panel.batches import PanelStore
 from vedette.store.panel.existing_tables import prepare_panel
 from vedette.store.panel.lane_ledger import PanelLedger
@@ -52,9 +54,9 @@ class PanelResources:
 @contextmanager
 def open_resources(loaded: Loaded, config: PanelConfig, clock: Clock) -> Iterator[PanelResources]:
     steady = SteadyClock(clock)
-    path = prepare(loaded.data)
+    path = own_store(loaded)
     lanes = Reader(path)
-    ledger = PanelLedger(SqliteSql(path), Ids(PANEL_WORKER, after=lanes.last_id()).next)
+    ledger = PanelLedger(open_sql(_url(path)), Ids(PANEL_WORKER, after=lanes.last_id()).next)
     board = _board(loaded, config, steady)
     resources = PanelResources(
         store=open_store(loaded, config, ledger, board),
@@ -84,10 +86,21 @@ def open_store(
 ) -> PanelStore:
     url = config.database
     if url is None:
-        url = f"sqlite:///{prepare(loaded.data)}"
+        url = _url(own_store(loaded))
     projection = prepare_panel(url, config.shadow_table or RESPONSES, _widths(loaded, config))
     db = ledger.db if ledger is not None and config.database is None else open_sql(url)
     return PanelStore(db, projection, ledger=ledger, cache=cache)
+
+
+def own_store(loaded: Loaded) -> StorePlace:
+    """Our own store.  The panel makes none in a database that holds tables of others: it makes one in the folder."""
+    place = loaded.store
+    is_there = isinstance(place, PostgresAddress) and version_of(place) is not None
+    return prepare_place(loaded.data, place) if is_there else prepare(loaded.data)
+
+
+def _url(place: StorePlace) -> str:
+    return place.url if isinstance(place, PostgresAddress) else f"sqlite:///{place}"
 
 
 def _widths(loaded: Loaded, config: PanelConfig) -> dict[str, int]:

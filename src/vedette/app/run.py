@@ -148,8 +148,8 @@ def build_run(loaded: Loaded, request: RunRequest, hooks: RunHooks, opened: Open
         not_before=facts.began_at if opened.was_killed else None,
         on_closed=closings.add,
     )
-    fetcher, screening = hooks.fetcher or HttpFetcher(clock), _screening(config, opened, hooks)
-    if (names := onion_names(config, opened.path.parent)) is not None:
+    fetcher, screening = hooks.fetcher or HttpFetcher(clock), _screening(loaded, hooks)
+    if (names := onion_names(config, loaded.data)) is not None:
         fetcher = OnionFetcher(fetcher, names)
     if not screening.is_idle:
         fetcher = ScreeningFetcher(fetcher, screening, clock)
@@ -291,9 +291,10 @@ def _book(config: Config, reader: Reader) -> SourceBook:
     )
 
 
-def _screening(config: Config, opened: Opened, hooks: RunHooks) -> AnswerScreen:
+def _screening(loaded: Loaded, hooks: RunHooks) -> AnswerScreen:
     """What is never kept, and who is asked nothing any more.  Sources that were left out are told by number."""
-    compliance, table = ComplianceFile(opened.path.parent), screens(config)
+    config, compliance = loaded.config, ComplianceFile(loaded.data)
+    table = screens(config)
     for number, source in enumerate(sources_of(config) if config.screen else ()):
         if (row := screen_url(source.url, table)) is not None:
             what = f"sources.{number} is not watched: row {row.name!r} of `screen` refuses its address"

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from pathlib import Path
 
 from vedette.app.process import run_loop, signals
 from vedette.config.model import Loaded
@@ -32,7 +31,7 @@ from vedette.extract.documents.language import reader_version
 from vedette.extract.ocr import missing_tools
 from vedette.fetch.browser import find_browser
 from vedette.judge import Handle, handlers
-from vedette.store.connection import connect
+from vedette.store.connection import StorePlace, connect
 from vedette.store.job_bus import SqliteJobBus
 from vedette.store.migrate import ARCHIVE
 from vedette.store.operator import operating, parked_for_tools, retry_for_tools
@@ -67,7 +66,7 @@ class Hooks:
 
 @asynccontextmanager
 async def opened(
-    loaded: Loaded, path: Path, *, clock: Clock, hooks: Hooks, worker: str
+    loaded: Loaded, path: StorePlace, *, clock: Clock, hooks: Hooks, worker: str
 ) -> AsyncIterator[StageWorker]:
     """A stage worker with everything that it needs, on connections of its own."""
     config = loaded.config
@@ -117,7 +116,9 @@ def redacts(reader: Reader, watch: WatchId) -> bool:
 
 
 @asynccontextmanager
-async def beside(loaded: Loaded, path: Path, *, clock: Clock, hooks: Hooks) -> AsyncIterator[StageWorker]:
+async def beside(
+    loaded: Loaded, path: StorePlace, *, clock: Clock, hooks: Hooks
+) -> AsyncIterator[StageWorker]:
     """The stage worker of a run.  What it cannot do is told and stops no look."""
     async with opened(loaded, path, clock=clock, hooks=hooks, worker=BESIDE) as worker:
         task = asyncio.create_task(_keep_on(worker, clock, hooks))
@@ -143,7 +144,7 @@ def hearing(worker: StageWorker) -> Callable[[Group], None]:
     return hear
 
 
-def run_worker(loaded: Loaded, path: Path, *, clock: Clock, hooks: Hooks, work: Work) -> None:
+def run_worker(loaded: Loaded, path: StorePlace, *, clock: Clock, hooks: Hooks, work: Work) -> None:
     """Blocking; SIGINT and SIGTERM end it after the group at hand."""
     run_loop(_work(loaded, path, clock=clock, hooks=hooks, work=work))
 
@@ -157,7 +158,7 @@ def stage_queues(words: str | None) -> tuple[str, ...]:
     return named or STAGES
 
 
-async def _work(loaded: Loaded, path: Path, *, clock: Clock, hooks: Hooks, work: Work) -> None:
+async def _work(loaded: Loaded, path: StorePlace, *, clock: Clock, hooks: Hooks, work: Work) -> None:
     """`vedette worker`: until told to stop, or until nothing waits."""
     name = f"{socket.gethostname()}-{os.getpid()}"
     serving = replace(hooks, queues=work.queues)
@@ -204,7 +205,7 @@ EVERY_S = 300.0  # installations happen in real time, whatever clock the run goe
 
 @dataclass(slots=True)
 class ToolWatch:
-    path: Path  # of the database
+    path: StorePlace  # of the database
     languages: str
     clock: Clock
     _missing: frozenset[str] | None = (

@@ -37,6 +37,7 @@ from vedette.config.sections import (
 from vedette.config.values import (
     MAIN,
     MOST_BYTES,
+    STORE,
     Day,
     Duration,
     Frequency,
@@ -51,9 +52,11 @@ from vedette.config.values import (
     parse_duration,
     parse_frequency,
     parse_size,
+    server_of,
     with_profile,
 )
 from vedette.config.values import VARIABLES as DATABASES
+from vedette.contracts.database import PostgresAddress
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.source import ListerKind
 from vedette.contracts.words import NodeRole, Risk, Secret
@@ -283,6 +286,12 @@ class Loaded(BaseModel):
     path: Path | None
     data: Path
     digest: str
+    server: PostgresAddress | None = None  # None: the store is a file of the data folder
+
+    @property
+    def store(self) -> Path | PostgresAddress:
+        """Where watches and evidence rows are; the archive is in the data folder."""
+        return self.server or self.data / STORE
 
 
 def load(path: Path | None = None, data: Path | None = None) -> Loaded:
@@ -299,7 +308,8 @@ def load(path: Path | None = None, data: Path | None = None) -> Loaded:
     place = data or named or (root / config.data if config.data else root / DATA_NAME)
     text = json.dumps(config.model_dump(mode="json", exclude={"sources"}), sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    return Loaded(config=config, path=chosen, data=place, digest=digest)
+    server = server_of(_databases(), place)
+    return Loaded(config=config, path=chosen, data=place, digest=digest, server=server)
 
 
 def data_origin(given: Path | None, loaded: Loaded) -> str:
@@ -451,16 +461,9 @@ def panel_settings(config: Config, *, reads_environment: bool = True) -> PanelCo
     return found
 
 
-def database_notices() -> list[str]:
+def database_notices(data: Path) -> list[str]:
     """What those who run must know of `DATABASE_URL`, `REGULATORY_DATABASE_URL` and `REDIS_URL`."""
-    return notices(_databases())
-
-
-def panel_log_level() -> str:
-    """RUST_LOG of spec 003: the level of the panel's log; empty: no log.  Directives for single crates are ignored."""
-    words = (part.strip().lower() for part in os.environ.get("RUST_LOG", "").split(",") if "=" not in part)
-    known = {"trace": "debug", "debug": "debug", "info": "info", "warn": "warn", "error": "error"}
-    return next((known[word] for word in words if word in known), "")
+    return notices(_databases(), data)
 
 
 def forces_terminal() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
@@ -13,6 +14,7 @@ from zoneinfo import available_timezones
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from vedette.contracts.database import PostgresAddress
 from vedette.contracts.errors import ConfigError
 from vedette.contracts.words import Risk
 from vedette.core.text.nearest import unknown
@@ -160,13 +162,15 @@ def file_digest(path: str) -> str:
 
 # The environment variables that name databases, and what each is used for here.
 #
-# One SQLite store holds what spec 001 keeps in two PostgreSQL databases and in Redis.  A variable that names something
-# else is never ignored in silence: `vedette run`, `vedette serve` and `vedette doctor` say what it is used for.
+# One store, of SQLite or PostgreSQL, holds what spec 001 keeps in two databases and in Redis.  A variable that names
+# something else is never ignored in silence: `vedette run`, `vedette serve` and `vedette doctor` say what it is for.
 
 MAIN, REGULATORY, REDIS = "DATABASE_URL", "REGULATORY_DATABASE_URL", "REDIS_URL"
 VARIABLES = (MAIN, REGULATORY, REDIS)
 STORE = "vedette.db"
 _PANEL = "only `vedette panel` writes there"
+_MOVE = "; the folder has a store of its own: `vedette db copy --to` with that URL moves it there"
+_POSTGRES = ("postgresql", "postgres")
 
 
 def data_folder(words: Mapping[str, str]) -> Path | None:
@@ -177,14 +181,26 @@ def data_folder(words: Mapping[str, str]) -> Path | None:
     return next(iter(named.values()), None)
 
 
-def notices(words: Mapping[str, str]) -> list[str]:
+def server_of(words: Mapping[str, str], data: Path) -> PostgresAddress | None:
+    """The PostgreSQL database that holds the store.  None: the store is a file of the data folder.
+
+    A folder that has such a file keeps it, whatever the variable says: an installation has one store.
+    """
+    url = words.get(MAIN, "").strip()
+    is_server = url.partition("://")[0] in _POSTGRES
+    return PostgresAddress(url) if is_server and not (data / STORE).exists() else None
+
+
+def notices(words: Mapping[str, str], data: Path) -> list[str]:
     """What is said of variables that do not name the store.  Their values hold passwords and are not shown."""
     told = []
     for name, use in ((MAIN, _PANEL), (REGULATORY, "it is not used")):
         text = words.get(name, "")
-        if text and _store_folder(text) is None:
+        if text and _store_folder(text) is None and not (name == MAIN and server_of(words, data)):
+            move = _MOVE if name == MAIN and text.partition("://")[0] in _POSTGRES else ""
             told.append(
                 f"{name} names {_kind(text)}: {use}; watches and evidence are in the store, see `vedette db path`"
+                f"{move}"
             )
     if words.get(REDIS):
         told.append(f"{REDIS} is set: only `vedette panel` uses it; the queues are in the store")
@@ -201,6 +217,13 @@ def _kind(url: str) -> str:
     scheme = url.partition(":")[0].partition("+")[0].lower()
     known = {"postgres": "PostgreSQL", "postgresql": "PostgreSQL", "sqlite": f"a file that is not a {STORE}"}
     return known.get(scheme, "another database")
+
+
+def panel_log_level() -> str:
+    """RUST_LOG of spec 003: the level of the panel's log; empty: no log.  Directives for single crates are ignored."""
+    words = (part.strip().lower() for part in os.environ.get("RUST_LOG", "").split(",") if "=" not in part)
+    known = {"trace": "debug", "debug": "debug", "info": "info", "warn": "warn", "error": "error"}
+    return next((known[word] for word in words if word in known), "")
 
 
 # Defaults of a country: `profile: croatia` in vedette.yaml sets languages, zone and hours.

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -26,8 +25,9 @@ from vedette.core.urls.admission import blocked_by
 from vedette.core.urls.canonical import canonical, host_of, lane_of, too_long, watch_id
 from vedette.core.urls.classify import Classification, auto_source
 from vedette.operations.installation import Installation
+from vedette.store.connection import StorePlace
 from vedette.store.legacy_sentinel import CHUNK, OldItem, OldStore, old_store
-from vedette.store.migrate import prepare
+from vedette.store.migrate import prepare_place
 from vedette.store.operator import operating, order, save_source, save_watches
 
 OnItems = Callable[[int, int], None]  # how many so far, of how many
@@ -90,12 +90,12 @@ class Adoption:
             done.columns = old.add_columns()
             done.scheduled = old.schedule(start)
             done.deprecated = old.deprecate_frequency(self.now)
-            path = prepare(self.loaded.data)
+            path = prepare_place(self.loaded.data, self.loaded.store)
             sources = self._sources(old, path, done)
             self._items(old, path, sources, done)
         return done
 
-    def _sources(self, old: OldStore, path: Path, done: Adopted) -> dict[str, Source]:
+    def _sources(self, old: OldStore, path: StorePlace, done: Adopted) -> dict[str, Source]:
         """By endpoint id."""
         found: dict[str, Source] = {}
         for endpoint in old.endpoints():
@@ -111,7 +111,7 @@ class Adoption:
                 done.sources += save_source(db, source, now=self.now, classify=self.classify)
         return found
 
-    def _items(self, old: OldStore, path: Path, sources: dict[str, Source], done: Adopted) -> None:
+    def _items(self, old: OldStore, path: StorePlace, sources: dict[str, Source], done: Adopted) -> None:
         by_host: dict[str, Source] = {}
         items, count, known = old.items(), 0, 0
         while chunk := list(islice(items, CHUNK)):

@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from vedette.app.process import locked
+from vedette.contracts.database import PostgresAddress
 from vedette.contracts.errors import RESTORE, InputError, RefusedError, StoreError
 from vedette.evidence.files import FULL
 from vedette.evidence.heads import FILE_NAME
@@ -54,6 +55,11 @@ class Backup:
 def back_up(installation: Installation, target: Path, *, progress: Progress) -> Backup:
     """Makes `target`, a new folder, a whole copy of the store; verified.  Works while an engine runs."""
     loaded, source = installation.loaded, installation.store()
+    if isinstance(source, PostgresAddress):
+        raise RefusedError(
+            f"the store is in {source}: back it up with pg_dump, and {loaded.data} with it, while no engine runs; "
+            "or `vedette db copy` it into a folder and back that up"
+        )
     _check_new(target)
     with _fresh_folder(target.parent, f".{target.name}-") as part:
         (part / ARCHIVE).mkdir(mode=0o700)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
+from vedette.contracts.database import PostgresAddress
 from vedette.operations.installation import Installation
-from vedette.store.migrate import DATABASE, HEAD, prepare, version
+from vedette.store.connection import StorePlace
+from vedette.store.migrate import HEAD, prepare_place, version_of
 from vedette.store.operator import lock_holder
 from vedette.store.views import RunView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseStatus:
-    path: Path
+    path: StorePlace
     version: str | None
     newest: str
     size: int  # bytes, with what is not yet in the main file
@@ -25,36 +26,43 @@ class DatabaseStatus:
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    path: Path
+    path: StorePlace
     before: str | None
     version: str = HEAD
 
 
-def database_path(installation: Installation) -> Path:
-    return installation.loaded.data / DATABASE
+def database_path(installation: Installation) -> StorePlace:
+    return installation.loaded.store
 
 
 def database_status(installation: Installation) -> DatabaseStatus:
     place = installation.store()
     with installation.queries() as queries:
         counts, runs = queries.counts(), queries.runs(most=1)
-    wal = place.with_name(place.name + "-wal")
     return DatabaseStatus(
         path=place,
-        version=version(place),
+        version=version_of(place),
         newest=HEAD,
-        size=place.stat().st_size + (wal.stat().st_size if wal.exists() else 0),
+        size=_size(installation, place),
         engine=lock_holder(installation.loaded.data),
         last_run=runs[0] if runs else None,
         rows=counts,
     )
 
 
+def _size(installation: Installation, place: StorePlace) -> int:
+    if isinstance(place, PostgresAddress):
+        with installation.reading() as db:
+            return int(db.execute("SELECT pg_database_size(current_database())").fetchone()[0])
+    wal = place.with_name(place.name + "-wal")
+    return place.stat().st_size + (wal.stat().st_size if wal.exists() else 0)
+
+
 def upgrade_database(installation: Installation) -> Upgraded:
     """Only ever adds; a store that is up to date is left alone."""
     place = database_path(installation)
-    before = version(place)
-    prepare(installation.loaded.data, create=False)
+    before = version_of(place)
+    prepare_place(installation.loaded.data, place, create=False)
     return Upgraded(place, before)
 
 

@@ -18,6 +18,7 @@ from vedette.app.channels import channels
 from vedette.app.run import check_run
 from vedette.config.model import Config, database_notices, is_set_in_environment
 from vedette.config.policies import sources_of
+from vedette.contracts.database import PostgresAddress
 from vedette.contracts.errors import RESTORE, StoreError, VedetteError
 from vedette.contracts.fetch import FetchSettings
 from vedette.extract.ocr import REMEDY, Tesseract, find_tesseract
@@ -153,12 +154,18 @@ def _browser(installation: Installation) -> DoctorFinding:
 
 def _databases(installation: Installation) -> DoctorFinding:
     """The variables of spec 001/11.1."""
-    told = database_notices()
+    told = database_notices(installation.loaded.data)
     if told:
         return DoctorFinding(
             "databases", "warn", "; ".join(told), "unset them here, or write sqlite:///folder/vedette.db"
         )
-    return DoctorFinding("databases", "ok", "one store, no other named in the environment")
+    server = installation.loaded.server
+    said = (
+        f"the store is in {server} (DATABASE_URL)"
+        if server
+        else "one store, no other named in the environment"
+    )
+    return DoctorFinding("databases", "ok", said)
 
 
 def _writable(installation: Installation) -> DoctorFinding:
@@ -194,12 +201,14 @@ def _store(installation: Installation) -> DoctorFinding:
         missing = not installation.loaded.data.exists() or "no store" in str(error)
         remedy = "run `vedette init`" if missing else ""  # what else is wrong says itself what to do
         return DoctorFinding("store", "warn" if missing else "bad", str(error), remedy)
-    return DoctorFinding("store", "ok", f"{path.name}, version {HEAD}")
+    name = path if isinstance(path, PostgresAddress) else path.name
+    return DoctorFinding("store", "ok", f"{name}, version {HEAD}")
 
 
 def _quick_check(installation: Installation) -> None:
     """Every page of the database can be read, and says what it should."""
-    found = damage_of(installation.store())
+    place = installation.store()
+    found = "" if isinstance(place, PostgresAddress) else damage_of(place)
     if found:
         raise StoreError(f"{installation.loaded.data} holds a damaged database: {found}; {RESTORE}")
     with installation.queries() as queries:

@@ -18,6 +18,7 @@ from vedette import __version__
 from vedette.app.stage_worker import redacts
 from vedette.config.model import Loaded
 from vedette.contracts.change import DiffOp
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.errors import InputError, StoreError, VedetteError
 from vedette.contracts.source import ActMetadata
 from vedette.contracts.watch import Located, Watch
@@ -40,7 +41,7 @@ from vedette.operations.installation import Installation
 from vedette.operations.watches import find_evidence, is_piece, known_watch, shown_at
 from vedette.report.diffs import diff_json
 from vedette.store.connection import connect
-from vedette.store.migrate import ARCHIVE, DATABASE
+from vedette.store.migrate import ARCHIVE
 from vedette.store.queries import Queries
 from vedette.store.rows import to_ms
 from vedette.store.sqlite import Reader
@@ -141,7 +142,7 @@ def headings_of(loaded: Loaded, one: EvidenceView) -> dict[str, tuple[str, ...]]
 
 def _redacts(loaded: Loaded, one: EvidenceView) -> bool:
     """What a source that redacts keeps as it came is shown as text without personal data."""
-    with closing(Reader(loaded.data / DATABASE)) as reader:
+    with closing(Reader(loaded.store)) as reader:
         return redacts(reader, one.watch)
 
 
@@ -198,7 +199,7 @@ def export_001(
 
 
 def _filled(
-    loaded: Loaded, db: sqlite3.Connection, since: datetime | None, watch: WatchId | None
+    loaded: Loaded, db: SqlConnection, since: datetime | None, watch: WatchId | None
 ) -> Iterator[tuple[object, ...]]:
     query = _ROWS if watch is None else _ROWS.replace("WHERE", f"WHERE e.watch_id = {int(watch)} AND")
     for row in db.execute(query, (0 if since is None else to_ms(since),)):

@@ -28,7 +28,7 @@ from vedette.extract import extract
 from vedette.operations.arguments import a_url
 from vedette.operations.evidence import body_of
 from vedette.operations.installation import Installation
-from vedette.store.hunt_rows import HuntReader, odd_statements, save_mark, save_weights
+from vedette.store.hunt_rows import ALL, HuntReader, odd_statements, save_mark, save_weights
 from vedette.store.queries import Queries
 
 MARKS = ("odd", "plain")
@@ -131,7 +131,7 @@ class Rescored:
     digest: str  # sha256 over all findings without their times
 
 
-def findings(installation: Installation, *, least: float = 0.0, most: int = -1) -> list[OddFinding]:
+def findings(installation: Installation, *, least: float = 0.0, most: int = ALL) -> list[OddFinding]:
     """What hunts found, the oddest first."""
     with installation.reading() as db:
         return HuntReader(db).findings(least=least, most=most)

@@ -5,7 +5,6 @@ Every surface makes one for a call: the command line, the HTTP server, a test.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -14,13 +13,14 @@ from pathlib import Path
 
 from vedette.config.model import Loaded
 from vedette.config.policies import sources_of
+from vedette.contracts.database import PostgresAddress, SqlConnection
 from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.ports import Clock
 from vedette.core.text.nearest import unknown
 from vedette.core.urls.classify import Classification
 from vedette.operations.classified import blocked_word, classified
-from vedette.store.connection import connect, mend, operating
-from vedette.store.migrate import DATABASE, HEAD, prepare, version
+from vedette.store.connection import StorePlace, connect, mend, operating
+from vedette.store.migrate import COPYING, HEAD, prepare_place, version, version_of
 from vedette.store.queries import Queries
 
 
@@ -32,17 +32,38 @@ class Installation:
     clock: Clock
     note: Callable[[str], None] = lambda words: None  # what happened by the way
     used: list[Path] = field(default_factory=list)  # databases that were opened, for error messages
+    _is_checked: bool = False  # a server was asked whether it has a store of this version: once is enough
 
     @property
     def has_store(self) -> bool:
-        return (self.loaded.data / DATABASE).exists()
+        place = self.loaded.store
+        if isinstance(place, PostgresAddress):
+            return self._is_checked or version_of(place) is not None
+        return place.exists()
 
     def now(self) -> datetime:
         return self.clock.now()
 
-    def store(self) -> Path:
+    def store(self) -> StorePlace:
         """The database, checked to be of this version."""
-        path = self.loaded.data / DATABASE
+        path = self.loaded.store
+        return self._on_server(path) if isinstance(path, PostgresAddress) else self._in_folder(path)
+
+    def _on_server(self, place: PostgresAddress) -> PostgresAddress:
+        if not self._is_checked:
+            found = version_of(place)
+            if found is None:
+                raise StoreError(f"no store in {place} yet; `vedette init` or `vedette run` makes it")
+            if found == COPYING:
+                raise StoreError(
+                    f"{place} holds half a copy; say `vedette db copy` again, it goes on where it was"
+                )
+            if found != HEAD:
+                raise StoreError(f"{place} is at version {found}, not {HEAD}; run `vedette db upgrade`")
+            self._is_checked = True
+        return place
+
+    def _in_folder(self, path: Path) -> Path:
         if not path.exists() and self.loaded.config.sources:
             raise StoreError(
                 f"no store in {path.parent} yet; `vedette run` makes it and looks at the sources of vedette.yaml"
@@ -62,12 +83,12 @@ class Installation:
             raise StoreError(f"{path} is at version {found or 'none'}, not {HEAD}; run `vedette db upgrade`")
         return path
 
-    def new_store(self) -> Path:
+    def new_store(self) -> StorePlace:
         """The database, made where there is none."""
         is_new = not self.has_store
-        path = prepare(self.loaded.data)
+        path = prepare_place(self.loaded.data, self.loaded.store)
         if is_new:
-            self.note(f"made a new store in {self.loaded.data}")
+            self.note(f"made a new store in {self.loaded.server or self.loaded.data}")
         return path
 
     @contextmanager
@@ -76,13 +97,13 @@ class Installation:
             yield queries
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> Iterator[SqlConnection]:
         """A connection that changes nothing."""
         with closing(connect(self.store(), read_only=True)) as db:
             yield db
 
     @contextmanager
-    def operating(self, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+    def operating(self, *, create: bool = False) -> Iterator[SqlConnection]:
         """One transaction of the operator."""
         with operating(self.new_store() if create else self.store()) as db:
             yield db

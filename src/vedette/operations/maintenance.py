@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from vedette.app.process import locked
 from vedette.config.model import Loaded
@@ -24,6 +23,7 @@ from vedette.evidence.verify import Claims, EvidenceProblem, ProblemKind, Report
 from vedette.operations.installation import Installation
 from vedette.store import row_retention as retention
 from vedette.store.claims import claims_of
+from vedette.store.connection import StorePlace
 from vedette.store.migrate import ARCHIVE
 from vedette.store.operator import operating
 from vedette.store.sqlite import connect
@@ -89,7 +89,7 @@ def collected_json(done: Collected) -> dict[str, object]:
     return {**counts, "segments": segments}
 
 
-def _trial(loaded: Loaded, path: Path, now: datetime) -> Collected:
+def _trial(loaded: Loaded, path: StorePlace, now: datetime) -> Collected:
     before = _before(loaded.config.evidence.ledger, now)
     with closing(connect(path, read_only=True)) as db:
         over = _over(loaded, day_is_over(retention.segments(db), now), now)
@@ -173,7 +173,9 @@ def set_aside_damaged(installation: Installation, *, progress: Progress | None =
     )
 
 
-def _verified(loaded: Loaded, path: Path, progress: Progress | None, *, is_quick: bool = False) -> Report:
+def _verified(
+    loaded: Loaded, path: StorePlace, progress: Progress | None, *, is_quick: bool = False
+) -> Report:
     with claims_of(path) as store:
 
         def read() -> Claims:
@@ -197,7 +199,7 @@ def _count(numbers: list[int]) -> str:
     return f"{len(numbers) or 'the first'} of its records {'is' if len(numbers) < 2 else 'are'} not what was written"
 
 
-def _drop_segments(loaded: Loaded, path: Path, now: datetime) -> list[Segment]:
+def _drop_segments(loaded: Loaded, path: StorePlace, now: datetime) -> list[Segment]:
     archive = _archive(loaded)
     with operating(path) as db:
         archive.recover(retention.segments(db), now=now)

@@ -5,7 +5,6 @@ A running engine hears of an order within a second.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from vedette.config.policies import another_id, classifier, fetch_settings, sources_of
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.errors import InputError, RefusedError
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import Source
@@ -164,7 +164,7 @@ def unmute_source(installation: Installation, what: str) -> SourceOrdered:
     """Tell of its changes again."""
     was_muted = False
 
-    def unmute(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> None:
+    def unmute(db: SqlConnection, source: SourceId, *, now: datetime) -> None:
         nonlocal was_muted
         was_muted = operator.is_muted(db, source, now=now)
         operator.mute_source(db, source, now=now)
@@ -209,7 +209,7 @@ def _ordered(installation: Installation, what: str, do: _Do, *, finds: bool = Fa
     return SourceOrdered(source=source, watches=number)
 
 
-def _source(installation: Installation, db: sqlite3.Connection, what: str, *, finds: bool) -> SourceId:
+def _source(installation: Installation, db: SqlConnection, what: str, *, finds: bool) -> SourceId:
     """The source of that id or URL.  A page that a listing found gets one of its own, so that it can rest alone."""
     if "://" not in what:
         return SourceId(what)
@@ -228,7 +228,7 @@ def _source(installation: Installation, db: sqlite3.Connection, what: str, *, fi
 # A source is saved with its first watch; what stands in vedette.yaml too, before the first run.
 
 
-def save_source(installation: Installation, db: sqlite3.Connection, source: Source) -> tuple[Source, bool]:
+def save_source(installation: Installation, db: SqlConnection, source: Source) -> tuple[Source, bool]:
     """Save a source and make its first watch due; gives it as it is kept, and whether it is new.
 
     A URL that is known keeps its source; an id that is taken is made unique.

@@ -20,7 +20,6 @@ from vedette.core.urls.canonical import host_of, watch_id
 from vedette.operations.arguments import TOLD, a_url
 from vedette.operations.installation import Installation
 from vedette.store.connection import connect
-from vedette.store.migrate import DATABASE
 from vedette.store.queries import Queries
 from vedette.store.rows import opt_iso, to_ms
 from vedette.store.views import ChangeFilter, EvidenceView, SourceView, WatchFilter, WatchLine
@@ -181,7 +180,7 @@ def _numbered(queries: Queries, what: str) -> list[EvidenceView]:
 
 def shown_at(loaded: Loaded, watch: WatchId, at: datetime) -> EvidenceId | None:
     """What the last look before that moment showed; None: nothing was seen by then, or it expired."""
-    with closing(connect(loaded.data / DATABASE, read_only=True)) as db:
+    with closing(connect(loaded.store, read_only=True)) as db:
         row = db.execute(_SEEN, (watch, to_ms(at))).fetchone()
     return None if row is None else EvidenceId(row[0])
 

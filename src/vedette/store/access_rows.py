@@ -5,10 +5,10 @@ Tokens and cookies are long and random, so a plain sha256 of them is all that is
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.watch import LedgerNote
 from vedette.contracts.words import RunId
 from vedette.store import statements as sql
@@ -40,67 +40,62 @@ class AnsweredRequest:
     answer: str
 
 
-def add_token(db: sqlite3.Connection, name: str, scope: str, digest: bytes, *, now: datetime) -> int:
+def add_token(db: SqlConnection, name: str, scope: str, digest: bytes, *, now: datetime) -> int:
     row = (name, scope, digest, to_ms(now))
-    made = db.execute("INSERT INTO access_tokens (name, scope, digest, created_at) VALUES (?, ?, ?, ?)", row)
-    return int(made.lastrowid or 0)
+    new = "INSERT INTO access_tokens (name, scope, digest, created_at) VALUES (?, ?, ?, ?) RETURNING id"
+    return int(db.execute(new, row).fetchone()[0])
 
 
-def tokens(db: sqlite3.Connection) -> list[AccessToken]:
+def tokens(db: SqlConnection) -> list[AccessToken]:
     """All that were ever made, oldest first."""
     return [_token(row) for row in db.execute(f"{_TOKENS} ORDER BY id")]
 
 
-def token_of(db: sqlite3.Connection, digest: bytes) -> AccessToken | None:
+def token_of(db: SqlConnection, digest: bytes) -> AccessToken | None:
     """None: there is no such token, or it was revoked."""
     row = db.execute(f"{_TOKENS} WHERE digest = ? AND revoked_at IS NULL", (digest,)).fetchone()
     return None if row is None else _token(row)
 
 
-def has_tokens(db: sqlite3.Connection) -> bool:
+def has_tokens(db: SqlConnection) -> bool:
     return db.execute("SELECT 1 FROM access_tokens WHERE revoked_at IS NULL LIMIT 1").fetchone() is not None
 
 
-def revoke_token(db: sqlite3.Connection, number: int, *, now: datetime) -> None:
+def revoke_token(db: SqlConnection, number: int, *, now: datetime) -> None:
     """It lets nobody in from now on, and its sessions end."""
     db.execute("UPDATE access_tokens SET revoked_at = ? WHERE id = ?", (to_ms(now), number))
     ended = "DELETE FROM access_sessions WHERE token = (SELECT digest FROM access_tokens WHERE id = ?)"
     db.execute(ended, (number,))
 
 
-def open_session(
-    db: sqlite3.Connection, digest: bytes, token: bytes, *, now: datetime, lasts: timedelta
-) -> None:
+def open_session(db: SqlConnection, digest: bytes, token: bytes, *, now: datetime, lasts: timedelta) -> None:
     db.execute("DELETE FROM access_sessions WHERE ends_at <= ?", (to_ms(now),))
     row = (digest, token, to_ms(now), to_ms(now + lasts))
     db.execute("INSERT INTO access_sessions (digest, token, created_at, ends_at) VALUES (?, ?, ?, ?)", row)
 
 
-def end_session(db: sqlite3.Connection, digest: bytes) -> None:
+def end_session(db: SqlConnection, digest: bytes) -> None:
     db.execute("DELETE FROM access_sessions WHERE digest = ?", (digest,))
 
 
-def session_token(db: sqlite3.Connection, digest: bytes, *, now: datetime) -> bytes | None:
+def session_token(db: SqlConnection, digest: bytes, *, now: datetime) -> bytes | None:
     """The digest of the token that a session was opened with; None: there is none, or its time is over."""
     row = db.execute(_OF_SESSION, (digest, to_ms(now))).fetchone()
     return None if row is None else bytes(row[0])
 
 
-def answered(db: sqlite3.Connection, key: str) -> AnsweredRequest | None:
+def answered(db: SqlConnection, key: str) -> AnsweredRequest | None:
     row = db.execute("SELECT request, status, answer FROM answered_requests WHERE key = ?", (key,)).fetchone()
     return None if row is None else AnsweredRequest(*row)
 
 
-def keep_answer(db: sqlite3.Connection, key: str, one: AnsweredRequest, *, now: datetime) -> None:
+def keep_answer(db: SqlConnection, key: str, one: AnsweredRequest, *, now: datetime) -> None:
     db.execute("DELETE FROM answered_requests WHERE at < ?", (to_ms(now - KEPT),))
     row = (key, to_ms(now), one.request, one.status, one.answer)
-    db.execute(
-        "INSERT OR REPLACE INTO answered_requests (key, at, request, status, answer) VALUES (?, ?, ?, ?, ?)",
-        row,
-    )
+    db.execute(sql.upsert("answered_requests", "key at request status answer".split(), "key"), row)
 
 
-def note_request(db: sqlite3.Connection, note: LedgerNote) -> None:
+def note_request(db: SqlConnection, note: LedgerNote) -> None:
     """A row of the ledger, sealed as every other."""
     db.execute(sql.NEW_LEDGER, note_row(note, AUDIT_RUN))
     seal(db, {"ledger": [note.id]})

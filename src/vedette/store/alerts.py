@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from vedette.contracts.alerts import AlarmState, Alert, AlertId, AlertKind, Finding, HealthFacts
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.lane import LaneState
 from vedette.contracts.source import ListerKind, Source
 from vedette.contracts.watch import SourceState
@@ -51,43 +51,45 @@ _ANY_SEEN = (
     f"SELECT 1 FROM watches WHERE source_id = ? AND id <> ? AND last_outcome IN ({marks(_GOOD)}) LIMIT 1"
 )
 _PAGES_LOOKED_AT = (
-    "SELECT COUNT(*), last_outcome, MAX(last_visit_at) FROM watches WHERE source_id = ? AND id <> ? "
-    "AND merged_into IS NULL AND last_outcome IS NOT NULL"
+    "SELECT COUNT(*) OVER (), last_outcome FROM watches WHERE source_id = ? AND id <> ? "
+    "AND merged_into IS NULL AND last_outcome IS NOT NULL ORDER BY last_visit_at DESC LIMIT 1"
 )
 _SAVE_ALARM = sql.upsert("alarms", ALARM_COLUMNS, "subject")
-_NEW_ALERT = sql.insert("alerts", "kind kinds subject risk sources detail opened_at relapses".split())
+_NEW_ALERT = sql.insert(
+    "alerts", "kind kinds subject risk sources detail opened_at relapses".split(), conflict="RETURNING id"
+)
 
 
-def health_facts(db: sqlite3.Connection, *, now: datetime) -> list[HealthFacts]:
+def health_facts(db: SqlConnection, *, now: datetime) -> list[HealthFacts]:
     """What is known of every source that is looked at; those that were paused are nobody's worry."""
     rows = db.execute(f"{sql.SOURCES} ORDER BY tier DESC, id").fetchall()
     known = ((*read_source(row), source_made_at(row)) for row in rows)
     return [_facts(db, *one, now=now) for one in known if one[0].is_active]
 
 
-def alarms(db: sqlite3.Connection) -> dict[str, AlarmState]:
+def alarms(db: SqlConnection) -> dict[str, AlarmState]:
     rows = db.execute(f"SELECT {', '.join(ALARM_COLUMNS)} FROM alarms")
     return {row[0]: _read_alarm(row) for row in rows}
 
 
-def save_alarm(db: sqlite3.Connection, subject: str, state: AlarmState) -> None:
+def save_alarm(db: SqlConnection, subject: str, state: AlarmState) -> None:
     times = (opt_ms(state.bad_since), opt_ms(state.good_since))
     row = (subject, state.is_raised, *times, state.relapses, opt_ms(state.settled_at), state.alert)
     db.execute(_SAVE_ALARM, row)
 
 
-def open_alert(db: sqlite3.Connection, finding: Finding, *, relapses: int, now: datetime) -> Alert:
+def open_alert(db: SqlConnection, finding: Finding, *, relapses: int, now: datetime) -> Alert:
     """A new row, of the gravest kind that was found."""
     names = dump_json([kind.value for kind in finding.kinds])
     row = (finding.kinds[0].value, names, finding.subject, int(finding.risk), dump_json(finding.sources))
-    number = db.execute(_NEW_ALERT, (*row, finding.detail, to_ms(now), relapses)).lastrowid
-    made = alert(db, AlertId(number or 0))
+    (number,) = db.execute(_NEW_ALERT, (*row, finding.detail, to_ms(now), relapses)).fetchone()
+    made = alert(db, AlertId(number))
     if made is None:
         raise AssertionError("a row that was just written is there")
     return made
 
 
-def join_alert(db: sqlite3.Connection, number: AlertId, finding: Finding, relapses: int) -> None:
+def join_alert(db: SqlConnection, number: AlertId, finding: Finding, relapses: int) -> None:
     """The open incident also has these kinds now.  Nobody is told again."""
     before = alert(db, number)
     if before is None:
@@ -99,40 +101,40 @@ def join_alert(db: sqlite3.Connection, number: AlertId, finding: Finding, relaps
     db.execute("UPDATE alerts SET kinds = ?, relapses = ? WHERE id = ?", values)
 
 
-def recover_alert(db: sqlite3.Connection, number: AlertId, *, now: datetime) -> Alert | None:
+def recover_alert(db: SqlConnection, number: AlertId, *, now: datetime) -> Alert | None:
     db.execute(
         "UPDATE alerts SET recovered_at = ? WHERE id = ? AND recovered_at IS NULL", (to_ms(now), number)
     )
     return alert(db, number)
 
 
-def ack_alert(db: sqlite3.Connection, number: AlertId, *, note: str, now: datetime) -> Alert | None:
+def ack_alert(db: SqlConnection, number: AlertId, *, note: str, now: datetime) -> Alert | None:
     """Someone has seen it.  The first word stands."""
     values = (to_ms(now), note, number)
     db.execute("UPDATE alerts SET acked_at = ?, ack_note = ? WHERE id = ? AND acked_at IS NULL", values)
     return alert(db, number)
 
 
-def alert(db: sqlite3.Connection, number: AlertId) -> Alert | None:
+def alert(db: SqlConnection, number: AlertId) -> Alert | None:
     row = db.execute(f"{_ALERT} WHERE id = ?", (number,)).fetchone()
     return None if row is None else _read_alert(row)
 
 
-def alert_list(db: sqlite3.Connection, *, only_open: bool, most: int) -> list[Alert]:
+def alert_list(db: SqlConnection, *, only_open: bool, most: int) -> list[Alert]:
     """Newest first."""
     where = "WHERE recovered_at IS NULL " if only_open else ""
     limit = f" LIMIT {int(most)}" if most else ""
     return [_read_alert(row) for row in db.execute(f"{_ALERT} {where}ORDER BY id DESC{limit}")]
 
 
-def open_counts(db: sqlite3.Connection) -> Iterable[tuple[str, int]]:
+def open_counts(db: SqlConnection) -> Iterable[tuple[str, int]]:
     """How many alerts are open, by kind."""
     query = "SELECT kind, COUNT(*) FROM alerts WHERE recovered_at IS NULL GROUP BY kind"
     return [(kind, int(count)) for kind, count in db.execute(query)]
 
 
 def _facts(
-    db: sqlite3.Connection, source: Source, state: SourceState, created_at: datetime, *, now: datetime
+    db: SqlConnection, source: Source, state: SourceState, created_at: datetime, *, now: datetime
 ) -> HealthFacts:
     watch = own_watch(db, source)
     row = db.execute("SELECT interval_s, lane_id FROM watches WHERE id = ?", (watch,)).fetchone()
@@ -157,15 +159,15 @@ def _facts(
     )
 
 
-def _pages_lost(db: sqlite3.Connection, source: Source, own: WatchId) -> tuple[int, Outcome] | None:
+def _pages_lost(db: SqlConnection, source: Source, own: WatchId) -> tuple[int, Outcome] | None:
     """How many of its pages were looked at, and how the last look ended; None: some page was seen, or there is none."""
     if db.execute(_ANY_SEEN, (source.id, own, *_GOOD)).fetchone() is not None:
         return None
-    pages, outcome, _ = db.execute(_PAGES_LOOKED_AT, (source.id, own)).fetchone()
-    return (pages, Outcome(outcome)) if pages else None
+    row = db.execute(_PAGES_LOOKED_AT, (source.id, own)).fetchone()
+    return None if row is None else (row[0], Outcome(row[1]))
 
 
-def _others_answered_at(db: sqlite3.Connection, lane: int, looks: tuple[Look, ...]) -> datetime | None:
+def _others_answered_at(db: SqlConnection, lane: int, looks: tuple[Look, ...]) -> datetime | None:
     """When did the host answer for another page while this one failed?  Asked only of pages that fail."""
     failing = failing_since(looks)
     if failing is None or failing[0] == failing[1]:
@@ -174,7 +176,7 @@ def _others_answered_at(db: sqlite3.Connection, lane: int, looks: tuple[Look, ..
     return opt_at(db.execute(_OTHERS_GOOD, (lane, since, since, until, *_GOOD)).fetchone()[0])
 
 
-def _lane(db: sqlite3.Connection, url: str) -> LaneState | None:
+def _lane(db: SqlConnection, url: str) -> LaneState | None:
     row = db.execute(sql.LANE, (lane_id(lane_of(url)),)).fetchone()
     return None if row is None else read_lane(row)[1]
 

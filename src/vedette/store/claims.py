@@ -9,9 +9,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.errors import RESTORE, StoreError
 from vedette.contracts.watch import ChainRow, Located, Segment, VisitFacts, WrittenRecord
 from vedette.contracts.words import Outcome, VisitId, WatchId
@@ -19,7 +19,7 @@ from vedette.core.evidence import seals
 from vedette.core.evidence.seal_check import compare, last_seals
 from vedette.core.evidence.seals import COVERED, UPGRADED, Covered
 from vedette.core.evidence.segments import SegmentName
-from vedette.store.connection import connect
+from vedette.store.connection import StorePlace, connect
 from vedette.store.rows import from_ms
 from vedette.store.seal_rows import columns_of
 
@@ -34,7 +34,7 @@ _NEVER = from_ms(0)
 class StoreClaims:
     """Reads on one connection, in one transaction."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: SqlConnection) -> None:
         self._db = db
 
     def hold(self) -> None:
@@ -102,9 +102,10 @@ class StoreClaims:
 
 
 @contextmanager
-def claims_of(path: Path) -> Iterator[StoreClaims]:
+def claims_of(path: StorePlace) -> Iterator[StoreClaims]:
     db = connect(path, read_only=True)
-    db.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+    if isinstance(db, sqlite3.Connection):  # PostgreSQL has no text that is not UTF-8
+        db.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
     try:
         yield StoreClaims(db)
     except sqlite3.DatabaseError as error:

@@ -6,11 +6,11 @@ Functions of a connection or transaction that the caller owns.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.lane import LanePolicy
 from vedette.contracts.words import LaneKey
 from vedette.core.limits import clock_limits as ahead
@@ -47,10 +47,11 @@ _WITHIN = (
 )
 _ROBOTS = "UPDATE robots SET fetched_at = :now, expires_at = :now WHERE fetched_at > :by"
 _LAST_LOOK = "SELECT at FROM visits ORDER BY id DESC LIMIT 1"
-_FUTURE_RUN = "SELECT MAX(MAX(started_at), COALESCE(MAX(ended_at), 0)) FROM runs"
+_FUTURE_RUN = "SELECT MAX(CASE WHEN ended_at > started_at THEN ended_at ELSE started_at END) FROM runs"
+_SPAN = f"CASE WHEN interval_s > {_DAY // 1000} THEN interval_s * 1000 ELSE {_DAY} END"
 # Both are answered by the index of the queue alone.
-_FAR_DUE = "SELECT 1 FROM watches WHERE due_at > ? + MAX(interval_s * 1000, ?) LIMIT 1"
-_AHEAD = f"last_visit_at > :by OR due_at > :by + MAX(interval_s * 1000, {_DAY})"
+_FAR_DUE = f"SELECT 1 FROM watches WHERE due_at > ? + {_SPAN} LIMIT 1"
+_AHEAD = f"last_visit_at > :by OR due_at > :by + {_SPAN}"
 _WATCHES = f"SELECT id, due_at, interval_s, last_visit_at FROM watches WHERE {_AHEAD}"
 _LOOKS = "SELECT COUNT(*), MAX(last_visit_at) FROM watches WHERE last_visit_at > ?"
 _OURS = (
@@ -74,17 +75,17 @@ class Ahead:
         return bool(self.watches or self.lanes or self.others)
 
 
-def has_signs(db: sqlite3.Connection, *, now: datetime) -> bool:
+def has_signs(db: SqlConnection, *, now: datetime) -> bool:
     """Did a clock that stood ahead write to this store?  Cheap enough to be asked at every start."""
     by = to_ms(now + ahead.AHEAD)
     for query in (_LAST_LOOK, _FUTURE_RUN):
         row = db.execute(query).fetchone()
         if row is not None and row[0] is not None and row[0] > by:
             return True
-    return db.execute(_FAR_DUE, (by, _DAY)).fetchone() is not None
+    return db.execute(_FAR_DUE, (by,)).fetchone() is not None
 
 
-def survey(db: sqlite3.Connection, *, now: datetime, policy_of: PolicyOf) -> Ahead:
+def survey(db: SqlConnection, *, now: datetime, policy_of: PolicyOf) -> Ahead:
     """What `heal` would mend."""
     by = to_ms(now + ahead.AHEAD)
     looks, latest = db.execute(_LOOKS, (by,)).fetchone()
@@ -99,7 +100,7 @@ def survey(db: sqlite3.Connection, *, now: datetime, policy_of: PolicyOf) -> Ahe
     )
 
 
-def heal(db: sqlite3.Connection, *, now: datetime, policy_of: PolicyOf) -> Ahead:
+def heal(db: SqlConnection, *, now: datetime, policy_of: PolicyOf) -> Ahead:
     """Brings every time of the store back within its rule.  Gives what was mended."""
     found = survey(db, now=now, policy_of=policy_of)
     ms, by = to_ms(now), to_ms(now + ahead.AHEAD)
@@ -109,7 +110,8 @@ def heal(db: sqlite3.Connection, *, now: datetime, policy_of: PolicyOf) -> Ahead
         db.execute(sql.SAY_LANE, row)
     db.execute(_ROBOTS, values)
     for table, due, since in _COUNTED:
-        wait = f"MIN(MAX({due} - {since}, 0), {ahead.MESSAGE // _MS})"
+        most = ahead.MESSAGE // _MS
+        wait = f"CASE WHEN {due} < {since} THEN 0 WHEN {due} - {since} > {most} THEN {most} ELSE {due} - {since} END"
         db.execute(f"UPDATE {table} SET {due} = :now + {wait} WHERE {since} > :by", values)
     for table, columns in _PAST.items():
         for column in columns:
@@ -120,7 +122,7 @@ def heal(db: sqlite3.Connection, *, now: datetime, policy_of: PolicyOf) -> Ahead
     return found
 
 
-def _heal_watches(db: sqlite3.Connection, now: datetime, by: int) -> None:
+def _heal_watches(db: SqlConnection, now: datetime, by: int) -> None:
     rows = []
     for watch, due_at, interval_s, looked_ms in db.execute(_WATCHES, {"by": by}).fetchall():
         looked_at, due = opt_at(looked_ms), None
@@ -131,7 +133,7 @@ def _heal_watches(db: sqlite3.Connection, now: datetime, by: int) -> None:
     db.executemany("UPDATE watches SET due_at = ?, last_visit_at = ?, audit_s = NULL WHERE id = ?", rows)
 
 
-def _far_lanes(db: sqlite3.Connection, now: datetime, policy_of: PolicyOf) -> list[tuple[object, ...]]:
+def _far_lanes(db: SqlConnection, now: datetime, policy_of: PolicyOf) -> list[tuple[object, ...]]:
     """Rows of the lanes that are held for longer than their policy allows, as they should be."""
     rows = []
     for row in db.execute(_LANES).fetchall():
@@ -142,7 +144,7 @@ def _far_lanes(db: sqlite3.Connection, now: datetime, policy_of: PolicyOf) -> li
     return rows
 
 
-def _others(db: sqlite3.Connection, now: datetime) -> list[int]:
+def _others(db: SqlConnection, now: datetime) -> list[int]:
     by = to_ms(now + ahead.AHEAD)
     tests = [
         (table, " OR ".join(f"{column} > {by}" for column in columns))

@@ -13,11 +13,13 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, overload
 from urllib.parse import quote
 
-from vedette.contracts.errors import NO_MORE_FILES, RESTORE, StoreError, StoreWaitError
+from vedette.contracts.database import PostgresAddress, SqlConnection
+from vedette.contracts.errors import NO_MORE_FILES, RESTORE, ConfigError, StoreError, StoreWaitError
 
+StorePlace: TypeAlias = Path | PostgresAddress  # a file of SQLite, or a database of PostgreSQL
 BEGIN = "BEGIN IMMEDIATE"  # takes the write lock at once: a reader that writes later could only fail
 BUSY_MS = 15_000
 DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -30,8 +32,17 @@ _WRITING = (*_READING, "journal_mode = WAL", "synchronous = FULL", "wal_autochec
 _NOT_FROM_HERE = ("readonly", "unable to open")  # what SQLite says where it may not write beside the file
 
 
-def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
+@overload
+def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection: ...
+@overload
+def connect(path: StorePlace, *, read_only: bool = False) -> SqlConnection: ...
+
+
+def connect(path: StorePlace, *, read_only: bool = False) -> SqlConnection:
     """A connection with our pragmas.  Autocommit: transactions are ours to begin and end."""
+    if isinstance(path, PostgresAddress):
+        server: SqlConnection = postgres_driver().PostgresConnection(path, read_only=read_only)
+        return server
     if not path.exists():
         raise StoreError(f"no store at {path}; run `vedette init` in this folder, or name one with --data")
     try:
@@ -40,6 +51,27 @@ def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
         if may_wait(error, path):
             raise told(error, path) from None
         raise StoreError(unusable(path, error)) from None
+
+
+def connect_named(path: StorePlace) -> SqlConnection:
+    """To read, with rows that are also read by the names of their columns."""
+    if isinstance(path, PostgresAddress):
+        server: SqlConnection = postgres_driver().PostgresConnection(path, read_only=True, names=True)
+        return server
+    db = connect(path, read_only=True)
+    db.row_factory = sqlite3.Row
+    return db
+
+
+def postgres_driver() -> Any:
+    """The module `store/postgres.py`, with psycopg, which the embedded form does without."""
+    try:
+        from vedette.store import postgres
+    except ImportError:
+        raise ConfigError(
+            "DATABASE_URL names PostgreSQL, and its driver is not installed: pip install 'vedette[pg]'"
+        ) from None
+    return postgres
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
@@ -62,9 +94,11 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         return _copied(path, log)
 
 
-def unusable(path: Path, error: sqlite3.Error) -> str:
+def unusable(path: StorePlace, error: sqlite3.Error) -> str:
     """What is wrong with a file that should be a store, and what to do."""
     words = str(error)
+    if isinstance(path, PostgresAddress):
+        return _of_server(path, error)
     if path.is_dir():
         return f"{path} is a folder, not a store; name another folder with --data"
     if "readonly" in words or ("unable to open" in words and path.exists()):
@@ -75,6 +109,17 @@ def unusable(path: Path, error: sqlite3.Error) -> str:
     if code_of(error) == sqlite3.SQLITE_CORRUPT:
         return f"{path} is damaged: {words}; {RESTORE}"
     return f"{path} is not a usable store: {words}; {RESTORE}"
+
+
+def tables_of(path: StorePlace) -> str:
+    """A query for the names of its tables, but for the one of the revisions."""
+    if isinstance(path, PostgresAddress):
+        own = "schemaname = current_schema()"
+        return f"SELECT tablename FROM pg_tables WHERE {own} AND tablename <> 'alembic_version' ORDER BY 1"
+    return (
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' "
+        "AND name <> 'alembic_version' ORDER BY name"
+    )
 
 
 def use_wal(path: Path) -> None:
@@ -128,11 +173,20 @@ def _opened(
     return db
 
 
-def in_parts(db: sqlite3.Connection, query: str, keys: Sequence[Any], *more: Any) -> Iterator[Any]:
+def in_parts(db: SqlConnection, query: str, keys: Sequence[Any], *more: Any) -> Iterator[Any]:
     """The rows of `... IN ({marks})` however many keys there are; `more` are the values after them."""
     for start in range(0, len(keys), IN_AT_ONCE):
         part = keys[start : start + IN_AT_ONCE]
         yield from db.execute(query.format(marks=marks(part)), (*part, *more))
+
+
+def answers(db: SqlConnection, query: str, rows: Sequence[Any]) -> Iterable[list[Any]]:
+    """What the query gives for each of these rows of values.  A server is asked for all of them at once."""
+    if isinstance(db, sqlite3.Connection):
+        return (db.execute(query, values).fetchall() for values in rows)
+    server: Any = db
+    found: list[list[Any]] = server.answers(query, rows)
+    return found
 
 
 def marks(values: Sequence[Any]) -> str:
@@ -141,7 +195,7 @@ def marks(values: Sequence[Any]) -> str:
 
 
 @contextmanager
-def all_or_nothing(db: sqlite3.Connection) -> Iterator[None]:
+def all_or_nothing(db: SqlConnection) -> Iterator[None]:
     """A transaction that writes: committed at the end, rolled back where anything is raised."""
     try:
         db.execute(BEGIN)
@@ -153,7 +207,7 @@ def all_or_nothing(db: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def transaction(db: sqlite3.Connection, path: Path) -> Iterator[sqlite3.Connection]:
+def transaction(db: SqlConnection, path: StorePlace) -> Iterator[SqlConnection]:
     """All of it, or nothing; what SQLite cannot do is raised in our words."""
     try:
         with all_or_nothing(db):
@@ -165,7 +219,7 @@ def transaction(db: sqlite3.Connection, path: Path) -> Iterator[sqlite3.Connecti
 
 
 @contextmanager
-def operating(path: Path) -> Iterator[sqlite3.Connection]:
+def operating(path: StorePlace) -> Iterator[SqlConnection]:
     """One transaction of the operator: all of it, or nothing."""
     db = connect(path)
     try:
@@ -175,8 +229,8 @@ def operating(path: Path) -> Iterator[sqlite3.Connection]:
         db.close()
 
 
-def told(error: sqlite3.Error, path: Path) -> StoreError:
-    """What SQLite cannot do, as what we raise."""
+def told(error: sqlite3.Error, path: StorePlace) -> StoreError:
+    """What a database cannot do, as what we raise."""
     kind = StoreWaitError if may_wait(error, path) else StoreError
     return kind(what_to_do(error, path))
 
@@ -200,8 +254,10 @@ def damage_of(path: Path) -> str:
     return "" if found == "ok" else str(found)
 
 
-def may_wait(error: sqlite3.Error, path: Path) -> bool:
+def may_wait(error: sqlite3.Error, path: StorePlace) -> bool:
     """Will the same work later, when somebody has freed the disk or let go of the lock?"""
+    if isinstance(path, PostgresAddress):
+        return bool(getattr(error, "may_wait", False))
     code = code_of(error)
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return True
@@ -227,9 +283,11 @@ def _has_no_files() -> bool:
     return False
 
 
-def what_to_do(error: sqlite3.Error, path: Path) -> str:
-    """What SQLite cannot do while it runs, in words that say what to do."""
+def what_to_do(error: sqlite3.Error, path: StorePlace) -> str:
+    """What a database cannot do while we run, in words that say what to do."""
     words = str(error)
+    if isinstance(path, PostgresAddress):
+        return _of_server(path, error)
     if _has_no_files():
         return f"cannot use {path}: {NO_MORE_FILES}; nothing acknowledged is lost"
     if "full" in words or (may_wait(error, path) and "locked" not in words):
@@ -242,6 +300,14 @@ def what_to_do(error: sqlite3.Error, path: Path) -> str:
     if code_of(error) in DAMAGED:
         return f"{path} is damaged: {words}; `vedette doctor` says more; {RESTORE}"
     return f"cannot use {path}: {words}; nothing acknowledged is lost, start again after mending it"
+
+
+def _of_server(address: PostgresAddress, error: sqlite3.Error) -> str:
+    if getattr(error, "lacks_right", False):
+        return f"{address}: {error}; its owner can GRANT the right to the role of DATABASE_URL; nothing was changed"
+    if may_wait(error, address):
+        return f"{address} does not answer: {error}; nothing acknowledged is lost, start again when it does"
+    return f"cannot use {address}: {error}; nothing acknowledged is lost"
 
 
 # A store is for its owner alone: folders 0700, files 0600, whatever the umask was when they were made.

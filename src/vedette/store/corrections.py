@@ -6,11 +6,11 @@ Functions of a transaction that the caller owns.  A running engine hears of ever
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.words import LaneKey, Outcome, SourceId
 from vedette.core.health.remedies import ALL_SETTINGS, healed_by
 from vedette.core.lanes.outcomes import MEANING
@@ -33,7 +33,7 @@ _LATER = "due_at > ? AND merged_into IS NULL"
 _DUE = "UPDATE watches SET due_at = ?, audit_s = NULL WHERE source_id = ? AND "
 
 
-def take_effect(db: sqlite3.Connection, settings: Mapping[str, str], *, now: datetime) -> int:
+def take_effect(db: SqlConnection, settings: Mapping[str, str], *, now: datetime) -> int:
     """At the start of a run: makes due what a setting that changed since the last run could heal; how many.
 
     A last run that says nothing of its settings is of an older version: anything may have changed since.
@@ -63,7 +63,7 @@ def take_effect(db: sqlite3.Connection, settings: Mapping[str, str], *, now: dat
 _EVERYWHERE = {"headers", "ca_file"}  # their digests cover what the sources set for themselves
 
 
-def heal(db: sqlite3.Connection, source: SourceId, outcomes: Collection[Outcome], *, now: datetime) -> int:
+def heal(db: SqlConnection, source: SourceId, outcomes: Collection[Outcome], *, now: datetime) -> int:
     """Looks of this source that ended so are due now, as if they had never failed; how many.
 
     A lane that they closed lets one of them through; the far end's own Retry-After stays.
@@ -77,8 +77,9 @@ def heal(db: sqlite3.Connection, source: SourceId, outcomes: Collection[Outcome]
     rows = db.execute(query, (source, *words)).fetchall()
     ids = [(row[0],) for row in rows]
     db.executemany("DELETE FROM parked WHERE watch_id = ?", ids)
-    due = "UPDATE watches SET due_at = MIN(due_at, ?), attempt = 0, audit_s = NULL WHERE id = ?"
-    db.executemany(due, [(to_ms(now), *one) for one in ids])
+    sooner = "CASE WHEN due_at < ? THEN due_at ELSE ? END"
+    due = f"UPDATE watches SET due_at = {sooner}, attempt = 0, audit_s = NULL WHERE id = ?"
+    db.executemany(due, [(to_ms(now), to_ms(now), *one) for one in ids])
     if rows:
         db.execute("UPDATE sources SET failures = 0, closed_until = NULL WHERE id = ?", (source,))
     for lane in {lane_of(url) for _, url, _ in rows}:
@@ -88,7 +89,7 @@ def heal(db: sqlite3.Connection, source: SourceId, outcomes: Collection[Outcome]
     return len(rows)
 
 
-def reread(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> set[LaneKey]:
+def reread(db: SqlConnection, source: SourceId, *, now: datetime) -> set[LaneKey]:
     """Its listings are read anew now, whatever the far end says of their validators, and by the rules of now.
 
     Gives the lanes in which they are due.  What the old rules refused is forgotten: the new ones judge it again.
@@ -110,7 +111,7 @@ def reread(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> set[La
     return {lane_of(url) for (url,) in db.execute(lanes, (source, to_ms(now))).fetchall()}
 
 
-def _try_once(db: sqlite3.Connection, lane: LaneKey, now: datetime) -> None:
+def _try_once(db: SqlConnection, lane: LaneKey, now: datetime) -> None:
     """The breaker's time is over: one probe passes, and says whether the correction helped."""
     state = lane_state(db, lane)
     if state is not None and state.closed_until is not None and state.closed_until > now:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.errors import ConfigError, StoreError
-from vedette.store.connection import all_or_nothing
+from vedette.store.connection import all_or_nothing, postgres_driver
 
 if TYPE_CHECKING:
     import psycopg
@@ -47,6 +48,11 @@ class Sql(Protocol):
     """A connection of one thread."""
 
     name: str
+
+    @property
+    def connection(self) -> SqlConnection:
+        """The same session, as the store takes it."""
+        ...
 
     def rows(self, statement: str, values: Values = ()) -> list[tuple[Any, ...]]: ...
 
@@ -106,6 +112,10 @@ class SqliteSql:
         except sqlite3.Error as error:
             raise StoreError(f"cannot use {path}: {error}") from None
 
+    @property
+    def connection(self) -> SqlConnection:
+        return self.db
+
     def rows(self, statement: str, values: Values = ()) -> list[tuple[Any, ...]]:
         return self.db.execute(statement, values).fetchall()
 
@@ -155,20 +165,22 @@ class PostgresSql:
     name = "postgresql"
 
     def __init__(self, url: str, *, read_only: bool = False) -> None:
+        driver = postgres_driver().psycopg
+        self._errors = driver.Error
+        self._of_a_row = (driver.DataError, driver.IntegrityError)
         try:
-            import psycopg
-        except ImportError:
-            raise ConfigError("DATABASE_URL names PostgreSQL; install the extra `pg` (psycopg)") from None
-        self._errors = psycopg.Error
-        self._of_a_row = (psycopg.DataError, psycopg.IntegrityError)
-        try:
-            self.db: psycopg.Connection[tuple[Any, ...]] = psycopg.connect(
+            self.db: psycopg.Connection[tuple[Any, ...]] = driver.connect(
                 url, autocommit=True, connect_timeout=CONNECT_S
             )
-        except psycopg.Error as error:
+        except driver.Error as error:
             raise StoreError(f"cannot connect to PostgreSQL: {_first_line(error)}") from None
         self.db.read_only = read_only or None
         self._stages: set[Insert] = set()  # whose stage this session has
+
+    @property
+    def connection(self) -> SqlConnection:
+        made: SqlConnection = postgres_driver().PostgresConnection.of(self.db)
+        return made
 
     def rows(self, statement: str, values: Values = ()) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = self.db.execute(_marks(statement), values).fetchall()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.hunt import HuntRecord, HuntRows, HuntState, Open, Waiting
 from vedette.contracts.oddness import (
     Action,
@@ -36,7 +36,8 @@ END_PROSPECT = "DELETE FROM prospects WHERE watch_id = ?"
 REOPEN = insert("prospects", ["watch_id", "not_before"], conflict=NOTHING)
 # Not by a page of its own place: whoever links to himself proves nothing.
 PULL = (
-    "UPDATE prospects SET pull = MAX(pull, ?) WHERE watch_id = ? AND chosen_at IS NULL "
+    "UPDATE prospects SET pull = (SELECT MAX(v) FROM (SELECT pull AS v UNION ALL SELECT ?) AS two) "
+    "WHERE watch_id = ? AND chosen_at IS NULL "
     "AND COALESCE(place, '') NOT LIKE '%' || ? || '/%'"
 )
 PLACE = "UPDATE prospects SET place = ? WHERE watch_id = ?"
@@ -73,7 +74,7 @@ SEEDS = (
     "ORDER BY found / looks DESC, looks DESC, place LIMIT ?"
 )
 COUNT_PROSPECTS = (
-    "SELECT SUM(p.chosen_at IS NULL AND w.due_at IS NULL), COUNT(p.chosen_at) FROM prospects p "
+    "SELECT COUNT(*) FILTER (WHERE p.chosen_at IS NULL AND w.due_at IS NULL), COUNT(p.chosen_at) FROM prospects p "
     "JOIN watches w ON w.id = p.watch_id WHERE w.merged_into IS NULL"
 )
 _ODD_COLUMNS = (
@@ -98,6 +99,7 @@ _ODD = (
     "o.provenance, o.score, o.action, o.twin, o.weights, f.contributions FROM odd_pages o "
     "LEFT JOIN findings f ON f.watch_id = o.watch_id WHERE o.{which} ORDER BY o.number"
 )
+ALL = 2**31  # rows: no limit
 Statements = list[tuple[str, list[tuple[Any, ...]]]]
 _read_state = reader(HuntState, HUNT_COLUMNS, number="number", empty_at=("empty_at", opt_at), after="after")
 
@@ -105,7 +107,7 @@ _read_state = reader(HuntState, HUNT_COLUMNS, number="number", empty_at=("empty_
 class HuntReader:
     """What a hunt reads.  Implements the `HuntSide` of the engine."""
 
-    def __init__(self, db: sqlite3.Connection, pick: str = "") -> None:
+    def __init__(self, db: SqlConnection, pick: str = "") -> None:
         """`pick`: SQL about the watch `w`, of a run that looks at a part only."""
         self._db = db
         self._pick = f"AND {pick} " if pick else ""
@@ -174,7 +176,7 @@ class HuntReader:
         query = "SELECT simhash, watch_id FROM odd_pages WHERE number <= ? AND simhash <> 0 ORDER BY number"
         return list(self._db.execute(query, (until,)))
 
-    def findings(self, *, least: float = 0.0, most: int = -1) -> list[OddFinding]:
+    def findings(self, *, least: float = 0.0, most: int = ALL) -> list[OddFinding]:
         """The oddest first."""
         return [_read_finding(row) for row in self._db.execute(_FINDINGS, (least, most))]
 
@@ -210,7 +212,7 @@ class HuntReader:
         ]
 
 
-def release(db: sqlite3.Connection, hunting: Sequence[SourceId], *, now: datetime) -> int:
+def release(db: SqlConnection, hunting: Sequence[SourceId], *, now: datetime) -> int:
     """What other sources left open, because they do not hunt any more, is due.  Gives how many."""
     due = db.execute(RELEASE.format(marks=marks(hunting)), (to_ms(now), *hunting)).rowcount
     db.execute(END_RELEASED.format(marks=marks(hunting)), hunting)
@@ -245,11 +247,11 @@ def odd_statements(pages: Sequence[OddPage]) -> Statements:
     ]
 
 
-def save_mark(db: sqlite3.Connection, watch: WatchId, word: str, *, now: datetime) -> None:
+def save_mark(db: SqlConnection, watch: WatchId, word: str, *, now: datetime) -> None:
     db.execute(upsert("marks", ["watch_id", "word", "at"], "watch_id"), (watch, word, to_ms(now)))
 
 
-def save_weights(db: sqlite3.Connection, version: str, body: str, *, now: datetime) -> None:
+def save_weights(db: SqlConnection, version: str, body: str, *, now: datetime) -> None:
     db.execute(upsert("odd_weights", ["version", "body", "at"], "version"), (version, body, to_ms(now)))
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.errors import InputError
 from vedette.contracts.jobs import (
     SENTINEL,
@@ -24,7 +23,7 @@ from vedette.contracts.jobs import (
     QueueRule,
 )
 from vedette.store import statements as sql
-from vedette.store.connection import connect, transaction
+from vedette.store.connection import StorePlace, connect, transaction
 from vedette.store.row_columns import reader
 from vedette.store.rows import from_ms, job_row, to_ms
 from vedette.store.text_columns import dump_json
@@ -72,7 +71,7 @@ _read_parked = reader(
 
 
 class SqliteJobBus:
-    def __init__(self, path: Path, rules: Mapping[str, QueueRule] = RULES) -> None:
+    def __init__(self, path: StorePlace, rules: Mapping[str, QueueRule] = RULES) -> None:
         self._db = connect(path)
         self._path = path
         self._rules = rules
@@ -152,7 +151,7 @@ class SqliteJobBus:
     def close(self) -> None:
         self._db.close()
 
-    def _add(self, db: sqlite3.Connection, job: NewJob, now: datetime) -> str:
+    def _add(self, db: SqlConnection, job: NewJob, now: datetime) -> str:
         name = job.id
         if name is None:
             number = db.execute("SELECT COALESCE(MAX(number), 0) + 1 FROM jobs").fetchone()[0]
@@ -160,7 +159,7 @@ class SqliteJobBus:
         db.execute(sql.NEW_JOB, job_row(replace(job, id=checked_id(name)), at=now))
         return name
 
-    def _end(self, db: sqlite3.Connection, end: JobEnd, now: datetime) -> datetime | None:
+    def _end(self, db: SqlConnection, end: JobEnd, now: datetime) -> datetime | None:
         job = end.job
         if end.error is not None:
             is_ours = db.execute(f"SELECT 1 FROM jobs {_MINE}", _mine(job)).fetchone() is not None
@@ -171,7 +170,7 @@ class SqliteJobBus:
                 self._add(db, following, now)
         return None
 
-    def _trim(self, db: sqlite3.Connection, ends: Sequence[JobEnd]) -> None:
+    def _trim(self, db: SqlConnection, ends: Sequence[JobEnd]) -> None:
         """Drop the oldest of what ended.  It reads all that is kept, so up to a tenth more is left to gather."""
         self._ended.update((one.job.queue, "done" if one.error is None else "parked") for one in ends)
         for queue, state in list(self._ended):
@@ -184,7 +183,7 @@ class SqliteJobBus:
     def _rule(self, queue: str) -> QueueRule:
         return self._rules.get(queue, PLAIN)
 
-    def _room(self, db: sqlite3.Connection, queue: str, rule: QueueRule, now: datetime) -> int:
+    def _room(self, db: SqlConnection, queue: str, rule: QueueRule, now: datetime) -> int:
         """How many more may start now."""
         room = ROOM
         if rule.at_once is not None:
@@ -196,13 +195,13 @@ class SqliteJobBus:
             room = min(room, rule.per_minute - started)
         return max(0, room)
 
-    def _return_lost(self, db: sqlite3.Connection, queue: str, now: datetime) -> None:
+    def _return_lost(self, db: SqlConnection, queue: str, now: datetime) -> None:
         """A worker that was killed says nothing; its lease does."""
         for late in db.execute(_LATE, (queue, to_ms(now))).fetchall():
             self._fail(db, late, (LOST, ""), now)
 
     def _fail(
-        self, db: sqlite3.Connection, job: tuple[str, str, int], why: tuple[str, str], now: datetime
+        self, db: SqlConnection, job: tuple[str, str, int], why: tuple[str, str], now: datetime
     ) -> datetime | None:
         queue, name, attempts = job
         rule = self._rule(queue)

@@ -6,14 +6,17 @@ import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vedette.contracts.database import PostgresAddress
 from vedette.contracts.errors import StoreError
 from vedette.store.connection import (
     BEGIN,
     BUSY_MS,
+    StorePlace,
     all_or_nothing,
     connect_to_read,
     make_file,
     make_folder,
+    postgres_driver,
     unusable,
     use_wal,
 )
@@ -157,6 +160,9 @@ def _unique(db: sqlite3.Connection, table: str) -> set[tuple[str, ...]]:
 
 
 HEAD = "0017"  # newest revision under migrations/versions
+COPYING = (
+    "copying"  # instead of a revision: rows are being copied into the store, and not all of them are there
+)
 DATABASE = "vedette.db"
 ARCHIVE = "archive"
 NEWEST = Path(__file__).parent / "migrations" / "newest.sql"  # made by tools/reference.py
@@ -173,25 +179,59 @@ _NO_CONTENT = (
 )
 
 
+def prepare_place(data: Path, place: StorePlace, *, create: bool = True) -> StorePlace:
+    """The store of this data folder, wherever it is, migrated.  The archive is in the folder in any case."""
+    if not isinstance(place, PostgresAddress):
+        return prepare(data, create=create)
+    _make_folders(data)
+    found = version_of(place)
+    if found == HEAD:
+        return place
+    if found == COPYING:
+        raise StoreError(f"{place} holds half a copy; say `vedette db copy` again, it goes on where it was")
+    if found is None and not create:
+        raise StoreError(f"no store in {place}; run `vedette init`, or `vedette db copy --to` with its URL")
+    from vedette.store import postgres_schema  # with SQLAlchemy and Alembic
+
+    if found is None:
+        postgres_schema.make_store(place, HEAD, newest())
+    else:
+        postgres_schema.upgrade_store(place, run_revisions)
+    return place
+
+
+def version_of(place: StorePlace) -> str | None:
+    """The revision of a store, None for one that is not there yet."""
+    if not isinstance(place, PostgresAddress):
+        return version(place)
+    found: str | None = postgres_driver().postgres_version(place)
+    return found
+
+
 def prepare(data: Path, *, create: bool = True) -> Path:
     """The database of this data folder, migrated.  Makes the folder when `create` says so."""
     path = data / DATABASE
     if not path.exists() and not create:
         raise StoreError(f"no store in {data}; run `vedette init`, or name another folder with --data")
-    try:
-        make_folder(data)
-        make_folder(data / ARCHIVE)
-        make_file(path)
-    except OSError as error:
-        raise StoreError(
-            f"cannot use {data} for data: {error.strerror}; name another folder with --data"
-        ) from None
+    _make_folders(data, path)
     found = version(path)
     if found is None and _begin(path):
         return path
     if found != HEAD:
         _upgrade(path)
     return path
+
+
+def _make_folders(data: Path, *files: Path) -> None:
+    try:
+        make_folder(data)
+        make_folder(data / ARCHIVE)
+        for path in files:
+            make_file(path)
+    except OSError as error:
+        raise StoreError(
+            f"cannot use {data} for data: {error.strerror}; name another folder with --data"
+        ) from None
 
 
 def version(path: Path) -> str | None:
@@ -250,7 +290,7 @@ def newest_text() -> str:
 
     engine = create_engine("sqlite://", connect_args={"isolation_level": None})
     with engine.begin() as connection:
-        _run_revisions(connection)
+        run_revisions(connection)
         db = _driver(connection)
         order = "CASE type WHEN 'table' THEN 0 WHEN 'index' THEN 1 ELSE 2 END, name"
         made = db.execute(
@@ -291,7 +331,7 @@ def _upgrade(path: Path) -> None:
 def _bring_up(connection: Connection, db: sqlite3.Connection) -> None:
     is_new = db.execute("SELECT 1 FROM sqlite_master").fetchone() is None
     if is_new:
-        _run_revisions(connection)
+        run_revisions(connection)
     else:
         _mend(connection, db)
         db.execute(_SOURCES)
@@ -304,17 +344,16 @@ def _mend(connection: Connection, db: sqlite3.Connection) -> None:
 
     A store whose revisions were edited after it was made cannot take all of them; then it is mended by that alone.
     """
-    from sqlalchemy import create_engine
-    from sqlalchemy.exc import OperationalError
+    import sqlalchemy
 
-    scratch = create_engine("sqlite://", connect_args={"isolation_level": None})
+    scratch = sqlalchemy.create_engine("sqlite://", connect_args={"isolation_level": None})
     with scratch.begin() as new:
-        _run_revisions(new)
+        run_revisions(new)
         declared = _driver(new)
         db.execute("SAVEPOINT revisions")
         try:
-            _run_revisions(connection)
-        except OperationalError:
+            run_revisions(connection)
+        except sqlalchemy.exc.OperationalError:
             db.execute("ROLLBACK TO revisions")
         add_missing(db, declared)
         if found := differences(db, declared):
@@ -324,7 +363,7 @@ def _mend(connection: Connection, db: sqlite3.Connection) -> None:
     scratch.dispose()
 
 
-def _run_revisions(connection: Connection) -> None:
+def run_revisions(connection: Connection) -> None:
     from alembic import command
     from alembic.config import Config as AlembicConfig
 

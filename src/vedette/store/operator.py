@@ -6,13 +6,13 @@ Every word that a running engine must hear is also a row of `orders`: it reads t
 from __future__ import annotations
 
 import fcntl
-import sqlite3
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.errors import InputError
 from vedette.contracts.jobs import SentinelOrder
 from vedette.contracts.source import ListerKind, Source
@@ -40,11 +40,12 @@ _MS = timedelta(milliseconds=1)
 _KEPT = set("id created_at failures last_error last_success_at closed_until tally paused_at".split())
 _CHANGED = [name for name in SOURCE_COLUMNS if name not in _KEPT]
 _NEW_SOURCE = sql.insert("sources", SOURCE_COLUMNS)
-_MOVE_SOURCE = f"UPDATE sources SET {', '.join(f'{name} = ?' for name in _CHANGED)} WHERE id = ?"
+_MOVED = ", ".join(f'"{name}" = ?' for name in _CHANGED)
+_MOVE_SOURCE = f"UPDATE sources SET {_MOVED} WHERE id = ?"
 
 
 def save_source(
-    db: sqlite3.Connection, source: Source, *, now: datetime, classify: Classify = classify_url
+    db: SqlConnection, source: Source, *, now: datetime, classify: Classify = classify_url
 ) -> bool:
     """Insert or update a source by its id, and see to its first watch.  True: the source is new.
 
@@ -96,12 +97,12 @@ def first_watch(source: Source, now: datetime, *, classify: Classify = classify_
     )
 
 
-def save_watches(db: sqlite3.Connection, watches: Iterable[Watch]) -> int:
+def save_watches(db: SqlConnection, watches: Iterable[Watch]) -> int:
     """Those that are not known yet.  Gives how many were new."""
     return db.executemany(sql.NEW_WATCH, [watch_row(watch) for watch in watches]).rowcount
 
 
-def make_due(db: sqlite3.Connection, watch: WatchId, *, now: datetime) -> bool:
+def make_due(db: SqlConnection, watch: WatchId, *, now: datetime) -> bool:
     """Look at it as soon as its lane allows.  False: there is no such watch, or it was merged into another."""
     row = db.execute("SELECT url FROM watches WHERE id = ? AND merged_into IS NULL", (watch,)).fetchone()
     if row is None:
@@ -114,7 +115,7 @@ def make_due(db: sqlite3.Connection, watch: WatchId, *, now: datetime) -> bool:
     return True
 
 
-def order_looks(db: sqlite3.Connection, watches: Iterable[WatchId], *, now: datetime) -> int:
+def order_looks(db: SqlConnection, watches: Iterable[WatchId], *, now: datetime) -> int:
     """Look at these as soon as their lanes allow.  Gives the order after which theirs come; `Pick` takes it."""
     last = int(db.execute("SELECT COALESCE(MAX(id), 0) FROM orders").fetchone()[0])
     for watch in watches:
@@ -123,7 +124,7 @@ def order_looks(db: sqlite3.Connection, watches: Iterable[WatchId], *, now: date
     return last
 
 
-def pause_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> int:
+def pause_source(db: SqlConnection, source: SourceId, *, now: datetime) -> int:
     """None of its watches is looked at until `resume_source`, whatever the configuration says.  Gives how many were
     scheduled."""
     _known(db, source)
@@ -133,7 +134,7 @@ def pause_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> 
     return count
 
 
-def resume_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> int:
+def resume_source(db: SqlConnection, source: SourceId, *, now: datetime) -> int:
     """Its watches are due again: at their last look plus their interval, at once where that has passed."""
     _known(db, source)
     db.execute("UPDATE sources SET is_active = ?, paused_at = NULL WHERE id = ?", (True, source))
@@ -142,25 +143,23 @@ def resume_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) ->
     return count
 
 
-def mute_source(
-    db: sqlite3.Connection, source: SourceId, *, now: datetime, until: datetime | None = None
-) -> None:
+def mute_source(db: SqlConnection, source: SourceId, *, now: datetime, until: datetime | None = None) -> None:
     """Until then its changes are told to nobody; None: they are told again."""
     _move(db, replace(_known(db, source), muted_until=until), now=now)
 
 
-def is_muted(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> bool:
+def is_muted(db: SqlConnection, source: SourceId, *, now: datetime) -> bool:
     until = _known(db, source).muted_until
     return until is not None and until > now
 
 
-def note_source(db: sqlite3.Connection, source: SourceId, *, now: datetime, words: str) -> None:
+def note_source(db: SqlConnection, source: SourceId, *, now: datetime, words: str) -> None:
     """Words of the operator about it, in place of those that were there."""
     known = _known(db, source)
     _move(db, replace(known, registered=replace(known.registered, note=words)), now=now)
 
 
-def _move(db: sqlite3.Connection, source: Source, *, now: datetime) -> None:
+def _move(db: SqlConnection, source: Source, *, now: datetime) -> None:
     """A source that is there, with another word about it; its looks stay as they are."""
     options = dict(zip(SOURCE_COLUMNS, source_row(source, now=now), strict=True))["options"]
     db.execute("UPDATE sources SET options = ? WHERE id = ?", (options, source.id))
@@ -178,7 +177,7 @@ def _with_words_of(source: Source, before: Source) -> Source:
     )
 
 
-def reset_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> None:
+def reset_source(db: SqlConnection, source: SourceId, *, now: datetime) -> None:
     """Forget its failures, its trap budgets and its refusals; its listings are read now, whatever the far end says."""
     found = _known(db, source)
     db.execute(
@@ -190,7 +189,7 @@ def reset_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> 
     make_due(db, watch_id(found.url), now=now)
 
 
-def remove_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> int:
+def remove_source(db: SqlConnection, source: SourceId, *, now: datetime) -> int:
     """The source and the schedule of its watches go; visits, changes and evidence stay.  Gives the watches left."""
     count = pause_source(db, source, now=now)
     db.execute("DELETE FROM sources WHERE id = ?", (source,))
@@ -198,7 +197,7 @@ def remove_source(db: sqlite3.Connection, source: SourceId, *, now: datetime) ->
     return count
 
 
-def retry_parked(db: sqlite3.Connection, watch: WatchId, *, now: datetime) -> bool:
+def retry_parked(db: SqlConnection, watch: WatchId, *, now: datetime) -> bool:
     """No longer parked, attempts forgotten, due now.  False: it was not parked."""
     if not drop_parked(db, watch):
         return False
@@ -207,25 +206,25 @@ def retry_parked(db: sqlite3.Connection, watch: WatchId, *, now: datetime) -> bo
     return True
 
 
-def parked_for_tools(db: sqlite3.Connection) -> list[tuple[WatchId, str]]:
+def parked_for_tools(db: SqlConnection) -> list[tuple[WatchId, str]]:
     """What waits for a tool to be installed, each with what is said to be missing."""
     waiting = (Outcome.TOOL_MISSING.value, Outcome.NO_BROWSER.value)
     rows = db.execute("SELECT watch_id, detail FROM parked WHERE outcome IN (?, ?)", waiting)
     return [(WatchId(watch), detail) for watch, detail in rows]
 
 
-def retry_for_tools(db: sqlite3.Connection, missing: frozenset[str], *, now: datetime) -> int:
+def retry_for_tools(db: SqlConnection, missing: frozenset[str], *, now: datetime) -> int:
     """Makes due what waits for a tool that is not missing any more; how many."""
     waiting = [watch for watch, detail in parked_for_tools(db) if detail not in missing]
     return sum(retry_parked(db, watch, now=now) for watch in waiting)
 
 
-def drop_parked(db: sqlite3.Connection, watch: WatchId) -> bool:
+def drop_parked(db: SqlConnection, watch: WatchId) -> bool:
     """No longer parked; the watch keeps its long interval."""
     return db.execute(sql.UNPARK, (watch,)).rowcount > 0
 
 
-def source_of_url(db: sqlite3.Connection, url: str) -> Source | None:
+def source_of_url(db: SqlConnection, url: str) -> Source | None:
     """The source that was configured with this URL, in any spelling."""
     number = watch_id(url)
     query = f"{sql.SOURCES} WHERE id = (SELECT source_id FROM watches WHERE id = ?)"
@@ -234,11 +233,11 @@ def source_of_url(db: sqlite3.Connection, url: str) -> Source | None:
     return source if source is not None and watch_id(source.url) == number else None
 
 
-def source_ids(db: sqlite3.Connection) -> frozenset[str]:
+def source_ids(db: SqlConnection) -> frozenset[str]:
     return frozenset(row[0] for row in db.execute("SELECT id FROM sources"))
 
 
-def source_by_id(db: sqlite3.Connection, source: str) -> Source | None:
+def source_by_id(db: SqlConnection, source: str) -> Source | None:
     row = _source_row(db, source)
     return read_source(tuple(row.values()))[0] if row else None
 
@@ -256,7 +255,7 @@ def lock_holder(data: Path) -> str | None:
     return None
 
 
-def _save_first_watch(db: sqlite3.Connection, source: Source, watch: Watch) -> bool:
+def _save_first_watch(db: SqlConnection, source: Source, watch: Watch) -> bool:
     """Make the watch, or hand a known one to its source.  True: it is new."""
     if db.execute(sql.NEW_WATCH, watch_row(watch)).rowcount > 0:
         return True
@@ -269,7 +268,7 @@ def _save_first_watch(db: sqlite3.Connection, source: Source, watch: Watch) -> b
     return False
 
 
-def _follow(db: sqlite3.Connection, source: Source, changed: frozenset[str], *, now: datetime) -> None:
+def _follow(db: SqlConnection, source: Source, changed: frozenset[str], *, now: datetime) -> None:
     """What follows from settings of a known source that are not as they were."""
     if "lister" in changed:
         lister = None if source.lister is ListerKind.PAGE else source.lister.value
@@ -284,7 +283,7 @@ def _read(row: dict[str, Any]) -> Source:
     return read_source(tuple(row.values()))[0]
 
 
-def _hasten(db: sqlite3.Connection, source: Source, *, now: datetime) -> None:
+def _hasten(db: SqlConnection, source: Source, *, now: datetime) -> None:
     """A shorter interval holds from the last look on, not only from the next."""
     interval = source.scrape_frequency if source.every is None else source.every
     if interval is None:
@@ -298,18 +297,18 @@ def _hasten(db: sqlite3.Connection, source: Source, *, now: datetime) -> None:
         order(db, "due", lane_of(source.url), now=now)
 
 
-def _source_row(db: sqlite3.Connection, source: str) -> dict[str, Any] | None:
+def _source_row(db: SqlConnection, source: str) -> dict[str, Any] | None:
     row = db.execute(sql.SOURCE, (source,)).fetchone()
     return dict(zip(SOURCE_COLUMNS, row, strict=True)) if row else None
 
 
-def _lay_to_rest(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> int:
+def _lay_to_rest(db: SqlConnection, source: SourceId, *, now: datetime) -> int:
     """None of its watches is scheduled any more.  Gives how many were."""
     rest = "UPDATE watches SET due_at = NULL, audit_s = NULL WHERE source_id = ? AND due_at IS NOT NULL"
     return db.execute(rest, (source,)).rowcount
 
 
-def _wake(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> int:
+def _wake(db: SqlConnection, source: SourceId, *, now: datetime) -> int:
     """Its watches are scheduled again.  Gives how many are."""
     usual, at = "COALESCE(last_visit_at, 0) + interval_s * 1000", to_ms(now)
     count = db.execute(
@@ -322,14 +321,14 @@ def _wake(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> int:
     return count
 
 
-def _known(db: sqlite3.Connection, source: SourceId) -> Source:
+def _known(db: SqlConnection, source: SourceId) -> Source:
     found = source_by_id(db, source)
     if found is None:
         raise InputError(f"there is no source {source!r}; `vedette sources list` shows them")
     return found
 
 
-def _order_lanes(db: sqlite3.Connection, source: SourceId, *, now: datetime) -> None:
+def _order_lanes(db: SqlConnection, source: SourceId, *, now: datetime) -> None:
     """Wake the lanes in which this source has work: one order each."""
     query = "SELECT MIN(url) FROM watches WHERE source_id = ? AND due_at IS NOT NULL GROUP BY lane_id"
     for (url,) in db.execute(query, (source,)).fetchall():
@@ -349,16 +348,16 @@ class OwnAddress:
     lane: LaneKey
 
 
-def fired_at(db: sqlite3.Connection, name: str) -> datetime | None:
+def fired_at(db: SqlConnection, name: str) -> datetime | None:
     row = db.execute("SELECT fired_at FROM cron_marks WHERE name = ?", (name,)).fetchone()
     return None if row is None else opt_at(row[0])
 
 
-def mark_fired(db: sqlite3.Connection, name: str, at: datetime) -> None:
+def mark_fired(db: SqlConnection, name: str, at: datetime) -> None:
     db.execute(sql.upsert("cron_marks", ["name", "fired_at"], "name"), (name, to_ms(at)))
 
 
-def order_sources(db: sqlite3.Connection, order: SentinelOrder, *, now: datetime) -> list[OwnAddress]:
+def order_sources(db: SqlConnection, order: SentinelOrder, *, now: datetime) -> list[OwnAddress]:
     """Makes the addresses of these sources due now, highest tier first, then the one not seen for longest.
 
     A source that failed too often rests (spec 001/6.1).  One with an interval of its own is left alone until it is
@@ -391,6 +390,6 @@ def _is_asked_for(source: Source, order: SentinelOrder, seen_at: datetime | None
     return rests is None or seen_at is None or seen_at + rests <= now
 
 
-def _last_visit(db: sqlite3.Connection, watch: WatchId) -> datetime | None:
+def _last_visit(db: SqlConnection, watch: WatchId) -> datetime | None:
     row = db.execute("SELECT last_visit_at FROM watches WHERE id = ?", (watch,)).fetchone()
     return None if row is None else opt_at(row[0])

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from vedette.contracts.alerts import ChannelName, Message, Notice, NoticeKind
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey, Risk
 from vedette.store import statements as sql
-from vedette.store.connection import connect, marks, transaction
+from vedette.store.connection import StorePlace, connect, marks, transaction
 from vedette.store.row_columns import Part, reader
 from vedette.store.rows import from_ms, lane_id, lane_row, opt_at, read_lane, to_ms
 from vedette.store.text_columns import dump_json
@@ -41,7 +40,7 @@ _HOLD = "UPDATE outbox SET state = 'digest', due_at = ? WHERE notice_id = ? AND 
 
 
 class SqliteOutbox:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: StorePlace) -> None:
         self._db = connect(path)
         self._path = path
 
@@ -117,23 +116,23 @@ class WaitingNotice:
     error: str
 
 
-def put(db: sqlite3.Connection, messages: Sequence[Message]) -> None:
+def put(db: SqlConnection, messages: Sequence[Message]) -> None:
     """Within the caller's transaction.  What was told before is not told again."""
     db.executemany(sql.NEW_MESSAGE, [message_row(message) for message in messages])
 
 
-def resend(db: sqlite3.Connection, *, now: datetime) -> int:
+def resend(db: SqlConnection, *, now: datetime) -> int:
     """Everything that was parked is tried again.  Gives how many."""
     statement = "UPDATE outbox SET state = 'waiting', attempts = 0, due_at = ? WHERE state = 'parked'"
     return db.execute(statement, (to_ms(now),)).rowcount
 
 
-def trim(db: sqlite3.Connection, *, before: datetime) -> int:
+def trim(db: SqlConnection, *, before: datetime) -> int:
     """Forgets what was sent long ago.  Gives how many."""
     return db.execute("DELETE FROM outbox WHERE state = 'sent' AND created_at < ?", (to_ms(before),)).rowcount
 
 
-def listing(db: sqlite3.Connection, *, states: Sequence[str], most: int) -> list[WaitingNotice]:
+def listing(db: SqlConnection, *, states: Sequence[str], most: int) -> list[WaitingNotice]:
     """Newest first."""
     limit = f" LIMIT {int(most)}" if most else ""
     where = f"state IN ({marks(states)})"
@@ -144,7 +143,7 @@ def listing(db: sqlite3.Connection, *, states: Sequence[str], most: int) -> list
     return [_read_waiting(row) for row in rows]
 
 
-def depths(db: sqlite3.Connection) -> list[tuple[str, str, int]]:
+def depths(db: SqlConnection) -> list[tuple[str, str, int]]:
     """Channel, state and how many, of what is not sent."""
     query = "SELECT channel, state, COUNT(*) FROM outbox WHERE state <> 'sent' GROUP BY channel, state"
     return [(channel, state, int(count)) for channel, state, count in db.execute(query)]

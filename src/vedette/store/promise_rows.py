@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from datetime import datetime
 
+from vedette.contracts.database import SqlConnection
 from vedette.core.lanes.outcomes import SEEN
 from vedette.store.connection import marks
 from vedette.store.rows import from_ms, to_ms
 
 _SEEN = tuple(outcome.value for outcome in SEEN)
 _SPANS = (
-    f"SELECT (at - ?) / ? AS part, COUNT(*), SUM(outcome IN ({marks(_SEEN)})), SUM(outcome = 'throttled'), "
-    "SUM(evidence_id IS NOT NULL AND outcome = 'ok') FROM visits WHERE at >= ? AND at < ? GROUP BY part"
+    f"SELECT (at - ?) / ? AS part, COUNT(*), COUNT(*) FILTER (WHERE outcome IN ({marks(_SEEN)})), "
+    "COUNT(*) FILTER (WHERE outcome = 'throttled'), "
+    "COUNT(*) FILTER (WHERE evidence_id IS NOT NULL AND outcome = 'ok') "
+    "FROM visits WHERE at >= ? AND at < ? GROUP BY part"
 )
 _CHANGES = (
     "SELECT (observed_at - ?) / ? AS part, COUNT(*) FROM changes WHERE observed_at >= ? AND observed_at < ? "
@@ -26,8 +28,9 @@ _HOSTS = (
     "FROM visits v JOIN watches w ON w.id = v.watch_id WHERE v.at >= ?"
 )
 _RECEIPTS = (
-    "SELECT l.key, COUNT(*), SUM(h.outcome = 'throttled'), SUM(h.outcome = 'robots_refused'), MIN(h.gap), "
-    f"SUM(COALESCE(h.size, 0)), MAX(h.at) FROM ({_HOSTS}) h JOIN lanes l ON l.id = h.lane "
+    "SELECT l.key, COUNT(*), COUNT(*) FILTER (WHERE h.outcome = 'throttled'), "
+    "COUNT(*) FILTER (WHERE h.outcome = 'robots_refused'), MIN(h.gap), "
+    f"SUM(COALESCE(h.size, 0)), MAX(h.at) FROM ({_HOSTS}) AS h JOIN lanes l ON l.id = h.lane "
     "GROUP BY l.key ORDER BY COUNT(*) DESC, l.key"
 )
 
@@ -57,7 +60,7 @@ class Receipt:
     last_at: datetime
 
 
-def time_slices(db: sqlite3.Connection, *, since: datetime, until: datetime, parts: int) -> list[TimeSlice]:
+def time_slices(db: SqlConnection, *, since: datetime, until: datetime, parts: int) -> list[TimeSlice]:
     """The time in equal parts, oldest first."""
     start, end = to_ms(since), to_ms(until)
     step = max(1, (end - start) // parts)
@@ -80,7 +83,7 @@ def time_slices(db: sqlite3.Connection, *, since: datetime, until: datetime, par
     return found
 
 
-def receipts(db: sqlite3.Connection, *, since: datetime) -> list[Receipt]:
+def receipts(db: SqlConnection, *, since: datetime) -> list[Receipt]:
     """The host that was asked most comes first."""
     return [
         Receipt(
@@ -96,7 +99,7 @@ def receipts(db: sqlite3.Connection, *, since: datetime) -> list[Receipt]:
     ]
 
 
-def totals(db: sqlite3.Connection, *, now: datetime) -> dict[str, int]:
+def totals(db: SqlConnection, *, now: datetime) -> dict[str, int]:
     """Watches, sources, what is due, evidence, and what needs somebody."""
     asked = {
         "watches": "SELECT COUNT(*) FROM watches WHERE merged_into IS NULL",

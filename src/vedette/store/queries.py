@@ -10,7 +10,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,7 +26,7 @@ from vedette.contracts.words import (
 from vedette.core.lanes.outcomes import SEEN
 from vedette.core.urls.canonical import host_of, lane_of, watch_id
 from vedette.store import views
-from vedette.store.connection import connect, in_parts, unusable
+from vedette.store.connection import StorePlace, connect_named, in_parts, tables_of, unusable
 from vedette.store.query_terms import QueryTerms, change_terms, ledger_terms, limit, watch_terms
 from vedette.store.row_columns import (
     LANE_COLUMNS,
@@ -88,19 +87,14 @@ _SHOWN = (
     "EXISTS (SELECT 1 FROM changes WHERE changes.watch_id = visits.watch_id AND changes.after_visit = visits.id "
     "AND changes.state <> 'rejected')"
 )
-_OWN_TABLES = (
-    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' "
-    "AND name <> 'alembic_version' ORDER BY name"
-)
 
 
 class Queries:
     """Sees what is committed.  Close it, or use it in a `with`."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: StorePlace) -> None:
         self._path = path
-        self._db = connect(path, read_only=True)
-        self._db.row_factory = sqlite3.Row
+        self._db = connect_named(path)
 
     def __enter__(self) -> Queries:
         return self
@@ -390,7 +384,7 @@ class Queries:
 
     def counts(self) -> dict[str, int]:
         """Rows by table."""
-        names = [row[0] for row in self._rows(_OWN_TABLES)]
+        names = [row[0] for row in self._rows(tables_of(self._path))]
         return {name: int(self._scalar(f'SELECT count(*) FROM "{name}"')) for name in names}
 
     def _with_looks(self, view: views.SourceView) -> views.SourceView:
@@ -435,9 +429,11 @@ class Queries:
 
     def _table(self, query: str, *values: Any) -> list[Any]:
         """Many rows at once, as plain tuples."""
-        cursor = self._db.cursor()
-        cursor.row_factory = None
         try:
+            if not isinstance(self._db, sqlite3.Connection):
+                return self._db.execute(query, values).fetchall()
+            cursor = self._db.cursor()
+            cursor.row_factory = None
             return cursor.execute(query, values).fetchall()
         except sqlite3.Error as error:
             raise StoreError(unusable(self._path, error)) from None

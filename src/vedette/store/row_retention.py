@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 from datetime import datetime
 
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.watch import Segment
 from vedette.store import statements as sql
 from vedette.store.rows import read_segment, segment_row, to_ms
@@ -18,10 +19,16 @@ _OLD = (
     "(SELECT 1 FROM ledger newer WHERE newer.watch_id = ledger.watch_id "
     "AND newer.kind = ledger.kind AND newer.at > ledger.at))"
 )
+_PUBLISHED = "ledger.payload LIKE '%\"published\"%'"
 _NAMED = (
     "SELECT DISTINCT json_extract(d.value, '$.inputs.published'), json_extract(d.value, '$.inputs.clock') "
     "FROM ledger, json_each(ledger.payload) d "
-    "WHERE ledger.payload LIKE '%\"published\"%' AND json_extract(d.value, '$.inputs.published') IS NOT NULL"
+    f"WHERE {_PUBLISHED} AND json_extract(d.value, '$.inputs.published') IS NOT NULL"
+)
+_NAMED_IN_POSTGRESQL = (
+    "SELECT DISTINCT CAST(d.value #>> '{inputs,published}' AS BIGINT), CAST(d.value #>> '{inputs,clock}' AS BIGINT) "
+    "FROM ledger, jsonb_array_elements(CAST(ledger.payload AS jsonb)) AS d(value) "
+    f"WHERE {_PUBLISHED} AND d.value #> '{{inputs,published}}' IS NOT NULL"
 )
 _LOST = 'FROM evidence WHERE segment = ? AND "offset" + length > ?'
 _IN_RECORD = (
@@ -29,27 +36,27 @@ _IN_RECORD = (
     "WHERE v.segment = ? AND v.seq = ?"
 )
 _HEIRS = (
-    "SELECT same_as, MIN(id) FROM evidence WHERE same_as IN (SELECT id FROM temp.lost) "
-    "AND id NOT IN (SELECT id FROM temp.lost) GROUP BY same_as"
+    "SELECT same_as, MIN(id) FROM evidence WHERE same_as IN (SELECT id FROM lost) "
+    "AND id NOT IN (SELECT id FROM lost) GROUP BY same_as"
 )
 
 
-def segments(db: sqlite3.Connection) -> list[Segment]:
+def segments(db: SqlConnection) -> list[Segment]:
     return [read_segment(row) for row in db.execute(sql.SEGMENTS)]
 
 
-def save_segments(db: sqlite3.Connection, states: Iterable[Segment]) -> None:
+def save_segments(db: SqlConnection, states: Iterable[Segment]) -> None:
     rows = [segment_row(state) for state in states]
     db.executemany(sql.SAVE_SEGMENT, rows)
     seal(db, {"segments": [row[0] for row in rows]})
 
 
-def forget_payloads(db: sqlite3.Connection, segment: str, *, beyond: int) -> int:
+def forget_payloads(db: SqlConnection, segment: str, *, beyond: int) -> int:
     """What lies behind this place of the file is gone: nothing may refer to it.  Gives how many payloads it were."""
     return _forget(db, [row[0] for row in db.execute(f"SELECT id {_LOST}", (segment, beyond))])
 
 
-def forget_records(db: sqlite3.Connection, segment: str, numbers: Iterable[int]) -> int:
+def forget_records(db: SqlConnection, segment: str, numbers: Iterable[int]) -> int:
     """The records of these visits of a segment cannot be read any more.  Gives how many payloads lay in them."""
     lost: list[int] = []
     for number in numbers:
@@ -57,23 +64,23 @@ def forget_records(db: sqlite3.Connection, segment: str, numbers: Iterable[int])
     return _forget(db, lost)
 
 
-def _forget(db: sqlite3.Connection, lost: list[int]) -> int:
+def _forget(db: SqlConnection, lost: list[int]) -> int:
     """A target whose last state is among them is asked without condition next time, so its bytes are kept anew."""
-    db.execute("CREATE TEMP TABLE IF NOT EXISTS lost (id INTEGER PRIMARY KEY)")
-    db.execute("DELETE FROM temp.lost")
-    db.executemany("INSERT INTO temp.lost (id) VALUES (?)", [(number,) for number in lost])
+    db.execute("CREATE TEMP TABLE IF NOT EXISTS lost (id BIGINT PRIMARY KEY)")
+    db.execute("DELETE FROM lost")
+    db.executemany("INSERT INTO lost (id) VALUES (?)", [(number,) for number in lost])
     db.execute(
-        "UPDATE watches SET etag = NULL, last_modified = NULL WHERE seen_evidence IN (SELECT id FROM temp.lost)"
+        "UPDATE watches SET etag = NULL, last_modified = NULL WHERE seen_evidence IN (SELECT id FROM lost)"
     )
     heirs = _hand_on(db)
     for table in ("artifacts", "likenesses", "verdicts"):
-        db.execute(f"DELETE FROM {table} WHERE evidence_id IN (SELECT id FROM temp.lost)")
-    db.execute("DELETE FROM evidence WHERE id IN (SELECT id FROM temp.lost)")
+        db.execute(f"DELETE FROM {table} WHERE evidence_id IN (SELECT id FROM lost)")
+    db.execute("DELETE FROM evidence WHERE id IN (SELECT id FROM lost)")
     seal(db, {"evidence": [*lost, *heirs]})
     return len(lost)
 
 
-def _hand_on(db: sqlite3.Connection) -> list[int]:
+def _hand_on(db: SqlConnection) -> list[int]:
     """Evidence goes, what differed from it by noise alone stays: the oldest of that is the evidence from now on.
 
     Gives the rows that this changed.
@@ -90,7 +97,7 @@ def _hand_on(db: sqlite3.Connection) -> list[int]:
 
 
 def not_kept(
-    db: sqlite3.Connection, digests: Iterable[bytes], *, without: frozenset[str] = frozenset()
+    db: SqlConnection, digests: Iterable[bytes], *, without: frozenset[str] = frozenset()
 ) -> list[bytes]:
     """Those of which no payload is there any more, or will be once these segments are gone."""
 
@@ -101,12 +108,12 @@ def not_kept(
     return [digest for digest in digests if not is_kept(digest)]
 
 
-def old_ledger(db: sqlite3.Connection, before: datetime) -> int:
+def old_ledger(db: SqlConnection, before: datetime) -> int:
     """How many decisions are older than that, and not the newest about their target."""
     return int(db.execute(f"SELECT COUNT(*) {_OLD}", (to_ms(before),)).fetchone()[0])
 
 
-def drop_ledger(db: sqlite3.Connection, before: datetime) -> int:
+def drop_ledger(db: SqlConnection, before: datetime) -> int:
     """Drops some of them; 0: there are none left."""
     some = db.execute(f"SELECT id {_OLD} ORDER BY id LIMIT {AT_ONCE}", (to_ms(before),)).fetchall()
     db.executemany("DELETE FROM ledger WHERE id = ?", some)
@@ -114,7 +121,7 @@ def drop_ledger(db: sqlite3.Connection, before: datetime) -> int:
     return len(some)
 
 
-def unnamed_versions(db: sqlite3.Connection) -> tuple[list[int], list[int]]:
+def unnamed_versions(db: SqlConnection) -> tuple[list[int], list[int]]:
     """What the scheduler published, and clocks of hosts, that nothing refers to any more.
 
     A decision is replayed with the version that it names, so a version stays as long as a decision does; of each,
@@ -130,7 +137,7 @@ def unnamed_versions(db: sqlite3.Connection) -> tuple[list[int], list[int]]:
     return [version for version, _ in rows if version not in kept], [c for c in every if c not in clocks]
 
 
-def drop_versions(db: sqlite3.Connection) -> int:
+def drop_versions(db: SqlConnection) -> int:
     """Drops them; how many."""
     versions, clocks = unnamed_versions(db)
     db.executemany("DELETE FROM published WHERE version = ?", [(one,) for one in versions])
@@ -138,11 +145,12 @@ def drop_versions(db: sqlite3.Connection) -> int:
     return len(versions) + len(clocks)
 
 
-def _named(db: sqlite3.Connection) -> tuple[set[int], set[int]]:
+def _named(db: SqlConnection) -> tuple[set[int], set[int]]:
     """Versions and clocks that decisions on record name."""
     versions: set[int] = set()
     clocks: set[int] = set()
-    for version, clock in db.execute(_NAMED):
+    query = _NAMED if isinstance(db, sqlite3.Connection) else _NAMED_IN_POSTGRESQL
+    for version, clock in db.execute(query):
         versions.add(version)
         if clock is not None:
             clocks.add(clock)

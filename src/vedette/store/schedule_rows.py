@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Any
 
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.schedule import HostBelief, HubBelief, Leaf, PublishedRow, ScheduleRows
 from vedette.contracts.words import LaneKey, WatchId
 from vedette.core.urls.canonical import lane_of
@@ -27,7 +27,7 @@ from vedette.store.rows import RISKS, from_ms, lane_id, opt_at, opt_seconds, to_
 class ScheduleReader:
     """What the scheduler reads.  Implements the `ScheduleSide` of the engine."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: SqlConnection) -> None:
         self._db = db
 
     def hosts(self, lanes: Sequence[LaneKey]) -> list[HostBelief]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.words import Risk
 from vedette.core.lanes.lane import CONDITIONS, condition
 from vedette.store.alerts import open_counts
@@ -29,7 +29,7 @@ class ScrapeFigures:
     evidence: int
 
 
-def figures(db: sqlite3.Connection, *, now: datetime) -> ScrapeFigures:
+def figures(db: SqlConnection, *, now: datetime) -> ScrapeFigures:
     at = to_ms(now)
     due = {Risk(risk): (int(n), (at - first) / 1000) for risk, n, first in db.execute(_DUE, (at,))}
     lanes = Counter(condition(read_lane(row)[1], now) for row in db.execute(_LANES))

@@ -5,10 +5,10 @@ Rows are read back before they are sealed: what counts is what the database has,
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.watch import SEALS, Segment
 from vedette.core.evidence import seals
 from vedette.core.evidence.seals import BEGUN, BY_TABLE, COVERED, GONE, UPGRADED, WRITTEN, Covered, Entry
@@ -20,7 +20,7 @@ _APPEND = "INSERT INTO seals (number, kind, entries, chain) VALUES (?, ?, ?, ?)"
 Touched = Mapping[str, Collection[Any]]  # by table: the keys of rows that were written, changed or dropped
 
 
-def seal(db: sqlite3.Connection, touched: Touched) -> Segment | None:
+def seal(db: SqlConnection, touched: Touched) -> Segment | None:
     """Seals these rows as they are now.  Gives how far the chain of seals has come; None: nothing was covered."""
     entries: list[Entry] = []
     for table, keys in touched.items():
@@ -29,7 +29,7 @@ def seal(db: sqlite3.Connection, touched: Touched) -> Segment | None:
     return _append(db, WRITTEN, entries) if entries else None
 
 
-def seal_store(db: sqlite3.Connection) -> None:
+def seal_store(db: SqlConnection) -> None:
     """The first link of a store, with the seals of rows that are there already.  Said twice it does nothing."""
     if has_seals(db):
         return
@@ -40,7 +40,7 @@ def seal_store(db: sqlite3.Connection) -> None:
         _append(db, UPGRADED, more)
 
 
-def has_seals(db: sqlite3.Connection) -> bool:
+def has_seals(db: SqlConnection) -> bool:
     return db.execute(_LAST).fetchone() is not None
 
 
@@ -48,7 +48,7 @@ def columns_of(covered: Covered) -> str:
     return ", ".join(f'"{name}"' for name in covered.columns)
 
 
-def _every(db: sqlite3.Connection) -> Iterator[Entry]:
+def _every(db: SqlConnection) -> Iterator[Entry]:
     for one in COVERED:
         for row in db.execute(f'SELECT {columns_of(one)} FROM "{one.table}"'):
             yield one.tag, seals.key_of(row[0]), seals.row_seal(one.table, row)
@@ -59,7 +59,7 @@ def _some(entries: Iterator[Entry]) -> Iterator[Entry]:
         yield entry
 
 
-def _entries(db: sqlite3.Connection, covered: Covered, keys: Iterable[Any]) -> Iterator[Entry]:
+def _entries(db: SqlConnection, covered: Covered, keys: Iterable[Any]) -> Iterator[Entry]:
     wanted = list(dict.fromkeys(keys))
     tag, table, key_of = covered.tag, covered.table, seals.key_of
     query = f'SELECT {columns_of(covered)} FROM "{table}" WHERE "{covered.columns[0]}" IN ({{marks}})'
@@ -69,7 +69,7 @@ def _entries(db: sqlite3.Connection, covered: Covered, keys: Iterable[Any]) -> I
         yield tag, key_of(key), GONE if row is None else seals.row_seal(table, row)
 
 
-def _append(db: sqlite3.Connection, kind: str, entries: Iterable[Entry]) -> Segment:
+def _append(db: SqlConnection, kind: str, entries: Iterable[Entry]) -> Segment:
     number, before = db.execute(_LAST).fetchone() or (0, seals.START)
     packed = seals.pack(entries)
     head = seals.link(before, number + 1, kind, packed)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from vedette.contracts.change import Change
+from vedette.contracts.database import PostgresAddress, SqlConnection
 from vedette.contracts.errors import RefusedError, StoreError
 from vedette.contracts.fetch import RobotsRules
 from vedette.contracts.lane import LaneState
@@ -24,7 +25,7 @@ from vedette.contracts.words import ChangeId, EvidenceId, LaneKey, Risk, RunId, 
 from vedette.core.urls.canonical import lane_of
 from vedette.store import statements as sql
 from vedette.store.clock_repair import Ahead, PolicyOf, has_signs, heal
-from vedette.store.connection import BEGIN, in_parts, make_file, told
+from vedette.store.connection import BEGIN, StorePlace, answers, in_parts, make_file, told
 from vedette.store.connection import connect as connect  # where most look for it
 from vedette.store.group import GroupRows, rows_of
 from vedette.store.operator_orders import LOOK, own_watch
@@ -122,7 +123,7 @@ class Pick:
 class Writer:
     """The write side.  Owned by one thread; every method leaves the store whole."""
 
-    def __init__(self, path: Path, *, worker: str, pick: Pick | None = None) -> None:
+    def __init__(self, path: StorePlace, *, worker: str, pick: Pick | None = None) -> None:
         self._db = connect(path)
         self._path = path
         self._worker = worker
@@ -131,11 +132,16 @@ class Writer:
         self._taken: list[tuple[int, str, int, int]] = []  # leases that were handed out and are not committed
 
     @property
-    def connection(self) -> sqlite3.Connection:
+    def connection(self) -> SqlConnection:
         return self._db
 
+    def take_lock(self) -> None:
+        """One engine per store.  A file is in a folder whose lock the caller has; a server is asked."""
+        if isinstance(self._path, PostgresAddress):
+            self._db.take_engine_lock()  # type: ignore[attr-defined]
+
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
+    def transaction(self) -> Iterator[SqlConnection]:
         """For one-time work before the run starts: all of it, or nothing."""
         try:
             with self._telling():
@@ -151,9 +157,8 @@ class Writer:
         at, by = to_ms(now), to_ms(due_by)
         found: dict[LaneKey, Heads] = {}
         with self._telling():
-            for ask in asks:
-                values = (lane_id(ask.lane), by, at, ask.most) * sql.HEADS
-                rows = self._db.execute(self._heads, values).fetchall()
+            values = [(lane_id(ask.lane), by, at, ask.most) * sql.HEADS for ask in asks]
+            for ask, rows in zip(asks, answers(self._db, self._heads, values), strict=True):
                 if ask.ordered:
                     query = sql.ordered_heads(self._pick, len(ask.ordered))
                     rows = [*self._db.execute(query, (*ask.ordered, by, at)), *rows]
@@ -183,6 +188,8 @@ class Writer:
         found: dict[bytes, list[Payload]] = {}
         for digest, payload in self._payloads(sql.PAYLOADS, digests):
             found.setdefault(digest, []).append(payload)
+        for several in found.values():
+            several.sort(key=lambda payload: payload.evidence)
         return found
 
     def kept(self, evidence: Sequence[EvidenceId]) -> dict[EvidenceId, Payload]:
@@ -259,8 +266,9 @@ class Writer:
     def checkpoint(self) -> None:
         """Move the WAL into the database when nobody waits for a commit.  Never waits for a reader."""
         self.commit()
-        with self._telling():
-            self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        if isinstance(self._db, sqlite3.Connection):  # a server does it by itself
+            with self._telling():
+                self._db.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def close(self) -> None:
         try:
@@ -296,7 +304,7 @@ class Writer:
 class Reader:
     """Point reads for the engine's own thread.  Sees what is committed."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: StorePlace) -> None:
         self._db = connect(path, read_only=True)
 
     def known(self, ids: Sequence[WatchId]) -> set[WatchId]:
@@ -378,7 +386,7 @@ class Reader:
         self._db.close()
 
 
-def lanes_due(db: sqlite3.Connection) -> list[tuple[LaneKey, Risk, datetime]]:
+def lanes_due(db: SqlConnection) -> list[tuple[LaneKey, Risk, datetime]]:
     """Every lane and class with scheduled work, and when its first is due."""
     rows = db.execute(sql.LANES_DUE).fetchall()
     return [

@@ -6,19 +6,18 @@ A verdict and an artifact have the evidence as their key, so a job that is done 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from vedette.contracts.copies import replace
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.documents import Artifact
 from vedette.contracts.jobs import Handled
 from vedette.contracts.verdict import EvidenceFacts, Likeness, Verdict, VerdictWord
 from vedette.contracts.words import DOCUMENTS, EvidenceId, Reason
 from vedette.store import statements as sql
-from vedette.store.connection import connect, transaction
+from vedette.store.connection import StorePlace, connect, transaction
 from vedette.store.group import note_row
 from vedette.store.row_columns import VERDICT_COLUMNS, reader
 from vedette.store.rows import CLASSES, LISTERS, OUTCOMES, RISKS, from_ms, to_ms
@@ -85,7 +84,7 @@ _VECTOR = (
 class EvidenceFactsReader:
     """Reads evidence for stage workers.  A connection of its own: what is committed is seen."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: StorePlace) -> None:
         self._db = connect(path, read_only=True)
 
     def facts(self, evidence: EvidenceId) -> EvidenceFacts | None:
@@ -110,7 +109,7 @@ class EvidenceFactsReader:
 class StageFindings:
     """Writes what stage jobs give beside their results.  A connection of its own, kept open."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: StorePlace) -> None:
         self._db = connect(path)
         self._path = path
 
@@ -124,13 +123,13 @@ class StageFindings:
         self._db.close()
 
 
-def verdict_of(path: Path, evidence: EvidenceId) -> Verdict | None:
+def verdict_of(path: StorePlace, evidence: EvidenceId) -> Verdict | None:
     """What the scout said of it; None: nothing yet."""
     with closing(connect(path, read_only=True)) as db:
         return read_verdict(db, evidence)
 
 
-def likeness_of(path: Path, evidence: EvidenceId) -> Likeness | None:
+def likeness_of(path: StorePlace, evidence: EvidenceId) -> Likeness | None:
     """Evidence of another target that says nearly the same; None: none was found when it was judged."""
     with closing(connect(path, read_only=True)) as db:
         row = db.execute(
@@ -139,7 +138,7 @@ def likeness_of(path: Path, evidence: EvidenceId) -> Likeness | None:
     return None if row is None else Likeness(evidence=evidence, other=EvidenceId(row[0]), share=row[1])
 
 
-def read_verdict(db: sqlite3.Connection, evidence: EvidenceId) -> Verdict | None:
+def read_verdict(db: SqlConnection, evidence: EvidenceId) -> Verdict | None:
     row = db.execute(_VERDICT, (evidence,)).fetchone()
     if row is None:
         return None
@@ -158,7 +157,7 @@ def _leaves_rows(one: Handled) -> bool:
     return any(part is not None for part in (one.verdict, one.artifact, one.vector, one.likeness))
 
 
-def _write(db: sqlite3.Connection, handled: Sequence[Handled], at_ms: int) -> None:
+def _write(db: SqlConnection, handled: Sequence[Handled], at_ms: int) -> None:
     notes = [one.note for one in handled if one.note is not None]
     verdicts = [one.verdict for one in handled if one.verdict is not None]
     artifacts = [one.artifact for one in handled if one.artifact is not None]

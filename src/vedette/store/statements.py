@@ -29,6 +29,7 @@ from vedette.store.row_columns import (
     SOURCE_COLUMNS,
     VISIT_COLUMNS,
     WATCH_COLUMNS,
+    selected,
 )
 
 
@@ -94,7 +95,7 @@ LAST_PUBLISHED = f"{PUBLISHED} ORDER BY version DESC LIMIT 1"
 CRAWL_DELAY = "SELECT crawl_delay_ms FROM lanes WHERE id = ?"
 RUNNING = "SELECT running FROM scheduler WHERE id = 1"
 _LEAVES = f"SELECT {', '.join(LEAF_COLUMNS)} FROM watches "
-LEAVES_BY_ID = _LEAVES + "WHERE id IN ({marks})"
+LEAVES_BY_ID = _LEAVES + "WHERE id IN ({marks}) ORDER BY id"
 # Ids are hashes: any stretch of them is a fair sample.
 LEAVES_FROM = _LEAVES + "WHERE id > ? AND due_at IS NOT NULL ORDER BY id LIMIT ?"
 COUNT_SCHEDULED = "SELECT COUNT(*) FROM watches WHERE due_at IS NOT NULL"
@@ -173,7 +174,7 @@ _CLASS_HEAD = (
     "SELECT * FROM (SELECT w.id, w.risk, w.due_at, w.interval_s FROM watches w "
     "WHERE w.lane_id = ? AND w.risk = {risk} AND w.due_at <= ? "
     "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = w.id AND l.until_at > ?) {pick}"
-    "ORDER BY w.due_at LIMIT ?) AS heads"
+    "ORDER BY w.due_at, w.interval_s, w.id LIMIT ?) AS heads"
 )
 
 
@@ -181,13 +182,13 @@ _SECOND_LOOKS = (
     "SELECT * FROM (SELECT w.id, 3 AS risk, w.due_at, -1 AS interval_s FROM watches w "
     "WHERE w.lane_id = ? AND w.pending_change IS NOT NULL AND w.due_at <= ? "
     "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = w.id AND l.until_at > ?) {pick}"
-    "ORDER BY w.due_at LIMIT ?) AS heads"
+    "ORDER BY w.due_at, w.id LIMIT ?) AS heads"
 )
 
 
 _ORDERED_HEADS = (
     "SELECT w.id, w.risk, w.due_at, -1 AS interval_s FROM watches w WHERE w.id IN ({marks}) AND w.due_at <= ? "
-    "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = w.id AND l.until_at > ?) {pick}"
+    "AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.watch_id = w.id AND l.until_at > ?) {pick} ORDER BY w.id"
 )
 # Orders that nobody has carried out yet, with the address that tells their lane.
 ORDERED_LOOKS = (
@@ -223,7 +224,7 @@ LANES_DUE = (
     )
     + " FROM hop WHERE hop.lane IS NOT NULL"
 )
-WATCHES_BY_ID = f"SELECT {', '.join(WATCH_COLUMNS)} FROM watches WHERE id IN ({{marks}})"
+WATCHES_BY_ID = f"SELECT {', '.join(WATCH_COLUMNS)} FROM watches WHERE id IN ({{marks}}) ORDER BY id"
 KNOWN_IDS = "SELECT id FROM watches WHERE id IN ({marks})"
 LOOKS_SINCE = (
     "SELECT evidence_id, at FROM visits WHERE watch_id = ? AND at >= ? AND evidence_id IS NOT NULL "
@@ -245,7 +246,7 @@ LAST_ID = "SELECT COALESCE(MAX(id), 0) FROM (" + (
 FOUND_SOURCE = insert("sources", SOURCE_COLUMNS, conflict=NOTHING)
 SEGMENTS = f"SELECT {', '.join(SEGMENT_COLUMNS)} FROM segments ORDER BY name"
 LANE = f"SELECT {', '.join(LANE_COLUMNS)} FROM lanes WHERE id = ?"
-SOURCES = f"SELECT {', '.join(SOURCE_COLUMNS)} FROM sources"
+SOURCES = f"SELECT {selected(SOURCE_COLUMNS)} FROM sources"
 SOURCE = f"{SOURCES} WHERE id = ?"
 NEW_RUN = insert("runs", "id started_at policy config_digest rules".split())
 END_KILLED_RUNS = "UPDATE runs SET ended_by = 'killed', ended_at = started_at WHERE ended_by IS NULL"

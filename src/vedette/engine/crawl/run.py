@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Protocol
 
 from vedette.contracts.alerts import Message
@@ -56,6 +55,7 @@ from vedette.lanes.look_budgets import LookBudgets
 from vedette.report.lanes import lane_words
 from vedette.report.looks import result_json
 from vedette.store.clock_repair import Ahead
+from vedette.store.connection import StorePlace
 from vedette.store.operator_orders import HEALED, LOOK
 from vedette.store.sqlite import Pick, Reader, Writer
 from vedette.store.text_columns import dump_json
@@ -98,7 +98,7 @@ class Opened:
     reader: Reader
     archive: Archive
     was_killed: bool
-    path: Path
+    path: StorePlace
     pick: Pick  # what of it the run looks at
     made_private: int = 0  # files and folders that were open to others
     healed: Ahead = Ahead()  # times that a clock that stood ahead had left

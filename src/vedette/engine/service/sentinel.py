@@ -10,7 +10,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from vedette.contracts.errors import InputError
 from vedette.contracts.jobs import SENTINEL, Idle, QueuedJob, SentinelOrder, SentinelResult
@@ -22,6 +21,7 @@ from vedette.core.lanes.lane import SHUT, condition
 from vedette.core.older_sentinel import read_order
 from vedette.engine.crawl.run_result import RunLog
 from vedette.report.looks import result_json
+from vedette.store.connection import StorePlace
 from vedette.store.operator import OwnAddress, operating, order_sources
 
 POLL_S = 0.5
@@ -41,7 +41,7 @@ class SentinelWork:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentinelQueue:
     bus: JobBus
-    path: Path
+    path: StorePlace
     clock: Clock
     lane: Callable[[LaneKey], LaneState]
     listeners: list[Callable[[Group], None]]  # whom the settler tells of every group

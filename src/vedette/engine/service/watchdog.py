@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from vedette.contracts.alerts import AlarmState, Alert, Finding, Message, Notice, Sign, SourceHealth
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.words import Risk
 from vedette.core.health.alarm import AlarmParams, Move, step
 from vedette.core.health.source_health import HealthParams, findings, health_of
@@ -35,16 +35,12 @@ class HealthChecked:
     recovered: tuple[Alert, ...] = ()
 
 
-def look_at_health(
-    db: sqlite3.Connection, *, now: datetime, params: HealthParams
-) -> tuple[SourceHealth, ...]:
+def look_at_health(db: SqlConnection, *, now: datetime, params: HealthParams) -> tuple[SourceHealth, ...]:
     """How every source fares.  Changes nothing."""
     return tuple(health_of(facts, now=now, params=params) for facts in store.health_facts(db, now=now))
 
 
-def check_health(
-    db: sqlite3.Connection, *, now: datetime, params: WatchdogParams, route: Route
-) -> HealthChecked:
+def check_health(db: SqlConnection, *, now: datetime, params: WatchdogParams, route: Route) -> HealthChecked:
     """One check.  Alarms, alerts and the messages about them are written together, or not at all."""
     healths = look_at_health(db, now=now, params=params.health)
     known = store.alarms(db)
@@ -69,7 +65,7 @@ def check_health(
 class _Teller:
     """Writes what turned, and remembers it for the notices."""
 
-    db: sqlite3.Connection
+    db: SqlConnection
     now: datetime
     opened: list[Alert] = field(default_factory=list)
     recovered: list[Alert] = field(default_factory=list)

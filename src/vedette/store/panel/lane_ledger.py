@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.panel_run import Batch, PanelGroup, PanelNote
 from vedette.contracts.watch import Decision, LedgerNote
 from vedette.contracts.words import RunId
 from vedette.core.panel.models import ModelRow
-from vedette.store.dialect import SqliteSql
+from vedette.store.dialect import Sql
 from vedette.store.group import note_row
 from vedette.store.rows import lane_row, opt_at, opt_ms, to_ms
 from vedette.store.seal_rows import seal
@@ -22,7 +22,7 @@ from vedette.store.statements import END_RUN, NEW_LEDGER, NEW_RUN, SAVE_LANE
 class PanelLedger:
     """Lanes and decisions, in our own store, whichever database holds the answers."""
 
-    def __init__(self, db: SqliteSql, next_id: Callable[[datetime], int]) -> None:
+    def __init__(self, db: Sql, next_id: Callable[[datetime], int]) -> None:
         self.db = db
         self._next_id = next_id
 
@@ -34,7 +34,7 @@ class PanelLedger:
             run = RunId(group.batch)
             rows = [note_row(self._note(note), run) for note in group.notes]
             self.db.many(NEW_LEDGER, rows)
-            seal(self.db.db, {"ledger": [row[0] for row in rows]})
+            seal(self.db.connection, {"ledger": [row[0] for row in rows]})
 
     def write_alone(self, group: PanelGroup) -> None:
         if group.lanes or group.notes:
@@ -71,17 +71,17 @@ SAVE = (
 COUNT = "UPDATE panel_models SET answered = answered + ?, failed = failed + ? WHERE name = ?"
 
 
-def read_models(db: sqlite3.Connection) -> tuple[ModelRow, ...]:
+def read_models(db: SqlConnection) -> tuple[ModelRow, ...]:
     """By name."""
     return tuple(_read(dict(zip(COLUMNS, row, strict=True))) for row in db.execute(READ).fetchall())
 
 
-def save_models(db: sqlite3.Connection, rows: Iterable[ModelRow]) -> None:
+def save_models(db: SqlConnection, rows: Iterable[ModelRow]) -> None:
     """Insert or move.  What runs have counted stays."""
     db.executemany(SAVE, [_row(row) for row in rows])
 
 
-def count_calls(db: sqlite3.Connection, counted: Mapping[str, tuple[int, int]]) -> None:
+def count_calls(db: SqlConnection, counted: Mapping[str, tuple[int, int]]) -> None:
     """By canonical name: calls answered, calls failed."""
     db.executemany(COUNT, [(answered, failed, name) for name, (answered, failed) in counted.items()])
 

@@ -53,7 +53,9 @@ def init(
     beside = write_config(path, force=force)
     session = replace(session, given=replace(session.given, config=path))
     store = session.new_store()
-    session.out.done(f"wrote {path} and {beside.name}; store in {store.parent}")
+    session.out.done(
+        f"wrote {path} and {beside.name}; store in {session.loaded.server or session.loaded.data}"
+    )
     session.out.note("next: vedette add URL, then vedette run")
     if session.given.as_json:
         session.out.document({"config": str(path), "schema": str(beside), "store": str(store)})

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
 from vedette.operations.database import database_path, database_status, status_json
 from vedette.surface.cli.session import Session
 from vedette.surface.cli.verb import group, verb
 
-HOMES = {"status": "", "upgrade": "db_upgrade", "adopt": "db_upgrade", "path": ""}
+HOMES = {"status": "", "upgrade": "db_upgrade", "adopt": "db_upgrade", "path": "", "copy": "db_upgrade"}
 
 
 def register(app: typer.Typer) -> None:
@@ -39,8 +41,9 @@ def status(session: Session) -> None:
 
 def path(session: Session) -> None:
     """Where the database is."""
-    place = database_path(session.installation).resolve()
+    place = database_path(session.installation)
+    name = str(place.resolve()) if isinstance(place, Path) else str(place)
     if session.given.as_json:
-        session.out.document({"path": str(place), "exists": place.exists()})
+        session.out.document({"path": name, "exists": session.installation.has_store})
     else:
-        session.out.say(str(place))
+        session.out.say(name)

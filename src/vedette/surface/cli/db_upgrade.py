@@ -1,13 +1,15 @@
-"""A store of another version, or of another program: `db upgrade` and `db adopt`."""
+"""A store of another version, of another program or in another place: `db upgrade`, `db adopt` and `db copy`."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from vedette.app.panel import Panel
 from vedette.operations.adopt import Adopted, adopt_store
+from vedette.operations.copy_store import copy_store
 from vedette.operations.database import upgrade_database
 from vedette.report.plain import count
 from vedette.surface.cli.exit_codes import Exit
@@ -20,6 +22,42 @@ def register(app: typer.Typer) -> None:
     verb(app, "adopt", example="vedette db adopt old.db --dry-run\nvedette db adopt postgresql://host/name")(
         adopt
     )
+    verb(
+        app,
+        "copy",
+        example='vedette db copy --to "$DATABASE_URL"\nvedette db copy --to sqlite:///back/vedette.db --keep',
+    )(copy)
+
+
+def copy(
+    session: Session,
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to", metavar="URL", help="postgresql://... or sqlite:///folder/vedette.db, without a store."
+        ),
+    ],
+    keep: Annotated[
+        bool,
+        typer.Option("--keep", help="Go on with the store that is there; the copy is for something else."),
+    ] = False,
+) -> None:
+    """Move the store to PostgreSQL, or back into a file: every row, proven by counts and digests of each table.
+
+    No engine may run meanwhile.  Stopped anywhere, say it again: it goes on where it was.  At the end a file that was
+    the store is renamed to vedette.db.moved, so that DATABASE_URL says where the store is; --keep leaves it.  The
+    archive of evidence stays in the data folder.
+    """
+    with session.out.progress("rows") as progress:
+        done = copy_store(session.installation, to, keep=keep, progress=progress)
+    if session.given.as_json:
+        session.out.document(asdict(done) | {"rows": done.rows})
+        return
+    rows = ((one.table, str(one.rows), one.digest[:16]) for one in done.proofs if one.rows)
+    session.out.table(("TABLE", "ROWS", "SHA-256"), rows, empty="no rows")
+    session.out.say(f"{count(done.rows, 'row')} in {done.target}, the same as in {done.source}")
+    if done.set_aside:
+        session.out.note(f"the file is now {done.set_aside}; set DATABASE_URL to the new place, and go on")
 
 
 def upgrade(

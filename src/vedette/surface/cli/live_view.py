@@ -40,7 +40,6 @@ from vedette.report.changes import brief, change_lines
 from vedette.report.looks import FailureLines
 from vedette.report.plain import Line, about, as_rich, count, line, quoted, safe_json, span
 from vedette.report.table import folded
-from vedette.store.migrate import DATABASE
 from vedette.store.queries import Queries
 from vedette.store.views import WatchFilter
 from vedette.surface.cli.output import print_line
@@ -234,12 +233,12 @@ class _Store:
     """The store of the run, read beside it.  One connection for one thread, opened when there is a store."""
 
     def __init__(self, session: Session) -> None:
-        self._path = session.loaded.data / DATABASE
+        self._installation = session.installation
         self._queries: Queries | None = None
 
     def queries(self) -> Queries | None:
-        if self._queries is None and self._path.exists():
-            self._queries = Queries(self._path)
+        if self._queries is None and self._installation.has_store:
+            self._queries = Queries(self._installation.loaded.store)
         return self._queries
 
     def close(self) -> None:

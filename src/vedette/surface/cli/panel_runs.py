@@ -18,8 +18,9 @@ from rich.text import Text
 
 from vedette.app.panel import PanelEnd, Resume
 from vedette.app.panel_resources import Door, ShownBatch
-from vedette.config.model import is_production, panel_log_level, secret
+from vedette.config.model import is_production, secret
 from vedette.config.sections import PanelConfig
+from vedette.config.values import panel_log_level
 from vedette.contracts.errors import InputError
 from vedette.contracts.events import PanelNoted
 from vedette.contracts.panel_run import PanelNote, Progress

@@ -9,14 +9,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from vedette.contracts.database import SqlConnection
 from vedette.contracts.words import Reason
 from vedette.report.plain import show_times_in
 from vedette.surface.cli.load_guard import collect_as_usual, loading
 from vedette.surface.cli.output import Output
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from vedette.app.run import RunRequest
     from vedette.config.model import Loaded
     from vedette.contracts.events import Event
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from vedette.core.health.source_health import Checked
     from vedette.engine.crawl.loop import Ended
     from vedette.operations.installation import Installation
+    from vedette.store.connection import StorePlace
     from vedette.store.queries import Queries
 
     Look = tuple[Fetched, Extraction, tuple[Reason, ...]]
@@ -115,7 +115,7 @@ class Session:
         """Says what the database variables of the environment are used for, where that is not what they look like."""
         from vedette.config.model import database_notices
 
-        for notice in database_notices():
+        for notice in database_notices(self.loaded.data):
             self.out.note(notice)
 
     def engine(self) -> App:
@@ -128,21 +128,21 @@ class Session:
         collect_as_usual()
         return app
 
-    def store(self) -> Path:
+    def store(self) -> StorePlace:
         """The database, checked to be of this version."""
         return self.installation.store()
 
-    def new_store(self) -> Path:
+    def new_store(self) -> StorePlace:
         """The database, made where there is none."""
         return self.installation.new_store()
 
     def queries(self) -> AbstractContextManager[Queries]:
         return self.installation.queries()
 
-    def reading(self) -> AbstractContextManager[sqlite3.Connection]:
+    def reading(self) -> AbstractContextManager[SqlConnection]:
         """A connection that changes nothing."""
         return self.installation.reading()
 
-    def operating(self, *, create: bool = False) -> AbstractContextManager[sqlite3.Connection]:
+    def operating(self, *, create: bool = False) -> AbstractContextManager[SqlConnection]:
         """One transaction of the operator."""
         return self.installation.operating(create=create)

@@ -1,0 +1,312 @@
+"""A connection to PostgreSQL that takes the statements of the store as the module `sqlite3` takes them.
+
+What differs between the two is here and nowhere else: marks, how a transaction begins, types of values, faults.
+Write transactions of one store follow each other, as in SQLite: the chain of seals has one end.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import psycopg
+from psycopg import errors
+from psycopg.adapt import Loader
+from psycopg.pq import TransactionStatus
+from psycopg.types.string import StrDumperUnknown
+
+from vedette.contracts.database import PostgresAddress
+from vedette.contracts.errors import RefusedError, StoreError
+
+BUSY_MS = 15_000
+ENDING_MS = 1_000  # until a session that was closed is gone
+CONNECT_S = 10
+OLDEST = 13  # major version of the server
+WRITERS, ENGINE = (
+    0x76656474,
+    0x76656475,
+)  # classes of our advisory locks: a transaction that writes, a whole run
+_LOCK = f"pg_advisory_xact_lock({WRITERS}, hashtext(current_schema()))"
+# Transactions as the store begins them.  The lock is what BEGIN IMMEDIATE is in SQLite.
+_BEGINS = {
+    "BEGIN IMMEDIATE": f"BEGIN; SELECT {_LOCK}",
+    "BEGIN": "BEGIN ISOLATION LEVEL REPEATABLE READ",  # one moment for every answer
+}
+OWN_TABLES = "SELECT to_regclass('alembic_version') IS NOT NULL, to_regclass('watches') IS NOT NULL"
+_OWN_SCHEMA = (
+    "give vedette a schema of its own: CREATE SCHEMA vedette, and at the end of DATABASE_URL "
+    "?options=-csearch_path%3Dvedette"
+)
+_NUL, _INSTEAD = "\x00", "\ufffd"  # PostgreSQL has no text with a zero in it
+_MARK = re.compile(r":([a-z_]+)")
+# SQLite takes an empty list.
+_OF_NONE = ((re.compile(r"\S+ NOT IN \(\)"), "TRUE"), (re.compile(r"\S+ IN \(\)"), "FALSE"))
+
+
+class PostgresFault(sqlite3.OperationalError):
+    """The server did not do it.  `may_wait`: later it may."""
+
+    def __init__(self, words: str, *, may_wait: bool = False, lacks_right: bool = False) -> None:
+        super().__init__(words)
+        self.may_wait = may_wait
+        self.lacks_right = lacks_right
+
+
+class PostgresRowRefused(sqlite3.IntegrityError):
+    """A rule of the table, or a value that its column does not take."""
+
+
+class NamedRow(tuple[Any, ...]):
+    """A row that is also read by the names of its columns."""
+
+    __slots__ = ()
+    places: Mapping[str, int] = {}
+
+    def __getitem__(self, key: Any) -> Any:
+        return tuple.__getitem__(self, self.places[key] if isinstance(key, str) else key)
+
+    def keys(self) -> list[str]:
+        return list(self.places)
+
+
+class PostgresCursor:
+    """An answer, whole on our side."""
+
+    def __init__(self, cursor: psycopg.Cursor[tuple[Any, ...]]) -> None:
+        self.rowcount = cursor.rowcount
+        self.description = cursor.description
+        self._rows = iter(cursor.fetchall() if cursor.description else ())
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._rows
+
+    def fetchone(self) -> Any:
+        return next(self._rows, None)
+
+    def fetchall(self) -> list[Any]:
+        return list(self._rows)
+
+
+class PostgresConnection:
+    """One session, of one thread.  A session that was cut off is opened anew, outside of a transaction."""
+
+    def __init__(self, address: PostgresAddress, *, read_only: bool = False, names: bool = False) -> None:
+        self._address = address
+        self._read_only = read_only
+        self._names = names
+        self._is_engine = False
+        self._db = self._opened()
+
+    @classmethod
+    def of(cls, db: psycopg.Connection[tuple[Any, ...]]) -> PostgresConnection:
+        """A session that is open already, with our types from here on."""
+        made = cls.__new__(cls)
+        made._db = with_our_types(db)
+        return made
+
+    @property
+    def in_transaction(self) -> bool:
+        return not self._db.closed and self._db.info.transaction_status != TransactionStatus.IDLE
+
+    def execute(self, statement: str, values: Any = (), /) -> PostgresCursor:
+        begins = _BEGINS.get(statement)
+        if self._db.closed or self._db.broken:
+            self._db = self._opened()
+        try:
+            if begins is not None:
+                return PostgresCursor(self._db.execute(_plain(begins)))
+            return PostgresCursor(self._db.execute(translated(statement, isinstance(values, dict)), values))
+        except psycopg.Error as error:
+            raise fault(error) from error
+
+    def executemany(self, statement: str, rows: Iterable[Any], /) -> PostgresCursor:
+        try:
+            with self._db.cursor() as cursor:
+                cursor.executemany(translated(statement, False), rows)
+                return PostgresCursor(cursor)
+        except psycopg.Error as error:
+            raise fault(error) from error
+
+    def answers(self, statement: str, rows: Sequence[Any]) -> list[list[Any]]:
+        """All of these are sent before the first is waited for."""
+        if not rows:
+            return []
+        try:
+            with self._db.cursor() as cursor:
+                cursor.executemany(translated(statement, False), rows, returning=True)
+                found = [cursor.fetchall()]
+                while cursor.nextset():
+                    found.append(cursor.fetchall())
+                return found
+        except psycopg.Error as error:
+            raise fault(error) from error
+
+    def copy_in(self, statement: str, rows: Iterable[Any]) -> None:
+        """COPY ... FROM STDIN: the quickest way for many rows."""
+        try:
+            with self._db.cursor() as cursor, cursor.copy(_plain(statement)) as copy:
+                for row in rows:
+                    copy.write_row(row)
+        except psycopg.Error as error:
+            raise fault(error) from error
+
+    def close(self) -> None:
+        self._db.close()
+
+    def take_engine_lock(self) -> None:
+        """One engine per store, on whichever machine.  The lock is of this session, and of one that replaces it."""
+        _take_engine_lock(self._db, self._address)
+        self._is_engine = True
+
+    def _opened(self) -> psycopg.Connection[tuple[Any, ...]]:
+        db = open_session(self._address)
+        db.execute(_plain(f"SET lock_timeout = {BUSY_MS}"))
+        if self._read_only:
+            db.execute(_plain("SET default_transaction_read_only = on"))
+        if self._names:
+            db.row_factory = _named
+        if self._is_engine:
+            _take_engine_lock(db, self._address)
+        return db
+
+
+def open_session(address: PostgresAddress) -> psycopg.Connection[tuple[Any, ...]]:
+    """A session with our types: what it gives is what SQLite gives for the same rows."""
+    try:
+        db: psycopg.Connection[tuple[Any, ...]] = psycopg.connect(
+            address.url, autocommit=True, connect_timeout=CONNECT_S, application_name=_who()
+        )
+    except psycopg.ProgrammingError:
+        raise StoreError(f"DATABASE_URL is not an address of PostgreSQL: {_FORM}") from None
+    except psycopg.OperationalError as error:
+        raise StoreError(
+            f"cannot connect to {address}: {first_line(error)}; is the server up, and DATABASE_URL right?  {_FORM}"
+        ) from None
+    if found := too_old(db.info.server_version):
+        db.close()
+        raise StoreError(f"{address}: {found}")
+    return with_our_types(db)
+
+
+def with_our_types(db: psycopg.Connection[tuple[Any, ...]]) -> psycopg.Connection[tuple[Any, ...]]:
+    db.adapters.register_loader("bool", _NumberOfBool)
+    db.adapters.register_loader("numeric", _NumberOfNumeric)
+    db.adapters.register_dumper(str, _TextWithoutNul)
+    return db
+
+
+def _take_engine_lock(db: psycopg.Connection[tuple[Any, ...]], address: PostgresAddress) -> None:
+    """A session that has just been closed still has its lock for a moment."""
+    try:
+        db.execute(_plain(f"SET lock_timeout = {ENDING_MS}"))
+        db.execute(_plain(f"SELECT pg_advisory_lock({ENGINE}, hashtext(current_schema()))"))
+    except errors.LockNotAvailable:
+        holder = db.execute(_plain(_HOLDER)).fetchone()
+        raise RefusedError(
+            f"the store {address} is in use by {holder[0] if holder else 'another engine'}; stop it first"
+        ) from None
+    finally:
+        db.execute(_plain(f"SET lock_timeout = {BUSY_MS}"))
+
+
+def _who() -> str:
+    return f"vedette pid {os.getpid()} on {socket.gethostname()}"[:63]
+
+
+_HOLDER = (
+    "SELECT a.application_name FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' "
+    f"AND l.classid = {ENGINE} AND l.granted AND a.datname = current_database()"
+)
+_FORM = "write postgresql://user:password@host:5432/name"
+
+
+def postgres_version(address: PostgresAddress) -> str | None:
+    """The revision of the store in this database, None: there is none."""
+    db = PostgresConnection(address, read_only=True)
+    try:
+        has_version, has_watches = db.execute(OWN_TABLES).fetchone()
+        if has_version != has_watches:
+            raise StoreError(f"{address} has tables of another program under our names; {_OWN_SCHEMA}")
+        row = db.execute("SELECT version_num FROM alembic_version").fetchone() if has_version else None
+    except PostgresFault as error:
+        raise refused(address, error) from None
+    finally:
+        db.close()
+    return row[0] if row else None
+
+
+def refused(address: PostgresAddress, error: PostgresFault) -> StoreError:
+    """What the server does not do, and what to do about it."""
+    if error.lacks_right:
+        return StoreError(
+            f"{address}: {error}; the owner of the database can give the right: GRANT CREATE, USAGE ON SCHEMA public "
+            "TO the role, or for a store that is there GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES"
+        )
+    return StoreError(f"{address}: {error}; nothing was changed")
+
+
+def too_old(server: int) -> str:
+    """What is said of a server of this version number; empty: it is new enough."""
+    major = server // 10_000
+    return "" if major >= OLDEST else f"PostgreSQL {major} is too old, {OLDEST} or newer is needed"
+
+
+def fault(error: psycopg.Error) -> sqlite3.Error:
+    """What PostgreSQL cannot do, as `sqlite3` would raise it."""
+    words = first_line(error)
+    if isinstance(error, psycopg.IntegrityError | psycopg.DataError):
+        return PostgresRowRefused(words)
+    if isinstance(error, errors.InsufficientPrivilege | errors.ReadOnlySqlTransaction):
+        return PostgresFault(words, lacks_right=True)
+    return PostgresFault(words, may_wait=isinstance(error, psycopg.OperationalError))
+
+
+def first_line(error: Exception) -> str:
+    """Without what the server quotes of the rows."""
+    return (str(error).strip().splitlines() or ["no words"])[0]
+
+
+@lru_cache(maxsize=1024)
+def translated(statement: str, has_names: bool) -> Any:
+    """The statement with the marks of psycopg."""
+    text = statement.replace("%", "%%")
+    for form, words in _OF_NONE:
+        text = form.sub(words, text)
+    return _MARK.sub(r"%(\1)s", text) if has_names else text.replace("?", "%s")
+
+
+def _plain(statement: str) -> Any:
+    """psycopg wants to see a literal; everything in here is ours."""
+    return statement
+
+
+def _named(cursor: psycopg.Cursor[Any]) -> Any:
+    return _row_of(tuple(column.name for column in cursor.description or ()))
+
+
+@lru_cache(maxsize=256)
+def _row_of(columns: tuple[str, ...]) -> type[NamedRow]:
+    return type("Row", (NamedRow,), {"__slots__": (), "places": {name: n for n, name in enumerate(columns)}})
+
+
+class _NumberOfBool(Loader):
+    def load(self, data: Any) -> int:
+        return 1 if bytes(data) == b"t" else 0
+
+
+class _NumberOfNumeric(Loader):
+    """A sum of whole numbers is numeric in PostgreSQL."""
+
+    def load(self, data: Any) -> int | float:
+        text = bytes(data)
+        return int(text) if text.lstrip(b"-").isdigit() else float(text)
+
+
+class _TextWithoutNul(StrDumperUnknown):
+    def dump(self, obj: str) -> Any:
+        return super().dump(obj.replace(_NUL, _INSTEAD) if _NUL in obj else obj)
