@@ -13,6 +13,7 @@ from starlette.responses import Response
 from vedette.operations import probe
 from vedette.operations.access_tokens import make_token, revoke_token, token_json
 from vedette.operations.arguments import a_duration, a_lane, a_url
+from vedette.operations.change_feeds import feed_address_json, make_feed_address, revoke_feed_address
 from vedette.operations.health import acknowledge_alert
 from vedette.operations.installation import Installation
 from vedette.operations.lanes import block_lane, drop_work, reset_lane, retry_work
@@ -32,10 +33,13 @@ from vedette.operations.sources import (
     source_added_json,
     unmute_source,
 )
+from vedette.report.feed_documents import WRITERS
 from vedette.report.health import alert_json
 from vedette.report.lanes import lane_json
 from vedette.report.probes import tried_json
+from vedette.surface.http.access_check import FEEDS
 from vedette.surface.http.api_answers import PROBLEMS, answer
+from vedette.surface.http.feed_routes import FeedQuery
 from vedette.surface.http.web_context import WebDep
 
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
@@ -215,6 +219,26 @@ async def post_token(request: Request, web: WebDep, given: NewToken) -> Response
 async def delete_token(request: Request, web: WebDep, name: Annotated[str, Path(max_length=60)]) -> Response:
     """Let it in no more."""
     return answer(request, token_json(await web.ask(revoke_token, name)))
+
+
+class NewFeed(FeedQuery):
+    """A feed for readers that cannot send a token."""
+
+    name: str = Field(min_length=1, max_length=60)
+
+
+@router.post("/feeds", status_code=201, response_model=Entry, tags=["access"])
+async def post_feed(request: Request, web: WebDep, given: NewFeed) -> Response:
+    """Make a secret address of a feed.  It is shown in this answer alone."""
+    made = await web.ask(make_feed_address, given.name, given.scope())
+    paths = {form: f"{FEEDS}{made.secret}/changes.{form}" for form in WRITERS}
+    return answer(request, {**feed_address_json(made.kept), **paths}, status=201)
+
+
+@router.delete("/feeds/{name}", response_model=Entry, tags=["access"])
+async def delete_feed(request: Request, web: WebDep, name: Annotated[str, Path(max_length=60)]) -> Response:
+    """Nobody reads it from now on."""
+    return answer(request, feed_address_json(await web.ask(revoke_feed_address, name)))
 
 
 def ordered_json(done: SourceOrdered) -> dict[str, object]:
