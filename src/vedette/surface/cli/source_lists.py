@@ -29,6 +29,7 @@ IMPORT_EXAMPLE = """vedette import urls.txt
 vedette import jobs.yaml --format urlwatch
 vedette import registry:croatia"""
 EXPORT_EXAMPLE = """vedette export --format csv > sources.csv
+vedette export --what changes --format jsonl --to changes.jsonl
 vedette export --what signals --format jsonl | vedette rank - --top 20"""
 
 
@@ -94,13 +95,14 @@ def export(
         Path | None, typer.Option("--to", metavar="FILE", help="A new file.  [default: stdout]")
     ] = None,
     what: Annotated[
-        str, typer.Option("--what", help="sources, watches (every known URL), or signals (for `rank`).")
+        str,
+        typer.Option("--what", help="sources, watches (every known URL), changes, or signals (for `rank`)."),
     ] = "sources",
 ) -> None:
     """Give the sources to other tools.
 
-    `vedette import` reads every format back; `vedette rank` reads the signals (csv, jsonl).  Cells that a spreadsheet
-    would run are neutralised.
+    Of sources and watches `vedette import` reads every format back; `vedette rank` reads the signals (csv, jsonl);
+    changes are written as csv or jsonl, with their diffs.  Cells that a spreadsheet would run are neutralised.
     """
     chosen = "jsonl" if session.given.as_json and form == "csv" else form
     done = export_sources(session.installation, what, chosen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict
@@ -29,7 +29,9 @@ from vedette.surface.http.web_context import WebDep
 router = APIRouter()
 api = APIRouter(responses=PROBLEMS)
 Form = Literal["atom", "json"]
-_CONTENT = {200: {"content": {kind: {"schema": {"type": "string"}} for kind, _ in WRITERS.values()}}}
+_CONTENT: dict[int | str, dict[str, Any]] = {
+    200: {"content": {kind: {"schema": {"type": "string"}} for kind, _ in WRITERS.values()}}
+}
 
 
 class FeedQuery(BaseModel):

@@ -21,7 +21,15 @@ from vedette.app.service import ServiceState
 from vedette.contracts.errors import VedetteError
 from vedette.operations.access_tokens import has_tokens
 from vedette.operations.installation import Installation
-from vedette.surface.http import api_reads, api_writes, dashboard, dashboard_forms, feed_routes, sign_in
+from vedette.surface.http import (
+    api_reads,
+    api_writes,
+    dashboard,
+    dashboard_forms,
+    export_routes,
+    feed_routes,
+    sign_in,
+)
 from vedette.surface.http.access_check import LOGIN, OPEN, Gate, guarded
 from vedette.surface.http.access_rules import TokenCheck
 from vedette.surface.http.api_answers import API, ApiProblem, DoneOnce, answer, explain_errors
@@ -107,6 +115,7 @@ def _add_api(app: FastAPI) -> None:
     app.include_router(api_reads.router, prefix=API)
     app.include_router(api_writes.router, prefix=API)
     app.include_router(feed_routes.api, prefix=API)
+    app.include_router(export_routes.router, prefix=API)
 
     def described() -> dict[str, object]:
         if not app.openapi_schema:
