@@ -47,7 +47,8 @@ def import_(
         str,
         typer.Option(
             "--format",
-            help="auto, urls, csv, xlsx, opml, urlwatch, webchanges, changedetection, distill, jsonl, yaml.",
+            help="auto, urls, csv, xlsx, opml, urlwatch, webchanges, changedetection, distill, bookmarks, jsonl, "
+            "yaml.",
         ),
     ] = "auto",
     strict: Annotated[bool, typer.Option("--strict", help="Import nothing when any line is bad.")] = False,
@@ -62,8 +63,8 @@ def import_(
     """Take sources over from other tools.
 
     Reads a URL list, CSV, a spreadsheet, OPML, the job file of urlwatch or webchanges, the watches of
-    changedetection.io, the watchlist of Distill, and what `vedette export` writes.  Of a source that is known only what
-    the line says is changed.
+    changedetection.io, the watchlist of Distill, bookmarks of a browser, and what `vedette export` writes.  Of a source
+    that is known only what the line says is changed.
 
     Says for every line what was taken, what was left out, and what was refused and why.  A bad line loses nothing
     else; the exit code is then 2.
