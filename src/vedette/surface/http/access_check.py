@@ -78,6 +78,9 @@ class NoCredentials:
         return None
 
 
+RightFor = Callable[[str, str], Right]  # of a method and a path
+
+
 @dataclass(frozen=True, slots=True)
 class Gate:
     """Who is let in at this address.  `open_paths`, with what begins by one of `open_prefixes`, ask for nothing."""
@@ -88,6 +91,7 @@ class Gate:
     open_paths: frozenset[str] = OPEN
     open_prefixes: tuple[str, ...] = ()
     has_login: bool = False
+    right_for: RightFor | None = None  # None: by method and path, as `right_for` says
 
     async def refuses(self, request: Request) -> Response | None:
         """None: the request may go on, and the scope says whose it is."""
@@ -101,7 +105,7 @@ class Gate:
         visitor = await self._visitor(request)
         if isinstance(visitor, Response):
             return visitor
-        if not visitor.may(wanted := right_for(request.method, path)):
+        if not visitor.may(wanted := (self.right_for or right_for)(request.method, path)):
             return refused(403, f"this needs a token with the scope {wanted}; yours has {visitor.right}\n")
         request.scope[WHO] = visitor
         return None

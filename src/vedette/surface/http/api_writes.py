@@ -10,14 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from vedette.operations import probe
+from vedette.operations import look_now, probe
 from vedette.operations.access_tokens import make_token, revoke_token, token_json
 from vedette.operations.arguments import a_duration, a_lane, a_url
 from vedette.operations.change_feeds import feed_address_json, make_feed_address, revoke_feed_address
 from vedette.operations.health import acknowledge_alert
 from vedette.operations.installation import Installation
 from vedette.operations.lanes import block_lane, drop_work, reset_lane, retry_work
-from vedette.operations.look_now import OrderedLooks, order_looks_now
 from vedette.operations.maintenance import report_json, verify_evidence
 from vedette.operations.page_trials import PageTrial, try_page
 from vedette.operations.sources import (
@@ -252,7 +251,4 @@ def mute_for(installation: Installation, source: str, length: timedelta | None) 
 
 def order_look(installation: Installation, urls: list[str], source: str | None) -> dict[str, object]:
     """The order alone: the engine of this process makes the looks."""
-    ordered: OrderedLooks = order_looks_now(installation, urls, source, lambda: probe, lambda *told: None)
-    told = ordered.forecast(None)
-    turns = {lane: one.start_at for lane, one in told.turns.items()}
-    return {"ordered_at": ordered.ordered_at, "looks": told.looks, "turns": turns}
+    return look_now.order_look(installation, urls, source)
