@@ -37,7 +37,7 @@ class MadeFeedAddress:
 
 def change_feed(installation: Installation, scope: FeedScope, *, most: int = ENTRIES) -> ChangeFeed:
     """The changes that people are told of, newest first.  A tag or source that is gone has none."""
-    found = list_changes(installation, _filter(installation, scope), most)
+    found = list_changes(installation, feed_filter(installation, scope), most)
     entries = tuple(map(_entry, found))
     at = max((one.updated_at for one in entries), default=_NEVER)
     return ChangeFeed(title=f"Vedette: {scope_words(scope)}", updated_at=at, entries=entries)
@@ -134,7 +134,8 @@ def _entry(one: NumberedChange) -> FeedEntry:
     )
 
 
-def _filter(installation: Installation, scope: FeedScope) -> ChangeFilter:
+def feed_filter(installation: Installation, scope: FeedScope) -> ChangeFilter:
+    """A tag that is gone has no changes."""
     sources = None
     if scope.tag is not None:
         with installation.queries() as queries:
