@@ -24,26 +24,31 @@ from vedette.surface.http.web_context import WebDep
 router = APIRouter(responses=PROBLEMS, tags=["export"])
 What = Literal["sources", "watches", "changes", "signals"]
 Form = Literal["csv", "jsonl", "opml", "yaml", "urls"]
-TYPES = {"csv": "text/csv", "jsonl": "application/x-ndjson", "opml": "text/x-opml", "yaml": "text/plain"}
-ARCHIVES = {"warc.gz": "application/gzip", "wacz": "application/wacz"}
-_BYTES: dict[int | str, dict[str, Any]] = {
-    200: {"content": {kind: {"schema": {"type": "string"}} for kind in ("application/octet-stream",)}}
+TYPES = {
+    "csv": "text/csv",
+    "jsonl": "application/x-ndjson",
+    "opml": "text/x-opml",
+    "yaml": "text/plain",
+    "urls": "text/plain",
 }
+ARCHIVES = {"warc.gz": "application/gzip", "wacz": "application/wacz"}
 
 
-@router.get("/export/{what}.{form}", response_class=Response, responses=_BYTES)
+def _content(*kinds: str) -> dict[int | str, dict[str, Any]]:
+    return {200: {"content": {kind: {"schema": {"type": "string"}} for kind in kinds}}}
+
+
+@router.get("/export/{what}.{form}", response_class=Response, responses=_content(*TYPES.values()))
 async def get_export(request: Request, web: WebDep, what: What, form: Form) -> Response:
     """Sources, watches, changes or signals as a file for other tools."""
     request.scope[STREAM]()
     done = await web.ask(export_sources, what, form)
     headers = {"Content-Disposition": f'attachment; filename="{what}.{form}"'}
-    kind = TYPES.get(form, "text/plain")
-    return Response(
-        done.text.encode("utf-8", "replace"), media_type=f"{kind}; charset=utf-8", headers=headers
-    )
+    kind = f"{TYPES[form]}; charset=utf-8"
+    return Response(done.text.encode("utf-8", "replace"), media_type=kind, headers=headers)
 
 
-@router.get("/archive.{form}", response_class=Response, responses=_BYTES)
+@router.get("/archive.{form}", response_class=Response, responses=_content(*ARCHIVES.values()))
 async def get_archive(
     request: Request,
     web: WebDep,
