@@ -11,6 +11,8 @@ TYPE_CHECKING = False  # as a type checker reads it; `typing` itself costs a thi
 if TYPE_CHECKING:
     from typing import Any
 
+    from vedette.contracts.errors import VedetteError
+    from vedette.contracts.events import Changed, Event, Visited
     from vedette.contracts.words import Risk
     from vedette.core.priority.score import (
         ScoredUrl,
@@ -26,29 +28,45 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "AsyncWatcher",
+    "Changed",
+    "Event",
     "Risk",
     "ScoredUrl",
     "ScoredUrlSchema",
     "UrlSignals",
     "UrlSignalsSchema",
+    "VedetteError",
+    "Visited",
+    "Watcher",
     "__version__",
     "calculate_next_scan",
     "classify_url",
     "make_policy",
+    "open_store",
+    "open_store_async",
     "rank_urls_for_crawling",
     "score_url_priority",
     "update_velocity",
 ]
 
 _HOMES = {
+    "AsyncWatcher": "vedette.surface.library",
+    "Changed": "vedette.contracts.events",
+    "Event": "vedette.contracts.events",
     "Risk": "vedette.contracts.words",
     "ScoredUrl": "vedette.core.priority.score",
     "ScoredUrlSchema": "vedette.core.priority.score",
     "UrlSignals": "vedette.core.priority.score",
     "UrlSignalsSchema": "vedette.core.priority.score",
+    "VedetteError": "vedette.contracts.errors",
+    "Visited": "vedette.contracts.events",
+    "Watcher": "vedette.surface.library",
     "calculate_next_scan": "vedette.core.schedule.ewma",
     "classify_url": "vedette.core.urls.classify",
     "make_policy": "vedette.core.schedule",
+    "open_store": "vedette.surface.library",
+    "open_store_async": "vedette.surface.library",
     "rank_urls_for_crawling": "vedette.core.priority.score",
     "score_url_priority": "vedette.core.priority.score",
     "update_velocity": "vedette.core.schedule.ewma",

@@ -86,14 +86,14 @@ def test_a_daily_digest_keeps_its_hour_when_the_clocks_change(day: str, hours: i
 @given(
     MOMENTS,
     st.times().map(lambda t: t.replace(second=0, microsecond=0)),
-    st.sampled_from(["hourly", "daily"]),
+    st.sampled_from(["hourly", "daily", "weekly"]),
 )
 def test_windows_lie_ahead_and_none_is_skipped(now: datetime, at: time, digest: str):
     policy = ChannelPolicy(name=OPS, digest=digest, digest_at=at, zone=ZAGREB)
     windows = [now]
     for _ in range(4):
         windows.append(next_window(policy, windows[-1]))
-    longest = timedelta(hours=1 if digest == "hourly" else 25)
+    longest = timedelta(hours={"hourly": 1, "daily": 25, "weekly": 7 * 24 + 1}[digest])
     assert all(timedelta(0) < b - a <= longest for a, b in pairwise(windows))
 
 

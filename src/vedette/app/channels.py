@@ -36,10 +36,12 @@ from vedette.notify.channels import (
     read_secret,
 )
 from vedette.notify.mail import PORTS, MailChannel, MailServer
-from vedette.notify.sender import ChannelQueue, ChannelRoute, Heard, Sender
+from vedette.notify.sender import ChannelQueue, ChannelRoute, Heard, MakeDigest, Sender
 from vedette.report.notices import digest_notice, probe_notice
 from vedette.store.connection import StorePlace
 from vedette.store.outbox import SqliteOutbox
+
+SHORT = ("slack", "apprise")  # kinds of channels whose readers see a few lines at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ def sending(
         outbox=outbox,
         clock=clock,
         retry=send_retry(config),
-        make_digest=_digest,
+        make_digest=_digests(config),
         on_sent=told.on_sent,
         on_bug=told.on_bug,
     )
@@ -134,6 +136,11 @@ def senders(sender: Sender, ways: Iterable[ChannelRoute]) -> QueueWorkers:
 
 def send_test(config: Config, name: str, *, clock: Clock) -> Delivery:
     """One test notice to one channel, now.  Blocking."""
+    return send_now(config, name, probe_notice(ChannelName(name), now=clock.now()), clock=clock)
+
+
+def send_now(config: Config, name: str, notice: Notice, *, clock: Clock) -> Delivery:
+    """One notice to one channel, past outbox and budget.  Blocking."""
     rows = channel_rows(config)
     if name not in rows:
         raise InputError(unknown("channel", name, rows))
@@ -143,7 +150,7 @@ def send_test(config: Config, name: str, *, clock: Clock) -> Delivery:
         poster = HttpPoster(clock)
         try:
             made = _made(config, channel, rows[channel], poster, sys.stdout)
-            return await made.send(probe_notice(channel, now=clock.now()), at=clock.now())
+            return await made.send(notice, at=clock.now())
         finally:
             await poster.close()
 
@@ -155,8 +162,15 @@ def _made(config: Config, name: ChannelName, row: ChannelConfig, poster: Poster,
     return MAKERS[row.kind](_Making(name, row, config, poster, stdout))
 
 
-def _digest(name: str, channel: ChannelName, notices: Sequence[Notice], now: datetime) -> Notice:
-    return digest_notice(name, channel, notices, now=now)
+def _digests(config: Config) -> MakeDigest:
+    """A chat has room for a line of each notice, all others for the diffs too."""
+    rows = channel_rows(config)
+
+    def made(name: str, channel: ChannelName, notices: Sequence[Notice], now: datetime) -> Notice:
+        has_room = rows[channel].kind not in SHORT
+        return digest_notice(name, channel, notices, now=now, with_diffs=has_room)
+
+    return made
 
 
 def _stdout(making: _Making) -> Channel:

@@ -125,7 +125,7 @@ async def run_with(loaded: Loaded, request: RunRequest, hooks: RunHooks) -> Ende
     )
     with open_store(loaded, pick, hooks.clock) as opened:
         run = build_run(loaded, request, hooks, opened)
-        goes_on = hooks.beside(run) if hooks.beside is not None else _telling(run, loaded)
+        goes_on = hooks.beside(run) if hooks.beside is not None else telling(run, loaded)
         try:
             with signals(run.engine.stop), _without_garbage(hooks.owns_process):
                 async with goes_on, _judging(run, loaded, hooks):
@@ -367,7 +367,7 @@ def _hunt(
 
 
 @asynccontextmanager
-async def _telling(run: CrawlRun, loaded: Loaded) -> AsyncIterator[None]:
+async def telling(run: CrawlRun, loaded: Loaded) -> AsyncIterator[None]:
     """Sends what the run tells of while it runs; at its end what is left gets a moment, the rest the next run."""
     config = loaded.config
     if not config.notify.channels:

@@ -20,6 +20,7 @@ from vedette.engine.service.watchdog import WatchdogParams
 
 RUNS, HEALTH, MODELS = "runs", "health", "models"  # cron entries
 STDOUT = ChannelName("stdout")  # the channel of those who configured none
+DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 # What each kind cannot do without.
 NEEDS: dict[str, tuple[str, ...]] = {
@@ -47,6 +48,7 @@ def channel_policies(config: Config) -> tuple[ChannelPolicy, ...]:
             name=name,
             digest=row.digest,
             digest_at=row.digest_at,
+            digest_on=DAYS.index(row.digest_on),
             zone=zone(row.timezone or config.cron.timezone, f"notify.channels.{name}.timezone"),
             per_day=row.per_day,
             bypass=row.bypass,
@@ -134,7 +136,13 @@ def _rules(config: Config, names: tuple[str, ...]) -> Iterator[Rule]:
     for number, row in enumerate(config.notify.rules):
         if row.channel not in names:
             raise ConfigError(f"`notify.rules.{number}.channel`: {unknown('channel', row.channel, names)}")
-        yield Rule(channel=ChannelName(row.channel), risk=row.risk, sources=row.sources, kinds=row.kinds)
+        yield Rule(
+            channel=ChannelName(row.channel),
+            risk=row.risk,
+            sources=row.sources,
+            kinds=row.kinds,
+            tags=row.tags,
+        )
 
 
 def check_channel(name: str, row: ChannelConfig) -> None:

@@ -15,6 +15,7 @@ from vedette.config.values import (
     LanguageCode,
     RiskWord,
     Section,
+    Tag,
     ZoneName,
     parse_duration,
 )
@@ -69,8 +70,11 @@ class ChannelConfig(Section):
     sender: str | None = Field(default=None, alias="from")
     to: tuple[str, ...] = ()
     timeout: Duration = Field(default=timedelta(seconds=15), gt=timedelta(0))
-    digest: Literal["none", "hourly", "daily"] = "none"
+    digest: Literal["none", "hourly", "daily", "weekly"] = "none"
     digest_at: HourOfDay = time(8, 0)
+    digest_on: Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] = (
+        "monday"
+    )
     timezone: str | None = None
     per_day: int | None = Field(default=None, ge=0)
     bypass: RiskWord = Risk.CRITICAL
@@ -84,6 +88,7 @@ class RuleConfig(Section):
     risk: RiskWord | None = None
     sources: tuple[str, ...] = ()
     kinds: tuple[NoticeKind, ...] = ()
+    tags: tuple[Tag, ...] = ()
 
 
 class NotifyConfig(Section):

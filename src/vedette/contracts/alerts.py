@@ -145,6 +145,7 @@ class Notice:
     excerpt: tuple[str, ...] = ()  # what differs, line by line
     why: tuple[str, ...] = ()  # why it is important, in words
     facts: Mapping[str, object] = field(default_factory=dict)  # for programs
+    tags: tuple[str, ...] = ()  # of the source of a change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,8 +163,9 @@ class ChannelPolicy:
     """How much one channel may bother its readers."""
 
     name: ChannelName
-    digest: str = "none"  # none | hourly | daily
-    digest_at: time = time(8, 0)  # of a daily digest, in the channel's zone
+    digest: str = "none"  # none | hourly | daily | weekly
+    digest_at: time = time(8, 0)  # of a daily or weekly digest, in the channel's zone
+    digest_on: int = 0  # of a weekly digest: the day of the week, Monday is 0
     zone: tzinfo = UTC
     per_day: int | None = None  # notices at once; the rest goes into the digest
     bypass: Risk = Risk.CRITICAL  # this and graver never waits and is never counted out
@@ -177,6 +179,7 @@ class Rule:
     risk: Risk | None = None  # this and graver
     sources: tuple[str, ...] = ()
     kinds: tuple[NoticeKind, ...] = ()
+    tags: tuple[str, ...] = ()  # changes of sources with one of these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

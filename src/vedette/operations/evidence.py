@@ -32,11 +32,13 @@ from vedette.discover.gazettes import FORMS, act_of, read_metadata
 from vedette.engine.crawl.compare_states import read_body
 from vedette.evidence.read_records import Export, export
 from vedette.evidence.text_cache import TextCache
+from vedette.evidence.wacz import SUFFIX, WaczRequest, export_wacz
 from vedette.extract import ALL, blocks
 from vedette.extract.documents import read_document
 from vedette.extract.documents.language import reader_version
 from vedette.extract.page import row_headings
 from vedette.operations.arguments import a_moment
+from vedette.operations.changes import stored_diff
 from vedette.operations.installation import Installation
 from vedette.operations.watches import find_evidence, is_piece, known_watch, shown_at
 from vedette.report.diffs import diff_json
@@ -157,17 +159,53 @@ def raw_content(body: bytes, content_class: str, content_type: str) -> tuple[str
         return text, f"from {charset}"
 
 
-def export_warc(installation: Installation, what: str, target: Path, *, since: datetime | None) -> Export:
-    """Writes the records of a URL, or of one piece of evidence, as a WARC file that stands by itself."""
-    with installation.queries() as queries:
-        found = find_evidence(installation, queries, what, 0)
-    found = [one for one in found if since is None or one.at >= since]
-    if not found:
-        raise VedetteError(f"no evidence of {what}{' since then' if since else ''}")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordChoice:
+    """Which records: of a URL or a piece of evidence, or the two states of a change."""
+
+    what: str | None = None
+    change: str | None = None  # its number
+    since: datetime | None = None
+
+
+def export_records(installation: Installation, choice: RecordChoice, target: Path) -> Export:
+    """Writes the records as a file that stands by itself: .warc.gz, or .wacz for viewers of archived pages."""
+    found = _chosen(installation, choice)
     places = dict.fromkeys((one.segment, one.offset, one.length) for one in reversed(found))
     located = [Located(segment=segment, offset=at, length=length) for segment, at, length in places]
     archive, software = installation.loaded.data / ARCHIVE, f"vedette/{__version__}"
-    return export(archive, located, target, software=software, now=installation.now())
+    if not target.name.endswith(SUFFIX):
+        return export(archive, located, target, software=software, now=installation.now())
+    with installation.queries() as queries:
+        watches = {one.url: queries.watch(one.watch) for one in found}
+    asked = WaczRequest(
+        directory=archive,
+        places=located,
+        target=target,
+        software=software,
+        title=f"Evidence of {choice.what or f'change {choice.change}'}",
+        titles={url: watch.title for url, watch in watches.items() if watch is not None},
+    )
+    return export_wacz(asked, now=installation.now())
+
+
+def _chosen(installation: Installation, choice: RecordChoice) -> list[EvidenceView]:
+    """Newest first."""
+    if choice.change is not None:
+        change = stored_diff(installation, choice.change).change.view.change
+        pieces = [one for one in (change.after_evidence, change.before_evidence) if one is not None]
+        with installation.queries() as queries:
+            found = [one for piece in pieces if (one := queries.evidence_by_id(piece)) is not None]
+    elif choice.what is not None:
+        with installation.queries() as queries:
+            found = find_evidence(installation, queries, choice.what, 0)
+    else:
+        raise InputError("name a URL, a number or a sha256, or a change; only --as-001 takes all evidence")
+    found = [one for one in found if choice.since is None or one.at >= choice.since]
+    if not found:
+        word = choice.what or f"change {choice.change}"
+        raise VedetteError(f"no evidence of {word}{' since then' if choice.since else ''}")
+    return found
 
 
 def export_001(

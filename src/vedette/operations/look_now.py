@@ -94,6 +94,18 @@ def order_looks_now(
     return OrderedLooks(installation, watches, engine, on_looked)
 
 
+def order_look(installation: Installation, urls: Sequence[str], source: str | None) -> dict[str, object]:
+    """The order alone: an engine that runs makes the looks, or the next run does."""
+    ordered = order_looks_now(installation, urls, source, _nobody, lambda *told: None)
+    told = ordered.forecast(None)
+    turns = {lane: one.start_at for lane, one in told.turns.items()}
+    return {"ordered_at": ordered.ordered_at, "looks": told.looks, "turns": turns}
+
+
+def _nobody() -> LookEngine:
+    raise AssertionError("an order alone makes no look")
+
+
 class OrderedLooks:
     """What is still waited for, and what was seen.  Followed through the store, whoever makes the looks."""
 

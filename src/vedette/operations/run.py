@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TextIO
 
+from vedette.app.background_run import BackgroundRun
 from vedette.app.panel import Panel
 from vedette.app.service import Door, run_service
 from vedette.app.stage_worker import Hooks, Work, run_worker, stage_queues
@@ -114,3 +115,13 @@ def work_queues(
         work=Work(queues=chosen, until_idle=until_idle),
     )
     return WorkDone(**done)
+
+
+def background_run(
+    installation: Installation,
+    request: RunRequest,
+    on_event: Callable[[Event], None],
+    on_end: Callable[[], None],
+) -> BackgroundRun:
+    """A run beside the program that asks for it.  What stands in vedette.yaml is watched too."""
+    return BackgroundRun(installation.loaded, request, installation.clock, on_event, on_end)

@@ -1,4 +1,4 @@
-"""Lists of sources: exported for other tools (sources, every known URL, signals for `rank`), and imported from them."""
+"""Lists of sources: exported for other tools (sources, every known URL, changes, signals), and imported from them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from vedette.core.limits.import_limits import unused, without_doors, words_of
 from vedette.core.priority.score import UrlSignals
 from vedette.core.text.nearest import unknown
 from vedette.core.urls.canonical import canonical, watch_id
+from vedette.operations.change_tables import change_rows
 from vedette.operations.formats import read, write
 from vedette.operations.formats.list_entry import Entry, Parsed, Problem
 from vedette.operations.installation import Installation
@@ -31,7 +32,7 @@ class SourceExport:
 
 
 def export_sources(installation: Installation, what: str, form: str) -> SourceExport:
-    """`what`: sources, watches or signals.  `form`: what `vedette import` or `vedette rank` reads back."""
+    """`what`: sources, watches, changes or signals.  `form`: what `vedette import` or `vedette rank` reads back."""
     if what not in EXPORTS:
         raise InputError(f"--what: {unknown('kind of export', what, EXPORTS)}")
     return EXPORTS[what](installation, form)
@@ -59,8 +60,13 @@ def _signals(installation: Installation, form: str) -> SourceExport:
     return SourceExport(WRITERS[form](rows), len(rows))
 
 
+def _changes(installation: Installation, form: str) -> SourceExport:
+    return SourceExport(*change_rows(installation, form))
+
+
 EXPORTS: dict[str, Callable[[Installation, str], SourceExport]] = {
     "sources": _sources,
+    "changes": _changes,
     "watches": _watches,
     "signals": _signals,
 }

@@ -70,11 +70,17 @@ def recovery_notices(alerts: Sequence[Alert], *, now: datetime) -> list[Notice]:
     return _grouped(alerts, [_recovery_notice(alert, now) for alert in alerts], NoticeKind.RECOVERY, now)
 
 
-def digest_notice(name: str, channel: ChannelName, notices: Sequence[Notice], *, now: datetime) -> Notice:
-    """The gravest first."""
+def digest_notice(
+    name: str, channel: ChannelName, notices: Sequence[Notice], *, now: datetime, with_diffs: bool = False
+) -> Notice:
+    """The gravest first, each with what differs in it where there is room for that."""
     ordered = sorted(notices, key=lambda notice: (-notice.risk, notice.at))
-    lines = [_entry(notice) for notice in ordered[:ENTRIES]]
-    left = len(ordered) - len(lines)
+    lines = [
+        line
+        for notice in ordered[:ENTRIES]
+        for line in (_entry(notice), *(notice.excerpt if with_diffs else ()))
+    ]
+    left = len(ordered) - ENTRIES
     return Notice(
         id=name,
         kind=NoticeKind.DIGEST,
@@ -83,7 +89,7 @@ def digest_notice(name: str, channel: ChannelName, notices: Sequence[Notice], *,
         title=f"{count(len(notices), 'notice')}: {_counts(notices)}",
         summary="what waited for this digest, the gravest first",
         sources=tuple(dict.fromkeys(source for notice in ordered for source in notice.sources)),
-        excerpt=(*lines, *([f"... and {left} more; `vedette changes` shows all"] if left else [])),
+        excerpt=(*lines, *([f"... and {left} more; `vedette changes` shows all"] if left > 0 else [])),
         facts={"channel": channel, "notices": [notice.id for notice in ordered]},
     )
 

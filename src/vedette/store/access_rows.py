@@ -1,6 +1,7 @@
-"""Tokens, sessions and answered writes of those who ask over HTTP.  Functions of a transaction that the caller owns.
+"""Tokens, sessions, feed addresses and answered writes of those who ask over HTTP.
 
-Tokens and cookies are long and random, so a plain sha256 of them is all that is kept.
+Functions of a transaction that the caller owns.  Tokens, cookies and secrets are long and random, so a plain sha256 of
+them is all that is kept.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from datetime import datetime, timedelta
 
 from vedette.contracts.database import SqlConnection
 from vedette.contracts.watch import LedgerNote
-from vedette.contracts.words import RunId
+from vedette.contracts.words import Risk, RunId
 from vedette.store import statements as sql
 from vedette.store.group import note_row
 from vedette.store.rows import from_ms, opt_at, to_ms
@@ -105,4 +106,63 @@ def _token(row: tuple[int, str, str, int, int | None]) -> AccessToken:
     number, name, scope, created, revoked = row
     return AccessToken(
         id=number, name=name, scope=scope, created_at=from_ms(created), revoked_at=opt_at(revoked)
+    )
+
+
+# Secret addresses of feeds: who knows one reads the changes that it names, and nothing else.
+
+_FEEDS = "SELECT id, name, tag, source, url, risk, created_at, revoked_at FROM feed_addresses"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedScope:
+    """Which changes a feed holds; what is not given does not filter."""
+
+    tag: str | None = None
+    source: str | None = None
+    url: str | None = None
+    risk: Risk | None = None  # this and graver
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedAddress:
+    id: int
+    name: str
+    scope: FeedScope
+    created_at: datetime
+    revoked_at: datetime | None
+
+
+def add_feed(db: sqlite3.Connection, name: str, scope: FeedScope, digest: bytes, *, now: datetime) -> int:
+    columns = "name, digest, tag, source, url, risk, created_at"
+    row = (name, digest, scope.tag, scope.source, scope.url, scope.risk, to_ms(now))
+    made = db.execute(f"INSERT INTO feed_addresses ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    return int(made.lastrowid or 0)
+
+
+def feeds(db: sqlite3.Connection) -> list[FeedAddress]:
+    """All that were ever made, oldest first."""
+    return [_feed(row) for row in db.execute(f"{_FEEDS} ORDER BY id")]
+
+
+def feed_of(db: sqlite3.Connection, digest: bytes) -> FeedAddress | None:
+    """None: there is no such address, or it was revoked."""
+    row = db.execute(f"{_FEEDS} WHERE digest = ? AND revoked_at IS NULL", (digest,)).fetchone()
+    return None if row is None else _feed(row)
+
+
+def revoke_feed(db: sqlite3.Connection, number: int, *, now: datetime) -> None:
+    db.execute("UPDATE feed_addresses SET revoked_at = ? WHERE id = ?", (to_ms(now), number))
+
+
+def _feed(
+    row: tuple[int, str, str | None, str | None, str | None, int | None, int, int | None],
+) -> FeedAddress:
+    number, name, tag, source, url, risk, created, revoked = row
+    return FeedAddress(
+        id=number,
+        name=name,
+        scope=FeedScope(tag=tag, source=source, url=url, risk=None if risk is None else Risk(risk)),
+        created_at=from_ms(created),
+        revoked_at=opt_at(revoked),
     )

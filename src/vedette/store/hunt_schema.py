@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Float, LargeBinary, String, Table, Text
 
-from vedette.store import schema
+from vedette.store import access_schema, schema
 
-metadata = schema.metadata  # of the stream and of these
+metadata = access_schema.metadata  # of the stream and of these
 Id = schema.Id
 
 odd_pages = Table(  # what hunts looked at: figures, features with what they were made from, score

@@ -177,6 +177,7 @@ def _read_notice(body: str) -> Notice:
         excerpt=tuple(raw["excerpt"]),
         why=tuple(raw["why"]),
         facts=raw["facts"],
+        tags=tuple(raw.get("tags", ())),
     )
 
 

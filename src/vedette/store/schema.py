@@ -458,33 +458,3 @@ alerts = Table(  # also readable as spec 001's WatchdogAlert
     Column("relapses", Integer, nullable=False, server_default="0"),
     sqlite_autoincrement=True,
 )
-
-access_tokens = Table(  # of people and programs that ask over HTTP; the token itself is nowhere
-    "access_tokens",
-    metadata,
-    Column("id", Integer, primary_key=True, autoincrement=True),
-    Column("name", String, nullable=False),
-    Column("scope", String, nullable=False),  # read | write | admin
-    Column("digest", LargeBinary, nullable=False, unique=True),  # sha256 of the token
-    Column("created_at", BigInteger, nullable=False),
-    Column("revoked_at", BigInteger),
-)
-
-access_sessions = Table(  # of browsers; a session ends with the token that it was opened with
-    "access_sessions",
-    metadata,
-    Column("digest", LargeBinary, primary_key=True),  # sha256 of the cookie
-    Column("token", LargeBinary, nullable=False),  # sha256 of the token
-    Column("created_at", BigInteger, nullable=False),
-    Column("ends_at", BigInteger, nullable=False),
-)
-
-answered_requests = Table(  # answers to writes that came with an Idempotency-Key
-    "answered_requests",
-    metadata,
-    Column("key", String, primary_key=True),
-    Column("at", BigInteger, nullable=False),
-    Column("request", LargeBinary, nullable=False),  # sha256 of method, path and body
-    Column("status", Integer, nullable=False),
-    Column("answer", Text, nullable=False),
-)

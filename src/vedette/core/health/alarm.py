@@ -107,6 +107,8 @@ def fits(rule: Rule, notice: Notice) -> bool:
         return False
     if rule.kinds and notice.kind not in rule.kinds:
         return False
+    if rule.tags and not set(rule.tags) & set(notice.tags):
+        return False
     return not rule.sources or any(source in rule.sources for source in notice.sources)
 
 
@@ -124,10 +126,10 @@ def next_window(policy: ChannelPolicy, now: datetime) -> datetime:
     if policy.digest == "hourly":
         into = timedelta(minutes=local.minute, seconds=local.second, microseconds=local.microsecond)
         return now - into + _HOUR
-    day = local.date()
-    while True:  # at most twice: today's window is over, or it is not
+    day, is_weekly = local.date(), policy.digest == "weekly"
+    while True:  # at most twice, or eight times: today's window is over, or it is not
         window = datetime.combine(day, policy.digest_at, policy.zone).astimezone(UTC)
-        if window > now:
+        if window > now and (not is_weekly or day.weekday() == policy.digest_on):
             return window
         day += _DAY
 

@@ -326,7 +326,7 @@ class CrawlRun:
         return (
             ()
             if self.parts.route is None
-            else messages_of(placed, self.parts.route, self.parts.book.is_muted)
+            else messages_of(placed, self.parts.route, self.parts.book.is_muted, self.parts.book.tags)
         )
 
     def _save_sources(self, *, all_of_them: bool = False) -> None:

@@ -101,6 +101,10 @@ class SourceBook:
             runtime is not None and runtime.source.muted_until is not None and at < runtime.source.muted_until
         )
 
+    def tags(self, source: SourceId) -> tuple[str, ...]:
+        runtime = self._runtimes.get(source)
+        return () if runtime is None else runtime.source.registered.tags
+
     def forget(self, source: SourceId) -> None:
         """The operator changed it: read it anew."""
         self._runtimes.pop(source, None)

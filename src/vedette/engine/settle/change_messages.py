@@ -16,10 +16,14 @@ Route = Callable[[Notice], Iterable[Message]]
 
 
 IsMuted = Callable[[SourceId, datetime], bool]
+TagsOf = Callable[[SourceId], tuple[str, ...]]
 
 
 def messages_of(
-    placed: Sequence[Placed], route: Route, is_muted: IsMuted = lambda source, at: False
+    placed: Sequence[Placed],
+    route: Route,
+    is_muted: IsMuted = lambda source, at: False,
+    tags_of: TagsOf = lambda source: (),
 ) -> tuple[Message, ...]:
     """Costs nothing for looks that report no change."""
     return tuple(
@@ -27,10 +31,13 @@ def messages_of(
         for one in placed
         if one.settlement.reports and not is_muted(one.settlement.watch.source, one.settlement.visit.at)
         for report in one.settlement.reports
-        for message in route(
-            change_notice(_decided(report, one.settlement), one.settlement.watch, at=one.settlement.visit.at)
-        )
+        for message in route(_notice(report, one.settlement, tags_of))
     )
+
+
+def _notice(report: Change, settlement: Settlement, tags_of: TagsOf) -> Notice:
+    made = change_notice(_decided(report, settlement), settlement.watch, at=settlement.visit.at)
+    return replace(made, tags=tags_of(settlement.watch.source))
 
 
 def _decided(report: Change, settlement: Settlement) -> Change:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from vedette.contracts.errors import InputError
 from vedette.contracts.source import Source
 from vedette.core.text.nearest import unknown
-from vedette.operations.formats import other_tools, own, tables
+from vedette.operations.formats import changedetection, other_tools, own, tables
 from vedette.operations.formats.list_entry import Parsed
 
 READERS: dict[str, Callable[[bytes], Parsed]] = {
@@ -19,8 +19,9 @@ READERS: dict[str, Callable[[bytes], Parsed]] = {
     "jsonl": own.read_jsonl,
     "yaml": own.read_yaml,
     "xlsx": tables.read_sheet,
-    "changedetection": other_tools.read_changedetection,
+    "changedetection": changedetection.read_changedetection,
     "distill": other_tools.read_distill,
+    "bookmarks": other_tools.read_bookmarks,
 }
 WRITERS: dict[str, Callable[[list[Source]], str]] = {
     "csv": tables.write_csv,
@@ -67,9 +68,10 @@ def guess(data: bytes, name: str) -> str:
     is_yaml = lowered.endswith((".yaml", ".yml")) or other_tools.are_jobs(data)
     signs = (
         (by_name, bool(by_name)),
-        ("changedetection", other_tools.is_changedetection(data)),
+        ("changedetection", changedetection.is_changedetection(data)),
         ("distill", other_tools.is_distill(data)),
         ("xlsx", data.startswith(_PACKED)),
+        ("bookmarks", other_tools.are_bookmarks(data) or lowered.endswith((".html", ".htm"))),
         ("opml", head.startswith(b"<")),
         ("jsonl", head.startswith(b"{")),
         ("yaml", is_yaml and own.looks_like(data)),

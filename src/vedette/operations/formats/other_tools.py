@@ -1,30 +1,34 @@
-"""Lists of other tools: job files of urlwatch and webchanges, watches of changedetection.io and of Distill.
+"""Lists of other tools: job files of urlwatch and webchanges, watches of Distill, bookmarks of browsers.
 
 A line that cannot be taken loses nothing of the others.  What a tool can do and we cannot is named as left out.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import zipfile
 from collections.abc import Iterator, Mapping
+from html.parser import HTMLParser
 from typing import Any
 
 from vedette.config.values import is_tag
 from vedette.config.yaml_text import NotYaml, read_yaml
-from vedette.contracts.errors import InputError
-from vedette.operations.formats.list_entry import Entry, Parsed, usable_headers
+from vedette.operations.formats.changedetection import NOT_GET
+from vedette.operations.formats.list_entry import (
+    Entry,
+    Parsed,
+    Said,
+    source_keys,
+    usable_headers,
+    whole_json,
+    words_of_list,
+)
 from vedette.operations.formats.tables import decoded
-
-Said = Mapping[str, Any]  # what a file says of one page
 
 # urlwatch and webchanges: YAML documents, one job each.
 
 _BREAK = re.compile(r"^---(?:\s.*)?$")
 _COMMANDS = ("command", "shell")  # jobs that run a program: never
-_NOT_GET = "asks with {}; vedette looks with GET only"
 _TAKEN = frozenset("method url navigate name use_browser kind note user_visible_url index_number".split())
 _JOB_LINE = re.compile(rb"(?m)^(?:url|navigate|command|shell|kind)\s*:")
 
@@ -57,7 +61,7 @@ def _take_job(parsed: Parsed, number: int, job: Any) -> None:
         return
     fetch, unread = _fetch_of(job)
     is_shown = bool(job.get("navigate")) or job.get("use_browser") is True
-    keys = _keys(url, job.get("name"), requires_headless=is_shown, fetch=fetch)
+    keys = source_keys(url, job.get("name"), requires_headless=is_shown, fetch=fetch)
     parsed.entries.append(Entry.of_page(number, keys, (*unread, *_not_carried(job, fetch))))
 
 
@@ -75,7 +79,7 @@ def _job_refusal(job: Said) -> str:
     if not isinstance(job.get("navigate") or job.get("url"), str):
         return "a job without `url`"
     is_get = str(job.get("method", "GET")).upper() == "GET" and not job.get("data")
-    return "" if is_get else _NOT_GET.format("POST")
+    return "" if is_get else NOT_GET.format("POST")
 
 
 def _fetch_of(job: Said) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -105,103 +109,6 @@ def _documents(text: str) -> Iterator[tuple[int, str]]:
         lines, start = [], number + 1
 
 
-# changedetection.io: `url-watches.json`, or the backup (.zip) that holds it.
-
-BACKUP = "url-watches.json"
-MOST = 64 * 1024 * 1024  # bytes of it, unpacked
-_UNITS = {"weeks": 604800, "days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
-# What people set there and we have nothing for; all else is the tool's own record.
-_NOT_OURS = (
-    "include_filters subtractive_selectors ignore_text text_should_not_be_present trigger_text extract_text "
-    "browser_steps notification_urls proxy webdriver_js_execute_code conditions"
-).split()
-_BROWSERS = ("html_webdriver", "extra_browser")
-
-
-def read_changedetection(data: bytes) -> Parsed:
-    parsed = Parsed()
-    whole = _whole(_unpacked(data), "watching", dict)
-    titles = _titles(whole)
-    for number, watch in enumerate(whole["watching"].values(), 1):
-        _take_watch(parsed, number, watch if isinstance(watch, Mapping) else {}, titles)
-    return parsed
-
-
-def is_changedetection(data: bytes) -> bool:
-    """The whole file is one JSON object with its watches, or the backup."""
-    is_object = data.lstrip()[:1] == b"{"
-    return b'"watching"' in data if is_object else BACKUP.encode() in data and data[:2] == b"PK"
-
-
-def _unpacked(data: bytes) -> bytes:
-    if data[:2] != b"PK":
-        return data
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            name = next(one for one in archive.namelist() if one.rpartition("/")[2] == BACKUP)
-            text = archive.open(name).read(MOST + 1)
-    except (zipfile.BadZipFile, StopIteration, OSError, NotImplementedError, RuntimeError):
-        raise InputError(f"the archive holds no {BACKUP} that can be read") from None
-    if len(text) > MOST:
-        raise InputError(f"{BACKUP} is larger than {MOST // 2**20} MiB")
-    return text
-
-
-def _titles(whole: Said) -> dict[str, str]:
-    """What people call each tag; a watch names it by its id."""
-    found: Any = whole
-    for name in ("settings", "application", "tags"):
-        found = found.get(name) if isinstance(found, Mapping) else None
-    tags = found if isinstance(found, Mapping) else {}
-    return {
-        name: str(tag["title"]) for name, tag in tags.items() if isinstance(tag, Mapping) and "title" in tag
-    }
-
-
-def _take_watch(parsed: Parsed, number: int, said: Said, titles: Mapping[str, str]) -> None:
-    url, method = said.get("url"), str(said.get("method") or "GET")
-    if not isinstance(url, str) or not url:
-        parsed.bad(number, said.get("title") or "", "there is no url")
-        return
-    if method.upper() != "GET":
-        parsed.bad(number, url, _NOT_GET.format(method))
-        return
-    headers = said.get("headers")
-    kept, unread = usable_headers(headers if isinstance(headers, Mapping) else {})
-    tags, unusable = _tags(said, titles)
-    keys = _keys(
-        url,
-        said.get("title"),
-        seconds=_interval(said),
-        requires_headless=str(said.get("fetch_backend", "")).startswith(_BROWSERS),
-        fetch={"headers": kept} if kept else {},
-        tags=tags,
-    )
-    if said.get("paused") is True:
-        keys["active"] = False
-    left_out = (*unread, *unusable, *(name for name in _NOT_OURS if said.get(name)))
-    parsed.entries.append(Entry.of_page(number, keys, left_out))
-
-
-def _tags(watch: Said, titles: Mapping[str, str]) -> tuple[list[str], tuple[str, ...]]:
-    """Its tags by their titles, and those that cannot be tags here.  Older versions have them in one text."""
-    ids = watch.get("tags")
-    named = [str(one) for one in ids] if isinstance(ids, list) else []
-    known = [titles[one].strip() for one in named if one in titles] + _words(watch.get("tag"))
-    kept = list(dict.fromkeys(word for word in known if is_tag(word)))
-    unusable = (*(word for word in known if not is_tag(word)), *(one for one in named if one not in titles))
-    return kept, tuple(f"tag {word}" for word in unusable)
-
-
-def _interval(watch: Said) -> int:
-    """Its own, in seconds; 0: it has none."""
-    parts = watch.get("time_between_check")
-    if not isinstance(parts, Mapping) or watch.get("time_between_check_use_default") is True:
-        return 0
-    numbers = ((parts.get(unit), size) for unit, size in _UNITS.items())
-    return sum(int(number) * size for number, size in numbers if isinstance(number, int) and number > 0)
-
-
 # Distill Web Monitor: the JSON that its `Export watchlist` writes.
 
 _NOT_TAKEN = (
@@ -215,7 +122,7 @@ _NOT_TAKEN = (
 
 def read_distill(data: bytes) -> Parsed:
     parsed = Parsed()
-    for number, watch in enumerate(_whole(data, "data", list)["data"], 1):
+    for number, watch in enumerate(whole_json(data, "data", list)["data"], 1):
         _take_distilled(parsed, number, watch if isinstance(watch, Mapping) else {})
     return parsed
 
@@ -231,12 +138,12 @@ def _take_distilled(parsed: Parsed, number: int, watch: Said) -> None:
         parsed.bad(number, name or "", "there is no uri")
         return
     config, seconds = _nested(watch.get("config")), _every(_nested(watch.get("schedule")))
-    keys = _keys(
+    keys = source_keys(
         url,
         name,
         seconds=seconds,
         requires_headless=_is_dynamic(config.get("selections")),
-        tags=_words(watch.get("tags")),
+        tags=words_of_list(watch.get("tags")),
     )
     left_out = [word for word in _NOT_TAKEN if config.get(word)]
     left_out += ["schedule"] if watch.get("schedule") and not seconds else []
@@ -266,31 +173,68 @@ def _is_dynamic(selections: Any) -> bool:
     return any(isinstance(one, Mapping) and one.get("dynamic") is True for one in found)
 
 
-# What they have in common.
+# Bookmarks that a browser exported: the HTML that began with Netscape.
+
+MOST_DEPTH = 50  # folders in folders
 
 
-def _whole(data: bytes, name: str, kind: type) -> dict[str, Any]:
-    """The JSON object with its watches under `name`."""
-    try:
-        whole = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON: {error}") from None
-    if not isinstance(whole, dict) or not isinstance(whole.get(name), kind):
-        raise InputError(f"there are no watches (`{name}`) in this file")
-    return whole
+class _Bookmarks(HTMLParser):
+    """Links with their names, and the folders that they are in."""
+
+    def __init__(self, parsed: Parsed) -> None:
+        super().__init__()
+        self._parsed = parsed
+        self._folders: list[str] = []
+        self._name: list[str] | None = None  # of the folder or link that is being read
+        self._folder = ""
+        self._link: tuple[int, str, str] | None = None  # its line, address and tags
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag == "dl" and len(self._folders) < MOST_DEPTH:
+            self._folders.append(self._folder)
+            self._folder = ""
+        elif tag == "h3":
+            self._name = []
+        elif tag == "a" and "href" in given:
+            self._link, self._name = (self.getpos()[0], given["href"].strip(), given.get("tags", "")), []
+
+    def handle_endtag(self, tag: str) -> None:
+        words = " ".join("".join(self._name or ()).split())
+        if tag == "dl" and self._folders:
+            self._folders.pop()
+        elif tag == "h3":
+            self._folder, self._name = words, None
+        elif tag == "a" and self._link is not None:
+            self._take(*self._link, words)
+            self._link, self._name = None, None
+
+    def handle_data(self, data: str) -> None:
+        if self._name is not None:
+            self._name.append(data)
+
+    def _take(self, line: int, url: str, tags: str, name: str) -> None:
+        scheme = url.partition(":")[0].lower()
+        if scheme not in ("http", "https"):
+            self._parsed.bad(line, name or url, f"only http and https are watched, not {scheme[:20]!r}")
+            return
+        folders = [word for folder in self._folders if (word := folder.strip())]
+        words = dict.fromkeys((*folders, *words_of_list(tags)))
+        kept = [word for word in words if is_tag(word)]
+        left_out = tuple(f"folder {word}" for word in words if not is_tag(word))
+        self._parsed.entries.append(Entry.of_page(line, source_keys(url, name, tags=kept), left_out))
 
 
-def _keys(url: Any, name: Any, **more: Any) -> dict[str, Any]:
-    """The keys of a source, without those that say nothing.  `seconds`: of the interval."""
-    seconds = more.pop("seconds", 0)
-    said = {
-        "name": name.strip() if isinstance(name, str) else "",
-        "every": f"{seconds}s" if seconds else "",
-        **more,
-    }
-    return {"url": url} | {key: value for key, value in said.items() if value}
+def read_bookmarks(data: bytes) -> Parsed:
+    """Folders become tags where they can be."""
+    parsed = Parsed()
+    reader = _Bookmarks(parsed)
+    reader.feed(decoded(data))
+    reader.close()
+    if not parsed.entries and not parsed.problems:
+        parsed.bad(1, "", "there is no link in this file")
+    return parsed
 
 
-def _words(text: Any) -> list[str]:
-    """The words of a list that is written as one text."""
-    return [word for part in text.split(",") if (word := part.strip())] if isinstance(text, str) else []
+def are_bookmarks(data: bytes) -> bool:
+    return b"netscape-bookmark-file" in data[:4096].lower()

@@ -1,4 +1,4 @@
--- revision 0017
+-- revision 0018
 CREATE TABLE access_sessions (
 	digest BLOB NOT NULL, 
 	token BLOB NOT NULL, 
@@ -177,6 +177,20 @@ CREATE TABLE evidence (
 	stored_by BIGINT NOT NULL, standing VARCHAR DEFAULT 'content' NOT NULL, same_as BIGINT, source_id VARCHAR, 
 	CONSTRAINT pk_evidence PRIMARY KEY (id), 
 	CONSTRAINT uq_evidence_watch_id_digest UNIQUE (watch_id, digest)
+)
+;;
+CREATE TABLE feed_addresses (
+	id INTEGER NOT NULL, 
+	name VARCHAR NOT NULL, 
+	digest BLOB NOT NULL, 
+	tag VARCHAR, 
+	source VARCHAR, 
+	url TEXT, 
+	risk INTEGER, 
+	created_at BIGINT NOT NULL, 
+	revoked_at BIGINT, 
+	CONSTRAINT pk_feed_addresses PRIMARY KEY (id), 
+	CONSTRAINT uq_feed_addresses_digest UNIQUE (digest)
 )
 ;;
 CREATE TABLE findings (
@@ -781,4 +795,4 @@ CREATE VIEW "WatchdogAlert" AS SELECT
   opened_at AS "occurredAt", recovered_at AS "resolvedAt", acked_at AS "acknowledgedAt"
 FROM alerts
 ;;
-INSERT INTO "alembic_version" VALUES('0017');
+INSERT INTO "alembic_version" VALUES('0018');

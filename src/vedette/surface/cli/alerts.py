@@ -30,7 +30,14 @@ from vedette.surface.cli.verb import LimitOption, group, verb
 from vedette.surface.cli.watch_table import note_not_taken_in
 
 NumberArgument = Annotated[int, typer.Argument(metavar="ALERT", help="As `vedette alerts list` shows it.")]
-HOMES = {"list": "", "show": "", "ack": "", "outbox": "", "test": "alert_channels"}
+HOMES = {
+    "list": "",
+    "show": "",
+    "ack": "",
+    "outbox": "",
+    "test": "alert_channels",
+    "digest": "alert_channels",
+}
 
 
 def register(app: typer.Typer) -> None:

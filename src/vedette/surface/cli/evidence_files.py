@@ -12,7 +12,15 @@ import typer
 from vedette.contracts.errors import InputError
 from vedette.evidence.verify import Report
 from vedette.operations.arguments import a_moment
-from vedette.operations.evidence import body_of, export_001, export_warc, kept_evidence, kept_json, text_of
+from vedette.operations.evidence import (
+    RecordChoice,
+    body_of,
+    export_001,
+    export_records,
+    kept_evidence,
+    kept_json,
+    text_of,
+)
 from vedette.operations.maintenance import report_json, set_aside_damaged, verify_evidence
 from vedette.report.plain import count
 from vedette.surface.cli.evidence import WhatArgument
@@ -110,6 +118,7 @@ CAT = (
 )
 EXPORT = (
     "vedette evidence export https://example.org/rules --to rules.warc.gz\n"
+    "vedette evidence export --change 12 --to change-12.wacz\n"
     "vedette evidence export --as-001 --to evidence.db"
 )
 
@@ -151,12 +160,15 @@ def cat(
 
 def export(
     session: Session,
-    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="A new file, NAME.warc.gz.")],
+    to: Annotated[Path, typer.Option("--to", metavar="FILE", help="A new file, NAME.warc.gz or NAME.wacz.")],
     what: Annotated[
         str | None,
         typer.Argument(
             metavar="[URL|ID|DIGEST]", help="A URL, or a piece of evidence; with --as-001 all by default."
         ),
+    ] = None,
+    change: Annotated[
+        str | None, typer.Option("--change", metavar="N", help="The two states of this change.")
     ] = None,
     since: Annotated[str | None, typer.Option("--since", help="24h, 7d, 2026-11-15, ...")] = None,
     as_001: Annotated[
@@ -164,14 +176,18 @@ def export(
         typer.Option("--as-001", help="A SQLite file with the table Evidence of 001, rawContent filled."),
     ] = False,
 ) -> None:
-    """Copy records as a WARC file that stands by itself and any WARC tool reads, or as the rows of 001."""
+    """Copy records into a file that stands by itself, or as the rows of 001.
+
+    NAME.warc.gz is read by any WARC tool; NAME.wacz is opened by viewers of archived pages (ReplayWeb.page), with an
+    index and the pages by name.
+    """
     start = a_moment(since, "--since", session.now())
     if as_001:
         _export_001(session, to, what, since=start)
         return
-    if what is None:
-        raise InputError("name a URL, a number or a sha256; only --as-001 takes all evidence")
-    done = export_warc(session.installation, what, to, since=start)
+    if what is not None and change is not None:
+        raise InputError("--change: a change has its own two states; leave out the URL or the piece")
+    done = export_records(session.installation, RecordChoice(what=what, change=change, since=start), to)
     session.out.say(f"{count(done.records, 'record')}, {count(done.size, 'byte')} in {done.path}")
     if session.given.as_json:
         session.out.document({"file": str(done.path), "records": done.records, "bytes": done.size})

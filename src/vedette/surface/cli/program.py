@@ -100,6 +100,8 @@ VERBS: tuple[tuple[str, tuple[Row, ...]], ...] = (
             ("parked", "lanes", "Looks and jobs that used up their attempts."),
             ("doctor", "doctor", "Check everything that a run needs."),
             ("token", "token", "Tokens for the dashboard and the API."),
+            ("mcp", "mcp", "Answer programs that talk to a language model (MCP)."),
+            ("feed", "feed_addresses", "Changes for feed readers: Atom and JSON Feed."),
             ("config", "doctor", "The settings in force, and where each comes from."),
             (
                 "backup",

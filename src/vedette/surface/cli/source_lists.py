@@ -29,6 +29,7 @@ IMPORT_EXAMPLE = """vedette import urls.txt
 vedette import jobs.yaml --format urlwatch
 vedette import registry:croatia"""
 EXPORT_EXAMPLE = """vedette export --format csv > sources.csv
+vedette export --what changes --format jsonl --to changes.jsonl
 vedette export --what signals --format jsonl | vedette rank - --top 20"""
 
 
@@ -46,7 +47,8 @@ def import_(
         str,
         typer.Option(
             "--format",
-            help="auto, urls, csv, xlsx, opml, urlwatch, webchanges, changedetection, distill, jsonl, yaml.",
+            help="auto, urls, csv, xlsx, opml, urlwatch, webchanges, changedetection, distill, bookmarks, jsonl, "
+            "yaml.",
         ),
     ] = "auto",
     strict: Annotated[bool, typer.Option("--strict", help="Import nothing when any line is bad.")] = False,
@@ -61,8 +63,8 @@ def import_(
     """Take sources over from other tools.
 
     Reads a URL list, CSV, a spreadsheet, OPML, the job file of urlwatch or webchanges, the watches of
-    changedetection.io, the watchlist of Distill, and what `vedette export` writes.  Of a source that is known only what
-    the line says is changed.
+    changedetection.io, the watchlist of Distill, bookmarks of a browser, and what `vedette export` writes.  Of a source
+    that is known only what the line says is changed.
 
     Says for every line what was taken, what was left out, and what was refused and why.  A bad line loses nothing
     else; the exit code is then 2.
@@ -94,13 +96,14 @@ def export(
         Path | None, typer.Option("--to", metavar="FILE", help="A new file.  [default: stdout]")
     ] = None,
     what: Annotated[
-        str, typer.Option("--what", help="sources, watches (every known URL), or signals (for `rank`).")
+        str,
+        typer.Option("--what", help="sources, watches (every known URL), changes, or signals (for `rank`)."),
     ] = "sources",
 ) -> None:
     """Give the sources to other tools.
 
-    `vedette import` reads every format back; `vedette rank` reads the signals (csv, jsonl).  Cells that a spreadsheet
-    would run are neutralised.
+    Of sources and watches `vedette import` reads every format back; `vedette rank` reads the signals (csv, jsonl);
+    changes are written as csv or jsonl, with their diffs.  Cells that a spreadsheet would run are neutralised.
     """
     chosen = "jsonl" if session.given.as_json and form == "csv" else form
     done = export_sources(session.installation, what, chosen)

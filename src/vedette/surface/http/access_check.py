@@ -24,8 +24,9 @@ SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
 OPEN = frozenset(("/healthz", "/readyz"))  # what a load balancer may ask without a token
 COOKIE = "vedette_session"
 LOGIN, LOGOUT = "/login", "/logout"
+FEEDS = "/feeds/"  # what follows is a secret: it is the credential of this one feed
 WHO = "vedette.who"  # in the scope: whose request it is
-ADMIN_PATHS = ("/kill-switch", "/api/v1/tokens", "/api/v1/audit")
+ADMIN_PATHS = ("/kill-switch", "/api/v1/tokens", "/api/v1/feeds", "/api/v1/audit")
 
 
 class Right(StrEnum):
@@ -58,6 +59,7 @@ class Credentials(Protocol):
 
     async def of_token(self, token: str) -> Visitor | None: ...
     async def of_session(self, session: str) -> Visitor | None: ...
+    async def of_feed(self, secret: str) -> Visitor | None: ...
 
 
 class NoCredentials:
@@ -72,6 +74,12 @@ class NoCredentials:
     async def of_session(self, session: str) -> Visitor | None:
         return None
 
+    async def of_feed(self, secret: str) -> Visitor | None:
+        return None
+
+
+RightFor = Callable[[str, str], Right]  # of a method and a path
+
 
 @dataclass(frozen=True, slots=True)
 class Gate:
@@ -83,6 +91,7 @@ class Gate:
     open_paths: frozenset[str] = OPEN
     open_prefixes: tuple[str, ...] = ()
     has_login: bool = False
+    right_for: RightFor | None = None  # None: by method and path, as `right_for` says
 
     async def refuses(self, request: Request) -> Response | None:
         """None: the request may go on, and the scope says whose it is."""
@@ -96,21 +105,31 @@ class Gate:
         visitor = await self._visitor(request)
         if isinstance(visitor, Response):
             return visitor
-        if not visitor.may(wanted := right_for(request.method, path)):
+        if not visitor.may(wanted := (self.right_for or right_for)(request.method, path)):
             return refused(403, f"this needs a token with the scope {wanted}; yours has {visitor.right}\n")
         request.scope[WHO] = visitor
         return None
 
     async def token_visitor(self, request: Request, token: str) -> Visitor | None:
-        """Whose token this is.  One after another while many are wrong; who does not wait for it has no turn."""
+        """Whose token this is."""
+
+        async def known() -> Visitor | None:
+            is_right = self.check.is_right(f"Bearer {token}")
+            return Visitor("serve.token", Right.ADMIN) if is_right else await self.kept.of_token(token)
+
+        return await self._in_turn(request, known)
+
+    async def _in_turn(
+        self, request: Request, known: Callable[[], Awaitable[Visitor | None]]
+    ) -> Visitor | None:
+        """One after another while many are wrong; who does not wait for it has no turn."""
         address = request.client.host if request.client else ""
         if self.check.turn(address):
             async with self.check.turns:
                 if request.scope["state"]["line"].is_closing:
                     return None
                 await asyncio.sleep(self.check.turn(address))
-        is_right = self.check.is_right(f"Bearer {token}")
-        visitor = Visitor("serve.token", Right.ADMIN) if is_right else await self.kept.of_token(token)
+        visitor = await known()
         self.check.heard(address, is_right=visitor is not None)
         if visitor is None:
             await asyncio.sleep(self.check.delay())
@@ -119,6 +138,10 @@ class Gate:
     async def _visitor(self, request: Request) -> Visitor | Response:
         given = request.headers.get("authorization", "")
         session = request.cookies.get(COOKIE, "")
+        if request.url.path.startswith(FEEDS):
+            secret = request.url.path.removeprefix(FEEDS).partition("/")[0]
+            reader = await self._in_turn(request, lambda: self.kept.of_feed(secret))
+            return reader or refused(401, "there is no such feed, or it was revoked\n")
         if self.way.token is None and not await self.kept.has_tokens():
             if request.url.path in self.way.locked:
                 return refused(403, f"this needs {self.way.section}.token to be set\n")

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
+from collections import OrderedDict
 from collections.abc import Callable
+from datetime import datetime
+from email.utils import format_datetime, parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 from weakref import WeakValueDictionary
@@ -88,6 +91,31 @@ def answer(request: Request, value: object, *, status: int = 200) -> Response:
     return Response(body, status_code=status, media_type="application/json", headers=headers)
 
 
+def document(request: Request, text: str, media_type: str, changed_at: datetime) -> Response:
+    """A document with both validators; who has it already is told so (RFC 9110 section 13)."""
+    body = text.encode("utf-8", "replace")
+    tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    headers = {
+        "ETag": tag,
+        "Last-Modified": format_datetime(changed_at, usegmt=True),
+        "Cache-Control": "private, no-cache",
+    }
+    if _has_it(request, tag, changed_at):
+        return Response(status_code=304, headers=headers)
+    return Response(body, media_type=f"{media_type}; charset=utf-8", headers=headers)
+
+
+def _has_it(request: Request, tag: str, changed_at: datetime) -> bool:
+    """By the ETag where one is sent; a date counts only without."""
+    if (tags := request.headers.get("if-none-match")) is not None:
+        return tags.strip() == "*" or tag in tags
+    try:
+        since = parsedate_to_datetime(request.headers.get("if-modified-since", ""))
+    except ValueError:
+        return False
+    return since.tzinfo is not None and changed_at.replace(microsecond=0) <= since
+
+
 def problem(status: int, detail: str, *errors: FieldProblem) -> Response:
     said = ApiProblem(title=HTTPStatus(status).phrase, status=status, detail=detail, errors=list(errors))
     return Response(said.model_dump_json(), status_code=status, media_type=PROBLEM)
@@ -141,6 +169,8 @@ def explain_errors(app: FastAPI, shows_page: Callable[[Request, int, str], Respo
 # A write with an Idempotency-Key is done once: asked again within a day, it is answered as it was.
 
 MOST_KEY = 200  # characters
+TOLD_ONCE = (f"{API}/tokens", f"{API}/feeds")  # their answers hold a secret: they are on no disk
+MOST_SECRET = 64  # of those, in memory
 
 
 class DoneOnce:
@@ -149,6 +179,7 @@ class DoneOnce:
     def __init__(self, app: ASGIApp, web: Web) -> None:
         self._app, self._web = app, web
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._secret: OrderedDict[str, AnsweredRequest] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -170,14 +201,20 @@ class DoneOnce:
         body = await request.body()
         what = f"{request.method} {request.url.path}?{request.url.query}\n".encode() + body
         mark = hashlib.sha256(what).digest()
-        known = await self._web.ask(answered_request, key) if self._web.installation.has_store else None
+        known = self._secret.get(key)
+        if known is None and self._web.installation.has_store:
+            known = await self._web.ask(answered_request, key)
         if known is not None:
             await self._again(known, mark, request, send)
             return
         caught = _Caught(send)
         await self._app(request.scope, _once_more(body), caught.send)
-        if caught.status < 500 and self._web.installation.has_store:
-            done = AnsweredRequest(mark, caught.status, caught.body.decode("utf-8", "replace"))
+        done = AnsweredRequest(mark, caught.status, caught.body.decode("utf-8", "replace"))
+        if request.url.path.startswith(TOLD_ONCE):
+            self._secret[key] = done
+            if len(self._secret) > MOST_SECRET:
+                self._secret.popitem(last=False)
+        elif caught.status < 500 and self._web.installation.has_store:
             await self._web.ask(keep_answer, key, done)
 
     async def _again(self, known: AnsweredRequest, mark: bytes, request: Request, send: Send) -> None:

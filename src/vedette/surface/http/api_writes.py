@@ -10,13 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from vedette.operations import probe
+from vedette.operations import look_now, probe
 from vedette.operations.access_tokens import make_token, revoke_token, token_json
 from vedette.operations.arguments import a_duration, a_lane, a_url
+from vedette.operations.change_feeds import feed_address_json, make_feed_address, revoke_feed_address
 from vedette.operations.health import acknowledge_alert
 from vedette.operations.installation import Installation
 from vedette.operations.lanes import block_lane, drop_work, reset_lane, retry_work
-from vedette.operations.look_now import OrderedLooks, order_looks_now
 from vedette.operations.maintenance import report_json, verify_evidence
 from vedette.operations.page_trials import PageTrial, try_page
 from vedette.operations.sources import (
@@ -32,10 +32,13 @@ from vedette.operations.sources import (
     source_added_json,
     unmute_source,
 )
+from vedette.report.feed_documents import WRITERS
 from vedette.report.health import alert_json
 from vedette.report.lanes import lane_json
 from vedette.report.probes import tried_json
+from vedette.surface.http.access_check import FEEDS
 from vedette.surface.http.api_answers import PROBLEMS, answer
+from vedette.surface.http.feed_routes import FeedQuery
 from vedette.surface.http.web_context import WebDep
 
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
@@ -217,6 +220,26 @@ async def delete_token(request: Request, web: WebDep, name: Annotated[str, Path(
     return answer(request, token_json(await web.ask(revoke_token, name)))
 
 
+class NewFeed(FeedQuery):
+    """A feed for readers that cannot send a token."""
+
+    name: str = Field(min_length=1, max_length=60)
+
+
+@router.post("/feeds", status_code=201, response_model=Entry, tags=["access"])
+async def post_feed(request: Request, web: WebDep, given: NewFeed) -> Response:
+    """Make a secret address of a feed.  It is shown in this answer alone."""
+    made = await web.ask(make_feed_address, given.name, given.scope())
+    paths = {form: f"{FEEDS}{made.secret}/changes.{form}" for form in WRITERS}
+    return answer(request, {**feed_address_json(made.kept), **paths}, status=201)
+
+
+@router.delete("/feeds/{name}", response_model=Entry, tags=["access"])
+async def delete_feed(request: Request, web: WebDep, name: Annotated[str, Path(max_length=60)]) -> Response:
+    """Nobody reads it from now on."""
+    return answer(request, feed_address_json(await web.ask(revoke_feed_address, name)))
+
+
 def ordered_json(done: SourceOrdered) -> dict[str, object]:
     return {"source": done.source, "watches": done.watches, "comes_back": done.comes_back}
 
@@ -228,7 +251,4 @@ def mute_for(installation: Installation, source: str, length: timedelta | None) 
 
 def order_look(installation: Installation, urls: list[str], source: str | None) -> dict[str, object]:
     """The order alone: the engine of this process makes the looks."""
-    ordered: OrderedLooks = order_looks_now(installation, urls, source, lambda: probe, lambda *told: None)
-    told = ordered.forecast(None)
-    turns = {lane: one.start_at for lane, one in told.turns.items()}
-    return {"ordered_at": ordered.ordered_at, "looks": told.looks, "turns": turns}
+    return look_now.order_look(installation, urls, source)

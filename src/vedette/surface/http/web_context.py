@@ -16,6 +16,7 @@ from starlette.requests import Request
 from vedette.app.service import ServiceState
 from vedette.operations import access_tokens
 from vedette.operations.access_tokens import AuditEntry
+from vedette.operations.change_feeds import feed_of_secret
 from vedette.operations.installation import Installation
 from vedette.store.access_rows import AccessToken
 from vedette.surface.http.access_check import WHO, Gate, Right, Visitor
@@ -97,6 +98,10 @@ class KeptCredentials:
             return None
         call = partial(_swapped, access_tokens.owner_of_session, session, self.web.static_token)
         return _visitor(await self._remembered(f"session {session}", call))
+
+    async def of_feed(self, secret: str) -> Visitor | None:
+        found = await self._remembered(f"feed {secret}", partial(_swapped, feed_of_secret, secret))
+        return None if found is None else Visitor(f"feed {found.name}", Right.READ)
 
     def forget(self) -> None:
         """Something changed: ask the store again."""

@@ -1,0 +1,190 @@
+"""Backups of changedetection.io: one `url-watches.json`, or a folder for each watch and tag; as JSON or as .zip.
+
+Names, addresses, intervals, tags, headers and states of its watches are taken.  What it does and we do not is named as
+left out; how long it has been watching a page, and with which filters, is kept as a note.  Texts that another program
+kept are no evidence of ours: their number and times are told, and they stay in the backup.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from vedette.config.values import is_tag
+from vedette.contracts.errors import InputError
+from vedette.operations.formats.list_entry import (
+    Entry,
+    Parsed,
+    Said,
+    source_keys,
+    usable_headers,
+    whole_json,
+    words_of_list,
+)
+
+BACKUP = "url-watches.json"
+WATCH, TAG, HISTORY = "watch.json", "tag.json", "history.txt"  # of one watch or tag, in a folder with its id
+MOST = 64 * 1024 * 1024  # bytes of all of them, unpacked
+MOST_NOTE = 500  # characters
+NOT_GET = "asks with {}; vedette looks with GET only"
+_UNITS = {"weeks": 604800, "days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
+# What people set there and we have nothing for; all else is the tool's own record.
+_FILTERS = (
+    "include_filters subtractive_selectors ignore_text text_should_not_be_present trigger_text extract_text"
+).split()
+_NOT_OURS = (*_FILTERS, *"browser_steps notification_urls proxy webdriver_js_execute_code conditions".split())
+_BROWSERS = ("html_webdriver", "extra_browser")
+_VERSION = re.compile(r"(?m)^(\d{9,11}),")
+
+
+def read_changedetection(data: bytes) -> Parsed:
+    parsed = Parsed()
+    whole = _unpacked(data) if data[:2] == b"PK" else whole_json(data, "watching", dict)
+    titles = _titles(whole)
+    for number, (name, watch) in enumerate(whole["watching"].items(), 1):
+        said = watch if isinstance(watch, Mapping) else {}
+        past = _past(str(whole.get("history", {}).get(name, "")))
+        _take_watch(parsed, number, said, titles, past)
+    return parsed
+
+
+def is_changedetection(data: bytes) -> bool:
+    """The whole file is one JSON object with its watches, or the backup."""
+    if data.lstrip()[:1] == b"{":
+        return b'"watching"' in data
+    names = (BACKUP.encode(), f"/{WATCH}".encode())
+    return data[:2] == b"PK" and any(name in data for name in names)
+
+
+def _unpacked(data: bytes) -> dict[str, Any]:
+    """One value as `url-watches.json` has it, whichever way the backup is laid out; `history` by watch beside it."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            texts = dict(_texts(archive))
+    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, EOFError):
+        raise InputError("the archive cannot be read") from None
+    listed = next((text for name, text in texts.items() if name.rpartition("/")[2] == BACKUP), None)
+    folders = {name: text for name, text in texts.items() if name.rpartition("/")[2] == WATCH}
+    if listed is None and not folders:
+        raise InputError(f"the archive holds no {BACKUP} and no {WATCH} that can be read")
+    whole = {"watching": {}} if listed is None else whole_json(listed, "watching", dict)
+    for name, text in folders.items():
+        whole["watching"].setdefault(_folder(name), _object(text))
+    tags = {_folder(name): _object(text) for name, text in texts.items() if name.rpartition("/")[2] == TAG}
+    histories = {_folder(name): text for name, text in texts.items() if name.rpartition("/")[2] == HISTORY}
+    return {
+        **whole,
+        "tags": tags,
+        "history": {one: text.decode("utf-8", "replace") for one, text in histories.items()},
+    }
+
+
+def _texts(archive: zipfile.ZipFile) -> Iterator[tuple[str, bytes]]:
+    """The files that say something of watches, within a limit for all of them together."""
+    left = MOST
+    for name in archive.namelist():
+        if name.rpartition("/")[2] not in (BACKUP, WATCH, TAG, HISTORY):
+            continue
+        with archive.open(name) as file:
+            text = file.read(left + 1)
+        left -= len(text)
+        if left < 0:
+            raise InputError(f"its watches are larger than {MOST // 2**20} MiB")
+        yield name, text
+
+
+def _folder(name: str) -> str:
+    return name.rpartition("/")[0].rpartition("/")[2]
+
+
+def _object(text: bytes) -> Said:
+    """Nothing where it cannot be read: that watch alone is told as bad."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _titles(whole: Said) -> dict[str, str]:
+    """What people call each tag; a watch names it by its id."""
+    found: Any = whole
+    for name in ("settings", "application", "tags"):
+        found = found.get(name) if isinstance(found, Mapping) else None
+    own = whole.get("tags")
+    tags = {**(found if isinstance(found, Mapping) else {}), **(own if isinstance(own, Mapping) else {})}
+    return {
+        name: str(tag["title"]) for name, tag in tags.items() if isinstance(tag, Mapping) and "title" in tag
+    }
+
+
+def _take_watch(parsed: Parsed, number: int, said: Said, titles: Mapping[str, str], past: str) -> None:
+    url, method = said.get("url"), str(said.get("method") or "GET")
+    if not isinstance(url, str) or not url:
+        parsed.bad(number, said.get("title") or "", "there is no url")
+        return
+    if method.upper() != "GET":
+        parsed.bad(number, url, NOT_GET.format(method))
+        return
+    headers = said.get("headers")
+    kept, unread = usable_headers(headers if isinstance(headers, Mapping) else {})
+    tags, unusable = _tags(said, titles)
+    keys = source_keys(
+        url,
+        said.get("title"),
+        seconds=_interval(said),
+        requires_headless=str(said.get("fetch_backend", "")).startswith(_BROWSERS),
+        fetch={"headers": kept} if kept else {},
+        tags=tags,
+    )
+    if said.get("paused") is True:
+        keys["active"] = False
+    left_out = (*unread, *unusable, *(name for name in _NOT_OURS if said.get(name)))
+    entry = Entry.of_page(number, keys, (*left_out, *([past] if past else ())))
+    note = _note(said, past)
+    parsed.entries.append(entry.with_default("note", note) if note else entry)
+
+
+def _past(history: str) -> str:
+    """How many versions it kept, and from when to when; empty: none."""
+    times = sorted(int(one) for one in _VERSION.findall(history))
+    if not times:
+        return ""
+    first, last = (f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}" for at in (times[0], times[-1]))
+    return f"{len(times)} versions from {first} to {last}"
+
+
+def _note(said: Said, past: str) -> str:
+    """What a person should know of it later, and no key of ours holds."""
+    filters = [f"{name}: {_shown(said[name])}" for name in _FILTERS if said.get(name)]
+    parts = [*([past] if past else []), *filters]
+    return f"changedetection.io: {'; '.join(parts)}"[:MOST_NOTE] if parts else ""
+
+
+def _shown(value: object) -> str:
+    parts = value if isinstance(value, list) else [value]
+    return ", ".join(" ".join(str(part).split()) for part in parts)
+
+
+def _tags(watch: Said, titles: Mapping[str, str]) -> tuple[list[str], tuple[str, ...]]:
+    """Its tags by their titles, and those that cannot be tags here.  Older versions have them in one text."""
+    ids = watch.get("tags")
+    named = [str(one) for one in ids] if isinstance(ids, list) else []
+    known = [titles[one].strip() for one in named if one in titles] + words_of_list(watch.get("tag"))
+    kept = list(dict.fromkeys(word for word in known if is_tag(word)))
+    unusable = (*(word for word in known if not is_tag(word)), *(one for one in named if one not in titles))
+    return kept, tuple(f"tag {word}" for word in unusable)
+
+
+def _interval(watch: Said) -> int:
+    """Its own, in seconds; 0: it has none."""
+    parts = watch.get("time_between_check")
+    if not isinstance(parts, Mapping) or watch.get("time_between_check_use_default") is True:
+        return 0
+    numbers = ((parts.get(unit), size) for unit, size in _UNITS.items())
+    return sum(int(number) * size for number, size in numbers if isinstance(number, int) and number > 0)

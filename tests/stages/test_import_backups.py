@@ -1,0 +1,145 @@
+"""Backups of changedetection.io and bookmarks of browsers: what is taken, what is told, and that nothing is lost."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_call import Cli
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stocked import blank
+
+from vedette.contracts.errors import InputError
+from vedette.operations.formats import changedetection as backups
+from vedette.operations.formats import read
+
+URL = "https://example.org/rules"
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    blank(tmp_path / "data")
+    return Cli(tmp_path / "data")
+
+
+def source(cli: Cli, url: str = URL) -> dict[str, Any]:
+    lines = cli("export", "--format", "jsonl").out.splitlines()
+    return next(row for row in map(json.loads, lines) if row["url"] == url)
+
+
+def zipped(**files: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return file.getvalue()
+
+
+WATCH = {
+    "url": URL,
+    "title": "Rules",
+    "tags": ["t1"],
+    "time_between_check": {"hours": 6},
+    "include_filters": [".price", "xpath://h1"],
+    "ignore_text": ["Visitors:"],
+    "headers": {"Authorization": "env:HOME"},
+}
+FOLDERS = {
+    "w1/watch.json": json.dumps(WATCH),
+    "w1/history.txt": "1714550400,a.txt\n1767225600,/datastore/w1/b.txt.br\n",
+    "w1/a.txt": "old text",
+    "w2/watch.json": json.dumps({"url": "https://example.org/two"}),
+    "w3/watch.json": "{broken",
+    "w4/watch.json": json.dumps({"url": "file:///etc/passwd"}),
+    "t1/tag.json": json.dumps({"title": "Law"}),
+    "changedetection.json": "{}",
+}
+
+
+def test_a_backup_with_a_folder_for_each_watch_keeps_watches_groups_intervals_and_tells_of_the_rest(cli: Cli):
+    told = cli("import", "-", "--json", stdin=zipped(**FOLDERS))
+    assert (told.code, told.json["format"], told.json["taken"], told.json["bad"]) == (
+        2, "changedetection", 2, 2,
+    )  # fmt: skip
+    row = source(cli)
+    assert (row["name"], row["tags"], row["every"]) == ("Rules", ["Law"], "21600s")
+    assert row["note"] == (
+        "changedetection.io: 2 versions from 2024-05-01 to 2026-01-01; include_filters: .price, xpath://h1; "
+        "ignore_text: Visitors:"
+    )
+    first = told.json["lines"][0]["not_carried_over"]
+    assert first == [
+        "header Authorization", "include_filters", "ignore_text", "2 versions from 2024-05-01 to 2026-01-01",
+    ]  # fmt: skip
+    assert "fetch" not in row, "a file reads no variable of ours"
+    whys = [one["why"] for one in told.json["problems"]]
+    assert whys[0] == "there is no url"
+    assert "http" in whys[1]
+
+
+def test_the_history_of_an_older_backup_is_told_and_a_note_of_ours_stays(cli: Cli):
+    cli("add", URL)
+    cli("note", URL, "mine")
+    old = {"watching": {"w1": WATCH}, "settings": {"application": {"tags": {"t1": {"title": "Law"}}}}}
+    files = {"url-watches.json": json.dumps(old), "w1/history.txt": FOLDERS["w1/history.txt"]}
+    assert cli("import", "-", stdin=zipped(**files)).code == 0
+    assert (source(cli)["note"], source(cli)["tags"]) == ("mine", ["Law"])
+
+
+def test_a_backup_that_unpacks_to_more_than_a_list_can_be_is_refused_in_words(cli: Cli, monkeypatch):
+    monkeypatch.setattr(backups, "MOST", 100_000)
+    told = cli("import", "-", stdin=zipped(**{**FOLDERS, "w1/history.txt": "1" * 200_000}))
+    assert told.code == 2
+    assert "larger than" in told.err
+    cut = cli("import", "x.zip", "--format", "changedetection")
+    assert cut.code == 2
+    broken = zipped(**FOLDERS)[:-40]
+    assert "cannot be read" in cli("import", "-", "--format", "changedetection", stdin=broken).err
+
+
+BOOKMARKS = """<!DOCTYPE NETSCAPE-Bookmark-file-1>
+<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">
+<TITLE>Bookmarks</TITLE><H1>Bookmarks</H1>
+<DL><p>
+    <DT><H3 ADD_DATE="1">Law</H3>
+    <DL><p>
+        <DT><A HREF="https://example.org/rules" ADD_DATE="1" TAGS="tax,vat">Rules &amp; <b>more</b></A>
+        <DT><H3>Über | uns</H3>
+        <DL><p>
+            <DT><A HREF="https://example.org/two">Two</A>
+        </DL><p>
+    </DL><p>
+    <DT><A HREF="javascript:alert(1)">run</A>
+    <DT><A HREF="place:sort=8">most visited</A>
+    <DT><A HREF="https://example.org/three">=cmd</A>
+</DL><p>
+"""
+
+
+@pytest.mark.parametrize("name", ["bookmarks.html", "bookmarks.txt"])
+def test_bookmarks_are_taken_with_their_folders_as_tags(cli: Cli, tmp_path: Path, name: str):
+    (tmp_path / name).write_text(BOOKMARKS, "utf-8")
+    told = cli("import", str(tmp_path / name), "--json")
+    assert (told.code, told.json["format"], told.json["taken"]) == (2, "bookmarks", 3)
+    assert (source(cli)["name"], source(cli)["tags"]) == ("Rules & more", ["Law", "tax", "vat"])
+    assert source(cli, "https://example.org/two")["tags"] == ["Law"]
+    assert "tags" not in source(cli, "https://example.org/three")
+    assert [one["line"] for one in told.json["problems"]] == [13, 14]
+    assert "folder Über | uns" in told.json["lines"][1]["not_carried_over"]
+
+
+def test_a_page_that_is_no_list_is_told_so(cli: Cli):
+    assert "no link" in cli("import", "-", "--format", "bookmarks", stdin=b"<p>nothing").out
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(["bookmarks", "changedetection", "distill"]), st.binary(max_size=300))
+def test_no_bytes_break_a_reader(form: str, data: bytes):
+    with suppress(InputError):
+        read(data, form, "x")
