@@ -156,7 +156,7 @@ def _unique(db: sqlite3.Connection, table: str) -> set[tuple[str, ...]]:
     return {tuple(column or "" for (column,) in db.execute(query, (name,)).fetchall()) for name in names}
 
 
-HEAD = "0017"  # newest revision under migrations/versions
+HEAD = "0018"  # newest revision under migrations/versions
 DATABASE = "vedette.db"
 ARCHIVE = "archive"
 NEWEST = Path(__file__).parent / "migrations" / "newest.sql"  # made by tools/reference.py
@@ -171,6 +171,9 @@ _NO_CONTENT = (
     "UPDATE evidence SET standing = 'no_content' WHERE id IN "
     "(SELECT id FROM visits WHERE outcome NOT IN ('ok', 'parse_failed', 'tool_missing'))"
 )
+
+# Changes of before their numbers were kept have those of the order in which they were seen.
+_NUMBERS = "INSERT OR IGNORE INTO change_numbers (change_id) SELECT id FROM changes ORDER BY id"
 
 
 def prepare(data: Path, *, create: bool = True) -> Path:
@@ -296,6 +299,7 @@ def _bring_up(connection: Connection, db: sqlite3.Connection) -> None:
         _mend(connection, db)
         db.execute(_SOURCES)
         db.execute(_NO_CONTENT)
+        db.execute(_NUMBERS)
     seal_store(db)
 
 

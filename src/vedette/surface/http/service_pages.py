@@ -67,6 +67,8 @@ def _opener(
         web = None if installation is None else Web(installation, state, way.token)
         try:
             async with made(application(way, state, panel, web)) as address:
+                if web is not None and web.figures.takes_long(web.installation):
+                    await web.promise()  # begun now: it takes a while, and the first page shows it
                 yield address
         finally:
             if web is not None:
