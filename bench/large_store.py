@@ -37,6 +37,7 @@ from vedette.store.migrate import ARCHIVE, prepare
 from vedette.store.row_columns import SOURCE_COLUMNS
 from vedette.store.rows import lane_row, segment_row, source_row, to_ms, watch_row
 from vedette.store.text_columns import dump_json
+from vedette.store.text_index import IndexedText, opened
 
 DAYS = 30
 BODIES = 2_000
@@ -113,7 +114,17 @@ def fill(folder: Path, size: Size, now: datetime) -> Path:
     db.execute("COMMIT")
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     db.close()
+    indexed(folder, path, plan)
     return path
+
+
+def indexed(folder: Path, path: Path, plan: Plan) -> None:
+    """The text of every piece, in the index of the search."""
+    with opened(folder, path) as index:
+        begun, pieces = time.process_time(), list(plan.texts())
+        for start in range(0, len(pieces), 1000):
+            index.add(pieces[start : start + 1000])
+    print(json.dumps({"index_ms_per_piece": round((time.process_time() - begun) * 1000 / len(pieces), 3)}))
 
 
 def archived(folder: Path, words: list[str], chance: random.Random, now: datetime) -> tuple[list[Body], Any]:
@@ -160,6 +171,7 @@ class Plan:
     ) -> None:  # fmt: skip
         self.size, self.chance, self.now, self.words = size, chance, now, words
         self.hosts, self.sources, self.bodies = hosts, sources, bodies
+        self.by_digest = {body.digest: body for body in bodies}
         self.now_ms = to_ms(now)
         numbers = np.random.default_rng(size.seed)
         places = (numbers.random(size.watches) ** 3 * len(hosts)).astype(int)
@@ -265,6 +277,11 @@ class Plan:
             n = int(self.who[look])
             body = self.bodies[(n + 1 + number) % BODIES]
             yield self._piece(self.visit_id(look), n, body, int(self.times[look]))
+
+    def texts(self) -> Iterator[IndexedText]:
+        for row in self._evidence():
+            body = self.by_digest[row[2]]
+            yield IndexedText(row[0], body.digest, body.text[:12], body.text)
 
     def _piece(self, number: int, n: int, body: Body, at: int) -> tuple[Any, ...]:
         return (

@@ -27,6 +27,7 @@ from vedette.store.claims import claims_of
 from vedette.store.migrate import ARCHIVE, DATABASE, HEAD, prepare, version
 from vedette.store.operator import lock_holder, operating
 from vedette.store.sqlite import connect
+from vedette.store.text_index import FILE, opened
 from vedette.store.views import RunView
 
 Progress = Callable[[int, int], None]
@@ -78,6 +79,10 @@ def collect(installation: Installation, *, is_trial: bool = False) -> Collected:
                 break
         with operating(path) as db:
             versions = retention.drop_versions(db)
+        if (loaded.data / FILE).exists():
+            with opened(loaded.data, path) as index:
+                while index.drop_gone():
+                    pass
     return Collected(segments=tuple(over), ledger=dropped, texts=len(texts), versions=versions)
 
 

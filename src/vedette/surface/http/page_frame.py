@@ -32,6 +32,7 @@ NAV = (
     ("/", "Overview"),
     ("/changes", "Changes"),
     ("/watches", "Watches"),
+    ("/search", "Search"),
     ("/sources", "Sources"),
     ("/lanes", "Lanes"),
     ("/evidence", "Evidence"),

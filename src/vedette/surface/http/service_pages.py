@@ -21,7 +21,7 @@ from vedette.app.service import ServiceState
 from vedette.contracts.errors import VedetteError
 from vedette.operations.access_tokens import has_tokens
 from vedette.operations.installation import Installation
-from vedette.surface.http import api_reads, api_writes, dashboard, dashboard_forms, sign_in
+from vedette.surface.http import api_reads, api_writes, dashboard, dashboard_forms, search_pages, sign_in
 from vedette.surface.http.access_check import LOGIN, OPEN, Gate, guarded
 from vedette.surface.http.access_rules import TokenCheck
 from vedette.surface.http.api_answers import API, ApiProblem, DoneOnce, answer, explain_errors
@@ -65,12 +65,16 @@ def _opener(
     @asynccontextmanager
     async def serving(state: ServiceState) -> AsyncIterator[str]:
         web = None if installation is None else Web(installation, state, way.token)
+        indexer: asyncio.Task[None] | None = None
         try:
             async with made(application(way, state, panel, web)) as address:
                 if web is not None and web.figures.takes_long(web.installation):
                     await web.promise()  # begun now: it takes a while, and the first page shows it
+                indexer = None if web is None else asyncio.create_task(search_pages.keep_indexed(web))
                 yield address
         finally:
+            if indexer is not None:
+                indexer.cancel()
             if web is not None:
                 web.close()
 
@@ -98,7 +102,7 @@ def assembled(state: ServiceState, panel: PanelAdmin | None, web: Web | None) ->
     if web is not None:
         app.state.web = web
         _add_api(app)
-        for one in (dashboard, dashboard_forms, sign_in):
+        for one in (dashboard, dashboard_forms, search_pages, sign_in):
             app.include_router(one.router, include_in_schema=False)
         app.mount(ASSETS, assets())
         explain_errors(app, error_page)
@@ -108,6 +112,7 @@ def assembled(state: ServiceState, panel: PanelAdmin | None, web: Web | None) ->
 def _add_api(app: FastAPI) -> None:
     app.include_router(api_reads.router, prefix=API)
     app.include_router(api_writes.router, prefix=API)
+    app.include_router(search_pages.api, prefix=API)
 
     def described() -> dict[str, object]:
         if not app.openapi_schema:
