@@ -14,11 +14,16 @@ from typing import Any, cast
 from vedette.config.model import Config, Loaded
 from vedette.contracts.errors import InputError, StoreError
 from vedette.contracts.ports import Clock
+from vedette.core.schedule import POLICIES
+from vedette.core.text.nearest import unknown
 from vedette.operations.freshness import Freshness, FreshnessQuestion, freshness
 from vedette.operations.installation import Installation
+from vedette.operations.simulate import WhatIf, simulate_record, simulation_json
 from vedette.store.migrate import DATABASE
 
 LARGE = 64 * 1024 * 1024  # bytes of a database; below that the answer takes less time than a process
+DRAWS = 3  # of what the looks do not say
+PATIENCE_S = 25.0  # a request has 30
 NICE = 10  # the engine goes first
 _PROGRAM = (sys.executable, "-P", "-c", "from vedette.operations.freshness_apart import main; main()")
 
@@ -39,25 +44,44 @@ class FreshnessProcess:
         """As `freshness` says, with the configured policy.  InputError: nothing is watched yet."""
         if not self.takes_long(installation):
             return freshness(installation, FreshnessQuestion())
+        return cast(Freshness, self._asked(installation, FreshnessQuestion(), None))
+
+    def what_if(self, installation: Installation, asked: WhatIf) -> dict[str, object]:
+        """`simulate` over the looks on record, as its JSON.  StoreError: it takes longer than a page may."""
+        if self._child is not None:
+            raise StoreError("another one is being worked out; try again in a moment")
+        return cast(dict[str, object], self._asked(installation, asked, PATIENCE_S))
+
+    def _asked(
+        self, installation: Installation, what: FreshnessQuestion | WhatIf, patience: float | None
+    ) -> Any:
         path = installation.store()
-        asked = (installation.loaded.config, path.parent, installation.now())
-        said = self._answer(pickle.dumps(asked))
+        said = self._answer(
+            pickle.dumps((installation.loaded.config, path.parent, installation.now(), what)), patience
+        )
         if isinstance(said, str):
             raise InputError(said)
-        return cast(Freshness, said)
+        return said
 
     def close(self) -> None:
         self._is_closed = True
         if self._child is not None:
             self._child.kill()
 
-    def _answer(self, asked: bytes) -> Any:
+    def _answer(self, asked: bytes, patience: float | None) -> Any:
         if self._is_closed:
             raise StoreError("the server ends")
         with subprocess.Popen(_PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:  # noqa: S603  ourselves
             self._child = child
-            answer, _ = child.communicate(asked)
-        self._child = None
+            try:
+                answer, _ = child.communicate(asked, timeout=patience)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                raise StoreError(
+                    "there are too many looks on record for a page; `vedette simulate` takes its time"
+                ) from None
+            finally:
+                self._child = None
         if child.returncode:
             raise StoreError("freshness could not be worked out; `vedette freshness` says why")
         return pickle.loads(answer)  # noqa: S301  of our own process
@@ -76,14 +100,46 @@ class _Moment:
 def main() -> None:
     """The process: one question in, one answer out; words instead of figures where there is nothing to say."""
     os.nice(NICE)
-    asked: tuple[Config, Path, datetime] = pickle.load(sys.stdin.buffer)  # noqa: S301  of our own server
-    config, data, now = asked
+    asked: tuple[Config, Path, datetime, FreshnessQuestion | WhatIf] = pickle.load(  # noqa: S301  of our own server
+        sys.stdin.buffer
+    )
+    config, data, now, what = asked
     loaded = Loaded(config=config, path=None, data=data, digest="")
     installation = Installation(loaded, cast(Clock, _Moment(now)))
-    said: Freshness | str
+    said: object
     try:
-        said = freshness(installation, FreshnessQuestion())
+        said = _told(installation, what)
     except InputError as error:
         said = str(error)
     sys.stdout.buffer.write(pickle.dumps(said))
     sys.stdout.buffer.flush()
+
+
+def _told(installation: Installation, what: FreshnessQuestion | WhatIf) -> object:
+    if isinstance(what, FreshnessQuestion):
+        return freshness(installation, what)
+    found = simulate_record(installation, what, since=None, draws=DRAWS, progress=lambda done, whole: None)
+    return simulation_json(found)
+
+
+def asked_what_if(*, budget: str, hours: str, policy: str) -> WhatIf:
+    """As sliders give it; no policy: the configured one."""
+    times = _number(budget, "budget", 0.05, 20.0)
+    within = _number(hours, "hours", 0.25, 168.0)
+    if policy and policy not in POLICIES:
+        raise InputError(f"--policy: {unknown('schedule policy', policy, POLICIES)}")
+    return WhatIf(
+        policies=(policy,) if policy else (),
+        budgets=(f"{times:g}x",),
+        objectives=(f"CRITICAL={within * 60:.0f}m",),
+    )
+
+
+def _number(word: str, name: str, least: float, most: float) -> float:
+    try:
+        value = float(word)
+    except ValueError:
+        value = -1.0
+    if not least <= value <= most:
+        raise InputError(f"--{name}: a number from {least:g} to {most:g}")
+    return value

@@ -26,7 +26,7 @@ from vedette.contracts.words import (
 from vedette.core.lanes.outcomes import SEEN
 from vedette.core.urls.canonical import host_of, lane_of, watch_id
 from vedette.store import views
-from vedette.store.connection import connect, in_parts, unusable
+from vedette.store.connection import connect, in_parts, marks, unusable
 from vedette.store.query_terms import (
     BY_TIME,
     BY_URL,
@@ -66,6 +66,7 @@ from vedette.store.statements import (
 )
 
 if TYPE_CHECKING:
+    from vedette.contracts.change import Change
     from vedette.contracts.fetch import RobotsRules
     from vedette.contracts.lane import LaneState
     from vedette.contracts.schedule import PublishedRow
@@ -274,6 +275,14 @@ class Queries:
         query = "SELECT change_id FROM change_numbers WHERE number = ?"
         found = self._scalar(query, number) if 0 < number < 2**63 else None
         return None if found is None else self.change(ChangeId(found))
+
+    def newer_change(self, one: Change, states: Sequence[str]) -> ChangeId | None:
+        """The one before it in a list that has the newest first."""
+        after = "observed_at >= ? AND (observed_at > ? OR id < ?)"
+        how = f"FROM changes{BY_TIME} WHERE {after} AND +state IN ({marks(states)}) ORDER BY observed_at, id DESC"
+        at = to_ms(one.observed_at)
+        found = self._scalar(f"SELECT id {how} LIMIT 1", at, at, one.id, *states)
+        return None if found is None else ChangeId(found)
 
     def lanes(self) -> list[views.LaneView]:
         rows = self._rows(f"{_LANE} ORDER BY key")

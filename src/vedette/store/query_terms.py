@@ -59,7 +59,7 @@ def watch_terms(which: views.WatchFilter) -> QueryTerms:
     wanted = (
         ("lister IS NOT NULL", which.only_listings),
         ("due_at IS NOT NULL", which.only_scheduled),
-        (f"{'+' if reading_order(which) else ''}source_id IN (SELECT id FROM sources)", which.only_kept),
+        ("+source_id IN (SELECT id FROM sources)", which.only_kept),  # plus: no index is chosen for it
     )
     for part, is_wanted in wanted:
         if is_wanted:
@@ -89,7 +89,7 @@ def reading_order(which: views.WatchFilter) -> str:
 def _add_after(terms: QueryTerms, due_ms: int | None, url: str, *, by_due: bool) -> None:
     """What comes behind this one in the order of the list."""
     if by_due:
-        terms.add("(due_at > ? OR (due_at = ? AND id > ?))", due_ms, due_ms, watch_id(url))
+        terms.add("due_at >= ? AND (due_at > ? OR id > ?)", due_ms, due_ms, watch_id(url))
     else:
         terms.add("url > ?", url)
 
@@ -112,7 +112,7 @@ def change_terms(which: views.ChangeFilter) -> QueryTerms:
     if which.risk is not None:
         terms.add("watches.risk >= ?", int(which.risk))
     if which.states:
-        terms.any_of("changes.state", [state.value for state in which.states])
+        terms.any_of("+changes.state", [state.value for state in which.states])
     if which.watch is not None:
         terms.add("changes.watch_id = ?", which.watch)
     if which.source is not None:
@@ -126,7 +126,7 @@ def change_terms(which: views.ChangeFilter) -> QueryTerms:
         terms.add(f"(changes.summary LIKE ? ESCAPE '!' OR changes.watch_id IN ({pages}))", like, like, like)
     if which.after is not None:
         at, number = which.after
-        terms.add("(changes.observed_at < ? OR (changes.observed_at = ? AND changes.id > ?))", at, at, number)
+        terms.add("changes.observed_at <= ? AND (changes.observed_at < ? OR changes.id > ?)", at, at, number)
     return terms
 
 

@@ -62,7 +62,7 @@ VERBS: tuple[tuple[str, tuple[Row, ...]], ...] = (
         (
             ("changes", "changes", "What changed, newest first, each with its summary."),
             ("diff", "changes", "What differs between two looks."),
-            ("search", "search", "Pages that say it, in all evidence that is kept."),
+            ("search", "evidence_search", "Pages that say it, in all evidence that is kept."),
             ("history", "watches", "Every look at a URL, newest first."),
             ("list", "watches", "Watches, with risk, last outcome and due time."),
             ("due", "watches", "What is due now, most overdue first."),

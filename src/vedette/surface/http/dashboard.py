@@ -14,6 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from vedette.contracts.errors import InputError, StoreError, VedetteError
 from vedette.contracts.words import Outcome, Risk
 from vedette.core.lanes.outcomes import MEANING
+from vedette.core.schedule import POLICIES
 from vedette.operations.changes import stored_diff
 from vedette.operations.doctor import settings
 from vedette.operations.evidence import body_of, kept_evidence, text_of
@@ -30,6 +31,7 @@ from vedette.report.changes import because
 from vedette.report.explanation import explanation_lines, noise_lines
 from vedette.report.health import alert_state, trouble, what_to_do
 from vedette.report.lanes import lane_words
+from vedette.report.rate_band import rate_band
 from vedette.report.verdicts import changed_words
 from vedette.surface.http.diff_rows import VIEWS, lines_of, side_by_side
 from vedette.surface.http.list_queries import ChangeQuery, WatchQuery
@@ -41,6 +43,7 @@ Url = Annotated[str, Query(min_length=1, max_length=8000)]
 Word = Annotated[str, Query(max_length=2000)]
 LATEST = 8  # changes on the overview
 LOOKS = 60  # on the page of a watch
+UNTRIED = {"budget": "1", "hours": "4", "policy": ""}  # where the sliders of a what-if stand at first
 ROWS = 100  # of a list that is at hand as a whole
 RAW_HEADERS = {
     "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'self'",
@@ -140,6 +143,7 @@ async def get_watch(request: Request, web: WebDep, url: Url) -> Response:
         lines=explanation_lines(said, now),
         noise=noise_lines(said.watch.noise),
         lane=None if said.lane is None else lane_words(said.lane, now),
+        rate=None if said.believed is None else rate_band(said.believed),
         plot=json.dumps(plot),
         meaning=MEANING,
         changed_words=changed_words,
@@ -199,7 +203,8 @@ async def get_raw(request: Request, web: WebDep, what: str) -> Response:
 async def get_freshness(request: Request, web: WebDep) -> Response:
     found = await web.promise()
     is_late = found is None and await web.ask(has_watches)
-    return page(request, "freshness.html", found=found, is_late=is_late)
+    tried = {"given": UNTRIED, "problem": {}, "policies": tuple(POLICIES)}
+    return page(request, "freshness.html", found=found, is_late=is_late, **tried)
 
 
 @router.get("/alerts")

@@ -21,7 +21,15 @@ from vedette.app.service import ServiceState
 from vedette.contracts.errors import VedetteError
 from vedette.operations.access_tokens import has_tokens
 from vedette.operations.installation import Installation
-from vedette.surface.http import api_reads, api_writes, dashboard, dashboard_forms, search_pages, sign_in
+from vedette.surface.http import (
+    api_reads,
+    api_writes,
+    dashboard,
+    dashboard_forms,
+    planning_pages,
+    search_pages,
+    sign_in,
+)
 from vedette.surface.http.access_check import LOGIN, OPEN, Gate, guarded
 from vedette.surface.http.access_rules import TokenCheck
 from vedette.surface.http.api_answers import API, ApiProblem, DoneOnce, answer, explain_errors
@@ -102,7 +110,7 @@ def assembled(state: ServiceState, panel: PanelAdmin | None, web: Web | None) ->
     if web is not None:
         app.state.web = web
         _add_api(app)
-        for one in (dashboard, dashboard_forms, search_pages, sign_in):
+        for one in (dashboard, dashboard_forms, planning_pages, search_pages, sign_in):
             app.include_router(one.router, include_in_schema=False)
         app.mount(ASSETS, assets())
         explain_errors(app, error_page)
@@ -112,7 +120,8 @@ def assembled(state: ServiceState, panel: PanelAdmin | None, web: Web | None) ->
 def _add_api(app: FastAPI) -> None:
     app.include_router(api_reads.router, prefix=API)
     app.include_router(api_writes.router, prefix=API)
-    app.include_router(search_pages.api, prefix=API)
+    for one in (planning_pages, search_pages):
+        app.include_router(one.api, prefix=API)
 
     def described() -> dict[str, object]:
         if not app.openapi_schema:

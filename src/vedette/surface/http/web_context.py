@@ -41,6 +41,7 @@ class Web:
     gate: Gate | None = None
     pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS, "vedette-http"))
     figures: FreshnessProcess = field(default_factory=FreshnessProcess)
+    trials: FreshnessProcess = field(default_factory=FreshnessProcess)  # what somebody asks for, beside it
     _kept: dict[str, tuple[float, float, Any]] = field(default_factory=dict)  # when, how long it took, what
     _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
     _renewals: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
@@ -125,6 +126,7 @@ class Web:
     def close(self) -> None:
         self.state.events.close()
         self.figures.close()
+        self.trials.close()
         self.pool.shutdown(wait=False, cancel_futures=True)
 
 
