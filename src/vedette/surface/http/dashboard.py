@@ -162,7 +162,7 @@ async def get_lanes(request: Request, web: WebDep, text: Word = "", cursor: str 
     hosts = [one for one in found if one.lane.startswith("host:")]
     others = [one for one in found if not one.lane.startswith("host:")]
     part = lane_page(hosts, text, ROWS, cursor)
-    values = {"part": part, "has_hosts": bool(hosts), "others": others, "text": text}
+    values: dict[str, Any] = {"part": part, "has_hosts": bool(hosts), "others": others, "text": text}
     return page(request, "lanes.html", **values, words=lane_words)
 
 
@@ -203,7 +203,7 @@ async def get_raw(request: Request, web: WebDep, what: str) -> Response:
 async def get_freshness(request: Request, web: WebDep) -> Response:
     found = await web.promise()
     is_late = found is None and await web.ask(has_watches)
-    tried = {"given": UNTRIED, "problem": {}, "policies": tuple(POLICIES)}
+    tried: dict[str, Any] = {"given": UNTRIED, "problem": {}, "policies": tuple(POLICIES)}
     return page(request, "freshness.html", found=found, is_late=is_late, **tried)
 
 

@@ -50,7 +50,7 @@ async def get_due(request: Request, web: WebDep, within: str = "", cursor: str |
         found = await web.ask(due_list, _ahead(within), ROWS, cursor)
     except InputError as error:
         problem = {"within": str(error).partition(": ")[2] or str(error)}
-    values = {"found": found, "within": within, "spans": SPANS, "problem": problem}
+    values: dict[str, Any] = {"found": found, "within": within, "spans": SPANS, "problem": problem}
     return page(request, "due.html", **values, words=lane_words)
 
 
@@ -81,7 +81,7 @@ async def get_what_if(request: Request, web: WebDep) -> Response:
             problem = {said.field: said.message}
         except StoreError as error:
             problem = {"all": str(error)}
-    values = {"found": found, "given": given, "problem": problem, "policies": tuple(POLICIES)}
+    values: dict[str, Any] = {"found": found, "given": given, "problem": problem, "policies": tuple(POLICIES)}
     return page(request, "what_if.html", **values, status=422 if problem else 200)
 
 
