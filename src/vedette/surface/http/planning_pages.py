@@ -128,7 +128,7 @@ async def get_findings(
     return answer(request, {"items": [finding_json(one) for one in found], "next": None, "total": None})
 
 
-class Mark(BaseModel):
+class FindingMark(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     url: str = Field(min_length=1, max_length=8000)
@@ -136,7 +136,7 @@ class Mark(BaseModel):
 
 
 @api.post("/hunt/mark", response_model=Entry, tags=["hunt"])
-async def post_mark_call(request: Request, web: WebDep, given: Mark) -> Response:
+async def post_mark_call(request: Request, web: WebDep, given: FindingMark) -> Response:
     """Say that a page is odd, or plain."""
     done = await web.ask(mark_page, given.url, given.word)
     return answer(request, {"url": done.url, "mark": done.word, "odd": done.odd, "plain": done.plain})
