@@ -77,5 +77,10 @@ def _lines(hit: SearchHit) -> list[Line]:
     head: Line = (("head", plain(hit.title or hit.evidence.url, 160)),)
     when = f"{moment(hit.evidence.at)}, evidence {hit.evidence.id}{older}"
     foot: Line = (("dim", f"  {plain(hit.evidence.url, 300)}  {when}"),)
-    said = tuple(("added" if is_hit else "", plain(text, 400)) for is_hit, text in hit.parts)
+    said = tuple(("added" if is_hit else "", _inner(text)) for is_hit, text in hit.parts)
     return [head, (("", "  "), *said), foot]
+
+
+def _inner(text: str) -> str:
+    """A part of a sentence: the spaces at its ends stay."""
+    return f"{' ' * text.startswith(' ')}{plain(text, 400)}{' ' * text.endswith(' ')}"

@@ -72,17 +72,17 @@ async def get_due_why(
 async def get_what_if(request: Request, web: WebDep) -> Response:
     """What another budget, objective or policy would have done, over the looks on record."""
     given = {name: request.query_params.get(name, default) for name, default in UNTRIED.items()}
-    found, problem = None, {}
+    found, problem, status = None, {}, 200
     if request.query_params:
         try:
             found = await web.ask(web.trials.what_if, asked_what_if(**given))
         except InputError as error:
             said = field_of(error, "budget")
-            problem = {said.field: said.message}
+            problem, status = {said.field: said.message}, 422
         except StoreError as error:
-            problem = {"all": str(error)}
+            problem, status = {"all": str(error)}, 503
     values: dict[str, Any] = {"found": found, "given": given, "problem": problem, "policies": tuple(POLICIES)}
-    return page(request, "what_if.html", **values, status=422 if problem else 200)
+    return page(request, "what_if.html", **values, status=status)
 
 
 @api.get("/what-if", response_model=Entry, tags=["promises"])

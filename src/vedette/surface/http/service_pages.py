@@ -21,6 +21,7 @@ from vedette.app.service import ServiceState
 from vedette.contracts.errors import VedetteError
 from vedette.operations.access_tokens import has_tokens
 from vedette.operations.installation import Installation
+from vedette.operations.overview import overview
 from vedette.surface.http import (
     api_reads,
     api_writes,
@@ -77,7 +78,8 @@ def _opener(
         try:
             async with made(application(way, state, panel, web)) as address:
                 if web is not None and web.figures.takes_long(web.installation):
-                    await web.promise()  # begun now: it takes a while, and the first page shows it
+                    await web.promise()  # begun now: they take a while, and the first page shows them
+                    web.at_hand("overview", overview)
                 indexer = None if web is None else asyncio.create_task(search_pages.keep_indexed(web))
                 yield address
         finally:
