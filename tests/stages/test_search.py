@@ -127,7 +127,7 @@ async def test_the_page_and_the_call_show_what_was_found_as_text(tmp_path: Path)
         assert "1 pieces are not in the index yet" in waits
         index_evidence(installation)
         page = (await client.ask("/search?text=zakon")).text
-        assert "&lt;/script&gt; <mark>zakon</mark> gnp" in page
+        assert "&lt;/script&gt; <mark>zakon</mark> " in page
         assert "<script>alert" not in page
         assert "\u202e" not in page
         said = (await client.ask("/api/v1/search?text=zakon")).json
