@@ -43,6 +43,7 @@ FROZEN = {
     "0016_odd_pages.py": "121d1df94aa1b0f1217b5cfbf4180ff99f81bfe6fc182eb1b5e5b7a9a60d322b",
     "0017_access.py": "1fe3f284bbaf39f4c72e46f04411d50341cc29aa812efbe3295279189f87bc10",
     "0018_feed_addresses.py": "d1e3562cefbff045a5f1dd7c30bbd754858d7b47ed2062c3e2a42f830d93fa93",
+    "0019_long_lists.py": "3e04c7dc052990623f53eb3b7b660cd37fcd2a0a9cb4ea69d609a1b8bb8d6ce9",
 }
 
 

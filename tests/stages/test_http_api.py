@@ -21,6 +21,7 @@ READS = (
     "/overview", "/watches", f"/watch?url={RULES}", f"/watch/history?url={RULES}", f"/watch/why-not?url={PRIVATE}",
     f"/watch/evidence?url={RULES}", "/due", "/sources", "/changes", "/changes/1", "/lanes", "/evidence/1001",
     "/freshness", "/alerts", "/parked", "/health", "/settings", "/tokens", "/audit", "/openapi.json",
+    "/search?text=pdv", "/due/why", "/hunt/findings",
 )  # fmt: skip
 
 

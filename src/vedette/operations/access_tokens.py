@@ -26,7 +26,10 @@ PREFIX = "vdt_"  # so that a leaked one is found by who looks for them
 MOST_NAME = 60  # characters
 SESSION = timedelta(days=14)
 AUDITOR = 1022  # a worker number of `engine/settle/ids.py` that no run has
-_AUDIT = "SELECT at, payload FROM ledger WHERE run_id = ? ORDER BY id DESC LIMIT ?"
+# Of no watch: those alone are read.
+_AUDIT = (
+    "SELECT at, payload FROM ledger WHERE watch_id IS NULL AND run_id = ? ORDER BY at DESC, id DESC LIMIT ?"
+)
 _ids = Ids(AUDITOR)
 
 

@@ -36,7 +36,8 @@ CONFIG = "vedette.yaml"
 Progress = Callable[[int, int], None]
 _PAGES = 4096  # of the database in one step
 _CHUNK = 2**20
-_OURS = (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm", ARCHIVE, FOLDER, COMPLIANCE)
+INDEX = ("search", "search-wal", "search-shm")  # made again from what is restored
+_OURS = (DATABASE, *(f"{DATABASE}-{part}" for part in ("wal", "shm", *INDEX)), ARCHIVE, FOLDER, COMPLIANCE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

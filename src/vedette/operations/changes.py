@@ -14,6 +14,7 @@ from vedette.operations.installation import Installation
 from vedette.operations.watches import known_watch
 from vedette.report.changes import change_json
 from vedette.store.queries import Queries
+from vedette.store.rows import to_ms
 from vedette.store.views import ChangeFilter, ChangeView
 
 
@@ -32,6 +33,8 @@ class StoredDiff:
     change: NumberedChange
     before_at: datetime | None  # when the state before it was seen
     earlier: int | None  # the number of the reported change before it
+    newer: int | None = None  # the numbers of its neighbours among all that were told
+    older: int | None = None
 
     @property
     def ops(self) -> Sequence[DiffOp]:
@@ -51,12 +54,13 @@ def stored_diff(installation: Installation, what: str) -> StoredDiff:
     with installation.queries() as queries:
         view = _change(installation, queries, what)
         before = queries.visit(view.change.before_visit)
-        earlier = _change_before(queries, view)
-        numbers = queries.change_numbers([view.change.id, *([earlier] if earlier else ())])
+        others = {"earlier": _change_before(queries, view), **_neighbours(queries, view)}
+        known = [one for one in others.values() if one is not None]
+        numbers = queries.change_numbers([view.change.id, *known])
     return StoredDiff(
         change=NumberedChange(numbers[view.change.id], view),
         before_at=before.at if before else None,
-        earlier=numbers[earlier] if earlier else None,
+        **{name: None if one is None else numbers[one] for name, one in others.items()},
     )
 
 
@@ -81,6 +85,13 @@ def _change(installation: Installation, queries: Queries, what: str) -> ChangeVi
     if last is None:
         raise VedetteError(f"{watch.url} has no change yet")
     return last
+
+
+def _neighbours(queries: Queries, view: ChangeView) -> dict[str, ChangeId | None]:
+    one = view.change
+    behind = ChangeFilter(states=TOLD, after=(to_ms(one.observed_at), one.id))
+    older = next((other.change.id for other in queries.changes(behind, most=1)), None)
+    return {"newer": queries.newer_change(one, [state.value for state in TOLD]), "older": older}
 
 
 def _change_before(queries: Queries, view: ChangeView) -> ChangeId | None:

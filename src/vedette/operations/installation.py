@@ -132,7 +132,7 @@ class Installation:
         if tag is None:
             return None
         with self.queries() as queries:
-            by_source = {str(view.source.id): view.source.registered.tags for view in queries.sources()}
+            by_source = queries.tags()
         found = tuple(source for source, tags in by_source.items() if tag in tags)
         if not found:
             raise InputError(

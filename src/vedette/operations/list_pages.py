@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from vedette.contracts.errors import InputError
 from vedette.operations.changes import NumberedChange, list_changes
 from vedette.operations.installation import Installation
+from vedette.operations.overview import LaneReceipt
+from vedette.operations.sources import ListedSource
 from vedette.operations.watches import WatchList, list_watches
 from vedette.store.rows import to_ms
 from vedette.store.views import ChangeFilter, WatchFilter
@@ -47,6 +51,49 @@ def change_page(
     found = tuple(list_changes(installation, replace(which, after=after), limit))
     last = found[-1].view.change if len(found) == limit else None
     return ChangePage(found, None if last is None else _written(to_ms(last.observed_at), last.id))
+
+
+@dataclass(frozen=True, slots=True)
+class RowPage(Generic[_T]):
+    """Part of a list that is at hand as a whole."""
+
+    rows: tuple[_T, ...]
+    after: str | None
+    total: int
+
+
+def row_page(
+    rows: Sequence[_T], order: Callable[[_T], tuple[int, str]], limit: int, cursor: str | None
+) -> RowPage[_T]:
+    """In this order, which tells each row from all others."""
+    after, every = _read(cursor, str), sorted(rows, key=order)
+    start = 0 if after is None or after[0] is None else bisect_right(every, (after[0], after[1]), key=order)
+    part = tuple(every[start : start + limit])
+    is_last = start + limit >= len(every)
+    return RowPage(part, None if is_last else _written(*order(part[-1])), len(every))
+
+
+def lane_page(
+    found: Sequence[LaneReceipt], text: str | None, limit: int, cursor: str | None
+) -> RowPage[LaneReceipt]:
+    """The host that was asked most comes first."""
+    word = (text or "").strip().lower()
+    fit = [one for one in found if word in one.lane]
+    return row_page(fit, lambda one: (-(one.asked.looks if one.asked else 0), str(one.lane)), limit, cursor)
+
+
+def source_page(
+    found: Sequence[ListedSource], text: str | None, limit: int, cursor: str | None
+) -> RowPage[ListedSource]:
+    """Highest tier first."""
+    word = (text or "").strip().lower()
+    fit = [one for one in found if word in _said_of(one)]
+    return row_page(fit, lambda one: (-one.view.source.tier, str(one.view.source.id)), limit, cursor)
+
+
+def _said_of(one: ListedSource) -> str:
+    source = one.view.source
+    return " ".join((source.id, source.name, source.url, *source.registered.tags)).lower()
 
 
 def _written(*parts: object) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from vedette.app.process import locked
 from vedette.config.model import Loaded
@@ -27,6 +28,7 @@ from vedette.store.connection import StorePlace
 from vedette.store.migrate import ARCHIVE
 from vedette.store.operator import operating
 from vedette.store.sqlite import connect
+from vedette.store.text_index import FILE, opened
 
 Progress = Callable[[int, int], None]
 _IN_FILES = (
@@ -77,6 +79,10 @@ def collect(installation: Installation, *, is_trial: bool = False) -> Collected:
                 break
         with operating(path) as db:
             versions = retention.drop_versions(db)
+        if isinstance(path, Path) and (loaded.data / FILE).exists():
+            with opened(loaded.data, path) as index:
+                while index.drop_gone():
+                    pass
     return Collected(segments=tuple(over), ledger=dropped, texts=len(texts), versions=versions)
 
 

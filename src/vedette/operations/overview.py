@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from vedette.config.policies import lane_policies
-from vedette.contracts.errors import InputError
 from vedette.contracts.lane import LaneState
 from vedette.contracts.words import LaneKey
 from vedette.core.lanes.lane import CLOSED, condition
-from vedette.operations.freshness import Freshness, FreshnessQuestion, freshness
+from vedette.operations.freshness import Freshness
 from vedette.operations.installation import Installation
 from vedette.report.lanes import lane_words
 from vedette.store.promise_rows import Receipt, TimeSlice, receipts, time_slices, totals
@@ -48,7 +47,6 @@ class Overview:
     hosts: int  # that were asked in the last day
     polite: int  # of them, those whose lane was kept
     shut: int  # lanes that let nothing through now
-    promise: Freshness | None  # None: nothing is watched yet
 
     @property
     def looks(self) -> int:
@@ -62,10 +60,6 @@ class Overview:
 def overview(installation: Installation) -> Overview:
     """How it stands, and how the last day was."""
     now = installation.now()
-    try:
-        promise = freshness(installation, FreshnessQuestion())
-    except InputError:
-        promise = None
     asked = [one for one in politeness(installation) if one.asked is not None]
     with installation.reading() as db:
         counted = totals(db, now=now)
@@ -79,8 +73,12 @@ def overview(installation: Installation) -> Overview:
         hosts=len(asked),
         polite=sum(one.is_kept for one in asked),
         shut=shut,
-        promise=promise,
     )
+
+
+def has_watches(installation: Installation) -> bool:
+    with installation.reading() as db:
+        return db.execute("SELECT 1 FROM watches LIMIT 1").fetchone() is not None
 
 
 def politeness(installation: Installation, *, within: timedelta = DAY) -> list[LaneReceipt]:
@@ -116,8 +114,7 @@ def receipt_json(one: LaneReceipt, now: datetime) -> dict[str, object]:
     }
 
 
-def overview_json(found: Overview) -> dict[str, object]:
-    promise = found.promise
+def overview_json(found: Overview, promise: Freshness | None) -> dict[str, object]:
     return {
         "at": found.at,
         "totals": dict(found.totals),

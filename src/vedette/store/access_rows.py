@@ -133,25 +133,27 @@ class FeedAddress:
     revoked_at: datetime | None
 
 
-def add_feed(db: sqlite3.Connection, name: str, scope: FeedScope, digest: bytes, *, now: datetime) -> int:
+def add_feed(db: SqlConnection, name: str, scope: FeedScope, digest: bytes, *, now: datetime) -> int:
     columns = "name, digest, tag, source, url, risk, created_at"
     row = (name, digest, scope.tag, scope.source, scope.url, scope.risk, to_ms(now))
-    made = db.execute(f"INSERT INTO feed_addresses ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-    return int(made.lastrowid or 0)
+    made = db.execute(
+        f"INSERT INTO feed_addresses ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id", row
+    )
+    return int(made.fetchone()[0])
 
 
-def feeds(db: sqlite3.Connection) -> list[FeedAddress]:
+def feeds(db: SqlConnection) -> list[FeedAddress]:
     """All that were ever made, oldest first."""
     return [_feed(row) for row in db.execute(f"{_FEEDS} ORDER BY id")]
 
 
-def feed_of(db: sqlite3.Connection, digest: bytes) -> FeedAddress | None:
+def feed_of(db: SqlConnection, digest: bytes) -> FeedAddress | None:
     """None: there is no such address, or it was revoked."""
     row = db.execute(f"{_FEEDS} WHERE digest = ? AND revoked_at IS NULL", (digest,)).fetchone()
     return None if row is None else _feed(row)
 
 
-def revoke_feed(db: sqlite3.Connection, number: int, *, now: datetime) -> None:
+def revoke_feed(db: SqlConnection, number: int, *, now: datetime) -> None:
     db.execute("UPDATE feed_addresses SET revoked_at = ? WHERE id = ?", (to_ms(now), number))
 
 

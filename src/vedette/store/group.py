@@ -109,6 +109,7 @@ class GroupRows:
         yield sql.RAISE_WATCH, self.raised
         yield sql.COME_NEARER, self.nearer
         yield sql.NEW_CHANGE, self.changes
+        yield sql.NUMBER_CHANGE, [row[:1] for row in self.changes]
         yield sql.MOVE_CHANGE, self.moves
         yield sql.NEW_LEDGER, self.ledger
         yield sql.REFUSE, self.refusals

@@ -159,7 +159,7 @@ def _unique(db: sqlite3.Connection, table: str) -> set[tuple[str, ...]]:
     return {tuple(column or "" for (column,) in db.execute(query, (name,)).fetchall()) for name in names}
 
 
-HEAD = "0018"  # newest revision under migrations/versions
+HEAD = "0019"  # newest revision under migrations/versions
 COPYING = (
     "copying"  # instead of a revision: rows are being copied into the store, and not all of them are there
 )
@@ -177,6 +177,9 @@ _NO_CONTENT = (
     "UPDATE evidence SET standing = 'no_content' WHERE id IN "
     "(SELECT id FROM visits WHERE outcome NOT IN ('ok', 'parse_failed', 'tool_missing'))"
 )
+
+# Changes of before their numbers were kept have those of the order in which they were seen.
+_NUMBERS = "INSERT OR IGNORE INTO change_numbers (change_id) SELECT id FROM changes ORDER BY id"
 
 
 def prepare_place(data: Path, place: StorePlace, *, create: bool = True) -> StorePlace:
@@ -336,6 +339,7 @@ def _bring_up(connection: Connection, db: sqlite3.Connection) -> None:
         _mend(connection, db)
         db.execute(_SOURCES)
         db.execute(_NO_CONTENT)
+        db.execute(_NUMBERS)
     seal_store(db)
 
 

@@ -6,7 +6,6 @@ Plain SQL: importing a query builder costs more than any answer (ADR-0033).
 from __future__ import annotations
 
 import sqlite3
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -26,8 +25,18 @@ from vedette.contracts.words import (
 from vedette.core.lanes.outcomes import SEEN
 from vedette.core.urls.canonical import host_of, lane_of, watch_id
 from vedette.store import views
-from vedette.store.connection import StorePlace, connect_named, in_parts, tables_of, unusable
-from vedette.store.query_terms import QueryTerms, change_terms, ledger_terms, limit, watch_terms
+from vedette.store.connection import StorePlace, connect_named, in_parts, marks, tables_of, unusable
+from vedette.store.query_terms import (
+    BY_TIME,
+    BY_URL,
+    ROW_BY_ROW,
+    QueryTerms,
+    change_terms,
+    ledger_terms,
+    limit,
+    reading_order,
+    watch_terms,
+)
 from vedette.store.row_columns import (
     LANE_COLUMNS,
     ROBOTS_COLUMNS,
@@ -56,6 +65,7 @@ from vedette.store.statements import (
 )
 
 if TYPE_CHECKING:
+    from vedette.contracts.change import Change
     from vedette.contracts.fetch import RobotsRules
     from vedette.contracts.lane import LaneState
     from vedette.contracts.schedule import PublishedRow
@@ -117,15 +127,18 @@ class Queries:
         return map(read_watch, self._rows(query, *terms.values))
 
     def watch_lines(self, which: views.WatchFilter, *, most: int = 0) -> list[views.WatchLine]:
-        """What lists show of them: a twentieth of the work of `watches`."""
+        """What lists show of them, at a twentieth of the work of `watches`.  Only those are read whole."""
         terms = watch_terms(which)
         order = "due_at, id" if which.by_due else "url"
-        query = f"{_LINE}{terms.where} ORDER BY {order}{limit(most)}"
+        how = reading_order(which)
+        chosen = f"SELECT id FROM watches{how}{terms.where} ORDER BY {order}{limit(most)}"
+        query = f"{_LINE} WHERE id IN ({chosen}) ORDER BY {order}"
         return [views.WatchLine._make(row) for row in self._table(query, *terms.values)]
 
     def count_watches(self, which: views.WatchFilter) -> int:
         terms = watch_terms(which)
-        return int(self._scalar(f"SELECT count(*) FROM watches{terms.where}", *terms.values))
+        how = reading_order(which).replace(BY_URL, "")
+        return int(self._scalar(f"SELECT count(*) FROM watches{how}{terms.where}", *terms.values))
 
     def sources(self) -> list[views.SourceView]:
         """All of them, highest tier first, with how many watches each has."""
@@ -148,6 +161,11 @@ class Queries:
                     found[name][owner] = found[name].get(owner, 0) + 1
         return found
 
+    def tags(self) -> dict[str, tuple[str, ...]]:
+        """By source: the words that its owner gave it."""
+        rows = map(read_source, self._rows(f"{_SOURCE} ORDER BY id"))
+        return {str(source.id): source.registered.tags for source, _ in rows}
+
     def source_ids(self) -> list[str]:
         return [row[0] for row in self._rows("SELECT id FROM sources ORDER BY id")]
 
@@ -157,7 +175,7 @@ class Queries:
 
     def host_lanes(self) -> list[str]:
         """The lanes of hosts on which something is watched."""
-        query = "SELECT key FROM lanes WHERE id IN (SELECT lane_id FROM watches)"
+        query = "SELECT key FROM lanes WHERE EXISTS (SELECT 1 FROM watches WHERE lane_id = lanes.id)"
         found = [row[0] for row in self._rows(query)]
         return sorted({*found, *self.source_lanes()})
 
@@ -230,22 +248,35 @@ class Queries:
         """Newest first."""
         terms = change_terms(which)
         order = "changes.observed_at DESC, changes.id"
-        query = f"{_CHANGE}{terms.where} ORDER BY {order}{limit(most)}"
+        # Diffs are long: of most rows only the order is read.
+        is_narrow = which.watch or which.source or which.sources
+        how = "" if is_narrow else ROW_BY_ROW if which.text else BY_TIME
+        joined = " LEFT JOIN watches ON watches.id = changes.watch_id" if which.risk is not None else ""
+        chosen = f"SELECT changes.id FROM changes{how}{joined}{terms.where} ORDER BY {order}{limit(most)}"
+        query = f"{_CHANGE} WHERE changes.id IN ({chosen}) ORDER BY {order}"
         return map(views.read_change, self._rows(query, *terms.values))
 
     def change(self, change: ChangeId) -> views.ChangeView | None:
         return self._one(f"{_CHANGE} WHERE changes.id = ?", views.read_change, change)
 
     def change_numbers(self, changes: Sequence[ChangeId]) -> dict[ChangeId, int]:
-        """Their places in the order in which changes were first seen, from 1 on.  No change is ever deleted."""
-        every = [row[0] for row in self._rows("SELECT id FROM changes ORDER BY id")]
-        return {one: bisect_right(every, one) for one in changes}
+        """What people call them by.  Given when a change is stored; no change is ever deleted."""
+        query = "SELECT change_id, number FROM change_numbers WHERE change_id IN ({marks})"
+        return {ChangeId(change): number for change, number in self._in_parts(query, changes)}
 
     def change_of_number(self, number: int) -> views.ChangeView | None:
         """The change that `change_numbers` gives this number."""
-        query = "SELECT id FROM changes ORDER BY id LIMIT 1 OFFSET ?"
-        found = self._scalar(query, number - 1) if 0 < number < 2**63 else None
+        query = "SELECT change_id FROM change_numbers WHERE number = ?"
+        found = self._scalar(query, number) if 0 < number < 2**63 else None
         return None if found is None else self.change(ChangeId(found))
+
+    def newer_change(self, one: Change, states: Sequence[str]) -> ChangeId | None:
+        """The one before it in a list that has the newest first."""
+        after = "observed_at >= ? AND (observed_at > ? OR id < ?)"
+        how = f"FROM changes{BY_TIME} WHERE {after} AND +state IN ({marks(states)}) ORDER BY observed_at, id DESC"
+        at = to_ms(one.observed_at)
+        found = self._scalar(f"SELECT id {how} LIMIT 1", at, at, one.id, *states)
+        return None if found is None else ChangeId(found)
 
     def lanes(self) -> list[views.LaneView]:
         rows = self._rows(f"{_LANE} ORDER BY key")

@@ -14,6 +14,7 @@ from vedette.store.connection import marks
 from vedette.store.rows import lane_id, to_ms
 
 _T = TypeVar("_T")
+_WATCHES = "SELECT id FROM watches"
 
 
 @dataclass(slots=True)
@@ -51,29 +52,44 @@ def watch_terms(which: views.WatchFilter) -> QueryTerms:
         terms.any_of("source_id", which.sources)
     if which.text:
         likes = [f"%{_escaped(word.lower())}%" for word in (which.text, *spellings(which.text))]
-        urls = " OR lower(url) LIKE ? ESCAPE '!'" * (len(likes) - 1)
-        terms.add(f"(lower(title) LIKE ? ESCAPE '!'{urls})", *likes)
+        urls = " OR url LIKE ? ESCAPE '!'" * (len(likes) - 1)  # LIKE folds the case of ASCII, as lower() does
+        terms.add(f"(title LIKE ? ESCAPE '!'{urls})", *likes)
     if which.due_before is not None:
         terms.add("due_at IS NOT NULL AND due_at <= ?", to_ms(which.due_before))
     wanted = (
         ("lister IS NOT NULL", which.only_listings),
         ("due_at IS NOT NULL", which.only_scheduled),
-        ("source_id IN (SELECT id FROM sources)", which.only_kept),
+        ("+source_id IN (SELECT id FROM sources)", which.only_kept),  # plus: no index is chosen for it
     )
     for part, is_wanted in wanted:
         if is_wanted:
             terms.add(part)
     if which.only_unseen:
-        terms.any_of("last_outcome", [outcome.value for outcome in SEEN], but=True)
+        terms.add(" AND ".join(["last_outcome <> ?"] * len(SEEN)), *(outcome.value for outcome in SEEN))
     if which.after is not None:
         _add_after(terms, *which.after, by_due=which.by_due)
     return terms
 
 
+# Without statistics SQLite takes an index that narrows a little, and sorts.  Lists are read in their order instead, or,
+# where a filter has no index, row by row: a fifth of the time of 100,000 steps from an index to its row.
+BY_URL = " INDEXED BY ix_watches_url"
+BY_TIME = " INDEXED BY ix_changes_observed_at"
+ROW_BY_ROW = " NOT INDEXED"
+
+
+def reading_order(which: views.WatchFilter) -> str:
+    """How the watches of a list are gone through; empty: by whatever index narrows them."""
+    if which.by_due or which.source or which.host or which.sources is not None or which.tier is not None:
+        return ""
+    is_filtered = which.risk is not None or which.outcome or which.text or which.only_unseen
+    return ROW_BY_ROW if is_filtered or which.only_listings else BY_URL
+
+
 def _add_after(terms: QueryTerms, due_ms: int | None, url: str, *, by_due: bool) -> None:
     """What comes behind this one in the order of the list."""
     if by_due:
-        terms.add("(due_at > ? OR (due_at = ? AND id > ?))", due_ms, due_ms, watch_id(url))
+        terms.add("due_at >= ? AND (due_at > ? OR id > ?)", due_ms, due_ms, watch_id(url))
     else:
         terms.add("url > ?", url)
 
@@ -96,21 +112,21 @@ def change_terms(which: views.ChangeFilter) -> QueryTerms:
     if which.risk is not None:
         terms.add("watches.risk >= ?", int(which.risk))
     if which.states:
-        terms.any_of("changes.state", [state.value for state in which.states])
+        terms.any_of("+changes.state", [state.value for state in which.states])
     if which.watch is not None:
         terms.add("changes.watch_id = ?", which.watch)
     if which.source is not None:
-        terms.add("watches.source_id = ?", which.source)
+        terms.add(f"changes.watch_id IN ({_WATCHES} WHERE source_id = ?)", which.source)
     if which.sources is not None:
-        terms.any_of("watches.source_id", which.sources)
+        one_of = f"source_id IN ({marks(which.sources)})"
+        terms.add(f"changes.watch_id IN ({_WATCHES} WHERE {one_of})", *which.sources)
     if which.text:
         like = f"%{_escaped(which.text.lower())}%"
-        parts = ("watches.url", "watches.title", "changes.summary")
-        likes = " OR ".join(f"lower({part}) LIKE ? ESCAPE '!'" for part in parts)
-        terms.add(f"({likes})", like, like, like)
+        pages = f"{_WATCHES}{ROW_BY_ROW} WHERE url LIKE ? ESCAPE '!' OR title LIKE ? ESCAPE '!'"
+        terms.add(f"(changes.summary LIKE ? ESCAPE '!' OR changes.watch_id IN ({pages}))", like, like, like)
     if which.after is not None:
         at, number = which.after
-        terms.add("(changes.observed_at < ? OR (changes.observed_at = ? AND changes.id > ?))", at, at, number)
+        terms.add("changes.observed_at <= ? AND (changes.observed_at < ? OR changes.id > ?)", at, at, number)
     return terms
 
 

@@ -101,6 +101,7 @@ watches = Table(
     # One queue per lane: within a lane, each risk class in order of due time (docs/architecture.md).
     Index("ix_watches_queue", "lane_id", "risk", "due_at", "interval_s"),
     Index("ix_watches_source_node", "source_id", "node_type"),  # spec 000/1
+    Index("ix_watches_url", "url"),  # the order of lists
 )
 # Second looks go first in their lane: what differs between two looks is noise only when they are seconds apart.
 Index(
@@ -164,6 +165,7 @@ visits = Table(
     Column("audit_s", BigInteger),  # not null: an audit in an interval of so many seconds
     UniqueConstraint("watch_id", "at"),  # (url_hash, fetched_at) of spec 004
     UniqueConstraint("segment", "seq"),
+    Index("ix_visits_at", "at"),
 )
 
 evidence = Table(
@@ -243,6 +245,14 @@ changes = Table(
     Column("reasons", Text, nullable=False, server_default="[]"),
     Column("seal", LargeBinary, nullable=False),  # sha256 over what never changes of this row
     Index("ix_changes_state_observed_at", "state", "observed_at"),
+    Index("ix_changes_observed_at", "observed_at"),
+)
+
+change_numbers = Table(  # what people call a change by: given once, in the order in which changes were stored
+    "change_numbers",
+    metadata,
+    Column("number", Id, primary_key=True, autoincrement=True),
+    Column("change_id", BigInteger, nullable=False, unique=True),
 )
 
 ledger = Table(

@@ -127,6 +127,7 @@ CONFIRMED_JOB = (
     f"WHERE EXISTS ({_WAITS}) {NOTHING}"
 )
 NEW_CHANGE = insert("changes", CHANGE_COLUMNS, conflict=NOTHING)
+NUMBER_CHANGE = insert("change_numbers", ["change_id"], conflict=NOTHING)
 MOVE_CHANGE = (
     "UPDATE changes SET state = ?, decided_at = ?, reasons = ?, layer = COALESCE(?, layer), "
     "similarity = COALESCE(?, similarity), summary = COALESCE(?, summary), diff = COALESCE(?, diff), "

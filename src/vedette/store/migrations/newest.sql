@@ -1,4 +1,4 @@
--- revision 0018
+-- revision 0019
 CREATE TABLE access_sessions (
 	digest BLOB NOT NULL, 
 	token BLOB NOT NULL, 
@@ -74,6 +74,13 @@ CREATE TABLE backgrounds (
 	number BIGINT NOT NULL, 
 	body BLOB NOT NULL, 
 	CONSTRAINT pk_backgrounds PRIMARY KEY (id)
+)
+;;
+CREATE TABLE change_numbers (
+	number INTEGER NOT NULL, 
+	change_id BIGINT NOT NULL, 
+	CONSTRAINT pk_change_numbers PRIMARY KEY (number), 
+	CONSTRAINT uq_change_numbers_change_id UNIQUE (change_id)
 )
 ;;
 CREATE TABLE changes (
@@ -647,6 +654,8 @@ CREATE TABLE yields (
 ;;
 CREATE INDEX ix_alerts_subject ON alerts (subject)
 ;;
+CREATE INDEX ix_changes_observed_at ON changes (observed_at)
+;;
 CREATE INDEX ix_changes_state_observed_at ON changes (state, observed_at)
 ;;
 CREATE INDEX ix_changes_watch_id ON changes (watch_id)
@@ -679,11 +688,15 @@ CREATE INDEX ix_prospects_pull ON prospects (pull)
 ;;
 CREATE INDEX ix_verdicts_text_key ON verdicts (text_key)
 ;;
+CREATE INDEX ix_visits_at ON visits (at)
+;;
 CREATE INDEX ix_watches_queue ON watches (lane_id, risk, due_at, interval_s)
 ;;
 CREATE INDEX ix_watches_second_looks ON watches (lane_id, due_at) WHERE pending_change IS NOT NULL
 ;;
 CREATE INDEX ix_watches_source_node ON watches (source_id, node_type)
+;;
+CREATE INDEX ix_watches_url ON watches (url)
 ;;
 CREATE VIEW "DiscoveredItem" AS SELECT
   CAST(w.id AS TEXT) AS "id",
@@ -795,4 +808,4 @@ CREATE VIEW "WatchdogAlert" AS SELECT
   opened_at AS "occurredAt", recovered_at AS "resolvedAt", acked_at AS "acknowledgedAt"
 FROM alerts
 ;;
-INSERT INTO "alembic_version" VALUES('0018');
+INSERT INTO "alembic_version" VALUES('0019');

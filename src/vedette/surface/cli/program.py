@@ -62,6 +62,7 @@ VERBS: tuple[tuple[str, tuple[Row, ...]], ...] = (
         (
             ("changes", "changes", "What changed, newest first, each with its summary."),
             ("diff", "changes", "What differs between two looks."),
+            ("search", "evidence_search", "Pages that say it, in all evidence that is kept."),
             ("history", "watches", "Every look at a URL, newest first."),
             ("list", "watches", "Watches, with risk, last outcome and due time."),
             ("due", "watches", "What is due now, most overdue first."),
@@ -133,7 +134,8 @@ FILES = {name: file for _, rows in VERBS for name, file, _ in rows}
 OTHER_WORDS = {
     "rm": "remove", "delete": "remove", "ls": "list", "watch": "add", "check": "look", "recheck": "look",
     "fetch": "look", "status": "health", "start": "serve", "daemon": "serve", "show": "explain", "log": "history",
-    "snooze": "mute", "settings": "config", "validate": "doctor", "verify": "evidence verify", "robots.txt": "robots",
+    "snooze": "mute", "find": "search", "grep": "search",
+    "settings": "config", "validate": "doctor", "verify": "evidence verify", "robots.txt": "robots",
 }  # fmt: skip
 START = """\
 Vedette watches the web you answer for: looks politely, proves what changed,

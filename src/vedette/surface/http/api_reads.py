@@ -9,18 +9,19 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from vedette.contracts.errors import InputError
 from vedette.operations.access_tokens import list_audit, list_tokens, token_json
 from vedette.operations.arguments import a_duration
 from vedette.operations.changes import numbered_json, stored_diff
 from vedette.operations.evidence import body_of, kept_evidence, text_of
 from vedette.operations.evidence_list import evidence_json, list_evidence
 from vedette.operations.explain import explain
-from vedette.operations.freshness import FreshnessQuestion, freshness, freshness_json
+from vedette.operations.freshness import freshness_json
 from vedette.operations.health import health_report_json, list_alerts, source_health
 from vedette.operations.installation import Installation
 from vedette.operations.lanes import list_parked
-from vedette.operations.list_pages import MOST, change_page, watch_page
-from vedette.operations.overview import overview, overview_json, politeness, receipt_json
+from vedette.operations.list_pages import MOST, change_page, lane_page, source_page, watch_page
+from vedette.operations.overview import has_watches, overview, overview_json, politeness, receipt_json
 from vedette.operations.panel_batches import batch_status
 from vedette.operations.shown_config import settings
 from vedette.operations.sources import list_sources, source_json
@@ -32,7 +33,7 @@ from vedette.report.panel import view_json
 from vedette.report.verdicts import parked_look_json, visit_json
 from vedette.store.views import EvidenceView, WatchFilter
 from vedette.surface.http.api_answers import PROBLEMS, ListPage, answer, problem
-from vedette.surface.http.list_queries import ChangeQuery, WatchQuery
+from vedette.surface.http.list_queries import ChangeQuery, LaneQuery, SourceQuery, WatchQuery
 from vedette.surface.http.server import STREAM
 from vedette.surface.http.web_context import Web, WebDep
 
@@ -49,7 +50,7 @@ BEAT_S = 15.0  # a comment that keeps proxies from closing a quiet stream
 @router.get("/overview", response_model=Entry, tags=["promises"])
 async def get_overview(request: Request, web: WebDep) -> Response:
     """The three promises in numbers, and what needs somebody."""
-    return answer(request, overview_json(await web.remembered("overview", overview)))
+    return answer(request, overview_json(await web.remembered("overview", overview), await web.promise()))
 
 
 @router.get("/watches", response_model=ListPage, tags=["watches"])
@@ -107,10 +108,13 @@ async def get_due(
 
 
 @router.get("/sources", response_model=ListPage, tags=["sources"])
-async def get_sources(request: Request, web: WebDep, tag: Words = None) -> Response:
-    """Every source, highest tier first."""
-    found = await web.ask(list_sources, tag)
-    return answer(request, {"items": [source_json(one) for one in found], "next": None, "total": len(found)})
+async def get_sources(request: Request, web: WebDep, which: Annotated[SourceQuery, Query()]) -> Response:
+    """Sources, highest tier first."""
+    tag = which.tag
+    found = await (web.remembered("sources", list_sources) if tag is None else web.ask(list_sources, tag))
+    part = source_page(found, which.text, which.limit, which.cursor)
+    items = [source_json(one) for one in part.rows]
+    return answer(request, {"items": items, "next": part.after, "total": part.total})
 
 
 @router.get("/changes", response_model=ListPage, tags=["changes"])
@@ -130,11 +134,12 @@ async def get_change(request: Request, web: WebDep, number: int) -> Response:
 
 
 @router.get("/lanes", response_model=ListPage, tags=["politeness"])
-async def get_lanes(request: Request, web: WebDep) -> Response:
-    """Every lane, and of hosts what they were asked in the last day against what is allowed."""
-    found, now = await web.ask(politeness), web.installation.now()
-    items = [receipt_json(one, now) for one in found]
-    return answer(request, {"items": items, "next": None, "total": len(items)})
+async def get_lanes(request: Request, web: WebDep, which: Annotated[LaneQuery, Query()]) -> Response:
+    """Lanes, and of hosts what they were asked in the last day against what is allowed; the most asked first."""
+    found, now = await web.remembered("lanes", politeness), web.installation.now()
+    part = lane_page(found, which.text, which.limit, which.cursor)
+    items = [receipt_json(one, now) for one in part.rows]
+    return answer(request, {"items": items, "next": part.after, "total": part.total})
 
 
 @router.get("/evidence/{what}", response_model=Entry, tags=["evidence"])
@@ -161,8 +166,12 @@ async def get_text(request: Request, web: WebDep, what: str) -> Response:
 @router.get("/freshness", response_model=Entry, tags=["promises"])
 async def get_freshness(request: Request, web: WebDep) -> Response:
     """What the policy foresees and what the looks on record show, against the objectives."""
-    found = await web.remembered("freshness", lambda one: freshness(one, FreshnessQuestion()))
-    return answer(request, freshness_json(found))
+    found = await web.promise()
+    if found is not None:
+        return answer(request, freshness_json(found))
+    if await web.ask(has_watches):
+        return problem(503, "it is being worked out; ask again in a moment")
+    raise InputError("nothing is watched yet; `vedette add URL` first")
 
 
 @router.get("/alerts", response_model=ListPage, tags=["alerts"])
@@ -183,7 +192,7 @@ async def get_parked(request: Request, web: WebDep, limit: Limit = 100) -> Respo
 @router.get("/health", response_model=Entry, tags=["sources"])
 async def get_health(request: Request, web: WebDep) -> Response:
     """How every source fares."""
-    return answer(request, health_report_json(await web.ask(source_health)))
+    return answer(request, health_report_json(await web.remembered("health", source_health)))
 
 
 @router.get("/settings", response_model=ListPage, tags=["settings"])

@@ -14,16 +14,16 @@ from starlette.responses import RedirectResponse, Response
 from vedette.contracts.errors import InputError, StoreError, VedetteError
 from vedette.contracts.words import Outcome, Risk
 from vedette.core.lanes.outcomes import MEANING
+from vedette.core.schedule import POLICIES
 from vedette.operations.changes import stored_diff
 from vedette.operations.evidence import body_of, kept_evidence, text_of
 from vedette.operations.evidence_list import archive_heads, list_evidence
 from vedette.operations.explain import explain
-from vedette.operations.freshness import FreshnessQuestion, freshness
 from vedette.operations.health import list_alerts, source_health
 from vedette.operations.installation import Installation
 from vedette.operations.lanes import list_parked
-from vedette.operations.list_pages import change_page, watch_page
-from vedette.operations.overview import overview, politeness
+from vedette.operations.list_pages import change_page, lane_page, source_page, watch_page
+from vedette.operations.overview import has_watches, overview, politeness
 from vedette.operations.panel_batches import batch_status
 from vedette.operations.shown_config import settings
 from vedette.operations.sources import last_error, list_sources, remedy
@@ -32,6 +32,7 @@ from vedette.report.changes import because
 from vedette.report.explanation import explanation_lines, noise_lines
 from vedette.report.health import alert_state, trouble, what_to_do
 from vedette.report.lanes import lane_words
+from vedette.report.rate_band import rate_band
 from vedette.report.verdicts import changed_words
 from vedette.surface.http.diff_rows import VIEWS, lines_of, side_by_side
 from vedette.surface.http.list_queries import ChangeQuery, WatchQuery
@@ -40,8 +41,11 @@ from vedette.surface.http.web_context import Web, WebDep
 
 router = APIRouter()
 Url = Annotated[str, Query(min_length=1, max_length=8000)]
+Word = Annotated[str, Query(max_length=2000)]
 LATEST = 8  # changes on the overview
 LOOKS = 60  # on the page of a watch
+UNTRIED = {"budget": "1", "hours": "4", "policy": ""}  # where the sliders of a what-if stand at first
+ROWS = 100  # of a list that is at hand as a whole
 RAW_HEADERS = {
     "Content-Security-Policy": "sandbox; default-src 'none'; frame-ancestors 'self'",
     "Content-Disposition": "inline",
@@ -64,6 +68,7 @@ async def get_overview(request: Request, web: WebDep) -> Response:
     }
     values: dict[str, Any] = {
         "found": found,
+        "promise": await web.promise(),
         "changes": latest.changes,
         "alerts": alerts,
         "parked": parked.looks,
@@ -139,6 +144,7 @@ async def get_watch(request: Request, web: WebDep, url: Url) -> Response:
         lines=explanation_lines(said, now),
         noise=noise_lines(said.watch.noise),
         lane=None if said.lane is None else lane_words(said.lane, now),
+        rate=None if said.believed is None else rate_band(said.believed),
         plot=json.dumps(plot),
         meaning=MEANING,
         changed_words=changed_words,
@@ -146,17 +152,19 @@ async def get_watch(request: Request, web: WebDep, url: Url) -> Response:
 
 
 @router.get("/sources")
-async def get_sources(request: Request, web: WebDep) -> Response:
-    return page(request, "sources.html", **await source_values(web))
+async def get_sources(request: Request, web: WebDep, text: Word = "", cursor: str | None = None) -> Response:
+    return page(request, "sources.html", **await source_values(web, text, cursor))
 
 
 @router.get("/lanes")
-async def get_lanes(request: Request, web: WebDep) -> Response:
+async def get_lanes(request: Request, web: WebDep, text: Word = "", cursor: str | None = None) -> Response:
     """A receipt per host: what we asked, and what it allows."""
-    found = await web.ask(politeness)
+    found = await web.remembered("lanes", politeness)
     hosts = [one for one in found if one.lane.startswith("host:")]
     others = [one for one in found if not one.lane.startswith("host:")]
-    return page(request, "lanes.html", hosts=hosts, others=others, words=lane_words)
+    part = lane_page(hosts, text, ROWS, cursor)
+    values: dict[str, Any] = {"part": part, "has_hosts": bool(hosts), "others": others, "text": text}
+    return page(request, "lanes.html", **values, words=lane_words)
 
 
 @router.get("/evidence")
@@ -194,11 +202,10 @@ async def get_raw(request: Request, web: WebDep, what: str) -> Response:
 
 @router.get("/freshness")
 async def get_freshness(request: Request, web: WebDep) -> Response:
-    try:
-        found = await web.remembered("freshness", lambda one: freshness(one, FreshnessQuestion()))
-    except InputError:
-        found = None
-    return page(request, "freshness.html", found=found)
+    found = await web.promise()
+    is_late = found is None and await web.ask(has_watches)
+    tried: dict[str, Any] = {"given": UNTRIED, "problem": {}, "policies": tuple(POLICIES)}
+    return page(request, "freshness.html", found=found, is_late=is_late, **tried)
 
 
 @router.get("/alerts")
@@ -209,7 +216,7 @@ async def get_alerts(request: Request, web: WebDep, every: bool = False) -> Resp
 
 @router.get("/parked")
 async def get_parked(request: Request, web: WebDep) -> Response:
-    return page(request, "parked.html", found=await web.ask(list_parked, 500), meaning=MEANING)
+    return page(request, "parked.html", found=await web.ask(list_parked, ROWS), most=ROWS, meaning=MEANING)
 
 
 @router.get("/panel")
@@ -230,15 +237,18 @@ async def get_settings(request: Request, web: WebDep) -> Response:
     return page(request, "settings.html", groups=groups)
 
 
-async def source_values(web: Web) -> dict[str, Any]:
+async def source_values(web: Web, text: str = "", cursor: str | None = None) -> dict[str, Any]:
     """What the page of sources shows."""
     try:
-        found = await web.ask(list_sources)
-        health = {str(one.id): one for one in (await web.ask(source_health)).sources}
+        found = await web.remembered("sources", list_sources)
+        report = await web.remembered("health", source_health)
+        health = {str(one.id): one for one in report.sources}
     except StoreError:
         found, health = [], {}
     return {
-        "sources": found,
+        "part": source_page(found, text, ROWS, cursor),
+        "has_sources": bool(found),
+        "text": text,
         "health": health,
         "last_error": last_error,
         "remedy": remedy,

@@ -38,6 +38,21 @@ class _ListQuery(BaseModel):
         )
 
 
+class LaneQuery(_ListQuery):
+    """Which lanes."""
+
+    limit: int = Field(default=100, ge=1, le=MOST)
+    text: Word = Field(default=None, description="Part of its key.")
+
+
+class SourceQuery(_ListQuery):
+    """Which sources."""
+
+    limit: int = Field(default=MOST, ge=1, le=MOST)
+    tag: Word = None
+    text: Word = Field(default=None, description="Part of the id, name, address or a tag.")
+
+
 class WatchQuery(_ListQuery):
     """Which watches; what is not given does not filter."""
 

@@ -32,6 +32,8 @@ NAV = (
     ("/", "Overview"),
     ("/changes", "Changes"),
     ("/watches", "Watches"),
+    ("/due", "Due"),
+    ("/search", "Search"),
     ("/sources", "Sources"),
     ("/lanes", "Lanes"),
     ("/evidence", "Evidence"),
@@ -39,6 +41,7 @@ NAV = (
     ("/alerts", "Alerts"),
     ("/parked", "Parked"),
     ("/panel", "Panel"),
+    ("/hunt", "Hunt"),
     ("/settings", "Settings"),
 )
 # What was done, said on the page that follows: a word in the address, never a text.
@@ -56,6 +59,7 @@ DONE = {
     "acked": "Noted that you have seen it.  It stays open until its subject has recovered.",
     "retried": "It is due again.",
     "dropped": "It is off the list.",
+    "marked": "Your word is kept; with five of each kind, weights of your own follow.",
 }
 
 

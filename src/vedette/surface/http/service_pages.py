@@ -21,6 +21,7 @@ from vedette.app.service import ServiceState
 from vedette.contracts.errors import VedetteError
 from vedette.operations.access_tokens import has_tokens
 from vedette.operations.installation import Installation
+from vedette.operations.overview import overview
 from vedette.surface.http import (
     api_reads,
     api_writes,
@@ -28,6 +29,8 @@ from vedette.surface.http import (
     dashboard_forms,
     export_routes,
     feed_routes,
+    planning_pages,
+    search_pages,
     sign_in,
 )
 from vedette.surface.http.access_check import LOGIN, OPEN, Gate, guarded
@@ -73,10 +76,17 @@ def _opener(
     @asynccontextmanager
     async def serving(state: ServiceState) -> AsyncIterator[str]:
         web = None if installation is None else Web(installation, state, way.token)
+        indexer: asyncio.Task[None] | None = None
         try:
             async with made(application(way, state, panel, web)) as address:
+                if web is not None and web.figures.takes_long(web.installation):
+                    await web.promise()  # begun now: they take a while, and the first page shows them
+                    web.at_hand("overview", overview)
+                indexer = None if web is None else asyncio.create_task(search_pages.keep_indexed(web))
                 yield address
         finally:
+            if indexer is not None:
+                indexer.cancel()
             if web is not None:
                 web.close()
 
@@ -104,7 +114,7 @@ def assembled(state: ServiceState, panel: PanelAdmin | None, web: Web | None) ->
     if web is not None:
         app.state.web = web
         _add_api(app)
-        for one in (dashboard, dashboard_forms, sign_in, feed_routes):
+        for one in (dashboard, dashboard_forms, planning_pages, search_pages, sign_in, feed_routes):
             app.include_router(one.router, include_in_schema=False)
         app.mount(ASSETS, assets())
         explain_errors(app, error_page)
@@ -116,6 +126,8 @@ def _add_api(app: FastAPI) -> None:
     app.include_router(api_writes.router, prefix=API)
     app.include_router(feed_routes.api, prefix=API)
     app.include_router(export_routes.router, prefix=API)
+    for one in (planning_pages, search_pages):
+        app.include_router(one.api, prefix=API)
 
     def described() -> dict[str, object]:
         if not app.openapi_schema:

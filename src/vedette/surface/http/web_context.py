@@ -14,16 +14,21 @@ from fastapi import Depends
 from starlette.requests import Request
 
 from vedette.app.service import ServiceState
+from vedette.contracts.errors import InputError
 from vedette.operations import access_tokens
 from vedette.operations.access_tokens import AuditEntry
 from vedette.operations.change_feeds import feed_of_secret
+from vedette.operations.freshness import Freshness
+from vedette.operations.freshness_apart import FreshnessProcess
 from vedette.operations.installation import Installation
 from vedette.store.access_rows import AccessToken
 from vedette.surface.http.access_check import WHO, Gate, Right, Visitor
 
 T = TypeVar("T")
 THREADS = 4  # the engine has those of the event loop to itself
-FRESH = timedelta(seconds=5)  # of real time, for figures that cost much
+FRESH = timedelta(seconds=5)  # of real time, for figures that cost much,
+SHARE = 20  # and so many times as long as they took: they are never worked out for more of the time
+LASTING = frozenset(("freshness",))  # figures that no single request changes
 TRUST_S = 2.0  # that a token or a session is remembered: a revoked one is let in no longer
 
 
@@ -36,8 +41,11 @@ class Web:
     static_token: str | None = None
     gate: Gate | None = None
     pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS, "vedette-http"))
-    _kept: dict[str, tuple[float, float, Any]] = field(default_factory=dict)
+    figures: FreshnessProcess = field(default_factory=FreshnessProcess)
+    trials: FreshnessProcess = field(default_factory=FreshnessProcess)  # what somebody asks for, beside it
+    _kept: dict[str, tuple[float, float, Any]] = field(default_factory=dict)  # when, how long it took, what
     _locks: dict[str, asyncio.Lock] = field(default_factory=dict)
+    _renewals: dict[str, asyncio.Task[Any]] = field(default_factory=dict)
 
     async def ask(self, call: Callable[..., T], *given: Any, **named: Any) -> T:
         """An operation on the installation, in a thread."""
@@ -45,16 +53,61 @@ class Web:
         return await asyncio.get_running_loop().run_in_executor(self.pool, work)
 
     async def remembered(self, name: str, call: Callable[[Installation], T]) -> T:
-        """The same, asked again after FRESH, and never for more than a fifth of the time."""
+        """What it was a moment ago, at once; when that is old it is asked again behind the answer."""
+        kept = self._kept.get(name)
+        if kept is None:
+            return await self._renewed(name, call)
+        if self._is_old(kept):
+            self._renew(name, call)
+        return cast(T, kept[2])
+
+    def at_hand(self, name: str, call: Callable[[Installation], T]) -> T | None:
+        """The same without waiting for the first answer; None: it is being worked out."""
+        kept = self._kept.get(name)
+        if kept is None or self._is_old(kept):
+            self._renew(name, call)
+        return None if kept is None else cast(T, kept[2])
+
+    def forget(self) -> None:
+        """Something was changed here: lists are asked anew."""
+        self._kept = {name: kept for name, kept in self._kept.items() if name in LASTING}
+
+    def _is_old(self, kept: tuple[float, float, Any]) -> bool:
+        at, took, _ = kept
+        return asyncio.get_running_loop().time() - at >= max(FRESH.total_seconds(), SHARE * took)
+
+    def _renew(self, name: str, call: Callable[[Installation], Any]) -> None:
+        if name not in self._renewals:
+            task = asyncio.get_running_loop().create_task(self._renewed(name, call, is_asked=False))
+            self._renewals[name] = task
+            task.add_done_callback(partial(self._ended, name))
+
+    def _ended(self, name: str, task: asyncio.Task[Any]) -> None:
+        self._renewals.pop(name, None)
+        if not task.cancelled() and task.exception() is not None:
+            self._kept.pop(name, None)  # who asks next hears why
+
+    async def _renewed(self, name: str, call: Callable[[Installation], T], *, is_asked: bool = True) -> T:
         clock = asyncio.get_running_loop().time
         async with self._locks.setdefault(name, asyncio.Lock()):
-            kept = self._kept.get(name)
-            if kept is not None and clock() - kept[0] < max(FRESH.total_seconds(), 5 * kept[1]):
-                return cast(T, kept[2])
+            if is_asked and (kept := self._kept.get(name)) is not None:
+                return cast(T, kept[2])  # another request waited for the same
             begun = clock()
             found = await self.ask(call)
             self._kept[name] = (clock(), clock() - begun, found)
             return found
+
+    async def promise(self) -> Freshness | None:
+        """How fresh we are; None: nothing is watched yet, or that of a large store is being worked out."""
+        if self.figures.takes_long(self.installation):
+            return self.at_hand("freshness", self._freshness)
+        return await self.remembered("freshness", self._freshness)
+
+    def _freshness(self, installation: Installation) -> Freshness | None:
+        try:
+            return self.figures.ask(installation)
+        except InputError:
+            return None
 
     async def noted(self, request: Request, status: int) -> None:
         """Who changed something, or tried to."""
@@ -67,11 +120,14 @@ class Web:
             path=request.url.path[:300],
             status=status,
         )
+        self.forget()
         if self.installation.has_store:
             await self.ask(access_tokens.note_request, entry)
 
     def close(self) -> None:
         self.state.events.close()
+        self.figures.close()
+        self.trials.close()
         self.pool.shutdown(wait=False, cancel_futures=True)
 
 

@@ -16,12 +16,13 @@ from pydantic import Field
 from vedette.contracts.errors import VedetteError
 from vedette.operations.arguments import TOLD, a_moment, a_risk
 from vedette.operations.changes import list_changes, numbered_json, stored_diff
-from vedette.operations.explain import explain, why_not, why_not_json
+from vedette.operations.explain import explain
 from vedette.operations.installation import Installation
 from vedette.operations.look_now import order_look
 from vedette.operations.maintenance import report_json, verify_evidence
 from vedette.operations.sources import add_source, source_added_json
 from vedette.operations.watches import history_of, list_watches, watches_json
+from vedette.operations.why_not import why_not, why_not_json
 from vedette.report.diffs import unified
 from vedette.report.explanation import explanation_json
 from vedette.report.plain import as_text, dump, moment

@@ -55,6 +55,12 @@
     else if (event.key === "k") step(-1);
     else if (event.key === "/" && search) { event.preventDefault(); search.focus(); }
   });
+  // Sliders say what they stand at; one box chooses all rows.
+  document.addEventListener("input", (event) => {
+    const shown = event.target.dataset?.shows && document.getElementById(event.target.dataset.shows);
+    if (shown) shown.textContent = event.target.value + (event.target.dataset.unit || "");
+    if (event.target.matches?.("[data-all]")) for (const box of $$("[data-pick]")) box.checked = event.target.checked;
+  });
   document.addEventListener("click", (event) => {
     for (const menu of $$("details.row-menu[open]")) if (!menu.contains(event.target)) menu.open = false;
   });

@@ -1,0 +1,144 @@
+"""Freshness of a large store, worked out in a process of its own: a million looks would hold up engine and pages."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, cast
+
+from vedette.config.model import Config, Loaded
+from vedette.contracts.errors import InputError, StoreError
+from vedette.contracts.ports import Clock
+from vedette.core.schedule import POLICIES
+from vedette.core.text.nearest import unknown
+from vedette.operations.freshness import Freshness, FreshnessQuestion, freshness
+from vedette.operations.installation import Installation
+from vedette.operations.simulate import WhatIf, simulate_record, simulation_json
+from vedette.store.migrate import DATABASE
+
+LARGE = 64 * 1024 * 1024  # bytes of a database; below that the answer takes less time than a process
+DRAWS = 3  # of what the looks do not say
+PATIENCE_S = 25.0  # a request has 30
+NICE = 10  # the engine goes first
+_PROGRAM = (sys.executable, "-P", "-c", "from vedette.operations.freshness_apart import main; main()")
+
+
+@dataclass(slots=True)
+class FreshnessProcess:
+    """At most one at a time, which ends with us."""
+
+    large: int = LARGE
+    _child: subprocess.Popen[bytes] | None = None
+    _is_closed: bool = False
+
+    def takes_long(self, installation: Installation) -> bool:
+        path = installation.loaded.data / DATABASE
+        return path.exists() and path.stat().st_size >= self.large
+
+    def ask(self, installation: Installation) -> Freshness:
+        """As `freshness` says, with the configured policy.  InputError: nothing is watched yet."""
+        if not self.takes_long(installation):
+            return freshness(installation, FreshnessQuestion())
+        return cast(Freshness, self._asked(installation, FreshnessQuestion(), None))
+
+    def what_if(self, installation: Installation, asked: WhatIf) -> dict[str, object]:
+        """`simulate` over the looks on record, as its JSON.  StoreError: it takes longer than a page may."""
+        if self._child is not None:
+            raise StoreError("another one is being worked out; try again in a moment")
+        return cast(dict[str, object], self._asked(installation, asked, PATIENCE_S))
+
+    def _asked(
+        self, installation: Installation, what: FreshnessQuestion | WhatIf, patience: float | None
+    ) -> Any:
+        installation.store()  # checked to be there
+        loaded = installation.loaded
+        said = self._answer(pickle.dumps((loaded.config, loaded.data, installation.now(), what)), patience)
+        if isinstance(said, str):
+            raise InputError(said)
+        return said
+
+    def close(self) -> None:
+        self._is_closed = True
+        if self._child is not None:
+            self._child.kill()
+
+    def _answer(self, asked: bytes, patience: float | None) -> Any:
+        if self._is_closed:
+            raise StoreError("the server ends")
+        with subprocess.Popen(_PROGRAM, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:  # noqa: S603  ourselves
+            self._child = child
+            try:
+                answer, _ = child.communicate(asked, timeout=patience)
+            except subprocess.TimeoutExpired:
+                child.kill()
+                raise StoreError(
+                    "there are too many looks on record for a page; `vedette simulate` takes its time"
+                ) from None
+            finally:
+                self._child = None
+        if child.returncode:
+            raise StoreError("freshness could not be worked out; `vedette freshness` says why")
+        return pickle.loads(answer)  # noqa: S301  of our own process
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """A clock that stands."""
+
+    at: datetime
+
+    def now(self) -> datetime:
+        return self.at
+
+
+def main() -> None:
+    """The process: one question in, one answer out; words instead of figures where there is nothing to say."""
+    os.nice(NICE)
+    asked: tuple[Config, Path, datetime, FreshnessQuestion | WhatIf] = pickle.load(  # noqa: S301  of our own server
+        sys.stdin.buffer
+    )
+    config, data, now, what = asked
+    loaded = Loaded(config=config, path=None, data=data, digest="")
+    installation = Installation(loaded, cast(Clock, _Moment(now)))
+    said: object
+    try:
+        said = _told(installation, what)
+    except InputError as error:
+        said = str(error)
+    sys.stdout.buffer.write(pickle.dumps(said))
+    sys.stdout.buffer.flush()
+
+
+def _told(installation: Installation, what: FreshnessQuestion | WhatIf) -> object:
+    if isinstance(what, FreshnessQuestion):
+        return freshness(installation, what)
+    found = simulate_record(installation, what, since=None, draws=DRAWS, progress=lambda done, whole: None)
+    return simulation_json(found)
+
+
+def asked_what_if(*, budget: str, hours: str, policy: str) -> WhatIf:
+    """As sliders give it; no policy: the configured one."""
+    times = _number(budget, "budget", 0.05, 20.0)
+    within = _number(hours, "hours", 0.25, 168.0)
+    if policy and policy not in POLICIES:
+        raise InputError(f"--policy: {unknown('schedule policy', policy, POLICIES)}")
+    return WhatIf(
+        policies=(policy,) if policy else (),
+        budgets=(f"{times:g}x",),
+        objectives=(f"CRITICAL={within * 60:.0f}m",),
+    )
+
+
+def _number(word: str, name: str, least: float, most: float) -> float:
+    try:
+        value = float(word)
+    except ValueError:
+        value = -1.0
+    if not least <= value <= most:
+        raise InputError(f"--{name}: a number from {least:g} to {most:g}")
+    return value
